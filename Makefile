@@ -1,0 +1,150 @@
+# banditd. `make` builds build/release, `make run` serves, `make test` tests; `make help` lists the rest.
+
+SHELL   := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+export LC_ALL := C
+
+VERSION := $(shell cat server/VERSION)
+VARIANT ?= release
+B       := build/$(VARIANT)
+CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
+JOBS    ?= $(shell nproc)
+
+# ---- flags ---------------------------------------------------------------------------------------------
+PACKAGES   := libmicrohttpd jansson sqlite3 lapacke openblas
+PKG_CFLAGS  = $(shell pkg-config --cflags $(PACKAGES))
+PKG_LIBS    = $(shell pkg-config --libs $(PACKAGES))
+# Release binaries run on any x86-64-v2 or aarch64 machine; faster paths are chosen at run time.
+ARCH_FLAGS := $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v2)
+WARNINGS   := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum \
+              -Wvla -Wformat=2 -Wundef -Werror
+BASE_FLAGS  = -std=c17 $(ARCH_FLAGS) $(WARNINGS) -g -fPIE -fstack-protector-strong -MMD -MP -I. -Icore/include \
+              -DBANDITD_VERSION='"$(VERSION)"' $(PKG_CFLAGS)
+LDFLAGS    := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
+LDLIBS      = $(PKG_LIBS) -lpthread -lm
+
+ifeq ($(VARIANT),release)
+  VARIANT_FLAGS := -O2 -ffp-contract=off -D_FORTIFY_SOURCE=3
+else ifeq ($(VARIANT),asan)
+  VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+else ifeq ($(VARIANT),tsan)
+  VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=thread
+else
+  $(error VARIANT is release, asan or tsan, not '$(VARIANT)')
+endif
+CFLAGS = $(BASE_FLAGS) $(VARIANT_FLAGS) $(EXTRA_CFLAGS)
+# core is pure C17; the rest may use Linux and POSIX.
+SYSTEM_FLAGS := -D_GNU_SOURCE
+
+# ---- sources -------------------------------------------------------------------------------------------
+CORE_SRC   := $(wildcard core/*.c core/*/*.c)
+PROTO_SRC  := $(wildcard proto/*.c)
+SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c server/*/*.c))
+UNIT_SRC   := $(wildcard tests/unit/test_*.c tests/property/test_*.c tests/golden/test_*.c tests/store/test_*.c)
+SUPPORT_SRC := $(wildcard tests/support/*.c)
+MIGRATIONS := $(sort $(wildcard migrations/*.sql))
+WEB_FILES  := $(sort $(wildcard server/web/*.*))
+
+obj = $(patsubst %.c,$(B)/%.o,$(1))
+CORE_OBJ   := $(call obj,$(CORE_SRC))
+PROTO_OBJ  := $(call obj,$(PROTO_SRC))
+SERVER_OBJ := $(call obj,$(SERVER_SRC)) $(B)/server/embedded_data.o
+SUPPORT_OBJ := $(call obj,$(SUPPORT_SRC))
+UNIT_BIN   := $(patsubst tests/%.c,$(B)/tests/%,$(UNIT_SRC))
+
+LIBBANDIT := $(B)/libbandit.a
+LIBPROTO  := $(B)/libproto.a
+LIBSERVER := $(B)/libserver.a
+BANDITD   := $(B)/banditd
+
+# ---- building ------------------------------------------------------------------------------------------
+.PHONY: all build
+all: deps-build
+	@$(MAKE) --no-print-directory -j$(JOBS) build
+build: $(BANDITD)
+
+$(LIBBANDIT): $(CORE_OBJ)
+$(LIBPROTO): $(PROTO_OBJ)
+$(LIBSERVER): $(SERVER_OBJ)
+$(LIBBANDIT) $(LIBPROTO) $(LIBSERVER):
+	@rm -f $@
+	@ar rcsD $@ $^
+
+$(BANDITD): $(B)/server/main.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
+	@echo "  LD    $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# The compiler's command line is a prerequisite, so that changed flags rebuild.
+$(B)/flags: FORCE
+	@mkdir -p $(@D); echo '$(subst ','\'',$(CC) $(CFLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(CC) $(CFLAGS))' > $@
+.PHONY: FORCE
+FORCE:
+
+$(B)/core/%.o: core/%.c $(B)/flags
+	@mkdir -p $(@D); echo "  CC    $<"
+	@$(CC) $(CFLAGS) -Icore -c $< -o $@
+$(B)/%.o: %.c $(B)/flags
+	@mkdir -p $(@D); echo "  CC    $<"
+	@$(CC) $(CFLAGS) $(SYSTEM_FLAGS) $(if $(findstring tests/,$<),-Icore) -c $< -o $@
+
+# Migrations, openapi.yaml and the web files are linked into the program as they are.
+$(B)/server/embedded_data.S: server/embed.sh $(MIGRATIONS) openapi.yaml $(WEB_FILES) Makefile
+	@mkdir -p $(@D); sh server/embed.sh $(MIGRATIONS) openapi.yaml $(WEB_FILES) > $@
+$(B)/server/embedded_data.o: $(B)/server/embedded_data.S
+	@$(CC) -c $< -o $@
+
+$(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
+	@echo "  LD    $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(shell pkg-config --libs cmocka) -o $@
+
+.PHONY: unit-binaries
+unit-binaries: $(UNIT_BIN)
+
+.SECONDARY:
+-include $(shell find build/$(VARIANT) -name '*.d' 2>/dev/null)
+
+# ---- what people type ----------------------------------------------------------------------------------
+.PHONY: help deps deps-build deps-test run demo clean
+help: ## this list
+	@grep -hE '^[a-zA-Z_ -]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t22
+deps: ## install what is missing for building and testing (NO_INSTALL=1 only lists it)
+	@.ci/deps build test
+deps-build:
+	@.ci/deps build
+deps-test:
+	@.ci/deps build test
+run: all ## build and serve on http://127.0.0.1:8080 with ./banditd.db
+	@exec $(BANDITD) serve $(ARGS)
+demo: all ## tune a matrix product on this machine with three workers; leaves nothing behind
+	@exec python3 tests/demo/demo.py $(BANDITD)
+clean: ## remove build/
+	rm -rf build
+
+.PHONY: asan tsan
+asan: deps-test ## everything built with AddressSanitizer and UBSan, into build/asan
+	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=asan build unit-binaries
+tsan: deps-test ## everything built with ThreadSanitizer, into build/tsan
+	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan build unit-binaries
+
+# ---- tests ---------------------------------------------------------------------------------------------
+# Each line of tests/suites names a suite, the target list it belongs to and its command; tests/run walks it.
+.PHONY: test test-all
+test: deps-test ## the whole short suite: at most 10 minutes on 2 cores
+	@tests/run short
+test-all: deps-test ## everything, at most 90 minutes
+	@tests/run all
+test-%: deps-test
+	@tests/run $*
+
+.PHONY: format check-format check-layers lint
+FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h')
+format: ## rewrite the C sources in the project's format
+	@clang-format -i $(FORMATTED)
+check-format: ## fail on any file that `make format` would change
+	@clang-format --dry-run -Werror $(FORMATTED)
+check-layers: all ## prove which part knows which, from includes and undefined symbols
+	@tests/lint/check-layers $(B)
+lint: deps-test ## clang-tidy and cppcheck
+	@tests/lint/lint

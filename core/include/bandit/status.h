@@ -1,0 +1,36 @@
+/* Statuses and errors of libbandit. One list makes the enum and its texts. */
+#ifndef BANDIT_STATUS_H
+#define BANDIT_STATUS_H
+
+#define BANDIT_STATUS_LIST(X)                                                                                \
+    X(BANDIT_OK, "ok")                                                                                       \
+    X(BANDIT_NO_MEMORY, "out of memory")                                                                     \
+    X(BANDIT_INVALID_OPTION, "invalid option")   /* error.field names it */                                  \
+    X(BANDIT_INVALID_ARMS, "invalid candidates") /* non-finite feature, not positive semi-definite … */      \
+    X(BANDIT_INVALID_STATE, "invalid stored state")                                                          \
+    X(BANDIT_UNSUPPORTED, "not supported by this algorithm")                                                 \
+    X(BANDIT_MEMORY_LIMIT, "would need more memory than allowed")                                            \
+    X(BANDIT_NUMERICAL, "numerical breakdown")
+
+typedef enum bandit_status {
+#define X(name, text) name,
+    BANDIT_STATUS_LIST(X)
+#undef X
+} bandit_status;
+
+/* What went wrong, for people. Filled by every function that takes one and returns another status than
+ * BANDIT_OK; untouched otherwise. */
+typedef struct bandit_error {
+    bandit_status status;
+    char field[48];    /* option at fault, as in the HTTP API ("lambda", "kernel/lengthscale"), or "" */
+    char message[256]; /* without a final period */
+} bandit_error;
+
+/* The status's text; static. */
+const char *bandit_status_text(bandit_status status);
+
+/* Fills *err (if not NULL) from a printf format and returns `status`, so that callers can return it. */
+bandit_status bandit_fail(bandit_error *err, bandit_status status, const char *field, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

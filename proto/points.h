@@ -1,0 +1,31 @@
+/* Streaming readers of candidate uploads: bytes in, blocks of rows out, memory bounded by a block. */
+#ifndef PROTO_POINTS_H
+#define PROTO_POINTS_H
+
+#include "proto/wire.h"
+
+typedef enum wire_points_format { WIRE_POINTS_CSV, WIRE_POINTS_JSON } wire_points_format;
+
+typedef struct wire_points_reader wire_points_reader;
+
+/* Takes n rows (n x dimension, row-major, borrowed), numbered from `first`. Returns false to stop: the reader
+ * then answers WIRE_INVALID without a message of its own. */
+typedef bool wire_points_sink(void *arg, size_t first, size_t n, size_t dimension, const double *rows);
+
+/* dimension 0: taken from the first row. block_rows: rows per call of the sink (the last may be smaller). */
+wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format format, size_t dimension,
+                                   size_t block_rows, wire_points_sink *sink, void *arg);
+
+/* CSV: an optional header line (a first line with any cell that is not a number), `,` as separator, quotes
+ * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}.
+ * Errors: JSON: pointer "/points/12/3"; CSV: a detail that names line, row and column. The first one ends the
+ * reading. */
+wire_status wire_points_reader_feed(wire_points_reader *reader, const char *bytes, size_t n, wire_errors *errors);
+/* End of input: hands the last rows to the sink. At least one row. */
+wire_status wire_points_reader_finish(wire_points_reader *reader, wire_errors *errors);
+
+size_t wire_points_reader_rows(const wire_points_reader *reader);
+size_t wire_points_reader_dimension(const wire_points_reader *reader);
+void wire_points_reader_free(wire_points_reader *reader);
+
+#endif

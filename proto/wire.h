@@ -1,0 +1,280 @@
+/* Bytes <-> plain structs: requests and answers of the HTTP API as in openapi.yaml. Knows no sockets, no
+ * SQL and no engine.
+ *
+ * Decoders return WIRE_OK, WIRE_MALFORMED (not JSON at all: answer 400) or WIRE_INVALID (JSON, but not what
+ * is asked for: answer 422; every problem is listed with its JSON pointer) or WIRE_NO_MEMORY. *out is NULL
+ * unless WIRE_OK; what they return is freed with the _free of its type. Unknown members are refused, duplicate
+ * keys and non-finite numbers are malformed, integers are taken where a real is meant, booleans never are
+ * numbers. Each decoder lists all problems it can see, not just the first. */
+#ifndef PROTO_WIRE_H
+#define PROTO_WIRE_H
+
+#include "proto/writer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define WIRE_MAX_INTEGER 9007199254740991 /* 2^53 − 1 */
+
+typedef enum wire_status { WIRE_OK, WIRE_MALFORMED, WIRE_INVALID, WIRE_NO_MEMORY } wire_status;
+
+/* Problems found in a request. Starts as {0}; wire_errors_clear frees what it holds. At most
+ * WIRE_ERRORS_MAX are kept. */
+#define WIRE_ERRORS_MAX 32
+typedef struct wire_error_item {
+    char *pointer; /* JSON pointer (RFC 6901), "" for the whole body */
+    char *detail;
+} wire_error_item;
+typedef struct wire_errors {
+    wire_error_item items[WIRE_ERRORS_MAX];
+    size_t n;
+    size_t dropped; /* found beyond the maximum */
+} wire_errors;
+
+void wire_errors_add(wire_errors *errors, const char *pointer, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void wire_errors_clear(wire_errors *errors);
+
+/* ---- problem+json (RFC 9457) --------------------------------------------------------------------------- */
+
+typedef struct wire_problem {
+    int status;
+    const char *type;   /* "about:blank" or a URN of ours */
+    const char *title;  /* the status's phrase */
+    const char *detail; /* NULL: left out */
+    const wire_errors *errors; /* NULL or empty: left out */
+} wire_problem;
+
+void wire_encode_problem(wire_writer *w, const wire_problem *problem);
+
+/* ---- studies ------------------------------------------------------------------------------------------- */
+
+/* A number that may be left out or be a word instead ("auto", "theory"). */
+typedef struct wire_number {
+    bool given;
+    const char *word; /* NULL: `value` counts; otherwise static text, e.g. "auto" */
+    double value;
+} wire_number;
+
+typedef struct wire_integer {
+    bool given;
+    int64_t value;
+} wire_integer;
+
+typedef enum wire_domain_type { WIRE_DOMAIN_CANDIDATES, WIRE_DOMAIN_PRECOMPUTED, WIRE_DOMAIN_SPACE } wire_domain_type;
+
+typedef struct wire_kernel {
+    bool given;
+    char *type;              /* "gaussian" …; NULL when left out */
+    wire_number nu;
+    wire_number lengthscale; /* a number or "auto" */
+    double *lengthscales;    /* a list was given: n_lengthscales entries */
+    size_t n_lengthscales;
+} wire_kernel;
+
+typedef struct wire_algorithm {
+    bool given;
+    char *name; /* NULL when left out */
+    wire_kernel kernel;
+    wire_number lambda, noise_std, norm_bound, delta, q_bar, ratio_bound, beta; /* beta: {"beta": b} */
+    char *confidence; /* "practical", "theory", "fixed" for {"beta": b}; NULL */
+    char *batch_rule, *resample;
+    wire_integer max_batch, max_arm_failures;
+    bool standardize_rewards_given, standardize_rewards;
+    char *init; /* "uniform", "uncertainty"; NULL */
+    wire_number parallelism;
+    wire_number gamma, gamma_scale, scale, epsilon, zeta; /* gamma: a number, "exact" or "bound" */
+    wire_integer population, sample;
+    char *posterior, *features, *prior_features_kind;
+    wire_integer inducing, prior_features, dpp_steps, initial_cells;
+} wire_algorithm;
+
+typedef struct wire_metric {
+    char *name;
+    bool minimize;
+    bool recorded; /* role "recorded"; otherwise "objective" */
+} wire_metric;
+
+/* A study as its creator asks for it, or as the server states it with every value in force. */
+typedef struct wire_study {
+    char *id;           /* NULL when left out */
+    char *display_name; /* NULL */
+    char *labels;       /* JSON object text, NULL */
+    char *metadata;     /* JSON object text, NULL */
+    wire_metric *metrics;
+    size_t n_metrics;
+    bool metrics_as_list; /* given as "metrics", not "metric" */
+    wire_number optimum;
+    wire_domain_type domain_type;
+    wire_integer dimension, size;
+    char *scaling; /* "standardize", "unit", "none"; NULL */
+    double *points; /* inline candidates, n_points x dimension, row-major; NULL: to be uploaded */
+    size_t n_points;
+    char **feature_names; /* dimension of them; NULL */
+    size_t n_feature_names;
+    wire_algorithm algorithm;
+    wire_integer horizon, seed;
+    char *feedback; /* "async", "batch"; NULL */
+    wire_integer min_in_flight;
+    wire_number lease_seconds;
+    wire_integer max_attempts;
+} wire_study;
+
+/* Domains of type "space" are not decoded yet: WIRE_INVALID at /domain/type. */
+wire_status wire_decode_study(wire_study **out, const char *body, size_t size, wire_errors *errors);
+void wire_study_free(wire_study *study);
+
+/* Writes the definition as a JSON object without `points` (those live in the candidates), every given field;
+ * wire_decode_study reads it back (stored definitions have no `points` and a `dimension`). */
+void wire_encode_definition(wire_writer *w, const wire_study *study);
+
+/* The best told value, as part of answers. */
+typedef struct wire_best {
+    bool given;
+    int64_t trial, candidate;
+    double value;
+} wire_best;
+
+typedef struct wire_study_view {
+    const wire_study *definition;
+    const char *state, *state_reason; /* reason: "" is left out */
+    int64_t created_at, updated_at;   /* ms */
+    int64_t queued, pending, completed, failed, infeasible, stopped;
+    int64_t observations, batch, candidates; /* batch: planned so far */
+    wire_best best;
+} wire_study_view;
+
+void wire_encode_study(wire_writer *w, const wire_study_view *view);
+
+/* ---- ask and tell --------------------------------------------------------------------------------------- */
+
+typedef struct wire_ask {
+    int64_t count; /* 1 … 1000 */
+    char *worker;  /* NULL; 1 … 200 bytes */
+    double wait_seconds;        /* 0 … 300 */
+    wire_number lease_seconds;  /* 1 … 31 536 000 */
+    bool fresh;
+} wire_ask;
+
+/* An empty body is an ask with the defaults. */
+wire_status wire_decode_ask(wire_ask **out, const char *body, size_t size, wire_errors *errors);
+void wire_ask_free(wire_ask *ask);
+
+typedef enum wire_outcome {
+    WIRE_COMPLETED,
+    WIRE_FAILED,
+    WIRE_INFEASIBLE,
+    WIRE_STOPPED,
+    WIRE_RELEASED
+} wire_outcome;
+
+typedef struct wire_named_value {
+    char *name;
+    double value;
+} wire_named_value;
+
+typedef struct wire_result {
+    int64_t trial;
+    wire_outcome outcome;
+    bool has_value;
+    double value;             /* "value" */
+    wire_named_value *values; /* "values", or NULL */
+    size_t n_values;
+    bool retry;
+    wire_integer attempt, repeats;
+    char *reason;   /* NULL; at most 1000 bytes */
+    char *metadata; /* JSON object text, at most 4 KiB; NULL */
+} wire_result;
+
+typedef struct wire_tell {
+    wire_result *results; /* 1 … 1000 */
+    size_t n;
+} wire_tell;
+
+wire_status wire_decode_tell(wire_tell **out, const char *body, size_t size, wire_errors *errors);
+void wire_tell_free(wire_tell *tell);
+
+/* A trial in an answer. */
+typedef struct wire_trial {
+    int64_t id;
+    const char *state;
+    int64_t batch;   /* < 0: left out */
+    int32_t attempt; /* 0 before it is first handed out */
+    int64_t candidate;
+    const double *point; /* NULL: left out */
+    size_t dimension;
+    const char *worker;       /* "" or NULL: left out */
+    int64_t lease_expires_at; /* ms; 0: left out */
+    bool has_value;
+    double value;
+    const char *reason; /* "" or NULL: left out */
+    int64_t told_at;    /* ms; 0: left out */
+} wire_trial;
+
+void wire_encode_trial(wire_writer *w, const wire_trial *trial);
+
+/* {"trials": […], "reason": null | "…"} */
+void wire_encode_ask_answer(wire_writer *w, const wire_trial *trials, size_t n, const char *reason);
+/* {"accepted", "duplicates", "late"} */
+void wire_encode_tell_answer(wire_writer *w, int64_t accepted, int64_t duplicates, int64_t late);
+
+/* ---- reading -------------------------------------------------------------------------------------------- */
+
+/* Lists: begin, one value an item (written with any encoder), end. next_page_token NULL: last page. */
+void wire_list_begin(wire_writer *w);
+void wire_list_end(wire_writer *w, const char *next_page_token);
+
+typedef struct wire_recommended {
+    bool given;
+    int64_t candidate;
+    double mean;
+    bool has_std;
+    double std;
+} wire_recommended;
+
+void wire_encode_best(wire_writer *w, const wire_best *observed, const wire_recommended *recommended);
+
+typedef struct wire_predict {
+    int64_t *candidates; /* one of the two */
+    double *points;      /* n x dimension, row-major */
+    size_t n, dimension;
+} wire_predict;
+
+/* 1 … 10 000 candidates or points. */
+wire_status wire_decode_predict(wire_predict **out, const char *body, size_t size, wire_errors *errors);
+void wire_predict_free(wire_predict *predict);
+
+typedef struct wire_prediction {
+    double mean, std, ucb;
+} wire_prediction;
+
+void wire_encode_predictions(wire_writer *w, const wire_prediction *predictions, size_t n);
+
+typedef struct wire_model {
+    const wire_study *definition; /* the algorithm in force */
+    int64_t batch;
+    double beta;
+    const uint32_t *dictionary;
+    size_t n_dictionary;
+    double effective_dimension, information_gain;
+    double lambda, noise_std, norm_bound;
+    int64_t observations;
+} wire_model;
+
+void wire_encode_model(wire_writer *w, const wire_model *model);
+
+typedef struct wire_batch {
+    int64_t batch, size;
+    double ratio;
+    const char *stop_rule;
+    int64_t dictionary_size;
+    double beta;
+    int64_t observations;
+    double update_seconds, select_seconds;
+    int64_t started_at;
+} wire_batch;
+
+void wire_encode_batch(wire_writer *w, const wire_batch *batch);
+
+#endif

@@ -1,0 +1,38 @@
+/* Writes JSON into a growing buffer. An allocation failure is remembered: later calls do nothing, and
+ * wire_writer_finish says so. Doubles are written in the shortest form that reads back to the same bits;
+ * a non-finite one is an error of the caller (assert). */
+#ifndef PROTO_WRITER_H
+#define PROTO_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct wire_writer {
+    char *data; /* NUL-terminated after wire_writer_finish */
+    size_t size, capacity;
+    bool failed;
+    bool comma; /* the next value or key needs one before it */
+} wire_writer;
+
+#define WIRE_WRITER_INIT {0}
+
+void wire_object_begin(wire_writer *w);
+void wire_object_end(wire_writer *w);
+void wire_array_begin(wire_writer *w);
+void wire_array_end(wire_writer *w);
+void wire_key(wire_writer *w, const char *key);
+void wire_string(wire_writer *w, const char *text); /* UTF-8 */
+void wire_integer_value(wire_writer *w, int64_t value);
+void wire_real(wire_writer *w, double value);
+void wire_boolean(wire_writer *w, bool value);
+void wire_null(wire_writer *w);
+void wire_time(wire_writer *w, int64_t milliseconds); /* RFC 3339 UTC with milliseconds, quoted */
+void wire_raw(wire_writer *w, const char *json);      /* a value that is JSON already */
+
+/* True: *out owns the text (caller frees), *size without the NUL, and the writer is as new. False: out of
+ * memory; *out is NULL. */
+bool wire_writer_finish(wire_writer *w, char **out, size_t *size);
+void wire_writer_clear(wire_writer *w);
+
+#endif

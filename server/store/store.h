@@ -1,0 +1,348 @@
+/* The store: what the service must remember, in domain words. Backends: SQLite (the service), memory
+ * (tests). Nothing above this header knows which it is.
+ *
+ * Writing. Everything that happens to a study is an event. An append-only log of events per study is the
+ * truth; every other table is a function of it and is written in the same transaction. Writes are handed to
+ * one writer thread, which commits whatever has queued up together (group commit) and then calls each
+ * write's `done`, in the order they were submitted: when `done` says STORE_OK the events are on disk.
+ *
+ * Lanes. A loaded study submits through a lane. After a write of a lane has failed, all later writes of that
+ * lane fail with STORE_ABORTED: the owner may therefore apply events to its memory before they are durable,
+ * provided that it answers nobody before `done`, and throws its memory away on a failure. A lane also carries
+ * the study's epoch: the write of an owner that has been superseded fails.
+ *
+ * Reading. Any thread; sees what is committed. Callbacks run on the calling thread with pointers that are
+ * valid during the call only.
+ *
+ * Times are milliseconds since 1970 UTC. Strings are UTF-8, NUL-terminated. */
+#ifndef SERVER_STORE_STORE_H
+#define SERVER_STORE_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_STATUS_LIST(X)                                                                                 \
+    X(STORE_OK, "ok")                                                                                        \
+    X(STORE_NOT_FOUND, "not found")                                                                          \
+    X(STORE_EXISTS, "exists already")                                                                        \
+    X(STORE_ABORTED, "an earlier write of this study failed")                                                \
+    X(STORE_SUPERSEDED, "another owner has taken the study over")                                            \
+    X(STORE_BUSY, "the database is in use by another process")                                               \
+    X(STORE_FULL, "the disk is full")                                                                        \
+    X(STORE_READ_ONLY, "the database cannot be written to")                                                  \
+    X(STORE_CORRUPT, "the database is damaged")                                                              \
+    X(STORE_FOREIGN, "not a banditd database")                                                               \
+    X(STORE_NEWER, "the database was written by a newer banditd")                                            \
+    X(STORE_NO_MEMORY, "out of memory")                                                                      \
+    X(STORE_IO, "input or output error")                                                                     \
+    X(STORE_CLOSED, "the store is closing")
+
+typedef enum store_status {
+#define X(name, text) name,
+    STORE_STATUS_LIST(X)
+#undef X
+} store_status;
+
+const char *store_status_text(store_status status);
+
+typedef struct store_error {
+    store_status status;
+    char message[512]; /* for the log and the operator */
+} store_error;
+
+/* ---- what is remembered ------------------------------------------------------------------------------- */
+
+typedef enum study_state {
+    STUDY_AWAITING_CANDIDATES,
+    STUDY_ACTIVE,
+    STUDY_PAUSED,
+    STUDY_FINISHED,
+    STUDY_ERROR
+} study_state;
+
+typedef enum trial_state {
+    TRIAL_QUEUED,
+    TRIAL_PENDING,
+    TRIAL_COMPLETED,
+    TRIAL_FAILED,
+    TRIAL_INFEASIBLE,
+    TRIAL_STOPPED,
+    TRIAL_STATES
+} trial_state;
+
+/* Names as in the API; NULL or false when there is no such. */
+const char *study_state_name(study_state state);
+bool study_state_parse(study_state *out, const char *name);
+const char *trial_state_name(trial_state state);
+bool trial_state_parse(trial_state *out, const char *name);
+
+typedef struct store_study {
+    int64_t study;    /* the store's own number, never used again */
+    const char *id;   /* the user's name for it, unique among living studies */
+    const char *definition; /* JSON: every value in force */
+    study_state state;
+    const char *state_reason; /* "" when there is none */
+    int64_t epoch;
+    int64_t created_at, updated_at;
+    int64_t last_seq;   /* of its log */
+    int64_t trials;     /* given out ids: 1 … trials */
+    int64_t by_state[TRIAL_STATES];
+    int64_t issued;       /* trials handed out at least once */
+    int64_t observations; /* rewards told or imported, amended ones once */
+    int64_t batches;      /* planned so far */
+    int64_t best_trial;   /* 0: none yet; ties: the first */
+    double best_value;
+    int64_t candidates; /* 0: none uploaded */
+    int64_t dimension;
+    int64_t reference_candidates; /* the first so many: scaling statistics are over them */
+    const char *digest;           /* of the candidates as uploaded, hexadecimal; "" */
+} store_study;
+
+typedef struct store_trial {
+    int64_t trial;
+    trial_state state;
+    int32_t attempt; /* 0 before it is first handed out */
+    int64_t batch;   /* that planned it; −1: a user's own */
+    int64_t candidate;
+    double variance; /* start-of-batch variance, paper's scale; NaN when unknown */
+    const char *worker; /* of the last attempt; "" when none was named */
+    int64_t issued_at;        /* last attempt; 0 */
+    int64_t lease_expires_at; /* last attempt; 0 */
+    bool has_value;
+    double value; /* metric's own units and sign */
+    const char *reason;
+    int64_t told_at; /* 0 */
+    int64_t told_seq; /* log position of the result; 0 */
+} store_trial;
+
+typedef struct store_attempt {
+    int32_t attempt;
+    const char *worker;
+    int64_t issued_at;
+    int64_t lease_expires_at;
+    int64_t ended_at; /* 0: open */
+    const char *outcome; /* "", "completed", "failed", "expired", "released" … */
+} store_attempt;
+
+typedef struct store_arm_sum {
+    uint32_t arm;
+    uint64_t count;
+    double sum; /* the engine's units: its bits are kept */
+} store_arm_sum;
+
+typedef struct store_pick {
+    uint32_t candidate;
+    double variance;
+} store_pick;
+
+typedef struct store_batch {
+    int64_t batch; /* from 0 */
+    int64_t size;
+    double ratio;
+    const char *stop_rule;
+    double beta;
+    int64_t dictionary_size;
+    int64_t observations; /* in the model at its start */
+    double update_seconds, select_seconds;
+    int64_t started_at;
+    const char *code_path;
+} store_batch;
+
+/* ---- events ------------------------------------------------------------------------------------------- */
+
+/* X(enumerator, name in the log). Names are stored: never change one. */
+#define STORE_EVENT_LIST(X)                                                                                  \
+    X(EVENT_STUDY_CREATED, "study_created")                                                                  \
+    X(EVENT_STUDY_CHANGED, "study_changed")                                                                  \
+    X(EVENT_CANDIDATES_SET, "candidates_set")                                                                \
+    X(EVENT_BATCH_PLANNED, "batch_planned")                                                                  \
+    X(EVENT_TRIAL_ISSUED, "trial_issued")                                                                    \
+    X(EVENT_TRIAL_RENEWED, "trial_renewed")                                                                  \
+    X(EVENT_TRIAL_REQUEUED, "trial_requeued")                                                                \
+    X(EVENT_TRIAL_TOLD, "trial_told")
+
+typedef enum store_event_type {
+#define X(enumerator, name) enumerator,
+    STORE_EVENT_LIST(X)
+#undef X
+        STORE_EVENT_TYPES
+} store_event_type;
+
+const char *store_event_name(store_event_type type);
+
+/* An event, as its writer gives it. Every pointer is copied by store_write_add. */
+typedef struct store_event {
+    store_event_type type;
+    int64_t time;
+    union {
+        struct {
+            const char *id;
+            const char *definition;
+            study_state state;
+        } created; /* the store gives the study its number */
+        struct {
+            const char *definition; /* NULL: as before */
+            study_state state;
+            const char *reason;
+        } changed;
+        struct {
+            int64_t content; /* of a finished upload */
+            int64_t count, dimension;
+            const char *digest;
+        } candidates;
+        struct {
+            store_batch batch;
+            /* Results with told_seq <= through_seq that no earlier batch took in are in its model. */
+            int64_t through_seq;
+            const uint32_t *dictionary; /* batch.dictionary_size entries */
+            const store_arm_sum *sums;  /* those that changed since the last batch */
+            size_t n_sums;
+            const unsigned char *engine_state;
+            size_t n_engine_state;
+            int64_t first_trial; /* picks become queued trials first_trial, first_trial + 1 … */
+            const store_pick *picks;
+            size_t n_picks;
+        } planned;
+        struct {
+            int64_t trial;
+            int32_t attempt;
+            const char *worker;
+            int64_t lease_expires_at;
+        } issued, renewed;
+        struct {
+            int64_t trial;
+            const char *outcome; /* of the attempt that ended: "expired", "released", "failed" */
+            bool attempt_counts; /* false: the attempt is given back (released) */
+        } requeued;
+        struct {
+            int64_t trial;
+            int32_t attempt;
+            trial_state state; /* completed, failed, infeasible, stopped */
+            bool has_value;
+            double value;
+            bool better; /* is now the study's best */
+            const char *reason;
+        } told;
+    } u;
+} store_event;
+
+/* ---- opening ------------------------------------------------------------------------------------------ */
+
+typedef struct store store;
+
+/* Opens (creates, migrates) an SQLite database and takes its lock: STORE_BUSY when another process has it.
+ * Before migrating an older database, writes the backup `<path>.v<N>`. */
+store_status store_open_sqlite(store **out, const char *path, store_error *err);
+store_status store_open_memory(store **out, store_error *err);
+
+/* Finishes queued writes (their `done` is called), checkpoints, closes. NULL is fine. */
+void store_close(store *s);
+
+/* STORE_OK when a small write would be accepted now (readiness). */
+store_status store_probe(store *s, store_error *err);
+
+typedef struct store_statistics {
+    uint64_t commits;       /* transactions so far */
+    uint64_t writes;        /* writes in them */
+    uint64_t wal_bytes;     /* now; 0 without one */
+    uint64_t queued_writes; /* now */
+} store_statistics;
+
+void store_read_statistics(store *s, store_statistics *out);
+
+/* ---- writing ------------------------------------------------------------------------------------------ */
+
+/* Called on the writer thread, once per write. Must be short and must not call the store. `study` and
+ * `last_seq` are the study's number and the log position of the write's last event. */
+typedef void store_done(void *arg, store_status status, int64_t study, int64_t last_seq);
+
+typedef struct store_lane store_lane;
+
+/* A lane for a study that exists (or 0: for creating one; after its first write has succeeded the lane is that
+ * of the new study). last_seq: as read with the study. */
+store_status store_lane_open(store_lane **out, store *s, int64_t study, int64_t epoch, int64_t last_seq);
+void store_lane_close(store_lane *lane); /* after the last `done` of its writes; NULL is fine */
+
+/* Log position that the next event added through this lane will have. */
+int64_t store_lane_next_seq(const store_lane *lane);
+
+/* A transaction in the making; owned by the caller until store_submit takes it. */
+typedef struct store_write store_write;
+
+store_status store_write_new(store_write **out, store_lane *lane);
+store_status store_write_add(store_write *write, const store_event *event); /* copies it */
+size_t store_write_events(const store_write *write);
+void store_write_free(store_write *write); /* one that is not submitted; NULL is fine */
+
+/* Takes the write. `done` is called exactly once, also when the store is failing or closing. Writes of a
+ * lane are committed in the order of their submission. Never blocks on the disk. */
+void store_submit(store_write *write, store_done *done, void *arg);
+
+/* Deletes a study: gone at once for readers, its pages are freed in slices later, also after a restart. */
+void store_submit_delete(store_lane *lane, store_done *done, void *arg);
+
+/* Uploads are staged outside any study and become visible with EVENT_CANDIDATES_SET; what is never made
+ * visible is removed by store_upload_abandon or at the next start. */
+store_status store_upload_begin(store *s, int64_t *content, store_error *err);
+
+/* Queues rows first … first+n−1 (n x dimension doubles, copied) for writing. done as above (study 0). */
+void store_upload_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension, const double *rows,
+                         store_done *done, void *arg);
+void store_upload_abandon(store *s, int64_t content);
+
+/* ---- reading ------------------------------------------------------------------------------------------ */
+
+typedef void store_study_row(void *arg, const store_study *study);
+typedef void store_trial_row(void *arg, const store_trial *trial);
+typedef void store_attempt_row(void *arg, const store_attempt *attempt);
+typedef void store_batch_row(void *arg, const store_batch *batch);
+typedef void store_log_row(void *arg, int64_t seq, int64_t time, const char *type, const char *payload);
+
+/* Living studies with id > after ("" from the start), by id. */
+store_status store_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
+                                store_error *err);
+store_status store_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
+
+typedef struct store_trial_filter {
+    int64_t after;      /* trials with a larger number */
+    int64_t told_after; /* > 0: only with told_seq > this */
+    uint32_t states;    /* bit 1 << state; 0: all */
+    const char *worker; /* NULL: all */
+} store_trial_filter;
+
+/* By trial number. */
+store_status store_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
+                               store_trial_row *row, void *arg, store_error *err);
+store_status store_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
+                              store_error *err);
+store_status store_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
+                                 store_error *err);
+store_status store_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
+                                void *arg, store_error *err);
+
+/* n rows of raw features from `first` on into rows (n x dimension, caller's). STORE_NOT_FOUND past the end. */
+store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
+                                   store_error *err);
+
+/* What an engine is restored from: the last planned batch. The caller frees it with
+ * store_engine_state_clear. STORE_NOT_FOUND before the first batch. */
+typedef struct store_engine_state {
+    int64_t batch;
+    int64_t through_seq;
+    uint32_t *dictionary;
+    size_t n_dictionary;
+    store_arm_sum *sums; /* ascending by arm */
+    size_t n_sums;
+    unsigned char *state;
+    size_t n_state;
+    char code_path[24];
+} store_engine_state;
+
+store_status store_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
+void store_engine_state_clear(store_engine_state *state);
+
+store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row, void *arg,
+                            store_error *err);
+
+#endif
