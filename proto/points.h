@@ -20,7 +20,8 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
  * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}.
  * Errors: JSON: pointer "/points/12/3"; CSV: a detail that names line, row and column. The first one ends the
  * reading. */
-wire_status wire_points_reader_feed(wire_points_reader *reader, const char *bytes, size_t n, wire_errors *errors);
+wire_status wire_points_reader_feed(wire_points_reader *reader, const char *bytes, size_t n,
+                                    wire_errors *errors);
 /* End of input: hands the last rows to the sink. At least one row. */
 wire_status wire_points_reader_finish(wire_points_reader *reader, wire_errors *errors);
 

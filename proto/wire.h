@@ -3,9 +3,9 @@
  *
  * Decoders return WIRE_OK, WIRE_MALFORMED (not JSON at all: answer 400) or WIRE_INVALID (JSON, but not what
  * is asked for: answer 422; every problem is listed with its JSON pointer) or WIRE_NO_MEMORY. *out is NULL
- * unless WIRE_OK; what they return is freed with the _free of its type. Unknown members are refused, duplicate
- * keys and non-finite numbers are malformed, integers are taken where a real is meant, booleans never are
- * numbers. Each decoder lists all problems it can see, not just the first. */
+ * unless WIRE_OK; what they return is freed with the _free of its type. Unknown members are refused,
+ * duplicate keys and non-finite numbers are malformed, integers are taken where a real is meant, booleans
+ * never are numbers. Each decoder lists all problems it can see, not just the first. */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
@@ -40,9 +40,9 @@ void wire_errors_clear(wire_errors *errors);
 
 typedef struct wire_problem {
     int status;
-    const char *type;   /* "about:blank" or a URN of ours */
-    const char *title;  /* the status's phrase */
-    const char *detail; /* NULL: left out */
+    const char *type;          /* "about:blank" or a URN of ours */
+    const char *title;         /* the status's phrase */
+    const char *detail;        /* NULL: left out */
     const wire_errors *errors; /* NULL or empty: left out */
 } wire_problem;
 
@@ -62,11 +62,15 @@ typedef struct wire_integer {
     int64_t value;
 } wire_integer;
 
-typedef enum wire_domain_type { WIRE_DOMAIN_CANDIDATES, WIRE_DOMAIN_PRECOMPUTED, WIRE_DOMAIN_SPACE } wire_domain_type;
+typedef enum wire_domain_type {
+    WIRE_DOMAIN_CANDIDATES,
+    WIRE_DOMAIN_PRECOMPUTED,
+    WIRE_DOMAIN_SPACE
+} wire_domain_type;
 
 typedef struct wire_kernel {
     bool given;
-    char *type;              /* "gaussian" …; NULL when left out */
+    char *type; /* "gaussian" …; NULL when left out */
     wire_number nu;
     wire_number lengthscale; /* a number or "auto" */
     double *lengthscales;    /* a list was given: n_lengthscales entries */
@@ -108,7 +112,7 @@ typedef struct wire_study {
     wire_number optimum;
     wire_domain_type domain_type;
     wire_integer dimension, size;
-    char *scaling; /* "standardize", "unit", "none"; NULL */
+    char *scaling;  /* "standardize", "unit", "none"; NULL */
     double *points; /* inline candidates, n_points x dimension, row-major; NULL: to be uploaded */
     size_t n_points;
     char **feature_names; /* dimension of them; NULL */
@@ -147,13 +151,14 @@ typedef struct wire_study_view {
 
 void wire_encode_study(wire_writer *w, const wire_study_view *view);
 
-/* ---- ask and tell --------------------------------------------------------------------------------------- */
+/* ---- ask and tell ---------------------------------------------------------------------------------------
+ */
 
 typedef struct wire_ask {
-    int64_t count; /* 1 … 1000 */
-    char *worker;  /* NULL; 1 … 200 bytes */
-    double wait_seconds;        /* 0 … 300 */
-    wire_number lease_seconds;  /* 1 … 31 536 000 */
+    int64_t count;             /* 1 … 1000 */
+    char *worker;              /* NULL; 1 … 200 bytes */
+    double wait_seconds;       /* 0 … 300 */
+    wire_number lease_seconds; /* 1 … 31 536 000 */
     bool fresh;
 } wire_ask;
 
@@ -219,7 +224,8 @@ void wire_encode_ask_answer(wire_writer *w, const wire_trial *trials, size_t n, 
 /* {"accepted", "duplicates", "late"} */
 void wire_encode_tell_answer(wire_writer *w, int64_t accepted, int64_t duplicates, int64_t late);
 
-/* ---- reading -------------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------------------
+ */
 
 /* Lists: begin, one value an item (written with any encoder), end. next_page_token NULL: last page. */
 void wire_list_begin(wire_writer *w);

@@ -15,7 +15,10 @@ typedef struct wire_writer {
     bool comma; /* the next value or key needs one before it */
 } wire_writer;
 
-#define WIRE_WRITER_INIT {0}
+#define WIRE_WRITER_INIT                                                                                     \
+    {                                                                                                        \
+        0                                                                                                    \
+    }
 
 void wire_object_begin(wire_writer *w);
 void wire_object_end(wire_writer *w);

@@ -78,15 +78,15 @@ const char *trial_state_name(trial_state state);
 bool trial_state_parse(trial_state *out, const char *name);
 
 typedef struct store_study {
-    int64_t study;    /* the store's own number, never used again */
-    const char *id;   /* the user's name for it, unique among living studies */
+    int64_t study;          /* the store's own number, never used again */
+    const char *id;         /* the user's name for it, unique among living studies */
     const char *definition; /* JSON: every value in force */
     study_state state;
     const char *state_reason; /* "" when there is none */
     int64_t epoch;
     int64_t created_at, updated_at;
-    int64_t last_seq;   /* of its log */
-    int64_t trials;     /* given out ids: 1 … trials */
+    int64_t last_seq; /* of its log */
+    int64_t trials;   /* given out ids: 1 … trials */
     int64_t by_state[TRIAL_STATES];
     int64_t issued;       /* trials handed out at least once */
     int64_t observations; /* rewards told or imported, amended ones once */
@@ -105,14 +105,14 @@ typedef struct store_trial {
     int32_t attempt; /* 0 before it is first handed out */
     int64_t batch;   /* that planned it; −1: a user's own */
     int64_t candidate;
-    double variance; /* start-of-batch variance, paper's scale; NaN when unknown */
-    const char *worker; /* of the last attempt; "" when none was named */
+    double variance;          /* start-of-batch variance, paper's scale; NaN when unknown */
+    const char *worker;       /* of the last attempt; "" when none was named */
     int64_t issued_at;        /* last attempt; 0 */
     int64_t lease_expires_at; /* last attempt; 0 */
     bool has_value;
     double value; /* metric's own units and sign */
     const char *reason;
-    int64_t told_at; /* 0 */
+    int64_t told_at;  /* 0 */
     int64_t told_seq; /* log position of the result; 0 */
 } store_trial;
 
@@ -121,7 +121,7 @@ typedef struct store_attempt {
     const char *worker;
     int64_t issued_at;
     int64_t lease_expires_at;
-    int64_t ended_at; /* 0: open */
+    int64_t ended_at;    /* 0: open */
     const char *outcome; /* "", "completed", "failed", "expired", "released" … */
 } store_attempt;
 
@@ -259,8 +259,8 @@ typedef void store_done(void *arg, store_status status, int64_t study, int64_t l
 
 typedef struct store_lane store_lane;
 
-/* A lane for a study that exists (or 0: for creating one; after its first write has succeeded the lane is that
- * of the new study). last_seq: as read with the study. */
+/* A lane for a study that exists (or 0: for creating one; after its first write has succeeded the lane is
+ * that of the new study). last_seq: as read with the study. */
 store_status store_lane_open(store_lane **out, store *s, int64_t study, int64_t epoch, int64_t last_seq);
 void store_lane_close(store_lane *lane); /* after the last `done` of its writes; NULL is fine */
 
@@ -287,8 +287,8 @@ void store_submit_delete(store_lane *lane, store_done *done, void *arg);
 store_status store_upload_begin(store *s, int64_t *content, store_error *err);
 
 /* Queues rows first … first+n−1 (n x dimension doubles, copied) for writing. done as above (study 0). */
-void store_upload_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension, const double *rows,
-                         store_done *done, void *arg);
+void store_upload_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
+                         const double *rows, store_done *done, void *arg);
 void store_upload_abandon(store *s, int64_t content);
 
 /* ---- reading ------------------------------------------------------------------------------------------ */
@@ -321,7 +321,8 @@ store_status store_read_attempts(store *s, int64_t study, int64_t trial, store_a
 store_status store_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                 void *arg, store_error *err);
 
-/* n rows of raw features from `first` on into rows (n x dimension, caller's). STORE_NOT_FOUND past the end. */
+/* n rows of raw features from `first` on into rows (n x dimension, caller's). STORE_NOT_FOUND past the end.
+ */
 store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                    store_error *err);
 
@@ -342,7 +343,7 @@ typedef struct store_engine_state {
 store_status store_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
 void store_engine_state_clear(store_engine_state *state);
 
-store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row, void *arg,
-                            store_error *err);
+store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
+                            void *arg, store_error *err);
 
 #endif

@@ -32,7 +32,8 @@ bandit_status bandit_arms_set_rows(bandit_arms *arms, size_t first, size_t n, co
 /* Called once, after all rows are set: checks and scales the features in place. A precomputed matrix is
  * checked for symmetry and positive semi-definiteness (the message has an estimate of the most negative
  * eigenvalue). n_reference in 1 … n. */
-bandit_status bandit_arms_finish(bandit_arms *arms, bandit_scaling scaling, size_t n_reference, bandit_error *err);
+bandit_status bandit_arms_finish(bandit_arms *arms, bandit_scaling scaling, size_t n_reference,
+                                 bandit_error *err);
 
 size_t bandit_arms_count(const bandit_arms *arms);
 size_t bandit_arms_dimension(const bandit_arms *arms); /* 0 for a precomputed set */

@@ -48,9 +48,9 @@ typedef enum bandit_algorithm {
         BANDIT_ALGORITHMS
 } bandit_algorithm;
 
-const char *bandit_algorithm_name(bandit_algorithm algorithm);           /* static */
-bool bandit_algorithm_parse(bandit_algorithm *out, const char *name);    /* false: no such name */
-bool bandit_algorithm_is_built(bandit_algorithm algorithm);              /* false: create would refuse it */
+const char *bandit_algorithm_name(bandit_algorithm algorithm);        /* static */
+bool bandit_algorithm_parse(bandit_algorithm *out, const char *name); /* false: no such name */
+bool bandit_algorithm_is_built(bandit_algorithm algorithm);           /* false: create would refuse it */
 
 typedef enum bandit_batch_rule { BANDIT_BATCH_GLOBAL, BANDIT_BATCH_GLOBAL_LOCAL } bandit_batch_rule;
 typedef enum bandit_confidence {
@@ -67,12 +67,12 @@ typedef enum bandit_gamma { BANDIT_GAMMA_EXACT, BANDIT_GAMMA_BOUND, BANDIT_GAMMA
 typedef struct bandit_options {
     bandit_algorithm algorithm;
     bandit_kernel kernel;
-    double lambda;     /* regularization, > 0 */
-    double noise_std;  /* xi, R in [CG17]; >= 0 */
-    double norm_bound; /* F, B in [CG17]; >= 0 */
-    double delta;      /* in (0, 1) */
-    double q_bar;      /* oversampling, > 0; ignored when q_bar_theory */
-    bool q_bar_theory; /* 72 C log(4t/delta) */
+    double lambda;      /* regularization, > 0 */
+    double noise_std;   /* xi, R in [CG17]; >= 0 */
+    double norm_bound;  /* F, B in [CG17]; >= 0 */
+    double delta;       /* in (0, 1) */
+    double q_bar;       /* oversampling, > 0; ignored when q_bar_theory */
+    bool q_bar_theory;  /* 72 C log(4t/delta) */
     double ratio_bound; /* C, >= 1 */
     bandit_batch_rule batch_rule;
     bandit_confidence confidence;
@@ -95,7 +95,7 @@ typedef struct bandit_options {
 
 #define BANDIT_OPTIONS_INIT                                                                                  \
     {                                                                                                        \
-        .algorithm = BANDIT_BBKB, .kernel = {.type = BANDIT_KERNEL_MATERN, .nu = 2.5}, .lambda = 1e-2,        \
+        .algorithm = BANDIT_BBKB, .kernel = {.type = BANDIT_KERNEL_MATERN, .nu = 2.5}, .lambda = 1e-2,       \
         .noise_std = 0.1, .norm_bound = 1.0, .delta = 1e-3, .q_bar = 2.0, .ratio_bound = 2.0,                \
         .max_batch = 4096, .parallelism = 1.0, .gamma_scale = 1.0, .scale = 1.0, .epsilon = 0.1,             \
         .zeta = 0.01, .population = 100, .sample = 10                                                        \
@@ -157,10 +157,10 @@ bandit_status bandit_engine_new(bandit_engine **out, const bandit_arms *arms, co
 
 /* An engine equal, to the bit, to the one the checkpoint was taken from. The checkpoint is copied.
  * Errors also: BANDIT_INVALID_STATE. */
-bandit_status bandit_engine_restore(bandit_engine **out, const bandit_arms *arms, const bandit_options *options,
-                                    size_t memory_limit, const bandit_checkpoint *checkpoint,
-                                    const bandit_pick *pending, size_t n_pending,
-                                    const bandit_executor *executor, bandit_error *err);
+bandit_status bandit_engine_restore(bandit_engine **out, const bandit_arms *arms,
+                                    const bandit_options *options, size_t memory_limit,
+                                    const bandit_checkpoint *checkpoint, const bandit_pick *pending,
+                                    size_t n_pending, const bandit_executor *executor, bandit_error *err);
 
 /* Starts the next batch: counts and sums take in `results` in the order given, the dictionary is resampled,
  * and the posterior of all arms is computed. `pending`: picks of former batches whose rewards are still out
@@ -171,14 +171,17 @@ bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_resu
                                         const bandit_executor *executor, bandit_error *err);
 
 typedef struct bandit_select_limits {
-    size_t max_picks;     /* of this call; picks[] holds as many */
-    uint64_t remaining;   /* trials left to the horizon; UINT64_MAX without one */
-    bool beyond_bound;    /* choose max_picks more even when the batch's rule says stop */
+    size_t max_picks;         /* of this call; picks[] holds as many */
+    uint64_t remaining;       /* trials left to the horizon; UINT64_MAX without one */
+    bool beyond_bound;        /* choose max_picks more even when the batch's rule says stop */
     const uint32_t *withheld; /* arms that may not be chosen, ascending; borrowed */
     size_t n_withheld;
 } bandit_select_limits;
 
-#define BANDIT_SELECT_LIMITS_INIT {.max_picks = SIZE_MAX, .remaining = UINT64_MAX}
+#define BANDIT_SELECT_LIMITS_INIT                                                                            \
+    {                                                                                                        \
+        .max_picks = SIZE_MAX, .remaining = UINT64_MAX                                                       \
+    }
 
 typedef struct bandit_selection {
     size_t n_picks;
@@ -225,7 +228,7 @@ typedef struct bandit_description {
     double effective_dimension; /* sum n_i sigma^2(x_i), paper's scale */
     double information_gain;    /* 1/2 log det(I + K/lambda), of the sparse posterior where there is one */
     double lambda, noise_std, norm_bound; /* in force */
-    const char *code_path;      /* which kernels run here ("avx512", "avx2", "portable"); static */
+    const char *code_path;                /* which kernels run here ("avx512", "avx2", "portable"); static */
 } bandit_description;
 
 void bandit_engine_describe(const bandit_engine *engine, bandit_description *out);

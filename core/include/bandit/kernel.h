@@ -7,10 +7,10 @@
 #include <stddef.h>
 
 typedef enum bandit_kernel_type {
-    BANDIT_KERNEL_GAUSSIAN,    /* exp(-r^2 / 2), r the scaled distance */
-    BANDIT_KERNEL_MATERN,      /* nu = 1/2, 3/2, 5/2 in closed form */
-    BANDIT_KERNEL_LINEAR,      /* x . x' */
-    BANDIT_KERNEL_PRECOMPUTED  /* entries of the arms' own matrix */
+    BANDIT_KERNEL_GAUSSIAN,   /* exp(-r^2 / 2), r the scaled distance */
+    BANDIT_KERNEL_MATERN,     /* nu = 1/2, 3/2, 5/2 in closed form */
+    BANDIT_KERNEL_LINEAR,     /* x . x' */
+    BANDIT_KERNEL_PRECOMPUTED /* entries of the arms' own matrix */
 } bandit_kernel_type;
 
 typedef struct bandit_kernel {

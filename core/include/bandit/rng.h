@@ -24,7 +24,8 @@ uint64_t bandit_random_bits(uint64_t seed, uint64_t batch, bandit_purpose purpos
 double bandit_random_uniform(uint64_t seed, uint64_t batch, bandit_purpose purpose, uint64_t index);
 
 /* Uniform on 0 … n−1, without modulo bias; n > 0. */
-uint64_t bandit_random_below(uint64_t seed, uint64_t batch, bandit_purpose purpose, uint64_t index, uint64_t n);
+uint64_t bandit_random_below(uint64_t seed, uint64_t batch, bandit_purpose purpose, uint64_t index,
+                             uint64_t n);
 
 /* Standard normal. */
 double bandit_random_normal(uint64_t seed, uint64_t batch, bandit_purpose purpose, uint64_t index);

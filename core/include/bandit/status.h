@@ -6,7 +6,7 @@
     X(BANDIT_OK, "ok")                                                                                       \
     X(BANDIT_NO_MEMORY, "out of memory")                                                                     \
     X(BANDIT_INVALID_OPTION, "invalid option")   /* error.field names it */                                  \
-    X(BANDIT_INVALID_ARMS, "invalid candidates") /* non-finite feature, not positive semi-definite … */      \
+    X(BANDIT_INVALID_ARMS, "invalid candidates") /* non-finite feature, not positive semi-definite … */    \
     X(BANDIT_INVALID_STATE, "invalid stored state")                                                          \
     X(BANDIT_UNSUPPORTED, "not supported by this algorithm")                                                 \
     X(BANDIT_MEMORY_LIMIT, "would need more memory than allowed")                                            \
