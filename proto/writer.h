@@ -1,6 +1,7 @@
 /* Writes JSON into a growing buffer. An allocation failure is remembered: later calls do nothing, and
- * wire_writer_finish says so. Doubles are written in the shortest form that reads back to the same bits;
- * a non-finite one is an error of the caller (assert). */
+ * wire_writer_finish says so. Doubles are written with the fewest of 15, 16 or 17 significant digits that
+ * read back to the same bits (fewer than 15 where zeros follow), and always with a point or an exponent; a
+ * non-finite one is an error of the caller (assert). The process must stay in the "C" locale. */
 #ifndef PROTO_WRITER_H
 #define PROTO_WRITER_H
 
@@ -25,7 +26,7 @@ void wire_object_end(wire_writer *w);
 void wire_array_begin(wire_writer *w);
 void wire_array_end(wire_writer *w);
 void wire_key(wire_writer *w, const char *key);
-void wire_string(wire_writer *w, const char *text); /* UTF-8 */
+void wire_string(wire_writer *w, const char *text); /* UTF-8; a byte that is not becomes U+FFFD */
 void wire_integer_value(wire_writer *w, int64_t value);
 void wire_real(wire_writer *w, double value);
 void wire_boolean(wire_writer *w, bool value);
