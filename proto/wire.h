@@ -15,7 +15,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_MAX_INTEGER 9007199254740991 /* 2^53 − 1 */
+#define WIRE_MAX_INTEGER         9007199254740991 /* 2^53 − 1 */
+#define WIRE_MAX_COUNT           2147483647       /* of what is counted in 32 bits */
+#define WIRE_MAX_DIMENSION       10000
+#define WIRE_MAX_NAME            200 /* characters of a name that a user gives */
+#define WIRE_MAX_METRICS         32
+#define WIRE_MAX_LABELS          64
+#define WIRE_MAX_METADATA        65536    /* bytes, of a study */
+#define WIRE_MAX_LEASE_SECONDS   31536000 /* a year */
+#define WIRE_MAX_WAIT_SECONDS    300
+#define WIRE_MAX_TRIALS          1000 /* in one ask or tell */
+#define WIRE_MAX_PREDICTIONS     10000
+#define WIRE_MAX_REPEATS         1000000
+#define WIRE_MAX_REASON          1000 /* characters */
+#define WIRE_MAX_RESULT_METADATA 4096 /* bytes */
 
 typedef enum wire_status { WIRE_OK, WIRE_MALFORMED, WIRE_INVALID, WIRE_NO_MEMORY } wire_status;
 
@@ -30,6 +43,7 @@ typedef struct wire_errors {
     wire_error_item items[WIRE_ERRORS_MAX];
     size_t n;
     size_t dropped; /* found beyond the maximum */
+    bool no_memory; /* one could not be kept */
 } wire_errors;
 
 void wire_errors_add(wire_errors *errors, const char *pointer, const char *format, ...)
@@ -90,7 +104,7 @@ typedef struct wire_algorithm {
     wire_number parallelism;
     wire_number gamma, gamma_scale, scale, epsilon, zeta; /* gamma: a number, "exact" or "bound" */
     wire_integer population, sample;
-    char *posterior, *features, *prior_features_kind;
+    char *posterior, *features;
     wire_integer inducing, prior_features, dpp_steps, initial_cells;
 } wire_algorithm;
 
@@ -107,13 +121,14 @@ typedef struct wire_study {
     char *labels;       /* JSON object text, NULL */
     char *metadata;     /* JSON object text, NULL */
     wire_metric *metrics;
-    size_t n_metrics;
+    size_t n_metrics;     /* exactly one is an objective */
     bool metrics_as_list; /* given as "metrics", not "metric" */
     wire_number optimum;
     wire_domain_type domain_type;
-    wire_integer dimension, size;
-    char *scaling;  /* "standardize", "unit", "none"; NULL */
-    double *points; /* inline candidates, n_points x dimension, row-major; NULL: to be uploaded */
+    wire_integer dimension; /* of candidates: always given, taken from the points where it was left out */
+    wire_integer size;      /* of a precomputed set */
+    char *scaling;          /* "standardize", "unit", "none"; NULL */
+    double *points;         /* inline candidates, n_points x dimension, row-major; NULL: to be uploaded */
     size_t n_points;
     char **feature_names; /* dimension of them; NULL */
     size_t n_feature_names;
@@ -156,7 +171,7 @@ void wire_encode_study(wire_writer *w, const wire_study_view *view);
 
 typedef struct wire_ask {
     int64_t count;             /* 1 … 1000 */
-    char *worker;              /* NULL; 1 … 200 bytes */
+    char *worker;              /* NULL; 1 … 200 characters */
     double wait_seconds;       /* 0 … 300 */
     wire_number lease_seconds; /* 1 … 31 536 000 */
     bool fresh;
@@ -186,10 +201,10 @@ typedef struct wire_result {
     double value;             /* "value" */
     wire_named_value *values; /* "values", or NULL */
     size_t n_values;
-    bool retry;
-    wire_integer attempt, repeats;
-    char *reason;   /* NULL; at most 1000 bytes */
-    char *metadata; /* JSON object text, at most 4 KiB; NULL */
+    bool retry;                    /* with WIRE_FAILED only */
+    wire_integer attempt, repeats; /* repeats: with a value only */
+    char *reason;                  /* NULL; at most 1000 characters; with a state only */
+    char *metadata;                /* JSON object text, at most 4 KiB; NULL */
 } wire_result;
 
 typedef struct wire_tell {
@@ -219,6 +234,18 @@ typedef struct wire_trial {
 
 void wire_encode_trial(wire_writer *w, const wire_trial *trial);
 
+typedef struct wire_attempt {
+    int32_t attempt;
+    const char *worker; /* "" or NULL: left out */
+    int64_t issued_at, lease_expires_at;
+    int64_t ended_at;    /* 0: open, left out */
+    const char *outcome; /* "" or NULL: left out */
+} wire_attempt;
+
+/* A trial with "attempts", all of them. */
+void wire_encode_trial_history(wire_writer *w, const wire_trial *trial, const wire_attempt *attempts,
+                               size_t n);
+
 /* {"trials": […], "reason": null | "…"} */
 void wire_encode_ask_answer(wire_writer *w, const wire_trial *trials, size_t n, const char *reason);
 /* {"accepted", "duplicates", "late"} */
@@ -231,6 +258,9 @@ void wire_encode_tell_answer(wire_writer *w, int64_t accepted, int64_t duplicate
 void wire_list_begin(wire_writer *w);
 void wire_list_end(wire_writer *w, const char *next_page_token);
 
+/* {"count", "dimension"} */
+void wire_encode_candidates_answer(wire_writer *w, int64_t count, int64_t dimension);
+
 typedef struct wire_recommended {
     bool given;
     int64_t candidate;
@@ -239,6 +269,9 @@ typedef struct wire_recommended {
     double std;
 } wire_recommended;
 
+/* {"trial", "candidate", "value"}, or null when there is none. */
+void wire_encode_observed(wire_writer *w, const wire_best *best);
+/* {"observed": …, "recommended": …}, null where there is none. */
 void wire_encode_best(wire_writer *w, const wire_best *observed, const wire_recommended *recommended);
 
 typedef struct wire_predict {

@@ -1,0 +1,467 @@
+#include "proto/decode.h"
+
+#include "proto/parse.h"
+#include "proto/utf8.h"
+
+#include <assert.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const wire_range wire_any = {.min = -DBL_MAX, .max = DBL_MAX};
+const wire_range wire_positive = {.min = 0, .open_min = true, .max = DBL_MAX};
+const wire_range wire_nonnegative = {.min = 0, .max = DBL_MAX};
+const wire_range wire_fraction = {.min = 0, .max = 1};
+
+/* ---- places and problems ------------------------------------------------------------------------------ */
+
+wire_place wire_place_member(const wire_place *parent, const char *key)
+{
+    return (wire_place){.parent = parent, .key = key};
+}
+
+wire_place wire_place_element(const wire_place *parent, size_t index)
+{
+    return (wire_place){.parent = parent, .index = index};
+}
+
+/* Appends one reference token of a JSON pointer to text at `at` (NULL: only counts) and returns its end. RFC
+ * 6901, section 3: ~ is written ~0, / is written ~1. */
+static size_t write_token(char *text, size_t at, const char *token)
+{
+    const char *pieces[] = {"/", token};
+    for (size_t p = 0; p < 2; p++) {
+        for (const char *c = pieces[p]; *c; c++) {
+            bool escaped = p == 1 && (*c == '~' || *c == '/');
+            if (text) {
+                text[at] = escaped ? '~' : *c;
+                if (escaped)
+                    text[at + 1] = *c == '~' ? '0' : '1';
+            }
+            at += escaped ? 2 : 1;
+        }
+    }
+    return at;
+}
+
+static size_t write_pointer(char *text, const wire_place *place)
+{
+    if (!place)
+        return 0;
+    size_t at = write_pointer(text, place->parent);
+    if (place->key)
+        return write_token(text, at, place->key);
+    char index[24];
+    snprintf(index, sizeof index, "%zu", place->index);
+    return write_token(text, at, index);
+}
+
+void wire_refuse(wire_decoder *d, const wire_place *at, const char *format, ...)
+{
+    d->invalid = true;
+    size_t n = write_pointer(NULL, at);
+    char *pointer = wire_allocate(d, n + 1, 1);
+    if (!pointer)
+        return;
+    write_pointer(pointer, at);
+    pointer[n] = '\0';
+
+    char detail[256];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    wire_errors_add(d->errors, pointer, "%s", detail);
+    free(pointer);
+}
+
+void *wire_allocate(wire_decoder *d, size_t n, size_t size)
+{
+    void *p = calloc(n > 0 ? n : 1, size);
+    if (!p)
+        d->no_memory = true;
+    return p;
+}
+
+char *wire_duplicate(wire_decoder *d, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    char *copy = wire_allocate(d, size, 1);
+    if (copy)
+        memcpy(copy, text, size);
+    return copy;
+}
+
+wire_status wire_decode_body(const char *body, size_t size, wire_errors *errors, wire_fill *fill, void *out)
+{
+    json_t *json;
+    wire_status status = wire_parse(&json, body, size, errors);
+    if (status != WIRE_OK)
+        return status;
+    wire_decoder d = {.errors = errors};
+    fill(&d, json, out);
+    json_decref(json);
+    if (d.no_memory || errors->no_memory)
+        return WIRE_NO_MEMORY;
+    return d.invalid ? WIRE_INVALID : WIRE_OK;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------- */
+
+static bool in_range(wire_decoder *d, const wire_place *at, double value, const wire_range *range)
+{
+    if (value < range->min || (range->open_min && value == range->min)) {
+        wire_refuse(d, at, "must be %s %.17g", range->open_min ? "greater than" : "at least", range->min);
+        return false;
+    }
+    if (value > range->max || (range->open_max && value == range->max)) {
+        wire_refuse(d, at, "must be %s %.17g", range->open_max ? "less than" : "at most", range->max);
+        return false;
+    }
+    return true;
+}
+
+bool wire_read_real(wire_decoder *d, const wire_place *at, const json_t *json, const wire_range *range,
+                    double *out)
+{
+    if (!json_is_number(json)) {
+        wire_refuse(d, at, "must be a number");
+        return false;
+    }
+    double value = json_number_value(json);
+    assert(isfinite(value)); /* jansson refuses what is too large */
+    if (!in_range(d, at, value, range))
+        return false;
+    *out = value;
+    return true;
+}
+
+bool wire_read_integer(wire_decoder *d, const wire_place *at, const json_t *json, int64_t min, int64_t max,
+                       int64_t *out)
+{
+    int64_t value;
+    if (json_is_integer(json)) {
+        value = json_integer_value(json);
+    } else if (json_is_real(json) && trunc(json_real_value(json)) == json_real_value(json)) {
+        /* 3.0 is an integer, as JSON Schema has it. What is beyond 2^53 is beyond every max. */
+        double real = json_real_value(json);
+        value = real > 0x1p53 ? INT64_MAX : real < -0x1p53 ? INT64_MIN : (int64_t)real;
+    } else {
+        wire_refuse(d, at, "must be an integer");
+        return false;
+    }
+    if (value < min) {
+        wire_refuse(d, at, "must be at least %" PRId64, min);
+        return false;
+    }
+    if (value > max) {
+        wire_refuse(d, at, "must be at most %" PRId64, max);
+        return false;
+    }
+    *out = value;
+    return true;
+}
+
+static size_t count_characters(const char *text)
+{
+    size_t characters = 0;
+    for (size_t n = strlen(text); n > 0; characters++) {
+        size_t length = wire_utf8_length(text, n);
+        assert(length > 0); /* jansson refuses other strings */
+        text += length;
+        n -= length;
+    }
+    return characters;
+}
+
+bool wire_read_string(wire_decoder *d, const wire_place *at, const json_t *json, size_t min, size_t max,
+                      char **out)
+{
+    if (!json_is_string(json)) {
+        wire_refuse(d, at, "must be a string");
+        return false;
+    }
+    size_t n = count_characters(json_string_value(json));
+    if (n < min) {
+        if (n == 0)
+            wire_refuse(d, at, "must not be empty");
+        else
+            wire_refuse(d, at, "must have at least %zu characters", min);
+        return false;
+    }
+    if (n > max) {
+        wire_refuse(d, at, "must have at most %zu characters", max);
+        return false;
+    }
+    char *copy = wire_duplicate(d, json_string_value(json));
+    if (!copy)
+        return false;
+    *out = copy;
+    return true;
+}
+
+bool wire_check_list(wire_decoder *d, const wire_place *at, const json_t *json, size_t min, size_t max)
+{
+    if (!json_is_array(json)) {
+        wire_refuse(d, at, "must be a list");
+        return false;
+    }
+    size_t n = json_array_size(json);
+    if (n < min) {
+        if (n == 0)
+            wire_refuse(d, at, "must not be empty");
+        else
+            wire_refuse(d, at, "must have at least %zu elements", min);
+        return false;
+    }
+    if (n > max) {
+        wire_refuse(d, at, "must have at most %zu elements", max);
+        return false;
+    }
+    return true;
+}
+
+bool wire_read_matrix(wire_decoder *d, const wire_place *at, const json_t *json, size_t max_rows,
+                      double **out, size_t *rows, size_t *columns)
+{
+    if (!wire_check_list(d, at, json, 1, max_rows))
+        return false;
+    size_t n = json_array_size(json);
+    size_t dimension = 0; /* of the first row that is well-formed */
+    double *matrix = NULL;
+    bool ok = true;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *row = json_array_get(json, i);
+        wire_place row_place = wire_place_element(at, i);
+        if (!wire_check_list(d, &row_place, row, 1, WIRE_MAX_DIMENSION)) {
+            ok = false;
+            continue;
+        }
+        size_t length = json_array_size(row);
+        if (!matrix) {
+            dimension = length;
+            matrix = wire_allocate(d, n, dimension * sizeof *matrix);
+            if (!matrix)
+                return false;
+        } else if (length != dimension) {
+            wire_refuse(d, &row_place, "has %zu numbers, the rows before it have %zu", length, dimension);
+            ok = false;
+            continue;
+        }
+        for (size_t j = 0; j < length; j++) {
+            wire_place cell = wire_place_element(&row_place, j);
+            ok &= wire_read_real(d, &cell, json_array_get(row, j), &wire_any, &matrix[i * dimension + j]);
+        }
+    }
+    if (!ok) {
+        free(matrix);
+        return false;
+    }
+    *out = matrix;
+    *rows = n;
+    *columns = dimension;
+    return true;
+}
+
+/* ---- objects ------------------------------------------------------------------------------------------ */
+
+bool wire_object_open(wire_object *o, wire_decoder *d, const wire_place *place, const json_t *json)
+{
+    *o = (wire_object){.decoder = d, .place = place, .json = json};
+    if (json_is_object(json))
+        return true;
+    wire_refuse(d, place, "must be an object");
+    return false;
+}
+
+static bool is_known(const wire_object *o, const char *name)
+{
+    for (size_t i = 0; i < o->n_known; i++) {
+        if (strcmp(o->known[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void wire_object_close(wire_object *o)
+{
+    /* The iterators take a non-const object, and change nothing. */
+    json_t *json = (json_t *)(uintptr_t)o->json;
+    for (void *i = json_object_iter(json); i; i = json_object_iter_next(json, i)) {
+        if (is_known(o, json_object_iter_key(i)))
+            continue;
+        wire_place at = wire_place_member(o->place, json_object_iter_key(i));
+        wire_refuse(o->decoder, &at, "unknown field");
+    }
+}
+
+const json_t *wire_take(wire_object *o, const char *name, wire_presence presence)
+{
+    if (!is_known(o, name)) {
+        assert(o->n_known < WIRE_MAX_MEMBERS);
+        o->known[o->n_known++] = name;
+    }
+    const json_t *json = json_object_get(o->json, name);
+    if (!json && presence == WIRE_REQUIRED) {
+        wire_place at = wire_place_member(o->place, name);
+        wire_refuse(o->decoder, &at, "is required");
+    }
+    return json;
+}
+
+bool wire_has(wire_object *o, const char *name)
+{
+    return wire_take(o, name, WIRE_OPTIONAL) != NULL;
+}
+
+void wire_forbid(wire_object *o, const char *name, const char *why)
+{
+    if (wire_has(o, name)) {
+        wire_place at = wire_place_member(o->place, name);
+        wire_refuse(o->decoder, &at, "%s", why);
+    }
+}
+
+bool wire_take_boolean(wire_object *o, const char *name, bool *out)
+{
+    const json_t *json = wire_take(o, name, WIRE_OPTIONAL);
+    if (!json)
+        return false;
+    if (!json_is_boolean(json)) {
+        wire_place at = wire_place_member(o->place, name);
+        wire_refuse(o->decoder, &at, "must be true or false");
+        return false;
+    }
+    *out = json_is_true(json);
+    return true;
+}
+
+bool wire_take_integer(wire_object *o, const char *name, wire_presence presence, int64_t min, int64_t max,
+                       int64_t *out)
+{
+    const json_t *json = wire_take(o, name, presence);
+    wire_place at = wire_place_member(o->place, name);
+    return json && wire_read_integer(o->decoder, &at, json, min, max, out);
+}
+
+bool wire_take_real(wire_object *o, const char *name, wire_presence presence, const wire_range *range,
+                    double *out)
+{
+    const json_t *json = wire_take(o, name, presence);
+    wire_place at = wire_place_member(o->place, name);
+    return json && wire_read_real(o->decoder, &at, json, range, out);
+}
+
+bool wire_take_string(wire_object *o, const char *name, wire_presence presence, size_t min, size_t max,
+                      char **out)
+{
+    const json_t *json = wire_take(o, name, presence);
+    wire_place at = wire_place_member(o->place, name);
+    return json && wire_read_string(o->decoder, &at, json, min, max, out);
+}
+
+static bool find_word(const char *const *words, const char *text, size_t *out)
+{
+    for (size_t i = 0; words[i]; i++) {
+        if (strcmp(words[i], text) == 0) {
+            *out = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "must be a, b or c", after `prefix` ("a number, " …). */
+static void refuse_word(wire_decoder *d, const wire_place *at, const char *prefix, const char *const *words)
+{
+    char list[224] = "";
+    size_t n = 0;
+    for (size_t i = 0; words[i] && n < sizeof list; i++) {
+        bool alone = i == 0 && !*prefix;
+        const char *separator = alone ? "" : words[i + 1] ? ", " : " or ";
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s\"%s\"", separator, words[i]);
+    }
+    assert(n < sizeof list);
+    wire_refuse(d, at, "must be %s%s", prefix, list);
+}
+
+bool wire_take_word(wire_object *o, const char *name, wire_presence presence, const char *const *words,
+                    size_t *out)
+{
+    const json_t *json = wire_take(o, name, presence);
+    if (!json)
+        return false;
+    if (json_is_string(json) && find_word(words, json_string_value(json), out))
+        return true;
+    wire_place at = wire_place_member(o->place, name);
+    refuse_word(o->decoder, &at, "", words);
+    return false;
+}
+
+bool wire_take_word_text(wire_object *o, const char *name, wire_presence presence, const char *const *words,
+                         char **out)
+{
+    size_t i;
+    if (!wire_take_word(o, name, presence, words, &i))
+        return false;
+    char *copy = wire_duplicate(o->decoder, words[i]);
+    if (!copy)
+        return false;
+    *out = copy;
+    return true;
+}
+
+bool wire_take_object_text(wire_object *o, const char *name, size_t max_bytes, char **out)
+{
+    const json_t *json = wire_take(o, name, WIRE_OPTIONAL);
+    if (!json)
+        return false;
+    wire_place at = wire_place_member(o->place, name);
+    if (!json_is_object(json)) {
+        wire_refuse(o->decoder, &at, "must be an object");
+        return false;
+    }
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_write_json(&w, json);
+    char *text;
+    size_t size;
+    if (!wire_writer_finish(&w, &text, &size)) {
+        o->decoder->no_memory = true;
+        return false;
+    }
+    if (size > max_bytes) {
+        wire_refuse(o->decoder, &at, "has %zu bytes as JSON, at most %zu are kept", size, max_bytes);
+        free(text);
+        return false;
+    }
+    *out = text;
+    return true;
+}
+
+bool wire_take_given_integer(wire_object *o, const char *name, int64_t min, int64_t max, wire_integer *out)
+{
+    return out->given = wire_take_integer(o, name, WIRE_OPTIONAL, min, max, &out->value);
+}
+
+bool wire_take_number(wire_object *o, const char *name, const wire_range *range, const char *const *words,
+                      wire_number *out)
+{
+    const json_t *json = wire_take(o, name, WIRE_OPTIONAL);
+    if (!json)
+        return false;
+    wire_place at = wire_place_member(o->place, name);
+    size_t i;
+    if (json_is_number(json) || !words) {
+        out->given = wire_read_real(o->decoder, &at, json, range, &out->value);
+    } else if (json_is_string(json) && find_word(words, json_string_value(json), &i)) {
+        out->given = true;
+        out->word = words[i];
+    } else {
+        refuse_word(o->decoder, &at, "a number", words);
+    }
+    return out->given;
+}

@@ -1,0 +1,102 @@
+/* The domain of a study: where its trials are taken from. */
+#include "proto/decode_study.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void fill_feature_names(wire_object *o, wire_study *study)
+{
+    wire_decoder *d = o->decoder;
+    const json_t *json = wire_take(o, "names", WIRE_OPTIONAL);
+    wire_place at = wire_place_member(o->place, "names");
+    if (!json || !wire_check_list(d, &at, json, 1, WIRE_MAX_DIMENSION))
+        return;
+    size_t n = json_array_size(json);
+    study->feature_names = wire_allocate(d, n, sizeof *study->feature_names);
+    if (!study->feature_names)
+        return;
+    study->n_feature_names = n;
+    for (size_t i = 0; i < n; i++) {
+        wire_place place = wire_place_element(&at, i);
+        char **name = &study->feature_names[i];
+        if (!wire_read_string(d, &place, json_array_get(json, i), 1, WIRE_MAX_NAME, name))
+            continue;
+        for (size_t j = 0; j < i; j++) {
+            if (study->feature_names[j] && strcmp(study->feature_names[j], *name) == 0) {
+                wire_refuse(d, &place, "is the name of another feature");
+                break;
+            }
+        }
+    }
+    if (study->dimension.given && (int64_t)n != study->dimension.value)
+        wire_refuse(d, &at, "has %zu elements, the dimension is %lld", n, (long long)study->dimension.value);
+}
+
+static void fill_candidates(wire_object *o, wire_study *study)
+{
+    static const char *const scalings[] = {"standardize", "unit", "none", NULL};
+    wire_decoder *d = o->decoder;
+    wire_forbid(o, "size", "does not apply to a domain of type \"candidates\"");
+    wire_take_word_text(o, "scaling", WIRE_OPTIONAL, scalings, &study->scaling);
+    const json_t *points = wire_take(o, "points", WIRE_OPTIONAL);
+    int64_t dimension = 0;
+    bool given = wire_take_integer(o, "dimension", points ? WIRE_OPTIONAL : WIRE_REQUIRED, 1,
+                                   WIRE_MAX_DIMENSION, &dimension);
+    size_t columns = 0;
+    wire_place at = wire_place_member(o->place, "points");
+    if (points && wire_read_matrix(d, &at, points, SIZE_MAX, &study->points, &study->n_points, &columns)) {
+        if (given && dimension != (int64_t)columns) {
+            wire_place place = wire_place_member(o->place, "dimension");
+            wire_refuse(d, &place, "the points have %zu numbers each", columns);
+        }
+        dimension = (int64_t)columns;
+        given = true;
+    }
+    study->dimension = (wire_integer){.given = given, .value = dimension};
+    fill_feature_names(o, study);
+}
+
+static void fill_precomputed(wire_object *o, wire_study *study)
+{
+    static const char *const others[] = {"scaling", "points", "dimension", "names"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        wire_forbid(o, others[i], "does not apply to a domain of type \"precomputed\"");
+    study->size.given = wire_take_integer(o, "size", WIRE_REQUIRED, 1, WIRE_MAX_COUNT, &study->size.value);
+}
+
+void wire_fill_domain(wire_object *definition, wire_study *study)
+{
+    static const char *const types[] = {
+        [WIRE_DOMAIN_CANDIDATES] = "candidates",
+        [WIRE_DOMAIN_PRECOMPUTED] = "precomputed",
+        NULL,
+    };
+    const json_t *json = wire_take(definition, "domain", WIRE_REQUIRED);
+    wire_place at = wire_place_member(definition->place, "domain");
+    wire_object o;
+    size_t type;
+    if (!json || !wire_object_open(&o, definition->decoder, &at, json) ||
+        !wire_take_word(&o, "type", WIRE_REQUIRED, types, &type))
+        return; /* without a type, it is not known which members belong to it */
+    study->domain_type = (wire_domain_type)type;
+    switch (study->domain_type) {
+    case WIRE_DOMAIN_CANDIDATES:
+        fill_candidates(&o, study);
+        break;
+    case WIRE_DOMAIN_PRECOMPUTED:
+        fill_precomputed(&o, study);
+        break;
+    case WIRE_DOMAIN_SPACE: /* not among the types yet */
+        break;
+    }
+    wire_object_close(&o);
+}
+
+void wire_domain_clear(wire_study *study)
+{
+    free(study->scaling);
+    free(study->points);
+    for (size_t i = 0; i < study->n_feature_names; i++)
+        free(study->feature_names[i]);
+    free(study->feature_names);
+}

@@ -1,0 +1,119 @@
+/* The definition of a study: what POST /v1/studies takes, and what the server stores. */
+#include "proto/decode_study.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ^[a-z0-9][a-z0-9._-]{0,62}$ */
+static bool is_id(const char *text)
+{
+    static const char first[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    static const char others[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
+    size_t n = strlen(text);
+    return n >= 1 && n <= 63 && strchr(first, text[0]) && strspn(text, others) == n;
+}
+
+static void fill_id(wire_object *o, wire_study *study)
+{
+    const json_t *json = wire_take(o, "id", WIRE_OPTIONAL);
+    if (!json)
+        return;
+    wire_place at = wire_place_member(o->place, "id");
+    if (!json_is_string(json))
+        wire_refuse(o->decoder, &at, "must be a string");
+    else if (!is_id(json_string_value(json)))
+        wire_refuse(o->decoder, &at, "must match ^[a-z0-9][a-z0-9._-]{0,62}$");
+    else
+        study->id = wire_duplicate(o->decoder, json_string_value(json));
+}
+
+/* Names and values are strings; a name has no colon, for ?label=name:value. */
+static void fill_labels(wire_object *o, wire_study *study)
+{
+    if (!wire_take_object_text(o, "labels", WIRE_MAX_METADATA, &study->labels))
+        return;
+    wire_place at = wire_place_member(o->place, "labels");
+    json_t *labels = json_object_get(o->json, "labels");
+    if (json_object_size(labels) > WIRE_MAX_LABELS)
+        wire_refuse(o->decoder, &at, "must have at most %d labels", WIRE_MAX_LABELS);
+    for (void *i = json_object_iter(labels); i; i = json_object_iter_next(labels, i)) {
+        const char *name = json_object_iter_key(i);
+        wire_place label = wire_place_member(&at, name);
+        if (!*name || strchr(name, ':'))
+            wire_refuse(o->decoder, &label, "a label's name must not be empty and have no colon");
+        char *value = NULL;
+        wire_read_string(o->decoder, &label, json_object_iter_value(i), 0, WIRE_MAX_NAME, &value);
+        free(value);
+    }
+}
+
+/* One lengthscale a dimension, when there is a list of them. */
+static void check_lengthscales(wire_object *o, const wire_study *study)
+{
+    const wire_kernel *kernel = &study->algorithm.kernel;
+    if (kernel->n_lengthscales == 0 || !study->dimension.given ||
+        (int64_t)kernel->n_lengthscales == study->dimension.value)
+        return;
+    wire_place algorithm = wire_place_member(o->place, "algorithm");
+    wire_place at = wire_place_member(&algorithm, "kernel");
+    wire_place list = wire_place_member(&at, "lengthscale");
+    wire_refuse(o->decoder, &list, "has %zu elements, the dimension is %lld", kernel->n_lengthscales,
+                (long long)study->dimension.value);
+}
+
+static void fill(wire_decoder *d, json_t *body, void *out)
+{
+    static const char *const feedbacks[] = {"async", "batch", NULL};
+    static const wire_range lease = {.min = 1, .max = WIRE_MAX_LEASE_SECONDS};
+    wire_study *study = out;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    fill_id(&o, study);
+    wire_take_string(&o, "display_name", WIRE_OPTIONAL, 0, WIRE_MAX_NAME, &study->display_name);
+    fill_labels(&o, study);
+    wire_take_object_text(&o, "metadata", WIRE_MAX_METADATA, &study->metadata);
+    wire_fill_metrics(&o, study);
+    wire_take_number(&o, "optimum", &wire_any, NULL, &study->optimum);
+    wire_fill_domain(&o, study);
+    wire_fill_algorithm(&o, study);
+    wire_take_given_integer(&o, "horizon", 1, WIRE_MAX_INTEGER, &study->horizon);
+    wire_take_given_integer(&o, "seed", 0, WIRE_MAX_INTEGER, &study->seed);
+    wire_take_word_text(&o, "feedback", WIRE_OPTIONAL, feedbacks, &study->feedback);
+    wire_take_given_integer(&o, "min_in_flight", 1, WIRE_MAX_COUNT, &study->min_in_flight);
+    wire_take_number(&o, "lease_seconds", &lease, NULL, &study->lease_seconds);
+    wire_take_given_integer(&o, "max_attempts", 1, WIRE_MAX_COUNT, &study->max_attempts);
+    wire_object_close(&o);
+    check_lengthscales(&o, study);
+}
+
+wire_status wire_decode_study(wire_study **out, const char *body, size_t size, wire_errors *errors)
+{
+    *out = NULL;
+    wire_study *study = calloc(1, sizeof *study);
+    if (!study)
+        return WIRE_NO_MEMORY;
+    wire_status status = wire_decode_body(body, size, errors, fill, study);
+    if (status == WIRE_OK)
+        *out = study;
+    else
+        wire_study_free(study);
+    return status;
+}
+
+void wire_study_free(wire_study *study)
+{
+    if (!study)
+        return;
+    free(study->id);
+    free(study->display_name);
+    free(study->labels);
+    free(study->metadata);
+    for (size_t i = 0; i < study->n_metrics; i++)
+        free(study->metrics[i].name);
+    free(study->metrics);
+    wire_domain_clear(study);
+    wire_algorithm_clear(&study->algorithm);
+    free(study->feedback);
+    free(study);
+}

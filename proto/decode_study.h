@@ -1,0 +1,16 @@
+/* The parts of a study's definition, each in its own file. */
+#ifndef PROTO_DECODE_STUDY_H
+#define PROTO_DECODE_STUDY_H
+
+#include "proto/decode.h"
+
+/* Each takes its members from the object of the definition, or of the algorithm. */
+void wire_fill_metrics(wire_object *definition, wire_study *study);
+void wire_fill_domain(wire_object *definition, wire_study *study);
+void wire_fill_algorithm(wire_object *definition, wire_study *study);
+void wire_fill_kernel(wire_object *algorithm, wire_kernel *kernel);
+
+void wire_domain_clear(wire_study *study);
+void wire_algorithm_clear(wire_algorithm *algorithm);
+
+#endif

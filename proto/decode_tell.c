@@ -1,0 +1,151 @@
+#include "proto/decode.h"
+
+#include <stdlib.h>
+
+static void fill_values(wire_object *o, wire_result *result)
+{
+    wire_decoder *d = o->decoder;
+    const json_t *json = wire_take(o, "values", WIRE_OPTIONAL);
+    wire_place at = wire_place_member(o->place, "values");
+    if (!json_is_object(json)) {
+        wire_refuse(d, &at, "must be an object");
+        return;
+    }
+    size_t n = json_object_size(json);
+    if (n == 0) {
+        wire_refuse(d, &at, "must not be empty");
+        return;
+    }
+    if (n > WIRE_MAX_METRICS) {
+        wire_refuse(d, &at, "must have at most %d values", WIRE_MAX_METRICS);
+        return;
+    }
+    result->values = wire_allocate(d, n, sizeof *result->values);
+    if (!result->values)
+        return;
+    /* The iterators take a non-const object, and change nothing. */
+    json_t *values = (json_t *)(uintptr_t)json;
+    for (void *i = json_object_iter(values); i; i = json_object_iter_next(values, i)) {
+        wire_named_value *value = &result->values[result->n_values];
+        value->name = wire_duplicate(d, json_object_iter_key(i));
+        if (!value->name)
+            return;
+        result->n_values++;
+        wire_place place = wire_place_member(&at, value->name);
+        wire_read_real(d, &place, json_object_iter_value(i), &wire_any, &value->value);
+    }
+}
+
+/* A result without a state has a value; of the states, only "stopped" may have one. */
+static void fill_measured(wire_object *o, bool has_state, wire_result *result)
+{
+    bool value = wire_has(o, "value");
+    if (has_state && result->outcome != WIRE_STOPPED) {
+        wire_forbid(o, "value", "does not apply to this state");
+        wire_forbid(o, "values", "does not apply to this state");
+    } else if (value) {
+        wire_forbid(o, "values", "cannot be given together with value");
+        result->has_value = wire_take_real(o, "value", WIRE_REQUIRED, &wire_any, &result->value);
+    } else if (wire_has(o, "values")) {
+        fill_values(o, result);
+    } else if (!has_state) {
+        wire_take(o, "value", WIRE_REQUIRED);
+    }
+}
+
+static void fill_result(wire_decoder *d, const wire_place *at, const json_t *json, wire_result *result)
+{
+    static const struct {
+        const char *word;
+        wire_outcome outcome;
+    } states[] = {{"failed", WIRE_FAILED},
+                  {"infeasible", WIRE_INFEASIBLE},
+                  {"stopped", WIRE_STOPPED},
+                  {"released", WIRE_RELEASED}};
+    static const char *const words[] = {"failed", "infeasible", "stopped", "released", NULL};
+    static const char *const no_state = "applies to a result with a state only";
+
+    wire_object o;
+    if (!wire_object_open(&o, d, at, json))
+        return;
+    wire_take_integer(&o, "trial", WIRE_REQUIRED, 1, WIRE_MAX_INTEGER, &result->trial);
+    wire_take_given_integer(&o, "attempt", 1, WIRE_MAX_COUNT, &result->attempt);
+    wire_take_object_text(&o, "metadata", WIRE_MAX_RESULT_METADATA, &result->metadata);
+    bool has_state = wire_has(&o, "state");
+    size_t state = 0;
+    bool understood = !has_state || wire_take_word(&o, "state", WIRE_OPTIONAL, words, &state);
+    result->outcome = has_state ? states[state].outcome : WIRE_COMPLETED;
+    if (!understood) {
+        /* What a state that is not known may carry is not known either. */
+        static const char *const others[] = {"value", "values", "repeats", "retry", "reason"};
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            wire_has(&o, others[i]);
+    } else {
+        fill_measured(&o, has_state, result);
+        if (result->has_value || result->n_values > 0)
+            wire_take_given_integer(&o, "repeats", 1, WIRE_MAX_REPEATS, &result->repeats);
+        else
+            wire_forbid(&o, "repeats", "applies to a result with a value only");
+        if (result->outcome == WIRE_FAILED)
+            wire_take_boolean(&o, "retry", &result->retry);
+        else
+            wire_forbid(&o, "retry", "applies to the state \"failed\" only");
+        if (has_state)
+            wire_take_string(&o, "reason", WIRE_OPTIONAL, 0, WIRE_MAX_REASON, &result->reason);
+        else
+            wire_forbid(&o, "reason", no_state);
+    }
+    wire_object_close(&o);
+}
+
+static void fill(wire_decoder *d, json_t *body, void *out)
+{
+    wire_tell *tell = out;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    const json_t *results = wire_take(&o, "results", WIRE_REQUIRED);
+    wire_object_close(&o);
+    wire_place at = wire_place_member(NULL, "results");
+    if (!results || !wire_check_list(d, &at, results, 1, WIRE_MAX_TRIALS))
+        return;
+    size_t n = json_array_size(results);
+    tell->results = wire_allocate(d, n, sizeof *tell->results);
+    if (!tell->results)
+        return;
+    tell->n = n;
+    for (size_t i = 0; i < n; i++) {
+        wire_place place = wire_place_element(&at, i);
+        fill_result(d, &place, json_array_get(results, i), &tell->results[i]);
+    }
+}
+
+wire_status wire_decode_tell(wire_tell **out, const char *body, size_t size, wire_errors *errors)
+{
+    *out = NULL;
+    wire_tell *tell = calloc(1, sizeof *tell);
+    if (!tell)
+        return WIRE_NO_MEMORY;
+    wire_status status = wire_decode_body(body, size, errors, fill, tell);
+    if (status == WIRE_OK)
+        *out = tell;
+    else
+        wire_tell_free(tell);
+    return status;
+}
+
+void wire_tell_free(wire_tell *tell)
+{
+    if (!tell)
+        return;
+    for (size_t i = 0; i < tell->n; i++) {
+        wire_result *result = &tell->results[i];
+        for (size_t j = 0; j < result->n_values; j++)
+            free(result->values[j].name);
+        free(result->values);
+        free(result->reason);
+        free(result->metadata);
+    }
+    free(tell->results);
+    free(tell);
+}

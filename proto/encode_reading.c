@@ -1,0 +1,129 @@
+/* Answers to those who read: lists, the best, predictions, the model, batches. */
+#include "proto/encode.h"
+
+void wire_list_begin(wire_writer *w)
+{
+    wire_object_begin(w);
+    wire_key(w, "items");
+    wire_array_begin(w);
+}
+
+void wire_list_end(wire_writer *w, const char *next_page_token)
+{
+    wire_array_end(w);
+    if (next_page_token)
+        wire_string_member(w, "next_page_token", next_page_token);
+    wire_object_end(w);
+}
+
+void wire_encode_candidates_answer(wire_writer *w, int64_t count, int64_t dimension)
+{
+    wire_object_begin(w);
+    wire_integer_member(w, "count", count);
+    wire_integer_member(w, "dimension", dimension);
+    wire_object_end(w);
+}
+
+void wire_encode_observed(wire_writer *w, const wire_best *best)
+{
+    if (!best->given) {
+        wire_null(w);
+        return;
+    }
+    wire_object_begin(w);
+    wire_integer_member(w, "trial", best->trial);
+    wire_integer_member(w, "candidate", best->candidate);
+    wire_real_member(w, "value", best->value);
+    wire_object_end(w);
+}
+
+static void encode_recommended(wire_writer *w, const wire_recommended *recommended)
+{
+    if (!recommended->given) {
+        wire_null(w);
+        return;
+    }
+    wire_object_begin(w);
+    wire_integer_member(w, "candidate", recommended->candidate);
+    wire_real_member(w, "mean", recommended->mean);
+    wire_key(w, "std");
+    if (recommended->has_std)
+        wire_real(w, recommended->std);
+    else
+        wire_null(w);
+    wire_object_end(w);
+}
+
+void wire_encode_best(wire_writer *w, const wire_best *observed, const wire_recommended *recommended)
+{
+    wire_object_begin(w);
+    wire_key(w, "observed");
+    wire_encode_observed(w, observed);
+    wire_key(w, "recommended");
+    encode_recommended(w, recommended);
+    wire_object_end(w);
+}
+
+void wire_encode_predictions(wire_writer *w, const wire_prediction *predictions, size_t n)
+{
+    wire_object_begin(w);
+    wire_key(w, "predictions");
+    wire_array_begin(w);
+    for (size_t i = 0; i < n; i++) {
+        wire_object_begin(w);
+        wire_real_member(w, "mean", predictions[i].mean);
+        wire_real_member(w, "std", predictions[i].std);
+        wire_real_member(w, "ucb", predictions[i].ucb);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+    wire_object_end(w);
+}
+
+static void encode_dictionary(wire_writer *w, const wire_model *model)
+{
+    wire_object_begin(w);
+    wire_integer_member(w, "size", (int64_t)model->n_dictionary);
+    wire_key(w, "candidates");
+    wire_array_begin(w);
+    for (size_t i = 0; i < model->n_dictionary; i++)
+        wire_integer_value(w, model->dictionary[i]);
+    wire_array_end(w);
+    wire_object_end(w);
+}
+
+void wire_encode_model(wire_writer *w, const wire_model *model)
+{
+    const wire_algorithm *algorithm = &model->definition->algorithm;
+    wire_object_begin(w);
+    wire_optional_string(w, "algorithm", algorithm->name);
+    wire_key(w, "kernel");
+    wire_encode_kernel(w, &algorithm->kernel);
+    wire_real_member(w, "lambda", model->lambda);
+    wire_real_member(w, "noise_std", model->noise_std);
+    wire_real_member(w, "norm_bound", model->norm_bound);
+    wire_integer_member(w, "batch", model->batch);
+    wire_integer_member(w, "observations", model->observations);
+    wire_real_member(w, "beta", model->beta);
+    wire_key(w, "dictionary");
+    encode_dictionary(w, model);
+    wire_real_member(w, "effective_dimension", model->effective_dimension);
+    wire_real_member(w, "information_gain", model->information_gain);
+    wire_object_end(w);
+}
+
+void wire_encode_batch(wire_writer *w, const wire_batch *batch)
+{
+    wire_object_begin(w);
+    wire_integer_member(w, "batch", batch->batch);
+    wire_integer_member(w, "size", batch->size);
+    wire_real_member(w, "ratio", batch->ratio);
+    wire_string_member(w, "stop_rule", batch->stop_rule);
+    wire_integer_member(w, "dictionary_size", batch->dictionary_size);
+    wire_real_member(w, "beta", batch->beta);
+    wire_integer_member(w, "observations", batch->observations);
+    wire_real_member(w, "update_seconds", batch->update_seconds);
+    wire_real_member(w, "select_seconds", batch->select_seconds);
+    wire_time_member(w, "started_at", batch->started_at);
+    wire_object_end(w);
+}

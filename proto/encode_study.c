@@ -1,0 +1,189 @@
+#include "proto/encode.h"
+
+#include <string.h>
+
+static void encode_metric(wire_writer *w, const wire_metric *metric)
+{
+    wire_object_begin(w);
+    wire_string_member(w, "name", metric->name);
+    wire_string_member(w, "goal", metric->minimize ? "minimize" : "maximize");
+    wire_string_member(w, "role", metric->recorded ? "recorded" : "objective");
+    wire_object_end(w);
+}
+
+static void encode_metrics(wire_writer *w, const wire_study *study)
+{
+    if (!study->metrics_as_list) {
+        wire_key(w, "metric");
+        encode_metric(w, &study->metrics[0]);
+        return;
+    }
+    wire_key(w, "metrics");
+    wire_array_begin(w);
+    for (size_t i = 0; i < study->n_metrics; i++)
+        encode_metric(w, &study->metrics[i]);
+    wire_array_end(w);
+}
+
+static void encode_domain(wire_writer *w, const wire_study *study)
+{
+    static const char *const types[] = {
+        [WIRE_DOMAIN_CANDIDATES] = "candidates",
+        [WIRE_DOMAIN_PRECOMPUTED] = "precomputed",
+        [WIRE_DOMAIN_SPACE] = "space",
+    };
+    wire_key(w, "domain");
+    wire_object_begin(w);
+    wire_string_member(w, "type", types[study->domain_type]);
+    wire_given_integer(w, "dimension", study->dimension);
+    wire_given_integer(w, "size", study->size);
+    wire_optional_string(w, "scaling", study->scaling);
+    if (study->n_feature_names > 0) {
+        wire_key(w, "names");
+        wire_array_begin(w);
+        for (size_t i = 0; i < study->n_feature_names; i++)
+            wire_string(w, study->feature_names[i]);
+        wire_array_end(w);
+    }
+    wire_object_end(w);
+}
+
+void wire_encode_kernel(wire_writer *w, const wire_kernel *kernel)
+{
+    wire_object_begin(w);
+    wire_optional_string(w, "type", kernel->type);
+    wire_given_number(w, "nu", kernel->nu);
+    if (kernel->n_lengthscales > 0) {
+        wire_key(w, "lengthscale");
+        wire_array_begin(w);
+        for (size_t i = 0; i < kernel->n_lengthscales; i++)
+            wire_real(w, kernel->lengthscales[i]);
+        wire_array_end(w);
+    } else {
+        wire_given_number(w, "lengthscale", kernel->lengthscale);
+    }
+    wire_object_end(w);
+}
+
+static void encode_confidence(wire_writer *w, const wire_algorithm *a)
+{
+    if (!a->confidence)
+        return;
+    if (strcmp(a->confidence, "fixed") != 0) {
+        wire_string_member(w, "confidence", a->confidence);
+        return;
+    }
+    wire_key(w, "confidence");
+    wire_object_begin(w);
+    wire_given_number(w, "beta", a->beta);
+    wire_object_end(w);
+}
+
+static void encode_init(wire_writer *w, const wire_algorithm *a)
+{
+    if (!a->init)
+        return;
+    wire_key(w, "init");
+    wire_object_begin(w);
+    wire_string_member(w, "type", a->init);
+    wire_given_number(w, "parallelism", a->parallelism);
+    wire_object_end(w);
+}
+
+static void encode_algorithm(wire_writer *w, const wire_algorithm *a)
+{
+    if (!a->given)
+        return;
+    wire_key(w, "algorithm");
+    wire_object_begin(w);
+    wire_optional_string(w, "name", a->name);
+    if (a->kernel.given) {
+        wire_key(w, "kernel");
+        wire_encode_kernel(w, &a->kernel);
+    }
+    wire_given_number(w, "lambda", a->lambda);
+    wire_given_number(w, "noise_std", a->noise_std);
+    wire_given_number(w, "norm_bound", a->norm_bound);
+    wire_given_number(w, "delta", a->delta);
+    wire_given_number(w, "q_bar", a->q_bar);
+    wire_given_number(w, "ratio_bound", a->ratio_bound);
+    wire_optional_string(w, "batch_rule", a->batch_rule);
+    encode_confidence(w, a);
+    wire_optional_string(w, "resample", a->resample);
+    wire_given_integer(w, "max_batch", a->max_batch);
+    wire_given_integer(w, "max_arm_failures", a->max_arm_failures);
+    if (a->standardize_rewards_given) {
+        wire_key(w, "standardize_rewards");
+        wire_boolean(w, a->standardize_rewards);
+    }
+    encode_init(w, a);
+    wire_given_number(w, "gamma", a->gamma);
+    wire_given_number(w, "gamma_scale", a->gamma_scale);
+    wire_given_number(w, "scale", a->scale);
+    wire_given_number(w, "epsilon", a->epsilon);
+    wire_given_number(w, "zeta", a->zeta);
+    wire_given_integer(w, "population", a->population);
+    wire_given_integer(w, "sample", a->sample);
+    wire_optional_string(w, "posterior", a->posterior);
+    wire_optional_string(w, "features", a->features);
+    wire_given_integer(w, "inducing", a->inducing);
+    wire_given_integer(w, "prior_features", a->prior_features);
+    wire_given_integer(w, "dpp_steps", a->dpp_steps);
+    wire_given_integer(w, "initial_cells", a->initial_cells);
+    wire_object_end(w);
+}
+
+static void encode_members(wire_writer *w, const wire_study *study)
+{
+    if (study->id)
+        wire_string_member(w, "id", study->id);
+    if (study->display_name)
+        wire_string_member(w, "display_name", study->display_name);
+    if (study->labels) {
+        wire_key(w, "labels");
+        wire_raw(w, study->labels);
+    }
+    if (study->metadata) {
+        wire_key(w, "metadata");
+        wire_raw(w, study->metadata);
+    }
+    encode_metrics(w, study);
+    wire_given_number(w, "optimum", study->optimum);
+    encode_domain(w, study);
+    encode_algorithm(w, &study->algorithm);
+    wire_given_integer(w, "horizon", study->horizon);
+    wire_given_integer(w, "seed", study->seed);
+    wire_optional_string(w, "feedback", study->feedback);
+    wire_given_integer(w, "min_in_flight", study->min_in_flight);
+    wire_given_number(w, "lease_seconds", study->lease_seconds);
+    wire_given_integer(w, "max_attempts", study->max_attempts);
+}
+
+void wire_encode_definition(wire_writer *w, const wire_study *study)
+{
+    wire_object_begin(w);
+    encode_members(w, study);
+    wire_object_end(w);
+}
+
+void wire_encode_study(wire_writer *w, const wire_study_view *view)
+{
+    wire_object_begin(w);
+    encode_members(w, view->definition);
+    wire_string_member(w, "state", view->state);
+    wire_optional_string(w, "state_reason", view->state_reason);
+    wire_time_member(w, "created_at", view->created_at);
+    wire_time_member(w, "updated_at", view->updated_at);
+    wire_integer_member(w, "candidates", view->candidates);
+    wire_integer_member(w, "trials_queued", view->queued);
+    wire_integer_member(w, "trials_pending", view->pending);
+    wire_integer_member(w, "trials_completed", view->completed);
+    wire_integer_member(w, "trials_failed", view->failed);
+    wire_integer_member(w, "trials_infeasible", view->infeasible);
+    wire_integer_member(w, "trials_stopped", view->stopped);
+    wire_integer_member(w, "observations", view->observations);
+    wire_integer_member(w, "batch", view->batch);
+    wire_key(w, "best");
+    wire_encode_observed(w, &view->best);
+    wire_object_end(w);
+}
