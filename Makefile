@@ -139,12 +139,11 @@ test-%: deps-test
 	@tests/run $*
 
 .PHONY: format check-format check-layers lint
-FORMATTED = $(shell git ls-files -co --exclude-standard -- '*.c' '*.h')
 format: ## rewrite the C sources in the project's format
-	@clang-format -i $(FORMATTED)
+	@clang-format -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')
 check-format: ## fail on any file that `make format` would change
-	@clang-format --dry-run -Werror $(FORMATTED)
+	@tests/lint/check-format
 check-layers: all ## prove which part knows which, from includes and undefined symbols
 	@tests/lint/check-layers $(B)
-lint: deps-test ## clang-tidy and cppcheck
-	@tests/lint/lint
+lint: deps-test all ## clang-tidy and cppcheck
+	@tests/lint/lint $(B)
