@@ -1,0 +1,126 @@
+#include "proto/points_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format format, size_t dimension,
+                                   size_t block_rows, wire_points_sink *sink, void *arg)
+{
+    *out = NULL;
+    wire_points_reader *r = calloc(1, sizeof *r);
+    if (!r)
+        return WIRE_NO_MEMORY;
+    r->format = format;
+    r->sink = sink;
+    r->arg = arg;
+    r->dimension = dimension;
+    r->block_rows = block_rows > 0 ? block_rows : 1;
+    if (format == WIRE_POINTS_CSV)
+        r->u.csv.line = r->u.csv.row_line = 1;
+    *out = r;
+    return WIRE_OK;
+}
+
+/* Room for n doubles in the block. */
+static wire_status reserve(wire_points_reader *r, size_t n)
+{
+    if (n <= r->capacity)
+        return WIRE_OK;
+    double *block = n <= SIZE_MAX / sizeof *block ? realloc(r->block, n * sizeof *block) : NULL;
+    if (!block)
+        return WIRE_NO_MEMORY;
+    r->block = block;
+    r->capacity = n;
+    return WIRE_OK;
+}
+
+wire_status points_put(wire_points_reader *r, double value)
+{
+    size_t at = r->in_block * r->dimension + r->cells;
+    if (at >= r->capacity) {
+        size_t wanted = r->dimension == 0 ? 2 * at + 16 : r->block_rows * r->dimension;
+        if (r->dimension > 0 && wanted / r->dimension != r->block_rows)
+            return WIRE_NO_MEMORY;
+        wire_status status = reserve(r, wanted);
+        if (status != WIRE_OK)
+            return status;
+    }
+    r->block[at] = value;
+    r->cells++;
+    return WIRE_OK;
+}
+
+static wire_status flush(wire_points_reader *r)
+{
+    if (r->in_block == 0)
+        return WIRE_OK;
+    size_t n = r->in_block;
+    r->in_block = 0;
+    return r->sink(r->arg, r->rows - n, n, r->dimension, r->block) ? WIRE_OK : WIRE_INVALID;
+}
+
+wire_status points_end_row(wire_points_reader *r)
+{
+    if (r->dimension == 0)
+        r->dimension = r->cells;
+    r->cells = 0;
+    r->rows++;
+    r->in_block++;
+    return r->in_block == r->block_rows ? flush(r) : WIRE_OK;
+}
+
+wire_status wire_points_reader_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors)
+{
+    if (r->status != WIRE_OK)
+        return r->status;
+    switch (r->format) {
+    case WIRE_POINTS_CSV:
+        r->status = points_csv_feed(r, bytes, n, errors);
+        break;
+    case WIRE_POINTS_JSON:
+        r->status = points_json_feed(r, bytes, n, errors);
+        break;
+    }
+    if (errors->no_memory)
+        r->status = WIRE_NO_MEMORY;
+    return r->status;
+}
+
+wire_status wire_points_reader_finish(wire_points_reader *r, wire_errors *errors)
+{
+    if (r->status != WIRE_OK)
+        return r->status;
+    switch (r->format) {
+    case WIRE_POINTS_CSV:
+        r->status = points_csv_finish(r, errors);
+        break;
+    case WIRE_POINTS_JSON:
+        r->status = points_json_finish(r, errors);
+        break;
+    }
+    if (r->status == WIRE_OK)
+        r->status = flush(r);
+    if (errors->no_memory)
+        r->status = WIRE_NO_MEMORY;
+    return r->status;
+}
+
+size_t wire_points_reader_rows(const wire_points_reader *r)
+{
+    return r->rows;
+}
+
+size_t wire_points_reader_dimension(const wire_points_reader *r)
+{
+    return r->dimension;
+}
+
+void wire_points_reader_free(wire_points_reader *r)
+{
+    if (!r)
+        return;
+    if (r->format == WIRE_POINTS_CSV)
+        points_csv_clear(r);
+    free(r->block);
+    free(r);
+}

@@ -1,0 +1,86 @@
+/* What the readers of the formats share: rows out in blocks, problems, the text of an unfinished cell. */
+#ifndef PROTO_POINTS_INTERNAL_H
+#define PROTO_POINTS_INTERNAL_H
+
+#include "proto/points.h"
+
+#define POINTS_CELL_MAX 1024 /* characters of a cell or of a name */
+
+/* State of a CSV reader; see points_csv.c. */
+typedef struct points_csv {
+    enum {
+        CSV_CELL_START,
+        CSV_PLAIN,      /* in a cell without quotes */
+        CSV_QUOTED,     /* between quotes */
+        CSV_QUOTE,      /* after a quote between quotes: its end, or half of "" */
+        CSV_AFTER_QUOTE /* blanks between a closing quote and the separator */
+    } state;
+    unsigned mark;     /* bytes of a byte order mark matched at the very start; 3: past it */
+    bool after_return; /* the last byte was CR: an LF now belongs to it */
+    bool quoted;       /* the cell was */
+    size_t line;       /* from 1 */
+    size_t row_line;   /* on which the row began */
+    size_t column;     /* of the cell, from 0 */
+    char **first;      /* cells of the first line, then the header's names or NULL */
+    size_t n_first, first_capacity;
+    bool first_line_done;
+} points_csv;
+
+/* State of a JSON reader; see points_json.c. */
+typedef struct points_json {
+    enum {
+        JSON_AT_START,
+        JSON_AT_KEY_OR_END, /* after { */
+        JSON_AT_KEY,        /* after , in the object */
+        JSON_IN_KEY,
+        JSON_AT_COLON,
+        JSON_AT_LIST,
+        JSON_AT_ROW_OR_END, /* after [ */
+        JSON_AT_ROW,        /* after , between rows */
+        JSON_AFTER_ROW,
+        JSON_AT_CELL_OR_END,
+        JSON_AT_CELL,
+        JSON_IN_CELL,
+        JSON_AFTER_CELL,
+        JSON_AFTER_LIST,
+        JSON_AT_EOF
+    } state;
+    bool escaped;    /* in a key, after a backslash */
+    bool has_points; /* seen */
+    size_t offset;   /* of the byte being read, from 0 */
+    size_t start;    /* offset of the key or cell being read */
+} points_json;
+
+struct wire_points_reader {
+    wire_points_format format;
+    wire_points_sink *sink;
+    void *arg;
+    wire_status status; /* the first failure stays */
+    size_t dimension;   /* 0: not known yet */
+    size_t block_rows;
+    double *block;   /* block_rows x dimension; until the dimension is known: the first row as it grows */
+    size_t capacity; /* doubles */
+    size_t in_block; /* full rows in it */
+    size_t cells;    /* in the row being read */
+    size_t rows;     /* full rows so far */
+    char cell[POINTS_CELL_MAX + 1]; /* text that may go on in the next chunk */
+    size_t cell_size;
+    union {
+        points_csv csv;
+        points_json json;
+    } u;
+};
+
+/* Each answers for all that is wrong: WIRE_OK, or what the reader's status is from now on. */
+wire_status points_csv_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
+wire_status points_csv_finish(wire_points_reader *r, wire_errors *errors);
+void points_csv_clear(wire_points_reader *r);
+wire_status points_json_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
+wire_status points_json_finish(wire_points_reader *r, wire_errors *errors);
+
+/* One more cell of the row. The caller has seen to it that cells < dimension where that is known. */
+wire_status points_put(wire_points_reader *r, double value);
+/* The row is full: it has `dimension` cells, or it is the first and sets the dimension. */
+wire_status points_end_row(wire_points_reader *r);
+
+#endif

@@ -1,0 +1,268 @@
+/* {"points": [[…], …]}, byte by byte. What is JSON but not this is WIRE_INVALID, as far as its first byte
+ * tells; the reading ends there. */
+#include "proto/decode.h"
+#include "proto/number.h"
+#include "proto/parse.h"
+#include "proto/points_internal.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Bytes of numbers and of true, false and null (and of NaN and the like, which are neither). */
+static bool is_literal(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||
+           c == '-' || c == '.';
+}
+
+/* ---- problems ----------------------------------------------------------------------------------------- */
+
+static wire_status malformed(const wire_points_reader *r, wire_errors *errors, const char *expected)
+{
+    const points_json *json = &r->u.json;
+    bool inside = json->state == JSON_IN_KEY || json->state == JSON_IN_CELL;
+    wire_errors_add(errors, "", "not valid JSON: %s expected at byte %zu", expected,
+                    (inside ? json->start : json->offset) + 1);
+    return WIRE_MALFORMED;
+}
+
+/* The parts of a document that have a pointer. */
+typedef enum part { BODY, POINTS, ROW, CELL } part;
+
+static wire_status refuse(const wire_points_reader *r, wire_errors *errors, part at, const char *detail)
+{
+    char pointer[64] = "";
+    switch (at) {
+    case BODY:
+        break;
+    case POINTS:
+        strcpy(pointer, "/points");
+        break;
+    case ROW:
+        snprintf(pointer, sizeof pointer, "/points/%zu", r->rows);
+        break;
+    case CELL:
+        snprintf(pointer, sizeof pointer, "/points/%zu/%zu", r->rows, r->cells);
+        break;
+    }
+    wire_errors_add(errors, pointer, "%s", detail);
+    return WIRE_INVALID;
+}
+
+/* Something else stands where `what` is expected: another value, or no JSON at all. */
+static wire_status not_what(const wire_points_reader *r, wire_errors *errors, char c, part at,
+                            const char *what)
+{
+    bool value = strchr("[{\"-tfn", c) || (c >= '0' && c <= '9');
+    if (c == '\0' || !value)
+        return malformed(r, errors, what);
+    char detail[64];
+    snprintf(detail, sizeof detail, "must be %s", what);
+    return refuse(r, errors, at, detail);
+}
+
+/* ---- the parts ---------------------------------------------------------------------------------------- */
+
+static wire_status keep(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors)
+{
+    if (n > POINTS_CELL_MAX - r->cell_size)
+        return refuse(r, errors, r->u.json.state == JSON_IN_CELL ? CELL : BODY, "too long");
+    memcpy(r->cell + r->cell_size, bytes, n);
+    r->cell_size += n;
+    return WIRE_OK;
+}
+
+/* The key's text, as written between the quotes, is in the cell. */
+static wire_status end_key(wire_points_reader *r, wire_errors *errors)
+{
+    char text[POINTS_CELL_MAX + 3];
+    size_t n = 0;
+    text[n++] = '"';
+    memcpy(text + n, r->cell, r->cell_size);
+    n += r->cell_size;
+    text[n++] = '"';
+    r->cell_size = 0;
+
+    json_t *key;
+    wire_errors key_errors = {0};
+    wire_status status = wire_parse(&key, text, n, &key_errors);
+    wire_errors_clear(&key_errors); /* they count bytes from the quote */
+    if (status != WIRE_OK)
+        return status == WIRE_MALFORMED ? malformed(r, errors, "a string") : status;
+    if (strcmp(json_string_value(key), "points") != 0) {
+        wire_decoder d = {.errors = errors};
+        wire_place at = wire_place_member(NULL, json_string_value(key));
+        wire_refuse(&d, &at, "unknown field");
+        status = d.no_memory ? WIRE_NO_MEMORY : WIRE_INVALID;
+    } else if (r->u.json.has_points) {
+        wire_errors_add(errors, "", "not valid JSON: a second \"points\"");
+        status = WIRE_MALFORMED;
+    }
+    json_decref(key);
+    r->u.json.has_points = true;
+    r->u.json.state = JSON_AT_COLON;
+    return status;
+}
+
+static wire_status feed_key(wire_points_reader *r, char c, wire_errors *errors)
+{
+    points_json *json = &r->u.json;
+    if (c == '"' && !json->escaped)
+        return end_key(r, errors);
+    json->escaped = c == '\\' && !json->escaped;
+    return keep(r, &c, 1, errors);
+}
+
+static wire_status end_cell(wire_points_reader *r, const char *text, size_t n, wire_errors *errors)
+{
+    double value;
+    wire_number_result result = wire_read_number(text, n, WIRE_NUMBER_JSON, &value);
+    r->cell_size = 0;
+    if (result == WIRE_NUMBER_FINITE) {
+        r->u.json.state = JSON_AFTER_CELL;
+        if (r->dimension > 0 && r->cells == r->dimension) {
+            char detail[64];
+            snprintf(detail, sizeof detail, "has more than %zu numbers", r->dimension);
+            return refuse(r, errors, ROW, detail);
+        }
+        if (r->cells == WIRE_MAX_DIMENSION)
+            return refuse(r, errors, ROW, "has too many numbers");
+        return points_put(r, value);
+    }
+    if ((n == 4 && memcmp(text, "true", n) == 0) || (n == 5 && memcmp(text, "false", n) == 0) ||
+        (n == 4 && memcmp(text, "null", n) == 0))
+        return refuse(r, errors, CELL, "must be a number");
+    return malformed(r, errors, "a finite number");
+}
+
+/* As much of a number as is there; *used bytes. */
+static wire_status feed_cell(wire_points_reader *r, const char *bytes, size_t n, size_t *used,
+                             wire_errors *errors)
+{
+    size_t i = 0;
+    while (i < n && is_literal(bytes[i]))
+        i++;
+    *used = i;
+    if (r->u.json.state != JSON_IN_CELL)
+        r->u.json.start = r->u.json.offset;
+    r->u.json.state = JSON_IN_CELL;
+    if (i < n && r->cell_size == 0)
+        return end_cell(r, bytes, i, errors); /* all of it is here: no copy */
+    wire_status status = keep(r, bytes, i, errors);
+    if (status == WIRE_OK && i < n)
+        status = end_cell(r, r->cell, r->cell_size, errors);
+    return status;
+}
+
+static wire_status end_row(wire_points_reader *r, wire_errors *errors)
+{
+    r->u.json.state = JSON_AFTER_ROW;
+    if (r->dimension > 0 && r->cells != r->dimension) {
+        char detail[96];
+        snprintf(detail, sizeof detail, "has %zu numbers, %zu expected", r->cells, r->dimension);
+        return refuse(r, errors, ROW, detail);
+    }
+    return points_end_row(r);
+}
+
+/* A byte that is no blank, in a state between values and keys. */
+static wire_status feed_structure(wire_points_reader *r, char c, wire_errors *errors)
+{
+    points_json *json = &r->u.json;
+    switch (json->state) {
+    case JSON_AT_START:
+        if (c != '{')
+            return not_what(r, errors, c, BODY, "an object");
+        json->state = JSON_AT_KEY_OR_END;
+        return WIRE_OK;
+    case JSON_AT_KEY_OR_END:
+    case JSON_AT_KEY:
+        if (c == '}' && json->state == JSON_AT_KEY_OR_END)
+            return refuse(r, errors, POINTS, "is required");
+        if (c != '"')
+            return malformed(r, errors, "a string");
+        json->start = json->offset;
+        json->state = JSON_IN_KEY;
+        return WIRE_OK;
+    case JSON_AT_COLON:
+        if (c != ':')
+            return malformed(r, errors, "a colon");
+        json->state = JSON_AT_LIST;
+        return WIRE_OK;
+    case JSON_AT_LIST:
+        if (c != '[')
+            return not_what(r, errors, c, POINTS, "a list");
+        json->state = JSON_AT_ROW_OR_END;
+        return WIRE_OK;
+    case JSON_AT_ROW_OR_END:
+    case JSON_AT_ROW:
+        if (c == ']' && json->state == JSON_AT_ROW_OR_END)
+            return refuse(r, errors, POINTS, "must not be empty");
+        if (c != '[')
+            return not_what(r, errors, c, ROW, "a list");
+        json->state = JSON_AT_CELL_OR_END;
+        return WIRE_OK;
+    case JSON_AT_CELL_OR_END:
+    case JSON_AT_CELL:
+        if (c == ']' && json->state == JSON_AT_CELL_OR_END)
+            return refuse(r, errors, ROW, "must not be empty");
+        return not_what(r, errors, c, CELL, "a number");
+    case JSON_AFTER_CELL:
+        if (c == ']')
+            return end_row(r, errors);
+        if (c != ',')
+            return malformed(r, errors, "a comma or ]");
+        json->state = JSON_AT_CELL;
+        return WIRE_OK;
+    case JSON_AFTER_ROW:
+        if (c != ',' && c != ']')
+            return malformed(r, errors, "a comma or ]");
+        json->state = c == ',' ? JSON_AT_ROW : JSON_AFTER_LIST;
+        return WIRE_OK;
+    case JSON_AFTER_LIST:
+        if (c != ',' && c != '}')
+            return malformed(r, errors, "a comma or }");
+        json->state = c == ',' ? JSON_AT_KEY : JSON_AT_EOF;
+        return WIRE_OK;
+    case JSON_AT_EOF:
+        return malformed(r, errors, "the end");
+    case JSON_IN_KEY:
+    case JSON_IN_CELL:
+        break;
+    }
+    assert(false);
+    return WIRE_MALFORMED;
+}
+
+wire_status points_json_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors)
+{
+    points_json *json = &r->u.json;
+    wire_status status = WIRE_OK;
+    for (size_t i = 0; i < n && status == WIRE_OK;) {
+        char c = bytes[i];
+        size_t used = 1;
+        bool at_cell = json->state == JSON_AT_CELL || json->state == JSON_AT_CELL_OR_END;
+        if (json->state == JSON_IN_KEY)
+            status = feed_key(r, c, errors);
+        else if (json->state == JSON_IN_CELL || (at_cell && is_literal(c)))
+            status = feed_cell(r, bytes + i, n - i, &used, errors);
+        else if (!is_space(c))
+            status = feed_structure(r, c, errors);
+        i += used;
+        json->offset += used;
+    }
+    return status;
+}
+
+wire_status points_json_finish(wire_points_reader *r, wire_errors *errors)
+{
+    if (r->u.json.state == JSON_AT_EOF)
+        return WIRE_OK;
+    return malformed(r, errors, "more");
+}

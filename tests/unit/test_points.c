@@ -1,0 +1,428 @@
+/* The readers of uploads: whatever the chunks, the same rows or the same refusal. */
+#include "proto/number.h"
+#include "proto/points.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define MAX_CELLS 64
+
+typedef struct sheet {
+    double cells[MAX_CELLS];
+    size_t rows, dimension, blocks;
+    size_t stop_after; /* rows; 0: never */
+} sheet;
+
+static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
+{
+    sheet *s = arg;
+    assert_int_equal(first, s->rows);
+    assert_true(n > 0);
+    assert_true((s->rows + n) * dimension <= MAX_CELLS);
+    s->dimension = dimension;
+    memcpy(s->cells + s->rows * dimension, rows, n * dimension * sizeof *rows);
+    s->rows += n;
+    s->blocks++;
+    return s->stop_after == 0 || s->rows < s->stop_after;
+}
+
+/* Reads text in chunks that end at `cuts`. */
+static wire_status read_chunks(sheet *s, wire_errors *errors, wire_points_format format, size_t dimension,
+                               size_t block_rows, const char *text, size_t n, const size_t *cuts,
+                               size_t n_cuts)
+{
+    wire_points_reader *r;
+    assert_int_equal(wire_points_reader_new(&r, format, dimension, block_rows, take_rows, s), WIRE_OK);
+    wire_status status = WIRE_OK;
+    size_t from = 0;
+    for (size_t i = 0; i <= n_cuts && status == WIRE_OK; i++) {
+        size_t to = i < n_cuts ? cuts[i] : n;
+        /* A copy of just these bytes, so that reading past them is seen. */
+        char *chunk = malloc(to - from + 1);
+        assert_non_null(chunk);
+        memcpy(chunk, text + from, to - from);
+        chunk = realloc(chunk, to - from > 0 ? to - from : 1);
+        status = wire_points_reader_feed(r, chunk, to - from, errors);
+        free(chunk);
+        from = to;
+    }
+    wire_errors unused = {0};
+    if (status == WIRE_OK)
+        status = wire_points_reader_finish(r, errors);
+    else /* a failed reader says nothing new */
+        assert_int_equal(wire_points_reader_finish(r, &unused), status);
+    assert_int_equal(unused.n, 0);
+    if (status == WIRE_OK) {
+        assert_int_equal(wire_points_reader_rows(r), s->rows);
+        assert_int_equal(wire_points_reader_dimension(r), s->dimension);
+    }
+    wire_points_reader_free(r);
+    return status;
+}
+
+typedef struct expectation {
+    const char *text;
+    size_t dimension; /* asked for */
+    wire_status status;
+    const char *pointer, *detail; /* of a refusal */
+    size_t rows, columns;
+    double cells[12];
+} expectation;
+
+static void check(const expectation *e, wire_points_format format, size_t block_rows, const size_t *cuts,
+                  size_t n_cuts)
+{
+    sheet s = {0};
+    wire_errors errors = {0};
+    wire_status status =
+        read_chunks(&s, &errors, format, e->dimension, block_rows, e->text, strlen(e->text), cuts, n_cuts);
+    if (status != e->status)
+        print_error("%s: %s\n", e->text, errors.n ? errors.items[0].detail : "");
+    assert_int_equal(status, e->status);
+    if (status == WIRE_OK) {
+        assert_int_equal(errors.n, 0);
+        assert_int_equal(s.rows, e->rows);
+        assert_int_equal(s.dimension, e->columns);
+        assert_int_equal(s.blocks, (s.rows + block_rows - 1) / block_rows);
+        assert_memory_equal(s.cells, e->cells, e->rows * e->columns * sizeof(double));
+    } else {
+        assert_int_equal(errors.n, 1);
+        assert_string_equal(errors.items[0].pointer, e->pointer);
+        assert_string_equal(errors.items[0].detail, e->detail);
+    }
+    wire_errors_clear(&errors);
+}
+
+/* Whole, cut in two and in three everywhere, and byte by byte. */
+static void check_everywhere(const expectation *cases, size_t n, wire_points_format format)
+{
+    for (size_t c = 0; c < n; c++) {
+        const expectation *e = &cases[c];
+        size_t size = strlen(e->text);
+        check(e, format, 1, NULL, 0);
+        check(e, format, 3, NULL, 0);
+        for (size_t i = 0; i <= size; i++) {
+            for (size_t j = i; j <= size; j++)
+                check(e, format, 2, (size_t[]){i, j}, 2);
+        }
+        size_t *cuts = malloc((size + 1) * sizeof *cuts);
+        assert_non_null(cuts);
+        for (size_t i = 0; i < size; i++)
+            cuts[i] = i;
+        check(e, format, 2, cuts, size);
+        free(cuts);
+    }
+}
+
+static void test_csv(void **state)
+{
+    (void)state;
+    static const expectation cases[] = {
+        {.text = "1,2\n3,4\n", .rows = 2, .columns = 2, .cells = {1, 2, 3, 4}},
+        {.text = "1,2\r\n3,4", .rows = 2, .columns = 2, .cells = {1, 2, 3, 4}},
+        {.text = "1,2\r3,4\r", .rows = 2, .columns = 2, .cells = {1, 2, 3, 4}},
+        {.text = "a,b\n1,2\n", .rows = 1, .columns = 2, .cells = {1, 2}},
+        {.text = "a,2\n1,2\n", .rows = 1, .columns = 2, .cells = {1, 2}},
+        {.text = ",b\n1,2\n", .rows = 1, .columns = 2, .cells = {1, 2}},
+        {.text = "a, nan\n1,2\n", .dimension = 2, .rows = 1, .columns = 2, .cells = {1, 2}},
+        {.text = "\xEF\xBB\xBF"
+                 "1\n2\n3\n",
+         .rows = 3,
+         .columns = 1,
+         .cells = {1, 2, 3}},
+        {.text = "\xEF\xBC\xA1\n2\n", .rows = 1, .columns = 1, .cells = {2}},
+        {.text = "\xEF\xBB\n2\n", .rows = 1, .columns = 1, .cells = {2}},
+        {.text = "\n \t\r\n1 ,\t2\n\n \n3,4\n\n", .rows = 2, .columns = 2, .cells = {1, 2, 3, 4}},
+        {.text = "\"a\"\"b\",\"c,\nd\"\r\n\"1\",\"2\" \n3,4\n",
+         .rows = 2,
+         .columns = 2,
+         .cells = {1, 2, 3, 4}},
+        {.text = "+1,-2.5e-3,.5,5.,1E2,-0\n",
+         .dimension = 6,
+         .rows = 1,
+         .columns = 6,
+         .cells = {1, -2.5e-3, .5, 5, 100, -0.0}},
+        {.text = "", .status = WIRE_INVALID, .pointer = "", .detail = "there is no row"},
+        {.text = "a,b\n", .status = WIRE_INVALID, .pointer = "", .detail = "there is no row"},
+        {.text = "1,2\n3,x\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 2, row 2, column 2: not a finite number: \"x\""},
+        {.text = "a,b\n\n1,2\n3, y y \n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 4, row 2, column 2 (\"b\"): not a finite number: \"y y\""},
+        {.text = "a,\"b\n\"\n1,\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 3, row 1, column 2 (\"b\n\"): empty: \"\""},
+        {.text = "1,nan\n2,3\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1, row 1, column 2: not a finite number: \"nan\""},
+        {.text = "1,,3\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1, row 1, column 2: empty: \"\""},
+        {.text = "1,2\n-Inf,3\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 2, row 2, column 1: not a finite number: \"-Inf\""},
+        {.text = "1,1e999\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1, row 1, column 2: too large for a double: \"1e999\""},
+        {.text = "1\n0x10\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 2, row 2, column 1: not a finite number: \"0x10\""},
+        {.text = "1,2\n3\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 2, row 2: 1 cells, 2 expected"},
+        {.text = "1,2\n3,4,5\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 2, row 2: more than 2 cells, 2 expected"},
+        {.text = "1,2\n",
+         .dimension = 3,
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1, row 1: 2 cells, 3 expected"},
+        {.text = "a,b\n1,2\n",
+         .dimension = 3,
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1: the header has 2 columns, 3 expected"},
+        {.text = "1,2\n3,\"4\n5,6\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 4, column 2: a quote is not closed"},
+        {.text = "1,2\n3,4\"\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 2, column 2: a quote inside a cell without quotes"},
+        {.text = "1,\"2\"3\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1, column 2: text after a closing quote"},
+    };
+    check_everywhere(cases, sizeof cases / sizeof *cases, WIRE_POINTS_CSV);
+}
+
+static void test_json(void **state)
+{
+    (void)state;
+#define MALFORMED(document, expected)                                                                        \
+    {                                                                                                        \
+        .text = document, .status = WIRE_MALFORMED, .pointer = "", .detail = "not valid JSON: " expected     \
+    }
+#define INVALID(document, at, what)                                                                          \
+    {                                                                                                        \
+        .text = document, .status = WIRE_INVALID, .pointer = at, .detail = what                              \
+    }
+    static const expectation cases[] = {
+        {.text = "{\"points\":[[1,2],[3,4]]}", .rows = 2, .columns = 2, .cells = {1, 2, 3, 4}},
+        {.text = " {\t\"points\" : [ [ 1 , -2.5e-3 ] ,\n[ 0.5 , 1E2 ] ] }\r\n",
+         .dimension = 2,
+         .rows = 2,
+         .columns = 2,
+         .cells = {1, -2.5e-3, 0.5, 100}},
+        {.text = "{\"po\\u0069nts\":[[-0],[1e-999],[100000000000000000000]]}",
+         .rows = 3,
+         .columns = 1,
+         .cells = {-0.0, 0, 1e20}},
+        INVALID("[[1]]", "", "must be an object"),
+        INVALID("3", "", "must be an object"),
+        INVALID("{}", "/points", "is required"),
+        INVALID("{\"points\":{}}", "/points", "must be a list"),
+        INVALID("{\"points\":[]}", "/points", "must not be empty"),
+        INVALID("{\"points\":[1]}", "/points/0", "must be a list"),
+        INVALID("{\"points\":[[1],null]}", "/points/1", "must be a list"),
+        INVALID("{\"points\":[[]]}", "/points/0", "must not be empty"),
+        INVALID("{\"points\":[[1,2],[3]]}", "/points/1", "has 1 numbers, 2 expected"),
+        INVALID("{\"points\":[[1,2],[3,4,5]]}", "/points/1", "has more than 2 numbers"),
+        INVALID("{\"points\":[[1,2],[3,\"4\"]]}", "/points/1/1", "must be a number"),
+        INVALID("{\"points\":[[1,true]]}", "/points/0/1", "must be a number"),
+        INVALID("{\"points\":[[false ]]}", "/points/0/0", "must be a number"),
+        INVALID("{\"points\":[[null]]}", "/points/0/0", "must be a number"),
+        INVALID("{\"points\":[[[1]]]}", "/points/0/0", "must be a number"),
+        INVALID("{\"points\":[[1]],\"a/b~\":1}", "/a~1b~0", "unknown field"),
+        INVALID("{\"rows\":[[1]]}", "/rows", "unknown field"),
+        MALFORMED("", "more expected at byte 1"),
+        MALFORMED("x", "an object expected at byte 1"),
+        MALFORMED("{1", "a string expected at byte 2"),
+        MALFORMED("{\"points\"1", "a colon expected at byte 10"),
+        MALFORMED("{\"points\":}", "a list expected at byte 11"),
+        MALFORMED("{\"points\":[[NaN]]}", "a finite number expected at byte 13"),
+        MALFORMED("{\"points\":[[1,2,1e999]]}", "a finite number expected at byte 17"),
+        MALFORMED("{\"points\":[[01]]}", "a finite number expected at byte 13"),
+        MALFORMED("{\"points\":[[+1]]}", "a finite number expected at byte 13"),
+        MALFORMED("{\"points\":[[1,]]}", "a number expected at byte 15"),
+        MALFORMED("{\"points\":[[1 2]]}", "a comma or ] expected at byte 15"),
+        MALFORMED("{\"points\":[[1],]}", "a list expected at byte 16"),
+        MALFORMED("{\"points\":[[1]", "more expected at byte 15"),
+        MALFORMED("{\"points\":[[1]}", "a comma or ] expected at byte 15"),
+        MALFORMED("{\"points\":[[1]]]", "a comma or } expected at byte 16"),
+        MALFORMED("{\"points\":[[1]],}", "a string expected at byte 17"),
+        MALFORMED("{\"points\":[[1]]}}", "the end expected at byte 17"),
+        MALFORMED("{\"points\":[[1]],\"points\":[[1]]}", "a second \"points\""),
+        MALFORMED("{\"\\q\":1}", "a string expected at byte 2"),
+    };
+#undef MALFORMED
+#undef INVALID
+    check_everywhere(cases, sizeof cases / sizeof *cases, WIRE_POINTS_JSON);
+}
+
+/* A byte NUL ends nothing. */
+static void test_nul(void **state)
+{
+    (void)state;
+    static const char csv[] = "1\n2\0003\n", json[] = "{\"points\":[[1]]\0}";
+    sheet s = {0};
+    wire_errors errors = {0};
+    assert_int_equal(read_chunks(&s, &errors, WIRE_POINTS_CSV, 0, 8, csv, sizeof csv - 1, NULL, 0),
+                     WIRE_INVALID);
+    wire_errors_clear(&errors);
+    assert_int_equal(read_chunks(&s, &errors, WIRE_POINTS_JSON, 0, 8, json, sizeof json - 1, NULL, 0),
+                     WIRE_MALFORMED);
+    wire_errors_clear(&errors);
+}
+
+static void test_sink_stops(void **state)
+{
+    (void)state;
+    sheet s = {.stop_after = 2};
+    wire_errors errors = {0};
+    const char *text = "1\n2\n3\n4\n";
+    assert_int_equal(read_chunks(&s, &errors, WIRE_POINTS_CSV, 0, 1, text, strlen(text), NULL, 0),
+                     WIRE_INVALID);
+    assert_int_equal(s.rows, 2);
+    assert_int_equal(errors.n, 0);
+}
+
+/* What is longer than any number or name is refused, at whatever length the chunks cut it. */
+static void test_too_long(void **state)
+{
+    (void)state;
+    static char text[4000];
+    for (int json = 0; json < 2; json++) {
+        size_t n = (size_t)sprintf(text, "%s", json ? "{\"points\":[[" : "");
+        memset(text + n, '1', 2000);
+        strcpy(text + n + 2000, json ? "]]}" : "\n");
+        for (size_t cut = 0; cut < strlen(text); cut += 97) {
+            sheet s = {0};
+            wire_errors errors = {0};
+            wire_status status = read_chunks(&s, &errors, json ? WIRE_POINTS_JSON : WIRE_POINTS_CSV, 0, 8,
+                                             text, strlen(text), &cut, 1);
+            assert_true(status == WIRE_INVALID || (json && status == WIRE_MALFORMED));
+            assert_int_equal(errors.n, 1);
+            wire_errors_clear(&errors);
+        }
+    }
+}
+
+static void check_number(const char *text)
+{
+    double value, expected = strtod(text, NULL);
+    assert_int_equal(wire_read_number(text, strlen(text), WIRE_NUMBER_LOOSE, &value), WIRE_NUMBER_FINITE);
+    if (memcmp(&value, &expected, sizeof value) != 0)
+        fail_msg("%s is read as %.17g", text, value);
+}
+
+/* Numbers are read as the C library reads them, to the bit. */
+static void test_numbers(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "0",
+        "-0",
+        "1",
+        "9007199254740992",
+        "9007199254740993",
+        "18446744073709551615",
+        "18446744073709551616",
+        "99999999999999999999",
+        "1e22",
+        "1e23",
+        "1e-22",
+        "1e-23",
+        "0.1",
+        "0.3",
+        "123456789012345678",
+        "1234567890123456789",
+        "12345678901234567890",
+        "4.9e-324",
+        "2.4e-324",
+        "2.2250738585072011e-308",
+        "1.7976931348623157e308",
+        "1e-400",
+        "0e999999999999",
+        "00000000000000000001",
+        "0.000000000000000000000000000000000000001",
+        "179769313486231570000e288",
+        "6.02e23",
+        "-1.5e+3",
+        "9007199254740993e-22",
+        "100000000000000000000000000000000000000",
+        "-0.9999999999999999999",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        check_number(texts[i]);
+
+    uint64_t bits = 1;
+    char text[64];
+    for (int i = 0; i < 400000; i++) {
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        unsigned long long digits = (bits >> 1) >> (i % 40);
+        int exponent = (int)(bits % 64) - 40;
+        snprintf(text, sizeof text, "%llue%d", digits, exponent);
+        check_number(text);
+        /* halfway between two doubles, at the least distance to either side, and with zeros after it */
+        unsigned long long odd = (1ull << 53) + (digits >> 11) * 2 + 1;
+        snprintf(text, sizeof text, "%llu.%0*d", odd, 1 + i % 3, i % 2);
+        check_number(text);
+    }
+}
+
+static void test_not_numbers(void **state)
+{
+    (void)state;
+    static const char *const neither[] = {"",    "-",   "+",  ".",  "e1",  "1e",  "1e+", "1.5.2", "0x1p3",
+                                          "nan", "inf", "1 ", " 1", "1,2", "--1", "1f",  "1_000", "١"};
+    static const char *const loose_only[] = {"+1", "01", ".5", "5.", "-.5", "00", "5.e1"};
+    static const char *const infinite[] = {"1e309", "-1e999999999999999999999", "1.7976931348623159e308"};
+    double value = 7;
+    for (size_t i = 0; i < sizeof neither / sizeof *neither; i++) {
+        size_t n = strlen(neither[i]);
+        assert_int_equal(wire_read_number(neither[i], n, WIRE_NUMBER_LOOSE, &value), WIRE_NUMBER_NONE);
+        assert_int_equal(wire_read_number(neither[i], n, WIRE_NUMBER_JSON, &value), WIRE_NUMBER_NONE);
+    }
+    for (size_t i = 0; i < sizeof infinite / sizeof *infinite; i++) {
+        assert_int_equal(wire_read_number(infinite[i], strlen(infinite[i]), WIRE_NUMBER_JSON, &value),
+                         WIRE_NUMBER_INFINITE);
+    }
+    assert_true(value == 7);
+    for (size_t i = 0; i < sizeof loose_only / sizeof *loose_only; i++) {
+        size_t n = strlen(loose_only[i]);
+        assert_int_equal(wire_read_number(loose_only[i], n, WIRE_NUMBER_JSON, &value), WIRE_NUMBER_NONE);
+        assert_int_equal(wire_read_number(loose_only[i], n, WIRE_NUMBER_LOOSE, &value), WIRE_NUMBER_FINITE);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_csv),         cmocka_unit_test(test_json),     cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_sink_stops),  cmocka_unit_test(test_too_long), cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_not_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
