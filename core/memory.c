@@ -1,0 +1,39 @@
+#include "memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *bandit_alloc(size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - BANDIT_ALIGNMENT)
+        return NULL;
+    /* aligned_alloc wants a multiple of the alignment */
+    bytes = (bytes + BANDIT_ALIGNMENT - 1) / BANDIT_ALIGNMENT * BANDIT_ALIGNMENT;
+    return aligned_alloc(BANDIT_ALIGNMENT, bytes ? bytes : BANDIT_ALIGNMENT);
+}
+
+void *bandit_alloc_zeroed(size_t n, size_t size)
+{
+    void *memory = bandit_alloc(n, size);
+    if (memory)
+        memset(memory, 0, n * size);
+    return memory;
+}
+
+bool bandit_reserve(void **array, size_t *capacity, size_t n, size_t size)
+{
+    if (n <= *capacity)
+        return true;
+    size_t grown = *capacity + *capacity / 2; /* batches differ little in size: grow by half at least */
+    if (grown < n)
+        grown = n;
+    void *fresh = bandit_alloc(grown, size);
+    if (!fresh)
+        return false;
+    free(*array);
+    *array = fresh;
+    *capacity = grown;
+    return true;
+}

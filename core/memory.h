@@ -1,0 +1,21 @@
+/* Aligned arrays for the numerical parts. */
+#ifndef BANDIT_MEMORY_H
+#define BANDIT_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define BANDIT_ALIGNMENT 64 /* a cache line and an AVX-512 register; also keeps BLAS on one code path */
+
+/* n elements of `size` bytes, uninitialized, aligned to BANDIT_ALIGNMENT; never NULL for n = 0. NULL when
+ * memory is out or n * size does not fit. The caller owns it: free(). */
+void *bandit_alloc(size_t n, size_t size);
+
+/* The same, zeroed. */
+void *bandit_alloc_zeroed(size_t n, size_t size);
+
+/* Makes *array hold at least n elements; what it held is lost when it grows. *capacity follows.
+ * false when memory is out: then *array and *capacity are as before. */
+bool bandit_reserve(void **array, size_t *capacity, size_t n, size_t size);
+
+#endif

@@ -1,0 +1,88 @@
+/* LAPACK wrappers, against matrices whose factors and eigenvalues are known in closed form. */
+#include "linalg.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static void pivoted_cholesky_finds_the_rank(void **state)
+{
+    /* Gram matrix of five vectors in the plane: rank 2, whatever the order. */
+    enum { N = 5 };
+    const double x[N][2] = {{1, 0}, {3, 4}, {1, 1e-9}, {-3, -4}, {0, 1}};
+    double gram[N * N], a[N * N];
+    uint32_t pivot[N];
+    size_t rank;
+    bandit_error err;
+    (void)state;
+    for (size_t i = 0; i < N; i++)
+        for (size_t j = 0; j < N; j++)
+            a[i * N + j] = gram[i * N + j] = x[i][0] * x[j][0] + x[i][1] * x[j][1];
+    assert_int_equal(bandit_pivoted_cholesky(a, N, 1e-10, pivot, &rank, &err), BANDIT_OK);
+    assert_int_equal(rank, 2);
+    assert_int_equal(pivot[0], 1);
+    for (size_t i = 0; i < rank; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double sum = 0.0;
+            for (size_t k = 0; k <= j; k++)
+                sum += a[k * N + i] * a[k * N + j];
+            assert_true(fabs(sum - gram[pivot[i] * N + pivot[j]]) < 1e-12);
+        }
+    }
+    assert_int_equal(bandit_pivoted_cholesky(a, 0, 1e-10, pivot, &rank, &err), BANDIT_OK);
+    assert_int_equal(rank, 0);
+    double nan[1] = {NAN};
+    assert_int_equal(bandit_pivoted_cholesky(nan, 1, 1e-10, pivot, &rank, &err), BANDIT_NUMERICAL);
+}
+
+static void cholesky_inverse_and_determinant(void **state)
+{
+    /* L = [2 0; 1 3], A = L L' = [4 2; 2 10]. */
+    double a[] = {4, 2, 2, 10};
+    bandit_error err;
+    (void)state;
+    assert_int_equal(bandit_cholesky(a, 2, 2, "A", &err), BANDIT_OK);
+    assert_true(a[0] == 2.0 && a[1] == 1.0 && a[3] == 3.0);
+    assert_true(fabs(bandit_log_det(a, 2, 2) - log(36.0)) < 1e-15);
+    assert_int_equal(bandit_invert_lower(a, 2, 2, &err), BANDIT_OK);
+    assert_true(fabs(a[0] - 0.5) < 1e-15 && fabs(a[1] + 1.0 / 6.0) < 1e-15 && fabs(a[3] - 1.0 / 3.0) < 1e-15);
+    double indefinite[] = {1, 2, 2, 1};
+    assert_int_equal(bandit_cholesky(indefinite, 2, 2, "A", &err), BANDIT_NUMERICAL);
+}
+
+static void smallest_eigenvalue_of_the_path_graph(void **state)
+{
+    /* The second-difference matrix has eigenvalues 2 − 2 cos(k pi / (n+1)). */
+    enum { N = 40 };
+    double a[N * N] = {0.0}, smallest;
+    bandit_error err;
+    bool positive;
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        a[i * N + i] = 2.0 - 0.5;
+        if (i + 1 < N)
+            a[i * N + i + 1] = a[(i + 1) * N + i] = -1.0;
+    }
+    double expected = 2.0 - 2.0 * cos(3.14159265358979323846 / (N + 1)) - 0.5;
+    assert_int_equal(bandit_smallest_eigenvalue(&smallest, a, N, &err), BANDIT_OK);
+    assert_true(fabs(smallest - expected) < 1e-12);
+    assert_int_equal(bandit_is_positive_definite(&positive, a, N, 0.0, &err), BANDIT_OK);
+    assert_false(positive);
+    assert_int_equal(bandit_is_positive_definite(&positive, a, N, 0.5, &err), BANDIT_OK);
+    assert_true(positive);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pivoted_cholesky_finds_the_rank),
+        cmocka_unit_test(cholesky_inverse_and_determinant),
+        cmocka_unit_test(smallest_eigenvalue_of_the_path_graph),
+    };
+    return cmocka_run_group_tests_name("linalg", tests, NULL, NULL);
+}
