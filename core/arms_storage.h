@@ -1,0 +1,38 @@
+/* How arms are stored; for the engine's own files.
+ *
+ * Features live in tiles of BANDIT_TILE arms, structure of arrays inside: feature j of arm a is
+ *   features[(a / BANDIT_TILE * dimension + j) * BANDIT_TILE + a % BANDIT_TILE],
+ * so that a kernel evaluates a tile with whole vector registers and a stride that never meets a power of
+ * two. The last tile is padded with zeros. A precomputed set holds its n x n matrix, row-major. */
+#ifndef BANDIT_ARMS_STORAGE_H
+#define BANDIT_ARMS_STORAGE_H
+
+#include "bandit/arms.h"
+
+#include <stdbool.h>
+
+#define BANDIT_TILE 16
+
+struct bandit_arms {
+    size_t n;
+    size_t dimension; /* 0: precomputed */
+    size_t n_tiles;
+    double *features; /* n_tiles * dimension * BANDIT_TILE, or NULL */
+    double *matrix;   /* n * n, or NULL */
+    double *shift;    /* dimension: scaled = (raw − shift) * factor */
+    double *factor;   /* dimension */
+    bool finished;
+};
+
+/* Start of a tile's features: dimension x BANDIT_TILE. */
+static inline const double *bandit_arms_tile(const bandit_arms *arms, size_t tile)
+{
+    return arms->features + tile * arms->dimension * BANDIT_TILE;
+}
+
+static inline double bandit_arms_feature(const bandit_arms *arms, size_t arm, size_t j)
+{
+    return bandit_arms_tile(arms, arm / BANDIT_TILE)[j * BANDIT_TILE + arm % BANDIT_TILE];
+}
+
+#endif
