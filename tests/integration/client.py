@@ -1,0 +1,121 @@
+"""A client of the tests' own: one kept-alive connection, answers as they are."""
+
+import http.client
+import json
+import socket
+
+
+class Answer:
+    def __init__(self, status, headers, body):
+        self.status = status
+        self.headers = headers  # case-insensitive
+        self.body = body
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+    def __repr__(self):
+        return f"{self.status} {self.body[:2000]!r}"
+
+
+class Client:
+    def __init__(self, host, port, timeout=60):
+        self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
+
+    def close(self):
+        self._connection.close()
+
+    def request(self, method, path, body=None, content_type=None, headers=None):
+        """body: bytes or str as they are, None for none, a dict or list as JSON; a generator goes in chunks."""
+        headers = dict(headers or {})
+        if isinstance(body, (dict, list)):
+            body = json.dumps(body)
+            content_type = content_type or "application/json"
+        if isinstance(body, str):
+            body = body.encode()
+        if content_type:
+            headers["Content-Type"] = content_type
+        self._connection.request(method, path, body, headers)
+        response = self._connection.getresponse()
+        return Answer(response.status, response.headers, response.read())
+
+    def get(self, path):
+        return self.request("GET", path)
+
+    def post(self, path, body=None, **options):
+        return self.request("POST", path, body, **options)
+
+    def put(self, path, body, **options):
+        return self.request("PUT", path, body, **options)
+
+    def delete(self, path):
+        return self.request("DELETE", path)
+
+    # ---- the calls, when they must succeed ----
+
+    def create(self, definition):
+        answer = self.post("/v1/studies", definition)
+        assert answer.status == 201, answer
+        return answer.json
+
+    def study(self, study):
+        return self._read(f"/v1/studies/{study}")
+
+    def ask(self, study, count=1, **fields):
+        answer = self.post(f"/v1/studies/{study}/ask", {"count": count, **fields})
+        assert answer.status == 200, answer
+        return answer.json
+
+    def tell(self, study, results):
+        answer = self.post(f"/v1/studies/{study}/tell", {"results": results})
+        assert answer.status == 200, answer
+        return answer.json
+
+    def predict(self, study, **what):
+        answer = self.post(f"/v1/studies/{study}/predict", what)
+        assert answer.status == 200, answer
+        return answer.json["predictions"]
+
+    def read(self, study, what):
+        return self._read(f"/v1/studies/{study}/{what}")
+
+    def items(self, path, limit=1000):
+        """All items of a list, over its pages."""
+        found, token = [], None
+        while True:
+            query = f"limit={limit}" + (f"&page_token={token}" if token else "")
+            page = self._read(path + ("&" if "?" in path else "?") + query)
+            found += page["items"]
+            token = page.get("next_page_token")
+            if not token:
+                return found
+
+    def _read(self, path):
+        answer = self.get(path)
+        assert answer.status == 200, answer
+        return answer.json
+
+
+def exchange(host, port, request, timeout=10):
+    """Sends bytes as they are on a connection of their own. -> what comes back until the answer is complete,
+    the server closes, or nothing has come for `timeout` seconds"""
+    received = b""
+    with socket.create_connection((host, port), timeout=timeout) as connection:
+        connection.sendall(request)
+        try:
+            while not complete(received) and (piece := connection.recv(65536)):
+                received += piece
+        except socket.timeout:
+            pass
+    return received
+
+
+def complete(response):
+    """Whether a response with a Content-Length is there in full."""
+    head, _, body = response.partition(b"\r\n\r\n")
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            return len(head) + 4 <= len(response) and len(body) >= int(value)
+    return False

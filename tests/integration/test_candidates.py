@@ -1,0 +1,175 @@
+"""Candidates by CSV and JSON: what is taken, and what is refused with row and column."""
+
+import json
+
+from support import cases, definition, grid, refusal, work
+
+POINTS = grid(12)
+
+
+def uploading(client, study, **fields):
+    """Creates a study that waits for candidates of dimension 2."""
+    body = definition(id=study, **fields)
+    body["domain"] = {"type": "candidates", "dimension": 2, "scaling": "none"}
+    created = client.create(body)
+    assert created["state"] == "awaiting_candidates", created
+    return f"/v1/studies/{study}/candidates"
+
+
+def csv(points, header="x,y\n", end="\n"):
+    return header + "".join(",".join(map(repr, point)) + end for point in points)
+
+
+def put_csv(client, path, text):
+    return client.put(path, text, content_type="text/csv")
+
+
+def in_pieces(data, size=1000):
+    for start in range(0, len(data), size):
+        yield data[start : start + size].encode()
+
+
+def test_all_ways_make_the_same_study(server):
+    client = server.client()
+    client.create(definition(id="inline"))
+    uploads = {
+        "csv-header": ("text/csv", csv(POINTS)),
+        "csv-bare": ("text/csv", csv(POINTS, header="")),
+        "csv-crlf": ("text/csv; charset=utf-8", csv(POINTS, header="x,y\r\n", end="\r\n")),
+        "csv-pieces": ("text/csv", in_pieces(csv(POINTS))),
+        "json": ("application/json", json.dumps({"points": POINTS})),
+        "json-pieces": ("application/json", in_pieces(json.dumps({"points": POINTS}))),
+    }
+    for name, (content_type, body) in uploads.items():
+        answer = client.put(uploading(client, name), body, content_type=content_type)
+        assert answer.status == 200, (name, answer)
+        assert answer.json == {"count": 144, "dimension": 2}, (name, answer)
+        assert client.study(name)["state"] == "active"
+    expected = work(client, "inline", 30)
+    for name in uploads:
+        assert work(client, name, 30) == expected, name
+
+
+def test_points_come_back_to_the_bit(server):
+    client = server.client()
+    points = [[0.1, 1 / 3], [1e-300, 123456789.123456789], [-0.0, 5e-324], [-2.5e-8, 1e22]]
+    body = definition(points, id="bits")
+    client.create(body)
+    seen = {}
+    for _ in range(40):
+        for trial in client.ask("bits", 10)["trials"]:
+            seen[trial["candidate"]] = trial["point"]
+            client.tell("bits", [{"trial": trial["id"], "value": 0.5}])
+    assert seen and all(list(map(repr, point)) == list(map(repr, points[i])) for i, point in seen.items()), seen
+
+
+def test_large_upload(server):
+    """30 000 rows of 8 numbers, about 4.6 MB: more than a request may be, as it is streamed."""
+    client = server.client()
+    body = definition(id="large")
+    body["domain"] = {"type": "candidates", "dimension": 8}
+    client.create(body)
+    rows = ((i * 7919 % 30011 / 30011 + k / 8 for k in range(8)) for i in range(30000))
+    text = "".join(",".join(map(repr, row)) + "\n" for row in rows)
+    assert len(text) > 4 * 2**20
+    answer = put_csv(client, "/v1/studies/large/candidates", text)
+    assert answer.status == 200 and answer.json == {"count": 30000, "dimension": 8}, answer
+
+
+def test_replaced_until_the_first_ask(server):
+    client = server.client()
+    path = uploading(client, "replaced")
+    assert put_csv(client, path, csv(POINTS[:5])).status == 200
+    assert put_csv(client, path, csv(POINTS)).json["count"] == 144
+    assert work(client, "replaced", 3)
+    answer = put_csv(client, path, csv(POINTS, header=""))
+    assert answer.status == 200 and answer.json["count"] == 144, "the same content again is no change"
+    refusal(put_csv(client, path, csv(POINTS[:5])), 409)
+    refusal(client.put(path, {"points": POINTS[:5]}), 409)
+    assert client.study("replaced")["candidates"] == 144
+    assert work(client, "replaced", 3)
+
+
+def test_an_ask_without_candidates_is_a_conflict(server):
+    client = server.client()
+    uploading(client, "empty")
+    refusal(client.post("/v1/studies/empty/ask", {}), 409)
+    assert client.study("empty")["state"] == "awaiting_candidates"
+
+
+BAD_CSV = {
+    # name: (text, what the answer must name)
+    "word_in_a_row": (csv(POINTS[:3]) + "0.5,blue\n", ["row 4", "column 2", "blue"]),
+    "empty_cell": ("x,y\n0.5,\n", ["row 1", "column 2"]),
+    "nan": ("0.5,1\nnan,2\n", ["row 2", "column 1"]),
+    "infinity": ("0.5,1\n1,inf\n", ["row 2", "column 2"]),
+    "too_large": ("0.5,1\n1,1e999\n", ["row 2", "column 2"]),
+    "hexadecimal": ("0.5,1\n1,0x10\n", ["row 2", "column 2"]),
+    "two_numbers_in_a_cell": ("0.5,1\n1,2 3\n", ["row 2", "column 2"]),
+    "too_few_columns": ("0.5,1\n1\n", ["row 2"]),
+    "too_many_columns": ("0.5,1\n1,2,3\n", ["row 2"]),
+    "other_dimension": ("0.5,1,2\n", ["row 1"]),
+    "nothing": ("", []),
+    "header_alone": ("x,y\n", []),
+    "second_header": ("x,y\n0.5,1\nx,y\n", ["row 2", "column 1"]),
+    "not_utf8": (b"0.5,1\n\xff\xfe,2\n", ["row 2", "column 1"]),
+}
+
+
+@cases(BAD_CSV)
+def test_bad_csv(server, case):
+    text, named = case
+    client = server.client()
+    study = client.create({**definition(), "domain": {"type": "candidates", "dimension": 2}})["id"]
+    path = f"/v1/studies/{study}/candidates"
+    problem = refusal(put_csv(client, path, text), 422)
+    said = json.dumps(problem)
+    assert all(word in said for word in named), (named, said)
+    # Nothing is left half uploaded, and the study takes what is right.
+    after = client.study(study)
+    assert (after["state"], after["candidates"]) == ("awaiting_candidates", 0), after
+    assert put_csv(client, path, csv(POINTS)).status == 200
+    # A bad file does not take away the good one before it either.
+    refusal(put_csv(client, path, text), 422)
+    assert client.study(study)["candidates"] == 144
+    assert work(client, study, 2)
+
+
+BAD_JSON = {
+    "malformed": ('{"points": [[1, 2]', 400, None),
+    "nan": ('{"points": [[1, NaN]]}', 400, None),
+    "too_large": ('{"points": [[1, 1e999]]}', 400, None),
+    "duplicate_key": ('{"points": [[1, 2]], "points": [[1, 2]]}', 400, None),
+    "missing_points": ("{}", 422, "/points"),
+    "unknown_field": ('{"points": [[1, 2]], "colour": "blue"}', 422, "/colour"),
+    "word": ('{"points": [[1, 2], [3, "4"]]}', 422, "/points/1/1"),
+    "boolean": ('{"points": [[1, true]]}', 422, "/points/0/1"),
+    "ragged": ('{"points": [[1, 2], [3]]}', 422, "/points/1"),
+    "other_dimension": ('{"points": [[1, 2, 3]]}', 422, "/points/0"),
+    "empty": ('{"points": []}', 422, "/points"),
+    "no_list": ('{"points": 5}', 422, "/points"),
+    "no_object": ("[[1, 2]]", 422, ""),
+}
+
+
+@cases(BAD_JSON)
+def test_bad_json(server, case):
+    text, status, pointer = case
+    client = server.client()
+    study = client.create({**definition(), "domain": {"type": "candidates", "dimension": 2}})["id"]
+    path = f"/v1/studies/{study}/candidates"
+    refusal(client.put(path, text, content_type="application/json"), status, pointer)
+    after = client.study(study)
+    assert (after["state"], after["candidates"]) == ("awaiting_candidates", 0), after
+
+
+def test_unknown_content_type(server):
+    client = server.client()
+    path = uploading(client, "typed")
+    refusal(client.put(path, csv(POINTS), content_type="application/xml"), 415)
+    refusal(client.put(path, csv(POINTS)), 415)
+    assert client.study("typed")["candidates"] == 0
+
+
+def test_unknown_study(server):
+    refusal(put_csv(server.client(), "/v1/studies/nobody/candidates", csv(POINTS)), 404)

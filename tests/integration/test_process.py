@@ -1,0 +1,171 @@
+"""The daemon as a process: its ready line, its end, and what it refuses to start with."""
+
+import json
+import pathlib
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+
+import server as servers
+from harness import sanitizers
+from server import Server, run_to_end
+from support import Skip, definition, work
+
+
+def test_stops_cleanly_on_sigterm_and_sigint():
+    for sent in (signal.SIGTERM, signal.SIGINT):
+        with Server() as server:
+            server.client().create(definition())
+            server.stop(sent)
+
+
+def test_stops_with_connections_open_and_an_ask_waiting():
+    with Server() as server:
+        client = server.client()
+        study = client.create(definition())["id"]
+        client.ask(study)
+        waiting = socket.create_connection((server.host, server.port))
+        body = b'{"wait_seconds": 120}'
+        head = f"POST /v1/studies/{study}/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        waiting.sendall(head.encode() + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        idle = socket.create_connection((server.host, server.port))
+        half = socket.create_connection((server.host, server.port))
+        half.sendall(b"POST /v1/studies HTTP/1.1\r\nHost: loc")
+        time.sleep(0.3)
+        begun = time.monotonic()
+        server.stop()
+        assert time.monotonic() - begun < 20
+        waiting.settimeout(5)
+        answer = waiting.recv(65536)
+        assert b" 503 " in answer or b'"trials": []' in answer or b'"trials":[]' in answer, answer
+        for connection in (waiting, idle, half):
+            connection.close()
+
+
+def test_the_database_is_checkpointed_at_the_end():
+    with Server() as server:
+        work(server.client(), server.client().create(definition())["id"], 10)
+        server.stop()
+        wal = pathlib.Path(str(server.db) + "-wal")
+        assert server.db.stat().st_size > 0
+        assert not wal.exists() or wal.stat().st_size == 0
+
+
+def test_a_second_process_on_the_same_database_is_refused():
+    with Server() as server:
+        client = server.client()
+        study = client.create(definition())["id"]
+        status, out, err = run_to_end("serve", "--listen", "127.0.0.1:0", "--db", str(server.db))
+        assert status != 0 and out == "", (status, out, err)
+        assert str(server.db) in err and "another process" in err, err
+        assert work(client, study, 5), "the first goes on"
+
+
+def test_two_databases_at_once():
+    with Server() as one, Server() as other:
+        one.client().create(definition(id="mine"))
+        assert other.client().get("/v1/studies/mine").status == 404
+
+
+def test_an_address_in_use_is_refused():
+    with Server() as server, tempfile.TemporaryDirectory() as folder:
+        address = f"127.0.0.1:{server.port}"
+        status, out, err = run_to_end("serve", "--listen", address, "--db", folder + "/other.db")
+        assert status != 0 and out == "" and address in err, (status, out, err)
+
+
+def serial_openblas():
+    for folder in pathlib.Path("/usr/lib").glob("*/openblas-serial"):
+        if (folder / "libopenblas.so.0").exists():
+            return str(folder)
+    raise Skip("needs Debian's package libopenblas0-serial (make deps installs it)")
+
+
+def test_a_serial_openblas_is_refused():
+    folder = serial_openblas()
+    with tempfile.TemporaryDirectory() as other:
+        arguments = ("serve", "--listen", "127.0.0.1:0", "--db", other + "/banditd.db")
+        status, out, err = run_to_end(*arguments, environment={"LD_LIBRARY_PATH": folder})
+    assert status != 0 and out == "", (status, out, err)
+    assert "libopenblas0-pthread" in err, "the message says what to install: " + err
+
+
+def test_blas_threads_of_the_environment_do_not_matter():
+    with Server(environment={"OPENBLAS_NUM_THREADS": "4"}) as server:
+        client = server.client()
+        assert work(client, client.create(definition())["id"], 20)
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_alone():
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "notes.txt"
+        path.write_text("dear diary\n" * 1000)
+        status, out, err = run_to_end("serve", "--listen", "127.0.0.1:0", "--db", str(path))
+        assert status != 0 and out == "" and str(path) in err, (status, out, err)
+        assert path.read_text() == "dear diary\n" * 1000
+
+
+def test_a_folder_that_is_not_there_is_refused():
+    status, out, err = run_to_end("serve", "--listen", "127.0.0.1:0", "--db", "/nonexistent/banditd.db")
+    assert status != 0 and out == "" and "/nonexistent/banditd.db" in err, (status, out, err)
+
+
+BAD_OPTIONS = [
+    ["--colour", "blue"],
+    ["--listen", "somewhere"],
+    ["--listen", "127.0.0.1:99999"],
+    ["--threads", "0"],
+    ["--threads", "many"],
+    ["--log-format", "xml"],
+    ["--log-level", "loud"],
+    ["--db"],
+    ["--listen", "0.0.0.0:0"],
+]
+
+
+def test_bad_options_are_refused():
+    with tempfile.TemporaryDirectory() as folder:
+        for options in BAD_OPTIONS:
+            arguments = ["serve", "--db", folder + "/banditd.db", "--listen", "127.0.0.1:0", *options]
+            status, out, err = run_to_end(*arguments)
+            assert status != 0 and out == "" and options[0] in err, (options, status, out, err)
+        assert list(pathlib.Path(folder).iterdir()) == [], "nothing is created"
+
+
+def test_version_and_usage():
+    status, out, err = run_to_end("version")
+    assert status == 0 and out.startswith("banditd ") and err == "", (status, out, err)
+    for arguments in ([], ["dance"]):
+        status, out, err = run_to_end(*arguments)
+        assert status == 2 and out == "" and "usage" in err, (arguments, status, out, err)
+
+
+def test_options_from_the_environment():
+    with tempfile.TemporaryDirectory() as folder:
+        db = pathlib.Path(folder) / "environment.db"
+        with Server(environment={"BANDITD_LOG_FORMAT": "json", "BANDITD_LOG_LEVEL": "debug"}, db=db) as server:
+            server.client().get("/healthz")
+            log = server.stop()
+        assert db.exists()
+        lines = log.splitlines()
+        assert lines and all(isinstance(json.loads(line), dict) for line in lines), log
+
+
+def test_ipv6_loopback():
+    probe = socket.socket(socket.AF_INET6)
+    try:
+        probe.bind(("::1", 0))
+    except OSError:
+        raise Skip("this machine has no IPv6 loopback") from None
+    finally:
+        probe.close()
+    with tempfile.TemporaryDirectory() as folder:
+        command = [servers.BINARY, "serve", "--listen", "[::1]:0", "--db", folder + "/banditd.db"]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=sanitizers.environment())
+        line = process.stdout.readline().decode()
+        process.terminate()
+        assert process.wait(30) == 0
+        process.stdout.close()
+        assert line.startswith("banditd listening on http://[::1]:"), line

@@ -1,0 +1,204 @@
+"""What can be read, and how it fits together."""
+
+import math
+import random
+
+from support import definition, grid, measure, refusal, work
+
+
+def close(a, b, tolerance):
+    return abs(a - b) <= tolerance * max(1, abs(a), abs(b))
+
+
+def test_trials_paging_and_filters(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    work(client, study, 45)
+    client.ask(study, 1, worker="reader")
+    path = f"/v1/studies/{study}/trials"
+    everything = client.items(path)
+    assert [trial["id"] for trial in everything] == list(range(1, len(everything) + 1))
+    assert client.items(path, limit=7) == everything
+    assert len(client.get(path).json["items"]) == min(100, len(everything))
+    assert [trial["worker"] for trial in client.items(path + "?worker=reader")] == ["reader"]
+    assert client.items(path + "?worker=nobody") == []
+    one = client.get(f"{path}/3").json
+    assert {name: one[name] for name in everything[2]} == everything[2]
+
+
+def test_before_the_first_reward(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    assert client.read(study, "best") == {"observed": None, "recommended": None}
+    assert client.study(study)["best"] is None
+    assert client.items(f"/v1/studies/{study}/trials") == []
+    client.ask(study)
+    (prior,) = client.predict(study, candidates=[0])
+    assert prior["mean"] == 0 and close(prior["std"], 1, 1e-9), "the prior of a Gaussian kernel, Bayesian scale"
+
+
+def solve(matrix, right):
+    """Gaussian elimination with pivoting."""
+    n = len(matrix)
+    rows = [list(row) + [value] for row, value in zip(matrix, right)]
+    for i in range(n):
+        pivot = max(range(i, n), key=lambda r: abs(rows[r][i]))
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        for r in range(i + 1, n):
+            factor = rows[r][i] / rows[i][i]
+            for c in range(i, n + 1):
+                rows[r][c] -= factor * rows[i][c]
+    solution = [0.0] * n
+    for i in reversed(range(n)):
+        solution[i] = (rows[i][n] - sum(rows[i][c] * solution[c] for c in range(i + 1, n))) / rows[i][i]
+    return solution
+
+
+def test_predictions_are_those_of_a_gaussian_process(server):
+    """With q_bar so large that every pulled arm is in the dictionary, the sparse posterior is the exact one:
+    here by the textbook's formula, over single pulls, in plain Python."""
+    client = server.client()
+    points = [[random.Random(i).random(), random.Random(i + 1000).random()] for i in range(25)]
+    algorithm = {"q_bar": 1e12, "kernel": {"type": "gaussian", "lengthscale": 0.4}}
+    study = client.create(definition(points, algorithm, seed=3))["id"]
+    work(client, study, 40, 1000)
+    client.ask(study, 1)  # a batch is open: it is what predict describes
+    model = client.read(study, "model")
+    told = [t for t in client.items(f"/v1/studies/{study}/trials") if t["state"] == "completed"]
+    assert model["observations"] == len(told), model
+    pulled = sorted({trial["candidate"] for trial in told})
+    assert sorted(model["dictionary"]["candidates"]) == pulled and model["dictionary"]["size"] == len(pulled)
+
+    def kernel(a, b):
+        return math.exp(-sum((x - y) ** 2 for x, y in zip(a, b)) / (2 * 0.4**2))
+
+    at = [points[trial["candidate"]] for trial in told]
+    gram = [[kernel(a, b) + (0.01 if i == j else 0) for j, b in enumerate(at)] for i, a in enumerate(at)]
+    weights = solve(gram, [trial["value"] for trial in told])
+    places = [[0.11, 0.93], [0.5, 0.5]] + [points[0], points[17]]
+    predictions = client.predict(study, points=places)
+    assert client.predict(study, candidates=[0, 17]) == predictions[2:]
+    for place, prediction in zip(places, predictions):
+        column = [kernel(place, a) for a in at]
+        mean = sum(k * w for k, w in zip(column, weights))
+        variance = 1 - sum(k * v for k, v in zip(column, solve(gram, column)))
+        assert close(prediction["mean"], mean, 1e-6), (prediction, mean)
+        assert close(prediction["std"], math.sqrt(variance), 1e-6), (prediction, variance)
+        # beta is the factor before the paper's standard deviation, which is the Bayesian over sqrt(lambda).
+        ucb = prediction["mean"] + model["beta"] * prediction["std"] / math.sqrt(0.01)
+        assert close(prediction["ucb"], ucb, 1e-9), (prediction, ucb)
+    assert model["algorithm"] == "bbkb" and model["lambda"] == 0.01 and model["noise_std"] == 0.1, model
+    assert 0 < model["effective_dimension"] < len(pulled), model
+    assert model["information_gain"] > 0, model
+
+    # The recommended candidate is the told one with the best mean.
+    means = [prediction["mean"] for prediction in client.predict(study, candidates=pulled)]
+    recommended = client.read(study, "best")["recommended"]
+    assert recommended["candidate"] == pulled[means.index(max(means))], (recommended, means)
+    assert recommended["mean"] == max(means)
+
+
+def test_the_first_pick_of_a_batch_has_the_largest_ucb(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    work(client, study, 30)
+    for _ in range(5):
+        trials = client.ask(study, 1000)["trials"]
+        bounds = [p["ucb"] for p in client.predict(study, candidates=list(range(144)))]
+        assert close(bounds[trials[0]["candidate"]], max(bounds), 1e-9), (trials[0], max(bounds))
+        client.tell(study, [measure(trial) for trial in trials])
+
+
+def test_batches(server):
+    client = server.client()
+    study = client.create(definition(algorithm={"ratio_bound": 1.5}))["id"]
+    work(client, study, 80, 1000)
+    path = f"/v1/studies/{study}/batches"
+    batches = client.items(path)
+    assert client.items(path, limit=2) == batches
+    told = 0
+    for batch in batches[:-1]:
+        assert batch["observations"] == told, batch
+        told += batch["size"]
+        if batch["stop_rule"] == "global":
+            assert batch["ratio"] > 1.5, "the pick that crosses is part of the batch"
+        assert batch["dictionary_size"] <= 144 and batch["update_seconds"] >= 0 and batch["select_seconds"] >= 0
+        assert batch["beta"] >= 0 and batch["started_at"].endswith("Z")
+    assert [batch["started_at"] for batch in batches] == sorted(batch["started_at"] for batch in batches)
+    assert {batch["stop_rule"] for batch in batches[1:]} == {"global"}, batches
+
+
+def test_service(server):
+    client = server.client()
+    assert client.get("/healthz").status == 200
+    assert client.get("/readyz").status == 200
+    version = client.get("/v1/version")
+    assert version.status == 200 and version.json["version"], version
+
+
+def test_openapi_is_served_and_describes_these_calls(server):
+    answer = server.client().get("/openapi.yaml")
+    assert answer.status == 200 and "yaml" in answer.headers["Content-Type"], answer.headers.items()
+    text = answer.body.decode()
+    assert text.startswith("openapi: 3.1")
+    for path in (
+        "/v1/studies",
+        "/v1/studies/{study}",
+        "/v1/studies/{study}/candidates",
+        "/v1/studies/{study}/ask",
+        "/v1/studies/{study}/tell",
+        "/v1/studies/{study}/trials",
+        "/v1/studies/{study}/best",
+        "/v1/studies/{study}/predict",
+        "/v1/studies/{study}/model",
+        "/v1/studies/{study}/batches",
+        "/healthz",
+        "/openapi.yaml",
+    ):
+        assert f"\n  {path}:\n" in text, path
+
+
+def test_request_id(server):
+    client = server.client()
+    drawn = [client.get("/healthz").headers["X-Request-Id"] for _ in range(2)]
+    assert all(drawn) and drawn[0] != drawn[1], drawn
+    echoed = client.request("GET", "/healthz", headers={"X-Request-Id": "mine-17"})
+    assert echoed.headers["X-Request-Id"] == "mine-17"
+    refused = client.request("GET", "/v1/studies/nobody", headers={"X-Request-Id": "mine-18"})
+    assert refused.headers["X-Request-Id"] == "mine-18"
+
+
+PREDICTIONS = [
+    ({}, "/candidates"),
+    ({"candidates": [0], "points": [[0, 0]]}, "/points"),
+    ({"candidates": []}, "/candidates"),
+    ({"candidates": [144]}, "/candidates/0"),
+    ({"candidates": [0, -1]}, "/candidates/1"),
+    ({"candidates": [0.5]}, "/candidates/0"),
+    ({"candidates": ["0"]}, "/candidates/0"),
+    ({"points": [[0, 0], [1]]}, "/points/1"),
+    ({"points": [[0, 0, 0]]}, "/points/0"),
+    ({"points": [[0, "0"]]}, "/points/0/1"),
+    ({"candidates": [0], "colour": 1}, "/colour"),
+]
+
+
+def test_refused_predictions(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    client.ask(study)
+    for body, pointer in PREDICTIONS:
+        refusal(client.post(f"/v1/studies/{study}/predict", body), 422, pointer)
+
+
+def test_model_and_predict_before_candidates(server):
+    client = server.client()
+    study = client.create({**definition(), "domain": {"type": "candidates", "dimension": 2}})["id"]
+    refusal(client.get(f"/v1/studies/{study}/model"), 409)
+    refusal(client.post(f"/v1/studies/{study}/predict", {"candidates": [0]}), 409)
+
+
+def test_unknown_trial_number(server):
+    client = server.client()
+    study = client.create(definition(grid(3)))["id"]
+    refusal(client.get(f"/v1/studies/{study}/trials/1"), 404)

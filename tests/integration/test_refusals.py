@@ -1,0 +1,470 @@
+"""Every refusal of the contract that belongs to these calls, and that nothing is left half created."""
+
+import copy
+import json
+
+from server import Server
+from support import cases, definition, refusal
+
+JSON = "application/json"
+
+
+def changed(*path_and_value, without=None):
+    """A definition with the member at `path` set to the value, or without the member at `without`."""
+    body = copy.deepcopy(definition(id="refused"))
+    *path, value = path_and_value or (None,)
+    steps = without or path
+    place = body
+    for step in steps[:-1]:
+        place = place[step]
+    if without:
+        del place[steps[-1]]
+    else:
+        place[steps[-1]] = value
+    return body
+
+
+def domain(**fields):
+    return {**definition(id="refused"), "domain": {"type": "candidates", **fields}}
+
+
+STUDIES = {
+    # name: (the body, the pointer that must be named)
+    "not_an_object": ([], ""),
+    "unknown_field": (changed("colour", "blue"), "/colour"),
+    "unknown_field_of_metric": (changed("metric", "aim", "up"), "/metric/aim"),
+    "unknown_field_of_domain": (changed("domain", "dimensions", 2), "/domain/dimensions"),
+    "unknown_field_of_algorithm": (changed("algorithm", "lamda", 1), "/algorithm/lamda"),
+    "unknown_field_of_kernel": (changed("algorithm", "kernel", "length", 1), "/algorithm/kernel/length"),
+    "unknown_field_with_a_slash": (changed("algorithm", "a/b~c", 1), "/algorithm/a~1b~0c"),
+    "id_with_capitals": (changed("id", "Refused"), "/id"),
+    "id_with_a_slash": (changed("id", "a/b"), "/id"),
+    "id_empty": (changed("id", ""), "/id"),
+    "id_too_long": (changed("id", "a" * 64), "/id"),
+    "id_a_number": (changed("id", 5), "/id"),
+    "metric_missing": (changed(without=["metric"]), "/metric"),
+    "metric_a_string": (changed("metric", "value"), "/metric"),
+    "metric_without_name": (changed(without=["metric", "name"]), "/metric/name"),
+    "metric_without_goal": (changed(without=["metric", "goal"]), "/metric/goal"),
+    "metric_goal_unknown": (changed("metric", "goal", "up"), "/metric/goal"),
+    "metric_role_alone_recorded": (changed("metric", "role", "recorded"), "/metric/role"),
+    "metric_and_metrics": (changed("metrics", [{"name": "b", "goal": "minimize"}]), "/metric"),
+    "labels_of_numbers": (changed("labels", {"team": 5}), "/labels/team"),
+    "metadata_a_list": (changed("metadata", []), "/metadata"),
+    "domain_missing": (changed(without=["domain"]), "/domain"),
+    "domain_without_type": (changed(without=["domain", "type"]), "/domain/type"),
+    "domain_type_unknown": (changed("domain", "type", "circle"), "/domain/type"),
+    "domain_space_unbuilt": (changed("domain", {"type": "space", "parameters": []}), "/domain/type"),
+    "domain_precomputed_unbuilt": (changed("domain", {"type": "precomputed", "size": 5}), "/domain/type"),
+    "dimension_missing": (domain(), "/domain/dimension"),
+    "dimension_zero": (domain(dimension=0), "/domain/dimension"),
+    "dimension_a_string": (domain(dimension="2"), "/domain/dimension"),
+    "dimension_a_fraction": (domain(dimension=2.5), "/domain/dimension"),
+    "dimension_of_other_points": (domain(dimension=3, points=[[1, 2]]), "/domain/dimension"),
+    "points_empty": (domain(points=[]), "/domain/points"),
+    "points_of_nothing": (domain(points=[[]]), "/domain/points/0"),
+    "points_ragged": (domain(points=[[1, 2], [3]]), "/domain/points/1"),
+    "points_with_a_string": (domain(points=[[1, 2], [3, "4"]]), "/domain/points/1/1"),
+    "points_with_a_boolean": (domain(points=[[1, True]]), "/domain/points/0/1"),
+    "points_with_null": (domain(points=[[1, None]]), "/domain/points/0/1"),
+    "scaling_unknown": (changed("domain", "scaling", "log"), "/domain/scaling"),
+    "names_too_few": (changed("domain", "names", ["x"]), "/domain/names"),
+    "names_twice": (changed("domain", "names", ["x", "x"]), "/domain/names/1"),
+    "algorithm_a_string": (changed("algorithm", "bbkb"), "/algorithm"),
+    "algorithm_unknown": (changed("algorithm", "name", "magic"), "/algorithm/name"),
+    "lambda_zero": (changed("algorithm", "lambda", 0), "/algorithm/lambda"),
+    "lambda_a_boolean": (changed("algorithm", "lambda", True), "/algorithm/lambda"),
+    "lambda_a_string": (changed("algorithm", "lambda", "0.01"), "/algorithm/lambda"),
+    "noise_negative": (changed("algorithm", "noise_std", -1), "/algorithm/noise_std"),
+    "noise_auto_unbuilt": (changed("algorithm", "noise_std", "auto"), "/algorithm/noise_std"),
+    "noise_missing": (changed(without=["algorithm", "noise_std"]), "/algorithm/noise_std"),
+    "norm_bound_auto_unbuilt": (changed("algorithm", "norm_bound", "auto"), "/algorithm/norm_bound"),
+    "delta_zero": (changed("algorithm", "delta", 0), "/algorithm/delta"),
+    "delta_one": (changed("algorithm", "delta", 1), "/algorithm/delta"),
+    "q_bar_zero": (changed("algorithm", "q_bar", 0), "/algorithm/q_bar"),
+    "q_bar_unknown_word": (changed("algorithm", "q_bar", "auto"), "/algorithm/q_bar"),
+    "ratio_bound_below_one": (changed("algorithm", "ratio_bound", 0.5), "/algorithm/ratio_bound"),
+    "batch_rule_unknown": (changed("algorithm", "batch_rule", "local"), "/algorithm/batch_rule"),
+    "confidence_unknown": (changed("algorithm", "confidence", "high"), "/algorithm/confidence"),
+    "confidence_negative": (changed("algorithm", "confidence", {"beta": -1}), "/algorithm/confidence/beta"),
+    "resample_unknown": (changed("algorithm", "resample", "never"), "/algorithm/resample"),
+    "max_batch_zero": (changed("algorithm", "max_batch", 0), "/algorithm/max_batch"),
+    "init_unknown": (changed("algorithm", "init", {"type": "sobol"}), "/algorithm/init/type"),
+    "init_parallelism_of_uniform": (
+        changed("algorithm", "init", {"type": "uniform", "parallelism": 4}),
+        "/algorithm/init/parallelism",
+    ),
+    "population_of_bbkb": (changed("algorithm", "population", 100), "/algorithm/population"),
+    "epsilon_of_bbkb": (changed("algorithm", "epsilon", 0.1), "/algorithm/epsilon"),
+    "standardize_rewards_unbuilt": (
+        changed("algorithm", "standardize_rewards", True),
+        "/algorithm/standardize_rewards",
+    ),
+    "kernel_unknown": (changed("algorithm", "kernel", "type", "cubic"), "/algorithm/kernel/type"),
+    "kernel_precomputed_for_points": (
+        changed("algorithm", "kernel", {"type": "precomputed"}),
+        "/algorithm/kernel/type",
+    ),
+    "nu_of_gaussian": (changed("algorithm", "kernel", "nu", 2.5), "/algorithm/kernel/nu"),
+    "nu_not_closed": (
+        changed("algorithm", "kernel", {"type": "matern", "nu": 2, "lengthscale": 1}),
+        "/algorithm/kernel/nu",
+    ),
+    "lengthscale_zero": (changed("algorithm", "kernel", "lengthscale", 0), "/algorithm/kernel/lengthscale"),
+    "lengthscale_auto_unbuilt": (
+        changed("algorithm", "kernel", "lengthscale", "auto"),
+        "/algorithm/kernel/lengthscale",
+    ),
+    "lengthscale_missing": (
+        changed(without=["algorithm", "kernel", "lengthscale"]),
+        "/algorithm/kernel/lengthscale",
+    ),
+    "lengthscale_of_linear": (
+        changed("algorithm", "kernel", {"type": "linear", "lengthscale": 1}),
+        "/algorithm/kernel/lengthscale",
+    ),
+    "lengthscales_too_many": (
+        changed("algorithm", "kernel", "lengthscale", [1, 1, 1]),
+        "/algorithm/kernel/lengthscale",
+    ),
+    "lengthscales_one_negative": (
+        changed("algorithm", "kernel", "lengthscale", [1, -1]),
+        "/algorithm/kernel/lengthscale/1",
+    ),
+    "horizon_zero": (changed("horizon", 0), "/horizon"),
+    "horizon_a_fraction": (changed("horizon", 1.5), "/horizon"),
+    "seed_a_string": (changed("seed", "7"), "/seed"),
+    "seed_too_large": (changed("seed", 2**53), "/seed"),
+    "seed_negative": (changed("seed", -1), "/seed"),
+    "feedback_async_unbuilt": (changed("feedback", "async"), "/feedback"),
+    "feedback_missing_is_async": (changed(without=["feedback"]), "/feedback"),
+    "feedback_unknown": (changed("feedback", "later"), "/feedback"),
+    "min_in_flight_of_batch": (changed("min_in_flight", 4), "/min_in_flight"),
+    "lease_zero": (changed("lease_seconds", 0), "/lease_seconds"),
+    "max_attempts_zero": (changed("max_attempts", 0), "/max_attempts"),
+}
+
+
+@cases(STUDIES)
+def test_study(server, case):
+    body, pointer = case
+    client = server.client()
+    refusal(client.post("/v1/studies", json.dumps(body), content_type=JSON), 422, pointer)
+    refusal(client.get("/v1/studies/refused"), 404)
+
+
+UNBUILT = ["gp_ts", "async_ts", "s_gp_ts", "pi_gp_ucb", "gp_pi", "regularized_evolution"]
+
+
+def test_an_unbuilt_algorithm_is_refused_or_works(server):
+    """Never a silent stand-in: an algorithm is either refused by name or named in the answer."""
+    client = server.client()
+    for name in UNBUILT:
+        body = {**definition(id="unbuilt"), "algorithm": {"name": name}}
+        answer = client.post("/v1/studies", body)
+        assert answer.status == 422, (name, answer)
+        built = "/algorithm/name" not in [error["pointer"] for error in answer.json["errors"]]
+        assert not built or name in client.get("/v1/algorithms").json, (name, answer)
+        refusal(client.get("/v1/studies/unbuilt"), 404)
+
+
+def test_all_problems_are_named_at_once(server):
+    body = changed("algorithm", "lambda", 0)
+    body["colour"] = "blue"
+    body["seed"] = "7"
+    problem = refusal(server.client().post("/v1/studies", body), 422)
+    named = {error["pointer"] for error in problem["errors"]}
+    assert {"/algorithm/lambda", "/colour", "/seed"} <= named, problem
+
+
+MALFORMED = {
+    "empty": b"",
+    "cut_off": b'{"metric": {"name": "value"',
+    "text": b"hello",
+    "two_values": b"{} {}",
+    "duplicate_key": b'{"id": "refused", "id": "refused"}',
+    "duplicate_key_inside": b'{"metric": {"name": "a", "name": "b"}}',
+    "nan": b'{"horizon": NaN}',
+    "infinity": b'{"optimum": Infinity}',
+    "beyond_doubles": b'{"optimum": 1e999}',
+    "not_utf8": b'{"id": "\xff\xfe"}',
+    "nested_too_deep": b"[" * 100000,
+    "single_quotes": b"{'id': 'refused'}",
+}
+
+
+@cases(MALFORMED)
+def test_malformed(server, case):
+    client = server.client()
+    refusal(client.post("/v1/studies", case, content_type=JSON), 400)
+    refusal(client.get("/v1/studies/refused"), 404)
+
+
+def test_malformed_ask_and_tell(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    for call in ("ask", "tell", "predict"):
+        for body in (b"{", b'{"a": NaN}', b'{"a": 1, "a": 1}'):
+            refusal(client.post(f"/v1/studies/{study}/{call}", body, content_type=JSON), 400)
+
+
+def test_taken_id(server):
+    client = server.client()
+    client.create(definition(id="taken"))
+    refusal(client.post("/v1/studies", definition(id="taken", horizon=5)), 409)
+    assert "horizon" not in client.study("taken")
+
+
+ASKS = {
+    "count_zero": ({"count": 0}, "/count"),
+    "count_too_large": ({"count": 1001}, "/count"),
+    "count_a_string": ({"count": "1"}, "/count"),
+    "count_a_boolean": ({"count": True}, "/count"),
+    "worker_a_number": ({"worker": 5}, "/worker"),
+    "worker_empty": ({"worker": ""}, "/worker"),
+    "wait_negative": ({"wait_seconds": -1}, "/wait_seconds"),
+    "wait_too_long": ({"wait_seconds": 301}, "/wait_seconds"),
+    "lease_zero": ({"lease_seconds": 0}, "/lease_seconds"),
+    "fresh_a_number": ({"fresh": 1}, "/fresh"),
+    "unknown_field": ({"cuont": 1}, "/cuont"),
+    "not_an_object": ([], ""),
+}
+
+
+@cases(ASKS)
+def test_ask(server, case):
+    body, pointer = case
+    client = server.client()
+    study = client.create(definition())["id"]
+    refusal(client.post(f"/v1/studies/{study}/ask", body), 422, pointer)
+    view = client.study(study)
+    assert view["trials_pending"] == view["trials_queued"] == 0, view
+
+
+TELLS = {
+    "results_missing": ({}, "/results"),
+    "results_empty": ({"results": []}, "/results"),
+    "results_no_list": ({"results": {"trial": 1, "value": 1}}, "/results"),
+    "results_too_many": ({"results": [{"trial": 1, "value": 1}] * 1001}, "/results"),
+    "unknown_field": ({"results": [{"trial": 1, "value": 1}], "colour": 1}, "/colour"),
+    "unknown_field_of_a_result": ({"results": [{"trial": 1, "value": 1, "colour": 1}]}, "/results/0/colour"),
+    "result_no_object": ({"results": [1]}, "/results/0"),
+    "trial_missing": ({"results": [{"value": 1}]}, "/results/0/trial"),
+    "trial_zero": ({"results": [{"trial": 0, "value": 1}]}, "/results/0/trial"),
+    "trial_a_string": ({"results": [{"trial": "1", "value": 1}]}, "/results/0/trial"),
+    "trial_unknown": ({"results": [{"trial": 2, "value": 1}]}, "/results/0/trial"),
+    "value_missing": ({"results": [{"trial": 1}]}, "/results/0/value"),
+    "value_a_string": ({"results": [{"trial": 1, "value": "0.5"}]}, "/results/0/value"),
+    "value_a_boolean": ({"results": [{"trial": 1, "value": True}]}, "/results/0/value"),
+    "value_null": ({"results": [{"trial": 1, "value": None}]}, "/results/0/value"),
+    "value_of_a_failure": ({"results": [{"trial": 1, "state": "failed", "value": 1}]}, "/results/0/value"),
+    "value_and_values": (
+        {"results": [{"trial": 1, "value": 1, "values": {"value": 1}}]},
+        "/results/0/values",
+    ),
+    "values_without_the_objective": ({"results": [{"trial": 1, "values": {"cost": 1}}]}, "/results/0/values/value"),
+    "values_undeclared": (
+        {"results": [{"trial": 1, "values": {"value": 1, "cost": 1}}]},
+        "/results/0/values/cost",
+    ),
+    "state_unknown": ({"results": [{"trial": 1, "state": "done"}]}, "/results/0/state"),
+    "state_completed": ({"results": [{"trial": 1, "state": "completed"}]}, "/results/0/state"),
+    "retry_of_a_value": ({"results": [{"trial": 1, "value": 1, "retry": True}]}, "/results/0/retry"),
+    "reason_too_long": (
+        {"results": [{"trial": 1, "state": "failed", "reason": "x" * 1001}]},
+        "/results/0/reason",
+    ),
+    "metadata_too_large": (
+        {"results": [{"trial": 1, "value": 1, "metadata": {"a": "x" * 5000}}]},
+        "/results/0/metadata",
+    ),
+    "attempt_zero": ({"results": [{"trial": 1, "value": 1, "attempt": 0}]}, "/results/0/attempt"),
+    "attempt_not_made": ({"results": [{"trial": 1, "value": 1, "attempt": 2}]}, "/results/0/attempt"),
+    "repeats_zero": ({"results": [{"trial": 1, "value": 1, "repeats": 0}]}, "/results/0/repeats"),
+}
+
+
+@cases(TELLS)
+def test_tell(server, case):
+    body, pointer = case
+    client = server.client()
+    study = client.create(definition())["id"]
+    client.ask(study)
+    refusal(client.post(f"/v1/studies/{study}/tell", body), 422, pointer)
+    view = client.study(study)
+    assert (view["trials_pending"], view["observations"]) == (1, 0), view
+
+
+def test_one_bad_result_keeps_the_good_ones_out(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    client.ask(study)
+    results = [{"trial": 1, "value": 1}, {"trial": 1, "value": "1"}]
+    refusal(client.post(f"/v1/studies/{study}/tell", {"results": results}), 422, "/results/1/value")
+    assert client.study(study)["observations"] == 0
+
+
+NOWHERE = {
+    "root_of_the_api": ("GET", "/v1"),
+    "unknown": ("GET", "/v1/nothing"),
+    "unknown_below_a_study": ("GET", "/v1/studies/here/nothing"),
+    "unbuilt_events": ("GET", "/v1/studies/here/events"),
+    "unbuilt_tokens": ("POST", "/v1/tokens"),
+    "trailing_slash": ("GET", "/v1/studies/"),
+    "no_study": ("GET", "/v1/studies/nobody"),
+    "no_study_to_ask": ("POST", "/v1/studies/nobody/ask"),
+    "no_study_to_delete": ("DELETE", "/v1/studies/nobody"),
+    "no_id_at_all": ("GET", "/v1/studies/..%2fhere"),
+    "zero_byte": ("GET", "/v1/studies/here%00"),
+    "no_trial": ("GET", "/v1/studies/here/trials/1"),
+    "no_trial_number": ("GET", "/v1/studies/here/trials/x"),
+}
+
+
+@cases(NOWHERE)
+def test_not_found(server, case):
+    client = server.client()
+    client.post("/v1/studies", definition(id="here"))  # 409 from the second time on
+    method, path = case
+    body = {} if method == "POST" else None
+    answer = client.request(method, path, body)
+    refusal(answer, 400 if path.endswith("%00") else 404)
+
+
+METHODS = {
+    "studies": ("DELETE", "/v1/studies", {"GET", "POST"}),
+    "study": ("PUT", "/v1/studies/here", {"GET", "DELETE"}),
+    "candidates": ("DELETE", "/v1/studies/here/candidates", {"PUT"}),
+    "ask": ("GET", "/v1/studies/here/ask", {"POST"}),
+    "tell": ("PUT", "/v1/studies/here/tell", {"POST"}),
+    "best": ("POST", "/v1/studies/here/best", {"GET"}),
+    "healthz": ("POST", "/healthz", {"GET"}),
+    "made_up_method": ("BREW", "/healthz", {"GET"}),
+}
+
+
+@cases(METHODS)
+def test_method_not_allowed(server, case):
+    client = server.client()
+    client.post("/v1/studies", definition(id="here"))
+    method, path, allowed = case
+    answer = client.request(method, path, {} if method in ("PUT", "POST") else None)
+    refusal(answer, 405)
+    named = {name.strip() for name in answer.headers["Allow"].split(",")}
+    assert allowed <= named and method not in named, answer.headers["Allow"]
+
+
+TYPES = [None, "text/plain", "application/x-www-form-urlencoded", "text/json"]
+
+
+def test_content_types(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    for content_type in TYPES:
+        for path, body in (
+            ("/v1/studies", definition(id="refused")),
+            (f"/v1/studies/{study}/ask", {}),
+            (f"/v1/studies/{study}/tell", {"results": []}),
+            (f"/v1/studies/{study}/predict", {"candidates": [0]}),
+        ):
+            refusal(client.post(path, json.dumps(body), content_type=content_type), 415)
+    refusal(client.get("/v1/studies/refused"), 404)
+    answer = client.post(f"/v1/studies/{study}/ask", "{}", content_type="Application/JSON; charset=utf-8")
+    assert answer.status == 200, answer
+
+
+def test_body_too_large(server):
+    client = server.client()
+    body = json.dumps({**definition(id="refused"), "metadata": {"text": "x" * (4 * 2**20)}})
+    refusal(client.post("/v1/studies", body, content_type=JSON), 413)
+    refusal(server.client().get("/v1/studies/refused"), 404)
+
+
+def test_body_too_large_in_chunks(server):
+    pieces = (b'{"id": "refused", "metadata": {"text": "' + b"x" * 65536 for _ in range(80))
+    try:
+        answer = server.client().post("/v1/studies", pieces, content_type=JSON)
+    except (BrokenPipeError, ConnectionResetError):
+        pass  # refused before all of it was sent
+    else:
+        refusal(answer, 413)
+    refusal(server.client().get("/v1/studies/refused"), 404)
+
+
+def test_upload_too_large(server):
+    with Server("--max-upload", "64KiB") as small:
+        client = small.client()
+        client.create({**definition(id="small"), "domain": {"type": "candidates", "dimension": 2}})
+        rows = "0.25,0.5\n" * 10000
+        refusal(client.put("/v1/studies/small/candidates", rows, content_type="text/csv"), 413)
+        assert small.client().study("small")["candidates"] == 0
+
+
+def status_line(answer):
+    return answer.split(b"\r\n", 1)[0]
+
+
+def test_length_required(server):
+    request = b"POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\r\n"
+    assert b" 411 " in status_line(server.exchange(request))
+    request = b"PUT /v1/studies/x/candidates HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n\r\n"
+    assert b" 411 " in status_line(server.exchange(request))
+
+
+FRAMING = {
+    "no_host": b"GET /healthz HTTP/1.1\r\n\r\n",
+    "two_lengths": b"POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ",
+    "length_and_chunks": b"POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    "negative_length": b"POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    b"Content-Length: -2\r\n\r\n{}",
+    "no_http": b"hello\r\n\r\n",
+}
+
+
+@cases(FRAMING)
+def test_framing(server, case):
+    answer = server.exchange(case, timeout=3)
+    assert answer == b"" or b" 400 " in status_line(answer), answer
+    assert server.client().get("/healthz").status == 200
+
+
+QUERIES = {
+    "limit_zero": "limit=0",
+    "limit_too_large": "limit=1001",
+    "limit_a_word": "limit=many",
+    "limit_negative": "limit=-1",
+    "page_token_made_up": "page_token=%F0%9F%98%80",
+    "unknown": "colour=blue",
+}
+
+
+@cases(QUERIES)
+def test_query(server, case):
+    client = server.client()
+    client.post("/v1/studies", definition(id="here"))
+    answer = client.get("/v1/studies/here/trials?" + case)
+    assert answer.status in (400, 422), answer
+    refusal(answer, answer.status)
+
+
+def test_trial_state_in_the_query(server):
+    client = server.client()
+    client.post("/v1/studies", definition(id="here"))
+    answer = client.get("/v1/studies/here/trials?state=done")
+    assert answer.status in (400, 422), answer
+
+
+def test_other_hosts_are_refused_without_authentication(server):
+    for host, expected in (("localhost", b" 200 "), ("127.0.0.1:1", b" 200 "), ("example.org", b" 403 ")):
+        request = f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode()
+        answer = server.exchange(request, timeout=3)
+        assert expected in status_line(answer), (host, answer)
+
+
+def test_cross_origin_writes_are_refused(server):
+    client = server.client()
+    headers = {"Origin": "https://example.org"}
+    refusal(client.post("/v1/studies", definition(id="refused"), headers=headers), 403)
+    refusal(client.get("/v1/studies/refused"), 404)
