@@ -1,0 +1,209 @@
+/* Every allocation of every decoder, reader and encoder fails once: each says so, and nothing is lost. The
+ * linker puts the __wrap functions in the place of the allocator's, for jansson too. */
+#include "proto/points.h"
+#include "proto/wire.h"
+#include "tests/support/refusals.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void __real_free(void *p);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void __wrap_free(void *p);
+
+static long until_failure = -1; /* allocations that still succeed; negative: all of them */
+static long live;               /* blocks */
+
+static bool fails(void)
+{
+    if (until_failure < 0)
+        return false;
+    return until_failure-- == 0;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    void *p = fails() ? NULL : __real_malloc(size);
+    live += p != NULL;
+    return p;
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    void *p = fails() ? NULL : __real_calloc(n, size);
+    live += p != NULL;
+    return p;
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+    void *q = fails() ? NULL : __real_realloc(p, size);
+    live += p == NULL && q != NULL;
+    return q;
+}
+
+void __wrap_free(void *p)
+{
+    live -= p != NULL;
+    __real_free(p);
+}
+
+/* What is tried: answers WIRE_NO_MEMORY, or as it does with enough memory. */
+typedef wire_status trial(const char *body, size_t size);
+
+/* Fails the first allocation, the second … until all succeed. */
+static void fail_each(trial *try, const char *text, wire_status expected)
+{
+    char *body = with_quotes(text);
+    size_t size = strlen(body);
+    long before = live;
+    assert_int_equal(try(body, size), expected);
+    assert_int_equal(live, before);
+    bool reached = true;
+    long n = 0;
+    for (; reached; n++) {
+        until_failure = n;
+        wire_status status = try(body, size);
+        reached = until_failure < 0;
+        until_failure = -1;
+        assert_int_equal(status, reached ? WIRE_NO_MEMORY : expected);
+        assert_int_equal(live, before);
+    }
+    assert_true(n > 1);
+    free(body);
+}
+
+#define DECODER(name)                                                                                        \
+    static wire_status decode_##name(const char *body, size_t size)                                          \
+    {                                                                                                        \
+        wire_errors errors = {0};                                                                            \
+        wire_##name *out;                                                                                    \
+        wire_status status = wire_decode_##name(&out, body, size, &errors);                                  \
+        assert_true((out != NULL) == (status == WIRE_OK));                                                   \
+        wire_##name##_free(out);                                                                             \
+        wire_errors_clear(&errors);                                                                          \
+        return status;                                                                                       \
+    }
+DECODER(study)
+DECODER(ask)
+DECODER(tell)
+DECODER(predict)
+#undef DECODER
+
+static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
+{
+    (void)arg;
+    return first + n * dimension > 0 && rows[0] >= 0;
+}
+
+static wire_status read_points(wire_points_format format, const char *body, size_t size)
+{
+    wire_errors errors = {0};
+    wire_points_reader *reader;
+    wire_status status = wire_points_reader_new(&reader, format, 0, 2, take_rows, NULL);
+    assert_true((reader != NULL) == (status == WIRE_OK));
+    if (status == WIRE_OK)
+        status = wire_points_reader_feed(reader, body, size, &errors);
+    if (status == WIRE_OK)
+        status = wire_points_reader_finish(reader, &errors);
+    wire_points_reader_free(reader);
+    wire_errors_clear(&errors);
+    return status;
+}
+
+static wire_status read_csv(const char *body, size_t size)
+{
+    return read_points(WIRE_POINTS_CSV, body, size);
+}
+
+static wire_status read_json(const char *body, size_t size)
+{
+    return read_points(WIRE_POINTS_JSON, body, size);
+}
+
+static wire_status write_definition(const char *body, size_t size)
+{
+    wire_errors errors = {0};
+    wire_study *study;
+    wire_status status = wire_decode_study(&study, body, size, &errors);
+    if (status == WIRE_OK) {
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_encode_definition(&w, study);
+        char *text;
+        size_t written;
+        if (!wire_writer_finish(&w, &text, &written))
+            status = WIRE_NO_MEMORY;
+        assert_true((text != NULL) == (status == WIRE_OK));
+        free(text);
+    }
+    wire_study_free(study);
+    wire_errors_clear(&errors);
+    return status;
+}
+
+static const char *const study =
+    "{'id':'a','display_name':'b','labels':{'c':'d'},'metadata':{'e':[1,2.5,{'f':'g'}]},"
+    "'metrics':[{'name':'h','goal':'maximize'},{'name':'i','goal':'minimize','role':'recorded'}],"
+    "'domain':{'type':'candidates','points':[[1,2],[3,4]],'scaling':'unit','names':['x','y']},"
+    "'algorithm':{'name':'bbkb','kernel':{'type':'matern','lengthscale':[1,2]},'confidence':{'beta':3},"
+    "'init':{'type':'uniform'},'resample':'fresh','batch_rule':'global','posterior':'dtc','features':'rff'},"
+    "'feedback':'batch'}";
+
+static void test_decoders(void **state)
+{
+    (void)state;
+    fail_each(decode_study, study, WIRE_OK);
+    fail_each(decode_study, "{'id':'-','metric':{'goal':1},'domain':{'type':'candidates'},'x~':1}",
+              WIRE_INVALID);
+    fail_each(decode_study, "{'id':99999999999999999999}", WIRE_INVALID);
+    fail_each(decode_study, "{'id':'a\\u00e9", WIRE_MALFORMED);
+    fail_each(decode_ask, "{'count':4,'worker':'w1'}", WIRE_OK);
+    fail_each(decode_ask, "", WIRE_OK);
+    fail_each(decode_ask, "{'count':0}", WIRE_INVALID);
+    fail_each(decode_tell,
+              "{'results':[{'trial':1,'value':1,'metadata':{'a':'b'}},{'trial':2,'values':{'a':1,'b':2}},"
+              "{'trial':3,'state':'failed','reason':'x'}]}",
+              WIRE_OK);
+    fail_each(decode_tell, "{'results':[{'trial':1,'values':{'a':1,'b':'c'}}]}", WIRE_INVALID);
+    fail_each(decode_predict, "{'candidates':[1,2]}", WIRE_OK);
+    fail_each(decode_predict, "{'points':[[1,2],[3,4]]}", WIRE_OK);
+    fail_each(decode_predict, "{'points':[[1,2],[3]]}", WIRE_INVALID);
+    fail_each(decode_predict, "", WIRE_MALFORMED);
+}
+
+static void test_readers(void **state)
+{
+    (void)state;
+    fail_each(read_csv, "a,b\n1,2\n3,4\n5,6\n", WIRE_OK);
+    fail_each(read_csv, "1,2\n3,4\n5,6\n", WIRE_OK);
+    fail_each(read_csv, "1,2\n3,x\n", WIRE_INVALID);
+    fail_each(read_json, "{'points':[[1,2],[3,4],[5,6]]}", WIRE_OK);
+    fail_each(read_json, "{'points':[[1,2],[3]]}", WIRE_INVALID);
+    fail_each(read_json, "{'point~s':[]}", WIRE_INVALID);
+    fail_each(read_json, "{'points\\x':[]}", WIRE_MALFORMED);
+}
+
+static void test_writer(void **state)
+{
+    (void)state;
+    fail_each(write_definition, study, WIRE_OK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_decoders),
+        cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_writer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
