@@ -15,15 +15,14 @@ const char *bandit_status_text(bandit_status status)
     return "unknown status";
 }
 
-bandit_status bandit_fail(bandit_error *err, bandit_status status, const char *field, const char *format, ...)
+void bandit_error_set(bandit_error *err, bandit_status status, const char *field, const char *format, ...)
 {
-    if (err) {
-        va_list args;
-        err->status = status;
-        snprintf(err->field, sizeof err->field, "%s", field ? field : "");
-        va_start(args, format);
-        vsnprintf(err->message, sizeof err->message, format, args);
-        va_end(args);
-    }
-    return status;
+    if (!err)
+        return;
+    err->status = status;
+    snprintf(err->field, sizeof err->field, "%s", field ? field : "");
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
 }

@@ -27,9 +27,9 @@ void wire_array_begin(wire_writer *w);
 void wire_array_end(wire_writer *w);
 void wire_key(wire_writer *w, const char *key);
 void wire_string(wire_writer *w, const char *text); /* UTF-8; a byte that is not becomes U+FFFD */
-void wire_integer_value(wire_writer *w, int64_t value);
-void wire_real(wire_writer *w, double value);
-void wire_boolean(wire_writer *w, bool value);
+void wire_integer_value(wire_writer *w, int64_t number);
+void wire_real(wire_writer *w, double number);
+void wire_boolean(wire_writer *w, bool truth);
 void wire_null(wire_writer *w);
 void wire_time(wire_writer *w, int64_t milliseconds); /* RFC 3339 UTC with milliseconds, quoted */
 void wire_raw(wire_writer *w, const char *json);      /* a value that is JSON already */

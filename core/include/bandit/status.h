@@ -29,8 +29,12 @@ typedef struct bandit_error {
 /* The status's text; static. */
 const char *bandit_status_text(bandit_status status);
 
-/* Fills *err (if not NULL) from a printf format and returns `status`, so that callers can return it. */
-bandit_status bandit_fail(bandit_error *err, bandit_status status, const char *field, const char *format, ...)
+/* Fills *err, if not NULL, from a printf format. */
+void bandit_error_set(bandit_error *err, bandit_status status, const char *field, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* The same, with the status as its value, so that callers can return it. A macro, so that an analyzer sees
+ * which status that is. */
+#define bandit_fail(err, status, field, ...) (bandit_error_set(err, status, field, __VA_ARGS__), (status))
 
 #endif
