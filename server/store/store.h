@@ -84,14 +84,16 @@ typedef struct store_study {
     study_state state;
     const char *state_reason; /* "" when there is none */
     int64_t epoch;
-    int64_t created_at, updated_at;
-    int64_t last_seq; /* of its log */
-    int64_t trials;   /* given out ids: 1 … trials */
+    int64_t created_at, updated_at; /* time of its first and of its last event */
+    int64_t last_seq;               /* of its log */
+    int64_t trials;                 /* given out ids: 1 … trials */
     int64_t by_state[TRIAL_STATES];
     int64_t issued;       /* trials handed out at least once */
     int64_t observations; /* rewards told or imported, amended ones once */
     int64_t batches;      /* planned so far */
+    int64_t through_seq;  /* results up to this position of the log are in the last batch's model */
     int64_t best_trial;   /* 0: none yet; ties: the first */
+    int64_t best_candidate;
     double best_value;
     int64_t candidates; /* 0: none uploaded */
     int64_t dimension;
@@ -102,7 +104,7 @@ typedef struct store_study {
 typedef struct store_trial {
     int64_t trial;
     trial_state state;
-    int32_t attempt; /* 0 before it is first handed out */
+    int32_t attempt; /* last one, or the one it was told under; 0 before it is first handed out */
     int64_t batch;   /* that planned it; −1: a user's own */
     int64_t candidate;
     double variance;          /* start-of-batch variance, paper's scale; NaN when unknown */
@@ -110,7 +112,7 @@ typedef struct store_trial {
     int64_t issued_at;        /* last attempt; 0 */
     int64_t lease_expires_at; /* last attempt; 0 */
     bool has_value;
-    double value; /* metric's own units and sign */
+    double value; /* metric's own units and sign; a zero has none */
     const char *reason;
     int64_t told_at;  /* 0 */
     int64_t told_seq; /* log position of the result; 0 */
@@ -122,7 +124,7 @@ typedef struct store_attempt {
     int64_t issued_at;
     int64_t lease_expires_at;
     int64_t ended_at;    /* 0: open */
-    const char *outcome; /* "", "completed", "failed", "expired", "released" … */
+    const char *outcome; /* "", that of the requeueing or telling, "superseded" (told by another attempt) */
 } store_attempt;
 
 typedef struct store_arm_sum {
@@ -157,6 +159,7 @@ typedef struct store_batch {
     X(EVENT_STUDY_CHANGED, "study_changed")                                                                  \
     X(EVENT_CANDIDATES_SET, "candidates_set")                                                                \
     X(EVENT_BATCH_PLANNED, "batch_planned")                                                                  \
+    X(EVENT_BATCH_EXTENDED, "batch_extended")                                                                \
     X(EVENT_TRIAL_ISSUED, "trial_issued")                                                                    \
     X(EVENT_TRIAL_RENEWED, "trial_renewed")                                                                  \
     X(EVENT_TRIAL_REQUEUED, "trial_requeued")                                                                \
@@ -205,6 +208,14 @@ typedef struct store_event {
             size_t n_picks;
         } planned;
         struct {
+            int64_t batch; /* the last one: gets more picks, and this ratio and stop rule */
+            double ratio;
+            const char *stop_rule;
+            int64_t first_trial;
+            const store_pick *picks;
+            size_t n_picks;
+        } extended;
+        struct {
             int64_t trial;
             int32_t attempt;
             const char *worker;
@@ -243,18 +254,20 @@ void store_close(store *s);
 store_status store_probe(store *s, store_error *err);
 
 typedef struct store_statistics {
-    uint64_t commits;       /* transactions so far */
-    uint64_t writes;        /* writes in them */
-    uint64_t wal_bytes;     /* now; 0 without one */
-    uint64_t queued_writes; /* now */
+    uint64_t commits;         /* transactions so far */
+    uint64_t writes;          /* writes in them */
+    uint64_t wal_bytes;       /* now; 0 without one */
+    uint64_t queued_writes;   /* now */
+    store_error last_failure; /* of a write; status STORE_OK when none has failed */
 } store_statistics;
 
 void store_read_statistics(store *s, store_statistics *out);
 
 /* ---- writing ------------------------------------------------------------------------------------------ */
 
-/* Called on the writer thread, once per write. Must be short and must not call the store. `study` and
- * `last_seq` are the study's number and the log position of the write's last event. */
+/* Called on the writer thread, once per write. Must be short, and of the store's functions may only call
+ * those that submit, abandon or close a lane. `study` and `last_seq` are the study's number and the log
+ * position of the write's last event (without events: of the last one before it). */
 typedef void store_done(void *arg, store_status status, int64_t study, int64_t last_seq);
 
 typedef struct store_lane store_lane;
@@ -264,10 +277,12 @@ typedef struct store_lane store_lane;
 store_status store_lane_open(store_lane **out, store *s, int64_t study, int64_t epoch, int64_t last_seq);
 void store_lane_close(store_lane *lane); /* after the last `done` of its writes; NULL is fine */
 
-/* Log position that the next event added through this lane will have. */
+/* Log position that the first event of the next write submitted through this lane will have. */
 int64_t store_lane_next_seq(const store_lane *lane);
 
-/* A transaction in the making; owned by the caller until store_submit takes it. */
+/* A transaction in the making; owned by the caller until store_submit takes it. One without events takes its
+ * place in the line. STORE_NOT_FOUND for a write that speaks of what is not there (a trial, a finished
+ * upload, a trial in a state that does not allow the event), STORE_EXISTS for one that makes what is. */
 typedef struct store_write store_write;
 
 store_status store_write_new(store_write **out, store_lane *lane);
@@ -282,11 +297,14 @@ void store_submit(store_write *write, store_done *done, void *arg);
 /* Deletes a study: gone at once for readers, its pages are freed in slices later, also after a restart. */
 void store_submit_delete(store_lane *lane, store_done *done, void *arg);
 
-/* Uploads are staged outside any study and become visible with EVENT_CANDIDATES_SET; what is never made
- * visible is removed by store_upload_abandon or at the next start. */
+/* Uploads are staged outside any study and become visible with EVENT_CANDIDATES_SET, which is submitted after
+ * `done` has said STORE_OK of every block; what is never made visible is removed by store_upload_abandon or
+ * at the next start. */
 store_status store_upload_begin(store *s, int64_t *content, store_error *err);
 
-/* Queues rows first … first+n−1 (n x dimension doubles, copied) for writing. done as above (study 0). */
+/* Queues rows first … first+n−1 (n x dimension doubles, copied) for writing; blocks come in order. done as
+ * above (study 0), on the calling thread when there is no memory for the copy. After a failed block the later
+ * ones fail with STORE_ABORTED. */
 void store_upload_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
                          const double *rows, store_done *done, void *arg);
 void store_upload_abandon(store *s, int64_t content);
@@ -305,8 +323,9 @@ store_status store_read_studies(store *s, const char *after, size_t limit, store
 store_status store_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
 
 typedef struct store_trial_filter {
-    int64_t after;      /* trials with a larger number */
-    int64_t told_after; /* > 0: only with told_seq > this */
+    int64_t after; /* trials with a larger number */
+    bool told;     /* only told ones, with told_after < told_seq <= told_through */
+    int64_t told_after, told_through;
     uint32_t states;    /* bit 1 << state; 0: all */
     const char *worker; /* NULL: all */
 } store_trial_filter;
