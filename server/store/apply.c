@@ -1,0 +1,195 @@
+/* What each event does to the tables: the only place that knows, used by live writes and by rebuilds. */
+#include "server/store/backend.h"
+
+static void move_trial(study_record *study, trial_state from, trial_state to)
+{
+    study->by_state[from]--;
+    study->by_state[to]++;
+}
+
+static store_status no_trial(store_error *err, const study_record *study, int64_t trial, const char *what)
+{
+    return store_fail(err, STORE_NOT_FOUND, "study %lld has no trial %lld that is %s",
+                      (long long)study->study, (long long)trial, what);
+}
+
+static store_status apply_changed(store *s, study_record *study, const store_event *event, store_error *err)
+{
+    study->state = event->u.changed.state;
+    return s->backend->study_describe(s, study->study, event->u.changed.definition, event->u.changed.reason,
+                                      err);
+}
+
+static store_status apply_candidates(store *s, study_record *study, const store_event *event,
+                                     store_error *err)
+{
+    store_status status = s->backend->content_attach(s, study, event, err);
+    if (status)
+        return status;
+    study->content = event->u.candidates.content;
+    study->candidates = event->u.candidates.count;
+    study->dimension = event->u.candidates.dimension;
+    study->reference_candidates = event->u.candidates.count;
+    return STORE_OK;
+}
+
+static store_status out_of_order(store_error *err, const study_record *study)
+{
+    return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld batches and %lld trials: not those before",
+                      (long long)study->study, (long long)study->batches, (long long)study->trials);
+}
+
+/* New trials, the study's next numbers. */
+static store_status queue_picks(store *s, study_record *study, int64_t batch, const store_pick *picks,
+                                size_t n, store_error *err)
+{
+    store_status status = STORE_OK;
+    for (size_t i = 0; !status && i < n; i++)
+        status =
+            s->backend->trial_insert(s, study->study, study->trials + 1 + (int64_t)i, batch, &picks[i], err);
+    study->trials += (int64_t)n;
+    study->by_state[TRIAL_QUEUED] += (int64_t)n;
+    return status;
+}
+
+static store_status apply_planned(store *s, study_record *study, const store_event *event, store_error *err)
+{
+    if (event->u.planned.batch.batch != study->batches || event->u.planned.first_trial != study->trials + 1)
+        return out_of_order(err, study);
+    store_status status = s->backend->batch_insert(s, study->study, event, err);
+    for (size_t i = 0; !status && i < event->u.planned.n_sums; i++)
+        status = s->backend->sum_put(s, study->study, &event->u.planned.sums[i], err);
+    if (status)
+        return status;
+    study->batches++;
+    study->through_seq = event->u.planned.through_seq;
+    return queue_picks(s, study, event->u.planned.batch.batch, event->u.planned.picks,
+                       event->u.planned.n_picks, err);
+}
+
+static store_status apply_extended(store *s, study_record *study, const store_event *event, store_error *err)
+{
+    if (event->u.extended.batch != study->batches - 1 || event->u.extended.first_trial != study->trials + 1)
+        return out_of_order(err, study);
+    store_status status = s->backend->batch_extend(s, study->study, event, err);
+    if (status)
+        return status;
+    return queue_picks(s, study, event->u.extended.batch, event->u.extended.picks, event->u.extended.n_picks,
+                       err);
+}
+
+static store_status apply_issued(store *s, study_record *study, int64_t seq, const store_event *event,
+                                 store_error *err)
+{
+    int64_t number = event->u.issued.trial;
+    trial_record trial;
+    store_status status = s->backend->trial_load(s, study->study, number, &trial, err);
+    if (status)
+        return status;
+    if (trial.state != TRIAL_QUEUED)
+        return no_trial(err, study, number, "queued");
+    status = s->backend->trial_issue(s, study->study, seq, event, err);
+    if (status)
+        return status;
+    move_trial(study, TRIAL_QUEUED, TRIAL_PENDING);
+    study->issued += !trial.was_issued;
+    return STORE_OK;
+}
+
+static store_status apply_renewed(store *s, const study_record *study, const store_event *event,
+                                  store_error *err)
+{
+    trial_record trial;
+    store_status status = s->backend->trial_load(s, study->study, event->u.renewed.trial, &trial, err);
+    if (status)
+        return status;
+    if (trial.state != TRIAL_PENDING)
+        return no_trial(err, study, event->u.renewed.trial, "pending");
+    return s->backend->trial_renew(s, study->study, event, err);
+}
+
+static store_status apply_requeued(store *s, study_record *study, const store_event *event, store_error *err)
+{
+    int64_t number = event->u.requeued.trial;
+    trial_record trial;
+    store_status status = s->backend->trial_load(s, study->study, number, &trial, err);
+    if (status)
+        return status;
+    if (trial.state != TRIAL_PENDING)
+        return no_trial(err, study, number, "pending");
+    int32_t attempt = event->u.requeued.attempt_counts ? trial.attempt : trial.attempt - 1;
+    status = s->backend->trial_requeue(s, study->study, attempt, event, err);
+    if (status)
+        return status;
+    move_trial(study, TRIAL_PENDING, TRIAL_QUEUED);
+    return STORE_OK;
+}
+
+static store_status apply_told(store *s, study_record *study, int64_t seq, const store_event *event,
+                               store_error *err)
+{
+    int64_t number = event->u.told.trial;
+    trial_record trial;
+    store_status status = s->backend->trial_load(s, study->study, number, &trial, err);
+    if (status)
+        return status;
+    int32_t attempt = event->u.told.attempt > 0 ? event->u.told.attempt : trial.attempt;
+    status = s->backend->trial_tell(s, study->study, seq, attempt, event, err);
+    if (status)
+        return status;
+    move_trial(study, trial.state, event->u.told.state);
+    study->observations += event->u.told.has_value - trial.has_value;
+    if (event->u.told.better) {
+        study->best_trial = number;
+        study->best_candidate = trial.candidate;
+        study->best_value = event->u.told.value;
+    }
+    return STORE_OK;
+}
+
+store_status store_apply(store *s, study_record *record, int64_t epoch, const store_event *event,
+                         const char *payload, store_error *err)
+{
+    store_status status = STORE_OK;
+    if (event->type == EVENT_STUDY_CREATED)
+        status = s->backend->study_insert(s, event, epoch, record, err);
+    if (status)
+        return status;
+    int64_t seq = record->last_seq + 1;
+    status = s->backend->log_append(s, record->study, seq, event, payload, err);
+    if (status)
+        return status;
+    switch (event->type) {
+    case EVENT_STUDY_CREATED: /* the row is all there is to it */
+        break;
+    case EVENT_STUDY_CHANGED:
+        status = apply_changed(s, record, event, err);
+        break;
+    case EVENT_CANDIDATES_SET:
+        status = apply_candidates(s, record, event, err);
+        break;
+    case EVENT_BATCH_PLANNED:
+        status = apply_planned(s, record, event, err);
+        break;
+    case EVENT_BATCH_EXTENDED:
+        status = apply_extended(s, record, event, err);
+        break;
+    case EVENT_TRIAL_ISSUED:
+        status = apply_issued(s, record, seq, event, err);
+        break;
+    case EVENT_TRIAL_RENEWED:
+        status = apply_renewed(s, record, event, err);
+        break;
+    case EVENT_TRIAL_REQUEUED:
+        status = apply_requeued(s, record, event, err);
+        break;
+    case EVENT_TRIAL_TOLD:
+        status = apply_told(s, record, seq, event, err);
+        break;
+    case STORE_EVENT_TYPES:
+        break;
+    }
+    record->last_seq = seq;
+    record->updated_at = event->time;
+    return status;
+}

@@ -1,0 +1,158 @@
+/* What a backend provides, and what all share: the writer thread, lanes, and the meaning of events.
+ *
+ *   writer.c   queue, groups, lanes, uploads           (calls apply.c and the backend)
+ *   apply.c    what an event does to the tables        (calls the backend; the only place that knows)
+ *   event*.c   events as values and as JSON
+ *   sqlite*.c  memory*.c                               (tables, transactions, reads)
+ *
+ * All functions of `store_backend` up to `idle` run on the writer thread only. */
+#ifndef SERVER_STORE_BACKEND_H
+#define SERVER_STORE_BACKEND_H
+
+#include "server/store/store.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* Fills *err (which may be NULL) and returns the status. */
+store_status store_fail(store_error *err, store_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* A study's numbers: loaded before its events are applied, saved after the last one of a write. */
+typedef struct study_record {
+    int64_t study, epoch, last_seq;
+    study_state state;
+    int64_t updated_at;
+    int64_t trials, by_state[TRIAL_STATES], issued, observations, batches;
+    int64_t through_seq, best_trial, best_candidate;
+    double best_value;
+    int64_t content, candidates, dimension, reference_candidates;
+} study_record;
+
+/* What transitions of a trial depend on. */
+typedef struct trial_record {
+    trial_state state;
+    int32_t attempt;
+    int64_t candidate;
+    bool was_issued, has_value;
+} trial_record;
+
+typedef enum store_chore {
+    CHORE_NONE,  /* nothing is left to do */
+    CHORE_MORE,  /* a slice was done, there is more */
+    CHORE_FAILED /* try again later */
+} store_chore;
+
+typedef struct store_backend {
+    /* Transactions. After a failure of anything inside one, in_transaction says whether it still stands;
+     * undo takes back what was done since mark. rollback and commit end it in any case. */
+    store_status (*begin)(store *s, store_error *err);
+    store_status (*commit)(store *s, store_error *err);
+    void (*rollback)(store *s);
+    bool (*in_transaction)(store *s);
+    store_status (*mark)(store *s, store_error *err);
+    store_status (*release)(store *s, store_error *err);
+    store_status (*undo)(store *s, store_error *err);
+
+    /* Studies. load: STORE_NOT_FOUND also when it is deleted. */
+    store_status (*study_insert)(store *s, const store_event *created, int64_t epoch, study_record *record,
+                                 store_error *err); /* STORE_EXISTS; fills *record, last_seq 0 */
+    store_status (*study_load)(store *s, int64_t study, study_record *record, store_error *err);
+    store_status (*study_save)(store *s, const study_record *record, store_error *err);
+    store_status (*study_describe)(store *s, int64_t study, const char *definition, const char *reason,
+                                   store_error *err); /* definition may be NULL: as before */
+    store_status (*study_delete)(store *s, int64_t study, store_error *err);
+    store_status (*log_append)(store *s, int64_t study, int64_t seq, const store_event *event,
+                               const char *payload, store_error *err);
+
+    /* Tables of a study. */
+    store_status (*content_attach)(store *s, const study_record *record, const store_event *candidates,
+                                   store_error *err);
+    store_status (*batch_insert)(store *s, int64_t study, const store_event *planned, store_error *err);
+    store_status (*batch_extend)(store *s, int64_t study, const store_event *extended, store_error *err);
+    store_status (*sum_put)(store *s, int64_t study, const store_arm_sum *sum, store_error *err);
+    store_status (*trial_insert)(store *s, int64_t study, int64_t trial, int64_t batch,
+                                 const store_pick *pick, store_error *err);
+    store_status (*trial_load)(store *s, int64_t study, int64_t trial, trial_record *record,
+                               store_error *err);
+    store_status (*trial_issue)(store *s, int64_t study, int64_t seq, const store_event *issued,
+                                store_error *err);
+    store_status (*trial_renew)(store *s, int64_t study, const store_event *renewed, store_error *err);
+    store_status (*trial_requeue)(store *s, int64_t study, int32_t attempt, const store_event *requeued,
+                                  store_error *err);
+    store_status (*trial_tell)(store *s, int64_t study, int64_t seq, int32_t attempt, const store_event *told,
+                               store_error *err);
+
+    /* Uploads: rows follow one another without a gap; STORE_ABORTED when an earlier block is missing. */
+    store_status (*content_append)(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
+                                   const double *rows, store_error *err);
+    store_status (*content_abandon)(store *s, int64_t content, store_error *err);
+
+    /* A write that changes nothing but must reach the disk. Inside a transaction. */
+    store_status (*touch)(store *s, store_error *err);
+
+    /* Outside transactions. after_commit: what must be done now and then (checkpoints); chore: one slice, at
+     * most about 20 ms, of work left over (deleted studies, abandoned uploads); idle: nothing has been
+     * written for a second. */
+    void (*after_commit)(store *s);
+    store_chore (*chore)(store *s);
+    void (*idle)(store *s);
+
+    /* After the writer thread has ended. Frees the store's own memory. */
+    void (*close)(store *s);
+
+    /* Any thread. */
+    uint64_t (*wal_bytes)(store *s);
+    store_status (*read_studies)(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
+                                 store_error *err);
+    store_status (*read_study)(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
+    store_status (*read_trials)(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
+                                store_trial_row *row, void *arg, store_error *err);
+    store_status (*read_trial)(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
+                               store_error *err);
+    store_status (*read_attempts)(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
+                                  store_error *err);
+    store_status (*read_batches)(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
+                                 void *arg, store_error *err);
+    store_status (*read_candidates)(store *s, int64_t study, int64_t first, size_t n, double *rows,
+                                    store_error *err);
+    store_status (*read_engine_state)(store *s, int64_t study, store_engine_state *out, store_error *err);
+    store_status (*read_log)(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
+                             void *arg, store_error *err);
+} store_backend;
+
+/* ---- shared by both backends --------------------------------------------------------------------------- */
+
+typedef struct store_op store_op;
+
+typedef struct op_queue {
+    store_op *first, **end;
+} op_queue;
+
+/* First member of each backend's own struct. */
+struct store {
+    const store_backend *backend;
+    pthread_t thread;
+    bool running;
+    pthread_mutex_t mutex; /* guards what follows, up to the counters */
+    pthread_cond_t work, probed;
+    op_queue writes, uploads;
+    bool closing, stopped;
+    int64_t next_content;
+    uint64_t probes_wanted, probes_done;
+    store_error probe, last_failure;
+    _Atomic uint64_t commits, written, queued;
+};
+
+/* The backend has filled its own part and next_content; starts the writer thread. On failure the caller
+ * still owns the store. */
+store_status store_start(store *s, const store_backend *backend, int64_t next_content, store_error *err);
+
+/* The one function that knows what an event does: appends it to the log as number record->last_seq + 1,
+ * changes the tables and *record (which the caller saves). Inside a transaction, on the writer thread.
+ * STORE_NOT_FOUND: it speaks of a study, trial, batch or upload that is not there, or not in a state for it;
+ * STORE_EXISTS: it makes one that is. For EVENT_STUDY_CREATED *record is filled. */
+store_status store_apply(store *s, study_record *record, int64_t epoch, const store_event *event,
+                         const char *payload, store_error *err);
+
+#endif

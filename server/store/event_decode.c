@@ -1,0 +1,296 @@
+#include "server/store/backend.h"
+#include "server/store/event.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads members of one object; the first that is missing or of another type is remembered. Numbers are
+ * decoded as reals (every integer of ours is below 2^53), so that -0.0 and 1e300 come through. */
+typedef struct reader {
+    const json_t *object;
+    const char *bad;
+} reader;
+
+static bool number_of(const json_t *value, double *out)
+{
+    *out = json_is_null(value) ? NAN : json_number_value(value);
+    return json_is_number(value) || json_is_null(value);
+}
+
+static bool integer_of(const json_t *value, int64_t *out)
+{
+    double real = json_number_value(value);
+    bool good = json_is_number(value) && fabs(real) <= 9007199254740992.0 && real == trunc(real);
+    *out = good ? (int64_t)real : 0;
+    return good;
+}
+
+static const char *text(reader *r, const char *key)
+{
+    const char *value = json_string_value(json_object_get(r->object, key));
+    if (!value)
+        r->bad = key;
+    return value ? value : "";
+}
+
+static const char *optional_text(reader *r, const char *key)
+{
+    return json_object_get(r->object, key) ? text(r, key) : NULL;
+}
+
+static int64_t integer(reader *r, const char *key)
+{
+    int64_t value;
+    if (!integer_of(json_object_get(r->object, key), &value))
+        r->bad = key;
+    return value;
+}
+
+static double real(reader *r, const char *key)
+{
+    double value;
+    if (!number_of(json_object_get(r->object, key), &value))
+        r->bad = key;
+    return value;
+}
+
+static bool boolean(reader *r, const char *key)
+{
+    const json_t *value = json_object_get(r->object, key);
+    if (!json_is_boolean(value))
+        r->bad = key;
+    return json_is_true(value);
+}
+
+/* The array (NULL with an error remembered when it is none), and space for `size` bytes an element. */
+static const json_t *array(reader *r, const char *key, size_t size, void **space, size_t *n, bool *no_memory)
+{
+    const json_t *value = json_object_get(r->object, key);
+    *n = json_array_size(value);
+    *space = calloc(*n + 1, size);
+    *no_memory |= !*space;
+    if (!json_is_array(value))
+        r->bad = key;
+    if (!*space)
+        *n = 0;
+    return value;
+}
+
+static uint32_t index_of(reader *r, const json_t *value, const char *key)
+{
+    int64_t index;
+    if (!integer_of(value, &index) || index < 0 || index > UINT32_MAX) {
+        r->bad = key;
+        index = 0;
+    }
+    return (uint32_t)index;
+}
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* What decode_planned allocates; the event's copy is made before it is freed. */
+typedef struct planned_space {
+    void *dictionary, *sums, *picks;
+    unsigned char *state;
+} planned_space;
+
+static void decode_sums(reader *r, store_event *event, const json_t *sums, store_arm_sum *out)
+{
+    for (size_t i = 0; i < event->u.planned.n_sums; i++) {
+        const json_t *entry = json_array_get(sums, i);
+        int64_t count;
+        out[i].arm = index_of(r, json_array_get(entry, 0), "sums");
+        if (!integer_of(json_array_get(entry, 1), &count) ||
+            !number_of(json_array_get(entry, 2), &out[i].sum))
+            r->bad = "sums";
+        out[i].count = (uint64_t)count;
+    }
+    event->u.planned.sums = out;
+}
+
+static void decode_state(reader *r, store_event *event, const char *hexadecimal, unsigned char *out)
+{
+    size_t n = strlen(hexadecimal) / 2;
+    for (size_t i = 0; i < n; i++) {
+        int high = digit(hexadecimal[2 * i]), low = digit(hexadecimal[2 * i + 1]);
+        if (high < 0 || low < 0)
+            r->bad = "engine_state";
+        out[i] = (unsigned char)((high & 15) << 4 | (low & 15));
+    }
+    event->u.planned.engine_state = out;
+    event->u.planned.n_engine_state = n;
+}
+
+static const store_pick *decode_picks(reader *r, planned_space *space, size_t *n, bool *no_memory)
+{
+    const json_t *entries = array(r, "picks", sizeof(store_pick), &space->picks, n, no_memory);
+    store_pick *picks = space->picks;
+    for (size_t i = 0; i < *n; i++) {
+        const json_t *entry = json_array_get(entries, i);
+        picks[i].candidate = index_of(r, json_array_get(entry, 0), "picks");
+        if (!number_of(json_array_get(entry, 1), &picks[i].variance))
+            r->bad = "picks";
+    }
+    return picks;
+}
+
+static store_status decode_planned(reader *r, store_event *event, planned_space *space)
+{
+    store_batch *batch = &event->u.planned.batch;
+    batch->batch = integer(r, "batch");
+    batch->size = integer(r, "size");
+    batch->ratio = real(r, "ratio");
+    batch->stop_rule = text(r, "stop_rule");
+    batch->beta = real(r, "beta");
+    batch->observations = integer(r, "observations");
+    batch->update_seconds = real(r, "update_seconds");
+    batch->select_seconds = real(r, "select_seconds");
+    batch->started_at = integer(r, "started_at");
+    batch->code_path = text(r, "code_path");
+    event->u.planned.through_seq = integer(r, "through_seq");
+    event->u.planned.first_trial = integer(r, "first_trial");
+
+    bool no_memory = false;
+    size_t n;
+    const json_t *dictionary = array(r, "dictionary", sizeof(uint32_t), &space->dictionary, &n, &no_memory);
+    uint32_t *members = space->dictionary;
+    for (size_t i = 0; i < n; i++)
+        members[i] = index_of(r, json_array_get(dictionary, i), "dictionary");
+    event->u.planned.dictionary = members;
+    batch->dictionary_size = (int64_t)n;
+
+    const json_t *sums =
+        array(r, "sums", sizeof(store_arm_sum), &space->sums, &event->u.planned.n_sums, &no_memory);
+    decode_sums(r, event, sums, space->sums);
+
+    event->u.planned.picks = decode_picks(r, space, &event->u.planned.n_picks, &no_memory);
+
+    const char *state = text(r, "engine_state");
+    space->state = malloc(strlen(state) / 2 + 1);
+    if (no_memory || !space->state)
+        return STORE_NO_MEMORY;
+    decode_state(r, event, state, space->state);
+    return STORE_OK;
+}
+
+static study_state state_of_study(reader *r)
+{
+    study_state state = STUDY_ACTIVE;
+    if (!study_state_parse(&state, text(r, "state")))
+        r->bad = "state";
+    return state;
+}
+
+static void decode_told(reader *r, store_event *event)
+{
+    event->u.told.trial = integer(r, "trial");
+    event->u.told.attempt = (int32_t)integer(r, "attempt");
+    if (!trial_state_parse(&event->u.told.state, text(r, "state")))
+        r->bad = "state";
+    event->u.told.has_value = json_object_get(r->object, "value") != NULL;
+    if (event->u.told.has_value)
+        event->u.told.value = real(r, "value");
+    event->u.told.better = boolean(r, "better");
+    if ((event->u.told.has_value && !isfinite(event->u.told.value)) ||
+        (event->u.told.better && !event->u.told.has_value))
+        r->bad = "value";
+    event->u.told.reason = text(r, "reason");
+}
+
+static store_status decode_extended(reader *r, store_event *event, planned_space *space)
+{
+    bool no_memory = false;
+    event->u.extended.batch = integer(r, "batch");
+    event->u.extended.ratio = real(r, "ratio");
+    event->u.extended.stop_rule = text(r, "stop_rule");
+    event->u.extended.first_trial = integer(r, "first_trial");
+    event->u.extended.picks = decode_picks(r, space, &event->u.extended.n_picks, &no_memory);
+    return no_memory ? STORE_NO_MEMORY : STORE_OK;
+}
+
+static store_status decode_parts(reader *r, store_event *event, planned_space *space)
+{
+    switch (event->type) {
+    case EVENT_STUDY_CREATED:
+        event->u.created.id = text(r, "id");
+        event->u.created.definition = text(r, "definition");
+        event->u.created.state = state_of_study(r);
+        break;
+    case EVENT_STUDY_CHANGED:
+        event->u.changed.definition = optional_text(r, "definition");
+        event->u.changed.state = state_of_study(r);
+        event->u.changed.reason = text(r, "reason");
+        break;
+    case EVENT_CANDIDATES_SET:
+        event->u.candidates.content = integer(r, "content");
+        event->u.candidates.count = integer(r, "count");
+        event->u.candidates.dimension = integer(r, "dimension");
+        event->u.candidates.digest = text(r, "digest");
+        break;
+    case EVENT_BATCH_PLANNED:
+        return decode_planned(r, event, space);
+    case EVENT_BATCH_EXTENDED:
+        return decode_extended(r, event, space);
+    case EVENT_TRIAL_ISSUED:
+        event->u.issued.trial = integer(r, "trial");
+        event->u.issued.attempt = (int32_t)integer(r, "attempt");
+        event->u.issued.worker = text(r, "worker");
+        event->u.issued.lease_expires_at = integer(r, "lease_expires_at");
+        break;
+    case EVENT_TRIAL_RENEWED:
+        event->u.renewed.trial = integer(r, "trial");
+        event->u.renewed.attempt = (int32_t)integer(r, "attempt");
+        event->u.renewed.worker = optional_text(r, "worker");
+        event->u.renewed.lease_expires_at = integer(r, "lease_expires_at");
+        break;
+    case EVENT_TRIAL_REQUEUED:
+        event->u.requeued.trial = integer(r, "trial");
+        event->u.requeued.outcome = text(r, "outcome");
+        event->u.requeued.attempt_counts = boolean(r, "attempt_counts");
+        break;
+    case EVENT_TRIAL_TOLD:
+        decode_told(r, event);
+        break;
+    case STORE_EVENT_TYPES:
+        break;
+    }
+    return STORE_OK;
+}
+
+store_status store_event_decode(store_event **out, const char *type, int64_t time, const char *payload,
+                                store_error *err)
+{
+    *out = NULL;
+    store_event event = {.time = time};
+    if (!store_event_parse(&event.type, type))
+        return store_fail(err, STORE_CORRUPT, "the log has an event of the unknown type '%s'", type);
+    json_error_t problem;
+    json_t *object = json_loads(payload, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &problem);
+    if (!object) {
+        bool no_memory = json_error_code(&problem) == json_error_out_of_memory;
+        return store_fail(err, no_memory ? STORE_NO_MEMORY : STORE_CORRUPT, "%s event in the log: %s", type,
+                          problem.text);
+    }
+    reader r = {.object = object, .bad = json_is_object(object) ? NULL : "(not an object)"};
+    planned_space space = {0};
+    store_status status = decode_parts(&r, &event, &space);
+    if (!status && r.bad)
+        status = STORE_CORRUPT;
+    if (!status)
+        status = store_event_copy(out, &event);
+    if (status)
+        store_fail(err, status, "%s event in the log: %s", type, r.bad ? r.bad : store_status_text(status));
+    free(space.dictionary);
+    free(space.sums);
+    free(space.picks);
+    free(space.state);
+    json_decref(object);
+    return status;
+}

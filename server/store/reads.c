@@ -1,0 +1,68 @@
+/* Reads are the backend's own. */
+#include "server/store/backend.h"
+
+#include <stdlib.h>
+
+store_status store_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
+                                store_error *err)
+{
+    return s->backend->read_studies(s, after, limit, row, arg, err);
+}
+
+store_status store_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err)
+{
+    return s->backend->read_study(s, id, row, arg, err);
+}
+
+store_status store_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
+                               store_trial_row *row, void *arg, store_error *err)
+{
+    return s->backend->read_trials(s, study, filter, limit, row, arg, err);
+}
+
+store_status store_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
+                              store_error *err)
+{
+    return s->backend->read_trial(s, study, trial, row, arg, err);
+}
+
+store_status store_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
+                                 store_error *err)
+{
+    return s->backend->read_attempts(s, study, trial, row, arg, err);
+}
+
+store_status store_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
+                                void *arg, store_error *err)
+{
+    return s->backend->read_batches(s, study, after, limit, row, arg, err);
+}
+
+store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
+                                   store_error *err)
+{
+    return s->backend->read_candidates(s, study, first, n, rows, err);
+}
+
+store_status store_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err)
+{
+    *out = (store_engine_state){0};
+    store_status status = s->backend->read_engine_state(s, study, out, err);
+    if (status)
+        store_engine_state_clear(out);
+    return status;
+}
+
+void store_engine_state_clear(store_engine_state *state)
+{
+    free(state->dictionary);
+    free(state->sums);
+    free(state->state);
+    *state = (store_engine_state){0};
+}
+
+store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
+                            void *arg, store_error *err)
+{
+    return s->backend->read_log(s, study, after_seq, limit, row, arg, err);
+}

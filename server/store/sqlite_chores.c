@@ -1,0 +1,107 @@
+/* What the writer does between the writes: checkpoints, removal of what was deleted, vacuum. */
+#include "server/store/sqlite.h"
+
+#include <time.h>
+
+enum { frames_per_checkpoint = 1000 };
+
+/* A passive checkpoint waits for nobody. What a reader keeps it from copying is tried again after as many
+ * frames more. */
+void sqlite_after_commit(store *base)
+{
+    sqlite_store *s = sqlite_of(base);
+    if (s->wal_frames < s->next_checkpoint)
+        return;
+    int in_log = 0, copied = 0;
+    int rc = sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
+    bool whole = rc == SQLITE_OK && copied == in_log; /* the next write starts the log anew */
+    s->next_checkpoint = frames_per_checkpoint + (whole ? 0 : s->wal_frames);
+}
+
+void sqlite_idle(store *base)
+{
+    sqlite_store *s = sqlite_of(base);
+    if (!s->writer.db)
+        return;
+    sqlite3_busy_timeout(s->writer.db, 0); /* not at the expense of the next write */
+    if (sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK) {
+        s->wal_frames = 0;
+        s->next_checkpoint = frames_per_checkpoint;
+    }
+    sqlite3_busy_timeout(s->writer.db, 5000);
+}
+
+/* The first number that the query finds; 0: none. */
+static store_status find(connection *c, sql_id id, int64_t *out)
+{
+    sqlite3_stmt *statement = connection_bind(c, id, "");
+    *out = connection_step(c, statement) ? sqlite3_column_int64(statement, 0) : 0;
+    return connection_finish(c, statement, NULL);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Deletes rows of `owner` for about 10 ms; *gone when none is left. Inside a transaction. */
+static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_t rows, double deadline,
+                                 bool *gone)
+{
+    store_status status = STORE_OK;
+    *gone = false;
+    while (!status && !*gone && now() < deadline) {
+        status = connection_run(c, NULL, id, "ii", owner, rows);
+        *gone = !status && sqlite3_changes(c->db) == 0;
+    }
+    return status;
+}
+
+/* A slice of removing a study (or content): the tables in order, then its own row. */
+static store_status remove_slice(connection *c, int64_t owner, const sql_id *tables, size_t n, int64_t rows,
+                                 sql_id last)
+{
+    double deadline = now() + 0.010;
+    bool gone = true;
+    store_status status = connection_run(c, NULL, SQL_BEGIN_IMMEDIATE, "");
+    for (size_t i = 0; !status && gone && i < n; i++)
+        status = delete_slice(c, tables[i], owner, rows, deadline, &gone);
+    if (!status && gone)
+        status = connection_run(c, NULL, last, "i", owner);
+    if (!status)
+        status = connection_run(c, NULL, SQL_COMMIT, "");
+    if (status && !sqlite3_get_autocommit(c->db))
+        connection_run(c, NULL, SQL_ROLLBACK, "");
+    return status;
+}
+
+store_chore sqlite_chore(store *base)
+{
+    static const sql_id study_tables[] = {SQL_SLICE_LOG,  SQL_SLICE_ATTEMPTS, SQL_SLICE_TRIALS,
+                                          SQL_SLICE_SUMS, SQL_SLICE_ENGINE,   SQL_SLICE_BATCHES};
+    static const sql_id content_tables[] = {SQL_SLICE_BLOCKS};
+    sqlite_store *s = sqlite_of(base);
+    connection *c = &s->writer;
+    int64_t content = 0, study = 0, free_pages = 0;
+    if (!s->chores_left)
+        return CHORE_NONE;
+    store_status status = find(c, SQL_DROPPED_CONTENT, &content);
+    if (!status && content == 0)
+        status = find(c, SQL_DELETED_STUDY, &study);
+    if (!status && content == 0 && study == 0)
+        status = find(c, SQL_FREE_PAGES, &free_pages);
+    if (!status && content)
+        status = remove_slice(c, content, content_tables, 1, 1, SQL_CONTENT_REMOVE);
+    else if (!status && study)
+        status = remove_slice(c, study, study_tables, sizeof study_tables / sizeof *study_tables, 500,
+                              SQL_STUDY_REMOVE);
+    else if (!status && free_pages)
+        status = connection_run(c, NULL, SQL_VACUUM, "");
+    sqlite_after_commit(base);
+    if (status)
+        return CHORE_FAILED;
+    s->chores_left = content || study || free_pages;
+    return s->chores_left ? CHORE_MORE : CHORE_NONE;
+}

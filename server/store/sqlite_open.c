@@ -1,0 +1,193 @@
+#include "server/store/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The path to lock and open: links resolved, so that two names of one file are one lock. The caller frees
+ * it; NULL: out of memory. */
+static char *resolve(const char *path)
+{
+    char *resolved = realpath(path, NULL);
+    return resolved ? resolved : strdup(path);
+}
+
+/* The lock file stays: unlinking it would let two processes lock two different files of that name. */
+static store_status take_lock(sqlite_store *s, store_error *err)
+{
+    char *name;
+    if (asprintf(&name, "%s.lock", s->path) < 0)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    store_status status = STORE_OK;
+    s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->lock < 0) {
+        bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
+        status = store_fail(err, denied ? STORE_READ_ONLY : STORE_IO, "%s: %s", name, strerror(errno));
+    } else if (flock(s->lock, LOCK_EX | LOCK_NB)) {
+        status = errno == EWOULDBLOCK
+                     ? store_fail(err, STORE_BUSY, "%s is in use by another banditd", s->path)
+                     : store_fail(err, STORE_IO, "%s: %s", name, strerror(errno));
+    }
+    free(name);
+    return status;
+}
+
+static int on_commit(void *arg, sqlite3 *db, const char *schema, int frames)
+{
+    (void)db;
+    (void)schema;
+    ((sqlite_store *)arg)->wal_frames = frames;
+    return SQLITE_OK;
+}
+
+static store_status open_writer(sqlite_store *s, const embedded_file *files, store_error *err)
+{
+    connection *c = &s->writer;
+    store_status status = connection_open(c, s->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+    if (!status)
+        status = sqlite_migrate(c, s->path, files, err);
+    if (!status)
+        status = connection_execute_text(c,
+                                         "PRAGMA synchronous = FULL;"
+                                         "PRAGMA foreign_keys = ON;"
+                                         "PRAGMA journal_size_limit = 16777216;"
+                                         "PRAGMA secure_delete = FAST;"
+                                         "PRAGMA cell_size_check = ON;"
+                                         "PRAGMA temp_store = MEMORY;"
+                                         "PRAGMA cache_size = -16384;"
+                                         "PRAGMA wal_autocheckpoint = 0",
+                                         err);
+    if (!status)
+        sqlite3_wal_hook(c->db, on_commit, s);
+    return status;
+}
+
+/* Uploads that nobody will finish; and proof that the file can be written to. */
+static store_status start_clean(sqlite_store *s, int64_t *next_content, store_error *err)
+{
+    connection *c = &s->writer;
+    store_status status = sqlite_begin(&s->base, err);
+    if (status)
+        return status;
+    status = connection_run(c, err, SQL_CONTENTS_DROP_STAGED, "");
+    if (!status)
+        status = sqlite_touch(&s->base, err);
+    if (!status) {
+        sqlite3_stmt *statement = connection_bind(c, SQL_CONTENT_LAST, "");
+        if (connection_step(c, statement))
+            *next_content = sqlite3_column_int64(statement, 0) + 1;
+        status = connection_finish(c, statement, err);
+    }
+    if (!status)
+        return sqlite_commit(&s->base, err);
+    if (sqlite_in_transaction(&s->base))
+        sqlite_rollback(&s->base);
+    return status;
+}
+
+/* Also of one that was opened in part. */
+static void sqlite_free(sqlite_store *s)
+{
+    sqlite_close_readers(s);
+    connection_close(&s->writer);
+    if (s->lock >= 0)
+        close(s->lock);
+    pthread_mutex_destroy(&s->pool_mutex);
+    free(s->path);
+    free(s);
+}
+
+static void sqlite_close(store *base)
+{
+    sqlite_store *s = sqlite_of(base);
+    sqlite_close_readers(s); /* they would keep the last checkpoint from finishing */
+    sqlite_idle(base);
+    sqlite_free(s);
+}
+
+uint64_t sqlite_wal_bytes(store *s)
+{
+    char name[PATH_MAX + 8];
+    struct stat st;
+    snprintf(name, sizeof name, "%s-wal", sqlite_of(s)->path);
+    return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err)
+{
+    *out = NULL;
+    sqlite_store *s = calloc(1, sizeof *s);
+    if (!s)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    s->lock = -1;
+    s->chores_left = true;
+    pthread_mutex_init(&s->pool_mutex, NULL);
+    int64_t next_content = 1;
+    s->path = resolve(path);
+    store_status status = s->path ? take_lock(s, err) : store_fail(err, STORE_NO_MEMORY, "out of memory");
+    if (!status)
+        status = open_writer(s, files, err);
+    if (!status)
+        status = start_clean(s, &next_content, err);
+    if (!status)
+        status = store_start(&s->base, &sqlite_backend, next_content, err);
+    if (status)
+        sqlite_free(s);
+    else
+        *out = &s->base;
+    return status;
+}
+
+store_status store_open_sqlite(store **out, const char *path, store_error *err)
+{
+    return sqlite_open_with(out, path, embedded_files, err);
+}
+
+const store_backend sqlite_backend = {
+    .begin = sqlite_begin,
+    .commit = sqlite_commit,
+    .rollback = sqlite_rollback,
+    .in_transaction = sqlite_in_transaction,
+    .mark = sqlite_mark,
+    .release = sqlite_release,
+    .undo = sqlite_undo,
+    .study_insert = sqlite_study_insert,
+    .study_load = sqlite_study_load,
+    .study_save = sqlite_study_save,
+    .study_describe = sqlite_study_describe,
+    .study_delete = sqlite_study_delete,
+    .log_append = sqlite_log_append,
+    .content_attach = sqlite_content_attach,
+    .batch_insert = sqlite_batch_insert,
+    .batch_extend = sqlite_batch_extend,
+    .sum_put = sqlite_sum_put,
+    .trial_insert = sqlite_trial_insert,
+    .trial_load = sqlite_trial_load,
+    .trial_issue = sqlite_trial_issue,
+    .trial_renew = sqlite_trial_renew,
+    .trial_requeue = sqlite_trial_requeue,
+    .trial_tell = sqlite_trial_tell,
+    .content_append = sqlite_content_append,
+    .content_abandon = sqlite_content_abandon,
+    .touch = sqlite_touch,
+    .after_commit = sqlite_after_commit,
+    .chore = sqlite_chore,
+    .idle = sqlite_idle,
+    .close = sqlite_close,
+    .wal_bytes = sqlite_wal_bytes,
+    .read_studies = sqlite_read_studies,
+    .read_study = sqlite_read_study,
+    .read_trials = sqlite_read_trials,
+    .read_trial = sqlite_read_trial,
+    .read_attempts = sqlite_read_attempts,
+    .read_batches = sqlite_read_batches,
+    .read_candidates = sqlite_read_candidates,
+    .read_engine_state = sqlite_read_engine_state,
+    .read_log = sqlite_read_log,
+};

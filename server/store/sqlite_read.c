@@ -1,0 +1,420 @@
+/* Reads: each in one short read transaction on a connection of the pool. */
+#include "server/store/sqlite.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the pool ------------------------------------------------------------------------------------------ */
+
+/* Never waits for a connection: a row's callback may read from the store again. */
+static store_status pool_take(sqlite_store *s, connection **out, store_error *err)
+{
+    pthread_mutex_lock(&s->pool_mutex);
+    connection *c = s->idle_readers;
+    if (c) {
+        s->idle_readers = c->next;
+        s->n_idle_readers--;
+    }
+    pthread_mutex_unlock(&s->pool_mutex);
+    *out = c;
+    if (c)
+        return STORE_OK;
+    c = malloc(sizeof *c);
+    if (!c)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    store_status status = connection_open(c, s->path, SQLITE_OPEN_READONLY, err);
+    if (!status)
+        status = connection_execute_text(c, "PRAGMA query_only = ON; PRAGMA cell_size_check = ON", err);
+    if (status) {
+        connection_close(c);
+        free(c);
+        return status;
+    }
+    *out = c;
+    return STORE_OK;
+}
+
+static void pool_return(sqlite_store *s, connection *c)
+{
+    pthread_mutex_lock(&s->pool_mutex);
+    bool kept = s->n_idle_readers < sqlite_idle_readers;
+    if (kept) {
+        c->next = s->idle_readers;
+        s->idle_readers = c;
+        s->n_idle_readers++;
+    }
+    pthread_mutex_unlock(&s->pool_mutex);
+    if (!kept) {
+        connection_close(c);
+        free(c);
+    }
+}
+
+void sqlite_close_readers(sqlite_store *s)
+{
+    while (s->idle_readers) {
+        connection *c = s->idle_readers;
+        s->idle_readers = c->next;
+        connection_close(c);
+        free(c);
+    }
+}
+
+/* A connection in a read transaction; NULL on failure. Ended by read_end. */
+static store_status read_begin(store *base, connection **out, store_error *err)
+{
+    sqlite_store *s = sqlite_of(base);
+    store_status status = pool_take(s, out, err);
+    if (status)
+        return status;
+    status = connection_run(*out, err, SQL_BEGIN, "");
+    if (status) {
+        pool_return(s, *out);
+        *out = NULL;
+    }
+    return status;
+}
+
+static store_status read_end(store *base, connection *c, store_status status)
+{
+    if (c) {
+        connection_run(c, NULL, SQL_COMMIT, ""); /* nothing was written: it only lets the snapshot go */
+        pool_return(sqlite_of(base), c);
+    }
+    return status;
+}
+
+typedef struct living {
+    int64_t content, candidates, dimension;
+} living;
+
+/* As read_begin, for a study that must be alive. */
+static store_status read_begin_study(store *base, int64_t study, connection **out, living *alive,
+                                     store_error *err)
+{
+    store_status status = read_begin(base, out, err);
+    if (status)
+        return status;
+    connection *c = *out;
+    sqlite3_stmt *row = connection_bind(c, SQL_STUDY_ALIVE, "i", study);
+    bool found = connection_step(c, row);
+    if (found && alive)
+        *alive = (living){.content = sqlite3_column_int64(row, 0),
+                          .candidates = sqlite3_column_int64(row, 1),
+                          .dimension = sqlite3_column_int64(row, 2)};
+    status = connection_finish(c, row, err);
+    if (!status && !found)
+        status = store_fail(err, STORE_NOT_FOUND, "there is no study %lld", (long long)study);
+    return status;
+}
+
+static int64_t limit_of(size_t limit)
+{
+    return limit > INT64_MAX ? INT64_MAX : (int64_t)limit;
+}
+
+/* ---- studies ------------------------------------------------------------------------------------------- */
+
+/* Columns as in STUDY_COLUMNS. */
+static void read_study_row(sqlite3_stmt *row, store_study_row *callback, void *arg)
+{
+    int column = 0;
+    store_study study = {0};
+    study.study = sqlite3_column_int64(row, column++);
+    study.id = column_text(row, column++);
+    study.definition = column_text(row, column++);
+    study.state = (study_state)sqlite3_column_int(row, column++);
+    study.state_reason = column_text(row, column++);
+    study.epoch = sqlite3_column_int64(row, column++);
+    study.created_at = sqlite3_column_int64(row, column++);
+    study.updated_at = sqlite3_column_int64(row, column++);
+    study.last_seq = sqlite3_column_int64(row, column++);
+    study.trials = sqlite3_column_int64(row, column++);
+    for (int state = 0; state < TRIAL_STATES; state++)
+        study.by_state[state] = sqlite3_column_int64(row, column++);
+    study.issued = sqlite3_column_int64(row, column++);
+    study.observations = sqlite3_column_int64(row, column++);
+    study.batches = sqlite3_column_int64(row, column++);
+    study.through_seq = sqlite3_column_int64(row, column++);
+    study.best_trial = sqlite3_column_int64(row, column++);
+    study.best_candidate = sqlite3_column_int64(row, column++);
+    study.best_value = sqlite3_column_double(row, column++);
+    study.candidates = sqlite3_column_int64(row, column++);
+    study.dimension = sqlite3_column_int64(row, column++);
+    study.reference_candidates = sqlite3_column_int64(row, column++);
+    study.digest = column_text(row, column++);
+    callback(arg, &study);
+}
+
+store_status sqlite_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
+                                 store_error *err)
+{
+    connection *c;
+    store_status status = read_begin(s, &c, err);
+    if (status)
+        return status;
+    sqlite3_stmt *statement = connection_bind(c, SQL_STUDIES_AFTER, "ti", after, limit_of(limit));
+    while (connection_step(c, statement))
+        read_study_row(statement, row, arg);
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
+store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err)
+{
+    connection *c;
+    store_status status = read_begin(s, &c, err);
+    if (status)
+        return status;
+    sqlite3_stmt *statement = connection_bind(c, SQL_STUDY_BY_ID, "t", id);
+    bool found = connection_step(c, statement);
+    if (found)
+        read_study_row(statement, row, arg);
+    status = connection_finish(c, statement, err);
+    if (!status && !found)
+        status = store_fail(err, STORE_NOT_FOUND, "there is no study '%s'", id);
+    return read_end(s, c, status);
+}
+
+/* ---- trials -------------------------------------------------------------------------------------------- */
+
+/* Columns as in TRIAL_COLUMNS. */
+static void read_trial_row(sqlite3_stmt *row, store_trial_row *callback, void *arg)
+{
+    store_trial trial = {
+        .trial = sqlite3_column_int64(row, 0),
+        .state = (trial_state)sqlite3_column_int(row, 1),
+        .attempt = sqlite3_column_int(row, 2),
+        .batch = sqlite3_column_int64(row, 3),
+        .candidate = sqlite3_column_int64(row, 4),
+        .variance = column_real(row, 5),
+        .worker = column_text(row, 6),
+        .issued_at = sqlite3_column_int64(row, 7),
+        .lease_expires_at = sqlite3_column_int64(row, 8),
+        .has_value = sqlite3_column_type(row, 9) != SQLITE_NULL,
+        .value = sqlite3_column_double(row, 9),
+        .reason = column_text(row, 10),
+        .told_at = sqlite3_column_int64(row, 11),
+        .told_seq = sqlite3_column_int64(row, 12),
+    };
+    callback(arg, &trial);
+}
+
+store_status sqlite_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
+                                store_trial_row *row, void *arg, store_error *err)
+{
+    const uint32_t open_states = 1u << TRIAL_QUEUED | 1u << TRIAL_PENDING;
+    uint32_t states = filter->states ? filter->states : UINT32_MAX;
+    connection *c;
+    store_status status = read_begin_study(s, study, &c, NULL, err);
+    if (status)
+        return read_end(s, c, status);
+    sqlite3_stmt *statement;
+    if (filter->told)
+        statement =
+            connection_bind(c, SQL_TRIALS_TOLD, "iiitiii", study, filter->after, (int64_t)states,
+                            filter->worker, limit_of(limit), filter->told_after, filter->told_through);
+    else
+        statement = connection_bind(c, (states & ~open_states) ? SQL_TRIALS : SQL_TRIALS_OPEN, "iiiti", study,
+                                    filter->after, (int64_t)states, filter->worker, limit_of(limit));
+    while (connection_step(c, statement))
+        read_trial_row(statement, row, arg);
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
+store_status sqlite_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
+                               store_error *err)
+{
+    connection *c;
+    store_status status = read_begin_study(s, study, &c, NULL, err);
+    if (status)
+        return read_end(s, c, status);
+    sqlite3_stmt *statement = connection_bind(c, SQL_TRIAL, "ii", study, trial);
+    bool found = connection_step(c, statement);
+    if (found)
+        read_trial_row(statement, row, arg);
+    status = connection_finish(c, statement, err);
+    if (!status && !found)
+        status = store_fail(err, STORE_NOT_FOUND, "study %lld has no trial %lld", (long long)study,
+                            (long long)trial);
+    return read_end(s, c, status);
+}
+
+store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
+                                  store_error *err)
+{
+    connection *c;
+    store_status status = read_begin_study(s, study, &c, NULL, err);
+    if (status)
+        return read_end(s, c, status);
+    sqlite3_stmt *statement = connection_bind(c, SQL_ATTEMPTS, "ii", study, trial);
+    while (connection_step(c, statement)) {
+        store_attempt attempt = {
+            .attempt = sqlite3_column_int(statement, 0),
+            .worker = column_text(statement, 1),
+            .issued_at = sqlite3_column_int64(statement, 2),
+            .lease_expires_at = sqlite3_column_int64(statement, 3),
+            .ended_at = sqlite3_column_int64(statement, 4),
+            .outcome = column_text(statement, 5),
+        };
+        row(arg, &attempt);
+    }
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
+/* ---- batches and engines ------------------------------------------------------------------------------- */
+
+store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
+                                 void *arg, store_error *err)
+{
+    connection *c;
+    store_status status = read_begin_study(s, study, &c, NULL, err);
+    if (status)
+        return read_end(s, c, status);
+    sqlite3_stmt *statement = connection_bind(c, SQL_BATCHES_AFTER, "iii", study, after, limit_of(limit));
+    while (connection_step(c, statement)) {
+        store_batch batch = {
+            .batch = sqlite3_column_int64(statement, 0),
+            .size = sqlite3_column_int64(statement, 1),
+            .ratio = column_real(statement, 2),
+            .stop_rule = column_text(statement, 3),
+            .beta = column_real(statement, 4),
+            .dictionary_size = sqlite3_column_int64(statement, 5),
+            .observations = sqlite3_column_int64(statement, 6),
+            .update_seconds = column_real(statement, 7),
+            .select_seconds = column_real(statement, 8),
+            .started_at = sqlite3_column_int64(statement, 9),
+            .code_path = column_text(statement, 10),
+        };
+        row(arg, &batch);
+    }
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
+/* A copy of a blob column; NULL when out of memory. */
+static void *copy_blob(sqlite3_stmt *row, int column, size_t *size)
+{
+    const void *blob = sqlite3_column_blob(row, column);
+    *size = (size_t)sqlite3_column_bytes(row, column);
+    void *copy = malloc(*size + 1);
+    if (copy && *size > 0)
+        memcpy(copy, blob, *size);
+    return copy;
+}
+
+static store_status read_engine(connection *c, int64_t study, store_engine_state *out, store_error *err)
+{
+    sqlite3_stmt *row = connection_bind(c, SQL_ENGINE, "i", study);
+    bool found = connection_step(c, row);
+    if (found) {
+        size_t size;
+        out->batch = sqlite3_column_int64(row, 0);
+        out->through_seq = sqlite3_column_int64(row, 1);
+        strncpy(out->code_path, column_text(row, 2), sizeof out->code_path - 1);
+        out->dictionary = copy_blob(row, 3, &size);
+        out->n_dictionary = size / sizeof *out->dictionary;
+        out->state = copy_blob(row, 4, &out->n_state);
+    }
+    store_status status = connection_finish(c, row, err);
+    if (!status && !found)
+        status = store_fail(err, STORE_NOT_FOUND, "study %lld has no batch yet", (long long)study);
+    if (!status && (!out->dictionary || !out->state))
+        status = store_fail(err, STORE_NO_MEMORY, "out of memory");
+    return status;
+}
+
+static store_status read_sums(connection *c, int64_t study, store_engine_state *out, store_error *err)
+{
+    size_t n = 0;
+    sqlite3_stmt *row = connection_bind(c, SQL_SUMS_COUNT, "i", study);
+    if (connection_step(c, row))
+        n = (size_t)sqlite3_column_int64(row, 0);
+    store_status status = connection_finish(c, row, err);
+    if (status)
+        return status;
+    out->sums = malloc((n + 1) * sizeof *out->sums);
+    if (!out->sums)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    row = connection_bind(c, SQL_SUMS, "i", study);
+    while (out->n_sums < n && connection_step(c, row)) {
+        store_arm_sum *sum = &out->sums[out->n_sums++];
+        int64_t bits = sqlite3_column_int64(row, 2);
+        sum->arm = (uint32_t)sqlite3_column_int64(row, 0);
+        sum->count = (uint64_t)sqlite3_column_int64(row, 1);
+        memcpy(&sum->sum, &bits, sizeof bits);
+    }
+    return connection_finish(c, row, err);
+}
+
+store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err)
+{
+    connection *c;
+    store_status status = read_begin_study(s, study, &c, NULL, err);
+    if (!status)
+        status = read_engine(c, study, out, err);
+    if (!status)
+        status = read_sums(c, study, out, err);
+    return read_end(s, c, status);
+}
+
+store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
+                             void *arg, store_error *err)
+{
+    connection *c;
+    store_status status = read_begin_study(s, study, &c, NULL, err);
+    if (status)
+        return read_end(s, c, status);
+    sqlite3_stmt *statement = connection_bind(c, SQL_LOG_AFTER, "iii", study, after_seq, limit_of(limit));
+    while (connection_step(c, statement))
+        row(arg, sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
+            column_text(statement, 2), column_text(statement, 3));
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
+/* ---- candidates ---------------------------------------------------------------------------------------- */
+
+/* The part of rows first … end−1 that lies in the block, straight from its pages to the caller's rows. */
+static store_status read_block(connection *c, sqlite3_blob **blob, sqlite3_stmt *row, size_t width,
+                               int64_t first, int64_t end, double *rows, int64_t *next)
+{
+    int64_t block = sqlite3_column_int64(row, 0), start = sqlite3_column_int64(row, 1);
+    int64_t stop = start + sqlite3_column_int64(row, 2);
+    int64_t from = start > first ? start : first, to = stop < end ? stop : end;
+    if (*blob)
+        c->error = sqlite3_blob_reopen(*blob, block);
+    else
+        c->error = sqlite3_blob_open(c->db, "main", "candidate_blocks", "rows", block, 0, blob);
+    if (c->error || start > *next || to <= from ||
+        (int64_t)sqlite3_blob_bytes(*blob) != (stop - start) * (int64_t)width)
+        return c->error ? STORE_IO : STORE_CORRUPT;
+    c->error = sqlite3_blob_read(*blob, (char *)rows + (size_t)(from - first) * width,
+                                 (int)((to - from) * (int64_t)width), (int)((from - start) * (int64_t)width));
+    *next = to;
+    return c->error ? STORE_IO : STORE_OK;
+}
+
+store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
+                                    store_error *err)
+{
+    connection *c;
+    living alive;
+    store_status status = read_begin_study(s, study, &c, &alive, err);
+    if (status)
+        return read_end(s, c, status);
+    if (first < 0 || first > alive.candidates || n > (size_t)(alive.candidates - first))
+        return read_end(s, c,
+                        store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)study,
+                                   (long long)alive.candidates));
+    int64_t end = first + (int64_t)n, next = first;
+    sqlite3_blob *blob = NULL;
+    sqlite3_stmt *row = connection_bind(c, SQL_BLOCKS, "iii", alive.content, first, end);
+    while (!status && next < end && connection_step(c, row))
+        status = read_block(c, &blob, row, (size_t)alive.dimension * sizeof *rows, first, end, rows, &next);
+    sqlite3_blob_close(blob);
+    if (c->error)
+        status = connection_finish(c, row, err);
+    else if (status || next != end)
+        status = store_fail(err, STORE_CORRUPT, "candidates %lld … of study %lld are damaged",
+                            (long long)next, (long long)study);
+    sqlite3_reset(row);
+    return read_end(s, c, status);
+}

@@ -1,0 +1,146 @@
+/* Every statement of the SQLite backend, each prepared at most once per connection. */
+#ifndef SERVER_STORE_SQLITE_SQL_H
+#define SERVER_STORE_SQLITE_SQL_H
+
+#define STUDY_COLUMNS                                                                                        \
+    "study, id, definition, state, state_reason, epoch, created_at, updated_at, last_seq, trials, queued, "  \
+    "pending, completed, failed, infeasible, stopped, issued, observations, batches, through_seq, "          \
+    "best_trial, best_candidate, best_value, candidates, dimension, reference_candidates, digest"
+
+#define TRIAL_COLUMNS                                                                                        \
+    "trial, state, attempt, batch, candidate, variance, worker, issued_at, lease_expires_at, value, "        \
+    "reason, told_at, told_seq"
+
+/* X(identifier, text). Numbered parameters are bound in order. */
+#define SQL_LIST(X)                                                                                          \
+    /* transactions */                                                                                       \
+    X(SQL_BEGIN, "BEGIN")                                                                                    \
+    X(SQL_BEGIN_IMMEDIATE, "BEGIN IMMEDIATE")                                                                \
+    X(SQL_COMMIT, "COMMIT")                                                                                  \
+    X(SQL_ROLLBACK, "ROLLBACK")                                                                              \
+    X(SQL_SAVEPOINT, "SAVEPOINT write")                                                                      \
+    X(SQL_RELEASE, "RELEASE write")                                                                          \
+    X(SQL_ROLLBACK_TO, "ROLLBACK TO write")                                                                  \
+    /* studies and the log */                                                                                \
+    X(SQL_STUDY_INSERT, "INSERT INTO studies (id, epoch, definition, state, created_at, updated_at, "        \
+                        "last_seq) VALUES (?1, ?2, ?3, ?4, ?5, ?5, 0)")                                      \
+    X(SQL_STUDY_LOAD,                                                                                        \
+      "SELECT epoch, last_seq, state, updated_at, trials, queued, pending, completed, failed, infeasible, "  \
+      "stopped, issued, observations, batches, through_seq, best_trial, best_candidate, best_value, "        \
+      "content, candidates, dimension, reference_candidates FROM studies WHERE study = ?1 AND deleted = 0")  \
+    X(SQL_STUDY_SAVE,                                                                                        \
+      "UPDATE studies SET last_seq = ?2, state = ?3, updated_at = ?4, trials = ?5, queued = ?6, "            \
+      "pending = ?7, completed = ?8, failed = ?9, infeasible = ?10, stopped = ?11, issued = ?12, "           \
+      "observations = ?13, batches = ?14, through_seq = ?15, best_trial = ?16, best_candidate = ?17, "       \
+      "best_value = ?18, content = ?19, candidates = ?20, dimension = ?21, reference_candidates = ?22 "      \
+      "WHERE study = ?1")                                                                                    \
+    X(SQL_STUDY_DESCRIBE, "UPDATE studies SET definition = coalesce(?2, definition), state_reason = ?3 "     \
+                          "WHERE study = ?1")                                                                \
+    X(SQL_STUDY_DIGEST, "UPDATE studies SET digest = ?2 WHERE study = ?1")                                   \
+    X(SQL_STUDY_MARK_DELETED, "UPDATE studies SET deleted = 1 WHERE study = ?1")                             \
+    X(SQL_STUDY_ALIVE, "SELECT content, candidates, dimension FROM studies "                                 \
+                       "WHERE study = ?1 AND deleted = 0")                                                   \
+    X(SQL_STUDY_BY_ID, "SELECT " STUDY_COLUMNS " FROM studies WHERE id = ?1 AND deleted = 0")                \
+    X(SQL_STUDIES_AFTER, "SELECT " STUDY_COLUMNS " FROM studies WHERE id > ?1 AND deleted = 0 "              \
+                         "ORDER BY id LIMIT ?2")                                                             \
+    X(SQL_LOG_INSERT, "INSERT INTO log (study, seq, time, type, payload) VALUES (?1, ?2, ?3, ?4, ?5)")       \
+    X(SQL_LOG_AFTER, "SELECT seq, time, type, payload FROM log WHERE study = ?1 AND seq > ?2 "               \
+                     "ORDER BY seq LIMIT ?3")                                                                \
+    /* batches */                                                                                            \
+    X(SQL_BATCH_INSERT,                                                                                      \
+      "INSERT INTO batches (study, batch, size, ratio, stop_rule, beta, observations, update_seconds, "      \
+      "select_seconds, started_at, code_path, through_seq, dictionary_size, dictionary) "                    \
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")                                \
+    X(SQL_BATCH_EXTEND, "UPDATE batches SET size = size + ?3, ratio = ?4, stop_rule = ?5 "                   \
+                        "WHERE study = ?1 AND batch = ?2")                                                   \
+    X(SQL_BATCHES_AFTER,                                                                                     \
+      "SELECT batch, size, ratio, stop_rule, beta, dictionary_size, observations, update_seconds, "          \
+      "select_seconds, started_at, code_path FROM batches WHERE study = ?1 AND batch > ?2 "                  \
+      "ORDER BY batch LIMIT ?3")                                                                             \
+    X(SQL_SUM_PUT, "INSERT INTO arm_sums (study, arm, count, sum) VALUES (?1, ?2, ?3, ?4) "                  \
+                   "ON CONFLICT (study, arm) DO UPDATE SET count = ?3, sum = ?4")                            \
+    X(SQL_SUMS, "SELECT arm, count, sum FROM arm_sums WHERE study = ?1 ORDER BY arm")                        \
+    X(SQL_SUMS_COUNT, "SELECT count(*) FROM arm_sums WHERE study = ?1")                                      \
+    X(SQL_ENGINE_PUT, "INSERT INTO engine_states (study, batch, state) VALUES (?1, ?2, ?3) "                 \
+                      "ON CONFLICT (study) DO UPDATE SET batch = ?2, state = ?3")                            \
+    X(SQL_ENGINE, "SELECT e.batch, b.through_seq, b.code_path, b.dictionary, e.state "                       \
+                  "FROM engine_states e JOIN batches b ON b.study = e.study AND b.batch = e.batch "          \
+                  "WHERE e.study = ?1")                                                                      \
+    /* trials */                                                                                             \
+    X(SQL_TRIAL_INSERT, "INSERT INTO trials (study, trial, batch, candidate, variance) "                     \
+                        "VALUES (?1, ?2, ?3, ?4, ?5)")                                                       \
+    X(SQL_TRIAL_LOAD, "SELECT state, attempt, candidate, issued_at, value IS NOT NULL FROM trials "          \
+                      "WHERE study = ?1 AND trial = ?2")                                                     \
+    X(SQL_TRIAL_ISSUE, "UPDATE trials SET state = 1, attempt = ?3, worker = ?4, issued_at = ?5, "            \
+                       "lease_expires_at = ?6 WHERE study = ?1 AND trial = ?2")                              \
+    X(SQL_TRIAL_RENEW, "UPDATE trials SET worker = coalesce(?3, worker), lease_expires_at = ?4 "             \
+                       "WHERE study = ?1 AND trial = ?2")                                                    \
+    X(SQL_TRIAL_REQUEUE, "UPDATE trials SET state = 0, attempt = ?3 WHERE study = ?1 AND trial = ?2")        \
+    X(SQL_TRIAL_TELL, "UPDATE trials SET state = ?3, attempt = ?4, value = ?5, reason = ?6, told_at = ?7, "  \
+                      "told_seq = ?8 WHERE study = ?1 AND trial = ?2")                                       \
+    X(SQL_TRIAL, "SELECT " TRIAL_COLUMNS " FROM trials WHERE study = ?1 AND trial = ?2")                     \
+    /* ?2 after, ?3 states wanted (bits), ?4 worker or NULL, ?5 limit, ?6 < told_seq <= ?7 */                \
+    X(SQL_TRIALS, "SELECT " TRIAL_COLUMNS " FROM trials WHERE study = ?1 AND trial > ?2 "                    \
+                  "AND (?3 >> state) & 1 AND (?4 IS NULL OR worker = ?4) ORDER BY trial LIMIT ?5")           \
+    X(SQL_TRIALS_OPEN, "SELECT " TRIAL_COLUMNS " FROM trials INDEXED BY trials_open WHERE study = ?1 "       \
+                       "AND trial > ?2 AND state <= 1 AND (?3 >> state) & 1 "                                \
+                       "AND (?4 IS NULL OR worker = ?4) ORDER BY trial LIMIT ?5")                            \
+    X(SQL_TRIALS_TOLD, "SELECT " TRIAL_COLUMNS " FROM trials INDEXED BY trials_told WHERE study = ?1 "       \
+                       "AND trial > ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR worker = ?4) "               \
+                       "AND told_seq > 0 AND told_seq > ?6 AND told_seq <= ?7 ORDER BY trial LIMIT ?5")      \
+    /* attempts */                                                                                           \
+    X(SQL_ATTEMPT_INSERT, "INSERT INTO attempts (study, trial, issued_seq, attempt, worker, issued_at, "     \
+                          "lease_expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                           \
+    X(SQL_ATTEMPT_RENEW, "UPDATE attempts SET worker = coalesce(?3, worker), lease_expires_at = ?4 "         \
+                         "WHERE study = ?1 AND trial = ?2 AND ended_at = 0")                                 \
+    X(SQL_ATTEMPT_END, "UPDATE attempts SET ended_at = ?3, outcome = ?4 "                                    \
+                       "WHERE study = ?1 AND trial = ?2 AND ended_at = 0")                                   \
+    X(SQL_ATTEMPT_TELL, "UPDATE attempts SET ended_at = ?4, outcome = ?5 WHERE study = ?1 AND trial = ?2 "   \
+                        "AND issued_seq = (SELECT max(issued_seq) FROM attempts WHERE study = ?1 "           \
+                        "AND trial = ?2 AND attempt = ?3)")                                                  \
+    X(SQL_ATTEMPTS, "SELECT attempt, worker, issued_at, lease_expires_at, ended_at, outcome FROM attempts "  \
+                    "WHERE study = ?1 AND trial = ?2 ORDER BY issued_seq")                                   \
+    /* candidates */                                                                                         \
+    X(SQL_CONTENT_INSERT, "INSERT INTO contents (content, dimension, count) VALUES (?1, ?2, 0)")             \
+    X(SQL_CONTENT_LOAD, "SELECT state, dimension, count FROM contents WHERE content = ?1")                   \
+    X(SQL_CONTENT_GROW, "UPDATE contents SET count = count + ?2 WHERE content = ?1")                         \
+    X(SQL_CONTENT_ATTACH, "UPDATE contents SET state = 1, study = ?2 WHERE content = ?1")                    \
+    X(SQL_CONTENT_DROP, "UPDATE contents SET state = 2, study = NULL WHERE content = ?1")                    \
+    X(SQL_CONTENT_DROP_STAGED, "UPDATE contents SET state = 2 WHERE content = ?1 AND state = 0")             \
+    X(SQL_CONTENTS_DROP_STAGED, "UPDATE contents SET state = 2 WHERE state = 0 AND state <> 1")              \
+    X(SQL_CONTENTS_DROP_OF_STUDY, "UPDATE contents SET state = 2, study = NULL WHERE study = ?1")            \
+    X(SQL_CONTENT_LAST, "SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = 'contents'")         \
+    X(SQL_BLOCK_INSERT, "INSERT INTO candidate_blocks (content, first, n, rows) VALUES (?1, ?2, ?3, ?4)")    \
+    X(SQL_BLOCKS, "SELECT block, first, n FROM candidate_blocks WHERE content = ?1 AND first >= "            \
+                  "coalesce((SELECT max(first) FROM candidate_blocks WHERE content = ?1 AND first <= ?2), "  \
+                  "0) AND first < ?3 ORDER BY first")                                                        \
+    /* chores: slices of what is to be removed; ?2 rows at most */                                           \
+    X(SQL_TOUCH, "UPDATE touched SET at = ?1")                                                               \
+    X(SQL_DELETED_STUDY, "SELECT study FROM studies WHERE deleted = 1 LIMIT 1")                              \
+    X(SQL_DROPPED_CONTENT, "SELECT content FROM contents WHERE state = 2 AND state <> 1 LIMIT 1")            \
+    X(SQL_SLICE_LOG, "DELETE FROM log WHERE study = ?1 AND seq IN "                                          \
+                     "(SELECT seq FROM log WHERE study = ?1 ORDER BY seq LIMIT ?2)")                         \
+    X(SQL_SLICE_ATTEMPTS, "DELETE FROM attempts WHERE study = ?1 AND (trial, issued_seq) IN (SELECT trial, " \
+                          "issued_seq FROM attempts WHERE study = ?1 ORDER BY trial, issued_seq LIMIT ?2)")  \
+    X(SQL_SLICE_TRIALS, "DELETE FROM trials WHERE study = ?1 AND trial IN "                                  \
+                        "(SELECT trial FROM trials WHERE study = ?1 ORDER BY trial LIMIT ?2)")               \
+    X(SQL_SLICE_SUMS, "DELETE FROM arm_sums WHERE study = ?1 AND arm IN "                                    \
+                      "(SELECT arm FROM arm_sums WHERE study = ?1 ORDER BY arm LIMIT ?2)")                   \
+    X(SQL_SLICE_ENGINE, "DELETE FROM engine_states WHERE study = ?1 AND ?2 > 0")                             \
+    X(SQL_SLICE_BATCHES, "DELETE FROM batches WHERE study = ?1 AND batch IN "                                \
+                         "(SELECT batch FROM batches WHERE study = ?1 ORDER BY batch LIMIT ?2)")             \
+    X(SQL_SLICE_BLOCKS, "DELETE FROM candidate_blocks WHERE content = ?1 AND first IN (SELECT first FROM "   \
+                        "candidate_blocks WHERE content = ?1 ORDER BY first LIMIT ?2)")                      \
+    X(SQL_STUDY_REMOVE, "DELETE FROM studies WHERE study = ?1")                                              \
+    X(SQL_CONTENT_REMOVE, "DELETE FROM contents WHERE content = ?1")                                         \
+    X(SQL_FREE_PAGES, "PRAGMA freelist_count")                                                               \
+    X(SQL_VACUUM, "PRAGMA incremental_vacuum(256)")
+
+typedef enum sql_id {
+#define X(identifier, text) identifier,
+    SQL_LIST(X)
+#undef X
+        SQL_COUNT
+} sql_id;
+
+#endif

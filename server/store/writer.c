@@ -1,0 +1,616 @@
+/* The writer thread: takes what has queued up, commits it together, then lets the jobs answer. */
+#include "server/store/backend.h"
+#include "server/store/event.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A group ends after this long even if more has queued. */
+static const double slice_seconds = 0.020;
+static const time_t idle_seconds = 1;
+static const double bulk_slice_seconds = 0.005; /* their commit takes longer than a tell's */
+static const time_t probe_seconds = 5;
+
+typedef enum op_kind { OP_WRITE, OP_DELETE, OP_UPLOAD, OP_ABANDON } op_kind;
+
+struct store_op {
+    op_kind kind;
+    store_op *next;
+    store_done *done; /* NULL: nobody asks */
+    void *arg;
+    store_lane *lane; /* writes and deletions */
+    store_status status;
+    int64_t study, last_seq; /* as `done` is told */
+};
+
+typedef struct write_item {
+    store_event *event;
+    char *payload;
+} write_item;
+
+struct store_write {
+    store_op op;
+    int64_t first_seq;
+    write_item *items;
+    size_t n, capacity;
+};
+
+typedef struct upload_op {
+    store_op op;
+    int64_t content, first;
+    size_t n, dimension;
+    double rows[];
+} upload_op;
+
+struct store_lane {
+    store *s;
+    int64_t epoch;
+    int64_t next_seq; /* the owner's */
+    /* The writer thread's. */
+    int64_t study;
+    bool failed;
+    store_op removal;
+};
+
+store_status store_fail(store_error *err, store_status status, const char *format, ...)
+{
+    if (err) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(err->message, sizeof err->message, format, args);
+        va_end(args);
+        err->status = status;
+    }
+    return status;
+}
+
+/* ---- the queue ----------------------------------------------------------------------------------------- */
+
+static void queue_init(op_queue *queue)
+{
+    queue->first = NULL;
+    queue->end = &queue->first;
+}
+
+static void free_write(store_write *write)
+{
+    for (size_t i = 0; i < write->n; i++) {
+        free(write->items[i].event);
+        free(write->items[i].payload);
+    }
+    free(write->items);
+    free(write);
+}
+
+static void free_op(store_op *op)
+{
+    switch (op->kind) {
+    case OP_WRITE:
+        free_write((store_write *)op);
+        break;
+    case OP_DELETE: /* a member of its lane */
+        break;
+    case OP_UPLOAD:
+    case OP_ABANDON:
+        free(op);
+        break;
+    }
+}
+
+static void finish(store_op *op)
+{
+    store_done *done = op->done;
+    void *arg = op->arg;
+    store_status status = op->status;
+    int64_t study = op->study, last_seq = op->last_seq;
+    free_op(op); /* first: `done` may let the owner close the lane */
+    if (done)
+        done(arg, status, study, last_seq);
+}
+
+static void submit(store *s, op_queue *queue, store_op *op)
+{
+    op->next = NULL;
+    pthread_mutex_lock(&s->mutex);
+    bool taken = !s->stopped;
+    if (taken) {
+        *queue->end = op;
+        queue->end = &op->next;
+        atomic_fetch_add(&s->queued, 1);
+        pthread_cond_signal(&s->work);
+    }
+    pthread_mutex_unlock(&s->mutex);
+    if (!taken) {
+        op->status = STORE_CLOSED;
+        finish(op);
+    }
+}
+
+static store_op *take_all(op_queue *queue)
+{
+    store_op *first = queue->first;
+    queue_init(queue);
+    return first;
+}
+
+/* ---- one write inside a transaction -------------------------------------------------------------------- */
+
+static store_status check_owner(const store_lane *lane, const study_record *record, store_error *err)
+{
+    if (record->epoch != lane->epoch)
+        return store_fail(err, STORE_SUPERSEDED, "study %lld is at epoch %lld, its owner at %lld",
+                          (long long)record->study, (long long)record->epoch, (long long)lane->epoch);
+    return STORE_OK;
+}
+
+static store_status apply_write(store *s, store_write *write, store_error *err)
+{
+    store_lane *lane = write->op.lane;
+    study_record record = {0};
+    store_status status = STORE_OK;
+    write->op.study = lane->study;
+    write->op.last_seq = write->first_seq - 1;
+    if (write->n == 0)
+        return STORE_OK;
+    if (write->items[0].event->type != EVENT_STUDY_CREATED) {
+        status = s->backend->study_load(s, lane->study, &record, err);
+        if (!status)
+            status = check_owner(lane, &record, err);
+        if (!status && record.last_seq + 1 != write->first_seq)
+            status = store_fail(
+                err, STORE_SUPERSEDED, "the log of study %lld ends at %lld, its owner expected %lld",
+                (long long)lane->study, (long long)record.last_seq, (long long)write->first_seq - 1);
+    }
+    for (size_t i = 0; !status && i < write->n; i++)
+        status = store_apply(s, &record, lane->epoch, write->items[i].event, write->items[i].payload, err);
+    if (!status)
+        status = s->backend->study_save(s, &record, err);
+    if (!status) {
+        lane->study = record.study;
+        write->op.study = record.study;
+        write->op.last_seq = record.last_seq;
+    }
+    return status;
+}
+
+static store_status apply_delete(store *s, store_op *op, store_error *err)
+{
+    study_record record;
+    store_status status = s->backend->study_load(s, op->lane->study, &record, err);
+    if (!status)
+        status = check_owner(op->lane, &record, err);
+    if (!status)
+        status = s->backend->study_delete(s, record.study, err);
+    if (!status) {
+        op->study = record.study;
+        op->last_seq = record.last_seq;
+    }
+    return status;
+}
+
+static store_status apply_op(store *s, store_op *op, store_error *err)
+{
+    upload_op *upload;
+    switch (op->kind) {
+    case OP_WRITE:
+        return apply_write(s, (store_write *)op, err);
+    case OP_DELETE:
+        return apply_delete(s, op, err);
+    case OP_UPLOAD:
+        upload = (upload_op *)op;
+        return s->backend->content_append(s, upload->content, upload->first, upload->n, upload->dimension,
+                                          upload->rows, err);
+    case OP_ABANDON:
+        return s->backend->content_abandon(s, ((upload_op *)op)->content, err);
+    }
+    return STORE_OK;
+}
+
+/* Applies one op between marks, so that its failure takes back nothing but itself. Afterwards the
+ * transaction may be gone: the database ends it itself on some faults. */
+static void run_op(store *s, store_op *op, store_error *err)
+{
+    store_lane *lane = op->lane;
+    if (lane && lane->failed) {
+        op->status = STORE_ABORTED;
+        return;
+    }
+    op->status = s->backend->mark(s, err);
+    if (op->status) {
+        s->backend->rollback(s);
+    } else {
+        op->status = apply_op(s, op, err);
+        if (!op->status)
+            op->status = s->backend->release(s, err);
+        if (op->status && s->backend->in_transaction(s) && s->backend->undo(s, NULL))
+            s->backend->rollback(s);
+    }
+    if (op->status && lane)
+        lane->failed = true;
+}
+
+/* ---- groups -------------------------------------------------------------------------------------------- */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void remember_fault(store *s, const store_error *err)
+{
+    pthread_mutex_lock(&s->mutex);
+    s->last_failure = *err;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static store_status commit(store *s, store_error *err)
+{
+    store_status status = s->backend->commit(s, err);
+    if (!status)
+        atomic_fetch_add(&s->commits, 1);
+    return status;
+}
+
+/* All that was applied since begin is gone: the writes of a failed group fail together. */
+static void fail_applied(store_op *first, const store_op *end, store_status status)
+{
+    for (store_op *op = first; op != end; op = op->next) {
+        if (op->status == STORE_OK)
+            op->status = status;
+        if (op->lane)
+            op->lane->failed = true;
+    }
+}
+
+/* The database has ended the transaction at the fault of one op: the others (status STORE_OK) once more,
+ * each in a transaction of its own. */
+static void run_singly(store *s, store_op *first, const store_op *end, store_error *err)
+{
+    for (store_op *op = first; op != end; op = op->next)
+        if (op->status == STORE_OK && op->lane)
+            op->lane->failed = false; /* the one that failed may come after it in its lane */
+    for (store_op *op = first; op != end; op = op->next) {
+        if (op->status == STORE_OK)
+            op->status = s->backend->begin(s, err);
+        else
+            continue;
+        if (!op->status) {
+            run_op(s, op, err);
+            if (!op->status)
+                op->status = commit(s, err);
+            else if (s->backend->in_transaction(s))
+                s->backend->rollback(s);
+        }
+        if (op->status && op->lane)
+            op->lane->failed = true;
+    }
+}
+
+/* Runs ops from the head of the list for at most `seconds` and commits them together; calls their `done`.
+ * Returns the rest of the list. */
+static store_op *run_group(store *s, store_op *first, double seconds)
+{
+    store_error err = {0};
+    double start = now();
+    store_op *end = first;
+    store_status status = s->backend->begin(s, &err);
+    if (status) {
+        end = NULL;
+        fail_applied(first, end, status);
+    } else {
+        do {
+            run_op(s, end, &err);
+            end = end->next;
+        } while (end && s->backend->in_transaction(s) && now() - start < seconds);
+        if (!s->backend->in_transaction(s))
+            run_singly(s, first, end, &err);
+        else if ((status = commit(s, &err)) != STORE_OK)
+            fail_applied(first, end, status);
+    }
+    if (err.status)
+        remember_fault(s, &err);
+    s->backend->after_commit(s);
+    while (first != end) {
+        store_op *next = first->next;
+        atomic_fetch_add(&s->written, first->status == STORE_OK);
+        atomic_fetch_sub(&s->queued, 1);
+        finish(first);
+        first = next;
+    }
+    return end;
+}
+
+static store_status write_touch(store *s, store_error *err)
+{
+    store_status status = s->backend->begin(s, err);
+    if (status)
+        return status;
+    status = s->backend->touch(s, err);
+    if (!status)
+        return commit(s, err);
+    if (s->backend->in_transaction(s))
+        s->backend->rollback(s);
+    return status;
+}
+
+/* ---- the thread ---------------------------------------------------------------------------------------- */
+
+static struct timespec seconds_from_now(time_t seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += seconds;
+    return t;
+}
+
+/* With the mutex held. Returns false when a second has gone by without work. */
+static bool wait_for_work(store *s, bool bounded)
+{
+    struct timespec deadline = seconds_from_now(idle_seconds);
+    while (!s->writes.first && !s->uploads.first && !s->closing && s->probes_wanted == s->probes_done) {
+        if (!bounded)
+            pthread_cond_wait(&s->work, &s->mutex);
+        else if (pthread_cond_timedwait(&s->work, &s->mutex, &deadline) == ETIMEDOUT)
+            return false;
+    }
+    return true;
+}
+
+static void answer_probes(store *s, uint64_t wanted)
+{
+    store_error err = {0};
+    write_touch(s, &err);
+    pthread_mutex_lock(&s->mutex);
+    s->probe = err;
+    s->probes_done = wanted;
+    pthread_cond_broadcast(&s->probed);
+    pthread_mutex_unlock(&s->mutex);
+}
+
+static void *writer_main(void *arg)
+{
+    store *s = arg;
+    store_op *bulk = NULL;
+    store_chore chore = CHORE_MORE;
+    bool settled = false; /* idle has run since the last write */
+    for (;;) {
+        pthread_mutex_lock(&s->mutex);
+        bool woken = bulk || chore == CHORE_MORE || wait_for_work(s, !settled || chore == CHORE_FAILED);
+        store_op *writes = take_all(&s->writes);
+        if (!bulk)
+            bulk = take_all(&s->uploads);
+        uint64_t probes = s->probes_wanted;
+        bool probing = probes != s->probes_done;
+        bool end = s->closing && !writes && !bulk && !probing;
+        s->stopped = end;
+        pthread_mutex_unlock(&s->mutex);
+        if (end)
+            return NULL;
+        if (writes || bulk)
+            settled = false;
+        bool wrote = writes || bulk;
+        while (writes)
+            writes = run_group(s, writes, slice_seconds);
+        if (bulk)
+            bulk = run_group(s, bulk, bulk_slice_seconds);
+        if (probing)
+            answer_probes(s, probes);
+        if (wrote || chore == CHORE_MORE || !woken)
+            chore = s->backend->chore(s);
+        if (chore == CHORE_MORE)
+            settled = false;
+        if (!woken) {
+            s->backend->idle(s);
+            settled = true;
+        }
+    }
+}
+
+store_status store_start(store *s, const store_backend *backend, int64_t next_content, store_error *err)
+{
+    s->backend = backend;
+    s->next_content = next_content;
+    queue_init(&s->writes);
+    queue_init(&s->uploads);
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_mutex_init(&s->mutex, NULL);
+    pthread_cond_init(&s->work, &monotonic);
+    pthread_cond_init(&s->probed, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    int rc = pthread_create(&s->thread, NULL, writer_main, s);
+    if (rc == 0)
+        return STORE_OK;
+    pthread_cond_destroy(&s->probed);
+    pthread_cond_destroy(&s->work);
+    pthread_mutex_destroy(&s->mutex);
+    return store_fail(err, STORE_NO_MEMORY, "cannot start the writer thread: %s", strerror(rc));
+}
+
+void store_close(store *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->mutex);
+    s->closing = true;
+    pthread_cond_signal(&s->work);
+    pthread_mutex_unlock(&s->mutex);
+    pthread_join(s->thread, NULL);
+    pthread_cond_destroy(&s->probed);
+    pthread_cond_destroy(&s->work);
+    pthread_mutex_destroy(&s->mutex);
+    s->backend->close(s);
+}
+
+store_status store_probe(store *s, store_error *err)
+{
+    struct timespec deadline = seconds_from_now(probe_seconds);
+    bool late = false;
+    store_error answer = {0};
+    pthread_mutex_lock(&s->mutex);
+    bool stopped = s->stopped;
+    uint64_t ticket = ++s->probes_wanted;
+    pthread_cond_signal(&s->work);
+    while (!stopped && !late && s->probes_done < ticket)
+        late = pthread_cond_timedwait(&s->probed, &s->mutex, &deadline) == ETIMEDOUT;
+    if (stopped)
+        store_fail(&answer, STORE_CLOSED, "the store is closing");
+    else if (s->probes_done < ticket)
+        store_fail(&answer, STORE_BUSY, "no write has reached the disk for %d s", (int)probe_seconds);
+    else
+        answer = s->probe;
+    pthread_mutex_unlock(&s->mutex);
+    if (answer.status && err)
+        *err = answer;
+    return answer.status;
+}
+
+void store_read_statistics(store *s, store_statistics *out)
+{
+    *out = (store_statistics){
+        .commits = atomic_load(&s->commits),
+        .writes = atomic_load(&s->written),
+        .queued_writes = atomic_load(&s->queued),
+        .wal_bytes = s->backend->wal_bytes(s),
+    };
+    pthread_mutex_lock(&s->mutex);
+    out->last_failure = s->last_failure;
+    pthread_mutex_unlock(&s->mutex);
+}
+
+/* ---- lanes and writes ---------------------------------------------------------------------------------- */
+
+store_status store_lane_open(store_lane **out, store *s, int64_t study, int64_t epoch, int64_t last_seq)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return STORE_NO_MEMORY;
+    **out = (store_lane){.s = s, .epoch = epoch, .study = study, .next_seq = last_seq + 1};
+    return STORE_OK;
+}
+
+void store_lane_close(store_lane *lane)
+{
+    free(lane);
+}
+
+int64_t store_lane_next_seq(const store_lane *lane)
+{
+    return lane->next_seq;
+}
+
+store_status store_write_new(store_write **out, store_lane *lane)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return STORE_NO_MEMORY;
+    (*out)->op.kind = OP_WRITE;
+    (*out)->op.lane = lane;
+    return STORE_OK;
+}
+
+store_status store_write_add(store_write *write, const store_event *event)
+{
+    store_lane *lane = write->op.lane;
+    assert((event->type == EVENT_STUDY_CREATED) == (lane->next_seq == 1 && write->n == 0));
+    if (write->n == write->capacity) {
+        size_t capacity = write->capacity ? 2 * write->capacity : 4;
+        write_item *items = realloc(write->items, capacity * sizeof *items);
+        if (!items)
+            return STORE_NO_MEMORY;
+        write->items = items;
+        write->capacity = capacity;
+    }
+    write_item item = {0};
+    store_status status = store_event_copy(&item.event, event);
+    if (!status)
+        status = store_event_encode(&item.payload, item.event);
+    if (status) {
+        free(item.event);
+        return status;
+    }
+    write->items[write->n++] = item;
+    return STORE_OK;
+}
+
+size_t store_write_events(const store_write *write)
+{
+    return write->n;
+}
+
+void store_write_free(store_write *write)
+{
+    if (write)
+        free_write(write);
+}
+
+void store_submit(store_write *write, store_done *done, void *arg)
+{
+    store_lane *lane = write->op.lane;
+    write->first_seq = lane->next_seq;
+    lane->next_seq += (int64_t)write->n;
+    write->op.done = done;
+    write->op.arg = arg;
+    submit(lane->s, &lane->s->writes, &write->op);
+}
+
+void store_submit_delete(store_lane *lane, store_done *done, void *arg)
+{
+    lane->removal = (store_op){.kind = OP_DELETE, .lane = lane, .done = done, .arg = arg};
+    submit(lane->s, &lane->s->writes, &lane->removal);
+}
+
+/* ---- uploads ------------------------------------------------------------------------------------------- */
+
+store_status store_upload_begin(store *s, int64_t *content, store_error *err)
+{
+    pthread_mutex_lock(&s->mutex);
+    bool closing = s->closing;
+    *content = s->next_content++;
+    pthread_mutex_unlock(&s->mutex);
+    return closing ? store_fail(err, STORE_CLOSED, "the store is closing") : STORE_OK;
+}
+
+static upload_op *upload_new(op_kind kind, int64_t content, size_t n_values)
+{
+    upload_op *upload = NULL;
+    if (n_values <= (SIZE_MAX - sizeof *upload) / sizeof(double))
+        upload = malloc(sizeof *upload + n_values * sizeof(double));
+    if (upload) {
+        upload->op = (store_op){.kind = kind};
+        upload->content = content;
+    }
+    return upload;
+}
+
+void store_upload_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
+                         const double *rows, store_done *done, void *arg)
+{
+    upload_op *upload = upload_new(OP_UPLOAD, content, n * dimension);
+    if (!upload) {
+        done(arg, STORE_NO_MEMORY, 0, 0);
+        return;
+    }
+    upload->op.done = done;
+    upload->op.arg = arg;
+    upload->first = first;
+    upload->n = n;
+    upload->dimension = dimension;
+    memcpy(upload->rows, rows, n * dimension * sizeof *rows);
+    submit(s, &s->uploads, &upload->op);
+}
+
+void store_upload_abandon(store *s, int64_t content)
+{
+    upload_op *upload = upload_new(OP_ABANDON, content, 0);
+    if (upload) /* otherwise it is removed at the next start */
+        submit(s, &s->uploads, &upload->op);
+}
