@@ -1,0 +1,491 @@
+#include "tests/support/store_fixture.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+void store_waiter_done(void *arg, store_status status, int64_t study, int64_t last_seq)
+{
+    store_waiter *waiter = arg;
+    pthread_mutex_lock(&waiter->mutex);
+    waiter->n++;
+    if (status && !waiter->first_failure)
+        waiter->first_failure = status;
+    waiter->last_status = status;
+    waiter->study = study;
+    waiter->last_seq = last_seq;
+    pthread_cond_broadcast(&waiter->changed);
+    pthread_mutex_unlock(&waiter->mutex);
+}
+
+void store_waiter_wait(store_waiter *waiter, size_t n)
+{
+    pthread_mutex_lock(&waiter->mutex);
+    while (waiter->n < n)
+        pthread_cond_wait(&waiter->changed, &waiter->mutex);
+    pthread_mutex_unlock(&waiter->mutex);
+}
+
+void store_fixture_submit(store_lane *lane, const store_event *events, size_t n, store_waiter *waiter)
+{
+    store_write *write;
+    assert_int_equal(store_write_new(&write, lane), STORE_OK);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(store_write_add(write, &events[i]), STORE_OK);
+    assert_int_equal(store_write_events(write), n);
+    store_submit(write, store_waiter_done, waiter);
+}
+
+store_status store_fixture_write(store_lane *lane, const store_event *events, size_t n, int64_t *study)
+{
+    store_waiter waiter = STORE_WAITER_INIT;
+    store_fixture_submit(lane, events, n, &waiter);
+    store_waiter_wait(&waiter, 1);
+    if (study)
+        *study = waiter.study;
+    return waiter.last_status;
+}
+
+typedef struct lane_facts {
+    int64_t study, epoch, last_seq;
+} lane_facts;
+
+static void take_facts(void *arg, const store_study *study)
+{
+    lane_facts *facts = arg;
+    *facts = (lane_facts){study->study, study->epoch, study->last_seq};
+}
+
+store_lane *store_fixture_lane(store *s, const char *id, int64_t *study)
+{
+    lane_facts facts;
+    store_lane *lane;
+    assert_int_equal(store_read_study(s, id, take_facts, &facts, NULL), STORE_OK);
+    assert_int_equal(store_lane_open(&lane, s, facts.study, facts.epoch, facts.last_seq), STORE_OK);
+    if (study)
+        *study = facts.study;
+    return lane;
+}
+
+int64_t store_fixture_upload(store *s, int64_t count, int64_t dimension, int64_t block_rows)
+{
+    store_waiter waiter = STORE_WAITER_INIT;
+    int64_t content;
+    size_t blocks = 0;
+    double *rows = malloc((size_t)(block_rows * dimension) * sizeof *rows);
+    assert_non_null(rows);
+    assert_int_equal(store_upload_begin(s, &content, NULL), STORE_OK);
+    for (int64_t first = 0; first < count; first += block_rows, blocks++) {
+        int64_t n = count - first < block_rows ? count - first : block_rows;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < dimension; j++)
+                rows[i * dimension + j] = (double)(first + i) + (double)j / 1024.0;
+        store_upload_append(s, content, first, (size_t)n, (size_t)dimension, rows, store_waiter_done,
+                            &waiter);
+    }
+    store_waiter_wait(&waiter, blocks);
+    assert_int_equal(waiter.first_failure, STORE_OK);
+    free(rows);
+    return content;
+}
+
+store_event store_fixture_created(const char *id, int64_t time)
+{
+    store_event event = {.type = EVENT_STUDY_CREATED, .time = time};
+    event.u.created.id = id;
+    event.u.created.definition = "{\"lambda\":0.010}";
+    event.u.created.state = STUDY_ACTIVE;
+    return event;
+}
+
+/* ---- dump ---------------------------------------------------------------------------------------------- */
+
+typedef struct dumping {
+    FILE *out;
+    store *s;
+    int64_t study, trials, candidates, dimension;
+} dumping;
+
+static void put_real(FILE *out, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    if (isnan(x))
+        fputs(" nan", out);
+    else
+        fprintf(out, " %016llx", (unsigned long long)bits);
+}
+
+static void put_integer(FILE *out, int64_t n)
+{
+    fprintf(out, " %lld", (long long)n);
+}
+
+static void dump_study(void *arg, const store_study *study)
+{
+    dumping *d = arg;
+    d->study = study->study;
+    d->trials = study->trials;
+    d->candidates = study->candidates;
+    d->dimension = study->dimension;
+    fprintf(d->out, "study %s '%s' %s '%s' '%s'", study->id, study->definition,
+            study_state_name(study->state), study->state_reason, study->digest);
+    const int64_t numbers[] = {study->epoch,          study->created_at,
+                               study->updated_at,     study->last_seq,
+                               study->trials,         study->issued,
+                               study->batches,        study->observations,
+                               study->through_seq,    study->best_trial,
+                               study->best_candidate, study->candidates,
+                               study->dimension,      study->reference_candidates};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        put_integer(d->out, numbers[i]);
+    put_real(d->out, study->best_value);
+    int64_t sum = 0;
+    for (int state = 0; state < TRIAL_STATES; state++) {
+        put_integer(d->out, study->by_state[state]);
+        sum += study->by_state[state];
+    }
+    fputc('\n', d->out);
+    assert_int_equal(sum, study->trials);
+}
+
+static void dump_attempt(void *arg, const store_attempt *attempt)
+{
+    dumping *d = arg;
+    fprintf(d->out, "  attempt %d '%s' %lld %lld %lld '%s'\n", attempt->attempt, attempt->worker,
+            (long long)attempt->issued_at, (long long)attempt->lease_expires_at, (long long)attempt->ended_at,
+            attempt->outcome);
+}
+
+static void dump_trial(void *arg, const store_trial *trial)
+{
+    dumping *d = arg;
+    fprintf(d->out, "trial %lld %s attempt %d batch %lld candidate %lld", (long long)trial->trial,
+            trial_state_name(trial->state), trial->attempt, (long long)trial->batch,
+            (long long)trial->candidate);
+    put_real(d->out, trial->variance);
+    fprintf(d->out, " '%s' %lld %lld %d", trial->worker, (long long)trial->issued_at,
+            (long long)trial->lease_expires_at, trial->has_value);
+    put_real(d->out, trial->has_value ? trial->value : NAN);
+    fprintf(d->out, " '%s' %lld %lld\n", trial->reason, (long long)trial->told_at,
+            (long long)trial->told_seq);
+}
+
+static void dump_batch(void *arg, const store_batch *batch)
+{
+    dumping *d = arg;
+    fprintf(d->out, "batch %lld %lld '%s' '%s' %lld %lld %lld", (long long)batch->batch,
+            (long long)batch->size, batch->stop_rule, batch->code_path, (long long)batch->dictionary_size,
+            (long long)batch->observations, (long long)batch->started_at);
+    put_real(d->out, batch->ratio);
+    put_real(d->out, batch->beta);
+    put_real(d->out, batch->update_seconds);
+    put_real(d->out, batch->select_seconds);
+    fputc('\n', d->out);
+}
+
+static void dump_log(void *arg, int64_t seq, int64_t time, const char *type, const char *payload)
+{
+    dumping *d = arg;
+    fprintf(d->out, "log %lld %lld %s %s\n", (long long)seq, (long long)time, type, payload);
+}
+
+static void dump_engine(dumping *d)
+{
+    store_engine_state engine;
+    store_status status = store_read_engine_state(d->s, d->study, &engine, NULL);
+    fprintf(d->out, "engine %s %lld %lld '%s'", store_status_text(status), (long long)engine.batch,
+            (long long)engine.through_seq, engine.code_path);
+    for (size_t i = 0; i < engine.n_dictionary; i++)
+        put_integer(d->out, engine.dictionary[i]);
+    fputs(" state", d->out);
+    for (size_t i = 0; i < engine.n_state; i++)
+        put_integer(d->out, engine.state[i]);
+    fputc('\n', d->out);
+    for (size_t i = 0; i < engine.n_sums; i++) {
+        fprintf(d->out, "sum %u %llu", engine.sums[i].arm, (unsigned long long)engine.sums[i].count);
+        put_real(d->out, engine.sums[i].sum);
+        fputc('\n', d->out);
+    }
+    store_engine_state_clear(&engine);
+}
+
+static void dump_candidates(dumping *d)
+{
+    double *rows = malloc((size_t)(d->candidates * d->dimension + 1) * sizeof *rows);
+    assert_non_null(rows);
+    assert_int_equal(store_read_candidates(d->s, d->study, 0, (size_t)d->candidates, rows, NULL), STORE_OK);
+    for (int64_t i = 0; i < d->candidates * d->dimension; i++)
+        put_real(d->out, rows[i]);
+    fputc('\n', d->out);
+    free(rows);
+}
+
+char *store_fixture_dump(store *s, const char *id, bool log)
+{
+    char *text;
+    size_t size;
+    dumping d = {.out = open_memstream(&text, &size), .s = s};
+    assert_non_null(d.out);
+    assert_int_equal(store_read_study(s, id, dump_study, &d, NULL), STORE_OK);
+    store_trial_filter all = {0};
+    assert_int_equal(store_read_trials(s, d.study, &all, SIZE_MAX, dump_trial, &d, NULL), STORE_OK);
+    for (int64_t trial = 1; trial <= d.trials; trial++) {
+        fprintf(d.out, "attempts of %lld\n", (long long)trial);
+        assert_int_equal(store_read_attempts(s, d.study, trial, dump_attempt, &d, NULL), STORE_OK);
+    }
+    assert_int_equal(store_read_batches(s, d.study, -1, SIZE_MAX, dump_batch, &d, NULL), STORE_OK);
+    dump_engine(&d);
+    dump_candidates(&d);
+    if (log)
+        assert_int_equal(store_read_log(s, d.study, 0, SIZE_MAX, dump_log, &d, NULL), STORE_OK);
+    assert_int_equal(fclose(d.out), 0);
+    return text;
+}
+
+/* ---- a random history ---------------------------------------------------------------------------------- */
+
+enum { MOST_TRIALS = 4096, ARMS = 50, DIMENSION = 3 };
+
+/* The driver's own idea of the study: enough to make valid events. */
+typedef struct history {
+    uint64_t random;
+    int64_t time, trials, batches;
+    trial_state state[MOST_TRIALS];
+    int32_t attempt[MOST_TRIALS];
+    double best;
+    bool has_best;
+    uint32_t dictionary[ARMS];
+    store_arm_sum sums[ARMS];
+    store_pick picks[8];
+    unsigned char engine[16];
+} history;
+
+static uint64_t draw(history *h, uint64_t n) /* splitmix64 */
+{
+    uint64_t z = h->random += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (z ^ (z >> 31)) % n;
+}
+
+/* All sorts of doubles: of any size, whole, both zeros, subnormal. */
+static double draw_real(history *h)
+{
+    static const double special[] = {
+        0.0, -0.0, 1.0, -3.0, 1e300, 5e-324, -2.5e-310, 1e19, 9007199254740993.0};
+    uint64_t n = sizeof special / sizeof *special;
+    if (draw(h, 4) == 0)
+        return special[draw(h, n)];
+    double x;
+    do {
+        uint64_t bits = draw(h, UINT64_MAX);
+        memcpy(&x, &bits, sizeof x);
+    } while (!isfinite(x));
+    return x;
+}
+
+static size_t draw_picks(history *h)
+{
+    size_t n = draw(h, sizeof h->picks / sizeof *h->picks);
+    for (size_t i = 0; i < n; i++) {
+        h->picks[i] = (store_pick){(uint32_t)draw(h, ARMS), draw(h, 5) ? fabs(draw_real(h)) : NAN};
+        h->state[h->trials + (int64_t)i] = TRIAL_QUEUED;
+        h->attempt[h->trials + (int64_t)i] = 0;
+    }
+    return n;
+}
+
+static store_event draw_batch(history *h, int64_t last_seq)
+{
+    store_event event = {.type = EVENT_BATCH_PLANNED, .time = h->time};
+    size_t n_dictionary = draw(h, ARMS), n_sums = draw(h, ARMS), n_state = draw(h, sizeof h->engine);
+    for (size_t i = 0; i < n_dictionary; i++)
+        h->dictionary[i] = (uint32_t)draw(h, ARMS);
+    for (size_t i = 0; i < n_sums; i++)
+        h->sums[i] = (store_arm_sum){(uint32_t)draw(h, ARMS), draw(h, 1000), draw_real(h)};
+    for (size_t i = 0; i < n_state; i++)
+        h->engine[i] = (unsigned char)draw(h, 256);
+    event.u.planned.batch = (store_batch){.batch = h->batches++,
+                                          .ratio = draw_real(h),
+                                          .stop_rule = "global",
+                                          .beta = draw(h, 3) ? draw_real(h) : NAN,
+                                          .dictionary_size = (int64_t)n_dictionary,
+                                          .observations = h->trials,
+                                          .update_seconds = 0.25,
+                                          .select_seconds = 1e-9,
+                                          .started_at = h->time - 5,
+                                          .code_path = "avx2"};
+    event.u.planned.through_seq = last_seq;
+    event.u.planned.dictionary = h->dictionary;
+    event.u.planned.sums = h->sums;
+    event.u.planned.n_sums = n_sums;
+    event.u.planned.engine_state = h->engine;
+    event.u.planned.n_engine_state = n_state;
+    event.u.planned.first_trial = h->trials + 1;
+    event.u.planned.n_picks = draw_picks(h);
+    event.u.planned.picks = h->picks;
+    event.u.planned.batch.size = (int64_t)event.u.planned.n_picks;
+    h->trials += (int64_t)event.u.planned.n_picks;
+    return event;
+}
+
+static store_event draw_extension(history *h)
+{
+    store_event event = {.type = EVENT_BATCH_EXTENDED, .time = h->time};
+    event.u.extended.batch = h->batches - 1;
+    event.u.extended.ratio = draw_real(h);
+    event.u.extended.stop_rule = "min_in_flight";
+    event.u.extended.first_trial = h->trials + 1;
+    event.u.extended.n_picks = draw_picks(h);
+    event.u.extended.picks = h->picks;
+    h->trials += (int64_t)event.u.extended.n_picks;
+    return event;
+}
+
+static store_event draw_told(history *h, int64_t i)
+{
+    static const trial_state outcomes[] = {TRIAL_COMPLETED, TRIAL_COMPLETED, TRIAL_FAILED, TRIAL_INFEASIBLE,
+                                           TRIAL_STOPPED};
+    store_event event = {.type = EVENT_TRIAL_TOLD, .time = h->time};
+    h->state[i] = outcomes[draw(h, sizeof outcomes / sizeof *outcomes)];
+    event.u.told.trial = i + 1;
+    /* Sometimes a late result, under an earlier attempt. */
+    event.u.told.attempt = h->attempt[i] > 1 && draw(h, 3) == 0 ? h->attempt[i] - 1 : h->attempt[i];
+    event.u.told.state = h->state[i];
+    event.u.told.has_value = h->state[i] == TRIAL_COMPLETED || (h->state[i] == TRIAL_STOPPED && draw(h, 2));
+    if (event.u.told.has_value) {
+        event.u.told.value = draw_real(h);
+        event.u.told.better = !h->has_best || event.u.told.value > h->best;
+        if (event.u.told.better)
+            h->best = event.u.told.value;
+        h->has_best = true;
+    }
+    event.u.told.reason = event.u.told.has_value ? "" : "out of memory: \"α\"\n";
+    return event;
+}
+
+static store_event draw_of_trial(history *h, int64_t i)
+{
+    static const char *const workers[] = {"", "w1", "wörker 2"};
+    store_event event = {.time = h->time};
+    switch (h->state[i]) {
+    case TRIAL_QUEUED:
+        if (h->attempt[i] > 0 && draw(h, 4) == 0)
+            return draw_told(h, i); /* a late result, after its lease */
+        event.type = EVENT_TRIAL_ISSUED;
+        event.u.issued.trial = i + 1;
+        event.u.issued.attempt = ++h->attempt[i];
+        event.u.issued.worker = workers[draw(h, 3)];
+        event.u.issued.lease_expires_at = h->time + 1000;
+        h->state[i] = TRIAL_PENDING;
+        return event;
+    case TRIAL_PENDING:
+        if (draw(h, 3) == 0) {
+            event.type = EVENT_TRIAL_RENEWED;
+            event.u.renewed.trial = i + 1;
+            event.u.renewed.attempt = h->attempt[i];
+            event.u.renewed.worker = draw(h, 2) ? NULL : "w3";
+            event.u.renewed.lease_expires_at = h->time + 2000;
+            return event;
+        }
+        if (draw(h, 3) == 0) {
+            event.type = EVENT_TRIAL_REQUEUED;
+            event.u.requeued.trial = i + 1;
+            event.u.requeued.attempt_counts = draw(h, 2);
+            event.u.requeued.outcome = event.u.requeued.attempt_counts ? "expired" : "released";
+            h->attempt[i] -= !event.u.requeued.attempt_counts;
+            h->state[i] = TRIAL_QUEUED;
+            return event;
+        }
+        return draw_told(h, i);
+    case TRIAL_COMPLETED:
+    case TRIAL_FAILED:
+    case TRIAL_INFEASIBLE:
+    case TRIAL_STOPPED:
+    case TRIAL_STATES:
+        break;
+    }
+    event.type = EVENT_STUDY_CHANGED;
+    event.u.changed.state = draw(h, 2) ? STUDY_ACTIVE : STUDY_PAUSED;
+    event.u.changed.definition = draw(h, 2) ? "{\"lambda\": 1.00}" : NULL;
+    event.u.changed.reason = draw(h, 2) ? "asked to" : "";
+    return event;
+}
+
+static store_event draw_event(history *h, int64_t last_seq)
+{
+    h->time += (int64_t)draw(h, 20);
+    bool room = h->trials + 8 < MOST_TRIALS;
+    if (h->batches == 0 || (room && draw(h, 12) == 0))
+        return draw_batch(h, last_seq);
+    if (h->trials == 0 || (room && draw(h, 20) == 0))
+        return draw_extension(h);
+    return draw_of_trial(h, (int64_t)draw(h, (uint64_t)h->trials));
+}
+
+void store_fixture_history(store *s, const char *id, uint64_t seed, size_t steps)
+{
+    history *h = calloc(1, sizeof *h);
+    store_waiter waiter = STORE_WAITER_INIT;
+    store_lane *lane;
+    size_t submitted = 0;
+    assert_non_null(h);
+    h->random = seed;
+    h->time = 1700000000000;
+    assert_int_equal(store_lane_open(&lane, s, 0, 0, 0), STORE_OK);
+    store_event first[2] = {store_fixture_created(id, h->time),
+                            {.type = EVENT_CANDIDATES_SET, .time = h->time}};
+    first[1].u.candidates.content = store_fixture_upload(s, ARMS, DIMENSION, 7);
+    first[1].u.candidates.count = ARMS;
+    first[1].u.candidates.dimension = DIMENSION;
+    first[1].u.candidates.digest = "c0ffee";
+    store_fixture_submit(lane, first, 2, &waiter);
+    submitted++;
+    for (size_t step = 0; step < steps; submitted++) {
+        store_write *write;
+        assert_int_equal(store_write_new(&write, lane), STORE_OK);
+        size_t n = draw(h, 4);
+        for (size_t i = 0; i < n && step < steps; i++, step++) {
+            store_event event = draw_event(h, store_lane_next_seq(lane) - 1);
+            assert_int_equal(store_write_add(write, &event), STORE_OK);
+        }
+        store_submit(write, store_waiter_done, &waiter);
+    }
+    store_waiter_wait(&waiter, submitted);
+    assert_int_equal(waiter.first_failure, STORE_OK);
+    store_lane_close(lane);
+    free(h);
+}
+
+/* ---- directories --------------------------------------------------------------------------------------- */
+
+void store_fixture_directory(store_directory *out)
+{
+    snprintf(out->directory, sizeof out->directory, "/tmp/banditd-store-XXXXXX");
+    assert_non_null(mkdtemp(out->directory));
+    snprintf(out->path, sizeof out->path, "%s/test.db", out->directory);
+}
+
+void store_fixture_remove(const store_directory *directory)
+{
+    DIR *entries = opendir(directory->directory);
+    struct dirent *entry;
+    assert_non_null(entries);
+    while ((entry = readdir(entries))) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/%s", directory->directory, entry->d_name);
+        if (entry->d_name[0] != '.')
+            assert_int_equal(unlink(path), 0);
+    }
+    closedir(entries);
+    assert_int_equal(rmdir(directory->directory), 0);
+}
