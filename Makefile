@@ -141,6 +141,20 @@ test-all: deps-test ## everything, at most 90 minutes
 test-%: deps-test
 	@tests/run $*
 
+# ---- benchmarks ----------------------------------------------------------------------------------------
+# The engine alone, without a server. build/profile is the same engine with clocks at its stages.
+BENCH_OBJ := $(patsubst %,$(B)/tests/bench/%.o,bench_engine pool problem rates)
+$(B)/bench_engine: $(BENCH_OBJ) $(LIBBANDIT)
+	@echo "  LD    $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+.PHONY: bench-engine
+bench-engine: deps-test ## the engine's speed against a model of the machine and NumPy (FULL=1: every cell)
+	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_engine
+	@$(MAKE) --no-print-directory -j$(JOBS) B=build/profile EXTRA_CFLAGS=-DBANDIT_PROFILE build/profile/bench_engine
+	@python3 tests/bench/engine_table.py --engine build/release/bench_engine \
+	    --profile build/profile/bench_engine $(if $(FULL),--full)
+
 .PHONY: format check-format check-layers lint
 format: ## rewrite the C sources in the project's format
 	@clang-format -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')

@@ -141,8 +141,8 @@ def run(a):
     noise = a.noise_std * normals(a.steps)
     started = time.process_time()
     program = Yardstick(x, a)
-    first = int(philox(a.seed, 0, PURPOSE_INITIAL_ARM, np.zeros(1, dtype=np.uint64))[0])
-    picks = [(first * len(x)) >> 64]
+    # The engine draws again below 2^64 mod A: for a seed of ours that has not happened.
+    picks = [int(philox(a.seed, 0, PURPOSE_INITIAL_ARM, np.zeros(1, dtype=np.uint64))[0]) % len(x)]
     told, batch, dictionary_sum, log_sum, capped = 0, 0, 0, None, False
     path, curve = [], []
     while True:

@@ -46,15 +46,25 @@ def philox4x32(counter, key, rounds=10):
     return c0, c1, c2, c3
 
 
-def random_bits(seed, batch, purpose, index):
-    """64 bits: a function of who asks (batch, purpose, index) and the study's seed."""
-    who = (batch << 8) | purpose
+def random_words(seed, batch, purpose, index, attempt=0):
+    """Two words of 64 bits: a function of who asks (batch, purpose, index, attempt) and the study's seed."""
+    who = (attempt << 56) ^ (batch << 8) ^ purpose
     out = philox4x32((index & MASK32, index >> 32, who & MASK32, who >> 32), (seed & MASK32, seed >> 32))
-    return out[0] | out[1] << 32
+    return out[0] | out[1] << 32, out[2] | out[3] << 32
 
 
 def random_uniform(seed, batch, purpose, index):
-    return (random_bits(seed, batch, purpose, index) >> 11) * 2.0**-53
+    return (random_words(seed, batch, purpose, index)[0] >> 11) * 2.0**-53
+
+
+def random_below(seed, batch, purpose, index, n):
+    """Uniform on 0 ... n-1: the first word that is not among the 2^64 mod n lowest, mod n."""
+    attempt = 0
+    while True:
+        for word in random_words(seed, batch, purpose, index, attempt):
+            if word >= 2**64 % n:
+                return word % n
+        attempt += 1
 
 
 # ---- kernels ---------------------------------------------------------------------------------------------
@@ -368,8 +378,3 @@ class Study:
         dtc = ((post.z @ np.linalg.solve(post.v, post.z[picks].T)) ** 2).sum(axis=1)
         alive = post.var > 0
         return 1 + (np.maximum(exact, dtc)[alive] / post.var[alive]).max()
-
-
-def random_below(seed, batch, purpose, index, n):
-    """Uniform on 0 ... n-1 from the high word of bits * n."""
-    return (random_bits(seed, batch, purpose, index) * n) >> 64

@@ -56,7 +56,7 @@ CASES = {
     ),
     "matern52_fixed": (
         70, 3, "none", 200,
-        dict(kernel=matern(2.5, 0.7, 0.5, 1.5), lam=0.1, confidence="fixed", beta=0.4, q_bar=1.0),
+        dict(kernel=matern(2.5, 0.7, 0.5, 1.5), lam=0.3, ratio_bound=2.5, confidence="fixed", beta=0.4, q_bar=1.5),
         {},
     ),
     "linear_zero_arm": (
