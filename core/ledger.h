@@ -1,0 +1,27 @@
+/* What has been observed: one entry per pulled arm, never one per pull. */
+#ifndef BANDIT_LEDGER_H
+#define BANDIT_LEDGER_H
+
+#include "bandit/engine.h"
+#include "bandit/status.h"
+
+typedef struct bandit_ledger {
+    bandit_arm_sum *sums; /* n, ascending by arm, counts >= 1; owned */
+    size_t n, capacity;
+    uint64_t observations; /* sum of the counts: t */
+    double sum_squares;    /* of the rewards; a result that stands for k pulls counts k times its square */
+} bandit_ledger;
+
+/* *out (initialized, not `base`) becomes `base` plus the results, added in the order given; what it held is
+ * overwritten. Errors: BANDIT_NO_MEMORY, BANDIT_INVALID_STATE (an arm >= n_arms, no repeats, a reward that
+ * is not finite); *out is then unspecified but valid. */
+bandit_status bandit_ledger_add(bandit_ledger *out, const bandit_ledger *base, size_t n_arms,
+                                const bandit_result *results, size_t n_results, bandit_error *err);
+
+/* *out becomes the given sums. BANDIT_INVALID_STATE unless ascending, with counts >= 1 and finite sums. */
+bandit_status bandit_ledger_load(bandit_ledger *out, size_t n_arms, const bandit_arm_sum *sums, size_t n,
+                                 double sum_squares, bandit_error *err);
+
+void bandit_ledger_clear(bandit_ledger *ledger);
+
+#endif

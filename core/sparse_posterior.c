@@ -1,0 +1,336 @@
+#include "sparse_posterior.h"
+
+#include "linalg.h"
+#include "memory.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <float.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Arms are embedded in blocks of this many rows. Fixed: it is part of the order of sums. */
+enum { BLOCK = 256 };
+
+static size_t round_up(size_t n)
+{
+    return (n + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
+}
+
+static size_t max_size(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* block <- block T^{-T} for the rows x m matrix `block` (leading dimension BLOCK): z or w of each row. */
+static void solve_rows(const double *triangle, size_t m, double *block, size_t rows)
+{
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows, (int)m, 1.0,
+                triangle, (int)m, block, BLOCK);
+}
+
+/* out[row] = squared norm of the row, summed in column order. */
+static void row_norms(const double *block, size_t m, size_t rows, double *out)
+{
+    memset(out, 0, rows * sizeof *out);
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = 0; i < rows; i++)
+            out[i] += block[k * BLOCK + i] * block[k * BLOCK + i];
+    }
+}
+
+/* K_S = L L' by pivoted Cholesky; keeps the m members found independent. */
+static bandit_status factor_dictionary(bandit_posterior *p, const uint32_t *dictionary, size_t n,
+                                       bandit_error *err)
+{
+    const bandit_covariance *covariance = p->covariance;
+    size_t ld = round_up(n);
+    double kappa2 = covariance->kappa2;
+    uint32_t *pivot = bandit_alloc(n, sizeof *pivot);
+    bandit_status status = BANDIT_NO_MEMORY;
+
+    if (!pivot || !bandit_reserve((void **)&p->L, &p->capacity_L, n * n, sizeof(double)) ||
+        !bandit_reserve((void **)&p->work, &p->capacity_work, ld * n + bandit_covariance_scratch(covariance),
+                        sizeof(double))) {
+        bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", n);
+        goto out;
+    }
+    status = bandit_points_set(&p->points, covariance, dictionary, n, err);
+    if (status != BANDIT_OK)
+        goto out;
+    bandit_covariance_block(covariance, dictionary, n, &p->points, p->work, ld, p->work + ld * n);
+    for (size_t k = 0; k < n; k++)
+        memcpy(p->L + k * n, p->work + k * ld, n * sizeof(double));
+
+    /* Relative tolerance max(m eps, min(1e-10, 1e-8 lambda / kappa^2)): what is left out changes a variance
+     * by at most tolerance * kappa^2 / lambda. */
+    double relative =
+        fmax((double)n * DBL_EPSILON, kappa2 > 0.0 ? fmin(1e-10, 1e-8 * p->lambda / kappa2) : 1e-10);
+    status = bandit_pivoted_cholesky(p->L, n, relative * kappa2, pivot, &p->m, err);
+    if (status != BANDIT_OK)
+        goto out;
+    for (size_t k = 0; k < p->m; k++) {
+        memmove(p->L + k * p->m, p->L + k * n, p->m * sizeof(double));
+        pivot[k] = dictionary[pivot[k]];
+    }
+    status = bandit_points_set(&p->points, covariance, pivot, p->m, err);
+out:
+    free(pivot);
+    return status;
+}
+
+/* One block of pulled arms into V (lower triangle), b = sum r_i z_i and the residual sum. */
+static void accumulate_block(bandit_posterior *p, double *block, double *scratch, const bandit_arm_sum *sums,
+                             size_t rows, double *b)
+{
+    uint32_t arms[BLOCK];
+    double diagonal[BLOCK], norms[BLOCK], rewards[BLOCK];
+    size_t m = p->m;
+
+    for (size_t i = 0; i < rows; i++) {
+        arms[i] = sums[i].arm;
+        rewards[i] = sums[i].sum;
+    }
+    bandit_covariance_diagonal(p->covariance, arms, rows, diagonal);
+    bandit_covariance_block(p->covariance, arms, rows, &p->points, block, BLOCK, scratch);
+    if (m > 0)
+        solve_rows(p->L, m, block, rows);
+    row_norms(block, m, rows, norms);
+    for (size_t i = 0; i < rows; i++)
+        p->residual_sum += (double)sums[i].count * fmax(0.0, diagonal[i] - norms[i]) / p->lambda;
+    if (m == 0)
+        return;
+    cblas_dgemv(CblasColMajor, CblasTrans, (int)rows, (int)m, 1.0, block, BLOCK, rewards, 1, 1.0, b, 1);
+    for (size_t i = 0; i < rows; i++)
+        norms[i] = sqrt((double)sums[i].count);
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = 0; i < rows; i++)
+            block[k * BLOCK + i] *= norms[i];
+    }
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)m, (int)rows, 1.0, block, BLOCK, 1.0, p->L_V,
+                (int)m);
+}
+
+/* effective dimension: sum n_i |w_i|^2 = tr(L_V^{-1} (V − lambda I) L_V^{-T}) = m − lambda |L_V^{-1}|_F^2. */
+static bandit_status effective_dimension(bandit_posterior *p, double *inverse, bandit_error *err)
+{
+    size_t m = p->m;
+    double trace = 0.0;
+    for (size_t k = 0; k < m; k++)
+        memcpy(inverse + k * m + k, p->L_V + k * m + k, (m - k) * sizeof(double));
+    bandit_status status = bandit_invert_lower(inverse, m, m, err);
+    if (status != BANDIT_OK)
+        return status;
+    for (size_t k = 0; k < m; k++)
+        trace += cblas_ddot((int)(m - k), inverse + k * m + k, 1, inverse + k * m + k, 1);
+    p->effective_dimension = p->residual_sum + fmax(0.0, (double)m - p->lambda * trace);
+    return BANDIT_OK;
+}
+
+/* Rounding of z = L^{-1} k is amplified by at most |L^{-1}|, which pivoting keeps near 1 / min L_ii; the
+ * factor 16 covers the inner products' growth (checked against long double in the tests). */
+static void error_bounds(bandit_posterior *p)
+{
+    double smallest = INFINITY, kappa2 = p->covariance->kappa2;
+    for (size_t k = 0; k < p->m; k++)
+        smallest = fmin(smallest, p->L[k * p->m + k]);
+    double relative = p->m == 0 ? DBL_EPSILON : 16.0 * DBL_EPSILON * sqrt((double)p->m * kappa2) / smallest;
+    p->variance_error = relative * kappa2 / p->lambda;
+    p->mean_error = p->m == 0 ? 0.0 : relative * cblas_dnrm2((int)p->m, p->g, 1);
+}
+
+bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covariance *covariance, double lambda,
+                                     const uint32_t *dictionary, size_t n_dictionary,
+                                     const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+{
+    p->covariance = covariance;
+    p->lambda = lambda;
+    p->residual_sum = p->log_det_ratio = p->effective_dimension = 0.0;
+    bandit_status status = factor_dictionary(p, dictionary, n_dictionary, err);
+    if (status != BANDIT_OK)
+        return status;
+
+    size_t m = p->m, scratch = bandit_covariance_scratch(covariance);
+    if (!bandit_reserve((void **)&p->L_V, &p->capacity_L_V, m * m, sizeof(double)) ||
+        !bandit_reserve((void **)&p->g, &p->capacity_g, m, sizeof(double)) ||
+        !bandit_reserve((void **)&p->work, &p->capacity_work, max_size(m * BLOCK, m * m) + scratch,
+                        sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", m);
+    memset(p->L_V, 0, m * m * sizeof(double));
+    memset(p->g, 0, m * sizeof(double));
+    for (size_t first = 0; first < n_sums; first += BLOCK) {
+        size_t rows = n_sums - first < BLOCK ? n_sums - first : BLOCK;
+        accumulate_block(p, p->work, p->work + m * BLOCK, sums + first, rows, p->g);
+    }
+    if (m == 0) {
+        p->effective_dimension = p->residual_sum;
+        error_bounds(p);
+        return BANDIT_OK;
+    }
+    for (size_t k = 0; k < m; k++)
+        p->L_V[k * m + k] += lambda;
+    status = bandit_cholesky(p->L_V, m, m, "V", err);
+    if (status != BANDIT_OK)
+        return status;
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, p->L_V, (int)m, p->g, 1);
+    p->log_det_ratio = bandit_log_det(p->L_V, m, m) - (double)m * log(lambda);
+    error_bounds(p);
+    return effective_dimension(p, p->work, err);
+}
+
+void bandit_posterior_clear(bandit_posterior *p)
+{
+    bandit_points_clear(&p->points);
+    free(p->L);
+    free(p->L_V);
+    free(p->g);
+    free(p->work);
+    *p = (bandit_posterior){0};
+}
+
+bandit_status bandit_posterior_log_det(const bandit_posterior *p, double c, double *out, bandit_error *err)
+{
+    size_t m = p->m;
+    *out = 0.0;
+    if (m == 0)
+        return BANDIT_OK;
+    double *a = bandit_alloc(m, m * sizeof *a);
+    if (!a)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    /* c V / lambda + (1 − c) I has the eigenvalues of c L_V' L_V / lambda + (1 − c) I. */
+    memcpy(a, p->L_V, m * m * sizeof *a);
+    lapack_int info = LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', (lapack_int)m, a, (lapack_int)m);
+    assert(info == 0);
+    (void)info;
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k; i < m; i++)
+            a[k * m + i] *= c / p->lambda;
+        a[k * m + k] += 1.0 - c;
+    }
+    bandit_status status = bandit_cholesky(a, m, m, "I + c (V - lambda I) / lambda", err);
+    if (status == BANDIT_OK)
+        *out = bandit_log_det(a, m, m);
+    free(a);
+    return status;
+}
+
+typedef struct evaluation {
+    const bandit_posterior *posterior;
+    double *mean, *variance;
+    double *smallest; /* per part: the smallest variance before clamping */
+    double *work;     /* per worker: `stride` doubles */
+    size_t stride;
+} evaluation;
+
+/* Part `index`: arms index * BLOCK … + BLOCK−1, by two triangular solves. */
+static void evaluate_part(void *arg, size_t index, size_t worker)
+{
+    const evaluation *job = arg;
+    const bandit_posterior *p = job->posterior;
+    size_t n_arms = p->covariance->arms->n, m = p->m, first = index * BLOCK;
+    size_t rows = n_arms - first < BLOCK ? n_arms - first : BLOCK;
+    double *block = job->work + worker * job->stride, *scratch = block + m * BLOCK;
+    double norms[BLOCK], diagonal[BLOCK];
+    uint32_t arms[BLOCK] = {0};
+
+    for (size_t i = 0; i < rows; i++)
+        arms[i] = (uint32_t)(first + i);
+    bandit_covariance_diagonal(p->covariance, arms, rows, diagonal);
+    for (size_t i = 0; i < rows; i += BANDIT_TILE)
+        bandit_covariance_tile(p->covariance, (first + i) / BANDIT_TILE, &p->points, 0, m, block + i, BLOCK,
+                               scratch);
+    if (m > 0)
+        solve_rows(p->L, m, block, rows);
+    row_norms(block, m, rows, norms);
+    for (size_t i = 0; i < rows; i++)
+        job->variance[first + i] = (diagonal[i] - norms[i]) / p->lambda;
+    if (m > 0)
+        solve_rows(p->L_V, m, block, rows);
+    row_norms(block, m, rows, norms);
+    memset(job->mean + first, 0, rows * sizeof(double));
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = 0; i < rows; i++)
+            job->mean[first + i] += block[k * BLOCK + i] * p->g[k];
+    }
+    double smallest = INFINITY;
+    for (size_t i = 0; i < rows; i++) {
+        double residual = job->variance[first + i];
+        smallest = fmin(smallest, residual + norms[i]);
+        job->variance[first + i] = fmax(0.0, residual) + norms[i];
+    }
+    job->smallest[index] = smallest;
+}
+
+bandit_status bandit_posterior_evaluate_all(bandit_posterior *p, const bandit_executor *executor,
+                                            double *mean, double *variance, bandit_error *err)
+{
+    size_t n_arms = p->covariance->arms->n, parts = (n_arms + BLOCK - 1) / BLOCK;
+    size_t stride = round_up(p->m * BLOCK + bandit_covariance_scratch(p->covariance));
+    if (!bandit_reserve((void **)&p->work, &p->capacity_work, executor->workers * stride + parts,
+                        sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    evaluation job = {.posterior = p,
+                      .mean = mean,
+                      .variance = variance,
+                      .smallest = p->work + executor->workers * stride,
+                      .work = p->work,
+                      .stride = stride};
+    executor->for_each(executor->context, parts, evaluate_part, &job);
+
+    double limit = -1e-8 * p->covariance->kappa2 / p->lambda;
+    for (size_t i = 0; i < parts; i++) {
+        if (!(job.smallest[i] >= limit))
+            return bandit_fail(err, BANDIT_NUMERICAL, "", "a variance of %.3g among arms %zu to %zu",
+                               job.smallest[i], i * BLOCK, i * BLOCK + BLOCK - 1);
+    }
+    return BANDIT_OK;
+}
+
+size_t bandit_posterior_scratch(const bandit_posterior *p)
+{
+    return p->m * BANDIT_TILE + bandit_covariance_scratch(p->covariance);
+}
+
+/* block: the kernel column in lane 0 of each entry. */
+static bandit_embedding embed_column(const bandit_posterior *p, double diagonal, const double *block,
+                                     double *w)
+{
+    int m = (int)p->m;
+    bandit_embedding out = {.residual = diagonal / p->lambda};
+    if (m == 0)
+        return out;
+    cblas_dcopy(m, block, BANDIT_TILE, w, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, p->L, m, w, 1);
+    out.residual = fmax(0.0, (diagonal - cblas_ddot(m, w, 1, w, 1)) / p->lambda);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, p->L_V, m, w, 1);
+    out.norm2 = cblas_ddot(m, w, 1, w, 1);
+    out.mean = cblas_ddot(m, w, 1, p->g, 1);
+    return out;
+}
+
+bandit_embedding bandit_posterior_embed(const bandit_posterior *p, uint32_t arm, double *w, double *scratch)
+{
+    double diagonal;
+    bandit_covariance_diagonal(p->covariance, &arm, 1, &diagonal);
+    bandit_covariance_block(p->covariance, &arm, 1, &p->points, scratch, BANDIT_TILE,
+                            scratch + p->m * BANDIT_TILE);
+    return embed_column(p, diagonal, scratch, w);
+}
+
+bandit_embedding bandit_posterior_embed_at(const bandit_posterior *p, const double *coordinates, double *w,
+                                           double *scratch)
+{
+    double diagonal;
+    bandit_covariance_block_at(p->covariance, coordinates, 1, &p->points, scratch, BANDIT_TILE, &diagonal,
+                               scratch + p->m * BANDIT_TILE);
+    return embed_column(p, diagonal, scratch, w);
+}
+
+size_t bandit_posterior_memory(const bandit_posterior *p)
+{
+    size_t doubles =
+        p->capacity_L + p->capacity_L_V + p->capacity_g + p->capacity_work + p->points.capacity_features;
+    return doubles * sizeof(double) + p->points.capacity * sizeof(uint32_t);
+}
