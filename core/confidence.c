@@ -1,0 +1,113 @@
+#include "confidence.h"
+
+#include "linalg.h"
+#include "memory.h"
+
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bandit_status bandit_log_sums_start(bandit_log_sums *sums, const bandit_posterior *first, bandit_error *err)
+{
+    double tripled;
+    bandit_status status = bandit_posterior_log_det(first, 3.0, &tripled, err);
+    if (status != BANDIT_OK)
+        return status;
+    sums->c1 = first->log_det_ratio + first->residual_sum;
+    sums->c3 = tripled + 3.0 * first->residual_sum;
+    return BANDIT_OK;
+}
+
+/* out = log det(I + c G), G the lower triangle of an m x m matrix. */
+static bandit_status log_det_shifted(double *out, double *copy, const double *gram, double c, size_t m,
+                                     bandit_error *err)
+{
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k; i < m; i++)
+            copy[k * m + i] = c * gram[k * m + i] + (i == k);
+    }
+    bandit_status status = bandit_cholesky(copy, m, m, "I + W N W'", err);
+    if (status == BANDIT_OK)
+        *out = bandit_log_det(copy, m, m);
+    return status;
+}
+
+/* The results that the engine did not choose: log det(V + dV) − log det V = log det(I + W N W') with
+ * w = L_V^{-1} z. */
+static bandit_status add_unchosen(bandit_log_sums *sums, const bandit_posterior *posterior,
+                                  const bandit_result *results, size_t n_results, bandit_error *err)
+{
+    size_t m = posterior->m;
+    double residuals = 0.0, log_det[2] = {0.0, 0.0};
+    double *gram = bandit_alloc_zeroed(m * m, sizeof *gram);
+    double *copy = bandit_alloc(m * m, sizeof *copy);
+    double *w = bandit_alloc(m, sizeof *w);
+    double *scratch = bandit_alloc(bandit_posterior_scratch(posterior), sizeof *scratch);
+    bandit_status status = BANDIT_OK;
+    if (!gram || !copy || !w || !scratch) {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < n_results; i++) {
+        if (results[i].chosen)
+            continue;
+        bandit_embedding e = bandit_posterior_embed(posterior, results[i].arm, w, scratch);
+        residuals += results[i].repeats * e.residual;
+        if (m > 0)
+            cblas_dsyr(CblasColMajor, CblasLower, (int)m, results[i].repeats, w, 1, gram, (int)m);
+    }
+    for (int i = 0; i < 2 && m > 0 && status == BANDIT_OK; i++)
+        status = log_det_shifted(&log_det[i], copy, gram, i == 0 ? 1.0 : 3.0, m, err);
+    if (status == BANDIT_OK) {
+        sums->c1 += log_det[0] + residuals;
+        sums->c3 += log_det[1] + 3.0 * residuals;
+    }
+out:
+    free(gram);
+    free(copy);
+    free(w);
+    free(scratch);
+    return status;
+}
+
+bandit_status bandit_log_sums_add(bandit_log_sums *sums, const bandit_posterior *posterior,
+                                  const bandit_result *results, size_t n_results, bandit_error *err)
+{
+    bandit_log_sums next = *sums;
+    bool unchosen = false;
+    for (size_t i = 0; i < n_results; i++) {
+        if (results[i].chosen) {
+            next.c1 += results[i].repeats * log1p(results[i].variance);
+            next.c3 += results[i].repeats * log1p(3.0 * results[i].variance);
+        }
+        unchosen |= !results[i].chosen;
+    }
+    bandit_status status = unchosen ? add_unchosen(&next, posterior, results, n_results, err) : BANDIT_OK;
+    if (status == BANDIT_OK)
+        *sums = next;
+    return status;
+}
+
+double bandit_confidence_alpha(const bandit_options *options, const bandit_log_sums *sums)
+{
+    double xi = options->noise_std, C = options->ratio_bound, F = options->norm_bound;
+    double log_delta = -log(options->delta), root_lambda = sqrt(options->lambda);
+    switch (options->confidence) {
+    case BANDIT_CONFIDENCE_PRACTICAL:
+        return root_lambda * F + xi * sqrt(C * sums->c1 + log_delta);
+    case BANDIT_CONFIDENCE_THEORY:
+        return C * (2.0 * xi * sqrt(sums->c3 + log_delta) + (1.0 + sqrt(2.0)) * root_lambda * F);
+    case BANDIT_CONFIDENCE_FIXED:
+        return options->beta;
+    }
+    return options->beta;
+}
+
+double bandit_confidence_q_bar(const bandit_options *options, uint64_t observations)
+{
+    if (!options->q_bar_theory)
+        return options->q_bar;
+    double t = observations > 0 ? (double)observations : 1.0;
+    return 72.0 * options->ratio_bound * log(4.0 * t / options->delta);
+}

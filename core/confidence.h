@@ -1,0 +1,34 @@
+/* The confidence width alpha ([BBKB] Thm. 2 and the authors' published code) and the log-sums it is made of:
+ * Lambda_c = sum over the pulls s of log(1 + c sigma^2_fb(s)(x_s)), each term with the variance of its own
+ * batch's start, for c = 1 and 3. */
+#ifndef BANDIT_CONFIDENCE_H
+#define BANDIT_CONFIDENCE_H
+
+#include "bandit/engine.h"
+#include "sparse_posterior.h"
+
+typedef struct bandit_log_sums {
+    double c1, c3;
+} bandit_log_sums;
+
+/* The start, when the first rewards have made the first model: log det V − m log lambda + sum_i n_i
+ * (k(x_i,x_i) − |z_i|^2) / lambda under the first dictionary, with 3(V − lambda I) and 3(k − |z|^2) for c3:
+ * never below log det(I + c K / lambda), and equal to it for a perfect dictionary. Ours, not the papers'. */
+bandit_status bandit_log_sums_start(bandit_log_sums *sums, const bandit_posterior *first, bandit_error *err);
+
+/* Adds results to the sums. Pulls of the engine add log(1 + c variance) each; others (history, users' own)
+ * add log det(V + dV) − log det V + sum n_i (k − |z|^2) / lambda under `posterior`, the one in force while
+ * they came in. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *sums is then as before. */
+bandit_status bandit_log_sums_add(bandit_log_sums *sums, const bandit_posterior *posterior,
+                                  const bandit_result *results, size_t n_results, bandit_error *err);
+
+/* alpha of the batch that starts with these sums:
+ *   theory     C beta, beta = 2 xi sqrt(Lambda_3 + log(1/delta)) + (1 + sqrt 2) sqrt(lambda) F
+ *   practical  sqrt(lambda) F + xi sqrt(C Lambda_1 + log(1/delta))
+ *   fixed      as given */
+double bandit_confidence_alpha(const bandit_options *options, const bandit_log_sums *sums);
+
+/* q_bar in force: as given, or 72 C log(4t/delta) ([BBKB] Thm. 2), t >= 1 the observations. */
+double bandit_confidence_q_bar(const bandit_options *options, uint64_t observations);
+
+#endif

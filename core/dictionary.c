@@ -1,0 +1,108 @@
+#include "dictionary.h"
+
+#include "bandit/rng.h"
+#include "memory.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+static int compare_arms(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+bandit_status bandit_offers_new(bandit_offer **out, size_t *n_out, const bandit_ledger *ledger,
+                                const bandit_pick *pending, size_t n_pending, bandit_error *err)
+{
+    bandit_offer *offers = bandit_alloc(ledger->n + n_pending, sizeof *offers);
+    uint32_t *arms = bandit_alloc(n_pending, sizeof *arms);
+    size_t n = 0, old = 0;
+    *out = NULL;
+    *n_out = 0;
+    if (!offers || !arms) {
+        free(offers);
+        free(arms);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    for (size_t i = 0; i < n_pending; i++)
+        arms[i] = pending[i].arm;
+    qsort(arms, n_pending, sizeof *arms, compare_arms);
+    for (size_t i = 0; i < n_pending || old < ledger->n;) {
+        if (i == n_pending || (old < ledger->n && ledger->sums[old].arm < arms[i])) {
+            offers[n++] = (bandit_offer){ledger->sums[old].arm, ledger->sums[old].count};
+            old++;
+            continue;
+        }
+        bandit_offer offer = {.arm = arms[i]};
+        if (old < ledger->n && ledger->sums[old].arm == offer.arm)
+            offer.count = ledger->sums[old++].count;
+        for (; i < n_pending && arms[i] == offer.arm; i++)
+            offer.count++;
+        offers[n++] = offer;
+    }
+    free(arms);
+    *out = offers;
+    *n_out = n;
+    return BANDIT_OK;
+}
+
+/* 1 − (1 − p)^n without cancellation. */
+static double inclusion(double q_bar, double variance, uint64_t n)
+{
+    double p = q_bar * variance;
+    return p >= 1.0 ? 1.0 : -expm1((double)n * log1p(-p));
+}
+
+bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, const bandit_offer *offers,
+                                         size_t n, const bandit_resampling *how, bandit_error *err)
+{
+    assert(n > 0);
+    const bandit_posterior *posterior = how->posterior;
+    double error = posterior ? posterior->variance_error : 0.0, largest = -1.0;
+    uint32_t largest_arm = offers[0].arm;
+    double *w = NULL, *scratch = NULL;
+    *size = 0;
+    if (posterior) {
+        w = bandit_alloc(posterior->m, sizeof *w);
+        scratch = bandit_alloc(bandit_posterior_scratch(posterior), sizeof *scratch);
+        if (!w || !scratch) {
+            free(w);
+            free(scratch);
+            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t arm = offers[i].arm;
+        double u = bandit_random_uniform(how->seed, how->batch, BANDIT_PURPOSE_RESAMPLE, arm), variance;
+        if (posterior) {
+            /* The variances of all arms are exact to `error`: evaluate the arm alone only where that decides.
+             */
+            variance = how->variance[arm];
+            bool surely_in = u < inclusion(how->q_bar, fmax(0.0, variance - error), offers[i].count);
+            bool surely_out = u >= inclusion(how->q_bar, variance + error, offers[i].count);
+            bool matters = *size == 0 && variance + error >= largest; /* may be the fallback */
+            if ((!surely_in && !surely_out) || (surely_out && matters)) {
+                bandit_embedding exact = bandit_posterior_embed(posterior, arm, w, scratch);
+                variance = exact.residual + exact.norm2;
+            }
+        } else {
+            bandit_covariance_diagonal(how->covariance, &arm, 1, &variance);
+            variance /= how->lambda;
+        }
+        if (u < inclusion(how->q_bar, variance, offers[i].count))
+            dictionary[(*size)++] = arm;
+        if (variance > largest) {
+            largest = variance;
+            largest_arm = arm;
+        }
+    }
+    if (*size == 0) {
+        dictionary[0] = largest_arm;
+        *size = 1;
+    }
+    free(w);
+    free(scratch);
+    return BANDIT_OK;
+}

@@ -1,0 +1,35 @@
+/* Which arms the sparse posterior stands on. */
+#ifndef BANDIT_DICTIONARY_H
+#define BANDIT_DICTIONARY_H
+
+#include "ledger.h"
+#include "sparse_posterior.h"
+
+/* An arm offered to the new dictionary, with all its pulls, pending ones included. */
+typedef struct bandit_offer {
+    uint32_t arm;
+    uint64_t count;
+} bandit_offer;
+
+/* The pulled and the pending arms, ascending. *out is allocated here, the caller's to free. */
+bandit_status bandit_offers_new(bandit_offer **out, size_t *n_out, const bandit_ledger *ledger,
+                                const bandit_pick *pending, size_t n_pending, bandit_error *err);
+
+/* What the inclusion probabilities are computed from: the batch that has just ended. */
+typedef struct bandit_resampling {
+    double q_bar;
+    uint64_t seed;
+    uint64_t batch; /* the one to begin; for BANDIT_RESAMPLE_PERSISTENT always 0 */
+    const bandit_covariance *covariance;
+    double lambda;
+    const bandit_posterior *posterior; /* NULL: the prior */
+    const double *variance;            /* of all arms under `posterior`, as computed for all at once */
+} bandit_resampling;
+
+/* [BBKB] Alg. 1, l. 11–16: arm i with probability 1 − (1 − p)^{n_i}, p = min(1, q_bar sigma^2(x_i)); the
+ * arm with the largest variance when none is drawn (the lowest index of several). `dictionary` is the
+ * caller's, n entries; receives *size arms, ascending. n >= 1. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, const bandit_offer *offers,
+                                         size_t n, const bandit_resampling *how, bandit_error *err);
+
+#endif
