@@ -1,0 +1,71 @@
+/* How an algorithm joins the engine: one file in core/algorithms/ and one row of the table in engine.c.
+ *
+ * An algorithm's own struct starts with a bandit_engine. engine.c allocates it zeroed (`size` bytes), fills
+ * the common part, checks arguments against the contract of bandit/engine.h, and calls through the table;
+ * an entry may be NULL where that is said. */
+#ifndef BANDIT_ALGORITHM_H
+#define BANDIT_ALGORITHM_H
+
+#include "bandit/engine.h"
+#include "covariance.h"
+
+typedef struct bandit_algorithm_table {
+    const char *name; /* for messages */
+    size_t size;      /* of the algorithm's struct */
+    bool has_model;   /* engine.c binds the kernel to the arms (engine->covariance) */
+
+    /* The algorithm's own part, after the common one is filled. On an error engine.c calls close. */
+    bandit_status (*open)(bandit_engine *engine, bandit_error *err);
+    /* Frees the algorithm's own part, also one that open left half made. */
+    void (*close)(bandit_engine *engine);
+
+    /* As the functions of bandit/engine.h; called with arms of results and pending checked. On success
+     * engine.c advances engine->batch; the batch to begin is bandit_engine_next_batch(engine). */
+    bandit_status (*begin_batch)(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                                 const bandit_pick *pending, size_t n_pending,
+                                 const bandit_executor *executor, bandit_error *err);
+    /* Called right after open. engine->batch is set from the checkpoint already. */
+    bandit_status (*restore)(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                             const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
+                             bandit_error *err);
+    bandit_status (*select)(bandit_engine *engine, const bandit_select_limits *limits,
+                            const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
+                            bandit_error *err);
+    bandit_status (*replay_picks)(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
+                                  const bandit_executor *executor, bandit_error *err);
+    /* `batch` is filled already. */
+    void (*checkpoint)(const bandit_engine *engine, bandit_checkpoint *out);
+    /* NULL without a model: BANDIT_UNSUPPORTED. `coordinates` are scaled as the arms are. */
+    bandit_status (*predict_arms)(const bandit_engine *engine, const uint32_t *arms, size_t n,
+                                  bandit_prediction *out, bandit_error *err);
+    bandit_status (*predict_points)(const bandit_engine *engine, const double *coordinates, size_t n,
+                                    bandit_prediction *out, bandit_error *err);
+    /* `batch`, `has_model`, `lambda`, `noise_std`, `norm_bound` and `code_path` are filled already. */
+    void (*describe)(const bandit_engine *engine, bandit_description *out);
+    /* Bytes held by the algorithm's own part. */
+    size_t (*memory)(const bandit_engine *engine);
+} bandit_algorithm_table;
+
+/* What all engines share. */
+struct bandit_engine {
+    const bandit_algorithm_table *table;
+    const bandit_arms *arms;      /* borrowed */
+    bandit_options options;       /* a copy; kernel.lengthscales points to `lengthscales` */
+    double *lengthscales;         /* owned */
+    bandit_covariance covariance; /* with has_model */
+    size_t memory_limit;          /* bytes, or SIZE_MAX */
+    bool started;                 /* has begun its first batch */
+    uint64_t batch;               /* in force, once started */
+};
+
+static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)
+{
+    return engine->started ? engine->batch + 1 : 0;
+}
+
+/* BANDIT_MEMORY_LIMIT, saying the need, when `bytes` are more than the engine may hold. */
+bandit_status bandit_engine_check_memory(const bandit_engine *engine, double bytes, bandit_error *err);
+
+extern const bandit_algorithm_table bandit_bbkb_table; /* core/algorithms/bbkb.c */
+
+#endif

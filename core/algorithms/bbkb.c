@@ -1,0 +1,458 @@
+/* BBKB: batch budgeted kernelized bandit optimization. [BBKB] Algorithm 1.
+ *
+ * Calandriello, Carratino, Lazaric, Valko, Rosasco: Near-linear time Gaussian process optimization with
+ * adaptive batching and resparsification. ICML 2020. */
+#include "algorithm.h"
+#include "bandit/rng.h"
+#include "confidence.h"
+#include "dictionary.h"
+#include "ledger.h"
+#include "memory.h"
+#include "selection.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the one in
+ * force as it was. */
+typedef struct bbkb_batch {
+    bandit_ledger ledger;
+    bool has_model; /* false: no rewards yet; the initial picks are uniform */
+    uint32_t *dictionary;
+    size_t n_dictionary, capacity_dictionary;
+    bandit_posterior posterior; /* V_D: what has its rewards in */
+    double *mean, *variance;    /* n arms: of all of them at the batch's start */
+    size_t capacity_mean, capacity_variance;
+    bandit_selector selector; /* V: V_D and everything that is out; with a model */
+    bandit_log_sums log_sums;
+    double alpha;
+    uint64_t n_picks;   /* of this batch */
+    uint64_t n_pending; /* of former batches, still out when it began */
+    double total;       /* without a model: sum of the prior variances of what is out */
+    unsigned char state[128];
+    size_t n_state;
+} bbkb_batch;
+
+typedef struct bbkb_engine {
+    bandit_engine base;
+    bbkb_batch batches[2];
+    unsigned in_force;
+} bbkb_engine;
+
+/* The scalars of a batch as stored, after the magic: native byte order. */
+typedef struct bbkb_state {
+    char magic[8];
+    char code_path[16];
+    uint64_t has_model;
+    uint64_t observations;
+    double log_sum_1, log_sum_3;
+    double alpha;
+    double sum_squares;
+} bbkb_state;
+
+static const char STATE_MAGIC[8] = "bbkb  1";
+
+static bbkb_engine *self(bandit_engine *engine)
+{
+    return (bbkb_engine *)engine;
+}
+
+static bbkb_batch *in_force(bandit_engine *engine)
+{
+    return &self(engine)->batches[self(engine)->in_force];
+}
+
+static const bbkb_batch *in_force_const(const bandit_engine *engine)
+{
+    const bbkb_engine *bbkb = (const bbkb_engine *)engine;
+    return &bbkb->batches[bbkb->in_force];
+}
+
+static bbkb_batch *spare(bandit_engine *engine)
+{
+    return &self(engine)->batches[1 - self(engine)->in_force];
+}
+
+static bandit_status bbkb_open(bandit_engine *engine, bandit_error *err)
+{
+    const bandit_log_sums none = {0};
+    size_t n = bandit_arms_count(engine->arms);
+    /* Two batches of mean, variance, heap entry and slot number an arm. */
+    double arm_bytes = 2.0 * (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + sizeof(uint32_t));
+    in_force(engine)->alpha = bandit_confidence_alpha(&engine->options, &none);
+    return bandit_engine_check_memory(engine, (double)n * arm_bytes, err);
+}
+
+static void bbkb_close(bandit_engine *engine)
+{
+    for (int i = 0; i < 2; i++) {
+        bbkb_batch *batch = &self(engine)->batches[i];
+        bandit_ledger_clear(&batch->ledger);
+        free(batch->dictionary);
+        bandit_posterior_clear(&batch->posterior);
+        free(batch->mean);
+        free(batch->variance);
+        bandit_selector_clear(&batch->selector);
+    }
+}
+
+static size_t batch_memory(const bbkb_batch *batch)
+{
+    return batch->ledger.capacity * sizeof(bandit_arm_sum) + batch->capacity_dictionary * sizeof(uint32_t) +
+           (batch->capacity_mean + batch->capacity_variance) * sizeof(double) +
+           bandit_posterior_memory(&batch->posterior) + bandit_selector_memory(&batch->selector);
+}
+
+static size_t bbkb_memory(const bandit_engine *engine)
+{
+    const bbkb_engine *bbkb = (const bbkb_engine *)engine;
+    return batch_memory(&bbkb->batches[0]) + batch_memory(&bbkb->batches[1]);
+}
+
+static double prior_variance(const bandit_engine *engine, uint32_t arm)
+{
+    double k;
+    bandit_covariance_diagonal(&engine->covariance, &arm, 1, &k);
+    return k / engine->options.lambda;
+}
+
+/* One more pull that is out; its start-of-batch variance. */
+static double hallucinate(const bandit_engine *engine, bbkb_batch *batch, uint32_t arm)
+{
+    if (batch->has_model)
+        return bandit_selector_hallucinate(&batch->selector, arm);
+    double variance = prior_variance(engine, arm);
+    batch->total += variance;
+    return variance;
+}
+
+static double total_out(const bbkb_batch *batch)
+{
+    return batch->has_model ? batch->selector.total : batch->total;
+}
+
+static void write_state(bbkb_batch *batch)
+{
+    bbkb_state state = {.has_model = batch->has_model,
+                        .observations = batch->ledger.observations,
+                        .log_sum_1 = batch->log_sums.c1,
+                        .log_sum_3 = batch->log_sums.c3,
+                        .alpha = batch->alpha,
+                        .sum_squares = batch->ledger.sum_squares};
+    memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
+    strncpy(state.code_path, "portable", sizeof state.code_path - 1);
+    static_assert(sizeof state <= sizeof batch->state, "the state fits");
+    memcpy(batch->state, &state, sizeof state);
+    batch->n_state = sizeof state;
+}
+
+/* From ledger, dictionary and alpha to the frozen posterior of all arms, and what is out hallucinated in
+ * it: the same path for a batch that begins and for one that is restored. */
+static bandit_status freeze(bandit_engine *engine, bbkb_batch *batch, const bandit_pick *pending,
+                            size_t n_pending, const bandit_executor *executor, bandit_error *err)
+{
+    batch->n_picks = 0;
+    batch->n_pending = n_pending;
+    batch->total = 0.0;
+    if (batch->has_model) {
+        size_t n = bandit_arms_count(engine->arms);
+        if (!bandit_reserve((void **)&batch->mean, &batch->capacity_mean, n, sizeof(double)) ||
+            !bandit_reserve((void **)&batch->variance, &batch->capacity_variance, n, sizeof(double)))
+            return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for the posterior of %zu arms", n);
+        bandit_status status =
+            bandit_posterior_evaluate_all(&batch->posterior, executor, batch->mean, batch->variance, err);
+        if (status != BANDIT_OK)
+            return status;
+        status = bandit_selector_start(&batch->selector, &batch->posterior, batch->alpha, batch->mean,
+                                       batch->variance, err);
+        if (status != BANDIT_OK)
+            return status;
+    }
+    for (size_t i = 0; i < n_pending; i++)
+        hallucinate(engine, batch, pending[i].arm);
+    write_state(batch);
+    return bandit_engine_check_memory(engine, (double)bandit_engine_memory(engine), err);
+}
+
+static bandit_status build_posterior(bandit_engine *engine, bbkb_batch *batch, bandit_error *err)
+{
+    return bandit_posterior_build(&batch->posterior, &engine->covariance, engine->options.lambda,
+                                  batch->dictionary, batch->n_dictionary, batch->ledger.sums, batch->ledger.n,
+                                  err);
+}
+
+/* The dictionary of the batch to begin, from the batch that has ended. */
+static bandit_status choose_dictionary(bandit_engine *engine, const bbkb_batch *ended, bbkb_batch *next,
+                                       const bandit_pick *pending, size_t n_pending, bandit_error *err)
+{
+    const bandit_options *options = &engine->options;
+    bandit_offer *offers;
+    size_t n_offers;
+    bandit_status status = bandit_offers_new(&offers, &n_offers, &next->ledger, pending, n_pending, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (!bandit_reserve((void **)&next->dictionary, &next->capacity_dictionary, n_offers, sizeof(uint32_t))) {
+        free(offers);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    bool persistent = options->resample == BANDIT_RESAMPLE_PERSISTENT;
+    bandit_resampling how = {
+        .q_bar = bandit_confidence_q_bar(options, next->ledger.observations),
+        .seed = options->seed,
+        .batch = persistent ? 0 : bandit_engine_next_batch(engine),
+        .covariance = &engine->covariance,
+        .lambda = options->lambda,
+        .posterior = ended->has_model ? &ended->posterior : NULL,
+        .variance = ended->variance,
+    };
+    status = bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
+    free(offers);
+    return status;
+}
+
+static bandit_status bbkb_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                                      const bandit_pick *pending, size_t n_pending,
+                                      const bandit_executor *executor, bandit_error *err)
+{
+    const bbkb_batch *ended = in_force(engine);
+    bbkb_batch *next = spare(engine);
+    bandit_status status = bandit_ledger_add(&next->ledger, &ended->ledger, bandit_arms_count(engine->arms),
+                                             results, n_results, err);
+    if (status != BANDIT_OK)
+        return status;
+
+    next->has_model = next->ledger.n > 0;
+    next->log_sums = ended->log_sums;
+    next->n_dictionary = 0;
+    if (ended->has_model) {
+        status = bandit_log_sums_add(&next->log_sums, &ended->posterior, results, n_results, err);
+        if (status != BANDIT_OK)
+            return status;
+    }
+    if (next->has_model) {
+        status = choose_dictionary(engine, ended, next, pending, n_pending, err);
+        if (status == BANDIT_OK)
+            status = build_posterior(engine, next, err);
+        if (status == BANDIT_OK && !ended->has_model)
+            status = bandit_log_sums_start(&next->log_sums, &next->posterior, err);
+        if (status != BANDIT_OK)
+            return status;
+    }
+    next->alpha = bandit_confidence_alpha(&engine->options, &next->log_sums);
+    status = freeze(engine, next, pending, n_pending, executor, err);
+    if (status == BANDIT_OK)
+        self(engine)->in_force = 1 - self(engine)->in_force;
+    return status;
+}
+
+static bandit_status read_state(bbkb_batch *batch, const bandit_checkpoint *checkpoint, bbkb_state *state,
+                                bandit_error *err)
+{
+    if (checkpoint->n_state != sizeof *state)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state has %zu bytes, not %zu",
+                           checkpoint->n_state, sizeof *state);
+    memcpy(state, checkpoint->state, sizeof *state);
+    if (memcmp(state->magic, STATE_MAGIC, sizeof state->magic) != 0)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "",
+                           "the stored state is of another kind or machine type");
+    if (state->has_model != (checkpoint->n_sums > 0) || state->has_model != (checkpoint->n_dictionary > 0) ||
+        !(isfinite(state->alpha) && state->alpha >= 0.0 && isfinite(state->log_sum_1) &&
+          isfinite(state->log_sum_3) && isfinite(state->sum_squares) && state->sum_squares >= 0.0))
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
+    batch->has_model = state->has_model;
+    batch->log_sums = (bandit_log_sums){state->log_sum_1, state->log_sum_3};
+    batch->alpha = state->alpha;
+    return BANDIT_OK;
+}
+
+static bandit_status bbkb_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                                  const bandit_pick *pending, size_t n_pending,
+                                  const bandit_executor *executor, bandit_error *err)
+{
+    bbkb_batch *batch = in_force(engine);
+    size_t n_arms = bandit_arms_count(engine->arms);
+    bbkb_state state;
+    bandit_status status = read_state(batch, checkpoint, &state, err);
+    if (status == BANDIT_OK)
+        status = bandit_ledger_load(&batch->ledger, n_arms, checkpoint->sums, checkpoint->n_sums,
+                                    state.sum_squares, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (batch->ledger.observations != state.observations)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored sums count %llu pulls, not %llu",
+                           (unsigned long long)batch->ledger.observations,
+                           (unsigned long long)state.observations);
+
+    size_t n = checkpoint->n_dictionary;
+    for (size_t i = 0; i < n; i++) {
+        if (checkpoint->dictionary[i] >= n_arms ||
+            (i > 0 && checkpoint->dictionary[i] <= checkpoint->dictionary[i - 1]))
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored dictionary is not valid");
+    }
+    if (!bandit_reserve((void **)&batch->dictionary, &batch->capacity_dictionary, n, sizeof(uint32_t)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (n > 0)
+        memcpy(batch->dictionary, checkpoint->dictionary, n * sizeof(uint32_t));
+    batch->n_dictionary = n;
+    if (batch->has_model)
+        status = build_posterior(engine, batch, err);
+    return status == BANDIT_OK ? freeze(engine, batch, pending, n_pending, executor, err) : status;
+}
+
+/* Does the batch end before another pick? */
+static bandit_stop_rule stop_rule(const bandit_engine *engine, const bbkb_batch *batch)
+{
+    if (!batch->has_model)
+        return batch->n_picks + batch->n_pending > 0 ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
+    if (1.0 + total_out(batch) > engine->options.ratio_bound)
+        return BANDIT_STOP_GLOBAL;
+    return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
+}
+
+/* A uniform arm among those not withheld (ascending, without repeats). */
+static bool uniform_arm(const bandit_engine *engine, const bbkb_batch *batch,
+                        const bandit_select_limits *limits, uint32_t *arm)
+{
+    size_t n = bandit_arms_count(engine->arms);
+    if (limits->n_withheld >= n)
+        return false;
+    uint64_t pick = bandit_random_below(engine->options.seed, engine->batch, BANDIT_PURPOSE_INITIAL_ARM,
+                                        batch->n_picks, n - limits->n_withheld);
+    for (size_t i = 0; i < limits->n_withheld && limits->withheld[i] <= pick; i++)
+        pick++;
+    *arm = (uint32_t)pick;
+    return true;
+}
+
+static bandit_status bbkb_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                 const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
+                                 bandit_error *err)
+{
+    bbkb_batch *batch = in_force(engine);
+    (void)executor;
+    (void)err;
+    for (;;) {
+        uint32_t arm;
+        bandit_stop_rule rule = stop_rule(engine, batch);
+        out->stop_rule = rule;
+        if (rule != BANDIT_STOP_NONE && !limits->beyond_bound)
+            break;
+        if (out->n_picks == limits->remaining) {
+            out->stop_rule = BANDIT_STOP_HORIZON;
+            break;
+        }
+        if (out->n_picks == limits->max_picks)
+            break;
+        bool found = batch->has_model
+                         ? bandit_selector_best(&batch->selector, limits->withheld, limits->n_withheld, &arm)
+                         : uniform_arm(engine, batch, limits, &arm);
+        if (!found) {
+            out->stop_rule = BANDIT_STOP_EXHAUSTED;
+            break;
+        }
+        picks[out->n_picks++] = (bandit_pick){.arm = arm, .variance = hallucinate(engine, batch, arm)};
+        batch->n_picks++;
+    }
+    out->ratio = 1.0 + total_out(batch);
+    return BANDIT_OK;
+}
+
+static bandit_status bbkb_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
+                                       const bandit_executor *executor, bandit_error *err)
+{
+    bbkb_batch *batch = in_force(engine);
+    (void)executor;
+    (void)err;
+    for (size_t i = 0; i < n_picks; i++)
+        hallucinate(engine, batch, picks[i].arm);
+    batch->n_picks += n_picks;
+    return BANDIT_OK;
+}
+
+static void bbkb_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
+{
+    const bbkb_batch *batch = in_force_const(engine);
+    out->dictionary = batch->dictionary;
+    out->n_dictionary = batch->n_dictionary;
+    out->sums = batch->ledger.sums;
+    out->n_sums = batch->ledger.n;
+    out->state = batch->state;
+    out->n_state = batch->n_state;
+}
+
+static bandit_prediction prediction(const bandit_engine *engine, const bbkb_batch *batch, double mean,
+                                    double variance)
+{
+    return (bandit_prediction){.mean = mean,
+                               .variance = engine->options.lambda * variance,
+                               .ucb = mean + batch->alpha * sqrt(variance)};
+}
+
+/* By arm, or by coordinates where `arms` is NULL. */
+static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
+                             size_t n, bandit_prediction *out, bandit_error *err)
+{
+    const bbkb_batch *batch = in_force_const(engine);
+    const bandit_posterior prior = {.covariance = &engine->covariance, .lambda = engine->options.lambda};
+    const bandit_posterior *posterior = batch->has_model ? &batch->posterior : &prior;
+    size_t d = engine->covariance.dimension;
+    double *w = bandit_alloc(posterior->m, sizeof *w);
+    double *scratch = bandit_alloc(bandit_posterior_scratch(posterior), sizeof *scratch);
+    if (!w || !scratch) {
+        free(w);
+        free(scratch);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    for (size_t i = 0; i < n; i++) {
+        bandit_embedding e = arms ? bandit_posterior_embed(posterior, arms[i], w, scratch)
+                                  : bandit_posterior_embed_at(posterior, coordinates + i * d, w, scratch);
+        out[i] = prediction(engine, batch, e.mean, e.residual + e.norm2);
+    }
+    free(w);
+    free(scratch);
+    return BANDIT_OK;
+}
+
+static bandit_status bbkb_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
+                                       bandit_prediction *out, bandit_error *err)
+{
+    return predict(engine, arms, NULL, n, out, err);
+}
+
+static bandit_status bbkb_predict_points(const bandit_engine *engine, const double *coordinates, size_t n,
+                                         bandit_prediction *out, bandit_error *err)
+{
+    return predict(engine, NULL, coordinates, n, out, err);
+}
+
+static void bbkb_describe(const bandit_engine *engine, bandit_description *out)
+{
+    const bbkb_batch *batch = in_force_const(engine);
+    out->observations = batch->ledger.observations;
+    out->beta = batch->alpha;
+    out->dictionary = batch->dictionary;
+    out->n_dictionary = batch->n_dictionary;
+    if (batch->has_model) {
+        out->effective_dimension = batch->posterior.effective_dimension;
+        out->information_gain = 0.5 * batch->posterior.log_det_ratio;
+    }
+}
+
+const bandit_algorithm_table bandit_bbkb_table = {
+    .name = "bbkb",
+    .size = sizeof(bbkb_engine),
+    .has_model = true,
+    .open = bbkb_open,
+    .close = bbkb_close,
+    .begin_batch = bbkb_begin_batch,
+    .restore = bbkb_restore,
+    .select = bbkb_select,
+    .replay_picks = bbkb_replay_picks,
+    .checkpoint = bbkb_checkpoint,
+    .predict_arms = bbkb_predict_arms,
+    .predict_points = bbkb_predict_points,
+    .describe = bbkb_describe,
+    .memory = bbkb_memory,
+};

@@ -1,0 +1,228 @@
+#include "bandit/engine.h"
+
+#include "algorithm.h"
+#include "memory.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {
+#define X(enumerator, name) [enumerator] = name,
+    BANDIT_ALGORITHM_LIST(X)
+#undef X
+};
+
+/* NULL: not built yet. */
+static const bandit_algorithm_table *const tables[BANDIT_ALGORITHMS] = {
+    [BANDIT_BBKB] = &bandit_bbkb_table,
+};
+
+const char *bandit_algorithm_name(bandit_algorithm algorithm)
+{
+    assert((unsigned)algorithm < BANDIT_ALGORITHMS);
+    return names[algorithm];
+}
+
+bool bandit_algorithm_parse(bandit_algorithm *out, const char *name)
+{
+    for (unsigned i = 0; i < BANDIT_ALGORITHMS; i++) {
+        if (strcmp(names[i], name) == 0) {
+            *out = (bandit_algorithm)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool bandit_algorithm_is_built(bandit_algorithm algorithm)
+{
+    return (unsigned)algorithm < BANDIT_ALGORITHMS && tables[algorithm] != NULL;
+}
+
+bandit_status bandit_engine_check_memory(const bandit_engine *engine, double bytes, bandit_error *err)
+{
+    if (bytes <= (double)engine->memory_limit)
+        return BANDIT_OK;
+    return bandit_fail(err, BANDIT_MEMORY_LIMIT, "",
+                       "%s would need %.0f MB beyond the candidates; %.0f MB are allowed",
+                       engine->table->name, ceil(bytes / 1e6), (double)engine->memory_limit / 1e6);
+}
+
+static bandit_status open_engine(bandit_engine **out, const bandit_arms *arms, const bandit_options *options,
+                                 size_t memory_limit, bandit_error *err)
+{
+    *out = NULL;
+    bandit_status status = bandit_options_check(options, bandit_arms_dimension(arms), err);
+    if (status != BANDIT_OK)
+        return status;
+    const bandit_algorithm_table *table = tables[options->algorithm];
+    if (!table)
+        return bandit_fail(err, BANDIT_UNSUPPORTED, "name", "the algorithm %s is not built",
+                           names[options->algorithm]);
+
+    bandit_engine *engine = calloc(1, table->size);
+    if (!engine)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    engine->table = table;
+    engine->arms = arms;
+    engine->options = *options;
+    engine->memory_limit = memory_limit ? memory_limit : SIZE_MAX;
+    engine->lengthscales = bandit_alloc(options->kernel.n_lengthscales, sizeof(double));
+    if (!engine->lengthscales) {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        goto fail;
+    }
+    if (options->kernel.n_lengthscales > 0)
+        memcpy(engine->lengthscales, options->kernel.lengthscales,
+               options->kernel.n_lengthscales * sizeof(double));
+    engine->options.kernel.lengthscales = engine->lengthscales;
+    if (table->has_model) {
+        status = bandit_covariance_init(&engine->covariance, &engine->options.kernel, arms, err);
+        if (status != BANDIT_OK)
+            goto fail;
+    }
+    status = table->open(engine, err);
+    if (status != BANDIT_OK)
+        goto fail;
+    *out = engine;
+    return BANDIT_OK;
+fail:
+    bandit_engine_free(engine);
+    return status;
+}
+
+static bandit_status check_picks(const bandit_engine *engine, const bandit_pick *picks, size_t n,
+                                 bandit_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (picks[i].arm >= bandit_arms_count(engine->arms))
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "pick %zu is arm %u of %zu", i, picks[i].arm,
+                               bandit_arms_count(engine->arms));
+    }
+    return BANDIT_OK;
+}
+
+bandit_status bandit_engine_new(bandit_engine **out, const bandit_arms *arms, const bandit_options *options,
+                                size_t memory_limit, bandit_error *err)
+{
+    return open_engine(out, arms, options, memory_limit, err);
+}
+
+bandit_status bandit_engine_restore(bandit_engine **out, const bandit_arms *arms,
+                                    const bandit_options *options, size_t memory_limit,
+                                    const bandit_checkpoint *checkpoint, const bandit_pick *pending,
+                                    size_t n_pending, const bandit_executor *executor, bandit_error *err)
+{
+    bandit_engine *engine;
+    bandit_status status = open_engine(&engine, arms, options, memory_limit, err);
+    *out = NULL;
+    if (status != BANDIT_OK)
+        return status;
+    engine->batch = checkpoint->batch;
+    engine->started = true;
+    status = check_picks(engine, pending, n_pending, err);
+    if (status == BANDIT_OK)
+        status = engine->table->restore(engine, checkpoint, pending, n_pending, executor, err);
+    if (status != BANDIT_OK) {
+        bandit_engine_free(engine);
+        return status;
+    }
+    *out = engine;
+    return BANDIT_OK;
+}
+
+bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                                        const bandit_pick *pending, size_t n_pending,
+                                        const bandit_executor *executor, bandit_error *err)
+{
+    bandit_status status = check_picks(engine, pending, n_pending, err);
+    if (status == BANDIT_OK)
+        status = engine->table->begin_batch(engine, results, n_results, pending, n_pending, executor, err);
+    if (status != BANDIT_OK)
+        return status;
+    engine->batch = bandit_engine_next_batch(engine);
+    engine->started = true;
+    return BANDIT_OK;
+}
+
+bandit_status bandit_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                   const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
+                                   bandit_error *err)
+{
+    assert(engine->started);
+    *out = (bandit_selection){0};
+    return engine->table->select(engine, limits, executor, picks, out, err);
+}
+
+bandit_status bandit_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
+                                         const bandit_executor *executor, bandit_error *err)
+{
+    assert(engine->started);
+    bandit_status status = check_picks(engine, picks, n_picks, err);
+    return status != BANDIT_OK ? status : engine->table->replay_picks(engine, picks, n_picks, executor, err);
+}
+
+void bandit_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
+{
+    assert(engine->started);
+    *out = (bandit_checkpoint){.batch = engine->batch};
+    engine->table->checkpoint(engine, out);
+}
+
+bandit_status bandit_engine_predict_arms(const bandit_engine *engine, const uint32_t *arm_indices, size_t n,
+                                         bandit_prediction *out, bandit_error *err)
+{
+    if (!engine->table->predict_arms)
+        return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has no model", engine->table->name);
+    for (size_t i = 0; i < n; i++)
+        assert(arm_indices[i] < bandit_arms_count(engine->arms));
+    return engine->table->predict_arms(engine, arm_indices, n, out, err);
+}
+
+bandit_status bandit_engine_predict_points(const bandit_engine *engine, const double *points, size_t n,
+                                           bandit_prediction *out, bandit_error *err)
+{
+    size_t d = bandit_arms_dimension(engine->arms);
+    if (!engine->table->predict_points)
+        return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has no model", engine->table->name);
+    if (d == 0)
+        return bandit_fail(err, BANDIT_UNSUPPORTED, "",
+                           "a precomputed kernel is known at its candidates only");
+    double *coordinates = bandit_alloc(n, d * sizeof(double));
+    if (!coordinates)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t i = 0; i < n; i++)
+        bandit_arms_scale_point(engine->arms, points + i * d, coordinates + i * d);
+    bandit_status status = engine->table->predict_points(engine, coordinates, n, out, err);
+    free(coordinates);
+    return status;
+}
+
+void bandit_engine_describe(const bandit_engine *engine, bandit_description *out)
+{
+    *out = (bandit_description){.batch = engine->batch,
+                                .has_model = engine->table->has_model,
+                                .lambda = engine->options.lambda,
+                                .noise_std = engine->options.noise_std,
+                                .norm_bound = engine->options.norm_bound,
+                                .code_path = "portable"};
+    engine->table->describe(engine, out);
+}
+
+size_t bandit_engine_memory(const bandit_engine *engine)
+{
+    size_t doubles = engine->options.kernel.n_lengthscales + engine->covariance.dimension;
+    return engine->table->size + doubles * sizeof(double) + engine->table->memory(engine);
+}
+
+void bandit_engine_free(bandit_engine *engine)
+{
+    if (!engine)
+        return;
+    engine->table->close(engine);
+    bandit_covariance_clear(&engine->covariance);
+    free(engine->lengthscales);
+    free(engine);
+}
