@@ -49,12 +49,12 @@ static bandit_status factor_dictionary(bandit_posterior *p, const uint32_t *dict
     size_t ld = round_up(n);
     double kappa2 = covariance->kappa2;
     uint32_t *pivot = bandit_alloc(n, sizeof *pivot);
-    bandit_status status = BANDIT_NO_MEMORY;
+    bandit_status status;
 
     if (!pivot || !bandit_reserve((void **)&p->L, &p->capacity_L, n * n, sizeof(double)) ||
         !bandit_reserve((void **)&p->work, &p->capacity_work, ld * n + bandit_covariance_scratch(covariance),
                         sizeof(double))) {
-        bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", n);
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", n);
         goto out;
     }
     status = bandit_points_set(&p->points, covariance, dictionary, n, err);
