@@ -1,0 +1,91 @@
+/* Inside the memory backend: plain arrays under one lock, which a transaction holds for writing. What a write
+ * did is undone by cutting the study's log back and applying what is left of it again.
+ *
+ *   memory.c         transactions, the tables as apply.c writes them
+ *   memory_read.c    reads */
+#ifndef SERVER_STORE_MEMORY_H
+#define SERVER_STORE_MEMORY_H
+
+#include "server/store/backend.h"
+
+typedef struct memory_log {
+    store_event *event;
+    char *payload;
+} memory_log;
+
+typedef struct memory_trial {
+    store_trial t;           /* worker and reason are owned */
+    store_attempt *attempts; /* their strings are owned */
+    size_t n_attempts;
+} memory_trial;
+
+typedef struct memory_batch {
+    store_batch b; /* stop_rule and code_path are owned */
+    int64_t through_seq;
+    uint32_t *dictionary;
+} memory_batch;
+
+typedef struct memory_study {
+    struct memory_study *next; /* in descending order of number */
+    bool deleted, damaged;     /* damaged: memory ran out while a write was being undone */
+    study_record record;
+    int64_t created_at;
+    char *id, *definition, *reason, *digest;
+    memory_log *log;
+    size_t n_log;
+    memory_trial *trials;
+    size_t n_trials;
+    memory_batch *batches;
+    size_t n_batches;
+    store_arm_sum *sums; /* ascending by arm */
+    size_t n_sums;
+    unsigned char *engine;
+    size_t n_engine;
+} memory_study;
+
+typedef struct memory_content {
+    struct memory_content *next;
+    int64_t content, study, count, dimension; /* study 0: staged */
+    double *rows;
+} memory_content;
+
+typedef struct memory_store {
+    store base;
+    pthread_rwlock_t lock;
+    bool in_transaction;
+    int64_t last_study;
+    memory_study *studies;
+    memory_content *contents;
+    memory_study *touched; /* by the write since the mark */
+    size_t kept;           /* log entries it had then; 0: it is new */
+    bool replaying;
+} memory_store;
+
+static inline memory_store *memory_of(store *s)
+{
+    return (memory_store *)s;
+}
+
+/* The living study of that number or id; NULL. */
+memory_study *memory_find(memory_store *s, int64_t study);
+memory_study *memory_find_id(memory_store *s, const char *id);
+memory_content *memory_find_content(memory_store *s, int64_t content);
+
+store_status memory_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
+                                 store_error *err);
+store_status memory_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
+store_status memory_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
+                                store_trial_row *row, void *arg, store_error *err);
+store_status memory_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
+                               store_error *err);
+store_status memory_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
+                                  store_error *err);
+store_status memory_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
+                                 void *arg, store_error *err);
+store_status memory_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
+                                    store_error *err);
+store_status memory_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
+store_status memory_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
+                             void *arg, store_error *err);
+
+#endif
