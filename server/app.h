@@ -1,0 +1,21 @@
+/* What the parts of a running server share. */
+#ifndef SERVER_APP_H
+#define SERVER_APP_H
+
+#include "server/config.h"
+#include "server/pool.h"
+#include "server/store/store.h"
+
+#include <stdatomic.h>
+
+struct registry;
+
+typedef struct app {
+    const config *config;
+    store *store;
+    pool *pool;
+    struct registry *registry;
+    atomic_bool stopping; /* no new requests */
+} app;
+
+#endif

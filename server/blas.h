@@ -1,0 +1,10 @@
+/* OpenBLAS as the engine needs it: the pthread build, one thread. */
+#ifndef SERVER_BLAS_H
+#define SERVER_BLAS_H
+
+#include <stdbool.h>
+
+/* First thing in main. False: said why, and what to install, on standard error. */
+bool blas_prepare(void);
+
+#endif

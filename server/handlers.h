@@ -1,0 +1,35 @@
+/* Request handlers, by the files they are in. Each decodes, and answers or hands the request on. */
+#ifndef SERVER_HANDLERS_H
+#define SERVER_HANDLERS_H
+
+#include "server/http.h"
+
+/* handlers_service.c */
+void handle_healthz(http_request *request);
+void handle_readyz(http_request *request);
+void handle_version(http_request *request);
+void handle_openapi(http_request *request);
+
+/* handlers_studies.c */
+void handle_study_create(http_request *request);
+void handle_study_list(http_request *request);
+void handle_study_get(http_request *request);
+void handle_study_delete(http_request *request);
+
+/* handlers_candidates.c */
+void handle_candidates_piece(http_request *request, const char *bytes, size_t n);
+void handle_candidates_put(http_request *request);
+
+/* handlers_trials.c */
+void handle_ask(http_request *request);
+void handle_tell(http_request *request);
+void handle_trial_list(http_request *request);
+void handle_trial_get(http_request *request);
+
+/* handlers_model.c */
+void handle_best(http_request *request);
+void handle_predict(http_request *request);
+void handle_model(http_request *request);
+void handle_batch_list(http_request *request);
+
+#endif

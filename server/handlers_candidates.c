@@ -1,0 +1,195 @@
+/* Uploading candidates: bytes are read in pieces off the HTTP thread, staged in blocks, and become the study's in one
+ * small transaction of its turn. */
+#include "proto/points.h"
+#include "server/app.h"
+#include "server/clock.h"
+#include "server/handlers.h"
+#include "server/study_internal.h"
+#include "server/upload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Blocks that may be on their way to the disk while the next bytes are read. */
+enum { BLOCKS_AHEAD = 4, BLOCK_ROWS = 1024 };
+
+typedef struct receiving {
+    wire_points_reader *reader;
+    upload *upload;
+    double *rows; /* of the block being filled */
+    size_t dimension, filled, capacity, first;
+    store_status status;
+} receiving;
+
+static void receiving_free(void *context)
+{
+    receiving *r = context;
+    wire_points_reader_free(r->reader);
+    upload_free(r->upload);
+    free(r->rows);
+    free(r);
+}
+
+static bool stage(receiving *r)
+{
+    if (r->filled > 0)
+        r->status = upload_rows(r->upload, r->first, r->filled, r->dimension, r->rows);
+    r->first += r->filled;
+    r->filled = 0;
+    return r->status == STORE_OK;
+}
+
+/* Rows from the reader, gathered into blocks of the store's size. */
+static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
+{
+    receiving *r = arg;
+    (void)first;
+    if (!r->rows) {
+        r->dimension = dimension;
+        r->capacity = upload_rows_at_once(dimension);
+        r->rows = malloc(r->capacity * dimension * sizeof *rows);
+        if (!r->rows) {
+            r->status = STORE_NO_MEMORY;
+            return false;
+        }
+    }
+    while (n > 0) {
+        size_t room = r->capacity - r->filled, take = n < room ? n : room;
+        memcpy(r->rows + r->filled * dimension, rows, take * dimension * sizeof *rows);
+        r->filled += take;
+        rows += take * dimension;
+        n -= take;
+        if (r->filled == r->capacity && !stage(r))
+            return false;
+    }
+    return true;
+}
+
+/* The format that the Content-Type names; false: answered. */
+static bool open_upload(http_request *request)
+{
+    wire_points_format format = WIRE_POINTS_CSV;
+    receiving *r;
+    if (strcmp(request->content_type, "application/json") == 0) {
+        format = WIRE_POINTS_JSON;
+    } else if (strcmp(request->content_type, "text/csv") != 0) {
+        http_answer_problem(request, 415, NULL, "candidates come as text/csv or application/json, not %s",
+                            request->content_type[0] ? request->content_type : "without a Content-Type");
+        return false;
+    }
+    r = calloc(1, sizeof *r);
+    if (!r) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return false;
+    }
+    request->context = r;
+    request->context_free = receiving_free;
+    r->status = upload_new(&r->upload, request->app->store);
+    if (r->status == STORE_OK && wire_points_reader_new(&r->reader, format, 0, BLOCK_ROWS, take_rows, r) != WIRE_OK)
+        r->status = STORE_NO_MEMORY;
+    if (r->status == STORE_OK)
+        return true;
+    http_answer_store_problem(request, r->status);
+    return false;
+}
+
+static void answer_reading(http_request *request, wire_status status, const wire_errors *errors)
+{
+    const receiving *r = request->context;
+    if (r->status != STORE_OK)
+        http_answer_store_problem(request, r->status);
+    else
+        http_answer_undecodable(request, status, errors);
+}
+
+static void go_on(void *arg)
+{
+    http_upload_continue(arg);
+}
+
+void handle_candidates_piece(http_request *request, const char *bytes, size_t n)
+{
+    if (!request->context && !open_upload(request))
+        return;
+    receiving *r = request->context;
+    wire_errors errors = {0};
+    wire_status status = wire_points_reader_feed(r->reader, bytes, n, &errors);
+    if (status == WIRE_OK && r->status == STORE_OK)
+        upload_wait(r->upload, BLOCKS_AHEAD, go_on, request);
+    else
+        answer_reading(request, status, &errors);
+    wire_errors_clear(&errors);
+}
+
+/* Everything is staged: the study decides. */
+static void all_staged(void *arg)
+{
+    http_request *request = arg;
+    receiving *r = request->context;
+    store_status status = upload_status(r->upload);
+    if (status == STORE_OK)
+        registry_post(request->app->registry, request, study_set_candidates);
+    else
+        http_answer_store_problem(request, status);
+}
+
+void handle_candidates_put(http_request *request)
+{
+    if (!request->context && !open_upload(request))
+        return;
+    receiving *r = request->context;
+    wire_errors errors = {0};
+    wire_status status = wire_points_reader_finish(r->reader, &errors);
+    if (status == WIRE_OK && r->status == STORE_OK && stage(r))
+        upload_wait(r->upload, 0, all_staged, request);
+    else
+        answer_reading(request, status, &errors);
+    wire_errors_clear(&errors);
+}
+
+static void answer_count(http_request *request, int status, const receiving *r)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_object_begin(&w);
+    wire_key(&w, "count");
+    wire_integer_value(&w, (int64_t)upload_count(r->upload));
+    wire_key(&w, "dimension");
+    wire_integer_value(&w, (int64_t)r->dimension);
+    wire_object_end(&w);
+    http_answer_json(request, status, &w);
+}
+
+void study_set_candidates(study *s, http_request *request)
+{
+    receiving *r = request->context;
+    wire_errors errors = {0};
+    const char *digest = upload_digest(r->upload);
+    if ((int64_t)r->dimension != s->config->wire->dimension.value) {
+        wire_errors_add(&errors, "", "rows have %zu values; the study's dimension is %lld", r->dimension,
+                        (long long)s->config->wire->dimension.value);
+        http_answer_undecodable(request, WIRE_INVALID, &errors);
+        wire_errors_clear(&errors);
+        return;
+    }
+    study_hold(s, request);
+    if (strcmp(digest, s->digest) == 0) {
+        answer_count(request, 200, r);
+        return;
+    }
+    if (s->batches > 0 || s->planning) {
+        http_answer_problem(request, 409, NULL, "candidates cannot be replaced after the first ask");
+        return;
+    }
+    store_event event = {.type = EVENT_CANDIDATES_SET, .time = clock_now()};
+    upload_describe(r->upload, &event);
+    event.u.candidates.dimension = (int64_t)r->dimension;
+    study_record(s, &event);
+    upload_keep(r->upload);
+    s->candidates = s->reference_candidates = (int64_t)upload_count(r->upload);
+    s->dimension = (int64_t)r->dimension;
+    strncpy(s->digest, digest, sizeof s->digest - 1);
+    study_renew_engine(s);
+    if (s->state == STUDY_AWAITING_CANDIDATES)
+        study_set_state(s, STUDY_ACTIVE, "", NULL);
+    answer_count(request, 200, r);
+}

@@ -1,0 +1,33 @@
+/* The service itself: alive, ready, version, contract. */
+#include "server/app.h"
+#include "server/embedded.h"
+#include "server/handlers.h"
+
+void handle_healthz(http_request *request)
+{
+    static const char body[] = "{\"status\":\"ok\"}";
+    http_answer_static(request, 200, "application/json", body, sizeof body - 1);
+}
+
+void handle_readyz(http_request *request)
+{
+    store_error error = {0};
+    store_status status = store_probe(request->app->store, &error);
+    static const char body[] = "{\"status\":\"ready\"}";
+    if (status == STORE_OK)
+        http_answer_static(request, 200, "application/json", body, sizeof body - 1);
+    else
+        http_answer_problem(request, 503, NULL, "%s", store_status_text(status));
+}
+
+void handle_version(http_request *request)
+{
+    static const char body[] = "{\"name\":\"banditd\",\"version\":\"" BANDITD_VERSION "\"}";
+    http_answer_static(request, 200, "application/json", body, sizeof body - 1);
+}
+
+void handle_openapi(http_request *request)
+{
+    const embedded_file *file = embedded_find("openapi.yaml");
+    http_answer_static(request, 200, "application/yaml", file->data, file->size);
+}

@@ -1,0 +1,248 @@
+/* Creating, showing, listing and deleting studies. */
+#include "server/app.h"
+#include "server/clock.h"
+#include "server/handlers.h"
+#include "server/log.h"
+#include "server/page.h"
+#include "server/study.h"
+#include "server/study_config.h"
+#include "server/study_view.h"
+#include "server/upload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- creating ------------------------------------------------------------------------------------------- */
+
+typedef struct creation {
+    http_request *request;
+    store_lane *lane;
+    store_write *write;
+    upload *upload; /* of inline points; NULL */
+    char *id;
+} creation;
+
+static void creation_free(creation *c)
+{
+    store_write_free(c->write);
+    store_lane_close(c->lane);
+    upload_free(c->upload);
+    free(c->id);
+    free(c);
+}
+
+/* The writer thread: the study is on disk, or is not. */
+static void created(void *arg, store_status status, int64_t study, int64_t last_seq)
+{
+    creation *c = arg;
+    http_request *request = c->request;
+    (void)study;
+    (void)last_seq;
+    if (status == STORE_OK) {
+        log_event(LOG_INFO, "study_created", "study", c->id, NULL);
+        if (c->upload)
+            upload_keep(c->upload);
+        http_release(request);
+    } else if (status == STORE_EXISTS) {
+        free(request->answer.body);
+        request->answer = (struct http_answer){0};
+        request->held = false;
+        http_answer_problem(request, 409, NULL, "there is a study '%s' already", c->id);
+    } else {
+        http_release_failed(request, status);
+    }
+    creation_free(c);
+}
+
+/* Once the points are staged: the study itself. */
+static void submit_creation(void *arg)
+{
+    creation *c = arg;
+    store_status status = c->upload ? upload_status(c->upload) : STORE_OK;
+    if (status != STORE_OK) {
+        created(c, status, 0, 0);
+        return;
+    }
+    store_write *write = c->write;
+    c->write = NULL;
+    store_submit(write, created, c);
+}
+
+static store_status stage_points(creation *c, app *a, const wire_study *study)
+{
+    size_t d = (size_t)study->dimension.value, at_once = upload_rows_at_once(d);
+    store_status status = upload_new(&c->upload, a->store);
+    for (size_t first = 0; status == STORE_OK && first < study->n_points; first += at_once) {
+        size_t left = study->n_points - first;
+        status = upload_rows(c->upload, first, left < at_once ? left : at_once, d, study->points + first * d);
+    }
+    return status;
+}
+
+static store_status add_events(creation *c, const study_config *config, size_t n_points,
+                               int64_t now, const char *definition)
+{
+    store_event event = {.type = EVENT_STUDY_CREATED, .time = now};
+    event.u.created.id = c->id;
+    event.u.created.definition = definition;
+    event.u.created.state = n_points ? STUDY_ACTIVE : STUDY_AWAITING_CANDIDATES;
+    store_status status = store_write_add(c->write, &event);
+    if (status == STORE_OK && n_points) {
+        event = (store_event){.type = EVENT_CANDIDATES_SET, .time = now};
+        upload_describe(c->upload, &event);
+        event.u.candidates.dimension = config->wire->dimension.value;
+        status = store_write_add(c->write, &event);
+    }
+    return status;
+}
+
+/* The answer, held until the study is on disk. */
+static bool set_answer(creation *c, size_t n_points, int64_t now, const char *definition)
+{
+    http_request *request = c->request;
+    store_study row = {.id = c->id,
+                       .definition = definition,
+                       .state = n_points ? STUDY_ACTIVE : STUDY_AWAITING_CANDIDATES,
+                       .state_reason = "",
+                       .created_at = now,
+                       .updated_at = now,
+                       .candidates = (int64_t)n_points};
+    wire_writer w = WIRE_WRITER_INIT;
+    if (!study_view_encode(&w, &row)) {
+        wire_writer_clear(&w);
+        return false;
+    }
+    snprintf(request->answer.location, sizeof request->answer.location, "/v1/studies/%s", c->id);
+    request->held = true;
+    http_answer_json(request, 201, &w);
+    return true;
+}
+
+static void create(http_request *request, const study_config *config, size_t n_points, const wire_study *points)
+{
+    app *a = request->app;
+    int64_t now = clock_now();
+    store_status status = STORE_NO_MEMORY;
+    char *definition = NULL;
+    size_t size;
+    wire_writer w = WIRE_WRITER_INIT;
+    creation *c = calloc(1, sizeof *c);
+    if (!c || !(c->id = strdup(config->wire->id)))
+        goto failed;
+    c->request = request;
+    wire_encode_definition(&w, config->wire);
+    if (!wire_writer_finish(&w, &definition, &size))
+        goto failed;
+    status = store_lane_open(&c->lane, a->store, 0, 0, 0);
+    if (status == STORE_OK && n_points)
+        status = stage_points(c, a, points);
+    if (status == STORE_OK)
+        status = store_write_new(&c->write, c->lane);
+    if (status == STORE_OK)
+        status = add_events(c, config, n_points, now, definition);
+    if (status == STORE_OK && !set_answer(c, n_points, now, definition))
+        status = STORE_NO_MEMORY;
+    if (status != STORE_OK)
+        goto failed;
+    free(definition);
+    if (c->upload)
+        upload_wait(c->upload, 0, submit_creation, c);
+    else
+        submit_creation(c);
+    return;
+failed:
+    free(definition);
+    if (c)
+        creation_free(c);
+    http_answer_store_problem(request, status);
+}
+
+void handle_study_create(http_request *request)
+{
+    wire_study *study;
+    wire_errors errors = {0};
+    study_config *config = NULL;
+    double *points = NULL;
+    wire_status status = wire_decode_study(&study, request->body, request->body_size, &errors);
+    if (status == WIRE_OK) {
+        wire_study kept = *study; /* the points' owner is this function from here on */
+        points = study->points;
+        study->points = NULL;
+        if (study_config_complete(study, &errors)) {
+            status = study_config_new(&config, study, &errors);
+        } else {
+            wire_study_free(study);
+            status = WIRE_INVALID;
+        }
+        kept.points = points;
+        if (status == WIRE_OK)
+            create(request, config, points ? kept.n_points : 0, &kept);
+    }
+    if (status != WIRE_OK)
+        http_answer_undecodable(request, status, &errors);
+    wire_errors_clear(&errors);
+    study_config_free(config);
+    free(points);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------ */
+
+typedef struct showing {
+    wire_writer w;
+    page page;
+    char last_id[64];
+    bool failed;
+} showing;
+
+static void show_one(void *arg, const store_study *row)
+{
+    showing *s = arg;
+    if (!study_view_encode(&s->w, row))
+        s->failed = true;
+}
+
+void handle_study_get(http_request *request)
+{
+    showing s = {0};
+    store_error error = {0};
+    store_status status = store_read_study(request->app->store, request->study, show_one, &s, &error);
+    if (status == STORE_NOT_FOUND)
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    else if (status != STORE_OK || s.failed)
+        http_answer_store_problem(request, status != STORE_OK ? status : STORE_CORRUPT);
+    else
+        http_answer_json(request, 200, &s.w);
+    wire_writer_clear(&s.w);
+}
+
+static void show_listed(void *arg, const store_study *row)
+{
+    showing *s = arg;
+    if (!page_take(&s->page))
+        return;
+    show_one(s, row);
+    snprintf(s->last_id, sizeof s->last_id, "%s", row->id);
+}
+
+void handle_study_list(http_request *request)
+{
+    showing s = {0};
+    store_error error = {0};
+    if (!page_read(&s.page, request, false, 0))
+        return;
+    wire_list_begin(&s.w);
+    store_status status = store_read_studies(request->app->store, s.page.token ? s.page.token : "", s.page.limit + 1,
+                                             show_listed, &s, &error);
+    wire_list_end(&s.w, s.page.more ? s.last_id : NULL);
+    if (status != STORE_OK || s.failed)
+        http_answer_store_problem(request, status != STORE_OK ? status : STORE_CORRUPT);
+    else
+        http_answer_json(request, 200, &s.w);
+    wire_writer_clear(&s.w);
+}
+
+void handle_study_delete(http_request *request)
+{
+    registry_post(request->app->registry, request, study_delete);
+}

@@ -1,0 +1,604 @@
+#include "server/http.h"
+#include "server/app.h"
+#include "server/clock.h"
+#include "server/listen.h"
+#include "server/log.h"
+#include "server/routes.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { PIECE_SIZE = 256 * 1024 };
+
+struct http_server {
+    app *app;
+    struct MHD_Daemon *daemon;
+    listener listener;
+    pthread_mutex_t lock;
+    pthread_cond_t none_left;
+    size_t in_progress; /* requests whose handler has been called and that are not completed */
+};
+
+typedef enum phase {
+    PHASE_BODY,     /* collecting */
+    PHASE_HANDLING, /* the handler has been called */
+    PHASE_ANSWERED  /* the answer is set; it is sent on the HTTP thread */
+} phase;
+
+/* What libmicrohttpd's callbacks keep of a request. Touched by the HTTP thread while the connection is not
+ * suspended, and by whoever answers while it is. */
+typedef struct http_connection {
+    http_request request;
+    http_server *server;
+    struct MHD_Connection *mhd;
+    phase phase;
+    bool counted;   /* in server->in_progress */
+    bool suspended; /* the answer has to resume the connection */
+    bool too_large;
+    size_t limit;
+    size_t capacity;
+    size_t piece_size; /* bytes of an upload's piece collected in body */
+    bool last_piece;
+    const char *method;
+    char *path;
+} http_connection;
+
+/* ---- answers -------------------------------------------------------------------------------------------- */
+
+static void complete(http_request *request)
+{
+    http_connection *c = request->connection;
+    if (request->held)
+        return;
+    assert(c->phase != PHASE_ANSWERED);
+    c->phase = PHASE_ANSWERED;
+    if (c->suspended) {
+        c->suspended = false;
+        MHD_resume_connection(c->mhd); /* the request may be gone from here on */
+    }
+}
+
+void http_answer_json(http_request *request, int status, wire_writer *body)
+{
+    struct http_answer *answer = &request->answer;
+    if (!wire_writer_finish(body, &answer->body, &answer->size)) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    answer->status = status;
+    answer->content_type = "application/json";
+    complete(request);
+}
+
+void http_answer_static(http_request *request, int status, const char *content_type, const char *body, size_t size)
+{
+    request->answer.status = status;
+    request->answer.content_type = content_type;
+    request->answer.static_body = body;
+    request->answer.size = size;
+    complete(request);
+}
+
+void http_answer_empty(http_request *request, int status)
+{
+    request->answer.status = status;
+    complete(request);
+}
+
+static const char *status_title(int status)
+{
+    const char *phrase = MHD_get_reason_phrase_for((unsigned)status);
+    return phrase ? phrase : "Error";
+}
+
+void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, detail);
+    vsnprintf(text, sizeof text, detail, args);
+    va_end(args);
+    wire_problem problem = {.status = status, .type = "about:blank", .title = status_title(status),
+                            .detail = text, .errors = errors};
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_problem(&w, &problem);
+    if (!wire_writer_finish(&w, &request->answer.body, &request->answer.size)) {
+        static const char no_memory[] = "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
+                                        "\"detail\":\"out of memory\"}";
+        request->answer.static_body = no_memory;
+        request->answer.size = sizeof no_memory - 1;
+        status = MHD_HTTP_SERVICE_UNAVAILABLE;
+    }
+    if (status == MHD_HTTP_SERVICE_UNAVAILABLE && request->answer.retry_after == 0)
+        request->answer.retry_after = 1;
+    request->answer.status = status;
+    request->answer.content_type = "application/problem+json";
+    complete(request);
+}
+
+void http_answer_undecodable(http_request *request, wire_status status, const wire_errors *errors)
+{
+    switch (status) {
+    case WIRE_MALFORMED:
+        http_answer_problem(request, MHD_HTTP_BAD_REQUEST, NULL, "%s",
+                            errors->n ? errors->items[0].detail : "the body is malformed");
+        return;
+    case WIRE_INVALID:
+        http_answer_problem(request, MHD_HTTP_UNPROCESSABLE_CONTENT, errors,
+                            "the body is not as this call wants it: see errors");
+        return;
+    case WIRE_OK:
+    case WIRE_NO_MEMORY:
+        break;
+    }
+    http_answer_store_problem(request, STORE_NO_MEMORY);
+}
+
+void http_answer_store_problem(http_request *request, store_status status)
+{
+    switch (status) {
+    case STORE_NOT_FOUND:
+        http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is no such thing");
+        return;
+    case STORE_EXISTS:
+        http_answer_problem(request, MHD_HTTP_CONFLICT, NULL, "it exists already");
+        return;
+    case STORE_OK:
+    case STORE_ABORTED:
+    case STORE_SUPERSEDED:
+    case STORE_BUSY:
+    case STORE_FULL:
+    case STORE_READ_ONLY:
+    case STORE_CORRUPT:
+    case STORE_FOREIGN:
+    case STORE_NEWER:
+    case STORE_NO_MEMORY:
+    case STORE_IO:
+    case STORE_CLOSED:
+        break;
+    }
+    http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "nothing was stored: %s",
+                        store_status_text(status));
+}
+
+void http_release(http_request *request)
+{
+    request->held = false;
+    complete(request);
+}
+
+void http_release_failed(http_request *request, store_status status)
+{
+    free(request->answer.body);
+    request->answer = (struct http_answer){0};
+    request->held = false;
+    http_answer_store_problem(request, status);
+}
+
+static enum MHD_Result send_answer(http_connection *c)
+{
+    struct http_answer *answer = &c->request.answer;
+    struct MHD_Response *response;
+    if (answer->body)
+        response = MHD_create_response_from_buffer(answer->size, answer->body, MHD_RESPMEM_MUST_FREE);
+    else
+        response = MHD_create_response_from_buffer(answer->size, (void *)(uintptr_t)answer->static_body,
+                                                   MHD_RESPMEM_PERSISTENT);
+    if (!response)
+        return MHD_NO;
+    answer->body = NULL; /* the response's now */
+    if (answer->content_type)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->content_type);
+    MHD_add_response_header(response, "X-Request-Id", c->request.id);
+    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    if (answer->location[0])
+        MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, answer->location);
+    if (answer->allow)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
+    if (answer->retry_after > 0)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, log_format("%d", answer->retry_after));
+    enum MHD_Result result = MHD_queue_response(c->mhd, (unsigned)answer->status, response);
+    MHD_destroy_response(response);
+    if (log_enabled(LOG_DEBUG))
+        log_event(LOG_DEBUG, "request", "id", c->request.id, "method", c->method, "path", c->path, "status",
+                  log_format("%d", answer->status), "ms",
+                  log_format("%.2f", 1e3 * (clock_steady() - c->request.started)), NULL);
+    return result;
+}
+
+/* ---- requests ------------------------------------------------------------------------------------------- */
+
+static void count_in(http_connection *c)
+{
+    pthread_mutex_lock(&c->server->lock);
+    c->server->in_progress++;
+    pthread_mutex_unlock(&c->server->lock);
+    c->counted = true;
+}
+
+static void connection_free(http_connection *c)
+{
+    http_request *request = &c->request;
+    if (c->counted) {
+        pthread_mutex_lock(&c->server->lock);
+        if (--c->server->in_progress == 0)
+            pthread_cond_broadcast(&c->server->none_left);
+        pthread_mutex_unlock(&c->server->lock);
+    }
+    if (request->context_free)
+        request->context_free(request->context);
+    for (int i = 0; i < HTTP_QUERIES; i++)
+        free(request->query[i]);
+    free(request->body);
+    free(request->answer.body);
+    free(c->path);
+    free(c);
+}
+
+static void request_completed(void *arg, struct MHD_Connection *mhd, void **slot,
+                              enum MHD_RequestTerminationCode why)
+{
+    (void)arg;
+    (void)mhd;
+    (void)why;
+    if (*slot)
+        connection_free(*slot);
+    *slot = NULL;
+}
+
+static const char *header(http_connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
+}
+
+static void set_request_id(http_connection *c)
+{
+    const char *sent = header(c, "X-Request-Id");
+    size_t n = sent ? strlen(sent) : 0;
+    bool usable = n > 0 && n < sizeof c->request.id;
+    for (size_t i = 0; usable && i < n; i++)
+        usable = sent[i] > ' ' && sent[i] < 127;
+    if (usable) {
+        memcpy(c->request.id, sent, n + 1);
+    } else {
+        unsigned char bytes[8];
+        randombytes_buf(bytes, sizeof bytes);
+        sodium_bin2hex(c->request.id, sizeof c->request.id, bytes, sizeof bytes);
+    }
+}
+
+static void set_content_type(http_connection *c)
+{
+    const char *sent = header(c, MHD_HTTP_HEADER_CONTENT_TYPE);
+    char *out = c->request.content_type;
+    size_t n = 0;
+    while (sent && sent[n] && sent[n] != ';' && sent[n] != ' ' && n + 1 < sizeof c->request.content_type) {
+        out[n] = (char)tolower((unsigned char)sent[n]);
+        n++;
+    }
+    out[n] = '\0';
+}
+
+static const struct {
+    const char *name;
+    http_query query;
+} query_names[] = {
+    {"limit", HTTP_QUERY_LIMIT},
+    {"page_token", HTTP_QUERY_PAGE_TOKEN},
+    {"state", HTTP_QUERY_STATE},
+    {"worker", HTTP_QUERY_WORKER},
+};
+
+typedef struct query_reading {
+    http_connection *c;
+    wire_errors *errors;
+} query_reading;
+
+static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    query_reading *reading = arg;
+    http_request *request = &reading->c->request;
+    (void)kind;
+    for (size_t i = 0; i < sizeof query_names / sizeof *query_names; i++) {
+        http_query query = query_names[i].query;
+        if (strcmp(key, query_names[i].name) != 0 || !(request->route->queries & 1u << query))
+            continue;
+        if (request->query[query]) {
+            wire_errors_add(reading->errors, "", "query parameter '%s' is given twice", key);
+            return MHD_YES;
+        }
+        request->query[query] = strdup(value ? value : "");
+        return request->query[query] ? MHD_YES : MHD_NO;
+    }
+    wire_errors_add(reading->errors, "", "unknown query parameter '%s'", key);
+    return MHD_YES;
+}
+
+/* Refuses what can be refused from the headers alone; true when the request may go on. */
+static bool check_headers(http_connection *c)
+{
+    http_request *request = &c->request;
+    const config *config = request->app->config;
+    const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (request->route->body != ROUTE_BODY_NONE) {
+        if (request->route->body == ROUTE_BODY_REQUIRED && !length && !header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+            http_answer_problem(request, MHD_HTTP_LENGTH_REQUIRED, NULL, "this call takes a body with a Content-Length");
+            return false;
+        }
+        c->limit = request->route->kind == ROUTE_UPLOAD ? config->max_upload : config->max_body;
+        if (length && strtoull(length, NULL, 10) > c->limit) {
+            http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL, "the body has %s bytes; the limit is %zu",
+                                length, c->limit);
+            return false;
+        }
+        if (request->route->kind != ROUTE_UPLOAD && request->content_type[0] &&
+            strcmp(request->content_type, "application/json") != 0) {
+            http_answer_problem(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
+                                "the body has to be application/json, not %s", request->content_type);
+            return false;
+        }
+    }
+    wire_errors errors = {0};
+    query_reading reading = {.c = c, .errors = &errors};
+    MHD_get_connection_values(c->mhd, MHD_GET_ARGUMENT_KIND, read_query, &reading);
+    if (errors.n > 0) {
+        http_answer_problem(request, MHD_HTTP_UNPROCESSABLE_CONTENT, NULL, "%s", errors.items[0].detail);
+        wire_errors_clear(&errors);
+        return false;
+    }
+    return true;
+}
+
+/* Headers have come: routes the request or answers it at once. */
+static void open_request(http_connection *c)
+{
+    http_request *request = &c->request;
+    set_request_id(c);
+    set_content_type(c);
+    const char *allow = NULL;
+    http_method method = HTTP_METHODS;
+    if (strcmp(c->method, "GET") == 0 || strcmp(c->method, "HEAD") == 0)
+        method = HTTP_GET;
+    else if (strcmp(c->method, "POST") == 0)
+        method = HTTP_POST;
+    else if (strcmp(c->method, "PUT") == 0)
+        method = HTTP_PUT;
+    else if (strcmp(c->method, "DELETE") == 0)
+        method = HTTP_DELETE;
+    request->route = route_find(c->path, method, request, &allow);
+    if (atomic_load(&request->app->stopping)) {
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is stopping");
+    } else if (!request->route && !allow) {
+        http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is nothing at %s", c->path);
+    } else if (!request->route) {
+        request->answer.allow = allow;
+        if (strcmp(c->method, "OPTIONS") == 0)
+            http_answer_empty(request, MHD_HTTP_NO_CONTENT);
+        else
+            http_answer_problem(request, MHD_HTTP_METHOD_NOT_ALLOWED, NULL, "%s takes %s", c->path, allow);
+    } else {
+        check_headers(c);
+    }
+}
+
+static bool collect(http_connection *c, const char *data, size_t n)
+{
+    http_request *request = &c->request;
+    if (n > c->limit - request->body_size) {
+        c->too_large = true;
+        return true;
+    }
+    if (request->body_size + n + 1 > c->capacity) {
+        size_t capacity = c->capacity ? c->capacity : 1024;
+        while (capacity < request->body_size + n + 1)
+            capacity *= 2;
+        char *body = realloc(request->body, capacity);
+        if (!body)
+            return false;
+        request->body = body;
+        c->capacity = capacity;
+    }
+    memcpy(request->body + request->body_size, data, n);
+    request->body_size += n;
+    request->body[request->body_size] = '\0';
+    return true;
+}
+
+static void run_handler(pool_task *task)
+{
+    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
+    request->route->handler(request);
+}
+
+static void run_piece(pool_task *task)
+{
+    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
+    http_connection *c = request->connection;
+    size_t n = c->piece_size;
+    c->piece_size = 0;
+    request->route->piece(request, request->body, n);
+}
+
+static void suspend(http_connection *c)
+{
+    if (!c->counted)
+        count_in(c);
+    c->suspended = true;
+    MHD_suspend_connection(c->mhd);
+}
+
+void http_upload_continue(http_request *request)
+{
+    http_connection *c = request->connection;
+    if (c->last_piece) {
+        request->task.run = run_handler;
+        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        return;
+    }
+    c->suspended = false;
+    MHD_resume_connection(c->mhd);
+}
+
+/* Part of an upload's body: full pieces go to the pool. */
+static enum MHD_Result upload_data(http_connection *c, const char *data, size_t *n)
+{
+    http_request *request = &c->request;
+    if (*n > c->limit - request->body_size) {
+        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL, "the body is larger than the limit of %zu bytes",
+                            c->limit);
+        *n = 0;
+        return MHD_YES;
+    }
+    if (!request->body && !(request->body = malloc(PIECE_SIZE)))
+        return MHD_NO;
+    size_t take = PIECE_SIZE - c->piece_size < *n ? PIECE_SIZE - c->piece_size : *n;
+    memcpy(request->body + c->piece_size, data, take);
+    c->piece_size += take;
+    request->body_size += take;
+    *n -= take;
+    if (c->piece_size == PIECE_SIZE) {
+        suspend(c);
+        request->task.run = run_piece;
+        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+    }
+    return MHD_YES;
+}
+
+/* The whole body has come. */
+static enum MHD_Result start_handler(http_connection *c)
+{
+    http_request *request = &c->request;
+    if (c->too_large) {
+        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL, "the body is larger than the limit of %zu bytes",
+                            c->limit);
+        return send_answer(c);
+    }
+    c->phase = PHASE_HANDLING;
+    switch (request->route->kind) {
+    case ROUTE_IMMEDIATE:
+        request->route->handler(request);
+        return send_answer(c);
+    case ROUTE_POOL:
+        suspend(c);
+        request->task.run = run_handler;
+        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        return MHD_YES;
+    case ROUTE_UPLOAD:
+        suspend(c);
+        c->last_piece = true;
+        request->task.run = c->piece_size > 0 ? run_piece : run_handler;
+        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        return MHD_YES;
+    }
+    return MHD_NO;
+}
+
+static enum MHD_Result handle(void *arg, struct MHD_Connection *mhd, const char *url, const char *method,
+                              const char *version, const char *data, size_t *data_size, void **slot)
+{
+    http_server *server = arg;
+    http_connection *c = *slot;
+    (void)version;
+    if (!c) {
+        c = calloc(1, sizeof *c);
+        if (!c)
+            return MHD_NO;
+        c->path = strdup(url);
+        if (!c->path) {
+            free(c);
+            return MHD_NO;
+        }
+        c->server = server;
+        c->mhd = mhd;
+        c->method = method;
+        c->request.connection = c;
+        c->request.app = server->app;
+        c->request.number = -1;
+        c->request.started = clock_steady();
+        *slot = c;
+        open_request(c);
+        /* Answering now, before the body is read, closes the connection after the answer. */
+        if (c->phase == PHASE_ANSWERED)
+            return send_answer(c);
+        return MHD_YES;
+    }
+    if (c->phase == PHASE_ANSWERED && *data_size == 0)
+        return send_answer(c);
+    if (*data_size > 0) {
+        if (c->phase == PHASE_BODY && !c->too_large && c->request.route->body != ROUTE_BODY_NONE) {
+            if (c->request.route->kind == ROUTE_UPLOAD)
+                return upload_data(c, data, data_size);
+            if (!collect(c, data, *data_size))
+                return MHD_NO;
+        }
+        *data_size = 0; /* what nobody wants is read and dropped */
+        return MHD_YES;
+    }
+    return start_handler(c);
+}
+
+static void log_mhd(void *arg, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+static void log_mhd(void *arg, const char *format, va_list args)
+{
+    char text[256];
+    (void)arg;
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = '\0';
+    log_event(LOG_DEBUG, "http", "detail", text, NULL);
+}
+
+http_server *http_start(app *app, const char *listen_address, char *url, size_t url_size)
+{
+    http_server *server = calloc(1, sizeof *server);
+    if (!server)
+        return NULL;
+    server->app = app;
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->none_left, NULL);
+    if (!listener_open(&server->listener, listen_address, url, url_size))
+        goto failed;
+    unsigned threads = app->config->threads > 1 ? 2 : 0; /* 0: the one thread of the daemon itself */
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
+        MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
+        MHD_OPTION_NOTIFY_COMPLETED, request_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, 120u,
+        MHD_OPTION_CONNECTION_LIMIT, 10000u, MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
+    if (!server->daemon) {
+        log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
+        goto failed;
+    }
+    return server;
+failed:
+    listener_close(&server->listener);
+    pthread_cond_destroy(&server->none_left);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+    return NULL;
+}
+
+void http_stop(http_server *server)
+{
+    if (!server)
+        return;
+    MHD_quiesce_daemon(server->daemon);
+    pthread_mutex_lock(&server->lock);
+    while (server->in_progress > 0)
+        pthread_cond_wait(&server->none_left, &server->lock);
+    pthread_mutex_unlock(&server->lock);
+    MHD_stop_daemon(server->daemon);
+    listener_close(&server->listener);
+    pthread_cond_destroy(&server->none_left);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}

@@ -1,0 +1,91 @@
+/* HTTP on libmicrohttpd: connections, bodies, suspended requests and answers. Nothing else in the server
+ * knows the library.
+ *
+ * A request is routed when its headers have come, its body is collected (or, for uploads, handed on in
+ * pieces), and its handler is called once. A handler that is not immediate may answer at any later time from
+ * any thread: the connection is suspended meanwhile and holds no thread. */
+#ifndef SERVER_HTTP_H
+#define SERVER_HTTP_H
+
+#include "proto/wire.h"
+#include "server/pool.h"
+#include "server/store/store.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct app;
+struct route;
+typedef struct http_server http_server;
+
+/* Query parameters that any route may declare. */
+typedef enum http_query {
+    HTTP_QUERY_LIMIT,
+    HTTP_QUERY_PAGE_TOKEN,
+    HTTP_QUERY_STATE,
+    HTTP_QUERY_WORKER,
+    HTTP_QUERIES
+} http_query;
+
+typedef struct http_request {
+    struct app *app;
+    const struct route *route;
+    char study[64];  /* {study} of the path, "" */
+    int64_t number;  /* {number} of the path, −1 */
+    char *query[HTTP_QUERIES];
+    char content_type[64]; /* lower case, without parameters; "" */
+    char *body;            /* NUL-terminated; NULL for uploads and without one */
+    size_t body_size;
+    char id[72]; /* X-Request-Id */
+    double started;
+
+    pool_task task; /* for the handler's own use: the request is its task's owner */
+    void *context;  /* likewise */
+    void (*context_free)(void *context);
+
+    struct http_answer {
+        int status;
+        char *body; /* owned; NULL: none */
+        const char *static_body;
+        size_t size;
+        const char *content_type;
+        char location[96]; /* "": no such header */
+        int retry_after;   /* seconds; 0: no such header */
+        const char *allow; /* NULL: no such header */
+    } answer;
+
+    /* When set, an answer is kept until http_release: it waits for the commit that makes it true. */
+    bool held;
+    struct http_request *next; /* for the handler's own lists */
+
+    struct http_connection *connection; /* http.c's own */
+} http_request;
+
+/* Sets the answer and sends it; exactly once per request, any thread. The request may be gone when these
+ * return. */
+void http_answer_json(http_request *request, int status, wire_writer *body); /* takes the writer's text */
+void http_answer_static(http_request *request, int status, const char *content_type, const char *body, size_t size);
+void http_answer_empty(http_request *request, int status);
+void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail, ...)
+    __attribute__((format(printf, 4, 5)));
+/* The problem that a decoder's or the store's status stands for. */
+void http_answer_undecodable(http_request *request, wire_status status, const wire_errors *errors);
+void http_answer_store_problem(http_request *request, store_status status);
+
+/* Sends a held answer; or, when what it says did not come true, a problem in its place. */
+void http_release(http_request *request);
+void http_release_failed(http_request *request, store_status status);
+
+/* An upload's route: pieces of the body, one at a time. The connection is suspended until
+ * http_upload_continue (any thread), so that memory stays bounded. After the last piece the route's handler is
+ * called. Answering instead of continuing ends the upload. */
+void http_upload_continue(http_request *request);
+
+/* Starts serving; logs and returns NULL when it cannot. */
+http_server *http_start(struct app *app, const char *listen_address, char *url, size_t url_size);
+
+/* Stops accepting, waits until every request in progress has been answered, closes. */
+void http_stop(http_server *server);
+
+#endif

@@ -1,0 +1,21 @@
+/* The listening socket: ADDR:PORT, [ADDR6]:PORT or unix:/path. */
+#ifndef SERVER_LISTEN_H
+#define SERVER_LISTEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct listener {
+    int fd;
+    char unix_path[108]; /* "" for TCP */
+} listener;
+
+/* Opens it and writes what clients connect to (http://127.0.0.1:8080, unix:/path) to url; logs and returns
+ * false when it cannot. Port 0 picks a free one. */
+bool listener_open(listener *out, const char *address, char *url, size_t url_size);
+void listener_close(listener *l); /* also one that failed to open */
+
+/* False when the address cannot be parsed. A unix socket counts as loopback. */
+bool listen_address_check(const char *address, bool *loopback);
+
+#endif

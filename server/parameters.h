@@ -1,0 +1,13 @@
+/* The algorithms' parameters: which apply to which algorithm, and what is built. */
+#ifndef SERVER_PARAMETERS_H
+#define SERVER_PARAMETERS_H
+
+#include "bandit/engine.h"
+#include "proto/wire.h"
+
+/* Lists parameters that are given and do not apply to the algorithm. */
+void parameters_check(const wire_algorithm *given, bandit_algorithm algorithm, wire_errors *errors);
+
+bool parameter_applies(const char *name, bandit_algorithm algorithm);
+
+#endif

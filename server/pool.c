@@ -1,0 +1,212 @@
+#include "server/pool.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+typedef struct task_queue {
+    pool_task *first, **last;
+    size_t n;
+} task_queue;
+
+/* One for_each in progress. Lives on the stack of the thread that called it. */
+typedef struct tile_job {
+    bandit_task *task;
+    void *arg;
+    size_t n, taken, finished;
+    pthread_cond_t all_finished;
+    struct tile_job *next;
+} tile_job;
+
+struct pool {
+    pthread_mutex_t lock;
+    pthread_cond_t work;
+    task_queue queues[2]; /* by priority */
+    tile_job *tiles;
+    bool stopping;
+    size_t n_threads;
+    pthread_t *threads;
+};
+
+/* Which of its pool's threads this is: the worker number of the tiles it runs. */
+static _Thread_local size_t thread_index;
+
+static void queue_init(task_queue *queue)
+{
+    queue->first = NULL;
+    queue->last = &queue->first;
+    queue->n = 0;
+}
+
+static pool_task *queue_pop(task_queue *queue)
+{
+    pool_task *task = queue->first;
+    if (task) {
+        queue->first = task->next;
+        if (!queue->first)
+            queue->last = &queue->first;
+        queue->n--;
+        task->next = NULL;
+    }
+    return task;
+}
+
+/* Runs one task outside the lock. */
+static void run_task(pool *p, pool_task *task)
+{
+    pthread_mutex_unlock(&p->lock);
+    task->run(task);
+    pthread_mutex_lock(&p->lock);
+}
+
+/* Takes the next tile of `job` and runs it outside the lock; false when all are taken. */
+static bool run_tile(pool *p, tile_job *job)
+{
+    if (job->taken == job->n)
+        return false;
+    size_t index = job->taken++;
+    if (job->taken == job->n) { /* nothing left for others to find */
+        tile_job **link = &p->tiles;
+        while (*link != job)
+            link = &(*link)->next;
+        *link = job->next;
+    }
+    pthread_mutex_unlock(&p->lock);
+    job->task(job->arg, index, thread_index);
+    pthread_mutex_lock(&p->lock);
+    if (++job->finished == job->n)
+        pthread_cond_signal(&job->all_finished);
+    return true;
+}
+
+typedef struct thread_start {
+    pool *p;
+    size_t index;
+} thread_start;
+
+static void *pool_thread(void *arg)
+{
+    thread_start *start = arg;
+    pool *p = start->p;
+    thread_index = start->index;
+    free(start);
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        pool_task *task = queue_pop(&p->queues[POOL_SHORT]);
+        if (task)
+            run_task(p, task);
+        else if (p->tiles)
+            run_tile(p, p->tiles);
+        else if ((task = queue_pop(&p->queues[POOL_LONG])))
+            run_task(p, task);
+        else if (p->stopping)
+            break;
+        else
+            pthread_cond_wait(&p->work, &p->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static void for_each(void *context, size_t n, bandit_task *task, void *arg)
+{
+    pool *p = context;
+    tile_job job = {.task = task, .arg = arg, .n = n};
+    if (n == 0)
+        return;
+    if (n == 1) {
+        task(arg, 0, thread_index);
+        return;
+    }
+    pthread_cond_init(&job.all_finished, NULL);
+    pthread_mutex_lock(&p->lock);
+    job.next = p->tiles;
+    p->tiles = &job;
+    pthread_cond_broadcast(&p->work);
+    for (;;) {
+        pool_task *shorter = queue_pop(&p->queues[POOL_SHORT]);
+        if (shorter)
+            run_task(p, shorter);
+        else if (!run_tile(p, &job))
+            break;
+    }
+    while (job.finished < job.n)
+        pthread_cond_wait(&job.all_finished, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+    pthread_cond_destroy(&job.all_finished);
+}
+
+bandit_executor pool_executor(pool *p)
+{
+    return (bandit_executor){.for_each = for_each, .context = p, .workers = p->n_threads};
+}
+
+void pool_submit(pool *p, pool_task *task, pool_priority priority)
+{
+    pthread_mutex_lock(&p->lock);
+    task_queue *queue = &p->queues[priority];
+    task->next = NULL;
+    *queue->last = task;
+    queue->last = &task->next;
+    queue->n++;
+    pthread_cond_signal(&p->work);
+    pthread_mutex_unlock(&p->lock);
+}
+
+size_t pool_threads(const pool *p)
+{
+    return p->n_threads;
+}
+
+size_t pool_queued(pool *p)
+{
+    pthread_mutex_lock(&p->lock);
+    size_t n = p->queues[POOL_SHORT].n + p->queues[POOL_LONG].n;
+    pthread_mutex_unlock(&p->lock);
+    return n;
+}
+
+pool *pool_new(size_t threads)
+{
+    assert(threads >= 1);
+    pool *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->threads = calloc(threads, sizeof *p->threads);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    queue_init(&p->queues[POOL_SHORT]);
+    queue_init(&p->queues[POOL_LONG]);
+    for (size_t i = 0; p->threads && i < threads; i++) {
+        thread_start *start = malloc(sizeof *start);
+        if (start)
+            *start = (thread_start){.p = p, .index = i};
+        if (!start || pthread_create(&p->threads[i], NULL, pool_thread, start) != 0) {
+            free(start);
+            break;
+        }
+        p->n_threads++;
+    }
+    if (p->n_threads < threads) {
+        pool_free(p);
+        return NULL;
+    }
+    return p;
+}
+
+void pool_free(pool *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->stopping = true;
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (size_t i = 0; i < p->n_threads; i++)
+        pthread_join(p->threads[i], NULL);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->lock);
+    free(p->threads);
+    free(p);
+}

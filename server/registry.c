@@ -1,0 +1,179 @@
+/* The studies in memory, by id; and the timer that wakes them. */
+#include "server/clock.h"
+#include "server/study_internal.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { TICK_MS = 50, DISPOSE_AT_ONCE = 64 };
+
+struct registry {
+    app *app;
+    pthread_mutex_t lock; /* guards by_id, and that a study in it is not freed while a job is posted to it */
+    void *by_id;          /* tsearch tree of study */
+    pthread_t timer;
+    pthread_cond_t stop;
+    bool stopping;
+};
+
+static int compare_ids(const void *a, const void *b)
+{
+    return strcmp(((const study *)a)->id, ((const study *)b)->id);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------------------------- */
+
+typedef struct request_job {
+    study_job job;
+    http_request *request;
+    void (*run)(study *s, http_request *request);
+} request_job;
+
+static void run_request(study *s, study_job *job)
+{
+    request_job *r = (request_job *)(void *)job;
+    http_request *request = r->request;
+    store_error error = {0};
+    store_status status = s->deleted ? STORE_NOT_FOUND : STORE_OK;
+    if (status == STORE_OK && !s->loaded)
+        status = study_load(s, &error);
+    if (status == STORE_OK)
+        r->run(s, request);
+    else if (status == STORE_NOT_FOUND)
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", s->id);
+    else
+        http_answer_problem(request, 503, NULL, "the study cannot be loaded: %s", store_status_text(status));
+    free(r);
+}
+
+void registry_post(registry *r, http_request *request, void (*run)(study *s, http_request *request))
+{
+    request_job *job = malloc(sizeof *job);
+    study key, *s = NULL;
+    if (!job)
+        goto no_memory;
+    *job = (request_job){.job.run = run_request, .request = request, .run = run};
+    strncpy(key.id, request->study, sizeof key.id);
+    pthread_mutex_lock(&r->lock);
+    study **found = tfind(&key, &r->by_id, compare_ids);
+    if (found) {
+        s = *found;
+    } else {
+        s = study_new(r->app, r, request->study);
+        if (s && !tsearch(s, &r->by_id, compare_ids)) {
+            study_free(s);
+            s = NULL;
+        }
+    }
+    if (s)
+        study_post(s, &job->job);
+    pthread_mutex_unlock(&r->lock);
+    if (s)
+        return;
+    free(job);
+no_memory:
+    http_answer_store_problem(request, STORE_NO_MEMORY);
+}
+
+/* ---- the timer ---------------------------------------------------------------------------------------------------- */
+
+typedef struct walk {
+    int64_t now;
+    study *disposable[DISPOSE_AT_ONCE];
+    size_t n;
+    void (*visit)(study *s, struct walk *w);
+} walk;
+
+static void walk_node(const void *node, VISIT which, void *arg)
+{
+    walk *w = arg;
+    if (which == postorder || which == leaf)
+        w->visit(*(study *const *)node, w);
+}
+
+static void tick(study *s, walk *w)
+{
+    if (atomic_load(&s->wake_at) <= w->now) {
+        atomic_store(&s->wake_at, INT64_MAX);
+        study_post_tick(s);
+    } else if (w->n < DISPOSE_AT_ONCE && study_is_disposable(s)) {
+        w->disposable[w->n++] = s;
+    }
+}
+
+static void *run_timer(void *arg)
+{
+    registry *r = arg;
+    pthread_mutex_lock(&r->lock);
+    while (!r->stopping) {
+        struct timespec until;
+        walk w = {.now = clock_now(), .visit = tick};
+        twalk_r(r->by_id, walk_node, &w);
+        for (size_t i = 0; i < w.n; i++) {
+            tdelete(w.disposable[i], &r->by_id, compare_ids);
+            study_free(w.disposable[i]);
+        }
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += TICK_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&r->stop, &r->lock, &until);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+/* ---- life ------------------------------------------------------------------------------------------------------------ */
+
+registry *registry_new(app *a)
+{
+    registry *r = calloc(1, sizeof *r);
+    if (!r)
+        return NULL;
+    r->app = a;
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->stop, NULL);
+    if (pthread_create(&r->timer, NULL, run_timer, r) != 0) {
+        pthread_cond_destroy(&r->stop);
+        pthread_mutex_destroy(&r->lock);
+        free(r);
+        return NULL;
+    }
+    return r;
+}
+
+static void wake_now(study *s, walk *w)
+{
+    (void)w;
+    study_post_tick(s);
+}
+
+void registry_stop_waiting(registry *r)
+{
+    pthread_mutex_lock(&r->lock);
+    walk w = {.visit = wake_now};
+    twalk_r(r->by_id, walk_node, &w); /* app.stopping is set: their turns answer every ask */
+    pthread_mutex_unlock(&r->lock);
+}
+
+static void free_study(void *s)
+{
+    study_free(s);
+}
+
+void registry_free(registry *r)
+{
+    if (!r)
+        return;
+    pthread_mutex_lock(&r->lock);
+    r->stopping = true;
+    pthread_cond_signal(&r->stop);
+    pthread_mutex_unlock(&r->lock);
+    pthread_join(r->timer, NULL);
+    tdestroy(r->by_id, free_study);
+    pthread_cond_destroy(&r->stop);
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}

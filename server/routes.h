@@ -1,0 +1,34 @@
+/* The routes: one table of paths, methods and handlers. */
+#ifndef SERVER_ROUTES_H
+#define SERVER_ROUTES_H
+
+#include "server/http.h"
+
+typedef enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_DELETE, HTTP_METHODS } http_method;
+
+typedef enum route_kind {
+    ROUTE_IMMEDIATE, /* the handler answers before it returns, on the HTTP thread: nothing that computes */
+    ROUTE_POOL,      /* the handler runs on the compute pool */
+    ROUTE_UPLOAD     /* `piece` takes the body in pieces, then the handler is called; both on the pool */
+} route_kind;
+
+typedef enum route_body { ROUTE_BODY_NONE, ROUTE_BODY_OPTIONAL, ROUTE_BODY_REQUIRED } route_body;
+
+typedef struct route {
+    const char *path; /* segments; {study} and {number} stand for one each */
+    http_method method;
+    route_kind kind;
+    route_body body;
+    uint32_t queries; /* bit 1 << http_query */
+    void (*handler)(http_request *request);
+    void (*piece)(http_request *request, const char *bytes, size_t n);
+} route;
+
+/* Finds the route; fills request->study and ->number. NULL: *allow is NULL when there is no such path, else the
+ * methods there are (static text for Allow). OPTIONS and HEAD are the caller's business. */
+const route *route_find(const char *path, http_method method, http_request *request, const char **allow);
+
+/* Every row of the table, closed by a path of NULL (for tests). */
+extern const route routes[];
+
+#endif

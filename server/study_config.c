@@ -1,0 +1,315 @@
+#include "server/study_config.h"
+#include "server/parameters.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Out of memory while filling in is reported like a problem of the request; it is that rare. */
+static bool set_text(char **field, const char *text, wire_errors *errors)
+{
+    if (!*field && !(*field = strdup(text))) {
+        wire_errors_add(errors, "", "out of memory");
+        return false;
+    }
+    return true;
+}
+
+static void default_number(wire_number *field, double value)
+{
+    if (!field->given)
+        *field = (wire_number){.given = true, .value = value};
+}
+
+static void default_integer(wire_integer *field, int64_t value)
+{
+    if (!field->given)
+        *field = (wire_integer){.given = true, .value = value};
+}
+
+static void draw_id(wire_study *request, wire_errors *errors)
+{
+    unsigned char bytes[6];
+    char id[6 + 2 * sizeof bytes + 1] = "study-";
+    randombytes_buf(bytes, sizeof bytes);
+    sodium_bin2hex(id + 6, sizeof id - 6, bytes, sizeof bytes);
+    set_text(&request->id, id, errors);
+}
+
+static void draw_seed(wire_integer *seed)
+{
+    uint64_t bits;
+    randombytes_buf(&bits, sizeof bits);
+    default_integer(seed, (int64_t)(bits & WIRE_MAX_INTEGER));
+}
+
+/* ---- defaults ------------------------------------------------------------------------------------------- */
+
+static void complete_kernel(wire_kernel *kernel, wire_errors *errors)
+{
+    kernel->given = true;
+    set_text(&kernel->type, "matern", errors);
+    bool matern = kernel->type && strcmp(kernel->type, "matern") == 0;
+    bool stationary = matern || (kernel->type && strcmp(kernel->type, "gaussian") == 0);
+    if (matern)
+        default_number(&kernel->nu, 2.5);
+    else if (kernel->nu.given)
+        wire_errors_add(errors, "/algorithm/kernel/nu", "applies to the matern kernel only");
+    if (!stationary) {
+        if (kernel->lengthscale.given || kernel->lengthscales)
+            wire_errors_add(errors, "/algorithm/kernel/lengthscale", "does not apply to this kernel");
+        if (kernel->type && strcmp(kernel->type, "precomputed") == 0)
+            wire_errors_add(errors, "/algorithm/kernel/type", "precomputed kernels are not built yet");
+    } else if (kernel->lengthscale.word || (!kernel->lengthscale.given && !kernel->lengthscales)) {
+        wire_errors_add(errors, "/algorithm/kernel/lengthscale",
+                        "learned lengthscales (\"auto\", the default) are not built yet: give a number, or one a feature");
+    }
+}
+
+static void complete_noise(wire_algorithm *a, wire_errors *errors)
+{
+    if (!a->noise_std.given || a->noise_std.word)
+        wire_errors_add(errors, "/algorithm/noise_std",
+                        "a learned noise level (\"auto\", the default) is not built yet: give a number");
+    if (a->standardize_rewards_given && a->standardize_rewards)
+        wire_errors_add(errors, "/algorithm/standardize_rewards", "is not built yet");
+    a->standardize_rewards_given = true;
+}
+
+static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, wire_errors *errors)
+{
+    wire_algorithm *a = &request->algorithm;
+    double horizon = request->horizon.given ? (double)request->horizon.value : 0;
+    if (parameter_applies("kernel", algorithm)) {
+        complete_kernel(&a->kernel, errors);
+        complete_noise(a, errors);
+        double noise_variance = a->noise_std.value * a->noise_std.value;
+        bool inflated = algorithm == BANDIT_IGP_UCB || algorithm == BANDIT_GP_TS || algorithm == BANDIT_PI_GP_UCB;
+        default_number(&a->lambda, inflated ? 1 + (horizon > 0 ? 2 / horizon : 0) : fmax(noise_variance, 1e-6));
+    }
+    if (parameter_applies("norm_bound", algorithm)) {
+        if (a->norm_bound.word)
+            wire_errors_add(errors, "/algorithm/norm_bound", "\"auto\" is not built yet: give a number");
+        default_number(&a->norm_bound, 1);
+    }
+    if (parameter_applies("delta", algorithm))
+        default_number(&a->delta, horizon > 0 ? fmin(1 / horizon, 0.5) : 0.001);
+    if (parameter_applies("q_bar", algorithm))
+        default_number(&a->q_bar, 2);
+    if (parameter_applies("ratio_bound", algorithm))
+        default_number(&a->ratio_bound, 2);
+    if (parameter_applies("batch_rule", algorithm))
+        set_text(&a->batch_rule, "global", errors);
+    if (parameter_applies("confidence", algorithm))
+        set_text(&a->confidence, "practical", errors);
+    if (parameter_applies("resample", algorithm))
+        set_text(&a->resample, "fresh", errors);
+    if (parameter_applies("max_batch", algorithm))
+        default_integer(&a->max_batch, 4096);
+    default_integer(&a->max_arm_failures, 3);
+    set_text(&a->init, "uniform", errors);
+    if (parameter_applies("gamma", algorithm)) {
+        if (!a->gamma.given)
+            a->gamma = (wire_number){.given = true, .word = "exact"};
+        bool bound = a->gamma.word && strcmp(a->gamma.word, "bound") == 0;
+        if (bound)
+            default_number(&a->gamma_scale, 1);
+        else if (a->gamma_scale.given)
+            wire_errors_add(errors, "/algorithm/gamma_scale", "applies to \"gamma\": \"bound\" only");
+    }
+    if (parameter_applies("scale", algorithm))
+        default_number(&a->scale, 1);
+    if (parameter_applies("epsilon", algorithm))
+        default_number(&a->epsilon, 0.1);
+    if (parameter_applies("zeta", algorithm))
+        default_number(&a->zeta, 0.01);
+    if (parameter_applies("population", algorithm))
+        default_integer(&a->population, 100);
+    if (parameter_applies("sample", algorithm))
+        default_integer(&a->sample, a->population.value < 10 ? a->population.value : 10);
+}
+
+static void check_unbuilt(const wire_study *request, wire_errors *errors)
+{
+    if (request->domain_type != WIRE_DOMAIN_CANDIDATES)
+        wire_errors_add(errors, "/domain/type", "is not built yet: give \"candidates\"");
+    if (!request->feedback || strcmp(request->feedback, "batch") != 0)
+        wire_errors_add(errors, "/feedback",
+                        "asynchronous feedback (\"async\", the default) is not built yet: give \"batch\"");
+    if (request->min_in_flight.given)
+        wire_errors_add(errors, "/min_in_flight", "applies to asynchronous feedback only, which is not built yet");
+    if (request->optimum.given)
+        wire_errors_add(errors, "/optimum", "is not built yet");
+    for (size_t i = 0; i < request->n_metrics; i++)
+        if (request->metrics[i].recorded || request->n_metrics > 1) {
+            wire_errors_add(errors, "/metrics", "one objective is all that is built yet");
+            break;
+        }
+}
+
+static void complete_domain(wire_study *request, wire_errors *errors)
+{
+    if (!request->dimension.given && request->domain_type == WIRE_DOMAIN_CANDIDATES)
+        wire_errors_add(errors, "/domain/dimension", "is needed when the points are uploaded later");
+    set_text(&request->scaling, "standardize", errors);
+}
+
+bool study_config_complete(wire_study *request, wire_errors *errors)
+{
+    size_t before = errors->n;
+    bandit_algorithm algorithm = BANDIT_BBKB;
+    if (!request->id)
+        draw_id(request, errors);
+    draw_seed(&request->seed);
+    default_number(&request->lease_seconds, 600);
+    default_integer(&request->max_attempts, 3);
+    complete_domain(request, errors);
+    check_unbuilt(request, errors);
+    request->algorithm.given = true;
+    set_text(&request->algorithm.name, "bbkb", errors);
+    if (!request->algorithm.name)
+        return false;
+    if (!bandit_algorithm_parse(&algorithm, request->algorithm.name)) {
+        wire_errors_add(errors, "/algorithm/name", "there is no such algorithm");
+    } else if (!bandit_algorithm_is_built(algorithm)) {
+        wire_errors_add(errors, "/algorithm/name", "%s is not built yet", request->algorithm.name);
+    } else {
+        parameters_check(&request->algorithm, algorithm, errors);
+        complete_algorithm(request, algorithm, errors);
+    }
+    return errors->n == before;
+}
+
+/* ---- the engine's options -------------------------------------------------------------------------------- */
+
+static bool is_word(const char *field, const char *word)
+{
+    return field && strcmp(field, word) == 0;
+}
+
+static bool kernel_options(study_config *config)
+{
+    const wire_kernel *given = &config->wire->algorithm.kernel;
+    bandit_kernel *kernel = &config->options.kernel;
+    kernel->nu = given->nu.given ? given->nu.value : 2.5;
+    if (is_word(given->type, "gaussian"))
+        kernel->type = BANDIT_KERNEL_GAUSSIAN;
+    else if (is_word(given->type, "linear"))
+        kernel->type = BANDIT_KERNEL_LINEAR;
+    else if (is_word(given->type, "precomputed"))
+        kernel->type = BANDIT_KERNEL_PRECOMPUTED;
+    else
+        kernel->type = BANDIT_KERNEL_MATERN;
+    if (kernel->type == BANDIT_KERNEL_LINEAR || kernel->type == BANDIT_KERNEL_PRECOMPUTED)
+        return true;
+    size_t n = given->lengthscales ? given->n_lengthscales : 1;
+    config->lengthscales = malloc(n * sizeof *config->lengthscales);
+    if (!config->lengthscales)
+        return false;
+    if (given->lengthscales)
+        memcpy(config->lengthscales, given->lengthscales, n * sizeof *config->lengthscales);
+    else
+        config->lengthscales[0] = given->lengthscale.value;
+    kernel->lengthscales = config->lengthscales;
+    kernel->n_lengthscales = n;
+    return true;
+}
+
+static void number_option(double *out, const wire_number *given)
+{
+    if (given->given && !given->word)
+        *out = given->value;
+}
+
+static void size_option(size_t *out, const wire_integer *given)
+{
+    if (given->given)
+        *out = (size_t)given->value;
+}
+
+static bool fill_options(study_config *config)
+{
+    const wire_study *wire = config->wire;
+    const wire_algorithm *a = &wire->algorithm;
+    bandit_options *o = &config->options;
+    *o = (bandit_options)BANDIT_OPTIONS_INIT;
+    if (!bandit_algorithm_parse(&o->algorithm, a->name))
+        return false;
+    number_option(&o->lambda, &a->lambda);
+    number_option(&o->noise_std, &a->noise_std);
+    number_option(&o->norm_bound, &a->norm_bound);
+    number_option(&o->delta, &a->delta);
+    number_option(&o->q_bar, &a->q_bar);
+    o->q_bar_theory = a->q_bar.word != NULL;
+    number_option(&o->ratio_bound, &a->ratio_bound);
+    o->batch_rule = is_word(a->batch_rule, "global_local") ? BANDIT_BATCH_GLOBAL_LOCAL : BANDIT_BATCH_GLOBAL;
+    if (is_word(a->confidence, "theory"))
+        o->confidence = BANDIT_CONFIDENCE_THEORY;
+    else if (is_word(a->confidence, "fixed"))
+        o->confidence = BANDIT_CONFIDENCE_FIXED;
+    number_option(&o->beta, &a->beta);
+    o->resample = is_word(a->resample, "persistent") ? BANDIT_RESAMPLE_PERSISTENT : BANDIT_RESAMPLE_FRESH;
+    size_option(&o->max_batch, &a->max_batch);
+    o->init = is_word(a->init, "uncertainty") ? BANDIT_INIT_UNCERTAINTY : BANDIT_INIT_UNIFORM;
+    number_option(&o->parallelism, &a->parallelism);
+    if (is_word(a->gamma.word, "bound"))
+        o->gamma = BANDIT_GAMMA_BOUND;
+    else if (a->gamma.given && !a->gamma.word)
+        o->gamma = BANDIT_GAMMA_FIXED;
+    number_option(&o->gamma_value, &a->gamma);
+    number_option(&o->gamma_scale, &a->gamma_scale);
+    number_option(&o->scale, &a->scale);
+    number_option(&o->epsilon, &a->epsilon);
+    number_option(&o->zeta, &a->zeta);
+    size_option(&o->population, &a->population);
+    size_option(&o->sample, &a->sample);
+    o->horizon = wire->horizon.given ? (uint64_t)wire->horizon.value : 0;
+    o->seed = (uint64_t)wire->seed.value;
+    return kernel_options(config);
+}
+
+wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors)
+{
+    study_config *config = calloc(1, sizeof *config);
+    bandit_error error = {0};
+    wire_status status = WIRE_NO_MEMORY;
+    *out = NULL;
+    if (!config) {
+        wire_study_free(definition);
+        return WIRE_NO_MEMORY;
+    }
+    config->wire = definition;
+    if (!fill_options(config))
+        goto failed;
+    if (is_word(definition->scaling, "unit"))
+        config->scaling = BANDIT_SCALING_UNIT;
+    else if (is_word(definition->scaling, "none"))
+        config->scaling = BANDIT_SCALING_NONE;
+    config->minimize = definition->n_metrics > 0 && definition->metrics[0].minimize;
+    config->max_arm_failures = (unsigned)definition->algorithm.max_arm_failures.value;
+    if (bandit_options_check(&config->options, (size_t)definition->dimension.value, &error) != BANDIT_OK) {
+        char pointer[64] = "/algorithm";
+        if (error.field[0]) {
+            strcat(pointer, "/");
+            strncat(pointer, error.field, sizeof pointer - strlen(pointer) - 1);
+        }
+        wire_errors_add(errors, pointer, "%s", error.message);
+        status = WIRE_INVALID;
+        goto failed;
+    }
+    *out = config;
+    return WIRE_OK;
+failed:
+    study_config_free(config);
+    return status;
+}
+
+void study_config_free(study_config *config)
+{
+    if (!config)
+        return;
+    wire_study_free(config->wire);
+    free(config->lengthscales);
+    free(config);
+}

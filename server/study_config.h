@@ -1,0 +1,27 @@
+/* A study's definition in force: a request completed with defaults and checked against its algorithm, and the
+ * engine's options made from it. */
+#ifndef SERVER_STUDY_CONFIG_H
+#define SERVER_STUDY_CONFIG_H
+
+#include "bandit/engine.h"
+#include "proto/wire.h"
+
+typedef struct study_config {
+    wire_study *wire; /* every value in force; without points */
+    bandit_options options;
+    bandit_scaling scaling;
+    double *lengthscales; /* that options.kernel borrows */
+    bool minimize;
+    unsigned max_arm_failures;
+} study_config;
+
+/* Fills in the defaults of algorithms.md's parameter table, draws id and seed where they are left out, and
+ * lists what does not fit in *errors. False when anything was listed. */
+bool study_config_complete(wire_study *request, wire_errors *errors);
+
+/* Takes a completed definition (also when it fails). WIRE_INVALID with *errors when the engine refuses a
+ * value. */
+wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors);
+void study_config_free(study_config *config);
+
+#endif

@@ -1,0 +1,155 @@
+/* The inside of a study, shared by study*.c only. */
+#ifndef SERVER_STUDY_INTERNAL_H
+#define SERVER_STUDY_INTERNAL_H
+
+#include "server/study.h"
+#include "server/study_config.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+/* A trial that is open, or told and not yet part of a stored model. Closed ones live in the store alone. */
+typedef struct trial {
+    int64_t id;
+    trial_state state;
+    int32_t attempt;
+    int64_t batch;
+    uint32_t candidate;
+    double variance; /* the pick's, paper's scale */
+    char *worker;    /* of the attempt; "" */
+    int64_t issued_at, lease_expires_at;
+    bool has_value;
+    double value;        /* as told */
+    char *reason;        /* "" */
+    int64_t told_at;
+    bool joining;        /* among the results of the batch being planned */
+    uint64_t joined_by;  /* number of the write that made it part of the model; 0: not yet */
+    TAILQ_ENTRY(trial) link; /* in queued, pending, told or joined */
+} trial;
+
+TAILQ_HEAD(trial_list, trial);
+
+/* An ask that could not be served at once. */
+typedef struct waiting_ask {
+    http_request *request;
+    const wire_ask *ask;
+    int64_t deadline;          /* ms: answered then, unless a batch is being planned */
+    int64_t planning_deadline; /* ms: and then even so */
+    TAILQ_ENTRY(waiting_ask) link;
+} waiting_ask;
+
+TAILQ_HEAD(waiting_list, waiting_ask);
+
+enum { ARM_INFEASIBLE = 255 };
+
+typedef struct engine_job {
+    void (*run)(struct study *s, struct engine_job *job); /* on the engine's lane */
+    struct engine_job *next;
+} engine_job;
+
+/* The engine lane's own: touched by engine jobs only. */
+typedef struct engine_lane {
+    bandit_arms *arms;
+    bandit_engine *engine;
+} engine_lane;
+
+struct study {
+    app *app;
+    registry *registry;
+    char id[64];
+
+    pthread_mutex_t lock; /* guards the next seven */
+    study_job *jobs, **last_job;
+    bool scheduled, tick_posted;
+    engine_job *engine_jobs, **last_engine_job;
+    bool engine_scheduled;
+    pool_task turn, engine_turn;
+    study_job tick;
+
+    atomic_uint_fast64_t committed; /* writes that are done, whatever came of them */
+    atomic_bool broken;             /* one of them failed */
+    atomic_llong wake_at;           /* ms: when the registry's timer should post a tick; INT64_MAX: never */
+
+    /* Everything below belongs to the turn. */
+    bool loaded, deleted;
+    int64_t number;
+    study_config *config; /* does not change while the study is loaded; the engine lane reads it too */
+    study_state state;
+    char state_reason[300];
+    store_lane *lane;
+    uint64_t submitted;       /* writes given to the store */
+    store_write *write;       /* of this turn; NULL: no event yet */
+    http_request *held, **last_held; /* answers of this turn */
+    store_status write_status;       /* a failure to build `write` */
+
+    int64_t trials;       /* ids given out */
+    int64_t batches;      /* planned */
+    int64_t through_seq;  /* results up to here are in the stored model */
+    int64_t candidates, dimension, reference_candidates;
+    char digest[80];
+    int64_t best_trial;
+    double best_value;
+    void *by_id; /* tsearch tree of struct trial */
+    struct trial_list queued, pending, told, joined;
+    size_t n_open; /* queued + pending */
+    int64_t next_expiry;
+    struct waiting_list waiting;
+    bool planning;
+    size_t engine_jobs_out; /* at the engine */
+    uint8_t *failures; /* per candidate: its last told pulls that failed in a row, or ARM_INFEASIBLE; NULL: none */
+    engine_lane engine;
+};
+
+/* ---- study.c: turns and commits --------------------------------------------------------------------------- */
+
+study *study_new(app *a, registry *r, const char *id);
+void study_free(study *s);
+bool study_is_disposable(study *s); /* nothing is going on, and nothing in memory is worth keeping */
+void study_post_tick(study *s);     /* a turn for what time has brought */
+
+void study_post(study *s, study_job *job);          /* any thread; s must be alive */
+void study_post_engine(study *s, engine_job *job);  /* the turn */
+
+/* Adds an event to the turn's write. Failures are remembered and fail the turn. */
+void study_record(study *s, const store_event *event);
+
+/* Log position the next recorded event will have. */
+int64_t study_next_seq(const study *s);
+
+/* Submits what the turn has recorded so far, with the answers that wait for it. */
+void study_submit(study *s);
+
+/* Keeps the request's coming answer until the turn's write is on disk. Called before it is answered. */
+void study_hold(study *s, http_request *request);
+
+/* ---- study_load.c ------------------------------------------------------------------------------------------ */
+
+store_status study_load(study *s, store_error *err);
+void study_unload(study *s); /* everything but the engine lane, which drops itself */
+
+/* ---- study_trials.c ---------------------------------------------------------------------------------------- */
+
+trial *study_find_trial(const study *s, int64_t id);
+bool study_add_trial(study *s, trial *t); /* takes it; false: out of memory, and it is freed */
+void study_drop_trial(study *s, trial *t);
+void study_drop_trials(study *s);
+void study_after_turn(study *s); /* leases, waiting asks, planning, timer */
+/* Answers every waiting ask: with what there is and this reason, or (NULL) that the study is gone. */
+void study_answer_waiting(study *s, const char *reason);
+void study_set_state(study *s, study_state state, const char *reason, const char *definition);
+
+/* ---- study_engine.c ---------------------------------------------------------------------------------------- */
+
+void study_start_planning(study *s);
+
+/* On the engine lane, or while nothing is at it: frees the engine, to be loaded again when needed. */
+void study_drop_engine(study *s);
+
+/* The candidates have changed: the engine, if there is one, is of the old ones. */
+void study_renew_engine(study *s);
+
+/* A closed trial enters its arm's record of failures, in the order of trials. False: out of memory. */
+bool study_count_outcome(study *s, uint32_t arm, trial_state state);
+
+#endif
