@@ -11,7 +11,7 @@
 struct registry;
 
 typedef struct app {
-    const config *config;
+    const server_config *config;
     store *store;
     pool *pool;
     struct registry *registry;

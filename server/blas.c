@@ -12,7 +12,8 @@ bool blas_prepare(void)
     int kind = openblas_get_parallel();
     if (kind != PTHREADS) {
         fprintf(stderr,
-                "banditd: this machine's OpenBLAS is the %s build; it gives wrong results or stalls when several\n"
+                "banditd: this machine's OpenBLAS is the %s build; it gives wrong results or stalls when "
+                "several\n"
                 "threads call it. Install the pthread build and make it the default:\n"
                 "    apt-get install libopenblas0-pthread\n"
                 "    update-alternatives --config libopenblas.so.0-$(uname -m)-linux-gnu\n",

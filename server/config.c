@@ -15,17 +15,17 @@ typedef struct option {
     const char *argument; /* NULL: a switch */
     const char *fallback; /* default, as the user would write it; NULL: found at run time */
     const char *meaning;
-    bool (*set)(config *out, const char *value); /* false: not a valid value */
+    bool (*set)(server_config *out, const char *value); /* false: not a valid value */
 } option;
 
-static bool set_listen(config *out, const char *value)
+static bool set_listen(server_config *out, const char *value)
 {
     bool loopback;
     out->listen = value;
     return listen_address_check(value, &loopback);
 }
 
-static bool set_db(config *out, const char *value)
+static bool set_db(server_config *out, const char *value)
 {
     out->db = value;
     return *value != '\0';
@@ -42,24 +42,24 @@ static bool parse_count(const char *value, size_t maximum, size_t *out)
     return true;
 }
 
-static bool set_threads(config *out, const char *value)
+static bool set_threads(server_config *out, const char *value)
 {
     return parse_count(value, 1024, &out->threads);
 }
 
-static bool set_insecure(config *out, const char *value)
+static bool set_insecure(server_config *out, const char *value)
 {
     out->insecure = strcmp(value, "true") == 0;
     return out->insecure || strcmp(value, "false") == 0;
 }
 
-static bool set_log_format(config *out, const char *value)
+static bool set_log_format(server_config *out, const char *value)
 {
     out->log_json = strcmp(value, "json") == 0;
     return out->log_json || strcmp(value, "text") == 0;
 }
 
-static bool set_log_level(config *out, const char *value)
+static bool set_log_level(server_config *out, const char *value)
 {
     log_level level;
     if (!log_level_parse(&level, value))
@@ -88,27 +88,28 @@ static bool parse_size(const char *value, size_t *out)
     return false;
 }
 
-static bool set_max_body(config *out, const char *value)
+static bool set_max_body(server_config *out, const char *value)
 {
     return parse_size(value, &out->max_body);
 }
 
-static bool set_max_upload(config *out, const char *value)
+static bool set_max_upload(server_config *out, const char *value)
 {
     return parse_size(value, &out->max_upload);
 }
 
-static bool set_study_memory(config *out, const char *value)
+static bool set_study_memory(server_config *out, const char *value)
 {
     return parse_size(value, &out->study_memory);
 }
 
 static const option options[] = {
-    {"listen", "ADDR:PORT", "127.0.0.1:8080", "where to serve; also [::1]:8080 and unix:/path; port 0 picks a free one",
-     set_listen},
+    {"listen", "ADDR:PORT", "127.0.0.1:8080",
+     "where to serve; also [::1]:8080 and unix:/path; port 0 picks a free one", set_listen},
     {"db", "PATH", "./banditd.db", "SQLite file; created and migrated on start", set_db},
     {"threads", "N", NULL, "threads of the compute pool", set_threads},
-    {"insecure", NULL, "false", "serve without authentication on an address that is not loopback", set_insecure},
+    {"insecure", NULL, "false", "serve without authentication on an address that is not loopback",
+     set_insecure},
     {"log-format", "text|json", "text", "one line an event, on standard error", set_log_format},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", set_log_level},
     {"max-body", "SIZE", "4MiB", "largest request body", set_max_body},
@@ -124,7 +125,7 @@ static void environment_name(const option *o, char name[64])
         name[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
 }
 
-static bool apply(config *out, const option *o, const char *value, const char *from)
+static bool apply(server_config *out, const option *o, const char *value, const char *from)
 {
     if (o->set(out, value))
         return true;
@@ -133,7 +134,7 @@ static bool apply(config *out, const option *o, const char *value, const char *f
     return false;
 }
 
-static config_outcome read_arguments(config *out, int argc, char **argv)
+static config_outcome read_arguments(server_config *out, int argc, char **argv)
 {
     for (int i = 0; i < argc; i++) {
         const char *argument = argv[i];
@@ -143,7 +144,8 @@ static config_outcome read_arguments(config *out, int argc, char **argv)
         const char *value = NULL;
         for (int k = 0; k < N_OPTIONS && strncmp(argument, "--", 2) == 0; k++) {
             size_t n = strlen(options[k].name);
-            if (strncmp(argument + 2, options[k].name, n) == 0 && (argument[2 + n] == '\0' || argument[2 + n] == '=')) {
+            if (strncmp(argument + 2, options[k].name, n) == 0 &&
+                (argument[2 + n] == '\0' || argument[2 + n] == '=')) {
                 found = &options[k];
                 value = argument[2 + n] == '=' ? argument + 3 + n : NULL;
             }
@@ -166,9 +168,9 @@ static config_outcome read_arguments(config *out, int argc, char **argv)
     return CONFIG_RUN;
 }
 
-config_outcome config_read(config *out, int argc, char **argv)
+config_outcome config_read(server_config *out, int argc, char **argv)
 {
-    *out = (config){0};
+    *out = (server_config){0};
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     out->threads = cores > 0 ? (size_t)cores : 1;
     for (int i = 0; i < N_OPTIONS; i++) {
@@ -182,9 +184,11 @@ config_outcome config_read(config *out, int argc, char **argv)
     }
     config_outcome outcome = read_arguments(out, argc, argv);
     bool loopback = true;
-    if (outcome == CONFIG_RUN && listen_address_check(out->listen, &loopback) && !loopback && !out->insecure) {
+    if (outcome == CONFIG_RUN && listen_address_check(out->listen, &loopback) && !loopback &&
+        !out->insecure) {
         fprintf(stderr,
-                "banditd: %s is not a loopback address and there is no authentication: anybody who reaches it could\n"
+                "banditd: %s is not a loopback address and there is no authentication: anybody who reaches "
+                "it could\n"
                 "change every study. Give --insecure as well if that is what you want.\n",
                 out->listen);
         return CONFIG_WRONG;

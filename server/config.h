@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct config {
+typedef struct server_config {
     const char *listen;
     const char *db;
     size_t threads;
@@ -14,12 +14,13 @@ typedef struct config {
     int log_level; /* log_level of log.h */
     size_t max_body, max_upload;
     size_t study_memory;
-} config;
+} server_config;
 
 typedef enum config_outcome { CONFIG_RUN, CONFIG_HELP, CONFIG_WRONG } config_outcome;
 
-/* Defaults, then the environment (BANDITD_…), then the arguments. CONFIG_WRONG: said why on standard error. */
-config_outcome config_read(config *out, int argc, char **argv);
+/* Defaults, then the environment (BANDITD_…), then the arguments. CONFIG_WRONG: said why on standard error.
+ */
+config_outcome config_read(server_config *out, int argc, char **argv);
 
 /* The options with their defaults and environment variables, on standard output. */
 void config_print_help(void);

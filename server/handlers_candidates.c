@@ -1,5 +1,5 @@
-/* Uploading candidates: bytes are read in pieces off the HTTP thread, staged in blocks, and become the study's in one
- * small transaction of its turn. */
+/* Uploading candidates: bytes are read in pieces off the HTTP thread, staged in blocks, and become the
+ * study's in one small transaction of its turn. */
 #include "proto/points.h"
 #include "server/app.h"
 #include "server/clock.h"
@@ -85,7 +85,8 @@ static bool open_upload(http_request *request)
     request->context = r;
     request->context_free = receiving_free;
     r->status = upload_new(&r->upload, request->app->store);
-    if (r->status == STORE_OK && wire_points_reader_new(&r->reader, format, 0, BLOCK_ROWS, take_rows, r) != WIRE_OK)
+    if (r->status == STORE_OK &&
+        wire_points_reader_new(&r->reader, format, 0, BLOCK_ROWS, take_rows, r) != WIRE_OK)
         r->status = STORE_NO_MEMORY;
     if (r->status == STORE_OK)
         return true;

@@ -76,8 +76,8 @@ void handle_batch_list(http_request *request)
     store_status status = store_read_study(request->app->store, request->study, take_study, &l, &error);
     wire_list_begin(&l.w);
     if (status == STORE_OK)
-        status = store_read_batches(request->app->store, l.study, l.page.after, l.page.limit + 1, show_batch, &l,
-                                    &error);
+        status = store_read_batches(request->app->store, l.study, l.page.after, l.page.limit + 1, show_batch,
+                                    &l, &error);
     page_token(token, l.last);
     wire_list_end(&l.w, l.page.more ? token : NULL);
     if (status == STORE_OK)

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- creating ------------------------------------------------------------------------------------------- */
+/* ---- creating -------------------------------------------------------------------------------------------
+ */
 
 typedef struct creation {
     http_request *request;
@@ -33,11 +34,11 @@ static void creation_free(creation *c)
 }
 
 /* The writer thread: the study is on disk, or is not. */
-static void created(void *arg, store_status status, int64_t study, int64_t last_seq)
+static void created(void *arg, store_status status, int64_t number, int64_t last_seq)
 {
     creation *c = arg;
     http_request *request = c->request;
-    (void)study;
+    (void)number;
     (void)last_seq;
     if (status == STORE_OK) {
         log_event(LOG_INFO, "study_created", "study", c->id, NULL);
@@ -69,19 +70,20 @@ static void submit_creation(void *arg)
     store_submit(write, created, c);
 }
 
-static store_status stage_points(creation *c, app *a, const wire_study *study)
+static store_status stage_points(creation *c, app *a, const wire_study *points)
 {
-    size_t d = (size_t)study->dimension.value, at_once = upload_rows_at_once(d);
+    size_t d = (size_t)points->dimension.value, at_once = upload_rows_at_once(d);
     store_status status = upload_new(&c->upload, a->store);
-    for (size_t first = 0; status == STORE_OK && first < study->n_points; first += at_once) {
-        size_t left = study->n_points - first;
-        status = upload_rows(c->upload, first, left < at_once ? left : at_once, d, study->points + first * d);
+    for (size_t first = 0; status == STORE_OK && first < points->n_points; first += at_once) {
+        size_t left = points->n_points - first;
+        status =
+            upload_rows(c->upload, first, left < at_once ? left : at_once, d, points->points + first * d);
     }
     return status;
 }
 
-static store_status add_events(creation *c, const study_config *config, size_t n_points,
-                               int64_t now, const char *definition)
+static store_status add_events(creation *c, const study_config *settings, size_t n_points, int64_t now,
+                               const char *definition)
 {
     store_event event = {.type = EVENT_STUDY_CREATED, .time = now};
     event.u.created.id = c->id;
@@ -91,7 +93,7 @@ static store_status add_events(creation *c, const study_config *config, size_t n
     if (status == STORE_OK && n_points) {
         event = (store_event){.type = EVENT_CANDIDATES_SET, .time = now};
         upload_describe(c->upload, &event);
-        event.u.candidates.dimension = config->wire->dimension.value;
+        event.u.candidates.dimension = settings->wire->dimension.value;
         status = store_write_add(c->write, &event);
     }
     return status;
@@ -119,8 +121,9 @@ static bool set_answer(creation *c, size_t n_points, int64_t now, const char *de
     return true;
 }
 
-static void create(http_request *request, const study_config *config, size_t n_points, const wire_study *points)
+static void create(http_request *request, const study_config *settings, const wire_study *points)
 {
+    size_t n_points = points->points ? points->n_points : 0;
     app *a = request->app;
     int64_t now = clock_now();
     store_status status = STORE_NO_MEMORY;
@@ -128,10 +131,10 @@ static void create(http_request *request, const study_config *config, size_t n_p
     size_t size;
     wire_writer w = WIRE_WRITER_INIT;
     creation *c = calloc(1, sizeof *c);
-    if (!c || !(c->id = strdup(config->wire->id)))
+    if (!c || !(c->id = strdup(settings->wire->id)))
         goto failed;
     c->request = request;
-    wire_encode_definition(&w, config->wire);
+    wire_encode_definition(&w, settings->wire);
     if (!wire_writer_finish(&w, &definition, &size))
         goto failed;
     status = store_lane_open(&c->lane, a->store, 0, 0, 0);
@@ -140,7 +143,7 @@ static void create(http_request *request, const study_config *config, size_t n_p
     if (status == STORE_OK)
         status = store_write_new(&c->write, c->lane);
     if (status == STORE_OK)
-        status = add_events(c, config, n_points, now, definition);
+        status = add_events(c, settings, n_points, now, definition);
     if (status == STORE_OK && !set_answer(c, n_points, now, definition))
         status = STORE_NO_MEMORY;
     if (status != STORE_OK)
@@ -160,33 +163,33 @@ failed:
 
 void handle_study_create(http_request *request)
 {
-    wire_study *study;
+    wire_study *wanted;
     wire_errors errors = {0};
-    study_config *config = NULL;
-    double *points = NULL;
-    wire_status status = wire_decode_study(&study, request->body, request->body_size, &errors);
+    study_config *settings = NULL;
+    wire_status status = wire_decode_study(&wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK) {
-        wire_study kept = *study; /* the points' owner is this function from here on */
-        points = study->points;
-        study->points = NULL;
-        if (study_config_complete(study, &errors)) {
-            status = study_config_new(&config, study, &errors);
+        /* The points go into the store, not into the definition. */
+        wire_study points = {
+            .points = wanted->points, .n_points = wanted->n_points, .dimension = wanted->dimension};
+        wanted->points = NULL;
+        if (study_config_complete(wanted, &errors)) {
+            status = study_config_new(&settings, wanted, &errors);
         } else {
-            wire_study_free(study);
+            wire_study_free(wanted);
             status = WIRE_INVALID;
         }
-        kept.points = points;
         if (status == WIRE_OK)
-            create(request, config, points ? kept.n_points : 0, &kept);
+            create(request, settings, &points);
+        free(points.points);
     }
     if (status != WIRE_OK)
         http_answer_undecodable(request, status, &errors);
     wire_errors_clear(&errors);
-    study_config_free(config);
-    free(points);
+    study_config_free(settings);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------ */
 
 typedef struct showing {
     wire_writer w;
@@ -232,8 +235,8 @@ void handle_study_list(http_request *request)
     if (!page_read(&s.page, request, false, 0))
         return;
     wire_list_begin(&s.w);
-    store_status status = store_read_studies(request->app->store, s.page.token ? s.page.token : "", s.page.limit + 1,
-                                             show_listed, &s, &error);
+    store_status status = store_read_studies(request->app->store, s.page.token ? s.page.token : "",
+                                             s.page.limit + 1, show_listed, &s, &error);
     wire_list_end(&s.w, s.page.more ? s.last_id : NULL);
     if (status != STORE_OK || s.failed)
         http_answer_store_problem(request, status != STORE_OK ? status : STORE_CORRUPT);

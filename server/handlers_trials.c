@@ -21,7 +21,8 @@ void handle_ask(http_request *request)
 {
     wire_ask *ask;
     wire_errors errors = {0};
-    wire_status status = wire_decode_ask(&ask, request->body ? request->body : "", request->body_size, &errors);
+    wire_status status =
+        wire_decode_ask(&ask, request->body ? request->body : "", request->body_size, &errors);
     if (status == WIRE_OK) {
         request->context = ask;
         request->context_free = free_ask;
@@ -47,7 +48,8 @@ void handle_tell(http_request *request)
     wire_errors_clear(&errors);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------ */
+/* ---- reading
+ * ------------------------------------------------------------------------------------------------ */
 
 typedef struct listing {
     store *store;
@@ -129,7 +131,8 @@ void handle_trial_list(http_request *request)
     const char *state_name = request->query[HTTP_QUERY_STATE];
     trial_state state;
     if (state_name && !trial_state_parse(&state, state_name)) {
-        http_answer_problem(request, 422, NULL, "query parameter 'state' must be a trial's state, not '%s'", state_name);
+        http_answer_problem(request, 422, NULL, "query parameter 'state' must be a trial's state, not '%s'",
+                            state_name);
         return;
     }
     if (state_name)

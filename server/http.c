@@ -53,7 +53,8 @@ typedef struct http_connection {
     char *path;
 } http_connection;
 
-/* ---- answers -------------------------------------------------------------------------------------------- */
+/* ---- answers --------------------------------------------------------------------------------------------
+ */
 
 static void complete(http_request *request)
 {
@@ -80,7 +81,8 @@ void http_answer_json(http_request *request, int status, wire_writer *body)
     complete(request);
 }
 
-void http_answer_static(http_request *request, int status, const char *content_type, const char *body, size_t size)
+void http_answer_static(http_request *request, int status, const char *content_type, const char *body,
+                        size_t size)
 {
     request->answer.status = status;
     request->answer.content_type = content_type;
@@ -101,20 +103,25 @@ static const char *status_title(int status)
     return phrase ? phrase : "Error";
 }
 
-void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail, ...)
+void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail,
+                         ...)
 {
     char text[512];
     va_list args;
     va_start(args, detail);
     vsnprintf(text, sizeof text, detail, args);
     va_end(args);
-    wire_problem problem = {.status = status, .type = "about:blank", .title = status_title(status),
-                            .detail = text, .errors = errors};
+    wire_problem problem = {.status = status,
+                            .type = "about:blank",
+                            .title = status_title(status),
+                            .detail = text,
+                            .errors = errors};
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_problem(&w, &problem);
     if (!wire_writer_finish(&w, &request->answer.body, &request->answer.size)) {
-        static const char no_memory[] = "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
-                                        "\"detail\":\"out of memory\"}";
+        static const char no_memory[] =
+            "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
+            "\"detail\":\"out of memory\"}";
         request->answer.static_body = no_memory;
         request->answer.size = sizeof no_memory - 1;
         status = MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -217,7 +224,8 @@ static enum MHD_Result send_answer(http_connection *c)
     return result;
 }
 
-/* ---- requests ------------------------------------------------------------------------------------------- */
+/* ---- requests -------------------------------------------------------------------------------------------
+ */
 
 static void count_in(http_connection *c)
 {
@@ -329,17 +337,19 @@ static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char
 static bool check_headers(http_connection *c)
 {
     http_request *request = &c->request;
-    const config *config = request->app->config;
     const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (request->route->body != ROUTE_BODY_NONE) {
-        if (request->route->body == ROUTE_BODY_REQUIRED && !length && !header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
-            http_answer_problem(request, MHD_HTTP_LENGTH_REQUIRED, NULL, "this call takes a body with a Content-Length");
+        if (request->route->body == ROUTE_BODY_REQUIRED && !length &&
+            !header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+            http_answer_problem(request, MHD_HTTP_LENGTH_REQUIRED, NULL,
+                                "this call takes a body with a Content-Length");
             return false;
         }
-        c->limit = request->route->kind == ROUTE_UPLOAD ? config->max_upload : config->max_body;
+        c->limit = request->route->kind == ROUTE_UPLOAD ? request->app->config->max_upload
+                                                        : request->app->config->max_body;
         if (length && strtoull(length, NULL, 10) > c->limit) {
-            http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL, "the body has %s bytes; the limit is %zu",
-                                length, c->limit);
+            http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
+                                "the body has %s bytes; the limit is %zu", length, c->limit);
             return false;
         }
         if (request->route->kind != ROUTE_UPLOAD && request->content_type[0] &&
@@ -455,8 +465,8 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
 {
     http_request *request = &c->request;
     if (*n > c->limit - request->body_size) {
-        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL, "the body is larger than the limit of %zu bytes",
-                            c->limit);
+        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
+                            "the body is larger than the limit of %zu bytes", c->limit);
         *n = 0;
         return MHD_YES;
     }
@@ -480,8 +490,8 @@ static enum MHD_Result start_handler(http_connection *c)
 {
     http_request *request = &c->request;
     if (c->too_large) {
-        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL, "the body is larger than the limit of %zu bytes",
-                            c->limit);
+        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
+                            "the body is larger than the limit of %zu bytes", c->limit);
         return send_answer(c);
     }
     c->phase = PHASE_HANDLING;
@@ -558,20 +568,20 @@ static void log_mhd(void *arg, const char *format, va_list args)
     log_event(LOG_DEBUG, "http", "detail", text, NULL);
 }
 
-http_server *http_start(app *app, const char *listen_address, char *url, size_t url_size)
+http_server *http_start(app *a, const char *listen_address, char *url, size_t url_size)
 {
     http_server *server = calloc(1, sizeof *server);
     if (!server)
         return NULL;
-    server->app = app;
+    server->app = a;
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->none_left, NULL);
     if (!listener_open(&server->listener, listen_address, url, url_size))
         goto failed;
-    unsigned threads = app->config->threads > 1 ? 2 : 0; /* 0: the one thread of the daemon itself */
+    unsigned threads = a->config->threads > 1 ? 2 : 0; /* 0: the one thread of the daemon itself */
     server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle, server,
-        MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle,
+        server, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
         MHD_OPTION_NOTIFY_COMPLETED, request_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, 120u,
         MHD_OPTION_CONNECTION_LIMIT, 10000u, MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
     if (!server->daemon) {

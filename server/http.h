@@ -31,8 +31,8 @@ typedef enum http_query {
 typedef struct http_request {
     struct app *app;
     const struct route *route;
-    char study[64];  /* {study} of the path, "" */
-    int64_t number;  /* {number} of the path, −1 */
+    char study[64]; /* {study} of the path, "" */
+    int64_t number; /* {number} of the path, −1 */
     char *query[HTTP_QUERIES];
     char content_type[64]; /* lower case, without parameters; "" */
     char *body;            /* NUL-terminated; NULL for uploads and without one */
@@ -65,10 +65,11 @@ typedef struct http_request {
 /* Sets the answer and sends it; exactly once per request, any thread. The request may be gone when these
  * return. */
 void http_answer_json(http_request *request, int status, wire_writer *body); /* takes the writer's text */
-void http_answer_static(http_request *request, int status, const char *content_type, const char *body, size_t size);
+void http_answer_static(http_request *request, int status, const char *content_type, const char *body,
+                        size_t size);
 void http_answer_empty(http_request *request, int status);
-void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail, ...)
-    __attribute__((format(printf, 4, 5)));
+void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail,
+                         ...) __attribute__((format(printf, 4, 5)));
 /* The problem that a decoder's or the store's status stands for. */
 void http_answer_undecodable(http_request *request, wire_status status, const wire_errors *errors);
 void http_answer_store_problem(http_request *request, store_status status);
@@ -78,8 +79,8 @@ void http_release(http_request *request);
 void http_release_failed(http_request *request, store_status status);
 
 /* An upload's route: pieces of the body, one at a time. The connection is suspended until
- * http_upload_continue (any thread), so that memory stays bounded. After the last piece the route's handler is
- * called. Answering instead of continuing ends the upload. */
+ * http_upload_continue (any thread), so that memory stays bounded. After the last piece the route's handler
+ * is called. Answering instead of continuing ends the upload. */
 void http_upload_continue(http_request *request);
 
 /* Starts serving; logs and returns NULL when it cannot. */

@@ -19,7 +19,8 @@ typedef union socket_address {
     struct sockaddr_un local;
 } socket_address;
 
-/* Numeric addresses only: what a name resolves to may change between check and use. "localhost" is 127.0.0.1. */
+/* Numeric addresses only: what a name resolves to may change between check and use. "localhost" is 127.0.0.1.
+ */
 static bool parse(const char *text, socket_address *out, socklen_t *size)
 {
     memset(out, 0, sizeof *out);

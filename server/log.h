@@ -12,8 +12,8 @@ bool log_level_parse(log_level *out, const char *name);
 void log_configure(log_level level, bool json);
 bool log_enabled(log_level level);
 
-/* Keys and values in turn (all const char *), closed by NULL: log_event(LOG_INFO, "started", "db", path, NULL).
- * A NULL value leaves its pair out. Any thread. */
+/* Keys and values in turn (all const char *), closed by NULL: log_event(LOG_INFO, "started", "db", path,
+ * NULL). A NULL value leaves its pair out. Any thread. */
 void log_event(log_level level, const char *event, ...) __attribute__((sentinel));
 
 /* A printf into one of a few buffers of this thread, for log_event's values; valid for the next 7 calls. */

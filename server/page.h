@@ -14,8 +14,8 @@ typedef struct page {
     bool more;
 } page;
 
-/* Reads the request's parameters, numeric tokens included when `numeric`; answers and returns false when they are
- * not valid. */
+/* Reads the request's parameters, numeric tokens included when `numeric`; answers and returns false when they
+ * are not valid. */
 bool page_read(page *out, http_request *request, bool numeric, int64_t first);
 
 /* For each row that comes: true when it is to be shown. */

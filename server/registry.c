@@ -23,7 +23,8 @@ static int compare_ids(const void *a, const void *b)
     return strcmp(((const study *)a)->id, ((const study *)b)->id);
 }
 
-/* ---- jobs ------------------------------------------------------------------------------------------------------- */
+/* ---- jobs
+ * ------------------------------------------------------------------------------------------------------- */
 
 typedef struct request_job {
     study_job job;
@@ -77,7 +78,8 @@ no_memory:
     http_answer_store_problem(request, STORE_NO_MEMORY);
 }
 
-/* ---- the timer ---------------------------------------------------------------------------------------------------- */
+/* ---- the timer
+ * ---------------------------------------------------------------------------------------------------- */
 
 typedef struct walk {
     int64_t now;
@@ -125,7 +127,9 @@ static void *run_timer(void *arg)
     return NULL;
 }
 
-/* ---- life ------------------------------------------------------------------------------------------------------------ */
+/* ---- life
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 registry *registry_new(app *a)
 {
@@ -163,15 +167,19 @@ static void free_study(void *s)
     study_free(s);
 }
 
-void registry_free(registry *r)
+void registry_stop(registry *r)
 {
-    if (!r)
-        return;
     pthread_mutex_lock(&r->lock);
     r->stopping = true;
     pthread_cond_signal(&r->stop);
     pthread_mutex_unlock(&r->lock);
     pthread_join(r->timer, NULL);
+}
+
+void registry_free(registry *r)
+{
+    if (!r)
+        return;
     tdestroy(r->by_id, free_study);
     pthread_cond_destroy(&r->stop);
     pthread_mutex_destroy(&r->lock);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PAGED (1u << HTTP_QUERY_LIMIT | 1u << HTTP_QUERY_PAGE_TOKEN)
+#define PAGED         (1u << HTTP_QUERY_LIMIT | 1u << HTTP_QUERY_PAGE_TOKEN)
 #define TRIAL_FILTERS (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_WORKER)
 
 const route routes[] = {
@@ -20,7 +20,8 @@ const route routes[] = {
      handle_candidates_piece},
     {"/v1/studies/{study}/ask", HTTP_POST, ROUTE_POOL, ROUTE_BODY_OPTIONAL, 0, handle_ask, NULL},
     {"/v1/studies/{study}/tell", HTTP_POST, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_tell, NULL},
-    {"/v1/studies/{study}/trials", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, TRIAL_FILTERS, handle_trial_list, NULL},
+    {"/v1/studies/{study}/trials", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, TRIAL_FILTERS, handle_trial_list,
+     NULL},
     {"/v1/studies/{study}/trials/{number}", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_trial_get, NULL},
     {"/v1/studies/{study}/best", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_best, NULL},
     {"/v1/studies/{study}/predict", HTTP_POST, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_predict, NULL},

@@ -24,8 +24,8 @@ typedef struct route {
     void (*piece)(http_request *request, const char *bytes, size_t n);
 } route;
 
-/* Finds the route; fills request->study and ->number. NULL: *allow is NULL when there is no such path, else the
- * methods there are (static text for Allow). OPTIONS and HEAD are the caller's business. */
+/* Finds the route; fills request->study and ->number. NULL: *allow is NULL when there is no such path, else
+ * the methods there are (static text for Allow). OPTIONS and HEAD are the caller's business. */
 const route *route_find(const char *path, http_method method, http_request *request, const char **allow);
 
 /* Every row of the table, closed by a path of NULL (for tests). */

@@ -29,7 +29,7 @@ static void block_signals(sigset_t *wanted)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int run(const config *options, const sigset_t *signals)
+static int run(const server_config *options, const sigset_t *signals)
 {
     app a = {.config = options};
     store_error error = {0};
@@ -59,6 +59,8 @@ stop:
     if (a.registry)
         registry_stop_waiting(a.registry);
     http_stop(http);
+    if (a.registry)
+        registry_stop(a.registry);
     pool_free(a.pool); /* runs what is queued; requests have all been answered */
     store_close(a.store);
     registry_free(a.registry);
@@ -69,7 +71,7 @@ stop:
 
 int serve(int argc, char **argv)
 {
-    config options;
+    server_config options;
     sigset_t signals;
     switch (config_read(&options, argc, argv)) {
     case CONFIG_HELP:

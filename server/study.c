@@ -16,7 +16,8 @@ typedef struct commit {
 static void run_turn(pool_task *task);
 static void run_engine_turn(pool_task *task);
 
-/* ---- creation ----------------------------------------------------------------------------------------------- */
+/* ---- creation
+ * ----------------------------------------------------------------------------------------------- */
 
 study *study_new(app *a, registry *r, const char *id)
 {
@@ -50,7 +51,8 @@ void study_free(study *s)
     free(s);
 }
 
-/* ---- jobs --------------------------------------------------------------------------------------------------- */
+/* ---- jobs
+ * --------------------------------------------------------------------------------------------------- */
 
 void study_post(study *s, study_job *job)
 {
@@ -100,7 +102,8 @@ static void run_engine_turn(pool_task *task)
         pool_submit(s->app->pool, &s->engine_turn, POOL_LONG);
 }
 
-/* ---- writes ------------------------------------------------------------------------------------------------- */
+/* ---- writes
+ * ------------------------------------------------------------------------------------------------- */
 
 void study_record(study *s, const store_event *event)
 {
@@ -143,7 +146,8 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
     (void)last_seq;
     if (status != STORE_OK) {
         if (!atomic_exchange(&c->s->broken, true))
-            log_event(LOG_ERROR, "write_failed", "study", c->s->id, "reason", store_status_text(status), NULL);
+            log_event(LOG_ERROR, "write_failed", "study", c->s->id, "reason", store_status_text(status),
+                      NULL);
         atomic_store(&c->s->wake_at, 0); /* a turn, to recover */
     }
     release_all(c->answers, status);
@@ -160,7 +164,8 @@ void study_submit(study *s)
     } else if (s->held || s->write || s->write_status != STORE_OK) {
         commit *c = malloc(sizeof *c);
         if (c && s->write_status == STORE_OK && !s->write)
-            s->write_status = store_write_new(&s->write, s->lane); /* without events: takes its place in line */
+            s->write_status =
+                store_write_new(&s->write, s->lane); /* without events: takes its place in line */
         if (c && s->write_status == STORE_OK) {
             *c = (commit){.s = s, .answers = s->held};
             s->submitted++;
@@ -179,9 +184,11 @@ void study_submit(study *s)
     s->last_held = &s->held;
 }
 
-/* ---- the turn ----------------------------------------------------------------------------------------------- */
+/* ---- the turn
+ * ----------------------------------------------------------------------------------------------- */
 
-/* After a failed write the memory may be ahead of the store: it is dropped as soon as no write is on its way. */
+/* After a failed write the memory may be ahead of the store: it is dropped as soon as no write is on its way.
+ */
 static void recover(study *s)
 {
     if (!atomic_load(&s->broken) || atomic_load(&s->committed) != s->submitted || s->engine_jobs_out > 0)
@@ -222,7 +229,8 @@ static void run_turn(pool_task *task)
         pool_submit(s->app->pool, &s->turn, POOL_SHORT);
 }
 
-/* ---- what the registry asks ---------------------------------------------------------------------------------- */
+/* ---- what the registry asks
+ * ---------------------------------------------------------------------------------- */
 
 static void run_tick(study *s, study_job *job)
 {
@@ -256,7 +264,8 @@ bool study_is_disposable(study *s)
     return disposable;
 }
 
-/* ---- deletion -------------------------------------------------------------------------------------------------- */
+/* ---- deletion
+ * -------------------------------------------------------------------------------------------------- */
 
 void study_delete(study *s, http_request *request)
 {

@@ -1,9 +1,9 @@
 /* A study at work: an actor that takes jobs in turn, and the study's engine, which has a lane of its own.
  *
  * Jobs (ask, tell, …) run one after the other in short turns on the compute pool; at most one thread is in a
- * study at any time. What a turn changes becomes one write to the store, and every answer it gives is held until
- * that write, and all before it, is on disk. If a write fails, its answers and those of all later turns become
- * 503, the study's memory is thrown away, and the next job loads it again from the store.
+ * study at any time. What a turn changes becomes one write to the store, and every answer it gives is held
+ * until that write, and all before it, is on disk. If a write fails, its answers and those of all later turns
+ * become 503, the study's memory is thrown away, and the next job loads it again from the store.
  *
  * Engine jobs (planning a batch, predictions) run one after the other as long tasks; they never touch the
  * actor's state, the actor never touches the engine, and they speak through jobs. */
@@ -24,20 +24,24 @@ typedef struct study_job {
 
 registry *registry_new(app *a);
 
-/* Gives a request to its study (request->study): `run` is called in the study's turn, with the study loaded. If
- * there is no such study, or it cannot be loaded, the request is answered. */
+/* Gives a request to its study (request->study): `run` is called in the study's turn, with the study loaded.
+ * If there is no such study, or it cannot be loaded, the request is answered. */
 void registry_post(registry *r, http_request *request, void (*run)(study *s, http_request *request));
 
 /* Ends every wait: waiting asks are answered. New jobs still run. */
 void registry_stop_waiting(registry *r);
 
-/* After all requests have been answered and before the store and the pool go. */
+/* Stops the timer. After all requests have been answered, before the pool goes. */
+void registry_stop(registry *r);
+
+/* After the pool and the store have gone: no write is on its way. NULL is fine. */
 void registry_free(registry *r);
 
-/* ---- what request handlers do in a study's turn ---------------------------------------------------------- */
+/* ---- what request handlers do in a study's turn ----------------------------------------------------------
+ */
 
-void study_ask(study *s, http_request *request);   /* context: wire_ask */
-void study_tell(study *s, http_request *request);  /* context: wire_tell */
+void study_ask(study *s, http_request *request);  /* context: wire_ask */
+void study_tell(study *s, http_request *request); /* context: wire_tell */
 void study_delete(study *s, http_request *request);
 void study_set_candidates(study *s, http_request *request); /* context: upload, handlers_candidates.c */
 void study_best(study *s, http_request *request);

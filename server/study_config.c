@@ -44,7 +44,8 @@ static void draw_seed(wire_integer *seed)
     default_integer(seed, (int64_t)(bits & WIRE_MAX_INTEGER));
 }
 
-/* ---- defaults ------------------------------------------------------------------------------------------- */
+/* ---- defaults -------------------------------------------------------------------------------------------
+ */
 
 static void complete_kernel(wire_kernel *kernel, wire_errors *errors)
 {
@@ -63,7 +64,8 @@ static void complete_kernel(wire_kernel *kernel, wire_errors *errors)
             wire_errors_add(errors, "/algorithm/kernel/type", "precomputed kernels are not built yet");
     } else if (kernel->lengthscale.word || (!kernel->lengthscale.given && !kernel->lengthscales)) {
         wire_errors_add(errors, "/algorithm/kernel/lengthscale",
-                        "learned lengthscales (\"auto\", the default) are not built yet: give a number, or one a feature");
+                        "learned lengthscales (\"auto\", the default) are not built yet: give a number, or "
+                        "one a feature");
     }
 }
 
@@ -85,8 +87,10 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
         complete_kernel(&a->kernel, errors);
         complete_noise(a, errors);
         double noise_variance = a->noise_std.value * a->noise_std.value;
-        bool inflated = algorithm == BANDIT_IGP_UCB || algorithm == BANDIT_GP_TS || algorithm == BANDIT_PI_GP_UCB;
-        default_number(&a->lambda, inflated ? 1 + (horizon > 0 ? 2 / horizon : 0) : fmax(noise_variance, 1e-6));
+        bool inflated =
+            algorithm == BANDIT_IGP_UCB || algorithm == BANDIT_GP_TS || algorithm == BANDIT_PI_GP_UCB;
+        default_number(&a->lambda,
+                       inflated ? 1 + (horizon > 0 ? 2 / horizon : 0) : fmax(noise_variance, 1e-6));
     }
     if (parameter_applies("norm_bound", algorithm)) {
         if (a->norm_bound.word)
@@ -138,7 +142,8 @@ static void check_unbuilt(const wire_study *request, wire_errors *errors)
         wire_errors_add(errors, "/feedback",
                         "asynchronous feedback (\"async\", the default) is not built yet: give \"batch\"");
     if (request->min_in_flight.given)
-        wire_errors_add(errors, "/min_in_flight", "applies to asynchronous feedback only, which is not built yet");
+        wire_errors_add(errors, "/min_in_flight",
+                        "applies to asynchronous feedback only, which is not built yet");
     if (request->optimum.given)
         wire_errors_add(errors, "/optimum", "is not built yet");
     for (size_t i = 0; i < request->n_metrics; i++)
@@ -181,7 +186,8 @@ bool study_config_complete(wire_study *request, wire_errors *errors)
     return errors->n == before;
 }
 
-/* ---- the engine's options -------------------------------------------------------------------------------- */
+/* ---- the engine's options --------------------------------------------------------------------------------
+ */
 
 static bool is_word(const char *field, const char *word)
 {

@@ -34,7 +34,8 @@ static bool is_fine(const engine_outcome *outcome)
     return outcome->stored == STORE_OK && outcome->error.status == BANDIT_OK;
 }
 
-/* ---- loading (engine lane) ---------------------------------------------------------------------------------- */
+/* ---- loading (engine lane)
+ * ---------------------------------------------------------------------------------- */
 
 void study_drop_engine(study *s)
 {
@@ -85,8 +86,8 @@ static void restore_engine(study *s, const engine_source *from, engine_outcome *
                                         .state = stored.state,
                                         .n_state = stored.n_state};
         bandit_executor executor = pool_executor(s->app->pool);
-        bandit_engine_restore(&s->engine.engine, s->engine.arms, &s->config->options, s->app->config->study_memory,
-                              &checkpoint, NULL, 0, &executor, &out->error);
+        bandit_engine_restore(&s->engine.engine, s->engine.arms, &s->config->options,
+                              s->app->config->study_memory, &checkpoint, NULL, 0, &executor, &out->error);
     } else {
         out->stored = STORE_NO_MEMORY;
     }
@@ -105,16 +106,17 @@ static void ensure_engine(study *s, const engine_source *from, engine_outcome *o
     if (is_fine(out) && from->planned)
         restore_engine(s, from, out);
     else if (is_fine(out))
-        bandit_engine_new(&s->engine.engine, s->engine.arms, &s->config->options, s->app->config->study_memory,
-                          &out->error);
+        bandit_engine_new(&s->engine.engine, s->engine.arms, &s->config->options,
+                          s->app->config->study_memory, &out->error);
     if (is_fine(out))
-        log_event(LOG_DEBUG, "engine_loaded", "study", s->id, "seconds", log_format("%.3f", clock_steady() - start),
-                  NULL);
+        log_event(LOG_DEBUG, "engine_loaded", "study", s->id, "seconds",
+                  log_format("%.3f", clock_steady() - start), NULL);
     else
         study_drop_engine(s);
 }
 
-/* ---- planning ----------------------------------------------------------------------------------------------- */
+/* ---- planning
+ * ----------------------------------------------------------------------------------------------- */
 
 typedef struct planning {
     engine_job job;
@@ -218,7 +220,8 @@ static void run_planning(study *s, engine_job *job)
     if (!p->picks)
         out->stored = STORE_NO_MEMORY;
     if (is_fine(out))
-        bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, NULL, 0, &executor, &out->error);
+        bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, NULL, 0, &executor,
+                                  &out->error);
     double updated = clock_steady();
     if (is_fine(out)) {
         bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
@@ -320,8 +323,9 @@ static void record_batch(study *s, const planning *p)
     s->trials += (int64_t)n;
     s->batches++;
     s->through_seq = p->through_seq;
-    log_event(LOG_DEBUG, "batch_planned", "study", s->id, "batch", log_format("%lld", (long long)(s->batches - 1)),
-              "size", log_format("%zu", n), "dictionary", log_format("%zu", p->description.n_dictionary), "seconds",
+    log_event(LOG_DEBUG, "batch_planned", "study", s->id, "batch",
+              log_format("%lld", (long long)(s->batches - 1)), "size", log_format("%zu", n), "dictionary",
+              log_format("%zu", p->description.n_dictionary), "seconds",
               log_format("%.4f", p->update_seconds + p->select_seconds), NULL);
     free(picks);
 }
@@ -350,7 +354,8 @@ static void planning_done(study *s, study_job *job)
     if (s->deleted || !s->loaded || atomic_load(&s->broken)) {
         /* what it was planned for is gone */
     } else if (p->outcome.stored != STORE_OK) {
-        log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason", store_status_text(p->outcome.stored), NULL);
+        log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
+                  store_status_text(p->outcome.stored), NULL);
         study_answer_waiting(s, NULL); /* the next ask tries again */
     } else if (p->outcome.error.status != BANDIT_OK) {
         study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
@@ -399,31 +404,32 @@ static int compare_by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What has been told since the last batch, in the order of trials: which worker was faster must not show in the
- * model's bits. */
+/* What has been told since the last batch, in the order of trials: which worker was faster must not show in
+ * the model's bits. */
 static bool gather_results(study *s, planning *p)
 {
     trial *t;
     size_t n = 0, filled = 0;
-    TAILQ_FOREACH (t, &s->told, link)
-        n++;
+    TAILQ_FOREACH(t, &s->told, link)
+    n++;
     trial **told = malloc((n ? n : 1) * sizeof *told);
     p->results = malloc((n ? n : 1) * sizeof *p->results);
     bool fine = told && p->results;
     if (fine) {
-        TAILQ_FOREACH (t, &s->told, link)
-            told[filled++] = t;
+        TAILQ_FOREACH(t, &s->told, link)
+        told[filled++] = t;
         qsort(told, n, sizeof *told, compare_by_id);
         for (size_t i = 0; fine && i < n; i++) {
             t = told[i];
             t->joining = true;
             fine = study_count_outcome(s, t->candidate, t->state);
             if (t->has_value)
-                p->results[p->n_results++] = (bandit_result){.arm = t->candidate,
-                                                             .repeats = 1,
-                                                             .reward = s->config->minimize ? -t->value : t->value,
-                                                             .chosen = true,
-                                                             .variance = t->variance};
+                p->results[p->n_results++] =
+                    (bandit_result){.arm = t->candidate,
+                                    .repeats = 1,
+                                    .reward = s->config->minimize ? -t->value : t->value,
+                                    .chosen = true,
+                                    .variance = t->variance};
         }
     }
     free(told);
@@ -452,7 +458,8 @@ void study_start_planning(study *s)
     study_post_engine(s, &p->job);
 }
 
-/* ---- questions to the model ----------------------------------------------------------------------------------- */
+/* ---- questions to the model
+ * ----------------------------------------------------------------------------------- */
 
 typedef struct question {
     engine_job job;
@@ -545,8 +552,8 @@ static void predict(study *s, question *q)
         http_answer_store_problem(q->request, STORE_NO_MEMORY);
     } else if ((wanted->candidates
                     ? bandit_engine_predict_arms(s->engine.engine, arms, wanted->n, raw, &error)
-                    : bandit_engine_predict_points(s->engine.engine, wanted->points, wanted->n, raw, &error)) !=
-               BANDIT_OK) {
+                    : bandit_engine_predict_points(s->engine.engine, wanted->points, wanted->n, raw,
+                                                   &error)) != BANDIT_OK) {
         answer_engine_error(q->request, &error);
     } else {
         wire_writer w = WIRE_WRITER_INIT;
@@ -607,7 +614,8 @@ static bool recommend(study *s, wire_recommended *out)
     for (size_t i = 0; i < checkpoint.n_sums; i++) {
         const bandit_arm_sum *sum = &checkpoint.sums[i];
         bandit_prediction p = {.mean = sum->sum / (double)sum->count};
-        if (d.has_model && bandit_engine_predict_arms(s->engine.engine, &sum->arm, 1, &p, &error) != BANDIT_OK)
+        if (d.has_model &&
+            bandit_engine_predict_arms(s->engine.engine, &sum->arm, 1, &p, &error) != BANDIT_OK)
             return false;
         if (p.mean > best) {
             best = p.mean;
@@ -651,7 +659,8 @@ void study_best(study *s, http_request *request)
     ask_engine(s, request, best);
 }
 
-/* ---- new candidates ------------------------------------------------------------------------------------------------ */
+/* ---- new candidates
+ * ------------------------------------------------------------------------------------------------ */
 
 typedef struct renewal {
     engine_job job;

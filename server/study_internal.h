@@ -20,11 +20,11 @@ typedef struct trial {
     char *worker;    /* of the attempt; "" */
     int64_t issued_at, lease_expires_at;
     bool has_value;
-    double value;        /* as told */
-    char *reason;        /* "" */
+    double value; /* as told */
+    char *reason; /* "" */
     int64_t told_at;
-    bool joining;        /* among the results of the batch being planned */
-    uint64_t joined_by;  /* number of the write that made it part of the model; 0: not yet */
+    bool joining;            /* among the results of the batch being planned */
+    uint64_t joined_by;      /* number of the write that made it part of the model; 0: not yet */
     TAILQ_ENTRY(trial) link; /* in queued, pending, told or joined */
 } trial;
 
@@ -78,14 +78,14 @@ struct study {
     study_state state;
     char state_reason[300];
     store_lane *lane;
-    uint64_t submitted;       /* writes given to the store */
-    store_write *write;       /* of this turn; NULL: no event yet */
+    uint64_t submitted;              /* writes given to the store */
+    store_write *write;              /* of this turn; NULL: no event yet */
     http_request *held, **last_held; /* answers of this turn */
     store_status write_status;       /* a failure to build `write` */
 
-    int64_t trials;       /* ids given out */
-    int64_t batches;      /* planned */
-    int64_t through_seq;  /* results up to here are in the stored model */
+    int64_t trials;      /* ids given out */
+    int64_t batches;     /* planned */
+    int64_t through_seq; /* results up to here are in the stored model */
     int64_t candidates, dimension, reference_candidates;
     char digest[80];
     int64_t best_trial;
@@ -97,19 +97,21 @@ struct study {
     struct waiting_list waiting;
     bool planning;
     size_t engine_jobs_out; /* at the engine */
-    uint8_t *failures; /* per candidate: its last told pulls that failed in a row, or ARM_INFEASIBLE; NULL: none */
+    uint8_t *
+        failures; /* per candidate: its last told pulls that failed in a row, or ARM_INFEASIBLE; NULL: none */
     engine_lane engine;
 };
 
-/* ---- study.c: turns and commits --------------------------------------------------------------------------- */
+/* ---- study.c: turns and commits ---------------------------------------------------------------------------
+ */
 
 study *study_new(app *a, registry *r, const char *id);
 void study_free(study *s);
 bool study_is_disposable(study *s); /* nothing is going on, and nothing in memory is worth keeping */
 void study_post_tick(study *s);     /* a turn for what time has brought */
 
-void study_post(study *s, study_job *job);          /* any thread; s must be alive */
-void study_post_engine(study *s, engine_job *job);  /* the turn */
+void study_post(study *s, study_job *job);         /* any thread; s must be alive */
+void study_post_engine(study *s, engine_job *job); /* the turn */
 
 /* Adds an event to the turn's write. Failures are remembered and fail the turn. */
 void study_record(study *s, const store_event *event);
@@ -123,12 +125,14 @@ void study_submit(study *s);
 /* Keeps the request's coming answer until the turn's write is on disk. Called before it is answered. */
 void study_hold(study *s, http_request *request);
 
-/* ---- study_load.c ------------------------------------------------------------------------------------------ */
+/* ---- study_load.c
+ * ------------------------------------------------------------------------------------------ */
 
 store_status study_load(study *s, store_error *err);
 void study_unload(study *s); /* everything but the engine lane, which drops itself */
 
-/* ---- study_trials.c ---------------------------------------------------------------------------------------- */
+/* ---- study_trials.c
+ * ---------------------------------------------------------------------------------------- */
 
 trial *study_find_trial(const study *s, int64_t id);
 bool study_add_trial(study *s, trial *t); /* takes it; false: out of memory, and it is freed */
@@ -139,7 +143,8 @@ void study_after_turn(study *s); /* leases, waiting asks, planning, timer */
 void study_answer_waiting(study *s, const char *reason);
 void study_set_state(study *s, study_state state, const char *reason, const char *definition);
 
-/* ---- study_engine.c ---------------------------------------------------------------------------------------- */
+/* ---- study_engine.c
+ * ---------------------------------------------------------------------------------------- */
 
 void study_start_planning(study *s);
 

@@ -104,8 +104,8 @@ static store_status load_trials(study *s, loading *l, store_error *err)
 /* Which arms have failed of late, from all trials that an earlier batch has taken in, in their order. */
 static store_status load_failures(study *s, loading *l, store_error *err)
 {
-    store_trial_filter closed = {.states = 1u << TRIAL_COMPLETED | 1u << TRIAL_FAILED | 1u << TRIAL_INFEASIBLE |
-                                           1u << TRIAL_STOPPED,
+    store_trial_filter closed = {.states = 1u << TRIAL_COMPLETED | 1u << TRIAL_FAILED |
+                                           1u << TRIAL_INFEASIBLE | 1u << TRIAL_STOPPED,
                                  .told_through = s->through_seq};
     return store_read_trials(s->app->store, s->number, &closed, SIZE_MAX, count_outcome, l, err);
 }
@@ -136,8 +136,8 @@ store_status study_load(study *s, store_error *err)
     if (s->loaded) {
         log_event(LOG_DEBUG, "study_loaded", "study", s->id, NULL);
     } else {
-        log_event(LOG_ERROR, "study_load_failed", "study", s->id, "reason", store_status_text(status), "detail",
-                  errors.n ? errors.items[0].detail : NULL, NULL);
+        log_event(LOG_ERROR, "study_load_failed", "study", s->id, "reason", store_status_text(status),
+                  "detail", errors.n ? errors.items[0].detail : NULL, NULL);
         study_unload(s);
     }
     wire_errors_clear(&errors);

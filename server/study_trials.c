@@ -14,7 +14,8 @@ enum { PLANNING_GRACE_MS = 10000 };
 /* What a lease that ran out too often leaves as the reason; such a trial stays open to a late result. */
 static const char lease_expired[] = "the lease ran out";
 
-/* ---- the open trials ------------------------------------------------------------------------------------- */
+/* ---- the open trials -------------------------------------------------------------------------------------
+ */
 
 static int compare_trials(const void *a, const void *b)
 {
@@ -105,7 +106,8 @@ static bool set_text(char **field, const char *text)
     return copy != NULL;
 }
 
-/* ---- asking ------------------------------------------------------------------------------------------------ */
+/* ---- asking
+ * ------------------------------------------------------------------------------------------------ */
 
 static int64_t horizon(const study *s)
 {
@@ -196,9 +198,9 @@ static size_t own_trials(study *s, const wire_ask *ask, trial **out)
     trial *t;
     if (!ask->worker || ask->fresh)
         return 0;
-    TAILQ_FOREACH (t, &s->pending, link)
-        if (n < (size_t)ask->count && strcmp(t->worker, ask->worker) == 0)
-            out[n++] = t;
+    TAILQ_FOREACH(t, &s->pending, link)
+    if (n < (size_t)ask->count && strcmp(t->worker, ask->worker) == 0)
+        out[n++] = t;
     return n;
 }
 
@@ -304,7 +306,8 @@ static void serve_waiting(study *s, int64_t now)
     }
 }
 
-/* ---- telling ------------------------------------------------------------------------------------------------ */
+/* ---- telling
+ * ------------------------------------------------------------------------------------------------ */
 
 typedef enum verdict { ACCEPT, LATE, DUPLICATE } verdict;
 
@@ -434,7 +437,8 @@ static void judge_trial(telling *t, size_t i, const wire_result *result, trial *
                same_value(result->has_value, result->value, target->has_value, target->value)) {
         t->verdicts[i] = DUPLICATE;
     } else {
-        refuse(t, i, result->has_value ? "value" : "state", true, "the trial has been told otherwise already");
+        refuse(t, i, result->has_value ? "value" : "state", true,
+               "the trial has been told otherwise already");
     }
 }
 
@@ -470,7 +474,8 @@ static store_status judge(study *s, telling *t, size_t i)
     if (!target) {
         reading r = {.s = s};
         store_error error = {0};
-        store_status status = store_read_trial(s->app->store, s->number, result->trial, read_closed, &r, &error);
+        store_status status =
+            store_read_trial(s->app->store, s->number, result->trial, read_closed, &r, &error);
         if (status == STORE_OK && r.no_memory)
             status = STORE_NO_MEMORY;
         if (status != STORE_OK)
@@ -489,8 +494,8 @@ static bool is_better(const study *s, double value)
     return s->config->minimize ? value < s->best_value : value > s->best_value;
 }
 
-static void close_trial(study *s, trial *t, trial_state state, bool has_value, double value, const char *reason,
-                        int32_t attempt, int64_t now)
+static void close_trial(study *s, trial *t, trial_state state, bool has_value, double value,
+                        const char *reason, int32_t attempt, int64_t now)
 {
     bool better = has_value && is_better(s, value);
     leave_list(s, t);
@@ -540,7 +545,8 @@ static void apply(study *s, trial *t, const wire_result *result, int64_t now)
              t->attempt < s->config->wire->max_attempts.value)
         requeue(s, t, "failed", true, false, now);
     else
-        close_trial(s, t, outcome_state(result), result->has_value, result->value, result->reason, attempt, now);
+        close_trial(s, t, outcome_state(result), result->has_value, result->value, result->reason, attempt,
+                    now);
 }
 
 void study_tell(study *s, http_request *request)
@@ -576,7 +582,8 @@ void study_tell(study *s, http_request *request)
     free(t.trials);
 }
 
-/* ---- what time brings ----------------------------------------------------------------------------------------- */
+/* ---- what time brings
+ * ----------------------------------------------------------------------------------------- */
 
 static void expire_leases(study *s, int64_t now)
 {
@@ -597,9 +604,9 @@ static void expire_leases(study *s, int64_t now)
             /* Handed out again first, oldest first: behind those that ran out before, ahead of new ones. */
             TAILQ_REMOVE(&s->queued, t, link);
             trial *place;
-            TAILQ_FOREACH (place, &s->queued, link)
-                if (place->attempt == 0 || place->id > t->id)
-                    break;
+            TAILQ_FOREACH(place, &s->queued, link)
+            if (place->attempt == 0 || place->id > t->id)
+                break;
             if (place)
                 TAILQ_INSERT_BEFORE(place, t, link);
             else
@@ -624,7 +631,8 @@ static int64_t next_wake(const study *s)
 {
     int64_t at = s->next_expiry;
     waiting_ask *w;
-    TAILQ_FOREACH (w, &s->waiting, link) {
+    TAILQ_FOREACH(w, &s->waiting, link)
+    {
         int64_t deadline = s->planning ? w->planning_deadline : w->deadline;
         if (deadline < at)
             at = deadline;

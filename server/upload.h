@@ -14,7 +14,8 @@ size_t upload_rows_at_once(size_t dimension);
 /* Stages n x dimension values from row `first` on, in order. An earlier block's failure is reported. */
 store_status upload_rows(upload *u, size_t first, size_t n, size_t dimension, const double *rows);
 
-/* Calls `settled` (any thread) once at most `most` blocks are on their way to the disk. One wait at a time. */
+/* Calls `settled` (any thread) once at most `most` blocks are on their way to the disk. One wait at a time.
+ */
 void upload_wait(upload *u, size_t most, void (*settled)(void *arg), void *arg);
 
 /* STORE_OK, or what a staged block failed with. */
