@@ -1,0 +1,31 @@
+/* The engine lane: what its jobs share. */
+#ifndef SERVER_STUDY_ENGINE_H
+#define SERVER_STUDY_ENGINE_H
+
+#include "server/study_internal.h"
+
+/* What the lane needs to know of the study; copied when a job is made. */
+typedef struct engine_source {
+    int64_t number;
+    size_t candidates, dimension, reference_candidates;
+    int64_t batches; /* planned so far: with any, there is a stored engine state */
+} engine_source;
+
+/* How an engine job ended. */
+typedef struct engine_outcome {
+    store_status stored; /* STORE_OK, or the store failed */
+    bandit_error error;  /* status BANDIT_OK, or the engine refused */
+} engine_outcome;
+
+engine_source engine_source_of(const study *s);
+bool engine_fine(const engine_outcome *outcome);
+
+/* Makes sure that the engine is there, as it was after the last stored pick. */
+void engine_ensure(study *s, const engine_source *from, engine_outcome *out);
+
+/* The state that is stored with a batch: the engine's own bytes, and with asynchronous feedback what was out when
+ * the batch began. first_trial: the batch's first. *out is the caller's to free; false: out of memory. */
+bool engine_state_pack(unsigned char **out, size_t *size, int64_t first_trial, const bandit_pick *pending,
+                       size_t n_pending, const unsigned char *state, size_t n_state);
+
+#endif

@@ -1,0 +1,440 @@
+/* Planning batches: on the engine lane, from what the actor has gathered; and back. */
+#include "server/study_engine.h"
+
+#include "server/clock.h"
+#include "server/log.h"
+
+#include <assert.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct planning {
+    engine_job job;
+    study_job done;
+    engine_source source;
+    bool extends;         /* more picks for the batch in force, beyond its bound; otherwise a new batch */
+    size_t beyond;        /* picks to have in the end, beyond the bound if need be (no idle workers) */
+    bandit_result *results;
+    size_t n_results;
+    bandit_pick *pending; /* still out, by trial (asynchronous feedback) */
+    size_t n_pending;
+    uint32_t *withheld;
+    size_t n_withheld;
+    uint64_t remaining;
+    size_t max_picks;
+    int64_t through_seq, first_trial;
+    /* what comes back */
+    engine_outcome outcome;
+    bandit_pick *picks;
+    size_t n_picks;
+    double ratio;
+    const char *stop_rule;
+    bandit_description description;
+    uint32_t *dictionary; /* copies: the engine may plan on before they are stored */
+    store_arm_sum *sums;
+    size_t n_sums;
+    unsigned char *state;
+    size_t n_state;
+    int64_t started_at;
+    double update_seconds, select_seconds;
+} planning;
+
+static void planning_free(planning *p)
+{
+    free(p->results);
+    free(p->pending);
+    free(p->withheld);
+    free(p->picks);
+    free(p->dictionary);
+    free(p->sums);
+    free(p->state);
+    free(p);
+}
+
+/* ---- on the engine lane --------------------------------------------------------------------------------------- */
+
+static void *copy_of(const void *from, size_t size)
+{
+    void *copy = malloc(size ? size : 1);
+    if (copy && size)
+        memcpy(copy, from, size);
+    return copy;
+}
+
+static int compare_arms(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The sums that these results have changed, as the engine has them now. */
+static bool changed_sums(planning *p, const bandit_checkpoint *checkpoint)
+{
+    uint32_t *arms = malloc((p->n_results ? p->n_results : 1) * sizeof *arms);
+    p->sums = malloc((p->n_results ? p->n_results : 1) * sizeof *p->sums);
+    if (!arms || !p->sums) {
+        free(arms);
+        return false;
+    }
+    for (size_t i = 0; i < p->n_results; i++)
+        arms[i] = p->results[i].arm;
+    qsort(arms, p->n_results, sizeof *arms, compare_arms);
+    size_t at = 0;
+    for (size_t i = 0; i < p->n_results; i++) {
+        if (i > 0 && arms[i] == arms[i - 1])
+            continue;
+        while (at < checkpoint->n_sums && checkpoint->sums[at].arm < arms[i])
+            at++; /* both ascend */
+        const bandit_arm_sum *sum = &checkpoint->sums[at];
+        p->sums[p->n_sums++] = (store_arm_sum){.arm = sum->arm, .count = sum->count, .sum = sum->sum};
+    }
+    free(arms);
+    return true;
+}
+
+static void keep_state(planning *p, const bandit_engine *engine)
+{
+    bandit_checkpoint checkpoint;
+    bandit_engine_checkpoint(engine, &checkpoint);
+    bandit_engine_describe(engine, &p->description);
+    p->dictionary = copy_of(checkpoint.dictionary, checkpoint.n_dictionary * sizeof *p->dictionary);
+    if (!p->dictionary || !changed_sums(p, &checkpoint) ||
+        !engine_state_pack(&p->state, &p->n_state, p->first_trial, p->pending, p->n_pending, checkpoint.state,
+                           checkpoint.n_state))
+        p->outcome.stored = STORE_NO_MEMORY;
+}
+
+static const char *stop_rule_name(bandit_stop_rule rule)
+{
+    switch (rule) {
+    case BANDIT_STOP_INITIAL:
+        return "initial";
+    case BANDIT_STOP_GLOBAL:
+        return "global";
+    case BANDIT_STOP_GLOBAL_LOCAL:
+        return "global_local";
+    case BANDIT_STOP_MAX_BATCH:
+        return "max_batch";
+    case BANDIT_STOP_HORIZON:
+        return "horizon";
+    case BANDIT_STOP_EXHAUSTED:
+        return "exhausted";
+    case BANDIT_STOP_NONE:
+        break;
+    }
+    return "max_batch"; /* the room for picks is the largest batch */
+}
+
+/* One call of select; appends to the picks. */
+static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bound)
+{
+    bandit_executor executor = pool_executor(s->app->pool);
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_selection selection;
+    limits.max_picks = max_picks;
+    limits.remaining = p->remaining - p->n_picks;
+    limits.beyond_bound = beyond_bound;
+    limits.withheld = p->withheld;
+    limits.n_withheld = p->n_withheld;
+    if (bandit_engine_select(s->engine.engine, &limits, &executor, p->picks + p->n_picks, &selection,
+                             &p->outcome.error) != BANDIT_OK)
+        return;
+    p->n_picks += selection.n_picks;
+    p->ratio = selection.ratio;
+    p->stop_rule = stop_rule_name(selection.stop_rule);
+    if (beyond_bound && selection.n_picks > 0)
+        p->stop_rule = "min_in_flight";
+}
+
+static void planning_done(study *s, study_job *job);
+
+static void run_planning(study *s, engine_job *job)
+{
+    planning *p = (planning *)(void *)job;
+    engine_outcome *out = &p->outcome;
+    bandit_executor executor = pool_executor(s->app->pool);
+    p->started_at = clock_now();
+    double start = clock_steady();
+    engine_ensure(s, &p->source, out);
+    p->picks = malloc((p->max_picks ? p->max_picks : 1) * sizeof *p->picks);
+    if (!p->picks)
+        out->stored = STORE_NO_MEMORY;
+    if (engine_fine(out) && !p->extends)
+        bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending, &executor,
+                                  &out->error);
+    double updated = clock_steady();
+    if (engine_fine(out) && !p->extends)
+        select_picks(s, p, p->max_picks, false);
+    if (engine_fine(out) && p->n_picks < p->beyond)
+        select_picks(s, p, p->beyond - p->n_picks, true);
+    p->update_seconds = updated - start;
+    p->select_seconds = clock_steady() - updated;
+    if (engine_fine(out))
+        keep_state(p, s->engine.engine);
+    if (!engine_fine(out))
+        study_drop_engine(s); /* it may be ahead of what is stored */
+    p->done.run = planning_done;
+    study_post(s, &p->done);
+}
+
+/* ---- back in the study's turn -------------------------------------------------------------------------------------- */
+
+static bool add_pick(study *s, const bandit_pick *pick, int64_t batch, int64_t id)
+{
+    trial *t = calloc(1, sizeof *t);
+    if (!t)
+        return false;
+    *t = (trial){.id = id,
+                 .state = TRIAL_QUEUED,
+                 .batch = batch,
+                 .candidate = pick->arm,
+                 .variance = pick->variance,
+                 .worker = strdup(""),
+                 .reason = strdup("")};
+    if (t->worker && t->reason)
+        return study_add_trial(s, t);
+    free(t->worker);
+    free(t->reason);
+    free(t);
+    return false;
+}
+
+static void describe_batch(const study *s, const planning *p, store_event *event)
+{
+    event->type = EVENT_BATCH_PLANNED;
+    event->u.planned.batch = (store_batch){.batch = s->batches,
+                                           .size = (int64_t)p->n_picks,
+                                           .ratio = p->ratio,
+                                           .stop_rule = p->stop_rule,
+                                           .beta = p->description.beta,
+                                           .dictionary_size = (int64_t)p->description.n_dictionary,
+                                           .observations = (int64_t)p->description.observations,
+                                           .update_seconds = p->update_seconds,
+                                           .select_seconds = p->select_seconds,
+                                           .started_at = p->started_at,
+                                           .code_path = p->description.code_path};
+    event->u.planned.through_seq = p->through_seq;
+    event->u.planned.dictionary = p->dictionary;
+    event->u.planned.sums = p->sums;
+    event->u.planned.n_sums = p->n_sums;
+    event->u.planned.engine_state = p->state;
+    event->u.planned.n_engine_state = p->n_state;
+    event->u.planned.first_trial = s->trials + 1;
+}
+
+static void record_picks(study *s, const planning *p)
+{
+    store_pick *picks = malloc((p->n_picks ? p->n_picks : 1) * sizeof *picks);
+    int64_t batch = p->extends ? s->batches - 1 : s->batches;
+    bool fine = picks != NULL;
+    for (size_t i = 0; fine && i < p->n_picks; i++) {
+        picks[i] = (store_pick){.candidate = p->picks[i].arm, .variance = p->picks[i].variance};
+        fine = add_pick(s, &p->picks[i], batch, s->trials + 1 + (int64_t)i);
+    }
+    if (fine) {
+        store_event event = {.time = p->started_at};
+        if (p->extends) {
+            event.type = EVENT_BATCH_EXTENDED;
+            event.u.extended.batch = batch;
+            event.u.extended.ratio = p->ratio;
+            event.u.extended.stop_rule = p->stop_rule;
+            event.u.extended.first_trial = s->trials + 1;
+            event.u.extended.picks = picks;
+            event.u.extended.n_picks = p->n_picks;
+        } else {
+            describe_batch(s, p, &event);
+            event.u.planned.picks = picks;
+            event.u.planned.n_picks = p->n_picks;
+            s->through_seq = p->through_seq;
+            s->batches++;
+        }
+        study_record(s, &event);
+        s->trials += (int64_t)p->n_picks;
+        log_event(LOG_DEBUG, p->extends ? "batch_extended" : "batch_planned", "study", s->id, "batch",
+                  log_format("%lld", (long long)batch), "picks", log_format("%zu", p->n_picks), "dictionary",
+                  log_format("%zu", p->description.n_dictionary), "seconds",
+                  log_format("%.4f", p->update_seconds + p->select_seconds), NULL);
+    } else {
+        s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+    }
+    free(picks);
+}
+
+/* Results that the new batch has taken in are part of a stored model once this turn's write is on disk. */
+static void retire_joined(study *s)
+{
+    trial *t, *next;
+    for (t = TAILQ_FIRST(&s->told); t; t = next) {
+        next = TAILQ_NEXT(t, link);
+        if (!t->joining)
+            continue; /* told since */
+        TAILQ_REMOVE(&s->told, t, link);
+        t->joining = false;
+        t->joined_by = s->submitted + 1;
+        TAILQ_INSERT_TAIL(&s->joined, t, link);
+    }
+}
+
+static void planning_done(study *s, study_job *job)
+{
+    planning *p = (planning *)((char *)job - offsetof(planning, done));
+    s->engine_jobs_out--;
+    s->planning = false;
+    if (s->deleted || !s->loaded || atomic_load(&s->broken)) {
+        /* what it was planned for is gone */
+    } else if (p->outcome.stored != STORE_OK) {
+        log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason", store_status_text(p->outcome.stored), NULL);
+        study_answer_waiting(s, NULL); /* the next ask tries again */
+    } else if (p->outcome.error.status != BANDIT_OK) {
+        study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
+    } else if (p->n_picks == 0 && s->n_open == 0) {
+        study_set_state(s, STUDY_ERROR, "no candidate is left that may be handed out", NULL);
+    } else {
+        if (!p->extends)
+            retire_joined(s);
+        record_picks(s, p);
+    }
+    planning_free(p);
+}
+
+/* ---- before: what the actor gathers ------------------------------------------------------------------------------- */
+
+bool study_count_outcome(study *s, uint32_t arm, trial_state state)
+{
+    bool failed = state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
+    if (!s->failures && !failed)
+        return true;
+    if (!s->failures && !(s->failures = calloc((size_t)s->candidates, sizeof *s->failures)))
+        return false;
+    uint8_t *count = &s->failures[arm];
+    if (state == TRIAL_INFEASIBLE)
+        *count = ARM_INFEASIBLE;
+    else if (*count != ARM_INFEASIBLE)
+        *count = !failed ? 0 : *count < ARM_INFEASIBLE - 1 ? (uint8_t)(*count + 1) : *count;
+    return true;
+}
+
+static bool withheld_arms(study *s, planning *p)
+{
+    size_t n = 0, limit = s->config->max_arm_failures;
+    if (!s->failures)
+        return true;
+    for (size_t i = 0; i < (size_t)s->candidates; i++)
+        n += s->failures[i] >= limit;
+    if (n > 0 && !(p->withheld = malloc(n * sizeof *p->withheld)))
+        return false;
+    for (size_t i = 0; i < (size_t)s->candidates; i++)
+        if (s->failures[i] >= limit)
+            p->withheld[p->n_withheld++] = (uint32_t)i;
+    return true;
+}
+
+static int compare_by_id(const void *a, const void *b)
+{
+    int64_t x = (*(trial *const *)a)->id, y = (*(trial *const *)b)->id;
+    return (x > y) - (x < y);
+}
+
+/* What has been told since the last batch, in the order of trials: which worker was faster must not show in
+ * the model's bits. */
+static bool gather_results(study *s, planning *p)
+{
+    trial *t;
+    size_t n = 0, filled = 0;
+    TAILQ_FOREACH(t, &s->told, link)
+    n++;
+    trial **told = malloc((n ? n : 1) * sizeof *told);
+    p->results = malloc((n ? n : 1) * sizeof *p->results);
+    bool fine = told && p->results;
+    if (fine) {
+        TAILQ_FOREACH(t, &s->told, link)
+        told[filled++] = t;
+        qsort(told, n, sizeof *told, compare_by_id);
+        for (size_t i = 0; fine && i < n; i++) {
+            t = told[i];
+            t->joining = true;
+            fine = study_count_outcome(s, t->candidate, t->state);
+            if (t->has_value)
+                p->results[p->n_results++] =
+                    (bandit_result){.arm = t->candidate,
+                                    .repeats = 1,
+                                    .reward = s->config->minimize ? -t->value : t->value,
+                                    .chosen = true,
+                                    .variance = t->variance};
+        }
+    }
+    free(told);
+    return fine;
+}
+
+/* What is out, by trial; trial numbers rather than times decide, so that replay comes to the same. */
+static bool gather_pending(study *s, planning *p)
+{
+    trial *t;
+    size_t n = 0;
+    if (!s->config->asynchronous || s->n_open == 0)
+        return true;
+    trial **open = malloc(s->n_open * sizeof *open);
+    p->pending = malloc(s->n_open * sizeof *p->pending);
+    if (open && p->pending) {
+        TAILQ_FOREACH (t, &s->queued, link)
+            open[n++] = t;
+        TAILQ_FOREACH (t, &s->pending, link)
+            open[n++] = t;
+        qsort(open, n, sizeof *open, compare_by_id);
+        for (size_t i = 0; i < n; i++)
+            p->pending[p->n_pending++] = (bandit_pick){.arm = open[i]->candidate, .variance = open[i]->variance};
+    }
+    free(open);
+    return n > 0;
+}
+
+static planning *planning_new(study *s)
+{
+    planning *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    const wire_study *definition = s->config->wire;
+    p->remaining = definition->horizon.given ? (uint64_t)(definition->horizon.value - s->trials) : UINT64_MAX;
+    p->source = engine_source_of(s);
+    p->first_trial = s->trials + 1;
+    p->job.run = run_planning;
+    return p;
+}
+
+static void start(study *s, planning *p, size_t beyond)
+{
+    p->beyond = beyond > p->remaining ? (size_t)p->remaining : beyond;
+    p->max_picks = s->config->options.max_batch > p->beyond ? s->config->options.max_batch : p->beyond;
+    if (p->remaining < p->max_picks)
+        p->max_picks = (size_t)p->remaining;
+    s->planning = true;
+    study_post_engine(s, &p->job);
+}
+
+void study_start_planning(study *s, size_t beyond)
+{
+    planning *p = planning_new(s);
+    if (!p)
+        return; /* the next turn tries again */
+    if (gather_results(s, p) && gather_pending(s, p) && withheld_arms(s, p)) {
+        p->through_seq = study_next_seq(s) - 1;
+        start(s, p, beyond);
+        return;
+    }
+    planning_free(p);
+    s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
+}
+
+void study_extend_batch(study *s, size_t beyond)
+{
+    planning *p = planning_new(s);
+    if (!p)
+        return;
+    p->extends = true;
+    if (withheld_arms(s, p))
+        start(s, p, beyond);
+    else
+        planning_free(p);
+}

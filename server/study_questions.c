@@ -1,0 +1,207 @@
+/* Questions to the model: predict, model, best. Answered on the engine lane. */
+#include "server/study_engine.h"
+
+#include "server/log.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+
+typedef struct question {
+    engine_job job;
+    study_job done;
+    engine_source source;
+    http_request *request;
+    int64_t best_trial, best_candidate;
+    double best_value;
+    engine_outcome outcome;
+    void (*answer)(study *s, struct question *q); /* on the engine lane; answers the request */
+} question;
+
+static void question_done(study *s, study_job *job)
+{
+    question *q = (question *)((char *)job - offsetof(question, done));
+    s->engine_jobs_out--;
+    study_hold(s, q->request); /* it has been answered from a state that may not be on disk yet */
+    free(q);
+}
+
+static void run_question(study *s, engine_job *job)
+{
+    question *q = (question *)(void *)job;
+    engine_ensure(s, &q->source, &q->outcome);
+    if (q->outcome.stored != STORE_OK)
+        http_answer_store_problem(q->request, q->outcome.stored);
+    else if (q->outcome.error.status != BANDIT_OK)
+        http_answer_problem(q->request, 409, NULL, "the model cannot be made: %s", q->outcome.error.message);
+    else
+        q->answer(s, q);
+    q->done.run = question_done;
+    study_post(s, &q->done);
+}
+
+static void ask_engine(study *s, http_request *request, void (*answer)(study *s, question *q))
+{
+    if (s->state == STUDY_AWAITING_CANDIDATES) {
+        http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
+        return;
+    }
+    question *q = calloc(1, sizeof *q);
+    if (!q) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    q->job.run = run_question;
+    q->source = engine_source_of(s);
+    q->request = request;
+    request->held = true;
+    q->answer = answer;
+    q->best_trial = s->best_trial;
+    q->best_value = s->best_value;
+    study_post_engine(s, &q->job);
+}
+
+static wire_prediction in_metric_units(const study *s, const bandit_prediction *p)
+{
+    double sign = s->config->minimize ? -1 : 1;
+    return (wire_prediction){.mean = sign * p->mean, .std = sqrt(p->variance), .ucb = sign * p->ucb};
+}
+
+static void answer_engine_error(http_request *request, const bandit_error *error)
+{
+    if (error->status == BANDIT_UNSUPPORTED)
+        http_answer_problem(request, 409, NULL, "%s", error->message);
+    else
+        http_answer_problem(request, 422, NULL, "%s", error->message);
+}
+
+static void predict(study *s, question *q)
+{
+    const wire_predict *wanted = q->request->context;
+    wire_errors errors = {0};
+    bandit_error error = {0};
+    bandit_prediction *raw = calloc(wanted->n, sizeof *raw);
+    wire_prediction *shown = calloc(wanted->n, sizeof *shown);
+    uint32_t *arms = calloc(wanted->n, sizeof *arms);
+    for (size_t i = 0; wanted->candidates && i < wanted->n; i++) {
+        if (wanted->candidates[i] >= (int64_t)q->source.candidates)
+            wire_errors_add(&errors, log_format("/candidates/%zu", i), "there are %zu candidates, from 0",
+                            q->source.candidates);
+        else if (arms)
+            arms[i] = (uint32_t)wanted->candidates[i];
+    }
+    if (wanted->points && wanted->dimension != q->source.dimension)
+        wire_errors_add(&errors, "/points/0", "must have %zu features", q->source.dimension);
+    if (errors.n > 0) {
+        http_answer_undecodable(q->request, WIRE_INVALID, &errors);
+    } else if (!raw || !shown || !arms) {
+        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+    } else if ((wanted->candidates
+                    ? bandit_engine_predict_arms(s->engine.engine, arms, wanted->n, raw, &error)
+                    : bandit_engine_predict_points(s->engine.engine, wanted->points, wanted->n, raw,
+                                                   &error)) != BANDIT_OK) {
+        answer_engine_error(q->request, &error);
+    } else {
+        wire_writer w = WIRE_WRITER_INIT;
+        for (size_t i = 0; i < wanted->n; i++)
+            shown[i] = in_metric_units(s, &raw[i]);
+        wire_encode_predictions(&w, shown, wanted->n);
+        http_answer_json(q->request, 200, &w);
+    }
+    wire_errors_clear(&errors);
+    free(raw);
+    free(shown);
+    free(arms);
+}
+
+void study_predict(study *s, http_request *request)
+{
+    ask_engine(s, request, predict);
+}
+
+static void model(study *s, question *q)
+{
+    bandit_description d;
+    bandit_engine_describe(s->engine.engine, &d);
+    if (!d.has_model) {
+        http_answer_problem(q->request, 409, NULL, "%s has no model", s->config->wire->algorithm.name);
+        return;
+    }
+    wire_model shown = {.definition = s->config->wire,
+                        .batch = (int64_t)d.batch,
+                        .beta = d.beta,
+                        .dictionary = d.dictionary,
+                        .n_dictionary = d.n_dictionary,
+                        .effective_dimension = d.effective_dimension,
+                        .information_gain = d.information_gain,
+                        .lambda = d.lambda,
+                        .noise_std = d.noise_std,
+                        .norm_bound = d.norm_bound,
+                        .observations = (int64_t)d.observations};
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_model(&w, &shown);
+    http_answer_json(q->request, 200, &w);
+}
+
+void study_model(study *s, http_request *request)
+{
+    ask_engine(s, request, model);
+}
+
+/* The told arm with the best posterior mean; without a model, with the best mean of its rewards. */
+static bool recommend(study *s, wire_recommended *out)
+{
+    bandit_checkpoint checkpoint;
+    bandit_description d;
+    bandit_error error = {0};
+    double best = -INFINITY, sign = s->config->minimize ? -1 : 1;
+    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
+    bandit_engine_describe(s->engine.engine, &d);
+    for (size_t i = 0; i < checkpoint.n_sums; i++) {
+        const bandit_arm_sum *sum = &checkpoint.sums[i];
+        bandit_prediction p = {.mean = sum->sum / (double)sum->count};
+        if (d.has_model &&
+            bandit_engine_predict_arms(s->engine.engine, &sum->arm, 1, &p, &error) != BANDIT_OK)
+            return false;
+        if (p.mean > best) {
+            best = p.mean;
+            *out = (wire_recommended){.given = true,
+                                      .candidate = sum->arm,
+                                      .mean = sign * p.mean,
+                                      .has_std = d.has_model,
+                                      .std = d.has_model ? sqrt(p.variance) : 0};
+        }
+    }
+    return true;
+}
+
+static void take_candidate(void *arg, const store_trial *row)
+{
+    *(int64_t *)arg = row->candidate;
+}
+
+static void best(study *s, question *q)
+{
+    wire_best observed = {.given = q->best_trial > 0, .trial = q->best_trial, .value = q->best_value};
+    wire_recommended recommended = {0};
+    store_error error = {0};
+    store_status status = STORE_OK;
+    if (observed.given)
+        status = store_read_trial(s->app->store, q->source.number, observed.trial, take_candidate,
+                                  &observed.candidate, &error);
+    if (status != STORE_OK) {
+        http_answer_store_problem(q->request, status);
+    } else if (!recommend(s, &recommended)) {
+        http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
+    } else {
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_encode_best(&w, &observed, &recommended);
+        http_answer_json(q->request, 200, &w);
+    }
+}
+
+void study_best(study *s, http_request *request)
+{
+    ask_engine(s, request, best);
+}
+
