@@ -188,8 +188,7 @@ void handle_study_create(http_request *request)
     study_config_free(settings);
 }
 
-/* ---- reading
- * ------------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct showing {
     wire_writer w;

@@ -16,8 +16,7 @@ typedef struct commit {
 static void run_turn(pool_task *task);
 static void run_engine_turn(pool_task *task);
 
-/* ---- creation
- * ----------------------------------------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------------------------------------ */
 
 study *study_new(app *a, registry *r, const char *id)
 {
@@ -51,8 +50,7 @@ void study_free(study *s)
     free(s);
 }
 
-/* ---- jobs
- * --------------------------------------------------------------------------------------------------- */
+/* ---- jobs ---------------------------------------------------------------------------------------------- */
 
 void study_post(study *s, study_job *job)
 {
@@ -102,8 +100,7 @@ static void run_engine_turn(pool_task *task)
         pool_submit(s->app->pool, &s->engine_turn, POOL_LONG);
 }
 
-/* ---- writes
- * ------------------------------------------------------------------------------------------------- */
+/* ---- writes -------------------------------------------------------------------------------------------- */
 
 void study_record(study *s, const store_event *event)
 {
@@ -184,8 +181,7 @@ void study_submit(study *s)
     s->last_held = &s->held;
 }
 
-/* ---- the turn
- * ----------------------------------------------------------------------------------------------- */
+/* ---- the turn ------------------------------------------------------------------------------------------ */
 
 /* After a failed write the memory may be ahead of the store: it is dropped as soon as no write is on its way.
  */
@@ -229,8 +225,7 @@ static void run_turn(pool_task *task)
         pool_submit(s->app->pool, &s->turn, POOL_SHORT);
 }
 
-/* ---- what the registry asks
- * ---------------------------------------------------------------------------------- */
+/* ---- what the registry asks ---------------------------------------------------------------------------- */
 
 static void run_tick(study *s, study_job *job)
 {
@@ -264,8 +259,7 @@ bool study_is_disposable(study *s)
     return disposable;
 }
 
-/* ---- deletion
- * -------------------------------------------------------------------------------------------------- */
+/* ---- deletion ------------------------------------------------------------------------------------------ */
 
 void study_delete(study *s, http_request *request)
 {

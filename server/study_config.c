@@ -138,12 +138,6 @@ static void check_unbuilt(const wire_study *request, wire_errors *errors)
 {
     if (request->domain_type != WIRE_DOMAIN_CANDIDATES)
         wire_errors_add(errors, "/domain/type", "is not built yet: give \"candidates\"");
-    if (!request->feedback || strcmp(request->feedback, "batch") != 0)
-        wire_errors_add(errors, "/feedback",
-                        "asynchronous feedback (\"async\", the default) is not built yet: give \"batch\"");
-    if (request->min_in_flight.given)
-        wire_errors_add(errors, "/min_in_flight",
-                        "applies to asynchronous feedback only, which is not built yet");
     if (request->optimum.given)
         wire_errors_add(errors, "/optimum", "is not built yet");
     for (size_t i = 0; i < request->n_metrics; i++)
@@ -171,6 +165,9 @@ bool study_config_complete(wire_study *request, wire_errors *errors)
     default_integer(&request->max_attempts, 3);
     complete_domain(request, errors);
     check_unbuilt(request, errors);
+    set_text(&request->feedback, "async", errors);
+    if (request->min_in_flight.given && request->feedback && strcmp(request->feedback, "async") != 0)
+        wire_errors_add(errors, "/min_in_flight", "applies to asynchronous feedback only");
     request->algorithm.given = true;
     set_text(&request->algorithm.name, "bbkb", errors);
     if (!request->algorithm.name)
@@ -293,6 +290,7 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
     else if (is_word(definition->scaling, "none"))
         config->scaling = BANDIT_SCALING_NONE;
     config->minimize = definition->n_metrics > 0 && definition->metrics[0].minimize;
+    config->asynchronous = is_word(definition->feedback, "async");
     config->max_arm_failures = (unsigned)definition->algorithm.max_arm_failures.value;
     if (bandit_options_check(&config->options, (size_t)definition->dimension.value, &error) != BANDIT_OK) {
         char pointer[64] = "/algorithm";

@@ -12,6 +12,7 @@ typedef struct study_config {
     bandit_scaling scaling;
     double *lengthscales; /* that options.kernel borrows */
     bool minimize;
+    bool asynchronous; /* feedback */
     unsigned max_arm_failures;
 } study_config;
 

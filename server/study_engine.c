@@ -28,7 +28,7 @@ void study_drop_engine(study *s)
     s->engine = (engine_lane){0};
 }
 
-/* ---- the stored state ---------------------------------------------------------------------------------------- */
+/* ---- the stored state ---------------------------------------------------------------------------------- */
 
 typedef struct stored_head {
     int64_t first_trial;
@@ -91,7 +91,7 @@ static store_status unpack(unpacked_state *out, const store_engine_state *stored
     return STORE_OK;
 }
 
-/* ---- loading (engine lane) ------------------------------------------------------------------------------------- */
+/* ---- loading (engine lane) ----------------------------------------------------------------------------- */
 
 enum { ROWS_AT_ONCE = 4096 };
 
@@ -155,7 +155,8 @@ static void replay_picks(study *s, const engine_source *from, int64_t first_tria
     free(list.picks);
 }
 
-static void restore_from(study *s, const engine_source *from, const store_engine_state *stored, engine_outcome *out)
+static void restore_from(study *s, const engine_source *from, const store_engine_state *stored,
+                         engine_outcome *out)
 {
     unpacked_state state;
     bandit_arm_sum *sums = malloc((stored->n_sums ? stored->n_sums : 1) * sizeof *sums);
@@ -172,8 +173,9 @@ static void restore_from(study *s, const engine_source *from, const store_engine
                                         .state = state.state,
                                         .n_state = state.n_state};
         bandit_executor executor = pool_executor(s->app->pool);
-        bandit_engine_restore(&s->engine.engine, s->engine.arms, &s->config->options, s->app->config->study_memory,
-                              &checkpoint, state.pending, (size_t)state.head.n_pending, &executor, &out->error);
+        bandit_engine_restore(&s->engine.engine, s->engine.arms, &s->config->options,
+                              s->app->config->study_memory, &checkpoint, state.pending,
+                              (size_t)state.head.n_pending, &executor, &out->error);
         if (engine_fine(out) && s->config->asynchronous)
             replay_picks(s, from, state.head.first_trial, out);
         free(state.pending);
@@ -202,17 +204,16 @@ void engine_ensure(study *s, const engine_source *from, engine_outcome *out)
     if (engine_fine(out) && from->batches > 0)
         restore_engine(s, from, out);
     else if (engine_fine(out))
-        bandit_engine_new(&s->engine.engine, s->engine.arms, &s->config->options, s->app->config->study_memory,
-                          &out->error);
+        bandit_engine_new(&s->engine.engine, s->engine.arms, &s->config->options,
+                          s->app->config->study_memory, &out->error);
     if (engine_fine(out))
-        log_event(LOG_DEBUG, "engine_loaded", "study", s->id, "seconds", log_format("%.3f", clock_steady() - start),
-                  NULL);
+        log_event(LOG_DEBUG, "engine_loaded", "study", s->id, "seconds",
+                  log_format("%.3f", clock_steady() - start), NULL);
     else
         study_drop_engine(s);
 }
 
-/* ---- new candidates
- * ------------------------------------------------------------------------------------------------ */
+/* ---- new candidates ------------------------------------------------------------------------------------ */
 
 typedef struct renewal {
     engine_job job;

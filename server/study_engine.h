@@ -23,8 +23,9 @@ bool engine_fine(const engine_outcome *outcome);
 /* Makes sure that the engine is there, as it was after the last stored pick. */
 void engine_ensure(study *s, const engine_source *from, engine_outcome *out);
 
-/* The state that is stored with a batch: the engine's own bytes, and with asynchronous feedback what was out when
- * the batch began. first_trial: the batch's first. *out is the caller's to free; false: out of memory. */
+/* The state that is stored with a batch: the engine's own bytes, and with asynchronous feedback what was out
+ * when the batch began. first_trial: the batch's first. *out is the caller's to free; false: out of memory.
+ */
 bool engine_state_pack(unsigned char **out, size_t *size, int64_t first_trial, const bandit_pick *pending,
                        size_t n_pending, const unsigned char *state, size_t n_state);
 

@@ -125,14 +125,12 @@ void study_submit(study *s);
 /* Keeps the request's coming answer until the turn's write is on disk. Called before it is answered. */
 void study_hold(study *s, http_request *request);
 
-/* ---- study_load.c
- * ------------------------------------------------------------------------------------------ */
+/* ---- study_load.c -------------------------------------------------------------------------------------- */
 
 store_status study_load(study *s, store_error *err);
 void study_unload(study *s); /* everything but the engine lane, which drops itself */
 
-/* ---- study_trials.c
- * ---------------------------------------------------------------------------------------- */
+/* ---- study_trials.c ------------------------------------------------------------------------------------ */
 
 trial *study_find_trial(const study *s, int64_t id);
 bool study_add_trial(study *s, trial *t); /* takes it; false: out of memory, and it is freed */
@@ -143,18 +141,23 @@ void study_after_turn(study *s); /* leases, waiting asks, planning, timer */
 void study_answer_waiting(study *s, const char *reason);
 void study_set_state(study *s, study_state state, const char *reason, const char *definition);
 
-/* ---- study_engine.c
- * ---------------------------------------------------------------------------------------- */
+/* ---- study_planning.c -------------------------------------------------------------------------------- */
 
-void study_start_planning(study *s);
+/* A new batch from what has been told; with at least `beyond` picks, whatever the bound says. */
+void study_start_planning(study *s, size_t beyond);
+
+/* `beyond` more picks for the batch in force. */
+void study_extend_batch(study *s, size_t beyond);
+
+/* A closed trial enters its arm's record of failures, in the order of trials. False: out of memory. */
+bool study_count_outcome(study *s, uint32_t arm, trial_state state);
+
+/* ---- study_engine.c ---------------------------------------------------------------------------------- */
 
 /* On the engine lane, or while nothing is at it: frees the engine, to be loaded again when needed. */
 void study_drop_engine(study *s);
 
 /* The candidates have changed: the engine, if there is one, is of the old ones. */
 void study_renew_engine(study *s);
-
-/* A closed trial enters its arm's record of failures, in the order of trials. False: out of memory. */
-bool study_count_outcome(study *s, uint32_t arm, trial_state state);
 
 #endif

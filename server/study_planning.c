@@ -13,8 +13,8 @@ typedef struct planning {
     engine_job job;
     study_job done;
     engine_source source;
-    bool extends;         /* more picks for the batch in force, beyond its bound; otherwise a new batch */
-    size_t beyond;        /* picks to have in the end, beyond the bound if need be (no idle workers) */
+    bool extends;  /* more picks for the batch in force, beyond its bound; otherwise a new batch */
+    size_t beyond; /* picks to have in the end, beyond the bound if need be (no idle workers) */
     bandit_result *results;
     size_t n_results;
     bandit_pick *pending; /* still out, by trial (asynchronous feedback) */
@@ -52,7 +52,7 @@ static void planning_free(planning *p)
     free(p);
 }
 
-/* ---- on the engine lane --------------------------------------------------------------------------------------- */
+/* ---- on the engine lane -------------------------------------------------------------------------------- */
 
 static void *copy_of(const void *from, size_t size)
 {
@@ -161,8 +161,8 @@ static void run_planning(study *s, engine_job *job)
     if (!p->picks)
         out->stored = STORE_NO_MEMORY;
     if (engine_fine(out) && !p->extends)
-        bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending, &executor,
-                                  &out->error);
+        bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
+                                  &executor, &out->error);
     double updated = clock_steady();
     if (engine_fine(out) && !p->extends)
         select_picks(s, p, p->max_picks, false);
@@ -178,7 +178,7 @@ static void run_planning(study *s, engine_job *job)
     study_post(s, &p->done);
 }
 
-/* ---- back in the study's turn -------------------------------------------------------------------------------------- */
+/* ---- back in the study's turn -------------------------------------------------------------------------- */
 
 static bool add_pick(study *s, const bandit_pick *pick, int64_t batch, int64_t id)
 {
@@ -284,7 +284,8 @@ static void planning_done(study *s, study_job *job)
     if (s->deleted || !s->loaded || atomic_load(&s->broken)) {
         /* what it was planned for is gone */
     } else if (p->outcome.stored != STORE_OK) {
-        log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason", store_status_text(p->outcome.stored), NULL);
+        log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
+                  store_status_text(p->outcome.stored), NULL);
         study_answer_waiting(s, NULL); /* the next ask tries again */
     } else if (p->outcome.error.status != BANDIT_OK) {
         study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
@@ -298,7 +299,7 @@ static void planning_done(study *s, study_job *job)
     planning_free(p);
 }
 
-/* ---- before: what the actor gathers ------------------------------------------------------------------------------- */
+/* ---- before: what the actor gathers -------------------------------------------------------------------- */
 
 bool study_count_outcome(study *s, uint32_t arm, trial_state state)
 {
@@ -378,13 +379,14 @@ static bool gather_pending(study *s, planning *p)
     trial **open = malloc(s->n_open * sizeof *open);
     p->pending = malloc(s->n_open * sizeof *p->pending);
     if (open && p->pending) {
-        TAILQ_FOREACH (t, &s->queued, link)
-            open[n++] = t;
-        TAILQ_FOREACH (t, &s->pending, link)
-            open[n++] = t;
+        TAILQ_FOREACH(t, &s->queued, link)
+        open[n++] = t;
+        TAILQ_FOREACH(t, &s->pending, link)
+        open[n++] = t;
         qsort(open, n, sizeof *open, compare_by_id);
         for (size_t i = 0; i < n; i++)
-            p->pending[p->n_pending++] = (bandit_pick){.arm = open[i]->candidate, .variance = open[i]->variance};
+            p->pending[p->n_pending++] =
+                (bandit_pick){.arm = open[i]->candidate, .variance = open[i]->variance};
     }
     free(open);
     return n > 0;

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-
 typedef struct question {
     engine_job job;
     study_job done;
@@ -204,4 +203,3 @@ void study_best(study *s, http_request *request)
 {
     ask_engine(s, request, best);
 }
-

@@ -106,8 +106,7 @@ static bool set_text(char **field, const char *text)
     return copy != NULL;
 }
 
-/* ---- asking
- * ------------------------------------------------------------------------------------------------ */
+/* ---- asking -------------------------------------------------------------------------------------------- */
 
 static int64_t horizon(const study *s)
 {
@@ -116,8 +115,62 @@ static int64_t horizon(const study *s)
 
 static bool may_plan(const study *s)
 {
-    return s->state == STUDY_ACTIVE && !s->planning && s->n_open == 0 && s->trials < horizon(s) &&
+    return s->state == STUDY_ACTIVE && !s->planning && s->trials < horizon(s) && TAILQ_EMPTY(&s->queued) &&
            !atomic_load(&s->app->stopping);
+}
+
+/* ---- who is at work ---------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void keep_name(void *name)
+{
+    (void)name;
+}
+
+/* Adds a name to the set; true when it is new. */
+static bool is_new_name(void **names, const char *name)
+{
+    return !tfind(name, names, compare_names) && tsearch(name, names, compare_names);
+}
+
+/* How many trials there would be out if nobody were idle: the names that hold or wait for a trial, and what
+ * is held or asked for without a name. */
+static size_t wanted_in_flight(const study *s)
+{
+    const wire_study *definition = s->config->wire;
+    size_t n = 0;
+    void *names = NULL;
+    trial *t;
+    waiting_ask *w;
+    if (definition->min_in_flight.given)
+        return (size_t)definition->min_in_flight.value;
+    TAILQ_FOREACH(t, &s->pending, link)
+    n += !*t->worker || is_new_name(&names, t->worker);
+    TAILQ_FOREACH(w, &s->waiting, link)
+    n += !w->ask->worker ? (size_t)w->ask->count : is_new_name(&names, w->ask->worker);
+    tdestroy(names, keep_name);
+    return n;
+}
+
+/* Asynchronous feedback: asks are waiting and nothing is queued. A new batch if results have come in,
+ * otherwise more of the one in force, so that no worker idles. */
+static void plan_for_waiting(study *s)
+{
+    size_t wanted = wanted_in_flight(s), asked = 0;
+    waiting_ask *w;
+    TAILQ_FOREACH(w, &s->waiting, link)
+    asked += (size_t)w->ask->count;
+    size_t beyond = wanted > s->n_open ? wanted - s->n_open : 0;
+    if (beyond > asked)
+        beyond = asked;
+    if (s->batches == 0 || !TAILQ_EMPTY(&s->told))
+        study_start_planning(s, beyond);
+    else if (beyond > 0)
+        study_extend_batch(s, beyond);
 }
 
 /* Why fewer trials than wanted are answered. */
@@ -293,8 +346,10 @@ static void serve_waiting(study *s, int64_t now)
             stop_waiting(s, w);
             continue;
         }
-        if (may_plan(s))
-            study_start_planning(s);
+        if (may_plan(s) && s->config->asynchronous)
+            plan_for_waiting(s);
+        else if (may_plan(s) && s->n_open == 0)
+            study_start_planning(s, 0);
         bool over = now >= w->deadline && (!s->planning || now >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
         if (over || no_hope) {
@@ -306,8 +361,7 @@ static void serve_waiting(study *s, int64_t now)
     }
 }
 
-/* ---- telling
- * ------------------------------------------------------------------------------------------------ */
+/* ---- telling ------------------------------------------------------------------------------------------- */
 
 typedef enum verdict { ACCEPT, LATE, DUPLICATE } verdict;
 
@@ -582,8 +636,7 @@ void study_tell(study *s, http_request *request)
     free(t.trials);
 }
 
-/* ---- what time brings
- * ----------------------------------------------------------------------------------------- */
+/* ---- what time brings ---------------------------------------------------------------------------------- */
 
 static void expire_leases(study *s, int64_t now)
 {
@@ -659,8 +712,8 @@ void study_after_turn(study *s)
     expire_leases(s, now);
     if (s->state == STUDY_ACTIVE && s->n_open == 0 && s->trials >= horizon(s))
         study_set_state(s, STUDY_FINISHED, "", NULL);
-    if (s->batches > 0 && may_plan(s))
-        study_start_planning(s); /* so that the next ask finds the batch ready */
+    if (s->batches > 0 && may_plan(s) && s->n_open == 0 && !s->config->asynchronous)
+        study_start_planning(s, 0); /* so that the next ask finds the batch ready */
     serve_waiting(s, now);
     sweep_joined(s);
     atomic_store(&s->wake_at, next_wake(s));
