@@ -79,9 +79,7 @@ static void count_outcome(void *arg, const store_trial *row)
 static store_status load_trials(study *s, loading *l, store_error *err)
 {
     store_trial_filter open = {.states = 1u << TRIAL_QUEUED | 1u << TRIAL_PENDING};
-    store_trial_filter told = {.told_after = s->through_seq,
-                               .states = 1u << TRIAL_COMPLETED | 1u << TRIAL_FAILED | 1u << TRIAL_INFEASIBLE |
-                                         1u << TRIAL_STOPPED};
+    store_trial_filter told = {.told = true, .told_after = s->through_seq, .told_through = INT64_MAX};
     store_status status = store_read_trials(s->app->store, s->number, &open, SIZE_MAX, take_trial, l, err);
     if (status == STORE_OK)
         status = store_read_trials(s->app->store, s->number, &told, SIZE_MAX, take_trial, l, err);
@@ -104,9 +102,7 @@ static store_status load_trials(study *s, loading *l, store_error *err)
 /* Which arms have failed of late, from all trials that an earlier batch has taken in, in their order. */
 static store_status load_failures(study *s, loading *l, store_error *err)
 {
-    store_trial_filter closed = {.states = 1u << TRIAL_COMPLETED | 1u << TRIAL_FAILED |
-                                           1u << TRIAL_INFEASIBLE | 1u << TRIAL_STOPPED,
-                                 .told_through = s->through_seq};
+    store_trial_filter closed = {.told = true, .told_after = 0, .told_through = s->through_seq};
     return store_read_trials(s->app->store, s->number, &closed, SIZE_MAX, count_outcome, l, err);
 }
 
