@@ -53,6 +53,12 @@ static bool set_insecure(server_config *out, const char *value)
     return out->insecure || strcmp(value, "false") == 0;
 }
 
+static bool set_allowed_hosts(server_config *out, const char *value)
+{
+    out->allowed_hosts = value;
+    return true;
+}
+
 static bool set_log_format(server_config *out, const char *value)
 {
     out->log_json = strcmp(value, "json") == 0;
@@ -108,6 +114,8 @@ static const option options[] = {
      "where to serve; also [::1]:8080 and unix:/path; port 0 picks a free one", set_listen},
     {"db", "PATH", "./banditd.db", "SQLite file; created and migrated on start", set_db},
     {"threads", "N", NULL, "threads of the compute pool", set_threads},
+    {"allowed-host", "HOST,…", "", "names, besides the loopback ones, that requests may call this server by",
+     set_allowed_hosts},
     {"insecure", NULL, "false", "serve without authentication on an address that is not loopback",
      set_insecure},
     {"log-format", "text|json", "text", "one line an event, on standard error", set_log_format},
@@ -187,7 +195,8 @@ config_outcome config_read(server_config *out, int argc, char **argv)
     if (outcome == CONFIG_RUN && listen_address_check(out->listen, &loopback) && !loopback &&
         !out->insecure) {
         fprintf(stderr,
-                "banditd: %s is not a loopback address and there is no authentication: anybody who reaches "
+                "banditd: --listen %s is not a loopback address and there is no authentication: anybody who "
+                "reaches "
                 "it could\n"
                 "change every study. Give --insecure as well if that is what you want.\n",
                 out->listen);

@@ -8,6 +8,7 @@
 typedef struct server_config {
     const char *listen;
     const char *db;
+    const char *allowed_hosts; /* comma-separated */
     size_t threads;
     bool insecure;
     bool log_json;

@@ -65,11 +65,35 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
     return true;
 }
 
+/* The study's dimension, so that the reader can say which row has another. */
+static void take_dimension(void *arg, const store_study *row)
+{
+    wire_study *definition;
+    wire_errors errors = {0};
+    if (wire_decode_study(&definition, row->definition, strlen(row->definition), &errors) == WIRE_OK) {
+        *(size_t *)arg = (size_t)definition->dimension.value;
+        wire_study_free(definition);
+    }
+    wire_errors_clear(&errors);
+}
+
 /* The format that the Content-Type names; false: answered. */
 static bool open_upload(http_request *request)
 {
     wire_points_format format = WIRE_POINTS_CSV;
     receiving *r;
+    size_t dimension = 0;
+    store_error error = {0};
+    store_status status =
+        store_read_study(request->app->store, request->study, take_dimension, &dimension, &error);
+    if (status == STORE_NOT_FOUND) {
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+        return false;
+    }
+    if (status != STORE_OK) {
+        http_answer_store_problem(request, status);
+        return false;
+    }
     if (strcmp(request->content_type, "application/json") == 0) {
         format = WIRE_POINTS_JSON;
     } else if (strcmp(request->content_type, "text/csv") != 0) {
@@ -86,7 +110,7 @@ static bool open_upload(http_request *request)
     request->context_free = receiving_free;
     r->status = upload_new(&r->upload, request->app->store);
     if (r->status == STORE_OK &&
-        wire_points_reader_new(&r->reader, format, 0, BLOCK_ROWS, take_rows, r) != WIRE_OK)
+        wire_points_reader_new(&r->reader, format, dimension, BLOCK_ROWS, take_rows, r) != WIRE_OK)
         r->status = STORE_NO_MEMORY;
     if (r->status == STORE_OK)
         return true;
@@ -163,15 +187,7 @@ static void answer_count(http_request *request, int status, const receiving *r)
 void study_set_candidates(study *s, http_request *request)
 {
     receiving *r = request->context;
-    wire_errors errors = {0};
     const char *digest = upload_digest(r->upload);
-    if ((int64_t)r->dimension != s->config->wire->dimension.value) {
-        wire_errors_add(&errors, "", "rows have %zu values; the study's dimension is %lld", r->dimension,
-                        (long long)s->config->wire->dimension.value);
-        http_answer_undecodable(request, WIRE_INVALID, &errors);
-        wire_errors_clear(&errors);
-        return;
-    }
     study_hold(s, request);
     if (strcmp(digest, s->digest) == 0) {
         answer_count(request, 200, r);

@@ -89,15 +89,13 @@ static void close_listing(listing *l)
     free(l->point);
 }
 
-static void show_trial(void *arg, const store_trial *row)
+/* The row as answers show it; borrows from the row and the listing. */
+static wire_trial view(listing *l, const store_trial *row)
 {
-    listing *l = arg;
     store_error error = {0};
     if (l->status == STORE_OK)
         l->status = store_read_candidates(l->store, l->study, row->candidate, 1, l->point, &error);
-    if (l->status != STORE_OK)
-        return;
-    wire_trial shown = {.id = row->trial,
+    return (wire_trial){.id = row->trial,
                         .state = trial_state_name(row->state),
                         .batch = row->batch,
                         .attempt = row->attempt,
@@ -110,7 +108,6 @@ static void show_trial(void *arg, const store_trial *row)
                         .value = row->value,
                         .reason = row->reason,
                         .told_at = row->told_at};
-    wire_encode_trial(&l->w, &shown);
 }
 
 static void show_listed(void *arg, const store_trial *row)
@@ -118,8 +115,53 @@ static void show_listed(void *arg, const store_trial *row)
     listing *l = arg;
     if (!page_take(&l->page))
         return;
-    show_trial(l, row);
+    wire_trial shown = view(l, row);
+    wire_encode_trial(&l->w, &shown);
     l->last = row->trial;
+}
+
+/* All attempts of a trial. */
+typedef struct history {
+    wire_attempt *attempts;
+    size_t n;
+    bool no_memory;
+} history;
+
+static void take_attempt(void *arg, const store_attempt *row)
+{
+    history *h = arg;
+    wire_attempt *attempts = realloc(h->attempts, (h->n + 1) * sizeof *attempts);
+    h->no_memory |= !attempts;
+    if (!attempts)
+        return;
+    h->attempts = attempts;
+    wire_attempt *a = &attempts[h->n++];
+    *a = (wire_attempt){.attempt = row->attempt,
+                        .worker = strdup(row->worker),
+                        .issued_at = row->issued_at,
+                        .lease_expires_at = row->lease_expires_at,
+                        .ended_at = row->ended_at,
+                        .outcome = strdup(row->outcome)};
+    h->no_memory |= !a->worker || !a->outcome;
+}
+
+static void show_history(void *arg, const store_trial *row)
+{
+    listing *l = arg;
+    history h = {0};
+    store_error error = {0};
+    wire_trial shown = view(l, row);
+    if (l->status == STORE_OK)
+        l->status = store_read_attempts(l->store, l->study, row->trial, take_attempt, &h, &error);
+    if (l->status == STORE_OK && h.no_memory)
+        l->status = STORE_NO_MEMORY;
+    if (l->status == STORE_OK)
+        wire_encode_trial_history(&l->w, &shown, h.attempts, h.n);
+    for (size_t i = 0; i < h.n; i++) {
+        free((char *)(uintptr_t)h.attempts[i].worker);
+        free((char *)(uintptr_t)h.attempts[i].outcome);
+    }
+    free(h.attempts);
 }
 
 void handle_trial_list(http_request *request)
@@ -161,7 +203,7 @@ void handle_trial_get(http_request *request)
     listing l = {0};
     store_error error = {0};
     if (open_listing(&l, request)) {
-        store_status status = store_read_trial(l.store, l.study, request->number, show_trial, &l, &error);
+        store_status status = store_read_trial(l.store, l.study, request->number, show_history, &l, &error);
         if (status == STORE_OK)
             status = l.status;
         if (status == STORE_OK)

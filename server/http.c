@@ -1,4 +1,5 @@
-#include "server/http.h"
+#include "server/http_internal.h"
+
 #include "server/app.h"
 #include "server/clock.h"
 #include "server/listen.h"
@@ -18,7 +19,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { PIECE_SIZE = 256 * 1024 };
+enum { PIECE_SIZE = 256 * 1024, DRAINED_MAXIMUM = 64 << 20 };
 
 struct http_server {
     app *app;
@@ -44,7 +45,9 @@ typedef struct http_connection {
     phase phase;
     bool counted;   /* in server->in_progress */
     bool suspended; /* the answer has to resume the connection */
-    bool too_large;
+    bool opened;    /* the handler has been called for its headers */
+    bool too_large; /* what comes is read and dropped */
+    http_refusal refusal;
     size_t limit;
     size_t capacity;
     size_t piece_size; /* bytes of an upload's piece collected in body */
@@ -56,7 +59,7 @@ typedef struct http_connection {
 /* ---- answers --------------------------------------------------------------------------------------------
  */
 
-static void complete(http_request *request)
+void http_complete(http_request *request)
 {
     http_connection *c = request->connection;
     if (request->held)
@@ -67,129 +70,6 @@ static void complete(http_request *request)
         c->suspended = false;
         MHD_resume_connection(c->mhd); /* the request may be gone from here on */
     }
-}
-
-void http_answer_json(http_request *request, int status, wire_writer *body)
-{
-    struct http_answer *answer = &request->answer;
-    if (!wire_writer_finish(body, &answer->body, &answer->size)) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
-        return;
-    }
-    answer->status = status;
-    answer->content_type = "application/json";
-    complete(request);
-}
-
-void http_answer_static(http_request *request, int status, const char *content_type, const char *body,
-                        size_t size)
-{
-    request->answer.status = status;
-    request->answer.content_type = content_type;
-    request->answer.static_body = body;
-    request->answer.size = size;
-    complete(request);
-}
-
-void http_answer_empty(http_request *request, int status)
-{
-    request->answer.status = status;
-    complete(request);
-}
-
-static const char *status_title(int status)
-{
-    const char *phrase = MHD_get_reason_phrase_for((unsigned)status);
-    return phrase ? phrase : "Error";
-}
-
-void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail,
-                         ...)
-{
-    char text[512];
-    va_list args;
-    va_start(args, detail);
-    vsnprintf(text, sizeof text, detail, args);
-    va_end(args);
-    wire_problem problem = {.status = status,
-                            .type = "about:blank",
-                            .title = status_title(status),
-                            .detail = text,
-                            .errors = errors};
-    wire_writer w = WIRE_WRITER_INIT;
-    wire_encode_problem(&w, &problem);
-    if (!wire_writer_finish(&w, &request->answer.body, &request->answer.size)) {
-        static const char no_memory[] =
-            "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
-            "\"detail\":\"out of memory\"}";
-        request->answer.static_body = no_memory;
-        request->answer.size = sizeof no_memory - 1;
-        status = MHD_HTTP_SERVICE_UNAVAILABLE;
-    }
-    if (status == MHD_HTTP_SERVICE_UNAVAILABLE && request->answer.retry_after == 0)
-        request->answer.retry_after = 1;
-    request->answer.status = status;
-    request->answer.content_type = "application/problem+json";
-    complete(request);
-}
-
-void http_answer_undecodable(http_request *request, wire_status status, const wire_errors *errors)
-{
-    switch (status) {
-    case WIRE_MALFORMED:
-        http_answer_problem(request, MHD_HTTP_BAD_REQUEST, NULL, "%s",
-                            errors->n ? errors->items[0].detail : "the body is malformed");
-        return;
-    case WIRE_INVALID:
-        http_answer_problem(request, MHD_HTTP_UNPROCESSABLE_CONTENT, errors,
-                            "the body is not as this call wants it: see errors");
-        return;
-    case WIRE_OK:
-    case WIRE_NO_MEMORY:
-        break;
-    }
-    http_answer_store_problem(request, STORE_NO_MEMORY);
-}
-
-void http_answer_store_problem(http_request *request, store_status status)
-{
-    switch (status) {
-    case STORE_NOT_FOUND:
-        http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is no such thing");
-        return;
-    case STORE_EXISTS:
-        http_answer_problem(request, MHD_HTTP_CONFLICT, NULL, "it exists already");
-        return;
-    case STORE_OK:
-    case STORE_ABORTED:
-    case STORE_SUPERSEDED:
-    case STORE_BUSY:
-    case STORE_FULL:
-    case STORE_READ_ONLY:
-    case STORE_CORRUPT:
-    case STORE_FOREIGN:
-    case STORE_NEWER:
-    case STORE_NO_MEMORY:
-    case STORE_IO:
-    case STORE_CLOSED:
-        break;
-    }
-    http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "nothing was stored: %s",
-                        store_status_text(status));
-}
-
-void http_release(http_request *request)
-{
-    request->held = false;
-    complete(request);
-}
-
-void http_release_failed(http_request *request, store_status status)
-{
-    free(request->answer.body);
-    request->answer = (struct http_answer){0};
-    request->held = false;
-    http_answer_store_problem(request, status);
 }
 
 static enum MHD_Result send_answer(http_connection *c)
@@ -333,6 +213,13 @@ static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
+/* A body that is too large is read and dropped if it is not very large: closing the connection on a client
+ * that is still sending would lose it the answer. Not if the client waits to be told to send. */
+static bool is_drained(http_connection *c, unsigned long long length)
+{
+    return length <= DRAINED_MAXIMUM && !header(c, MHD_HTTP_HEADER_EXPECT);
+}
+
 /* Refuses what can be refused from the headers alone; true when the request may go on. */
 static bool check_headers(http_connection *c)
 {
@@ -347,7 +234,9 @@ static bool check_headers(http_connection *c)
         }
         c->limit = request->route->kind == ROUTE_UPLOAD ? request->app->config->max_upload
                                                         : request->app->config->max_body;
-        if (length && strtoull(length, NULL, 10) > c->limit) {
+        if (length && strtoull(length, NULL, 10) > c->limit && is_drained(c, strtoull(length, NULL, 10))) {
+            c->too_large = true;
+        } else if (length && strtoull(length, NULL, 10) > c->limit) {
             http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
                                 "the body has %s bytes; the limit is %zu", length, c->limit);
             return false;
@@ -370,12 +259,26 @@ static bool check_headers(http_connection *c)
     return true;
 }
 
+/* The first reason to refuse the request unread. */
+static http_refusal check_request(http_connection *c, const char *version)
+{
+    if (c->refusal.status)
+        return c->refusal; /* of the target */
+    http_refusal refusal = http_check_framing(c->mhd, version);
+    return refusal.status ? refusal : http_check_origin(c->mhd, c->method, c->request.app->config);
+}
+
 /* Headers have come: routes the request or answers it at once. */
-static void open_request(http_connection *c)
+static void open_request(http_connection *c, const char *version)
 {
     http_request *request = &c->request;
     set_request_id(c);
     set_content_type(c);
+    http_refusal refusal = check_request(c, version);
+    if (refusal.status) {
+        http_answer_problem(request, refusal.status, NULL, "%s", refusal.detail);
+        return;
+    }
     const char *allow = NULL;
     http_method method = HTTP_METHODS;
     if (strcmp(c->method, "GET") == 0 || strcmp(c->method, "HEAD") == 0)
@@ -514,30 +417,38 @@ static enum MHD_Result start_handler(http_connection *c)
     return MHD_NO;
 }
 
+/* The request line has come, its target still encoded. What is returned becomes the request's slot. */
+static void *begin_request(void *arg, const char *target, struct MHD_Connection *mhd)
+{
+    http_server *server = arg;
+    http_connection *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->server = server;
+    c->mhd = mhd;
+    c->refusal = http_check_target(target);
+    c->request.connection = c;
+    c->request.app = server->app;
+    c->request.number = -1;
+    c->request.started = clock_steady();
+    return c;
+}
+
 static enum MHD_Result handle(void *arg, struct MHD_Connection *mhd, const char *url, const char *method,
                               const char *version, const char *data, size_t *data_size, void **slot)
 {
-    http_server *server = arg;
     http_connection *c = *slot;
-    (void)version;
-    if (!c) {
-        c = calloc(1, sizeof *c);
-        if (!c)
-            return MHD_NO;
-        c->path = strdup(url);
-        if (!c->path) {
-            free(c);
-            return MHD_NO;
-        }
-        c->server = server;
-        c->mhd = mhd;
+    (void)arg;
+    (void)mhd;
+    if (!c)
+        return MHD_NO; /* there was no memory for it */
+    if (!c->opened) {
+        c->opened = true;
         c->method = method;
-        c->request.connection = c;
-        c->request.app = server->app;
-        c->request.number = -1;
-        c->request.started = clock_steady();
-        *slot = c;
-        open_request(c);
+        c->path = strdup(url);
+        if (!c->path)
+            return MHD_NO;
+        open_request(c, version);
         /* Answering now, before the body is read, closes the connection after the answer. */
         if (c->phase == PHASE_ANSWERED)
             return send_answer(c);
@@ -582,8 +493,9 @@ http_server *http_start(app *a, const char *listen_address, char *url, size_t ur
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle,
         server, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
-        MHD_OPTION_NOTIFY_COMPLETED, request_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, 120u,
-        MHD_OPTION_CONNECTION_LIMIT, 10000u, MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
+        MHD_OPTION_URI_LOG_CALLBACK, begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, request_completed,
+        NULL, MHD_OPTION_CONNECTION_TIMEOUT, 120u, MHD_OPTION_CONNECTION_LIMIT, 10000u,
+        MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
     if (!server->daemon) {
         log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
         goto failed;

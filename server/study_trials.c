@@ -375,9 +375,7 @@ typedef struct telling {
 
 static void refuse(telling *t, size_t i, const char *member, bool conflict, const char *detail)
 {
-    char pointer[64];
-    strcpy(pointer, log_format("/results/%zu/%s", i, member));
-    wire_errors_add(&t->errors, pointer, "%s", detail);
+    wire_errors_add(&t->errors, log_format("/results/%zu/%s", i, member), "%s", detail);
     if (!conflict)
         t->invalid = true;
 }
@@ -452,12 +450,13 @@ static bool objective_value(const study *s, telling *t, size_t i, wire_result *r
             result->value = result->values[k].value;
             found = true;
         } else {
-            refuse(t, i, "values", false, "has a metric that the study does not declare");
+            refuse(t, i, log_format("values/%s", result->values[k].name), false,
+                   "the study declares no such metric");
             return false;
         }
     }
     if (result->values && !found) {
-        refuse(t, i, "values", false, "lacks the study's objective");
+        refuse(t, i, log_format("values/%s", name), false, "is the study's objective, and must be there");
         return false;
     }
     return true;
@@ -491,8 +490,7 @@ static void judge_trial(telling *t, size_t i, const wire_result *result, trial *
                same_value(result->has_value, result->value, target->has_value, target->value)) {
         t->verdicts[i] = DUPLICATE;
     } else {
-        refuse(t, i, result->has_value ? "value" : "state", true,
-               "the trial has been told otherwise already");
+        refuse(t, i, "trial", true, "the trial has been told otherwise already");
     }
 }
 

@@ -1,0 +1,139 @@
+/* What is refused before a request is routed. */
+#include "server/config.h"
+#include "server/http_internal.h"
+
+#include <ctype.h>
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static http_refusal refusal(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static http_refusal refusal(int status, const char *format, ...)
+{
+    http_refusal r = {.status = status};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r.detail, sizeof r.detail, format, args);
+    va_end(args);
+    return r;
+}
+
+static const http_refusal none = {0};
+
+http_refusal http_check_target(const char *target)
+{
+    for (const char *c = strchr(target, '%'); c; c = strchr(c + 1, '%')) {
+        if (!isxdigit((unsigned char)c[1]) || !isxdigit((unsigned char)c[2]))
+            return refusal(400,
+                           "the request's target has a percent sign that no two hexadecimal digits follow");
+        if (c[1] == '0' && c[2] == '0')
+            return refusal(400, "the request's target has an encoded NUL");
+    }
+    return none;
+}
+
+/* ---- framing ----------------------------------------------------------------------------------------------
+ */
+
+typedef struct framing {
+    int lengths, encodings, hosts;
+    bool bad_length;
+} framing;
+
+static bool is_digits(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    return n > 0 && n < 20 && text[n] == '\0';
+}
+
+static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    framing *f = arg;
+    (void)kind;
+    if (strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
+        f->lengths++;
+        f->bad_length |= !value || !is_digits(value);
+    } else if (strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+        f->encodings++;
+        f->bad_length |= !value || strcasecmp(value, "chunked") != 0;
+    } else if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0) {
+        f->hosts++;
+    }
+    return MHD_YES;
+}
+
+http_refusal http_check_framing(struct MHD_Connection *connection, const char *version)
+{
+    framing f = {0};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &f);
+    if (f.lengths > 1)
+        return refusal(400, "there is more than one Content-Length");
+    if (f.lengths && f.encodings)
+        return refusal(400, "there are both Content-Length and Transfer-Encoding");
+    if (f.encodings > 1)
+        return refusal(400, "there is more than one Transfer-Encoding");
+    if (f.bad_length)
+        return refusal(400, "the body's framing is neither a Content-Length nor chunked");
+    if (f.hosts > 1 || (f.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) == 0))
+        return refusal(400, "there must be one Host");
+    return none;
+}
+
+/* ---- who may speak
+ * ------------------------------------------------------------------------------------------ */
+
+/* The host of "host", "host:port" or "[address]:port". */
+static void host_name(const char *value, char *out, size_t size)
+{
+    const char *end = *value == '[' ? strchr(value, ']') : strrchr(value, ':');
+    size_t n = end ? (size_t)(end - value) + (*value == '[') : strlen(value);
+    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), value);
+}
+
+static bool is_loopback(const char *host)
+{
+    return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == strlen(host));
+}
+
+/* Is the host one of the comma-separated names? */
+static bool is_listed(const char *list, const char *host)
+{
+    size_t n = strlen(host);
+    for (const char *at = list; *at; at += strspn(at, ",")) {
+        size_t length = strcspn(at, ",");
+        if (length == n && strncasecmp(at, host, n) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+static bool is_safe(const char *method)
+{
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 || strcmp(method, "OPTIONS") == 0;
+}
+
+http_refusal http_check_origin(struct MHD_Connection *connection, const char *method,
+                               const server_config *config)
+{
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
+    const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
+    char name[256];
+    if (strncmp(config->listen, "unix:", 5) == 0)
+        return none; /* no browser gets here */
+    host_name(host ? host : "", name, sizeof name);
+    if (host && !is_loopback(name) && !is_listed(config->allowed_hosts, name))
+        return refusal(403, "the host '%.64s' is not one that this server answers to (--allowed-host)", name);
+    if (is_safe(method))
+        return none;
+    const char *authority = origin ? strstr(origin, "://") : NULL;
+    if (origin && (!authority || !host || strcasecmp(authority + 3, host) != 0))
+        return refusal(403, "writes from another origin are refused");
+    if (!origin && site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+        return refusal(403, "writes from another site are refused");
+    return none;
+}

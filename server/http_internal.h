@@ -1,0 +1,30 @@
+/* The inside of the HTTP front, shared by http*.c only. */
+#ifndef SERVER_HTTP_INTERNAL_H
+#define SERVER_HTTP_INTERNAL_H
+
+#include "server/http.h"
+
+struct MHD_Connection;
+struct server_config;
+
+/* The request's answer is set: sends it, unless it is held. */
+void http_complete(http_request *request);
+
+/* Why a request is refused before anything else is looked at. */
+typedef struct http_refusal {
+    int status; /* 0: it is not */
+    char detail[160];
+} http_refusal;
+
+/* The request line's target: percent-encoding that cannot be undone, or that hides a NUL. */
+http_refusal http_check_target(const char *target);
+
+/* Headers that parsers disagree about (RFC 9112, 3.2 and 6.3): answered alike with every libmicrohttpd. */
+http_refusal http_check_framing(struct MHD_Connection *connection, const char *version);
+
+/* Without authentication, a web page in the user's browser must not reach the server: neither through a name
+ * of its own that it points here (DNS rebinding), nor with writes from another origin. */
+http_refusal http_check_origin(struct MHD_Connection *connection, const char *method,
+                               const struct server_config *config);
+
+#endif
