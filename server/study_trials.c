@@ -439,27 +439,24 @@ static void read_closed(void *arg, const store_trial *row)
         r->no_memory = true;
 }
 
-/* The value of the one objective; false: refused. */
+/* The value of the one objective, from "values"; false: refused. */
 static bool objective_value(const study *s, telling *t, size_t i, wire_result *result)
 {
     const char *name = s->config->wire->metrics[0].name;
-    bool found = false;
+    size_t before = t->errors.n;
+    bool found = !result->values;
     for (size_t k = 0; k < result->n_values; k++) {
         if (strcmp(result->values[k].name, name) == 0) {
-            result->has_value = true;
+            result->has_value = found = true;
             result->value = result->values[k].value;
-            found = true;
         } else {
             refuse(t, i, log_format("values/%s", result->values[k].name), false,
                    "the study declares no such metric");
-            return false;
         }
     }
-    if (result->values && !found) {
+    if (!found)
         refuse(t, i, log_format("values/%s", name), false, "is the study's objective, and must be there");
-        return false;
-    }
-    return true;
+    return t->errors.n == before;
 }
 
 static bool check_built(telling *t, size_t i, const wire_result *result)
@@ -625,7 +622,7 @@ void study_tell(study *s, http_request *request)
                 apply(s, t.trials[i], &t.tell->results[i], now);
         }
         wire_writer w = WIRE_WRITER_INIT;
-        wire_encode_tell_answer(&w, counts[ACCEPT] + counts[LATE], counts[DUPLICATE], counts[LATE]);
+        wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], counts[LATE]);
         study_hold(s, request);
         http_answer_json(request, 200, &w);
     }
