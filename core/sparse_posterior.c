@@ -158,8 +158,10 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
         !bandit_reserve((void **)&p->work, &p->capacity_work, max_size(m * BLOCK, m * m) + scratch,
                         sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", m);
-    memset(p->L_V, 0, m * m * sizeof(double));
-    memset(p->g, 0, m * sizeof(double));
+    if (m > 0) { /* a dictionary of arms that are all zero leaves nothing to store */
+        memset(p->L_V, 0, m * m * sizeof(double));
+        memset(p->g, 0, m * sizeof(double));
+    }
     for (size_t first = 0; first < n_sums; first += BLOCK) {
         size_t rows = n_sums - first < BLOCK ? n_sums - first : BLOCK;
         accumulate_block(p, p->work, p->work + m * BLOCK, sums + first, rows, p->g);

@@ -190,7 +190,7 @@ static void best(study *s, question *q)
                                   &observed.candidate, &error);
     if (status != STORE_OK) {
         http_answer_store_problem(q->request, status);
-    } else if (!recommend(s, &recommended)) {
+    } else if (q->source.batches > 0 && !recommend(s, &recommended)) {
         http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
     } else {
         wire_writer w = WIRE_WRITER_INIT;

@@ -363,7 +363,7 @@ static void serve_waiting(study *s, int64_t now)
 
 /* ---- telling ------------------------------------------------------------------------------------------- */
 
-typedef enum verdict { ACCEPT, LATE, DUPLICATE } verdict;
+typedef enum verdict { ACCEPT, DUPLICATE } verdict;
 
 typedef struct telling {
     const wire_tell *tell;
@@ -480,9 +480,9 @@ static void judge_trial(telling *t, size_t i, const wire_result *result, trial *
         refuse(t, i, "trial", true, "the trial is queued: nobody holds it");
     } else if (open || expired) {
         bool current = !result->attempt.given || result->attempt.value == target->attempt;
-        t->verdicts[i] = target->state == TRIAL_PENDING && current ? ACCEPT : LATE;
-        if (result->outcome == WIRE_RELEASED && t->verdicts[i] == LATE)
-            t->verdicts[i] = DUPLICATE; /* it is back already */
+        bool held = target->state == TRIAL_PENDING && current;
+        /* What has gone back to the queue already cannot be released again. */
+        t->verdicts[i] = result->outcome == WIRE_RELEASED && !held ? DUPLICATE : ACCEPT;
     } else if (outcome_state(result) == target->state &&
                same_value(result->has_value, result->value, target->has_value, target->value)) {
         t->verdicts[i] = DUPLICATE;
@@ -602,7 +602,7 @@ void study_tell(study *s, http_request *request)
 {
     telling t = {.tell = request->context};
     store_status status = STORE_OK;
-    int64_t counts[3] = {0}, now = clock_now();
+    int64_t counts[2] = {0}, now = clock_now();
     size_t n = t.tell->n;
     t.verdicts = calloc(n, sizeof *t.verdicts);
     t.trials = calloc(n, sizeof(trial *));
@@ -622,7 +622,7 @@ void study_tell(study *s, http_request *request)
                 apply(s, t.trials[i], &t.tell->results[i], now);
         }
         wire_writer w = WIRE_WRITER_INIT;
-        wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], counts[LATE]);
+        wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], 0);
         study_hold(s, request);
         http_answer_json(request, 200, &w);
     }
