@@ -31,8 +31,12 @@ else ifeq ($(VARIANT),asan)
   VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 else ifeq ($(VARIANT),tsan)
   VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=thread
+else ifeq ($(VARIANT),fuzz)
+  CC := clang
+  VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fno-sanitize-recover=all \
+                   -fsanitize=fuzzer-no-link,address,undefined
 else
-  $(error VARIANT is release, asan or tsan, not '$(VARIANT)')
+  $(error VARIANT is release, asan, tsan or fuzz, not '$(VARIANT)')
 endif
 CFLAGS = $(BASE_FLAGS) $(VARIANT_FLAGS) $(EXTRA_CFLAGS)
 # core is pure C17; the rest may use Linux and POSIX.
@@ -53,6 +57,7 @@ PROTO_OBJ  := $(call obj,$(PROTO_SRC))
 SERVER_OBJ := $(call obj,$(SERVER_SRC)) $(B)/server/embedded_data.o
 SUPPORT_OBJ := $(call obj,$(SUPPORT_SRC))
 UNIT_BIN   := $(patsubst tests/%.c,$(B)/tests/%,$(UNIT_SRC))
+FUZZ_BIN   := $(patsubst tests/%.c,$(B)/tests/%,$(wildcard tests/fuzz/fuzz_*.c))
 
 LIBBANDIT := $(B)/libbandit.a
 LIBPROTO  := $(B)/libproto.a
@@ -99,11 +104,16 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(shell pkg-config --libs cmocka) -o $@
 
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(LIBPROTO)
+	@echo "  LD    $@"
+	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
+
 # Tests that fail allocations put their own functions in the allocator's place.
 $(B)/tests/unit/%_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 
-.PHONY: unit-binaries
+.PHONY: unit-binaries fuzz-binaries
 unit-binaries: $(UNIT_BIN)
+fuzz-binaries: $(FUZZ_BIN)
 
 .SECONDARY:
 -include $(shell find build/$(VARIANT) -name '*.d' 2>/dev/null)
@@ -140,6 +150,13 @@ test-all: deps-test ## everything, at most 90 minutes
 	@tests/run all
 test-%: deps-test
 	@tests/run $*
+
+FUZZ_SECONDS ?= 60
+.PHONY: fuzz
+fuzz: ## fuzz every decoder with clang's libFuzzer, FUZZ_SECONDS=60 each
+	@.ci/deps build fuzz
+	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=fuzz fuzz-binaries
+	@tests/fuzz/run $(FUZZ_SECONDS)
 
 # ---- benchmarks ----------------------------------------------------------------------------------------
 # The engine alone, without a server. build/profile is the same engine with clocks at its stages.

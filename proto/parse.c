@@ -1,7 +1,12 @@
 #include "proto/parse.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#define QUOTE(x) #x
+#define TEXT(x)  QUOTE(x)
 
 /* jansson reports some of its allocation failures as syntax errors ("invalid token"), which would blame the
  * client for our trouble. Its allocator therefore leaves a note. */
@@ -45,20 +50,25 @@ static bool too_deep(const char *body, size_t size)
     return false;
 }
 
+static wire_status malformed(wire_errors *errors, const char *detail)
+{
+    wire_errors_add(errors, "", "%s", detail);
+    return errors->no_memory ? WIRE_NO_MEMORY : WIRE_MALFORMED;
+}
+
 wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors *errors)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, install_allocator);
     *out = NULL;
 
-    if (size == 0) {
-        wire_errors_add(errors, "", "the body is empty, JSON is expected");
-        return errors->no_memory ? WIRE_NO_MEMORY : WIRE_MALFORMED;
-    }
-    if (too_deep(body, size)) {
-        wire_errors_add(errors, "", "nested more than %d levels deep", WIRE_MAX_DEPTH);
-        return errors->no_memory ? WIRE_NO_MEMORY : WIRE_MALFORMED;
-    }
+    if (size == 0)
+        return malformed(errors, "the body is empty, JSON is expected");
+    /* jansson passes over a NUL after a number. */
+    if (memchr(body, '\0', size))
+        return malformed(errors, "not valid JSON: there is a NUL byte");
+    if (too_deep(body, size))
+        return malformed(errors, "nested more than " TEXT(WIRE_MAX_DEPTH) " levels deep");
     const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
     json_error_t error;
     allocation_failed = false;
@@ -73,9 +83,10 @@ wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors 
         return WIRE_NO_MEMORY;
     }
     if (!json) {
-        wire_errors_add(errors, "", "not valid JSON: line %d, column %d: %s", error.line, error.column,
-                        error.text);
-        return errors->no_memory ? WIRE_NO_MEMORY : WIRE_MALFORMED;
+        char detail[sizeof error.text + 64];
+        snprintf(detail, sizeof detail, "not valid JSON: line %d, column %d: %s", error.line, error.column,
+                 error.text);
+        return malformed(errors, detail);
     }
     *out = json;
     return WIRE_OK;

@@ -105,6 +105,7 @@ void check_common(decode_attempt *attempt)
         free(body);
     }
     check_malformed(attempt, "{}\0", 3);
+    check_malformed(attempt, "{\"a\":1\0}", 8);
 
     /* As deep as jansson goes, and far deeper. */
     static char deep[1 << 20];
