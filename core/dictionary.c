@@ -48,11 +48,15 @@ bandit_status bandit_offers_new(bandit_offer **out, size_t *n_out, const bandit_
     return BANDIT_OK;
 }
 
-/* 1 − (1 − p)^n without cancellation. */
-static double inclusion(double q_bar, double variance, uint64_t n)
+/* The probability of an arm with this variance and n pulls; grows with both. */
+static double inclusion(const bandit_resampling *how, double variance, uint64_t n)
 {
-    double p = q_bar * variance;
-    return p >= 1.0 ? 1.0 : -expm1((double)n * log1p(-p));
+    double p = how->q_bar * variance;
+    if (p >= 1.0)
+        return 1.0;
+    if (how->per_pull)
+        return -expm1((double)n * log1p(-p)); /* 1 − (1 − p)^n without cancellation */
+    return fmin(1.0, (double)n * p);
 }
 
 bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, const bandit_offer *offers,
@@ -80,8 +84,8 @@ bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, con
             /* The variances of all arms are exact to `error`: evaluate the arm alone only where that decides.
              */
             variance = how->variance[arm];
-            bool surely_in = u < inclusion(how->q_bar, fmax(0.0, variance - error), offers[i].count);
-            bool surely_out = u >= inclusion(how->q_bar, variance + error, offers[i].count);
+            bool surely_in = u < inclusion(how, fmax(0.0, variance - error), offers[i].count);
+            bool surely_out = u >= inclusion(how, variance + error, offers[i].count);
             bool matters = *size == 0 && variance + error >= largest; /* may be the fallback */
             if ((!surely_in && !surely_out) || (surely_out && matters)) {
                 bandit_embedding exact = bandit_posterior_embed(posterior, arm, w, scratch);
@@ -91,7 +95,7 @@ bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, con
             bandit_covariance_diagonal(how->covariance, &arm, 1, &variance);
             variance /= how->lambda;
         }
-        if (u < inclusion(how->q_bar, variance, offers[i].count))
+        if (u < inclusion(how, variance, offers[i].count))
             dictionary[(*size)++] = arm;
         if (variance > largest) {
             largest = variance;

@@ -19,6 +19,7 @@ bandit_status bandit_offers_new(bandit_offer **out, size_t *n_out, const bandit_
 typedef struct bandit_resampling {
     double q_bar;
     uint64_t seed;
+    bool per_pull;  /* BANDIT_RESAMPLE_PER_PULL */
     uint64_t batch; /* the one to begin; for BANDIT_RESAMPLE_PERSISTENT always 0 */
     const bandit_covariance *covariance;
     double lambda;
@@ -26,9 +27,10 @@ typedef struct bandit_resampling {
     const double *variance;            /* of all arms under `posterior`, as computed for all at once */
 } bandit_resampling;
 
-/* [BBKB] Alg. 1, l. 11–16: arm i with probability 1 − (1 − p)^{n_i}, p = min(1, q_bar sigma^2(x_i)); the
- * arm with the largest variance when none is drawn (the lowest index of several). `dictionary` is the
- * caller's, n entries; receives *size arms, ascending. n >= 1. Errors: BANDIT_NO_MEMORY. */
+/* [BBKB] Alg. 1, l. 11–16: arm i with probability min(1, n_i p), or per pull 1 − (1 − p)^{n_i},
+ * p = min(1, q_bar sigma^2(x_i)); the arm with the largest variance when none is drawn (the lowest index of
+ * several). `dictionary` is the caller's, n entries; receives *size arms, ascending. n >= 1. Errors:
+ * BANDIT_NO_MEMORY. */
 bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, const bandit_offer *offers,
                                          size_t n, const bandit_resampling *how, bandit_error *err);
 

@@ -252,7 +252,10 @@ static bool fill_options(study_config *config)
     else if (is_word(a->confidence, "fixed"))
         o->confidence = BANDIT_CONFIDENCE_FIXED;
     number_option(&o->beta, &a->beta);
-    o->resample = is_word(a->resample, "persistent") ? BANDIT_RESAMPLE_PERSISTENT : BANDIT_RESAMPLE_FRESH;
+    if (is_word(a->resample, "persistent"))
+        o->resample = BANDIT_RESAMPLE_PERSISTENT;
+    else if (is_word(a->resample, "per_pull"))
+        o->resample = BANDIT_RESAMPLE_PER_PULL;
     size_option(&o->max_batch, &a->max_batch);
     o->init = is_word(a->init, "uncertainty") ? BANDIT_INIT_UNCERTAINTY : BANDIT_INIT_UNIFORM;
     number_option(&o->parallelism, &a->parallelism);

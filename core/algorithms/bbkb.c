@@ -201,6 +201,7 @@ static bandit_status choose_dictionary(bandit_engine *engine, const bbkb_batch *
     bandit_resampling how = {
         .q_bar = bandit_confidence_q_bar(options, next->ledger.observations),
         .seed = options->seed,
+        .per_pull = options->resample == BANDIT_RESAMPLE_PER_PULL,
         .batch = persistent ? 0 : bandit_engine_next_batch(engine),
         .covariance = &engine->covariance,
         .lambda = options->lambda,

@@ -283,17 +283,19 @@ class Study:
         return self.posterior
 
     def resample(self, pulled, var_fb):
-        """[BBKB] Alg. 1, l. 14-18: each pull is kept with probability min(1, q sigma^2)."""
+        """[BBKB] Alg. 1, l. 14-18, p = min(1, q sigma^2): an arm of n pulls is kept with probability min(1, n p), or
+        (per_pull, the paper's letter) each of its pulls with probability p."""
         o = self.o
         t = self.counts.sum()
         q_bar = 72 * o.ratio_bound * math.log(4 * t / o.delta) if o.q_bar_theory else o.q_bar
-        number = self.batch if o.resample == "fresh" else 0
+        number = 0 if o.resample == "persistent" else self.batch
         kept = []
         for i in pulled:
             p = min(1.0, q_bar * var_fb[i])
-            probability = 1 - (1 - p) ** self.counts[i]
+            n = self.counts[i]
+            probability = 1 - (1 - p) ** n if o.resample == "per_pull" else min(1.0, n * p)
             u = random_uniform(o.seed, number, PURPOSE_RESAMPLE, int(i))
-            if p < 1:
+            if probability < 1:
                 self.margins.narrow("dictionary", abs(u - probability))
             if u < probability:
                 kept.append(int(i))

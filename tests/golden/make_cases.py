@@ -66,8 +66,8 @@ CASES = {
     ),
     "duplicates": (60, 2, "none", 250, dict(kernel=gaussian(0.4), lam=0.01), {"copies": 3}),
     "long_batches": (
-        24, 2, "none", 6000,
-        dict(kernel=gaussian(0.6), lam=1.0, ratio_bound=5.0, noise_std=0.3),
+        24, 2, "none", 2000,
+        dict(kernel=gaussian(0.6), lam=1.0, ratio_bound=8.0, noise_std=0.3),
         {},
     ),
     "long_batches_max_batch": (
@@ -83,6 +83,7 @@ CASES = {
     ),
     "global_local": (60, 2, "none", 250, dict(kernel=gaussian(0.3), lam=0.1, batch_rule="global_local"), {}),
     "persistent": (60, 2, "none", 300, dict(kernel=gaussian(0.4), lam=0.05, resample="persistent"), {}),
+    "per_pull": (60, 2, "none", 200, dict(kernel=gaussian(0.4), lam=0.05, resample="per_pull"), {}),
     "precomputed": (40, 0, "none", 180, dict(kernel={"type": "precomputed"}, lam=0.1), {}),
     "bkb_practical": (50, 2, "none", 90, dict(algorithm="bkb", kernel=gaussian(0.5), lam=0.05), {}),
     "bkb_theory": (
