@@ -46,8 +46,7 @@ static void make_problem(random_problem *p, size_t i, double lambda)
     p->options.ratio_bound = bounds[(i / 3) % 5];
     p->options.confidence = (bandit_confidence)(i % 3);
     p->options.beta = 0.7;
-    p->options.resample = i % 5 == 0 ? BANDIT_RESAMPLE_PERSISTENT : BANDIT_RESAMPLE_FRESH;
-    p->options.inclusion = i % 2 ? BANDIT_INCLUSION_ARMS : BANDIT_INCLUSION_PULLS;
+    p->options.resample = (bandit_resample)(i / 2 % 3);
     p->options.max_batch = i % 6 == 0 ? 17 : MAX_PICKS;
 }
 
@@ -244,8 +243,9 @@ static void dictionaries_follow_the_drawn_numbers(void **state)
                 uint32_t arm = checkpoint.sums[u].arm;
                 double n = (double)checkpoint.sums[u].count;
                 double p = fmin(1.0, problem.options.q_bar * variance[arm]);
-                double inclusion = problem.options.inclusion == BANDIT_INCLUSION_ARMS ? fmin(1.0, n * p)
-                                                                                      : 1.0 - pow(1.0 - p, n);
+                double inclusion = problem.options.resample != BANDIT_RESAMPLE_PER_PULL
+                                       ? fmin(1.0, n * p)
+                                       : 1.0 - pow(1.0 - p, n);
                 uint64_t key = problem.options.resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : batch;
                 double number =
                     bandit_random_uniform(problem.options.seed, key, BANDIT_PURPOSE_RESAMPLE, arm);
