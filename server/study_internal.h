@@ -34,6 +34,7 @@ TAILQ_HEAD(trial_list, trial);
 typedef struct waiting_ask {
     http_request *request;
     const wire_ask *ask;
+    int64_t checked_at;        /* ms: when its client was last seen */
     int64_t deadline;          /* ms: answered then, unless a batch is being planned */
     int64_t planning_deadline; /* ms: and then even so */
     TAILQ_ENTRY(waiting_ask) link;

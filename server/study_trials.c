@@ -11,6 +11,9 @@
 /* How long an ask that does not wait is held while a batch is being planned. */
 enum { PLANNING_GRACE_MS = 10000 };
 
+/* How often it is made sure that the clients of waiting asks are still there. */
+enum { CLIENT_CHECK_MS = 2000 };
+
 /* What a lease that ran out too often leaves as the reason; such a trial stays open to a late result. */
 static const char lease_expired[] = "the lease ran out";
 
@@ -303,6 +306,7 @@ void study_ask(study *s, http_request *request)
     int64_t wait = (int64_t)(ask->wait_seconds * 1000);
     *w = (waiting_ask){.request = request,
                        .ask = ask,
+                       .checked_at = now,
                        .deadline = now + wait,
                        .planning_deadline = now + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
     TAILQ_INSERT_TAIL(&s->waiting, w, link); /* served at the end of the turn, in order */
@@ -329,6 +333,15 @@ void study_answer_waiting(study *s, const char *reason)
     }
 }
 
+/* Has the client of an ask that waits gone? Looked at now and then, and before it is handed a trial. */
+static bool is_abandoned(waiting_ask *w, bool before_serving, int64_t now)
+{
+    if (now == w->checked_at || (!before_serving && now - w->checked_at < CLIENT_CHECK_MS))
+        return false;
+    w->checked_at = now;
+    return http_client_is_gone(w->request);
+}
+
 static void serve_waiting(study *s, int64_t now)
 {
     waiting_ask *w, *next;
@@ -342,7 +355,14 @@ static void serve_waiting(study *s, int64_t now)
     for (w = TAILQ_FIRST(&s->waiting); w; w = next) {
         next = TAILQ_NEXT(w, link);
         trial *trials[ASK_MAXIMUM];
-        if (serve(s, w->request, w->ask, trials, 0, now)) {
+        bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued);
+        if (is_abandoned(w, may_serve, now)) {
+            http_request *request = w->request;
+            stop_waiting(s, w);
+            http_answer_problem(request, 408, NULL, "the client has gone");
+            continue;
+        }
+        if (may_serve && serve(s, w->request, w->ask, trials, 0, now)) {
             stop_waiting(s, w);
             continue;
         }
@@ -684,6 +704,8 @@ static int64_t next_wake(const study *s)
         int64_t deadline = s->planning ? w->planning_deadline : w->deadline;
         if (deadline < at)
             at = deadline;
+        if (w->checked_at + CLIENT_CHECK_MS < at)
+            at = w->checked_at + CLIENT_CHECK_MS;
     }
     return at;
 }
