@@ -119,6 +119,8 @@ static const char *stop_rule_name(bandit_stop_rule rule)
         return "max_batch";
     case BANDIT_STOP_HORIZON:
         return "horizon";
+    case BANDIT_STOP_SEQUENTIAL:
+        return "sequential";
     case BANDIT_STOP_EXHAUSTED:
         return "exhausted";
     case BANDIT_STOP_NONE:

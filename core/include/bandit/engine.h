@@ -172,7 +172,8 @@ typedef enum bandit_stop_rule {
     BANDIT_STOP_GLOBAL_LOCAL,
     BANDIT_STOP_MAX_BATCH,
     BANDIT_STOP_HORIZON,
-    BANDIT_STOP_EXHAUSTED /* no arm left that may be chosen */
+    BANDIT_STOP_SEQUENTIAL, /* the algorithm's batches are one pick long */
+    BANDIT_STOP_EXHAUSTED   /* no arm left that may be chosen */
 } bandit_stop_rule;
 
 /* An engine before its first batch. `arms` is borrowed and must outlive it; `options` is copied.
