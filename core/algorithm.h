@@ -7,7 +7,6 @@
 #define BANDIT_ALGORITHM_H
 
 #include "bandit/engine.h"
-#include "bandit/rng.h"
 #include "covariance.h"
 
 typedef struct bandit_algorithm_table {
@@ -67,11 +66,10 @@ static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)
 /* BANDIT_MEMORY_LIMIT, saying the need, when `bytes` are more than the engine may hold. */
 bandit_status bandit_engine_check_memory(const bandit_engine *engine, double bytes, bandit_error *err);
 
-/* A uniform arm among those not withheld, a function of seed, batch, purpose and index. False when all are
- * withheld. */
-bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpose, uint64_t index,
-                               const bandit_select_limits *limits, uint32_t *arm);
-
-extern const bandit_algorithm_table bandit_bbkb_table; /* core/algorithms/bbkb.c */
+/* core/algorithms/: bbkb.c; the others share exact_engine.c */
+extern const bandit_algorithm_table bandit_bbkb_table;
+extern const bandit_algorithm_table bandit_gp_ucb_table, bandit_igp_ucb_table, bandit_gp_bucb_table,
+    bandit_gp_ts_table, bandit_async_ts_table, bandit_gp_ei_table, bandit_gp_pi_table,
+    bandit_epsilon_greedy_table, bandit_uniform_table, bandit_regularized_evolution_table;
 
 #endif

@@ -17,6 +17,16 @@ static const char *const names[] = {
 /* NULL: not built yet. */
 static const bandit_algorithm_table *const tables[BANDIT_ALGORITHMS] = {
     [BANDIT_BBKB] = &bandit_bbkb_table,
+    [BANDIT_GP_UCB] = &bandit_gp_ucb_table,
+    [BANDIT_IGP_UCB] = &bandit_igp_ucb_table,
+    [BANDIT_GP_BUCB] = &bandit_gp_bucb_table,
+    [BANDIT_GP_TS] = &bandit_gp_ts_table,
+    [BANDIT_ASYNC_TS] = &bandit_async_ts_table,
+    [BANDIT_GP_EI] = &bandit_gp_ei_table,
+    [BANDIT_GP_PI] = &bandit_gp_pi_table,
+    [BANDIT_EPSILON_GREEDY] = &bandit_epsilon_greedy_table,
+    [BANDIT_UNIFORM] = &bandit_uniform_table,
+    [BANDIT_REGULARIZED_EVOLUTION] = &bandit_regularized_evolution_table,
 };
 
 const char *bandit_algorithm_name(bandit_algorithm algorithm)
@@ -48,21 +58,6 @@ bandit_status bandit_engine_check_memory(const bandit_engine *engine, double byt
     return bandit_fail(err, BANDIT_MEMORY_LIMIT, "",
                        "%s would need %.0f MB beyond the candidates; %.0f MB are allowed",
                        engine->table->name, ceil(bytes / 1e6), (double)engine->memory_limit / 1e6);
-}
-
-bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpose, uint64_t index,
-                               const bandit_select_limits *limits, uint32_t *arm)
-{
-    size_t n = bandit_arms_count(engine->arms);
-    if (limits->n_withheld >= n)
-        return false;
-    uint64_t place =
-        bandit_random_below(engine->options.seed, engine->batch, purpose, index, n - limits->n_withheld);
-    /* the arm at that place among those that are left */
-    for (size_t i = 0; i < limits->n_withheld && limits->withheld[i] <= place; i++)
-        place++;
-    *arm = (uint32_t)place;
-    return true;
 }
 
 static bandit_status open_engine(bandit_engine **out, const bandit_arms *arms, const bandit_options *options,

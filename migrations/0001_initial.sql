@@ -145,6 +145,6 @@ CREATE TABLE candidate_blocks (
 
 -- One row, written to find out whether anything can be.
 CREATE TABLE touched (
-    times INTEGER NOT NULL
+    at INTEGER NOT NULL
 ) STRICT;
 INSERT INTO touched VALUES (0);

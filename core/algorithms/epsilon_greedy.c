@@ -1,0 +1,24 @@
+/* Epsilon-greedy: the largest posterior mean, or with probability epsilon a uniform arm. */
+#include "algorithms/exact_engine.h"
+
+static bool choose_epsilon_greedy(bandit_exact_engine *e, const bandit_select_limits *limits,
+                                  const bandit_executor *executor, uint32_t *arm)
+{
+    (void)executor;
+    const bandit_options *o = &e->engine.options;
+    uint64_t coin = 2 * e->n_picked, place = coin + 1;
+    /* Before the first reward all means are 0: more picks than one are no reason to crowd on the first arm.
+     */
+    if (e->initial ||
+        bandit_random_uniform(o->seed, e->engine.batch, BANDIT_PURPOSE_UNIFORM, coin) < o->epsilon)
+        return bandit_exact_uniform(e, BANDIT_PURPOSE_UNIFORM, place, limits, arm);
+    return bandit_exact_best(bandit_exact_mean(e->posterior), e->history.n_arms, limits, arm);
+}
+
+const bandit_exact_rule bandit_epsilon_greedy_rule = {
+    .end = BANDIT_END_SEQUENTIAL,
+    .has_model = true,
+    .choose = choose_epsilon_greedy,
+};
+
+const bandit_algorithm_table bandit_epsilon_greedy_table = BANDIT_EXACT_ENGINE_TABLE("epsilon_greedy", true);

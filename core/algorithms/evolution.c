@@ -1,0 +1,88 @@
+/* Regularized evolution (Real et al. 2019, Alg. 1) on a finite set.
+ *
+ * The population is the last `population` results; until it is full, counting what is out, picks are uniform.
+ * Then the best of `sample` members drawn with replacement is the parent (ties: the youngest), and its child
+ * is one of its NEIGHBOURS nearest arms, uniformly: our mutation on a finite set. Nearest is by the features
+ * as scaled, or by k(x,x) + k(x',x') − 2 k(x,x') for a precomputed set; ties to the lowest index. */
+#include "algorithms/exact_engine.h"
+
+#include "arms_storage.h"
+
+enum { NEIGHBOURS = 10 };
+
+static double squared_distance(const bandit_arms *arms, size_t a, size_t b)
+{
+    if (arms->dimension == 0) {
+        const double *k = arms->matrix;
+        size_t n = arms->n;
+        return k[a * n + a] + k[b * n + b] - 2.0 * k[a * n + b];
+    }
+    double sum = 0.0;
+    for (size_t j = 0; j < arms->dimension; j++) {
+        double e = bandit_arms_feature(arms, a, j) - bandit_arms_feature(arms, b, j);
+        sum += e * e;
+    }
+    return sum;
+}
+
+/* The arms nearest to `parent`, itself and the withheld excluded, nearest first; returns how many. */
+static size_t nearest(const bandit_arms *arms, size_t parent, const bandit_select_limits *limits,
+                      uint32_t out[NEIGHBOURS])
+{
+    double distances[NEIGHBOURS];
+    size_t n = 0, w = 0;
+    for (size_t a = 0; a < arms->n; a++) {
+        bool withheld = w < limits->n_withheld && limits->withheld[w] == a;
+        if (withheld)
+            w++;
+        if (withheld || a == parent)
+            continue;
+        double distance = squared_distance(arms, parent, a);
+        if (n == NEIGHBOURS && distance >= distances[n - 1])
+            continue;
+        size_t place = n < NEIGHBOURS ? n++ : NEIGHBOURS - 1;
+        for (; place > 0 && distances[place - 1] > distance; place--) {
+            distances[place] = distances[place - 1];
+            out[place] = out[place - 1];
+        }
+        distances[place] = distance;
+        out[place] = (uint32_t)a;
+    }
+    return n;
+}
+
+static bool choose_child(bandit_exact_engine *e, const bandit_select_limits *limits,
+                         const bandit_executor *executor, uint32_t *arm)
+{
+    (void)executor;
+    const bandit_options *o = &e->engine.options;
+    const bandit_history *h = &e->history;
+    /* This pick's numbers: the members of the sample, then the child. */
+    const uint64_t first = e->n_picked << 32, last = first + o->sample;
+    if (h->n_log == 0 || h->n_log + e->n_pending + e->n_picked < o->population)
+        return bandit_exact_uniform(e, BANDIT_PURPOSE_EVOLUTION, last, limits, arm);
+
+    const bandit_pull *parent = NULL;
+    for (uint64_t index = first; index < last; index++) {
+        const bandit_pull *member =
+            h->log + bandit_random_below(o->seed, e->engine.batch, BANDIT_PURPOSE_EVOLUTION, index, h->n_log);
+        if (!parent || member->reward > parent->reward ||
+            (member->reward == parent->reward && member > parent))
+            parent = member;
+    }
+    uint32_t children[NEIGHBOURS];
+    size_t n = nearest(e->engine.arms, parent->arm, limits, children);
+    if (n == 0) /* the parent may be the only arm left */
+        return bandit_exact_uniform(e, BANDIT_PURPOSE_EVOLUTION, last, limits, arm);
+    *arm = children[bandit_random_below(o->seed, e->engine.batch, BANDIT_PURPOSE_EVOLUTION, last, n)];
+    return true;
+}
+
+const bandit_exact_rule bandit_evolution_rule = {
+    .end = BANDIT_END_SEQUENTIAL,
+    .keeps_population = true,
+    .choose = choose_child,
+};
+
+const bandit_algorithm_table bandit_regularized_evolution_table =
+    BANDIT_EXACT_ENGINE_TABLE("regularized_evolution", false);

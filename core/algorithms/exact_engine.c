@@ -1,0 +1,434 @@
+#include "algorithms/exact_engine.h"
+
+#include "memory.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MORE_PICKS = 64 }; /* hallucinated columns that room is made for at once */
+
+static const bandit_exact_rule *rule_of(bandit_algorithm algorithm)
+{
+    switch (algorithm) {
+    case BANDIT_GP_UCB:
+        return &bandit_gp_ucb_rule;
+    case BANDIT_IGP_UCB:
+        return &bandit_igp_ucb_rule;
+    case BANDIT_GP_BUCB:
+        return &bandit_gp_bucb_rule;
+    case BANDIT_GP_TS:
+    case BANDIT_ASYNC_TS:
+        return &bandit_gp_ts_rule;
+    case BANDIT_GP_EI:
+        return &bandit_gp_ei_rule;
+    case BANDIT_GP_PI:
+        return &bandit_gp_pi_rule;
+    case BANDIT_EPSILON_GREEDY:
+        return &bandit_epsilon_greedy_rule;
+    case BANDIT_UNIFORM:
+        return &bandit_uniform_rule;
+    case BANDIT_REGULARIZED_EVOLUTION:
+        return &bandit_evolution_rule;
+    case BANDIT_BBKB:
+    case BANDIT_BKB:
+    case BANDIT_S_GP_TS:
+    case BANDIT_PI_GP_UCB:
+    case BANDIT_ALGORITHMS:
+        break;
+    }
+    assert(!"an algorithm with an exact rule");
+    return NULL;
+}
+
+/* Refuses what would hold more than allowed, naming the need and an algorithm that does with less. */
+static bandit_status check_memory(const bandit_exact_engine *e, size_t n_solid, size_t n_hallucinated,
+                                  bandit_error *err)
+{
+    size_t need = e->history.n_arms * sizeof(double) + bandit_history_memory(&e->history);
+    if (e->rule->has_model)
+        need += bandit_exact_need(&e->engine.covariance, n_solid, n_hallucinated);
+    if (e->sampler)
+        need += bandit_prior_sampler_memory(e->sampler);
+    else if (e->rule->samples)
+        need += bandit_prior_sampler_need(&e->engine.covariance);
+    if (need <= e->engine.memory_limit)
+        return BANDIT_OK;
+    return bandit_fail(
+        err, BANDIT_MEMORY_LIMIT, "",
+        "%s on %zu candidates with %zu different pulls would need %.0f MB; %.0f MB are allowed; "
+        "bbkb does with far less",
+        e->engine.table->name, e->history.n_arms, n_solid, ceil((double)need / 1e6),
+        (double)e->engine.memory_limit / 1e6);
+}
+
+bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
+{
+    bandit_exact_engine *e = (bandit_exact_engine *)engine;
+    const bandit_options *o = &engine->options;
+    size_t n = bandit_arms_count(engine->arms);
+    e->rule = rule_of(o->algorithm);
+    if (o->init == BANDIT_INIT_UNCERTAINTY && !e->rule->has_model)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init",
+                           "uncertainty sampling needs a model; %s has none", engine->table->name);
+    if (e->rule->width && o->gamma == BANDIT_GAMMA_BOUND && o->kernel.type == BANDIT_KERNEL_PRECOMPUTED)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "gamma", "no bound is known for a precomputed kernel");
+
+    size_t keep = e->rule->keeps_population ? o->population : 1;
+    bandit_history_init(&e->history, n, e->rule->has_model ? 0 : keep);
+    bandit_status status = check_memory(e, 1, 1, err);
+    if (status == BANDIT_OK && e->rule->has_model)
+        status = bandit_exact_new(&e->posterior, &engine->covariance, o->lambda, err);
+    if (status == BANDIT_OK && e->rule->samples)
+        status = bandit_prior_sampler_new(&e->sampler, &engine->covariance, err);
+    if (status != BANDIT_OK)
+        return status;
+    e->score = bandit_alloc(e->posterior ? bandit_exact_stride(e->posterior) : n, sizeof *e->score);
+    if (!e->score)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    return BANDIT_OK;
+}
+
+void bandit_exact_engine_close(bandit_engine *engine)
+{
+    bandit_exact_engine *e = (bandit_exact_engine *)engine;
+    bandit_history_clear(&e->history);
+    bandit_exact_free(e->posterior);
+    bandit_prior_sampler_free(e->sampler);
+    free(e->score);
+    free(e->noise);
+    free(e->pulled);
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------- */
+
+static bool looks_ahead(const bandit_exact_engine *e)
+{
+    return e->rule->hallucinates || (e->initial && e->engine.options.init == BANDIT_INIT_UNCERTAINTY);
+}
+
+/* A pull whose reward is out: the ratio grows, and the selection variance shrinks where it is looked at. */
+static void take_out(bandit_exact_engine *e, uint32_t arm, const bandit_executor *executor)
+{
+    if (!e->posterior)
+        return;
+    double lambda = e->engine.options.lambda;
+    double variance = bandit_exact_variance(e->posterior)[arm];
+    if (looks_ahead(e)) {
+        double before = bandit_exact_hallucinate(e->posterior, arm, executor);
+        if (e->rule->end == BANDIT_END_PRODUCT) {
+            e->ratio *= 1.0 + before / lambda;
+            return;
+        }
+    }
+    e->ratio += variance / lambda;
+}
+
+/* Everything that commit, build and freeze use. What is in force stays. */
+static bandit_status reserve_batch(bandit_exact_engine *e, size_t n_solid, size_t n_pulled, size_t n_pending,
+                                   const bandit_executor *executor, bandit_error *err)
+{
+    if (e->posterior) {
+        bandit_status status = check_memory(e, n_solid, n_pending + 1, err);
+        if (status == BANDIT_OK)
+            status = bandit_exact_reserve(e->posterior, n_solid, n_pending + 1, executor->workers, err);
+        if (status != BANDIT_OK)
+            return status;
+    }
+    if (e->capacity_pulled < n_pulled) {
+        uint32_t *fresh = bandit_alloc(2 * n_pulled, sizeof *fresh);
+        if (!fresh)
+            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        if (e->pulled)
+            memcpy(fresh, e->pulled, e->capacity_pulled * sizeof *fresh);
+        free(e->pulled);
+        e->pulled = fresh;
+        e->capacity_pulled = 2 * n_pulled;
+    }
+    if (e->rule->samples && !bandit_reserve((void **)&e->noise, &e->capacity_noise, n_solid, sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    return BANDIT_OK;
+}
+
+/* The posterior from base and log: the same calls, hence the same bits, as in an engine that lived through
+ * them. */
+static void build(bandit_exact_engine *e, const bandit_executor *executor)
+{
+    enum { AT_ONCE = 64 };
+    const bandit_history *h = &e->history;
+    bandit_exact_reset(e->posterior);
+    for (size_t start = 0; start < h->base.n; start += AT_ONCE) {
+        bandit_pull pulls[AT_ONCE];
+        size_t n = h->base.n - start < AT_ONCE ? h->base.n - start : AT_ONCE;
+        for (size_t i = 0; i < n; i++) {
+            const bandit_arm_sum *sum = &h->base.sums[start + i];
+            pulls[i] = (bandit_pull){
+                .arm = sum->arm, .repeats = sum->count, .reward = sum->sum / (double)sum->count};
+        }
+        bandit_exact_observe(e->posterior, pulls, n, true, executor);
+    }
+    bandit_exact_observe(e->posterior, h->log, h->n_log, false, executor);
+}
+
+/* The batch's constants, and what is out. Allocates nothing and cannot fail. */
+static void freeze(bandit_exact_engine *e, const bandit_pick *pending, size_t n_pending,
+                   const bandit_executor *executor)
+{
+    const bandit_ledger *sums = &e->history.sums;
+    for (size_t i = 0; i < sums->n; i++)
+        e->pulled[i] = sums->sums[i].arm;
+    e->initial = sums->n == 0;
+    e->n_pending = n_pending;
+    e->n_picked = 0;
+    e->ratio = 1.0;
+    if (!e->posterior)
+        return;
+
+    const double *mean = bandit_exact_mean(e->posterior);
+    e->information_gain = bandit_exact_information_gain(e->posterior);
+    e->width = e->rule->width ? e->rule->width(e) : 0.0;
+    e->incumbent = sums->n > 0 ? -INFINITY : 0.0; /* before the first reward: the prior mean */
+    for (size_t i = 0; i < sums->n; i++)
+        e->incumbent = fmax(e->incumbent, mean[sums->sums[i].arm]);
+    for (size_t i = 0; i < n_pending; i++)
+        take_out(e, pending[i].arm, executor);
+}
+
+bandit_status bandit_exact_engine_begin_batch(bandit_engine *engine, const bandit_result *results,
+                                              size_t n_results, const bandit_pick *pending, size_t n_pending,
+                                              const bandit_executor *executor, bandit_error *err)
+{
+    bandit_exact_engine *e = (bandit_exact_engine *)engine;
+    bandit_history *h = &e->history;
+    bandit_status status = bandit_history_prepare(h, results, n_results, err);
+    if (status != BANDIT_OK)
+        return status;
+    bool fold = h->fold;
+    size_t n_log = h->n_log, n_solid = fold ? h->next.n : bandit_history_columns(h) + n_results;
+    status = reserve_batch(e, n_solid, h->next.n, n_pending, executor, err);
+    if (status != BANDIT_OK)
+        return status;
+
+    bandit_history_commit(h, results, n_results);
+    if (e->posterior && fold) {
+        build(e, executor);
+    } else if (e->posterior) {
+        bandit_exact_forget(e->posterior);
+        bandit_exact_observe(e->posterior, h->log + n_log, n_results, false, executor);
+    }
+    freeze(e, pending, n_pending, executor);
+    return BANDIT_OK;
+}
+
+bandit_status bandit_exact_engine_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                                          const bandit_pick *pending, size_t n_pending,
+                                          const bandit_executor *executor, bandit_error *err)
+{
+    bandit_exact_engine *e = (bandit_exact_engine *)engine;
+    bandit_status status = bandit_history_load(&e->history, checkpoint, err);
+    if (status == BANDIT_OK)
+        status = reserve_batch(e, bandit_history_columns(&e->history), e->history.sums.n, n_pending, executor,
+                               err);
+    if (status != BANDIT_OK)
+        return status;
+    if (e->posterior)
+        build(e, executor);
+    freeze(e, pending, n_pending, executor);
+    return BANDIT_OK;
+}
+
+/* ---- picks --------------------------------------------------------------------------------------------- */
+
+/* Room for `more` hallucinated picks; made for many at once. */
+static bandit_status make_room(bandit_exact_engine *e, size_t more, const bandit_executor *executor,
+                               bandit_error *err)
+{
+    if (!e->posterior || !looks_ahead(e) || bandit_exact_has_room(e->posterior, more, executor->workers))
+        return BANDIT_OK;
+    size_t n_solid = bandit_exact_solid(e->posterior), n_out = bandit_exact_hallucinated(e->posterior);
+    size_t wanted = n_out + (more > MORE_PICKS ? more : MORE_PICKS);
+    if (check_memory(e, n_solid, wanted, NULL) != BANDIT_OK)
+        wanted = n_out + more;
+    bandit_status status = check_memory(e, n_solid, wanted, err);
+    return status != BANDIT_OK ? status
+                               : bandit_exact_reserve(e->posterior, n_solid, wanted, executor->workers, err);
+}
+
+/* Largest selection variance (paper's scale) among the arms that may be chosen; false when none may. */
+static bool most_uncertain(const bandit_exact_engine *e, const bandit_select_limits *limits, uint32_t *arm,
+                           double *variance)
+{
+    const double *selection = bandit_exact_selection_variance(e->posterior);
+    if (!bandit_exact_best(selection, e->history.n_arms, limits, arm))
+        return false;
+    *variance = selection[*arm] / e->engine.options.lambda;
+    return true;
+}
+
+static bool samples_uncertainty(const bandit_exact_engine *e)
+{
+    return e->initial && e->engine.options.init == BANDIT_INIT_UNCERTAINTY;
+}
+
+/* Why the batch is over; BANDIT_STOP_NONE: it is not. */
+static bandit_stop_rule stop_rule(const bandit_exact_engine *e, const bandit_select_limits *limits)
+{
+    const bandit_options *o = &e->engine.options;
+    uint32_t arm;
+    double variance;
+    uint64_t n_out = e->n_pending + e->n_picked;
+    if (samples_uncertainty(e)) { /* [BBKB] Alg. 3 */
+        if (n_out > 0 && most_uncertain(e, limits, &arm, &variance) && variance < 1.0 / o->parallelism)
+            return BANDIT_STOP_INITIAL;
+    } else if (e->initial) {
+        if (n_out > 0)
+            return BANDIT_STOP_INITIAL;
+    } else {
+        switch (e->rule->end) {
+        case BANDIT_END_SEQUENTIAL:
+            if (e->n_picked > 0)
+                return BANDIT_STOP_SEQUENTIAL;
+            break;
+        case BANDIT_END_PRODUCT:
+            if (e->ratio > o->ratio_bound)
+                return BANDIT_STOP_GLOBAL;
+            break;
+        case BANDIT_END_NEVER:
+            break;
+        }
+    }
+    return e->n_picked >= o->max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
+}
+
+static bool choose(bandit_exact_engine *e, const bandit_select_limits *limits,
+                   const bandit_executor *executor, uint32_t *arm)
+{
+    double variance;
+    if (samples_uncertainty(e))
+        return most_uncertain(e, limits, arm, &variance);
+    if (e->initial && e->n_pending + e->n_picked == 0)
+        return bandit_exact_uniform(e, BANDIT_PURPOSE_INITIAL_ARM, 0, limits, arm);
+    return e->rule->choose(e, limits, executor, arm);
+}
+
+bandit_status bandit_exact_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                         const bandit_executor *executor, bandit_pick *picks,
+                                         bandit_selection *out, bandit_error *err)
+{
+    bandit_exact_engine *e = (bandit_exact_engine *)engine;
+    size_t n = 0;
+    bandit_stop_rule stop;
+    for (;;) {
+        stop = limits->remaining <= n ? BANDIT_STOP_HORIZON
+               : limits->beyond_bound ? BANDIT_STOP_NONE
+                                      : stop_rule(e, limits);
+        if (stop != BANDIT_STOP_NONE || n == limits->max_picks)
+            break;
+        bandit_status status = make_room(e, 1, executor, err);
+        if (status != BANDIT_OK && n == 0)
+            return status;
+        if (status != BANDIT_OK)
+            break; /* the picks made stand; the next call says why there are no more */
+        uint32_t arm;
+        if (!choose(e, limits, executor, &arm)) {
+            stop = BANDIT_STOP_EXHAUSTED;
+            break;
+        }
+        double variance =
+            e->posterior ? bandit_exact_variance(e->posterior)[arm] / engine->options.lambda : 0.0;
+        picks[n++] = (bandit_pick){.arm = arm, .variance = variance};
+        take_out(e, arm, executor);
+        e->n_picked++;
+    }
+    *out = (bandit_selection){.n_picks = n, .ratio = e->ratio, .stop_rule = stop};
+    return BANDIT_OK;
+}
+
+bandit_status bandit_exact_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks,
+                                               size_t n_picks, const bandit_executor *executor,
+                                               bandit_error *err)
+{
+    bandit_exact_engine *e = (bandit_exact_engine *)engine;
+    bandit_status status = make_room(e, n_picks, executor, err);
+    if (status != BANDIT_OK)
+        return status;
+    for (size_t i = 0; i < n_picks; i++) {
+        take_out(e, picks[i].arm, executor);
+        e->n_picked++;
+    }
+    return BANDIT_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+void bandit_exact_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
+{
+    const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
+    out->sums = e->history.sums.sums;
+    out->n_sums = e->history.sums.n;
+    out->state = e->history.state;
+    out->n_state = e->history.n_state;
+}
+
+static bandit_prediction prediction(const bandit_exact_engine *e, double mean, double variance)
+{
+    return (bandit_prediction){.mean = mean, .variance = variance, .ucb = mean + e->width * sqrt(variance)};
+}
+
+bandit_status bandit_exact_engine_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
+                                               bandit_prediction *out, bandit_error *err)
+{
+    (void)err;
+    const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
+    const double *mean = bandit_exact_mean(e->posterior), *variance = bandit_exact_variance(e->posterior);
+    for (size_t i = 0; i < n; i++)
+        out[i] = prediction(e, mean[arms[i]], variance[arms[i]]);
+    return BANDIT_OK;
+}
+
+bandit_status bandit_exact_engine_predict_points(const bandit_engine *engine, const double *coordinates,
+                                                 size_t n, bandit_prediction *out, bandit_error *err)
+{
+    const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
+    double *mean = bandit_alloc(n, sizeof *mean), *variance = bandit_alloc(n, sizeof *variance);
+    bandit_status status = BANDIT_OK;
+    if (!mean || !variance)
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    else
+        status = bandit_exact_predict(e->posterior, coordinates, n, mean, variance, err);
+    for (size_t i = 0; status == BANDIT_OK && i < n; i++)
+        out[i] = prediction(e, mean[i], variance[i]);
+    free(mean);
+    free(variance);
+    return status;
+}
+
+void bandit_exact_engine_describe(const bandit_engine *engine, bandit_description *out)
+{
+    const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
+    const bandit_ledger *sums = &e->history.sums;
+    out->observations = sums->observations;
+    if (!e->posterior)
+        return;
+    const double *variance = bandit_exact_variance(e->posterior);
+    out->beta = e->width * sqrt(engine->options.lambda); /* before the paper's standard deviation */
+    out->dictionary = e->pulled;                         /* exact: all pulled arms */
+    out->n_dictionary = sums->n;
+    for (size_t i = 0; i < sums->n; i++)
+        out->effective_dimension +=
+            (double)sums->sums[i].count * variance[sums->sums[i].arm] / engine->options.lambda;
+    out->information_gain = e->information_gain;
+}
+
+size_t bandit_exact_engine_memory(const bandit_engine *engine)
+{
+    const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
+    size_t bytes = bandit_history_memory(&e->history) + e->capacity_pulled * sizeof *e->pulled +
+                   (e->capacity_noise + e->history.n_arms) * sizeof(double);
+    if (e->posterior)
+        bytes += bandit_exact_memory(e->posterior);
+    if (e->sampler)
+        bytes += bandit_prior_sampler_memory(e->sampler);
+    return bytes;
+}

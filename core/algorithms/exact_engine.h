@@ -1,0 +1,125 @@
+/* The life of an engine that the exact Gaussian-process algorithms and the baselines share. An algorithm is a
+ * rule: how wide its confidence bound is, which arm comes next, and when a batch ends.
+ *
+ * A batch before the first reward is `init`; every other follows the rule. Pending picks and picks
+ * of the batch are hallucinated in the posterior where the rule looks at the selection variance. The state is
+ * bandit_history's; all else follows from it, the pending picks and the batch's number. */
+#ifndef BANDIT_EXACT_ENGINE_H
+#define BANDIT_EXACT_ENGINE_H
+
+#include "algorithm.h"
+#include "bandit/rng.h"
+#include "exact_posterior.h"
+#include "history.h"
+#include "prior_sampler.h"
+
+typedef struct bandit_exact_engine bandit_exact_engine;
+
+typedef enum bandit_batch_end {
+    BANDIT_END_SEQUENTIAL, /* after every pick */
+    BANDIT_END_PRODUCT,    /* after the pick at which prod (1 + sigma^2_{s−1}/lambda) exceeds ratio_bound */
+    BANDIT_END_NEVER       /* at max_batch and the horizon only */
+} bandit_batch_end;
+
+typedef struct bandit_exact_rule {
+    bandit_batch_end end;
+    bool has_model;
+    bool hallucinates;     /* `choose` looks at the selection variance */
+    bool samples;          /* `choose` draws from the posterior */
+    bool keeps_population; /* the last options.population results */
+
+    /* The factor before the Bayesian standard deviation in force for the batch; NULL: there is no bound. */
+    double (*width)(const bandit_exact_engine *engine);
+    /* The next arm; false when all are withheld. `limits` is select's. */
+    bool (*choose)(bandit_exact_engine *engine, const bandit_select_limits *limits,
+                   const bandit_executor *executor, uint32_t *arm);
+} bandit_exact_rule;
+
+struct bandit_exact_engine {
+    bandit_engine engine; /* first */
+    const bandit_exact_rule *rule;
+    bandit_history history;
+    bandit_exact *posterior;       /* with a model */
+    bandit_prior_sampler *sampler; /* for rules that sample */
+    double *score;                 /* one an arm: what `choose` maximizes */
+    double *noise;                 /* for samples: one a solid column */
+    size_t capacity_noise;
+    uint32_t *pulled; /* history.sums.n: the pulled arms, ascending */
+    size_t capacity_pulled;
+
+    /* in force for the batch */
+    bool initial;            /* no rewards yet: the batch is `init` */
+    double information_gain; /* 1/2 log det(I + K/lambda) */
+    double width;            /* the rule's; 0 without a bound */
+    double incumbent;        /* f+: largest mean among the pulled arms */
+    uint64_t n_pending;      /* out since former batches */
+    uint64_t n_picked;       /* in this batch */
+    double ratio; /* 1 + sum over all that is out of sigma^2_fb, paper's scale; END_PRODUCT: product */
+};
+
+/* Entries of bandit_algorithm_table. */
+bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err);
+void bandit_exact_engine_close(bandit_engine *engine);
+bandit_status bandit_exact_engine_begin_batch(bandit_engine *engine, const bandit_result *results,
+                                              size_t n_results, const bandit_pick *pending, size_t n_pending,
+                                              const bandit_executor *executor, bandit_error *err);
+bandit_status bandit_exact_engine_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                                          const bandit_pick *pending, size_t n_pending,
+                                          const bandit_executor *executor, bandit_error *err);
+bandit_status bandit_exact_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                         const bandit_executor *executor, bandit_pick *picks,
+                                         bandit_selection *out, bandit_error *err);
+bandit_status bandit_exact_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks,
+                                               size_t n_picks, const bandit_executor *executor,
+                                               bandit_error *err);
+void bandit_exact_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *out);
+bandit_status bandit_exact_engine_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
+                                               bandit_prediction *out, bandit_error *err);
+bandit_status bandit_exact_engine_predict_points(const bandit_engine *engine, const double *coordinates,
+                                                 size_t n, bandit_prediction *out, bandit_error *err);
+void bandit_exact_engine_describe(const bandit_engine *engine, bandit_description *out);
+size_t bandit_exact_engine_memory(const bandit_engine *engine);
+
+/* The row of an algorithm for engine.c; `model` is its rule's has_model. */
+#define BANDIT_EXACT_ENGINE_TABLE(label, model)                                                              \
+    {                                                                                                        \
+        .name = label, .size = sizeof(bandit_exact_engine), .has_model = (model),                            \
+        .open = bandit_exact_engine_open, .close = bandit_exact_engine_close,                                \
+        .begin_batch = bandit_exact_engine_begin_batch, .restore = bandit_exact_engine_restore,              \
+        .select = bandit_exact_engine_select, .replay_picks = bandit_exact_engine_replay_picks,              \
+        .checkpoint = bandit_exact_engine_checkpoint,                                                        \
+        .predict_arms = (model) ? bandit_exact_engine_predict_arms : NULL,                                   \
+        .predict_points = (model) ? bandit_exact_engine_predict_points : NULL,                               \
+        .describe = bandit_exact_engine_describe, .memory = bandit_exact_engine_memory,                      \
+    }
+
+extern const bandit_exact_rule bandit_gp_ucb_rule, bandit_igp_ucb_rule, bandit_gp_bucb_rule,
+    bandit_gp_ts_rule, bandit_gp_ei_rule, bandit_gp_pi_rule, bandit_epsilon_greedy_rule, bandit_uniform_rule,
+    bandit_evolution_rule;
+
+/* ---- what rules share ---------------------------------------------------------------------------------- */
+
+/* `choose` of the algorithms that maximize mean + width * (selection's standard deviation). */
+bool bandit_exact_choose_ucb(bandit_exact_engine *engine, const bandit_select_limits *limits,
+                             const bandit_executor *executor, uint32_t *arm);
+
+/* The arm of largest score that is not withheld, ties to the lowest index; false when all are. */
+bool bandit_exact_best(const double *score, size_t n, const bandit_select_limits *limits, uint32_t *arm);
+
+/* A uniform arm among those not withheld; false when all are. */
+bool bandit_exact_uniform(const bandit_exact_engine *engine, bandit_purpose purpose, uint64_t index,
+                          const bandit_select_limits *limits, uint32_t *arm);
+
+/* B + R sqrt(2 (gamma_{t−1} + 1 + log(numerator / delta))): [CG17] Alg. 1 with 1, Alg. 2 with 2. */
+double bandit_exact_improved_width(const bandit_exact_engine *engine, double numerator);
+
+/* gamma_{t−1} as options.gamma says; t = observations + 1. */
+double bandit_exact_gamma(const bandit_exact_engine *engine);
+
+/* engine->score becomes the draw of GP(0, k_{t−1}) with this number in the batch, jointly over all arms. */
+void bandit_exact_draw(bandit_exact_engine *engine, uint64_t number, const bandit_executor *executor);
+
+/* log(phi(z) + z Phi(z)), to full relative accuracy for every z. */
+double bandit_log_improvement(double z);
+
+#endif

@@ -1,0 +1,67 @@
+/* GP-EI and GP-PI: expected improvement over, and probability of improving on, f+ + zeta, f+ the largest
+ * posterior mean among the pulled arms. With Z = (mu − f+ − zeta) / sigma,
+ *
+ *   EI = sigma h(Z),  h(Z) = phi(Z) + Z Phi(Z);   PI = Phi(Z).
+ *
+ * Both underflow to 0 on all arms once the posterior is narrow, so what is compared is log EI and, Phi being
+ * increasing, Z itself: the same argmax, without a tie of zeros. sigma is the selection variance's. */
+#include "algorithms/exact_engine.h"
+
+#include <math.h>
+
+/* Far below 0, phi and Z Phi cancel to phi / Z^2 times the asymptotic series of Mills' ratio. */
+double bandit_log_improvement(double z)
+{
+    const double log_sqrt_two_pi = 0.918938533204672741780;
+    if (z > -30.0)
+        return log(exp(-0.5 * z * z - log_sqrt_two_pi) + 0.5 * z * erfc(-z * sqrt(0.5)));
+    double q = 1.0 / (z * z);
+    double series = 1.0 - q * (3.0 - q * (15.0 - q * (105.0 - q * 945.0)));
+    return -0.5 * z * z - log_sqrt_two_pi + log(q * series);
+}
+
+static bool choose_ei(bandit_exact_engine *e, const bandit_select_limits *limits,
+                      const bandit_executor *executor, uint32_t *arm)
+{
+    (void)executor;
+    const double *mean = bandit_exact_mean(e->posterior);
+    const double *variance = bandit_exact_selection_variance(e->posterior);
+    for (size_t a = 0; a < e->history.n_arms; a++) {
+        double gain = mean[a] - e->incumbent - e->engine.options.zeta, sigma = sqrt(variance[a]);
+        if (sigma > 0.0)
+            e->score[a] = log(sigma) + bandit_log_improvement(gain / sigma);
+        else
+            e->score[a] = gain > 0.0 ? log(gain) : -INFINITY;
+    }
+    return bandit_exact_best(e->score, e->history.n_arms, limits, arm);
+}
+
+static bool choose_pi(bandit_exact_engine *e, const bandit_select_limits *limits,
+                      const bandit_executor *executor, uint32_t *arm)
+{
+    (void)executor;
+    const double *mean = bandit_exact_mean(e->posterior);
+    const double *variance = bandit_exact_selection_variance(e->posterior);
+    for (size_t a = 0; a < e->history.n_arms; a++) {
+        double gain = mean[a] - e->incumbent - e->engine.options.zeta, sigma = sqrt(variance[a]);
+        e->score[a] = sigma > 0.0 ? gain / sigma : gain > 0.0 ? INFINITY : -INFINITY;
+    }
+    return bandit_exact_best(e->score, e->history.n_arms, limits, arm);
+}
+
+const bandit_exact_rule bandit_gp_ei_rule = {
+    .end = BANDIT_END_SEQUENTIAL,
+    .has_model = true,
+    .hallucinates = true,
+    .choose = choose_ei,
+};
+
+const bandit_exact_rule bandit_gp_pi_rule = {
+    .end = BANDIT_END_SEQUENTIAL,
+    .has_model = true,
+    .hallucinates = true,
+    .choose = choose_pi,
+};
+
+const bandit_algorithm_table bandit_gp_ei_table = BANDIT_EXACT_ENGINE_TABLE("gp_ei", true);
+const bandit_algorithm_table bandit_gp_pi_table = BANDIT_EXACT_ENGINE_TABLE("gp_pi", true);

@@ -1,0 +1,51 @@
+/* GP-TS ([CG17] Alg. 2) and asynchronous Thompson sampling (Kandasamy et al. 2018).
+ *
+ * f_t is a draw of the Gaussian process with mean mu_{t−1} and covariance v_t^2 k_{t−1}, jointly over all
+ * arms, and x_t its argmax. v_t = B + R sqrt(2 (gamma_{t−1} + 1 + ln(2/delta))), divided by `scale`.
+ *
+ * The draw: f0 of the prior on all arms (prior_sampler.h), conditioned on the pulls by Matheron's rule
+ * (bandit_exact_condition), O(A r + A J + J^2) for a prior factor of rank r and J columns of the posterior.
+ * It is exact, jointly over all arms, where f0 is: with a precomputed kernel, with a linear one, up to
+ * BANDIT_PRIOR_EXACT_ARMS arms, and with Gaussian kernels of low rank. Beyond, f0 comes from random features,
+ * fresh ones for every draw: mean and covariance stay exact, the law is only near a normal one.
+ *
+ * Pulls whose rewards are out do not enter: independent draws are what keeps simultaneous picks apart, so
+ * both algorithms take a draw a pick, keyed by the batch and the pick's number in it. */
+#include "algorithms/exact_engine.h"
+
+static double gp_ts_width(const bandit_exact_engine *e)
+{
+    return bandit_exact_improved_width(e, 2.0) / e->engine.options.scale;
+}
+
+void bandit_exact_draw(bandit_exact_engine *e, uint64_t number, const bandit_executor *executor)
+{
+    const uint64_t seed = e->engine.options.seed, batch = e->engine.batch;
+    /* The prior's numbers have the lower half of the draw's indices, the noises the upper. */
+    const uint64_t noises = (number << 40) + ((uint64_t)1 << 39);
+    bandit_prior_sampler_draw(e->sampler, seed, batch, number, executor, e->score);
+    for (size_t j = 0; j < bandit_exact_solid(e->posterior); j++)
+        e->noise[j] = bandit_random_normal(seed, batch, BANDIT_PURPOSE_POSTERIOR, noises + j);
+    bandit_exact_condition(e->posterior, e->score, e->noise, executor);
+}
+
+static bool choose_sample(bandit_exact_engine *e, const bandit_select_limits *limits,
+                          const bandit_executor *executor, uint32_t *arm)
+{
+    bandit_exact_draw(e, e->n_picked, executor);
+    const double *mean = bandit_exact_mean(e->posterior);
+    for (size_t a = 0; a < e->history.n_arms; a++)
+        e->score[a] = mean[a] + e->width * e->score[a];
+    return bandit_exact_best(e->score, e->history.n_arms, limits, arm);
+}
+
+const bandit_exact_rule bandit_gp_ts_rule = {
+    .end = BANDIT_END_SEQUENTIAL,
+    .has_model = true,
+    .samples = true,
+    .width = gp_ts_width,
+    .choose = choose_sample,
+};
+
+const bandit_algorithm_table bandit_gp_ts_table = BANDIT_EXACT_ENGINE_TABLE("gp_ts", true);
+const bandit_algorithm_table bandit_async_ts_table = BANDIT_EXACT_ENGINE_TABLE("async_ts", true);

@@ -1,0 +1,37 @@
+/* GP-UCB and IGP-UCB: x_t = argmax mu_{t−1}(x) + beta_t sigma_{t−1}(x), Bayesian scale. */
+#include "algorithms/exact_engine.h"
+
+#include <math.h>
+
+/* Srinivas et al. 2010, as [CG17] section 3 restates it: sqrt(2 B^2 + 300 gamma_{t−1} ln^3(t/delta)). */
+static double gp_ucb_width(const bandit_exact_engine *e)
+{
+    const bandit_options *o = &e->engine.options;
+    double l = log(((double)e->history.sums.observations + 1.0) / o->delta);
+    return sqrt(2.0 * o->norm_bound * o->norm_bound + 300.0 * bandit_exact_gamma(e) * l * l * l);
+}
+
+/* [CG17] Alg. 1. */
+static double igp_ucb_width(const bandit_exact_engine *e)
+{
+    return bandit_exact_improved_width(e, 1.0);
+}
+
+const bandit_exact_rule bandit_gp_ucb_rule = {
+    .end = BANDIT_END_SEQUENTIAL,
+    .has_model = true,
+    .hallucinates = true,
+    .width = gp_ucb_width,
+    .choose = bandit_exact_choose_ucb,
+};
+
+const bandit_exact_rule bandit_igp_ucb_rule = {
+    .end = BANDIT_END_SEQUENTIAL,
+    .has_model = true,
+    .hallucinates = true,
+    .width = igp_ucb_width,
+    .choose = bandit_exact_choose_ucb,
+};
+
+const bandit_algorithm_table bandit_gp_ucb_table = BANDIT_EXACT_ENGINE_TABLE("gp_ucb", true);
+const bandit_algorithm_table bandit_igp_ucb_table = BANDIT_EXACT_ENGINE_TABLE("igp_ucb", true);

@@ -1,0 +1,16 @@
+/* Uniform: every pick a uniform arm. Picks depend on no reward, so a batch ends at max_batch only. */
+#include "algorithms/exact_engine.h"
+
+static bool choose_uniform(bandit_exact_engine *e, const bandit_select_limits *limits,
+                           const bandit_executor *executor, uint32_t *arm)
+{
+    (void)executor;
+    return bandit_exact_uniform(e, BANDIT_PURPOSE_UNIFORM, e->n_picked, limits, arm);
+}
+
+const bandit_exact_rule bandit_uniform_rule = {
+    .end = BANDIT_END_NEVER,
+    .choose = choose_uniform,
+};
+
+const bandit_algorithm_table bandit_uniform_table = BANDIT_EXACT_ENGINE_TABLE("uniform", false);

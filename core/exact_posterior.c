@@ -1,0 +1,499 @@
+#include "exact_posterior.h"
+
+#include "memory.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    CHUNK = 64,   /* columns that are allocated together */
+    BLOCK = 32,   /* pulls that are taken together at most; divides CHUNK, so a block is in one chunk */
+    STRIPE = 2048 /* arms of one part of a job: fixed, so that sums do not depend on the executor */
+};
+
+typedef struct exact_column {
+    uint32_t arm;
+    double tau; /* noise variance of the observation: lambda / repeats */
+    double d;   /* pivot */
+    double e;   /* (y − mu) / d; 0 when hallucinated */
+} exact_column;
+
+struct bandit_exact {
+    const bandit_covariance *covariance;
+    double lambda;
+    size_t n;      /* arms */
+    size_t stride; /* n rounded up to whole tiles; rows of every array over the arms */
+
+    double **chunks; /* n_chunks of stride x CHUNK, column-major: column j is chunks[j / CHUNK] + j % CHUNK *
+                        stride */
+    size_t n_chunks, capacity_chunks;
+    exact_column *columns; /* n_columns */
+    size_t capacity_columns;
+    size_t n_solid, n_columns; /* solid ones first */
+    double *factor;            /* L of the solid columns, packed by rows */
+    size_t capacity_factor;
+
+    double *mean;      /* stride */
+    double *variance;  /* stride: given the solid columns */
+    double *selection; /* stride: given all columns */
+
+    /* scratch */
+    double *pulled; /* BLOCK x columns, row-major with leading dimension pulled_stride: columns at a block's
+                       arms */
+    size_t capacity_pulled;
+    double *workspace; /* workers * bandit_covariance_scratch */
+    size_t capacity_workspace;
+    bandit_points points;
+};
+
+static double *column_of(const bandit_exact *p, size_t j)
+{
+    return p->chunks[j / CHUNK] + j % CHUNK * p->stride;
+}
+
+static size_t stripes(const bandit_exact *p)
+{
+    return (p->stride + STRIPE - 1) / STRIPE;
+}
+
+static size_t stripe_rows(const bandit_exact *p, size_t stripe)
+{
+    size_t left = p->stride - stripe * STRIPE;
+    return left < STRIPE ? left : STRIPE;
+}
+
+bandit_status bandit_exact_new(bandit_exact **out, const bandit_covariance *covariance, double lambda,
+                               bandit_error *err)
+{
+    *out = NULL;
+    bandit_exact *p = calloc(1, sizeof *p);
+    if (!p)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    p->covariance = covariance;
+    p->lambda = lambda;
+    p->n = covariance->arms->n;
+    p->stride = covariance->arms->n_tiles * BANDIT_TILE;
+    p->mean = bandit_alloc(p->stride, sizeof(double));
+    p->variance = bandit_alloc(p->stride, sizeof(double));
+    p->selection = bandit_alloc(p->stride, sizeof(double));
+    if (!p->mean || !p->variance || !p->selection) {
+        bandit_exact_free(p);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    bandit_exact_reset(p);
+    *out = p;
+    return BANDIT_OK;
+}
+
+void bandit_exact_free(bandit_exact *p)
+{
+    if (!p)
+        return;
+    for (size_t c = 0; c < p->n_chunks; c++)
+        free(p->chunks[c]);
+    free(p->chunks);
+    free(p->columns);
+    free(p->factor);
+    free(p->mean);
+    free(p->variance);
+    free(p->selection);
+    free(p->pulled);
+    free(p->workspace);
+    bandit_points_clear(&p->points);
+    free(p);
+}
+
+static size_t packed(size_t n)
+{
+    return n * (n + 1) / 2;
+}
+
+size_t bandit_exact_need(const bandit_covariance *covariance, size_t n_solid, size_t n_hallucinated)
+{
+    size_t stride = covariance->arms->n_tiles * BANDIT_TILE;
+    size_t columns = (n_solid + n_hallucinated + CHUNK - 1) / CHUNK * CHUNK;
+    /* In double: the product of hopeless sizes must not wrap around. */
+    double bytes = 8.0 * ((double)stride * (double)(columns + 3) + (double)n_solid * (double)n_solid / 2.0) +
+                   (double)columns * (double)(sizeof(exact_column) + BLOCK * sizeof(double)) +
+                   (double)sizeof(bandit_exact);
+    return bytes < (double)SIZE_MAX / 2 ? (size_t)bytes : SIZE_MAX / 2;
+}
+
+size_t bandit_exact_memory(const bandit_exact *p)
+{
+    return sizeof *p + p->n_chunks * CHUNK * p->stride * sizeof(double) +
+           p->capacity_chunks * sizeof(double *) + p->capacity_columns * sizeof *p->columns +
+           (p->capacity_factor + 3 * p->stride + p->capacity_pulled + p->capacity_workspace +
+            p->points.capacity_features) *
+               sizeof(double);
+}
+
+/* Like realloc, aligned: *array holds at least n elements and keeps its first `used`. */
+static bool grow(void **array, size_t *capacity, size_t used, size_t n, size_t size)
+{
+    if (n <= *capacity)
+        return true;
+    size_t grown = *capacity + *capacity / 4;
+    if (grown < n)
+        grown = n;
+    void *fresh = bandit_alloc(grown, size);
+    if (!fresh)
+        return false;
+    if (used)
+        memcpy(fresh, *array, used * size);
+    free(*array);
+    *array = fresh;
+    *capacity = grown;
+    return true;
+}
+
+bandit_status bandit_exact_reserve(bandit_exact *p, size_t n_solid, size_t n_hallucinated, size_t workers,
+                                   bandit_error *err)
+{
+    size_t columns = n_solid + n_hallucinated;
+    if (columns < p->n_columns)
+        columns = p->n_columns;
+    size_t chunks = (columns + CHUNK - 1) / CHUNK;
+    size_t scratch = workers * bandit_covariance_scratch(p->covariance);
+    size_t features = BLOCK * p->covariance->dimension;
+
+    if (!grow((void **)&p->chunks, &p->capacity_chunks, p->n_chunks, chunks, sizeof *p->chunks) ||
+        !grow((void **)&p->columns, &p->capacity_columns, p->n_columns, columns, sizeof *p->columns) ||
+        !grow((void **)&p->factor, &p->capacity_factor, packed(p->n_solid), packed(n_solid),
+              sizeof(double)) ||
+        !bandit_reserve((void **)&p->pulled, &p->capacity_pulled, BLOCK * p->capacity_columns,
+                        sizeof(double)) ||
+        !bandit_reserve((void **)&p->workspace, &p->capacity_workspace, scratch, sizeof(double)) ||
+        !bandit_reserve((void **)&p->points.arms, &p->points.capacity, BLOCK, sizeof(uint32_t)) ||
+        !bandit_reserve((void **)&p->points.features, &p->points.capacity_features, features, sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    while (p->n_chunks < chunks) {
+        double *chunk = bandit_alloc(CHUNK * p->stride, sizeof *chunk);
+        if (!chunk)
+            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        p->chunks[p->n_chunks++] = chunk;
+    }
+    return BANDIT_OK;
+}
+
+bool bandit_exact_has_room(const bandit_exact *p, size_t more, size_t workers)
+{
+    size_t columns = p->n_columns + more;
+    return columns <= p->capacity_columns && columns <= p->n_chunks * CHUNK &&
+           workers * bandit_covariance_scratch(p->covariance) <= p->capacity_workspace;
+}
+
+void bandit_exact_reset(bandit_exact *p)
+{
+    p->n_solid = p->n_columns = 0;
+    memset(p->mean, 0, p->stride * sizeof *p->mean);
+    memset(p->variance, 0, p->stride * sizeof *p->variance);
+    for (size_t a = 0; a < p->n; a++) {
+        uint32_t arm = (uint32_t)a;
+        bandit_covariance_diagonal(p->covariance, &arm, 1, &p->variance[a]);
+    }
+    memcpy(p->selection, p->variance, p->stride * sizeof *p->variance);
+}
+
+/* ---- appending a block of columns ---------------------------------------------------------------------- */
+
+typedef struct exact_block {
+    bandit_exact *p;
+    size_t first, n; /* columns first … first+n−1 */
+    bool solid;
+    double corner[BLOCK * BLOCK]; /* Cholesky factor of the block, column-major, lower */
+} exact_block;
+
+/* target −= columns first … first+n_columns−1 (of one chunk) times the block's rows of `pulled`. */
+static void subtract_chunk(const exact_block *b, size_t start, size_t rows, size_t first, size_t n_columns)
+{
+    bandit_exact *p = b->p;
+    int ld = (int)p->stride, ld_pulled = (int)p->capacity_columns;
+    const double *source = column_of(p, first) + start;
+    const double *weights = p->pulled + first;
+    double *target = column_of(p, b->first) + start;
+
+    if (b->n == 1)
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)n_columns, -1.0, source, ld, weights, 1, 1.0,
+                    target, 1);
+    else
+        cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)rows, (int)b->n, (int)n_columns, -1.0,
+                    source, ld, weights, ld_pulled, 1.0, target, ld);
+}
+
+/* One stripe of c(x, x_p) for the block's arms, before the block. */
+static void covariance_stripe(void *arg, size_t stripe, size_t worker)
+{
+    const exact_block *b = arg;
+    bandit_exact *p = b->p;
+    size_t start = stripe * STRIPE, rows = stripe_rows(p, stripe);
+    double *scratch = p->workspace + worker * bandit_covariance_scratch(p->covariance);
+
+    for (size_t row = start; row < start + rows; row += BANDIT_TILE)
+        bandit_covariance_tile(p->covariance, row / BANDIT_TILE, &p->points, 0, b->n,
+                               column_of(p, b->first) + row, p->stride, scratch);
+    for (size_t first = 0; first < b->first; first += CHUNK) {
+        size_t n = b->first - first < CHUNK ? b->first - first : CHUNK;
+        subtract_chunk(b, start, rows, first, n);
+    }
+}
+
+/* Turns one stripe of covariances into columns, and brings mean and variances up to date. */
+static void columns_stripe(void *arg, size_t stripe, size_t worker)
+{
+    (void)worker;
+    const exact_block *b = arg;
+    bandit_exact *p = b->p;
+    size_t start = stripe * STRIPE, rows = stripe_rows(p, stripe);
+    double *target = column_of(p, b->first) + start;
+
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows, (int)b->n, 1.0,
+                b->corner, BLOCK, target, (int)p->stride);
+    for (size_t i = 0; i < b->n; i++) {
+        const double *a = target + i * p->stride;
+        double *variance = (b->solid ? p->variance : p->selection) + start;
+        for (size_t row = 0; row < rows; row++) {
+            double reduced = variance[row] - a[row] * a[row];
+            variance[row] = reduced > 0.0 ? reduced : 0.0; /* rounding: it is a variance */
+        }
+        if (b->solid) {
+            double *mean = p->mean + start, e = p->columns[b->first + i].e;
+            for (size_t row = 0; row < rows; row++)
+                mean[row] += a[row] * e;
+        }
+    }
+    if (b->solid)
+        memcpy(p->selection + start, p->variance + start, rows * sizeof *p->variance);
+}
+
+/* The block's own Cholesky factor, pivots d and residuals e, from the covariances at its arms. A pivot is at
+ * least tau > 0: what rounding leaves of a variance that is used up is taken for 0. */
+static void factor_corner(exact_block *b, const double *rewards)
+{
+    bandit_exact *p = b->p;
+    exact_column *columns = p->columns + b->first;
+    double *l = b->corner;
+
+    for (size_t i = 0; i < b->n; i++) {
+        const double *covariances = column_of(p, b->first + i);
+        for (size_t j = i; j < b->n; j++)
+            l[i * BLOCK + j] = covariances[columns[j].arm];
+    }
+    for (size_t i = 0; i < b->n; i++) {
+        double variance = l[i * BLOCK + i];
+        columns[i].d = sqrt(columns[i].tau + (variance > 0.0 ? variance : 0.0));
+        l[i * BLOCK + i] = columns[i].d;
+        for (size_t j = i + 1; j < b->n; j++)
+            l[i * BLOCK + j] /= columns[i].d;
+        for (size_t k = i + 1; k < b->n; k++) {
+            for (size_t j = k; j < b->n; j++)
+                l[k * BLOCK + j] -= l[i * BLOCK + j] * l[i * BLOCK + k];
+        }
+        columns[i].e = 0.0;
+        if (b->solid) {
+            double rest = rewards[i] - p->mean[columns[i].arm];
+            for (size_t k = 0; k < i; k++)
+                rest -= l[k * BLOCK + i] * columns[k].e;
+            columns[i].e = rest / columns[i].d;
+        }
+    }
+}
+
+/* Rows first … first+n−1 of the packed factor. */
+static void store_factor_rows(const exact_block *b)
+{
+    bandit_exact *p = b->p;
+    for (size_t i = 0; i < b->n; i++) {
+        size_t row = b->first + i;
+        double *out = p->factor + packed(row);
+        memcpy(out, p->pulled + i * p->capacity_columns, b->first * sizeof *out);
+        for (size_t k = 0; k <= i; k++)
+            out[b->first + k] = b->corner[k * BLOCK + i];
+    }
+}
+
+/* Columns for n <= BLOCK pulls that fit the chunk they start in. */
+static void append(bandit_exact *p, const bandit_pull *pulls, size_t n, bool solid,
+                   const bandit_executor *executor)
+{
+    exact_block b = {.p = p, .first = p->n_columns, .n = n, .solid = solid};
+    double rewards[BLOCK];
+    uint32_t arms[BLOCK];
+    assert(n <= BLOCK && b.first + n <= p->capacity_columns && b.first + n <= p->n_chunks * CHUNK);
+    assert(executor->workers * bandit_covariance_scratch(p->covariance) <= p->capacity_workspace);
+    assert(!solid || p->n_columns == p->n_solid);
+
+    for (size_t i = 0; i < n; i++) {
+        arms[i] = pulls[i].arm;
+        rewards[i] = pulls[i].reward;
+        p->columns[b.first + i] =
+            (exact_column){.arm = pulls[i].arm, .tau = p->lambda / (double)pulls[i].repeats};
+        double *row = p->pulled + i * p->capacity_columns;
+        for (size_t j = 0; j < b.first; j++)
+            row[j] = column_of(p, j)[pulls[i].arm];
+    }
+    bandit_status status = bandit_points_set(&p->points, p->covariance, arms, n, NULL);
+    assert(status == BANDIT_OK); /* room was reserved */
+    (void)status;
+
+    executor->for_each(executor->context, stripes(p), covariance_stripe, &b);
+    factor_corner(&b, rewards);
+    executor->for_each(executor->context, stripes(p), columns_stripe, &b);
+    p->n_columns += n;
+    if (solid) {
+        store_factor_rows(&b);
+        p->n_solid = p->n_columns;
+    }
+}
+
+void bandit_exact_observe(bandit_exact *p, const bandit_pull *pulls, size_t n, bool together,
+                          const bandit_executor *executor)
+{
+    assert(packed(p->n_solid + n) <= p->capacity_factor);
+    for (size_t i = 0; i < n;) {
+        size_t block = 1;
+        if (together) {
+            size_t room = CHUNK - p->n_columns % CHUNK;
+            block = room < BLOCK ? room : BLOCK;
+            if (block > n - i)
+                block = n - i;
+        }
+        append(p, pulls + i, block, true, executor);
+        i += block;
+    }
+}
+
+double bandit_exact_hallucinate(bandit_exact *p, uint32_t arm, const bandit_executor *executor)
+{
+    double before = p->selection[arm];
+    append(p, &(bandit_pull){.arm = arm, .repeats = 1}, 1, false, executor);
+    return before;
+}
+
+void bandit_exact_forget(bandit_exact *p)
+{
+    p->n_columns = p->n_solid;
+    memcpy(p->selection, p->variance, p->stride * sizeof *p->variance);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+size_t bandit_exact_solid(const bandit_exact *p)
+{
+    return p->n_solid;
+}
+
+size_t bandit_exact_hallucinated(const bandit_exact *p)
+{
+    return p->n_columns - p->n_solid;
+}
+
+const double *bandit_exact_mean(const bandit_exact *p)
+{
+    return p->mean;
+}
+
+const double *bandit_exact_variance(const bandit_exact *p)
+{
+    return p->variance;
+}
+
+const double *bandit_exact_selection_variance(const bandit_exact *p)
+{
+    return p->selection;
+}
+
+size_t bandit_exact_stride(const bandit_exact *p)
+{
+    return p->stride;
+}
+
+double bandit_exact_information_gain(const bandit_exact *p)
+{
+    /* det(I + K_t/lambda) = prod of d^2 / tau: k pulls of an arm are one observation of variance lambda / k.
+     */
+    double sum = 0.0;
+    for (size_t j = 0; j < p->n_solid; j++)
+        sum += log(p->columns[j].d * p->columns[j].d / p->columns[j].tau);
+    return 0.5 * sum;
+}
+
+bandit_status bandit_exact_predict(const bandit_exact *p, const double *coordinates, size_t n, double *mean,
+                                   double *variance, bandit_error *err)
+{
+    size_t d = p->covariance->dimension, columns = p->n_solid;
+    bandit_points points = {0};
+    uint32_t *arms = bandit_alloc(columns, sizeof *arms);
+    double *k = bandit_alloc(columns * BANDIT_TILE, sizeof *k);
+    double *w = bandit_alloc(columns, sizeof *w);
+    double *scratch = bandit_alloc(bandit_covariance_scratch(p->covariance), sizeof *scratch);
+    bandit_status status = BANDIT_OK;
+    if (!arms || !k || !w || !scratch) {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        goto out;
+    }
+    for (size_t j = 0; j < columns; j++)
+        arms[j] = p->columns[j].arm;
+    status = bandit_points_set(&points, p->covariance, arms, columns, err);
+    if (status != BANDIT_OK)
+        goto out;
+
+    for (size_t start = 0; start < n; start += BANDIT_TILE) {
+        size_t rows = n - start < BANDIT_TILE ? n - start : BANDIT_TILE;
+        double diagonal[BANDIT_TILE];
+        bandit_covariance_block_at(p->covariance, coordinates + start * d, rows, &points, k, BANDIT_TILE,
+                                   diagonal, scratch);
+        for (size_t i = 0; i < rows; i++) {
+            cblas_dcopy((int)columns, k + i, BANDIT_TILE, w, 1);
+            cblas_dtpsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)columns, p->factor, w, 1);
+            double mu = 0.0, used = 0.0;
+            for (size_t j = 0; j < columns; j++) {
+                mu += w[j] * p->columns[j].e;
+                used += w[j] * w[j];
+            }
+            mean[start + i] = mu;
+            variance[start + i] = fmax(0.0, diagonal[i] - used);
+        }
+    }
+out:
+    bandit_points_clear(&points);
+    free(arms);
+    free(k);
+    free(w);
+    free(scratch);
+    return status;
+}
+
+typedef struct exact_combination {
+    const bandit_exact *p;
+    const double *weights; /* n_solid */
+    double *f;             /* stride */
+} exact_combination;
+
+static void combine_stripe(void *arg, size_t stripe, size_t worker)
+{
+    (void)worker;
+    const exact_combination *c = arg;
+    const bandit_exact *p = c->p;
+    size_t start = stripe * STRIPE, rows = stripe_rows(p, stripe);
+
+    for (size_t first = 0; first < p->n_solid; first += CHUNK) {
+        size_t n = p->n_solid - first < CHUNK ? p->n_solid - first : CHUNK;
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)n, -1.0, column_of(p, first) + start,
+                    (int)p->stride, c->weights + first, 1, 1.0, c->f + start, 1);
+    }
+}
+
+void bandit_exact_condition(const bandit_exact *p, double *f, double *noise, const bandit_executor *executor)
+{
+    for (size_t j = 0; j < p->n_solid; j++)
+        noise[j] = f[p->columns[j].arm] + sqrt(p->columns[j].tau) * noise[j];
+    if (p->n_solid)
+        cblas_dtpsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)p->n_solid, p->factor, noise,
+                    1);
+    exact_combination c = {.p = p, .weights = noise, .f = f};
+    executor->for_each(executor->context, stripes(p), combine_stripe, &c);
+}
