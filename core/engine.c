@@ -2,6 +2,7 @@
 
 #include "algorithm.h"
 #include "memory.h"
+#include "stage_clock.h"
 
 #include <assert.h>
 #include <math.h>
@@ -148,8 +149,10 @@ bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_resu
                                         const bandit_executor *executor, bandit_error *err)
 {
     bandit_status status = check_picks(engine, pending, n_pending, err);
+    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_FACTOR); /* but for the parts that say otherwise */
     if (status == BANDIT_OK)
         status = engine->table->begin_batch(engine, results, n_results, pending, n_pending, executor, err);
+    bandit_stage_switch(outer);
     if (status != BANDIT_OK)
         return status;
     engine->batch = bandit_engine_next_batch(engine);
@@ -163,7 +166,10 @@ bandit_status bandit_engine_select(bandit_engine *engine, const bandit_select_li
 {
     assert(engine->started);
     *out = (bandit_selection){0};
-    return engine->table->select(engine, limits, executor, picks, out, err);
+    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
+    bandit_status status = engine->table->select(engine, limits, executor, picks, out, err);
+    bandit_stage_switch(outer);
+    return status;
 }
 
 bandit_status bandit_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,

@@ -1,6 +1,7 @@
 #include "selection.h"
 
 #include "memory.h"
+#include "stage_clock.h"
 
 #include <assert.h>
 #include <math.h>
@@ -125,6 +126,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
     for (size_t i = 0; i < slots; i++)
         s->slots[i].used = false;
 
+    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
     double mean_slack = posterior->mean_error * sqrt(posterior->covariance->kappa2 / posterior->lambda);
     for (size_t a = 0; a < n; a++) {
         double slack = posterior->variance_error + NORM_SLACK * variance[a];
@@ -133,6 +135,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
     }
     for (size_t at = n / 2; at-- > 0;)
         sift_down(s->entries, n, at);
+    bandit_stage_switch(outer);
     return BANDIT_OK;
 }
 

@@ -2,6 +2,7 @@
 
 #include "linalg.h"
 #include "memory.h"
+#include "stage_clock.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -239,10 +240,12 @@ static void evaluate_part(void *arg, size_t index, size_t worker)
 
     for (size_t i = 0; i < rows; i++)
         arms[i] = (uint32_t)(first + i);
+    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
     bandit_covariance_diagonal(p->covariance, arms, rows, diagonal);
     for (size_t i = 0; i < rows; i += BANDIT_TILE)
         bandit_covariance_tile(p->covariance, (first + i) / BANDIT_TILE, &p->points, 0, m, block + i, BLOCK,
                                scratch);
+    bandit_stage_switch(BANDIT_STAGE_PRODUCT);
     if (m > 0)
         solve_rows(p->L, m, block, rows);
     row_norms(block, m, rows, norms);
@@ -263,6 +266,7 @@ static void evaluate_part(void *arg, size_t index, size_t worker)
         job->variance[first + i] = fmax(0.0, residual) + norms[i];
     }
     job->smallest[index] = smallest;
+    bandit_stage_switch(outer);
 }
 
 bandit_status bandit_posterior_evaluate_all(bandit_posterior *p, const bandit_executor *executor,

@@ -22,7 +22,7 @@ YARDSTICK = ROOT / "tests" / "bench" / "yardstick.py"
 CAP_ENGINE, CAP_YARDSTICK = 60, 300  # CPU seconds
 BANDWIDTH = {"abalone": 17.5, "cadata": 12.5}
 # Lengthscale and history (one reward each of that many arms) that give a dictionary of about 300 arms.
-SYNTHETIC = {8: (5.0, 2000), 20: (12.0, 2000)}
+SYNTHETIC = {8: (6.0, 2000), 20: (18.0, 2000)}
 SYNTHETIC_BATCHES = 6
 
 

@@ -10,10 +10,10 @@
 double bench_cpu_seconds(void);  /* of the whole process */
 double bench_wall_seconds(void); /* monotonic */
 
-/* Floating point operations a second of dgemm, 768 x 768, one thread: the best of several rounds. */
+/* Floating point operations a CPU second of dgemm, 768 x 768, one thread: the best of several rounds. */
 double bench_dgemm_rate(void);
 
-/* Seconds per kernel entry, the arms against 256 of themselves: the best of several rounds. */
+/* CPU seconds per kernel entry, the arms against 256 of themselves: the best of several rounds. */
 double bench_kernel_entry(const bandit_arms *arms, const bandit_kernel *kernel);
 
 /* Bytes of resident memory: now, and at most since bench_memory_mark. */
