@@ -60,15 +60,25 @@ static size_t write_pointer(char *text, const wire_place *place)
     return write_token(text, at, index);
 }
 
+char *wire_pointer_text(const wire_place *place)
+{
+    size_t n = write_pointer(NULL, place);
+    char *pointer = malloc(n + 1);
+    if (pointer) {
+        write_pointer(pointer, place);
+        pointer[n] = '\0';
+    }
+    return pointer;
+}
+
 void wire_refuse(wire_decoder *d, const wire_place *at, const char *format, ...)
 {
     d->invalid = true;
-    size_t n = write_pointer(NULL, at);
-    char *pointer = wire_allocate(d, n + 1, 1);
-    if (!pointer)
+    char *pointer = wire_pointer_text(at);
+    if (!pointer) {
+        d->no_memory = true;
         return;
-    write_pointer(pointer, at);
-    pointer[n] = '\0';
+    }
 
     char detail[256];
     va_list args;
@@ -264,6 +274,29 @@ bool wire_read_matrix(wire_decoder *d, const wire_place *at, const json_t *json,
     *out = matrix;
     *rows = n;
     *columns = dimension;
+    return true;
+}
+
+bool wire_read_candidates(wire_decoder *d, const wire_place *at, const json_t *json, size_t max,
+                          int64_t **out, size_t *n)
+{
+    if (!wire_check_list(d, at, json, 1, max))
+        return false;
+    size_t length = json_array_size(json);
+    int64_t *candidates = wire_allocate(d, length, sizeof *candidates);
+    if (!candidates)
+        return false;
+    bool ok = true;
+    for (size_t i = 0; i < length; i++) {
+        wire_place place = wire_place_element(at, i);
+        ok &= wire_read_integer(d, &place, json_array_get(json, i), 0, WIRE_MAX_INTEGER, &candidates[i]);
+    }
+    if (!ok) {
+        free(candidates);
+        return false;
+    }
+    *out = candidates;
+    *n = length;
     return true;
 }
 
@@ -464,4 +497,25 @@ bool wire_take_number(wire_object *o, const char *name, const wire_range *range,
         refuse_word(o->decoder, &at, "a number", words);
     }
     return out->given;
+}
+
+/* Names and values are strings; a name has no colon, for ?label=name:value. */
+bool wire_take_labels(wire_object *o, char **out)
+{
+    if (!wire_take_object_text(o, "labels", WIRE_MAX_METADATA, out))
+        return false;
+    wire_place at = wire_place_member(o->place, "labels");
+    json_t *labels = json_object_get(o->json, "labels");
+    if (json_object_size(labels) > WIRE_MAX_LABELS)
+        wire_refuse(o->decoder, &at, "must have at most %d labels", WIRE_MAX_LABELS);
+    for (void *i = json_object_iter(labels); i; i = json_object_iter_next(labels, i)) {
+        const char *name = json_object_iter_key(i);
+        wire_place label = wire_place_member(&at, name);
+        if (!*name || strchr(name, ':'))
+            wire_refuse(o->decoder, &label, "a label's name must not be empty and have no colon");
+        char *value = NULL;
+        wire_read_string(o->decoder, &label, json_object_iter_value(i), 0, WIRE_MAX_NAME, &value);
+        free(value);
+    }
+    return true;
 }

@@ -7,6 +7,7 @@
 #include "proto/wire.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 
 typedef struct wire_decoder {
     wire_errors *errors;
@@ -28,6 +29,9 @@ wire_place wire_place_element(const wire_place *parent, size_t index);
 void wire_refuse(wire_decoder *d, const wire_place *at, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* A new string; NULL without memory. */
+char *wire_pointer_text(const wire_place *place);
+
 /* Memory that is missed at the end: NULL and no_memory. At least one byte is allocated. */
 void *wire_allocate(wire_decoder *d, size_t n, size_t size);
 char *wire_duplicate(wire_decoder *d, const char *text);
@@ -35,6 +39,22 @@ char *wire_duplicate(wire_decoder *d, const char *text);
 /* Parses the body, calls `fill` with it and the struct to fill, and answers for both. */
 typedef void wire_fill(wire_decoder *d, json_t *body, void *out);
 wire_status wire_decode_body(const char *body, size_t size, wire_errors *errors, wire_fill *fill, void *out);
+
+/* Defines wire_decode_<name>(): a new wire_<name>, filled by fill_<name>(), freed by wire_<name>_free(). */
+#define WIRE_DEFINE_DECODER(name)                                                                            \
+    wire_status wire_decode_##name(wire_##name **out, const char *body, size_t size, wire_errors *errors)    \
+    {                                                                                                        \
+        *out = NULL;                                                                                         \
+        wire_##name *value = calloc(1, sizeof *value);                                                       \
+        if (!value)                                                                                          \
+            return WIRE_NO_MEMORY;                                                                           \
+        wire_status status = wire_decode_body(body, size, errors, fill_##name, value);                       \
+        if (status == WIRE_OK)                                                                               \
+            *out = value;                                                                                    \
+        else                                                                                                 \
+            wire_##name##_free(value);                                                                       \
+        return status;                                                                                       \
+    }
 
 /* ---- values ------------------------------------------------------------------------------------------- */
 
@@ -59,6 +79,13 @@ bool wire_check_list(wire_decoder *d, const wire_place *at, const json_t *json, 
 /* Rows of equal length: *out is new, *rows x *columns, row-major. */
 bool wire_read_matrix(wire_decoder *d, const wire_place *at, const json_t *json, size_t max_rows,
                       double **out, size_t *rows, size_t *columns);
+
+/* At least one candidate's number: *out is new. */
+bool wire_read_candidates(wire_decoder *d, const wire_place *at, const json_t *json, size_t max,
+                          int64_t **out, size_t *n);
+
+/* {"<parameter>": <value>, …}: *out is cleared by the caller, whatever came of it. */
+void wire_read_assignments(wire_decoder *d, const wire_place *at, const json_t *json, wire_assignments *out);
 
 /* ---- objects ------------------------------------------------------------------------------------------ */
 
@@ -101,6 +128,9 @@ bool wire_take_word_text(wire_object *o, const char *name, wire_presence presenc
                          char **out);
 /* An object of the user's own, as JSON text of at most max_bytes. */
 bool wire_take_object_text(wire_object *o, const char *name, size_t max_bytes, char **out);
+
+/* The user's labels of a study, as JSON text. */
+bool wire_take_labels(wire_object *o, char **out);
 
 /* Fields that remember whether they were given. `words`: NULL, or words allowed in place of a number. */
 bool wire_take_given_integer(wire_object *o, const char *name, int64_t min, int64_t max, wire_integer *out);

@@ -15,6 +15,10 @@ static void fill(wire_decoder *d, json_t *body, void *out)
     wire_take_real(&o, "wait_seconds", WIRE_OPTIONAL, &wait, &ask->wait_seconds);
     wire_take_number(&o, "lease_seconds", &lease, NULL, &ask->lease_seconds);
     wire_take_boolean(&o, "fresh", &ask->fresh);
+    const json_t *fixed = wire_take(&o, "fixed", WIRE_OPTIONAL);
+    wire_place at = wire_place_member(NULL, "fixed");
+    if (fixed)
+        wire_read_assignments(d, &at, fixed, &ask->fixed);
     wire_object_close(&o);
 }
 
@@ -38,5 +42,6 @@ void wire_ask_free(wire_ask *ask)
     if (!ask)
         return;
     free(ask->worker);
+    wire_assignments_clear(&ask->fixed);
     free(ask);
 }

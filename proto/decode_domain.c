@@ -36,7 +36,9 @@ static void fill_candidates(wire_object *o, wire_study *study)
 {
     static const char *const scalings[] = {"standardize", "unit", "none", NULL};
     wire_decoder *d = o->decoder;
-    wire_forbid(o, "size", "does not apply to a domain of type \"candidates\"");
+    static const char *const others[] = {"size", "parameters"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        wire_forbid(o, others[i], "does not apply to a domain of type \"candidates\"");
     wire_take_word_text(o, "scaling", WIRE_OPTIONAL, scalings, &study->scaling);
     const json_t *points = wire_take(o, "points", WIRE_OPTIONAL);
     int64_t dimension = 0;
@@ -58,7 +60,7 @@ static void fill_candidates(wire_object *o, wire_study *study)
 
 static void fill_precomputed(wire_object *o, wire_study *study)
 {
-    static const char *const others[] = {"scaling", "points", "dimension", "names"};
+    static const char *const others[] = {"scaling", "points", "dimension", "names", "parameters"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         wire_forbid(o, others[i], "does not apply to a domain of type \"precomputed\"");
     study->size.given = wire_take_integer(o, "size", WIRE_REQUIRED, 1, WIRE_MAX_COUNT, &study->size.value);
@@ -69,6 +71,7 @@ void wire_fill_domain(wire_object *definition, wire_study *study)
     static const char *const types[] = {
         [WIRE_DOMAIN_CANDIDATES] = "candidates",
         [WIRE_DOMAIN_PRECOMPUTED] = "precomputed",
+        [WIRE_DOMAIN_SPACE] = "space",
         NULL,
     };
     const json_t *json = wire_take(definition, "domain", WIRE_REQUIRED);
@@ -86,7 +89,8 @@ void wire_fill_domain(wire_object *definition, wire_study *study)
     case WIRE_DOMAIN_PRECOMPUTED:
         fill_precomputed(&o, study);
         break;
-    case WIRE_DOMAIN_SPACE: /* not among the types yet */
+    case WIRE_DOMAIN_SPACE:
+        wire_fill_space(&o, study);
         break;
     }
     wire_object_close(&o);
@@ -99,4 +103,5 @@ void wire_domain_clear(wire_study *study)
     for (size_t i = 0; i < study->n_feature_names; i++)
         free(study->feature_names[i]);
     free(study->feature_names);
+    wire_space_clear(study);
 }

@@ -27,26 +27,6 @@ static void fill_id(wire_object *o, wire_study *study)
         study->id = wire_duplicate(o->decoder, json_string_value(json));
 }
 
-/* Names and values are strings; a name has no colon, for ?label=name:value. */
-static void fill_labels(wire_object *o, wire_study *study)
-{
-    if (!wire_take_object_text(o, "labels", WIRE_MAX_METADATA, &study->labels))
-        return;
-    wire_place at = wire_place_member(o->place, "labels");
-    json_t *labels = json_object_get(o->json, "labels");
-    if (json_object_size(labels) > WIRE_MAX_LABELS)
-        wire_refuse(o->decoder, &at, "must have at most %d labels", WIRE_MAX_LABELS);
-    for (void *i = json_object_iter(labels); i; i = json_object_iter_next(labels, i)) {
-        const char *name = json_object_iter_key(i);
-        wire_place label = wire_place_member(&at, name);
-        if (!*name || strchr(name, ':'))
-            wire_refuse(o->decoder, &label, "a label's name must not be empty and have no colon");
-        char *value = NULL;
-        wire_read_string(o->decoder, &label, json_object_iter_value(i), 0, WIRE_MAX_NAME, &value);
-        free(value);
-    }
-}
-
 /* One lengthscale a dimension, when there is a list of them. */
 static void check_lengthscales(wire_object *o, const wire_study *study)
 {
@@ -61,7 +41,7 @@ static void check_lengthscales(wire_object *o, const wire_study *study)
                 (long long)study->dimension.value);
 }
 
-static void fill(wire_decoder *d, json_t *body, void *out)
+static void fill_study(wire_decoder *d, json_t *body, void *out)
 {
     static const char *const feedbacks[] = {"async", "batch", NULL};
     static const wire_range lease = {.min = 1, .max = WIRE_MAX_LEASE_SECONDS};
@@ -71,7 +51,7 @@ static void fill(wire_decoder *d, json_t *body, void *out)
         return;
     fill_id(&o, study);
     wire_take_string(&o, "display_name", WIRE_OPTIONAL, 0, WIRE_MAX_NAME, &study->display_name);
-    fill_labels(&o, study);
+    wire_take_labels(&o, &study->labels);
     wire_take_object_text(&o, "metadata", WIRE_MAX_METADATA, &study->metadata);
     wire_fill_metrics(&o, study);
     wire_take_number(&o, "optimum", &wire_any, NULL, &study->optimum);
@@ -87,19 +67,7 @@ static void fill(wire_decoder *d, json_t *body, void *out)
     check_lengthscales(&o, study);
 }
 
-wire_status wire_decode_study(wire_study **out, const char *body, size_t size, wire_errors *errors)
-{
-    *out = NULL;
-    wire_study *study = calloc(1, sizeof *study);
-    if (!study)
-        return WIRE_NO_MEMORY;
-    wire_status status = wire_decode_body(body, size, errors, fill, study);
-    if (status == WIRE_OK)
-        *out = study;
-    else
-        wire_study_free(study);
-    return status;
-}
+WIRE_DEFINE_DECODER(study)
 
 void wire_study_free(wire_study *study)
 {

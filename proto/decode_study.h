@@ -7,10 +7,12 @@
 /* Each takes its members from the object of the definition, or of the algorithm. */
 void wire_fill_metrics(wire_object *definition, wire_study *study);
 void wire_fill_domain(wire_object *definition, wire_study *study);
+void wire_fill_space(wire_object *domain, wire_study *study);
 void wire_fill_algorithm(wire_object *definition, wire_study *study);
 void wire_fill_kernel(wire_object *algorithm, wire_kernel *kernel);
 
 void wire_domain_clear(wire_study *study);
+void wire_space_clear(wire_study *study);
 void wire_algorithm_clear(wire_algorithm *algorithm);
 
 #endif

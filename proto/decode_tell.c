@@ -1,8 +1,8 @@
-#include "proto/decode.h"
+#include "proto/decode_result.h"
 
 #include <stdlib.h>
 
-static void fill_values(wire_object *o, wire_result *result)
+void wire_fill_values(wire_object *o, wire_result *result)
 {
     wire_decoder *d = o->decoder;
     const json_t *json = wire_take(o, "values", WIRE_OPTIONAL);
@@ -36,6 +36,22 @@ static void fill_values(wire_object *o, wire_result *result)
     }
 }
 
+void wire_take_arm(wire_object *o, int64_t *candidate, wire_assignments *parameters)
+{
+    const json_t *json = wire_take(o, "parameters", WIRE_OPTIONAL);
+    wire_place at = wire_place_member(o->place, "parameters");
+    *candidate = -1;
+    if (json) {
+        wire_forbid(o, "candidate", "cannot be given together with parameters");
+        wire_read_assignments(o->decoder, &at, json, parameters);
+    } else if (wire_has(o, "candidate")) {
+        wire_take_integer(o, "candidate", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, candidate);
+    } else {
+        wire_place missing = wire_place_member(o->place, "candidate");
+        wire_refuse(o->decoder, &missing, "candidate or parameters are required");
+    }
+}
+
 /* A result without a state has a value; of the states, only "stopped" may have one. */
 static void fill_measured(wire_object *o, bool has_state, wire_result *result)
 {
@@ -47,7 +63,7 @@ static void fill_measured(wire_object *o, bool has_state, wire_result *result)
         wire_forbid(o, "values", "cannot be given together with value");
         result->has_value = wire_take_real(o, "value", WIRE_REQUIRED, &wire_any, &result->value);
     } else if (wire_has(o, "values")) {
-        fill_values(o, result);
+        wire_fill_values(o, result);
     } else if (!has_state) {
         wire_take(o, "value", WIRE_REQUIRED);
     }
@@ -82,7 +98,7 @@ static void fill_result(wire_decoder *d, const wire_place *at, const json_t *jso
             wire_has(&o, others[i]);
     } else {
         fill_measured(&o, has_state, result);
-        if (result->has_value || result->n_values > 0)
+        if (wire_has(&o, "value") || wire_has(&o, "values"))
             wire_take_given_integer(&o, "repeats", 1, WIRE_MAX_REPEATS, &result->repeats);
         else
             wire_forbid(&o, "repeats", "applies to a result with a value only");
@@ -98,7 +114,7 @@ static void fill_result(wire_decoder *d, const wire_place *at, const json_t *jso
     wire_object_close(&o);
 }
 
-static void fill(wire_decoder *d, json_t *body, void *out)
+static void fill_tell(wire_decoder *d, json_t *body, void *out)
 {
     wire_tell *tell = out;
     wire_object o;
@@ -120,32 +136,23 @@ static void fill(wire_decoder *d, json_t *body, void *out)
     }
 }
 
-wire_status wire_decode_tell(wire_tell **out, const char *body, size_t size, wire_errors *errors)
+WIRE_DEFINE_DECODER(tell)
+
+void wire_result_clear(wire_result *result)
 {
-    *out = NULL;
-    wire_tell *tell = calloc(1, sizeof *tell);
-    if (!tell)
-        return WIRE_NO_MEMORY;
-    wire_status status = wire_decode_body(body, size, errors, fill, tell);
-    if (status == WIRE_OK)
-        *out = tell;
-    else
-        wire_tell_free(tell);
-    return status;
+    for (size_t i = 0; i < result->n_values; i++)
+        free(result->values[i].name);
+    free(result->values);
+    free(result->reason);
+    free(result->metadata);
 }
 
 void wire_tell_free(wire_tell *tell)
 {
     if (!tell)
         return;
-    for (size_t i = 0; i < tell->n; i++) {
-        wire_result *result = &tell->results[i];
-        for (size_t j = 0; j < result->n_values; j++)
-            free(result->values[j].name);
-        free(result->values);
-        free(result->reason);
-        free(result->metadata);
-    }
+    for (size_t i = 0; i < tell->n; i++)
+        wire_result_clear(&tell->results[i]);
     free(tell->results);
     free(tell);
 }

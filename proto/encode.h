@@ -52,6 +52,18 @@ static inline void wire_given_number(wire_writer *w, const char *key, wire_numbe
         wire_real_member(w, key, number.value);
 }
 
+/* "candidate" unless it is negative, "parameters" unless they are NULL. */
+static inline void wire_arm_members(wire_writer *w, int64_t candidate, const wire_study *space,
+                                    const double *parameters)
+{
+    if (candidate >= 0)
+        wire_integer_member(w, "candidate", candidate);
+    if (parameters) {
+        wire_key(w, "parameters");
+        wire_encode_parameters(w, space->parameters, space->n_parameters, parameters);
+    }
+}
+
 /* The members of the algorithm's "kernel", as an object. */
 void wire_encode_kernel(wire_writer *w, const wire_kernel *kernel);
 

@@ -32,7 +32,7 @@ void wire_encode_observed(wire_writer *w, const wire_best *best)
     }
     wire_object_begin(w);
     wire_integer_member(w, "trial", best->trial);
-    wire_integer_member(w, "candidate", best->candidate);
+    wire_arm_members(w, best->candidate, best->space, best->parameters);
     wire_real_member(w, "value", best->value);
     wire_object_end(w);
 }
@@ -44,7 +44,7 @@ static void encode_recommended(wire_writer *w, const wire_recommended *recommend
         return;
     }
     wire_object_begin(w);
-    wire_integer_member(w, "candidate", recommended->candidate);
+    wire_arm_members(w, recommended->candidate, recommended->space, recommended->parameters);
     wire_real_member(w, "mean", recommended->mean);
     wire_key(w, "std");
     if (recommended->has_std)

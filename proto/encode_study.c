@@ -25,6 +25,49 @@ static void encode_metrics(wire_writer *w, const wire_study *study)
     wire_array_end(w);
 }
 
+static void encode_parameter(wire_writer *w, const wire_study *study, const wire_parameter *p)
+{
+    static const char *const types[] = {
+        [WIRE_PARAMETER_DOUBLE] = "double",     [WIRE_PARAMETER_INTEGER] = "integer",
+        [WIRE_PARAMETER_DISCRETE] = "discrete", [WIRE_PARAMETER_CATEGORICAL] = "categorical",
+        [WIRE_PARAMETER_BOOLEAN] = "boolean",
+    };
+    wire_object_begin(w);
+    wire_string_member(w, "name", p->name);
+    wire_string_member(w, "type", types[p->type]);
+    if (p->type == WIRE_PARAMETER_DOUBLE || p->type == WIRE_PARAMETER_INTEGER) {
+        wire_key(w, "min");
+        wire_encode_parameter_value(w, p, p->min);
+        wire_key(w, "max");
+        wire_encode_parameter_value(w, p, p->max);
+        wire_string_member(w, "scale", p->log ? "log" : "linear");
+    }
+    if (p->n_values > 0) {
+        wire_key(w, "values");
+        wire_array_begin(w);
+        for (size_t i = 0; i < p->n_values; i++)
+            wire_encode_parameter_value(w, p, p->numbers ? p->numbers[i] : (double)i);
+        wire_array_end(w);
+    }
+    if (p->has_default) {
+        wire_key(w, "default");
+        wire_encode_parameter_value(w, p, p->default_value);
+    }
+    if (p->parent != WIRE_NO_PARENT) {
+        const wire_parameter *parent = &study->parameters[p->parent];
+        wire_key(w, "active_when");
+        wire_object_begin(w);
+        wire_string_member(w, "parameter", parent->name);
+        wire_key(w, "in");
+        wire_array_begin(w);
+        for (size_t i = 0; i < p->n_parent_values; i++)
+            wire_encode_parameter_value(w, parent, p->parent_values[i]);
+        wire_array_end(w);
+        wire_object_end(w);
+    }
+    wire_object_end(w);
+}
+
 static void encode_domain(wire_writer *w, const wire_study *study)
 {
     static const char *const types[] = {
@@ -43,6 +86,13 @@ static void encode_domain(wire_writer *w, const wire_study *study)
         wire_array_begin(w);
         for (size_t i = 0; i < study->n_feature_names; i++)
             wire_string(w, study->feature_names[i]);
+        wire_array_end(w);
+    }
+    if (study->n_parameters > 0) {
+        wire_key(w, "parameters");
+        wire_array_begin(w);
+        for (size_t i = 0; i < study->n_parameters; i++)
+            encode_parameter(w, study, &study->parameters[i]);
         wire_array_end(w);
     }
     wire_object_end(w);

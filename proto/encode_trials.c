@@ -7,7 +7,7 @@ static void encode_members(wire_writer *w, const wire_trial *trial)
     if (trial->batch >= 0)
         wire_integer_member(w, "batch", trial->batch);
     wire_integer_member(w, "attempt", trial->attempt);
-    wire_integer_member(w, "candidate", trial->candidate);
+    wire_arm_members(w, trial->candidate, trial->space, trial->parameters);
     if (trial->point) {
         wire_key(w, "point");
         wire_array_begin(w);

@@ -9,6 +9,7 @@
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
+#include "proto/space.h"
 #include "proto/writer.h"
 
 #include <stdbool.h>
@@ -21,6 +22,8 @@
 #define WIRE_MAX_NAME            200 /* characters of a name that a user gives */
 #define WIRE_MAX_METRICS         32
 #define WIRE_MAX_LABELS          64
+#define WIRE_MAX_PARAMETERS      1000
+#define WIRE_MAX_CHOICES         10000    /* values of a parameter */
 #define WIRE_MAX_METADATA        65536    /* bytes, of a study */
 #define WIRE_MAX_LEASE_SECONDS   31536000 /* a year */
 #define WIRE_MAX_WAIT_SECONDS    300
@@ -132,6 +135,8 @@ typedef struct wire_study {
     size_t n_points;
     char **feature_names; /* dimension of them; NULL */
     size_t n_feature_names;
+    wire_parameter *parameters; /* of a space */
+    size_t n_parameters;
     wire_algorithm algorithm;
     wire_integer horizon, seed;
     char *feedback; /* "async", "batch"; NULL */
@@ -140,7 +145,6 @@ typedef struct wire_study {
     wire_integer max_attempts;
 } wire_study;
 
-/* Domains of type "space" are not decoded yet: WIRE_INVALID at /domain/type. */
 wire_status wire_decode_study(wire_study **out, const char *body, size_t size, wire_errors *errors);
 void wire_study_free(wire_study *study);
 
@@ -151,7 +155,9 @@ void wire_encode_definition(wire_writer *w, const wire_study *study);
 /* The best told value, as part of answers. */
 typedef struct wire_best {
     bool given;
-    int64_t trial, candidate;
+    int64_t trial, candidate; /* candidate < 0: left out */
+    const wire_study *space;
+    const double *parameters; /* coded, of the space; NULL: left out */
     double value;
 } wire_best;
 
@@ -175,6 +181,7 @@ typedef struct wire_ask {
     double wait_seconds;       /* 0 … 300 */
     wire_number lease_seconds; /* 1 … 31 536 000 */
     bool fresh;
+    wire_assignments fixed; /* of a space; see wire_code_parameters */
 } wire_ask;
 
 /* An empty body is an ask with the defaults. */
@@ -219,11 +226,13 @@ void wire_tell_free(wire_tell *tell);
 typedef struct wire_trial {
     int64_t id;
     const char *state;
-    int64_t batch;   /* < 0: left out */
-    int32_t attempt; /* 0 before it is first handed out */
-    int64_t candidate;
+    int64_t batch;       /* < 0: left out */
+    int32_t attempt;     /* 0 before it is first handed out */
+    int64_t candidate;   /* < 0: left out */
     const double *point; /* NULL: left out */
     size_t dimension;
+    const wire_study *space;  /* with parameters: whose they are */
+    const double *parameters; /* coded; NULL: left out */
     const char *worker;       /* "" or NULL: left out */
     int64_t lease_expires_at; /* ms; 0: left out */
     bool has_value;
@@ -263,7 +272,9 @@ void wire_encode_candidates_answer(wire_writer *w, int64_t count, int64_t dimens
 
 typedef struct wire_recommended {
     bool given;
-    int64_t candidate;
+    int64_t candidate; /* < 0: left out */
+    const wire_study *space;
+    const double *parameters; /* coded, of the space; NULL: left out */
     double mean;
     bool has_std;
     double std;
@@ -275,12 +286,13 @@ void wire_encode_observed(wire_writer *w, const wire_best *best);
 void wire_encode_best(wire_writer *w, const wire_best *observed, const wire_recommended *recommended);
 
 typedef struct wire_predict {
-    int64_t *candidates; /* one of the two */
-    double *points;      /* n x dimension, row-major */
+    int64_t *candidates;          /* one of the three */
+    double *points;               /* n x dimension, row-major */
+    wire_assignments *parameters; /* see wire_code_parameters */
     size_t n, dimension;
 } wire_predict;
 
-/* 1 … 10 000 candidates or points. */
+/* 1 … 10 000 candidates, points or points by name. */
 wire_status wire_decode_predict(wire_predict **out, const char *body, size_t size, wire_errors *errors);
 void wire_predict_free(wire_predict *predict);
 

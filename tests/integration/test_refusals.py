@@ -54,7 +54,10 @@ STUDIES = {
     "domain_missing": (changed(without=["domain"]), "/domain"),
     "domain_without_type": (changed(without=["domain", "type"]), "/domain/type"),
     "domain_type_unknown": (changed("domain", "type", "circle"), "/domain/type"),
-    "domain_space_unbuilt": (changed("domain", {"type": "space", "parameters": []}), "/domain/type"),
+    "domain_space_unbuilt": (
+        changed("domain", {"type": "space", "parameters": [{"name": "b", "type": "boolean"}]}),
+        "/domain/type",
+    ),
     "domain_precomputed_unbuilt": (changed("domain", {"type": "precomputed", "size": 5}), "/domain/type"),
     "dimension_missing": (domain(), "/domain/dimension"),
     "dimension_zero": (domain(dimension=0), "/domain/dimension"),

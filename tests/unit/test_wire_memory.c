@@ -1,5 +1,6 @@
 /* Every allocation of every decoder, reader and encoder fails once: each says so, and nothing is lost. The
  * linker puts the __wrap functions in the place of the allocator's, for jansson too. */
+#include "proto/changes.h"
 #include "proto/points.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
@@ -97,6 +98,11 @@ DECODER(study)
 DECODER(ask)
 DECODER(tell)
 DECODER(predict)
+DECODER(study_patch)
+DECODER(points)
+DECODER(retire)
+DECODER(proposal)
+DECODER(amendment)
 #undef DECODER
 
 static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
@@ -180,6 +186,27 @@ static void test_decoders(void **state)
     fail_each(decode_predict, "", WIRE_MALFORMED);
 }
 
+static const char *const space =
+    "{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','parameters':["
+    "{'name':'a','type':'categorical','values':['x','y'],'default':'y'},"
+    "{'name':'b','type':'discrete','values':[1,2],'active_when':{'parameter':'a','in':['x']}},"
+    "{'name':'c','type':'double','min':0,'max':1}]}}";
+
+static void test_changes(void **state)
+{
+    (void)state;
+    fail_each(decode_study, space, WIRE_OK);
+    fail_each(write_definition, space, WIRE_OK);
+    fail_each(decode_ask, "{'fixed':{'a':'x','b':1}}", WIRE_OK);
+    fail_each(decode_predict, "{'parameters':[{'a':'x'},{'a':null}]}", WIRE_INVALID);
+    fail_each(decode_study_patch, "{'display_name':'x','labels':{'a':'b'},'metadata':{},'state':'paused'}",
+              WIRE_OK);
+    fail_each(decode_points, "{'points':[[1]]}", WIRE_OK);
+    fail_each(decode_retire, "{'candidates':[1,-1]}", WIRE_INVALID);
+    fail_each(decode_proposal, "{'parameters':{'a':'x','b':true}}", WIRE_OK);
+    fail_each(decode_amendment, "{'values':{'a':1},'reason':'x'}", WIRE_OK);
+}
+
 static void test_readers(void **state)
 {
     (void)state;
@@ -202,6 +229,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_decoders),
+        cmocka_unit_test(test_changes),
         cmocka_unit_test(test_readers),
         cmocka_unit_test(test_writer),
     };

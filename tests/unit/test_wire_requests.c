@@ -302,7 +302,7 @@ static void test_predict_refused(void **state)
 {
     (void)state;
     static const refusal cases[] = {
-        {"{}", "/candidates", "candidates or points are required"},
+        {"{}", "/candidates", "candidates, points or parameters are required"},
         {"{'candidates':[1],'points':[[1]]}", "/points", "cannot be given together with candidates"},
         {"{'candidates':[1],'x':1}", "/x", "unknown field"},
         {"{'candidates':3}", "/candidates", "must be a list"},

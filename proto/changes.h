@@ -1,0 +1,80 @@
+/* Small requests that change a study or one of its trials. Rules of decoding: proto/wire.h. */
+#ifndef PROTO_CHANGES_H
+#define PROTO_CHANGES_H
+
+#include "proto/wire.h"
+
+/* PATCH /v1/studies/{id}: what is to change. */
+typedef struct wire_study_patch {
+    char *display_name; /* NULL: as before, here and below */
+    char *labels;       /* JSON object text: the new set */
+    char *metadata;     /* JSON object text: the new value */
+    char *state;        /* "active", "paused" or "finished" */
+    wire_integer horizon;
+    wire_number lease_seconds;
+    wire_integer max_attempts, min_in_flight;
+} wire_study_patch;
+
+wire_status wire_decode_study_patch(wire_study_patch **out, const char *body, size_t size,
+                                    wire_errors *errors);
+void wire_study_patch_free(wire_study_patch *patch);
+
+/* POST …/candidates: {"points": [[…], …]} */
+typedef struct wire_points {
+    double *rows; /* n x dimension, row-major */
+    size_t n, dimension;
+} wire_points;
+
+wire_status wire_decode_points(wire_points **out, const char *body, size_t size, wire_errors *errors);
+void wire_points_free(wire_points *points);
+
+/* {"candidates": [first, first + 1, … n of them]} */
+void wire_encode_added(wire_writer *w, int64_t first, int64_t n);
+
+/* POST …/candidates/retire: {"candidates": […]} */
+typedef struct wire_retire {
+    int64_t *candidates; /* as given: unsorted, perhaps repeated */
+    size_t n;
+} wire_retire;
+
+wire_status wire_decode_retire(wire_retire **out, const char *body, size_t size, wire_errors *errors);
+void wire_retire_free(wire_retire *retire);
+
+/* POST …/trials: a user's own point, {"candidate": 3} or {"parameters": {…}}. */
+typedef struct wire_proposal {
+    int64_t candidate;           /* −1: parameters are given */
+    wire_assignments parameters; /* see wire_code_parameters */
+} wire_proposal;
+
+wire_status wire_decode_proposal(wire_proposal **out, const char *body, size_t size, wire_errors *errors);
+void wire_proposal_free(wire_proposal *proposal);
+
+/* POST …/trials/{n}/heartbeat; an empty body: the defaults. Owns nothing. */
+typedef struct wire_heartbeat {
+    wire_number lease_seconds;
+    wire_integer attempt; /* whose lease is meant */
+} wire_heartbeat;
+
+wire_status wire_decode_heartbeat(wire_heartbeat *out, const char *body, size_t size, wire_errors *errors);
+
+/* POST …/trials/{n}/measurements. Owns nothing. */
+typedef struct wire_measurement {
+    int64_t step; /* >= 0 */
+    double value;
+    wire_integer attempt;
+} wire_measurement;
+
+wire_status wire_decode_measurement(wire_measurement *out, const char *body, size_t size,
+                                    wire_errors *errors);
+/* {"should_stop": …} */
+void wire_encode_measurement_answer(wire_writer *w, bool should_stop);
+
+/* POST …/trials/{n}/amend: {"value" | "values" | "state": "failed" | "infeasible", "reason"} */
+typedef struct wire_amendment {
+    wire_result result; /* without trial, attempt, repeats, retry and metadata */
+} wire_amendment;
+
+wire_status wire_decode_amendment(wire_amendment **out, const char *body, size_t size, wire_errors *errors);
+void wire_amendment_free(wire_amendment *amendment);
+
+#endif

@@ -1,0 +1,198 @@
+/* Small requests that change a study or one of its trials. */
+#include "proto/changes.h"
+#include "proto/decode_result.h"
+
+#include <stdlib.h>
+
+/* ---- PATCH of a study --------------------------------------------------------------------------------- */
+
+static void fill_study_patch(wire_decoder *d, json_t *body, void *out)
+{
+    static const char *const states[] = {"active", "paused", "finished", NULL};
+    static const wire_range lease = {.min = 1, .max = WIRE_MAX_LEASE_SECONDS};
+    wire_study_patch *patch = out;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    wire_take_string(&o, "display_name", WIRE_OPTIONAL, 0, WIRE_MAX_NAME, &patch->display_name);
+    wire_take_labels(&o, &patch->labels);
+    wire_take_object_text(&o, "metadata", WIRE_MAX_METADATA, &patch->metadata);
+    wire_take_word_text(&o, "state", WIRE_OPTIONAL, states, &patch->state);
+    wire_take_given_integer(&o, "horizon", 1, WIRE_MAX_INTEGER, &patch->horizon);
+    wire_take_number(&o, "lease_seconds", &lease, NULL, &patch->lease_seconds);
+    wire_take_given_integer(&o, "max_attempts", 1, WIRE_MAX_COUNT, &patch->max_attempts);
+    wire_take_given_integer(&o, "min_in_flight", 1, WIRE_MAX_COUNT, &patch->min_in_flight);
+    wire_object_close(&o);
+}
+
+WIRE_DEFINE_DECODER(study_patch)
+
+void wire_study_patch_free(wire_study_patch *patch)
+{
+    if (!patch)
+        return;
+    free(patch->display_name);
+    free(patch->labels);
+    free(patch->metadata);
+    free(patch->state);
+    free(patch);
+}
+
+/* ---- candidates --------------------------------------------------------------------------------------- */
+
+static void fill_points(wire_decoder *d, json_t *body, void *out)
+{
+    wire_points *points = out;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    const json_t *json = wire_take(&o, "points", WIRE_REQUIRED);
+    wire_object_close(&o);
+    wire_place at = wire_place_member(NULL, "points");
+    if (json)
+        wire_read_matrix(d, &at, json, SIZE_MAX, &points->rows, &points->n, &points->dimension);
+}
+
+WIRE_DEFINE_DECODER(points)
+
+void wire_points_free(wire_points *points)
+{
+    if (!points)
+        return;
+    free(points->rows);
+    free(points);
+}
+
+static void fill_retire(wire_decoder *d, json_t *body, void *out)
+{
+    wire_retire *retire = out;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    const json_t *json = wire_take(&o, "candidates", WIRE_REQUIRED);
+    wire_object_close(&o);
+    wire_place at = wire_place_member(NULL, "candidates");
+    if (json)
+        wire_read_candidates(d, &at, json, SIZE_MAX, &retire->candidates, &retire->n);
+}
+
+WIRE_DEFINE_DECODER(retire)
+
+void wire_retire_free(wire_retire *retire)
+{
+    if (!retire)
+        return;
+    free(retire->candidates);
+    free(retire);
+}
+
+void wire_encode_added(wire_writer *w, int64_t first, int64_t n)
+{
+    wire_object_begin(w);
+    wire_key(w, "candidates");
+    wire_array_begin(w);
+    for (int64_t i = 0; i < n; i++)
+        wire_integer_value(w, first + i);
+    wire_array_end(w);
+    wire_object_end(w);
+}
+
+/* ---- trials ------------------------------------------------------------------------------------------- */
+
+static void fill_proposal(wire_decoder *d, json_t *body, void *out)
+{
+    wire_proposal *proposal = out;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    wire_take_arm(&o, &proposal->candidate, &proposal->parameters);
+    wire_object_close(&o);
+}
+
+WIRE_DEFINE_DECODER(proposal)
+
+void wire_proposal_free(wire_proposal *proposal)
+{
+    if (!proposal)
+        return;
+    wire_assignments_clear(&proposal->parameters);
+    free(proposal);
+}
+
+static void fill_heartbeat(wire_decoder *d, json_t *body, void *out)
+{
+    static const wire_range lease = {.min = 1, .max = WIRE_MAX_LEASE_SECONDS};
+    wire_heartbeat *heartbeat = out;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    wire_take_number(&o, "lease_seconds", &lease, NULL, &heartbeat->lease_seconds);
+    wire_take_given_integer(&o, "attempt", 1, WIRE_MAX_COUNT, &heartbeat->attempt);
+    wire_object_close(&o);
+}
+
+wire_status wire_decode_heartbeat(wire_heartbeat *out, const char *body, size_t size, wire_errors *errors)
+{
+    *out = (wire_heartbeat){0};
+    return size > 0 ? wire_decode_body(body, size, errors, fill_heartbeat, out) : WIRE_OK;
+}
+
+static void fill_measurement(wire_decoder *d, json_t *body, void *out)
+{
+    wire_measurement *measurement = out;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    wire_take_integer(&o, "step", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, &measurement->step);
+    wire_take_real(&o, "value", WIRE_REQUIRED, &wire_any, &measurement->value);
+    wire_take_given_integer(&o, "attempt", 1, WIRE_MAX_COUNT, &measurement->attempt);
+    wire_object_close(&o);
+}
+
+wire_status wire_decode_measurement(wire_measurement *out, const char *body, size_t size, wire_errors *errors)
+{
+    *out = (wire_measurement){0};
+    return wire_decode_body(body, size, errors, fill_measurement, out);
+}
+
+void wire_encode_measurement_answer(wire_writer *w, bool should_stop)
+{
+    wire_object_begin(w);
+    wire_key(w, "should_stop");
+    wire_boolean(w, should_stop);
+    wire_object_end(w);
+}
+
+/* A result without what belongs to the worker that told it. */
+static void fill_amendment(wire_decoder *d, json_t *body, void *out)
+{
+    static const char *const states[] = {"failed", "infeasible", NULL};
+    wire_result *result = &((wire_amendment *)out)->result;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    size_t state = 0;
+    if (wire_has(&o, "state")) {
+        wire_take_word(&o, "state", WIRE_OPTIONAL, states, &state);
+        result->outcome = state == 0 ? WIRE_FAILED : WIRE_INFEASIBLE;
+        wire_forbid(&o, "value", "cannot be given together with state");
+        wire_forbid(&o, "values", "cannot be given together with state");
+    } else if (wire_has(&o, "values")) {
+        wire_forbid(&o, "value", "cannot be given together with values");
+        wire_fill_values(&o, result);
+    } else {
+        result->has_value = wire_take_real(&o, "value", WIRE_REQUIRED, &wire_any, &result->value);
+    }
+    wire_take_string(&o, "reason", WIRE_OPTIONAL, 0, WIRE_MAX_REASON, &result->reason);
+    wire_object_close(&o);
+}
+
+WIRE_DEFINE_DECODER(amendment)
+
+void wire_amendment_free(wire_amendment *amendment)
+{
+    if (!amendment)
+        return;
+    wire_result_clear(&amendment->result);
+    free(amendment);
+}

@@ -1,0 +1,328 @@
+/* Domains of type "space": their parameters, and points given by name. */
+#include "proto/decode_study.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- values of a parameter ---------------------------------------------------------------------------- */
+
+static void fill_range(wire_object *o, wire_parameter *p)
+{
+    static const char *const scales[] = {"linear", "log", NULL};
+    bool integer = p->type == WIRE_PARAMETER_INTEGER;
+    double bounds[2] = {0, 0};
+    static const char *const names[2] = {"min", "max"};
+    bool ok = true;
+    for (int i = 0; i < 2; i++) {
+        int64_t whole = 0;
+        if (!integer) {
+            ok &= wire_take_real(o, names[i], WIRE_REQUIRED, &wire_any, &bounds[i]);
+        } else {
+            ok &= wire_take_integer(o, names[i], WIRE_REQUIRED, -WIRE_MAX_INTEGER, WIRE_MAX_INTEGER, &whole);
+            bounds[i] = (double)whole;
+        }
+    }
+    p->min = bounds[0];
+    p->max = bounds[1];
+    size_t scale = 0;
+    wire_take_word(o, "scale", WIRE_OPTIONAL, scales, &scale);
+    p->log = scale == 1;
+    if (!ok)
+        return;
+    wire_place min = wire_place_member(o->place, "min");
+    wire_place max = wire_place_member(o->place, "max");
+    if (p->min >= p->max)
+        wire_refuse(o->decoder, &max, "must be greater than min");
+    if (p->log && p->min <= 0)
+        wire_refuse(o->decoder, &min, "must be greater than 0 on a log scale");
+}
+
+static void fill_numbers(wire_decoder *d, const wire_place *at, const json_t *json, wire_parameter *p)
+{
+    p->numbers = wire_allocate(d, json_array_size(json), sizeof *p->numbers);
+    if (!p->numbers)
+        return;
+    p->n_values = json_array_size(json);
+    for (size_t i = 0; i < p->n_values; i++) {
+        wire_place place = wire_place_element(at, i);
+        if (!wire_read_real(d, &place, json_array_get(json, i), &wire_any, &p->numbers[i])) {
+            p->numbers[i] = NAN; /* is no other's duplicate */
+            continue;
+        }
+        for (size_t j = 0; j < i; j++) {
+            if (p->numbers[j] == p->numbers[i]) {
+                wire_refuse(d, &place, "is among the values already");
+                break;
+            }
+        }
+    }
+}
+
+static void fill_words(wire_decoder *d, const wire_place *at, const json_t *json, wire_parameter *p)
+{
+    p->words = wire_allocate(d, json_array_size(json), sizeof *p->words);
+    if (!p->words)
+        return;
+    p->n_values = json_array_size(json);
+    for (size_t i = 0; i < p->n_values; i++) {
+        wire_place place = wire_place_element(at, i);
+        if (!wire_read_string(d, &place, json_array_get(json, i), 1, WIRE_MAX_NAME, &p->words[i]))
+            continue;
+        for (size_t j = 0; j < i; j++) {
+            if (p->words[j] && strcmp(p->words[j], p->words[i]) == 0) {
+                wire_refuse(d, &place, "is among the values already");
+                break;
+            }
+        }
+    }
+}
+
+static void fill_values(wire_object *o, wire_parameter *p)
+{
+    const json_t *json = wire_take(o, "values", WIRE_REQUIRED);
+    wire_place at = wire_place_member(o->place, "values");
+    if (!json || !wire_check_list(o->decoder, &at, json, 1, WIRE_MAX_CHOICES))
+        return;
+    if (p->type == WIRE_PARAMETER_DISCRETE)
+        fill_numbers(o->decoder, &at, json, p);
+    else
+        fill_words(o->decoder, &at, json, p);
+}
+
+/* A value of the parameter, coded; refused if it is none. Only for parameters without problems. */
+static bool read_value(wire_decoder *d, const wire_place *at, const json_t *json, const wire_parameter *p,
+                       double *out)
+{
+    wire_assignment given = {.type = WIRE_ASSIGN_NUMBER};
+    char *text = NULL;
+    if (json_is_number(json)) {
+        given.number = json_number_value(json);
+    } else if (json_is_string(json)) {
+        given.type = WIRE_ASSIGN_TEXT;
+        given.text = text = wire_duplicate(d, json_string_value(json));
+        if (!text)
+            return false;
+    } else if (json_is_boolean(json)) {
+        given.type = WIRE_ASSIGN_TRUTH;
+        given.number = json_is_true(json);
+    } else {
+        wire_refuse(d, at, "must be a number, a string, true or false");
+        return false;
+    }
+    *out = wire_code_assignment(p, &given);
+    free(text);
+    if (isnan(*out))
+        wire_refuse(d, at, "is not a value of \"%.100s\"", p->name);
+    return !isnan(*out);
+}
+
+/* ---- parameters --------------------------------------------------------------------------------------- */
+
+static void fill_parameter(wire_decoder *d, const wire_place *at, const json_t *json, wire_parameter *p)
+{
+    static const char *const types[] = {
+        [WIRE_PARAMETER_DOUBLE] = "double",     [WIRE_PARAMETER_INTEGER] = "integer",
+        [WIRE_PARAMETER_DISCRETE] = "discrete", [WIRE_PARAMETER_CATEGORICAL] = "categorical",
+        [WIRE_PARAMETER_BOOLEAN] = "boolean",   NULL,
+    };
+    p->parent = WIRE_NO_PARENT;
+    wire_object o;
+    if (!wire_object_open(&o, d, at, json))
+        return;
+    wire_take_string(&o, "name", WIRE_REQUIRED, 1, WIRE_MAX_NAME, &p->name);
+    size_t type;
+    if (!wire_take_word(&o, "type", WIRE_REQUIRED, types, &type))
+        return; /* without a type, it is not known which members belong to it */
+    p->type = (wire_parameter_type)type;
+    switch (p->type) {
+    case WIRE_PARAMETER_DOUBLE:
+    case WIRE_PARAMETER_INTEGER:
+        fill_range(&o, p);
+        break;
+    case WIRE_PARAMETER_DISCRETE:
+    case WIRE_PARAMETER_CATEGORICAL:
+        fill_values(&o, p);
+        break;
+    case WIRE_PARAMETER_BOOLEAN:
+        break;
+    }
+    /* Read when all parameters are known to be well. */
+    wire_has(&o, "default");
+    wire_has(&o, "active_when");
+    wire_object_close(&o);
+}
+
+static void check_names(wire_decoder *d, const wire_place *at, const wire_study *study)
+{
+    for (size_t i = 0; i < study->n_parameters; i++) {
+        const char *name = study->parameters[i].name;
+        for (size_t j = 0; name && j < i; j++) {
+            if (!study->parameters[j].name || strcmp(study->parameters[j].name, name) != 0)
+                continue;
+            wire_place parameter = wire_place_element(at, i);
+            wire_place place = wire_place_member(&parameter, "name");
+            wire_refuse(d, &place, "is the name of another parameter");
+            break;
+        }
+    }
+}
+
+/* ---- conditions --------------------------------------------------------------------------------------- */
+
+static void fill_condition(wire_decoder *d, const wire_place *at, const json_t *json, wire_study *study,
+                           wire_parameter *p)
+{
+    wire_object o;
+    if (!wire_object_open(&o, d, at, json))
+        return;
+    wire_place name_place = wire_place_member(at, "parameter"), list = wire_place_member(at, "in");
+    char *name = NULL;
+    wire_take_string(&o, "parameter", WIRE_REQUIRED, 1, WIRE_MAX_NAME, &name);
+    const json_t *in = wire_take(&o, "in", WIRE_REQUIRED);
+    wire_object_close(&o);
+    size_t parent = 0;
+    while (name && parent < study->n_parameters && strcmp(study->parameters[parent].name, name) != 0)
+        parent++;
+    bool found = name && parent < study->n_parameters;
+    free(name);
+    if (!found || !in) {
+        if (!found && json_is_string(json_object_get(json, "parameter")))
+            wire_refuse(d, &name_place, "the space has no such parameter");
+        return;
+    }
+    const wire_parameter *other = &study->parameters[parent];
+    if (other->type == WIRE_PARAMETER_DOUBLE) {
+        wire_refuse(d, &name_place, "must not be of type \"double\"");
+        return;
+    }
+    if (!wire_check_list(d, &list, in, 1, WIRE_MAX_CHOICES))
+        return;
+    size_t n = json_array_size(in);
+    p->parent_values = wire_allocate(d, n, sizeof *p->parent_values);
+    if (!p->parent_values)
+        return;
+    p->parent = parent;
+    p->n_parent_values = n;
+    for (size_t i = 0; i < n; i++) {
+        wire_place place = wire_place_element(&list, i);
+        read_value(d, &place, json_array_get(in, i), other, &p->parent_values[i]);
+    }
+}
+
+/* Is parameter i its own ancestor? Each has one parent at most, so that n steps go round any cycle. */
+static bool in_cycle(const wire_study *study, size_t i)
+{
+    size_t ancestor = study->parameters[i].parent;
+    for (size_t steps = 0; ancestor != WIRE_NO_PARENT && steps < study->n_parameters; steps++) {
+        if (ancestor == i)
+            return true;
+        ancestor = study->parameters[ancestor].parent;
+    }
+    return false;
+}
+
+static void fill_conditions(wire_decoder *d, const wire_place *at, const json_t *list, wire_study *study)
+{
+    for (size_t i = 0; i < study->n_parameters; i++) {
+        wire_place place = wire_place_element(at, i);
+        wire_parameter *p = &study->parameters[i];
+        const json_t *json = json_array_get(list, i);
+        const json_t *value = json_object_get(json, "default");
+        wire_place default_place = wire_place_member(&place, "default");
+        if (value)
+            p->has_default = read_value(d, &default_place, value, p, &p->default_value);
+        const json_t *condition = json_object_get(json, "active_when");
+        wire_place condition_place = wire_place_member(&place, "active_when");
+        if (condition)
+            fill_condition(d, &condition_place, condition, study, p);
+    }
+    for (size_t i = 0; i < study->n_parameters; i++) {
+        if (!in_cycle(study, i))
+            continue;
+        wire_place place = wire_place_element(at, i);
+        wire_place condition = wire_place_member(&place, "active_when");
+        wire_place name = wire_place_member(&condition, "parameter");
+        wire_refuse(d, &name, "the parameters' conditions form a cycle");
+    }
+}
+
+void wire_fill_space(wire_object *domain, wire_study *study)
+{
+    wire_decoder *d = domain->decoder;
+    static const char *const others[] = {"scaling", "points", "dimension", "names", "size"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        wire_forbid(domain, others[i], "does not apply to a domain of type \"space\"");
+    const json_t *json = wire_take(domain, "parameters", WIRE_REQUIRED);
+    wire_place at = wire_place_member(domain->place, "parameters");
+    if (!json || !wire_check_list(d, &at, json, 1, WIRE_MAX_PARAMETERS))
+        return;
+    size_t n = json_array_size(json);
+    study->parameters = wire_allocate(d, n, sizeof *study->parameters);
+    if (!study->parameters)
+        return;
+    study->n_parameters = n;
+    bool others_invalid = d->invalid;
+    d->invalid = false;
+    for (size_t i = 0; i < n; i++) {
+        wire_place place = wire_place_element(&at, i);
+        fill_parameter(d, &place, json_array_get(json, i), &study->parameters[i]);
+    }
+    check_names(d, &at, study);
+    /* Defaults and conditions are about the parameters' values, which must be known. */
+    if (!d->invalid && !d->no_memory)
+        fill_conditions(d, &at, json, study);
+    d->invalid |= others_invalid;
+}
+
+void wire_space_clear(wire_study *study)
+{
+    for (size_t i = 0; i < study->n_parameters; i++) {
+        wire_parameter *p = &study->parameters[i];
+        free(p->name);
+        free(p->numbers);
+        for (size_t j = 0; p->words && j < p->n_values; j++)
+            free(p->words[j]);
+        free(p->words);
+        free(p->parent_values);
+    }
+    free(study->parameters);
+}
+
+/* ---- points given by name ----------------------------------------------------------------------------- */
+
+void wire_read_assignments(wire_decoder *d, const wire_place *at, const json_t *json, wire_assignments *out)
+{
+    if (!json_is_object(json)) {
+        wire_refuse(d, at, "must be an object");
+        return;
+    }
+    size_t n = json_object_size(json);
+    if (n > WIRE_MAX_PARAMETERS) {
+        wire_refuse(d, at, "must have at most %d parameters", WIRE_MAX_PARAMETERS);
+        return;
+    }
+    out->items = wire_allocate(d, n, sizeof *out->items);
+    if (!out->items)
+        return;
+    /* The iterators take a non-const object, and change nothing. */
+    json_t *object = (json_t *)(uintptr_t)json;
+    for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i)) {
+        const json_t *value = json_object_iter_value(i);
+        wire_place place = wire_place_member(at, json_object_iter_key(i));
+        wire_assignment *item = &out->items[out->n++];
+        item->name = wire_duplicate(d, json_object_iter_key(i));
+        if (json_is_number(value)) {
+            item->type = WIRE_ASSIGN_NUMBER;
+            item->number = json_number_value(value);
+        } else if (json_is_boolean(value)) {
+            item->type = WIRE_ASSIGN_TRUTH;
+            item->number = json_is_true(value);
+        } else if (json_is_string(value)) {
+            item->type = WIRE_ASSIGN_TEXT;
+            item->text = wire_duplicate(d, json_string_value(value));
+        } else {
+            wire_refuse(d, &place, "must be a number, a string, true or false");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+/* The first byte chooses the request, the others are its body. */
+#include "proto/changes.h"
+#include "tests/fuzz/fuzz.h"
+
+#define TRY(name)                                                                                            \
+    do {                                                                                                     \
+        wire_##name *out;                                                                                    \
+        wire_status status = wire_decode_##name(&out, body, n, &errors);                                     \
+        check_problems(status, out != NULL, &errors);                                                        \
+        wire_##name##_free(out);                                                                             \
+    } while (0)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size == 0)
+        return 0;
+    const char *body = (const char *)data + 1;
+    size_t n = size - 1;
+    wire_errors errors = {0};
+    switch (data[0]) {
+    case 's':
+        TRY(study_patch);
+        break;
+    case 'c':
+        TRY(points);
+        break;
+    case 'r':
+        TRY(retire);
+        break;
+    case 'p':
+        TRY(proposal);
+        break;
+    case 'a':
+        TRY(amendment);
+        break;
+    case 'h': {
+        wire_heartbeat out;
+        wire_status status = wire_decode_heartbeat(&out, body, n, &errors);
+        check_problems(status, status == WIRE_OK, &errors);
+        break;
+    }
+    case 'm': {
+        wire_measurement out;
+        wire_status status = wire_decode_measurement(&out, body, n, &errors);
+        check_problems(status, status == WIRE_OK, &errors);
+        break;
+    }
+    }
+    wire_errors_clear(&errors);
+    return 0;
+}
