@@ -7,6 +7,7 @@
 #define BANDIT_ALGORITHM_H
 
 #include "bandit/engine.h"
+#include "bandit/rng.h"
 #include "covariance.h"
 
 typedef struct bandit_algorithm_table {
@@ -65,6 +66,11 @@ static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)
 
 /* BANDIT_MEMORY_LIMIT, saying the need, when `bytes` are more than the engine may hold. */
 bandit_status bandit_engine_check_memory(const bandit_engine *engine, double bytes, bandit_error *err);
+
+/* A uniform arm among those not withheld, a function of seed, batch, purpose and index. False when all are
+ * withheld. */
+bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpose, uint64_t index,
+                               const bandit_select_limits *limits, uint32_t *arm);
 
 /* core/algorithms/: bbkb.c; the others share exact_engine.c */
 extern const bandit_algorithm_table bandit_bbkb_table;

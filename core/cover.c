@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_INITIAL = 1 << 20 };
-
 static const double face_tolerance = 1e-12;
 
 void bandit_cover_init(bandit_cover *out, const bandit_arms *arms, uint32_t initial, double nu)
 {
     size_t d = arms->dimension;
-    assert(d >= 1 && d <= BANDIT_COVER_DIMENSIONS && nu >= 0.5 && initial >= 1 && initial <= MAX_INITIAL);
+    assert(d >= 1 && d <= BANDIT_COVER_DIMENSIONS && nu >= 0.5 && initial >= 1 &&
+           initial <= BANDIT_COVER_INITIAL);
     *out = (bandit_cover){.arms = arms, .dimension = d, .initial = initial};
     out->exponent = ((double)d + 2.0 * nu) / ((double)d + 1.0);
     for (size_t k = 0; k < d; k++) {
@@ -32,7 +31,7 @@ void bandit_cover_init(bandit_cover *out, const bandit_arms *arms, uint32_t init
 uint32_t bandit_cover_initial_for(size_t dimension, double nu, double horizon)
 {
     double d = (double)dimension, q = d * (d + 1.0) / (d * (d + 2.0) + 2.0 * nu);
-    return (uint32_t)fmin(MAX_INITIAL, fmax(1.0, round(pow(horizon, q / d))));
+    return (uint32_t)fmin(BANDIT_COVER_INITIAL, fmax(1.0, round(pow(horizon, q / d))));
 }
 
 double bandit_cover_per_side(const bandit_cover *cover, uint32_t level)

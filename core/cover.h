@@ -20,6 +20,8 @@
 
 /* An arm on the grid's corners belongs to 2^d cells: a limit on d. */
 #define BANDIT_COVER_DIMENSIONS 10
+/* Cells a side of the first cover, at most. */
+#define BANDIT_COVER_INITIAL (1 << 20)
 /* Sides stay far above the tolerance of the faces, and corners far below 2^53. */
 #define BANDIT_COVER_LEVELS 30
 
@@ -44,11 +46,11 @@ typedef struct bandit_cells {
     size_t n, capacity;
 } bandit_cells;
 
-/* nu: the Matérn kernel's, >= 1/2. initial in 1 … 2^20. Allocates nothing. */
+/* nu: the Matérn kernel's, >= 1/2. initial in 1 … BANDIT_COVER_INITIAL. Allocates nothing. */
 void bandit_cover_init(bandit_cover *out, const bandit_arms *arms, uint32_t initial, double nu);
 
-/* Cells a side for a horizon of T: [T^{q/d}], q = d(d+1)/(d(d+2) + 2 nu), rounded, at least 1, at most 2^20
- * ([JBG20]: |A_1| of the order of T^q). */
+/* Cells a side for a horizon of T: [T^{q/d}], q = d(d+1)/(d(d+2) + 2 nu), rounded, at least 1, at most
+ * BANDIT_COVER_INITIAL ([JBG20]: |A_1| of the order of T^q). */
 uint32_t bandit_cover_initial_for(size_t dimension, double nu, double horizon);
 
 /* Cells a side at a level: 1 / rho. */

@@ -61,6 +61,21 @@ bandit_status bandit_engine_check_memory(const bandit_engine *engine, double byt
                        engine->table->name, ceil(bytes / 1e6), (double)engine->memory_limit / 1e6);
 }
 
+bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpose, uint64_t index,
+                               const bandit_select_limits *limits, uint32_t *arm)
+{
+    size_t n = bandit_arms_count(engine->arms);
+    if (limits->n_withheld >= n)
+        return false;
+    uint64_t place =
+        bandit_random_below(engine->options.seed, engine->batch, purpose, index, n - limits->n_withheld);
+    /* the arm at that place among those that are left */
+    for (size_t i = 0; i < limits->n_withheld && limits->withheld[i] <= place; i++)
+        place++;
+    *arm = (uint32_t)place;
+    return true;
+}
+
 static bandit_status open_engine(bandit_engine **out, const bandit_arms *arms, const bandit_options *options,
                                  size_t memory_limit, bandit_error *err)
 {

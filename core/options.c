@@ -1,6 +1,9 @@
 #include "bandit/engine.h"
 
 #include "covariance.h"
+#include "cover.h"
+#include "prior_features.h"
+#include "svgp.h"
 
 #include <math.h>
 
@@ -11,6 +14,48 @@ static bandit_status check_number(double value, const char *field, double low, b
         return BANDIT_OK;
     return bandit_fail(err, BANDIT_INVALID_OPTION, field, "must be %s %g and finite",
                        open ? "greater than" : "at least", low);
+}
+
+/* The horizon's schedule is asked for by 0. */
+static bandit_status check_schedule(size_t value, const char *field, size_t most, uint64_t horizon,
+                                    bandit_error *err)
+{
+    if (value > most)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, field, "must be at most %zu", most);
+    if (value == 0 && horizon == 0)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, field, "must be at least 1 without a horizon");
+    return BANDIT_OK;
+}
+
+static bandit_status check_s_gp_ts(const bandit_options *options, size_t dimension, bandit_error *err)
+{
+    bandit_kernel_type type = options->kernel.type;
+    if (type == BANDIT_KERNEL_PRECOMPUTED)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type",
+                           "s_gp_ts samples features of the kernel: a precomputed one has none");
+    if (options->features == BANDIT_FEATURES_EIGEN && type != BANDIT_KERNEL_LINEAR &&
+        dimension > BANDIT_EIGEN_DIMENSIONS)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "features",
+                           "eigenfunctions are for at most %d dimensions, not %zu", BANDIT_EIGEN_DIMENSIONS,
+                           dimension);
+    bandit_status status =
+        check_schedule(options->inducing, "inducing", BANDIT_MAX_INDUCING, options->horizon, err);
+    if (status != BANDIT_OK)
+        return status;
+    return check_schedule(options->prior_features, "prior_features", BANDIT_MAX_PRIOR_FEATURES,
+                          options->horizon, err);
+}
+
+static bandit_status check_pi_gp_ucb(const bandit_options *options, size_t dimension, bandit_error *err)
+{
+    if (options->kernel.type != BANDIT_KERNEL_MATERN)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type", "pi_gp_ucb needs a Matérn kernel");
+    if (dimension > BANDIT_COVER_DIMENSIONS)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "name",
+                           "pi_gp_ucb splits cells in 2^d: at most %d dimensions, not %zu",
+                           BANDIT_COVER_DIMENSIONS, dimension);
+    return check_schedule(options->initial_cells, "initial_cells", BANDIT_COVER_INITIAL, options->horizon,
+                          err);
 }
 
 bandit_status bandit_options_check(const bandit_options *options, size_t dimension, bandit_error *err)
@@ -56,5 +101,10 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
                            "must be at least 1 and at most the population");
     if (options->algorithm == BANDIT_UNIFORM || options->algorithm == BANDIT_REGULARIZED_EVOLUTION)
         return BANDIT_OK; /* no model, no kernel */
-    return bandit_kernel_check(&options->kernel, dimension, err);
+    bandit_status status = bandit_kernel_check(&options->kernel, dimension, err);
+    if (status == BANDIT_OK && options->algorithm == BANDIT_S_GP_TS)
+        status = check_s_gp_ts(options, dimension, err);
+    if (status == BANDIT_OK && options->algorithm == BANDIT_PI_GP_UCB)
+        status = check_pi_gp_ucb(options, dimension, err);
+    return status;
 }

@@ -145,6 +145,6 @@ CREATE TABLE candidate_blocks (
 
 -- One row, written to find out whether anything can be.
 CREATE TABLE touched (
-    at INTEGER NOT NULL
+    times INTEGER NOT NULL
 ) STRICT;
 INSERT INTO touched VALUES (0);

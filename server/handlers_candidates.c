@@ -175,12 +175,7 @@ void handle_candidates_put(http_request *request)
 static void answer_count(http_request *request, int status, const receiving *r)
 {
     wire_writer w = WIRE_WRITER_INIT;
-    wire_object_begin(&w);
-    wire_key(&w, "count");
-    wire_integer_value(&w, (int64_t)upload_count(r->upload));
-    wire_key(&w, "dimension");
-    wire_integer_value(&w, (int64_t)r->dimension);
-    wire_object_end(&w);
+    wire_encode_candidates_answer(&w, (int64_t)upload_count(r->upload), (int64_t)r->dimension);
     http_answer_json(request, status, &w);
 }
 

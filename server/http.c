@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { PIECE_SIZE = 256 * 1024, DRAINED_MAXIMUM = 64 << 20 };
@@ -42,6 +43,7 @@ typedef struct http_connection {
     http_request request;
     http_server *server;
     struct MHD_Connection *mhd;
+    int socket;
     phase phase;
     bool counted;   /* in server->in_progress */
     bool suspended; /* the answer has to resume the connection */
@@ -351,6 +353,13 @@ static void suspend(http_connection *c)
     MHD_suspend_connection(c->mhd);
 }
 
+bool http_client_is_gone(const http_request *request)
+{
+    char byte;
+    ssize_t n = recv(request->connection->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+}
+
 void http_upload_continue(http_request *request)
 {
     http_connection *c = request->connection;
@@ -427,6 +436,8 @@ static void *begin_request(void *arg, const char *target, struct MHD_Connection 
     c->server = server;
     c->mhd = mhd;
     c->refusal = http_check_target(target);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    c->socket = info ? info->connect_fd : -1;
     c->request.connection = c;
     c->request.app = server->app;
     c->request.number = -1;

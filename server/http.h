@@ -78,6 +78,10 @@ void http_answer_store_problem(http_request *request, store_status status);
 void http_release(http_request *request);
 void http_release_failed(http_request *request, store_status status);
 
+/* Has the client of this suspended request closed its side of the connection? libmicrohttpd does not look
+ * while a connection is suspended. A client that only shuts down its sending side counts as gone. */
+bool http_client_is_gone(const http_request *request);
+
 /* An upload's route: pieces of the body, one at a time. The connection is suspended until
  * http_upload_continue (any thread), so that memory stays bounded. After the last piece the route's handler
  * is called. Answering instead of continuing ends the upload. */

@@ -13,7 +13,8 @@ engine_source engine_source_of(const study *s)
                            .candidates = (size_t)s->candidates,
                            .dimension = (size_t)s->dimension,
                            .reference_candidates = (size_t)s->reference_candidates,
-                           .batches = s->batches};
+                           .batches = s->batches,
+                           .config = s->config};
 }
 
 bool engine_fine(const engine_outcome *outcome)
@@ -111,7 +112,7 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
             bandit_arms_set_rows(s->engine.arms, first, n, rows, &out->error);
     }
     if (engine_fine(out))
-        bandit_arms_finish(s->engine.arms, s->config->scaling, from->reference_candidates, &out->error);
+        bandit_arms_finish(s->engine.arms, from->config->scaling, from->reference_candidates, &out->error);
     free(rows);
 }
 
@@ -173,10 +174,10 @@ static void restore_from(study *s, const engine_source *from, const store_engine
                                         .state = state.state,
                                         .n_state = state.n_state};
         bandit_executor executor = pool_executor(s->app->pool);
-        bandit_engine_restore(&s->engine.engine, s->engine.arms, &s->config->options,
+        bandit_engine_restore(&s->engine.engine, s->engine.arms, &from->config->options,
                               s->app->config->study_memory, &checkpoint, state.pending,
                               (size_t)state.head.n_pending, &executor, &out->error);
-        if (engine_fine(out) && s->config->asynchronous)
+        if (engine_fine(out) && from->config->asynchronous)
             replay_picks(s, from, state.head.first_trial, out);
         free(state.pending);
     }
@@ -204,7 +205,7 @@ void engine_ensure(study *s, const engine_source *from, engine_outcome *out)
     if (engine_fine(out) && from->batches > 0)
         restore_engine(s, from, out);
     else if (engine_fine(out))
-        bandit_engine_new(&s->engine.engine, s->engine.arms, &s->config->options,
+        bandit_engine_new(&s->engine.engine, s->engine.arms, &from->config->options,
                           s->app->config->study_memory, &out->error);
     if (engine_fine(out))
         log_event(LOG_DEBUG, "engine_loaded", "study", s->id, "seconds",

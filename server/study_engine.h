@@ -8,6 +8,7 @@
 typedef struct engine_source {
     int64_t number;
     size_t candidates, dimension, reference_candidates;
+    const study_config *config;
     int64_t batches; /* planned so far: with any, there is a stored engine state */
 } engine_source;
 

@@ -34,6 +34,7 @@ TAILQ_HEAD(trial_list, trial);
 typedef struct waiting_ask {
     http_request *request;
     const wire_ask *ask;
+    int64_t checked_at;        /* ms: when its client was last seen */
     int64_t deadline;          /* ms: answered then, unless a batch is being planned */
     int64_t planning_deadline; /* ms: and then even so */
     TAILQ_ENTRY(waiting_ask) link;
@@ -130,16 +131,40 @@ void study_hold(study *s, http_request *request);
 store_status study_load(study *s, store_error *err);
 void study_unload(study *s); /* everything but the engine lane, which drops itself */
 
-/* ---- study_trials.c ------------------------------------------------------------------------------------ */
+/* ---- study_trials.c -------------------------------------------------------------------------------- */
+
+/* What a lease that ran out too often leaves as the reason; such a trial stays open to a late result. */
+extern const char study_lease_expired[];
 
 trial *study_find_trial(const study *s, int64_t id);
 bool study_add_trial(study *s, trial *t); /* takes it; false: out of memory, and it is freed */
 void study_drop_trial(study *s, trial *t);
 void study_drop_trials(study *s);
-void study_after_turn(study *s); /* leases, waiting asks, planning, timer */
+void study_free_trial(void *t);                      /* one that is in no list */
+bool study_set_text(char **field, const char *text); /* a copy; NULL: "" */
+
+/* Hands a queued trial out, or renews the lease of a pending one. False: out of memory. */
+bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);
+/* Ends an attempt without a result: back into the queue. */
+void study_requeue(study *s, trial *t, const char *outcome, bool counts, bool at_head, int64_t now);
+void study_close_trial(study *s, trial *t, trial_state state, bool has_value, double value,
+                       const char *reason, int32_t attempt, int64_t now);
+void study_expire_leases(study *s, int64_t now);
+void study_sweep_joined(study *s); /* forgets what the store knows for good */
+
+/* ---- study_ask.c ----------------------------------------------------------------------------------- */
+
+void study_serve_waiting(study *s, int64_t now);
 /* Answers every waiting ask: with what there is and this reason, or (NULL) that the study is gone. */
 void study_answer_waiting(study *s, const char *reason);
+bool study_may_plan(const study *s);
+int64_t study_next_wake(const study *s); /* ms: when leases or waits end */
+
+/* ---- study_life.c ---------------------------------------------------------------------------------- */
+
+int64_t study_horizon(const study *s); /* INT64_MAX: none */
 void study_set_state(study *s, study_state state, const char *reason, const char *definition);
+void study_after_turn(study *s); /* leases, planning, waiting asks, timer */
 
 /* ---- study_planning.c -------------------------------------------------------------------------------- */
 

@@ -30,6 +30,7 @@ typedef struct planning {
     size_t n_picks;
     double ratio;
     const char *stop_rule;
+    bool exhausted; /* no arm was left that may be chosen */
     bandit_description description;
     uint32_t *dictionary; /* copies: the engine may plan on before they are stored */
     store_arm_sum *sums;
@@ -144,6 +145,7 @@ static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bo
         return;
     p->n_picks += selection.n_picks;
     p->ratio = selection.ratio;
+    p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
     p->stop_rule = stop_rule_name(selection.stop_rule);
     if (beyond_bound && selection.n_picks > 0)
         p->stop_rule = "min_in_flight";
@@ -291,7 +293,7 @@ static void planning_done(study *s, study_job *job)
         study_answer_waiting(s, NULL); /* the next ask tries again */
     } else if (p->outcome.error.status != BANDIT_OK) {
         study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
-    } else if (p->n_picks == 0 && s->n_open == 0) {
+    } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0) {
         study_set_state(s, STUDY_ERROR, "no candidate is left that may be handed out", NULL);
     } else {
         if (!p->extends)

@@ -60,9 +60,9 @@ static void ask_engine(study *s, http_request *request, void (*answer)(study *s,
     study_post_engine(s, &q->job);
 }
 
-static wire_prediction in_metric_units(const study *s, const bandit_prediction *p)
+static wire_prediction in_metric_units(const question *q, const bandit_prediction *p)
 {
-    double sign = s->config->minimize ? -1 : 1;
+    double sign = q->source.config->minimize ? -1 : 1;
     return (wire_prediction){.mean = sign * p->mean, .std = sqrt(p->variance), .ucb = sign * p->ucb};
 }
 
@@ -103,7 +103,7 @@ static void predict(study *s, question *q)
     } else {
         wire_writer w = WIRE_WRITER_INIT;
         for (size_t i = 0; i < wanted->n; i++)
-            shown[i] = in_metric_units(s, &raw[i]);
+            shown[i] = in_metric_units(q, &raw[i]);
         wire_encode_predictions(&w, shown, wanted->n);
         http_answer_json(q->request, 200, &w);
     }
@@ -123,10 +123,10 @@ static void model(study *s, question *q)
     bandit_description d;
     bandit_engine_describe(s->engine.engine, &d);
     if (!d.has_model) {
-        http_answer_problem(q->request, 409, NULL, "%s has no model", s->config->wire->algorithm.name);
+        http_answer_problem(q->request, 409, NULL, "%s has no model", q->source.config->wire->algorithm.name);
         return;
     }
-    wire_model shown = {.definition = s->config->wire,
+    wire_model shown = {.definition = q->source.config->wire,
                         .batch = (int64_t)d.batch,
                         .beta = d.beta,
                         .dictionary = d.dictionary,
@@ -148,12 +148,12 @@ void study_model(study *s, http_request *request)
 }
 
 /* The told arm with the best posterior mean; without a model, with the best mean of its rewards. */
-static bool recommend(study *s, wire_recommended *out)
+static bool recommend(const study *s, const question *q, wire_recommended *out)
 {
     bandit_checkpoint checkpoint;
     bandit_description d;
     bandit_error error = {0};
-    double best = -INFINITY, sign = s->config->minimize ? -1 : 1;
+    double best = -INFINITY, sign = q->source.config->minimize ? -1 : 1;
     bandit_engine_checkpoint(s->engine.engine, &checkpoint);
     bandit_engine_describe(s->engine.engine, &d);
     for (size_t i = 0; i < checkpoint.n_sums; i++) {
@@ -190,7 +190,7 @@ static void best(study *s, question *q)
                                   &observed.candidate, &error);
     if (status != STORE_OK) {
         http_answer_store_problem(q->request, status);
-    } else if (q->source.batches > 0 && !recommend(s, &recommended)) {
+    } else if (q->source.batches > 0 && !recommend(s, q, &recommended)) {
         http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
     } else {
         wire_writer w = WIRE_WRITER_INIT;

@@ -3,7 +3,6 @@
  * Calandriello, Carratino, Lazaric, Valko, Rosasco: Near-linear time Gaussian process optimization with
  * adaptive batching and resparsification. ICML 2020. */
 #include "algorithm.h"
-#include "bandit/rng.h"
 #include "confidence.h"
 #include "dictionary.h"
 #include "ledger.h"
@@ -312,21 +311,6 @@ static bandit_stop_rule stop_rule(const bandit_engine *engine, const bbkb_batch 
     return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
 }
 
-/* A uniform arm among those not withheld (ascending, without repeats). */
-static bool uniform_arm(const bandit_engine *engine, const bbkb_batch *batch,
-                        const bandit_select_limits *limits, uint32_t *arm)
-{
-    size_t n = bandit_arms_count(engine->arms);
-    if (limits->n_withheld >= n)
-        return false;
-    uint64_t pick = bandit_random_below(engine->options.seed, engine->batch, BANDIT_PURPOSE_INITIAL_ARM,
-                                        batch->n_picks, n - limits->n_withheld);
-    for (size_t i = 0; i < limits->n_withheld && limits->withheld[i] <= pick; i++)
-        pick++;
-    *arm = (uint32_t)pick;
-    return true;
-}
-
 static bandit_status bbkb_select(bandit_engine *engine, const bandit_select_limits *limits,
                                  const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
                                  bandit_error *err)
@@ -346,9 +330,10 @@ static bandit_status bbkb_select(bandit_engine *engine, const bandit_select_limi
         }
         if (out->n_picks == limits->max_picks)
             break;
-        bool found = batch->has_model
-                         ? bandit_selector_best(&batch->selector, limits->withheld, limits->n_withheld, &arm)
-                         : uniform_arm(engine, batch, limits, &arm);
+        bool found =
+            batch->has_model
+                ? bandit_selector_best(&batch->selector, limits->withheld, limits->n_withheld, &arm)
+                : bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, batch->n_picks, limits, &arm);
         if (!found) {
             out->stop_rule = BANDIT_STOP_EXHAUSTED;
             break;

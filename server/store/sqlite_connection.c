@@ -14,7 +14,7 @@ store_status connection_open(connection *c, const char *path, int flags, store_e
     *c = (connection){0};
     c->error = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (c->error)
-        return connection_fail(c, err, "opening");
+        return connection_fail(c, err, path);
     /* A damaged or hostile file must not be able to make SQLite run code or trust what it says. */
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);

@@ -115,7 +115,7 @@
                   "coalesce((SELECT max(first) FROM candidate_blocks WHERE content = ?1 AND first <= ?2), "  \
                   "0) AND first < ?3 ORDER BY first")                                                        \
     /* chores: slices of what is to be removed; ?2 rows at most */                                           \
-    X(SQL_TOUCH, "UPDATE touched SET at = ?1")                                                               \
+    X(SQL_TOUCH, "UPDATE touched SET times = times + 1")                                                     \
     X(SQL_DELETED_STUDY, "SELECT study FROM studies WHERE deleted = 1 LIMIT 1")                              \
     X(SQL_DROPPED_CONTENT, "SELECT content FROM contents WHERE state = 2 AND state <> 1 LIMIT 1")            \
     X(SQL_SLICE_LOG, "DELETE FROM log WHERE study = ?1 AND seq IN "                                          \

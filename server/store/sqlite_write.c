@@ -1,8 +1,6 @@
 #include "server/store/sqlite.h"
 
-#include <math.h>
 #include <string.h>
-#include <time.h>
 
 /* ---- transactions -------------------------------------------------------------------------------------- */
 
@@ -46,9 +44,10 @@ store_status sqlite_undo(store *s, store_error *err)
     return status ? status : sqlite_release(s, err);
 }
 
+/* Another value each time: SQLite does not write a page that stays the same. */
 store_status sqlite_touch(store *s, store_error *err)
 {
-    return connection_run(&sqlite_of(s)->writer, err, SQL_TOUCH, "i", (int64_t)time(NULL));
+    return connection_run(&sqlite_of(s)->writer, err, SQL_TOUCH, "");
 }
 
 /* ---- studies ------------------------------------------------------------------------------------------- */

@@ -277,10 +277,12 @@ static void run_singly(store *s, store_op *first, const store_op *end, store_err
         if (op->status == STORE_OK && op->lane)
             op->lane->failed = false; /* the one that failed may come after it in its lane */
     for (store_op *op = first; op != end; op = op->next) {
-        if (op->status == STORE_OK)
-            op->status = s->backend->begin(s, err);
-        else
+        if (op->status) {
+            if (op->lane)
+                op->lane->failed = true;
             continue;
+        }
+        op->status = s->backend->begin(s, err);
         if (!op->status) {
             run_op(s, op, err);
             if (!op->status)

@@ -191,8 +191,8 @@ def main():
     parser.add_argument(
         "--inclusion",
         choices=("pulls", "sum"),
-        default="pulls",
-        help="an arm stays with probability 1-(1-p)^n (each pull on its own) or min(1, n p); p = min(1, q sigma^2)",
+        default="sum",
+        help="an arm of n pulls stays with probability 1-(1-p)^n or min(1, n p); p = min(1, q sigma^2)",
     )
     parser.add_argument("--noise-std", type=float, default=0.1)
     parser.add_argument("--q-bar", type=float, default=2.0)

@@ -1,5 +1,7 @@
 #include "tests/support/store_fixture.h"
 
+#include "server/store/event.h"
+
 #include <dirent.h>
 #include <math.h>
 #include <setjmp.h>
@@ -464,6 +466,63 @@ void store_fixture_history(store *s, const char *id, uint64_t seed, size_t steps
     assert_int_equal(waiter.first_failure, STORE_OK);
     store_lane_close(lane);
     free(h);
+}
+
+/* ---- replay -------------------------------------------------------------------------------------------- */
+
+typedef struct replaying {
+    store *from, *to;
+    int64_t study;
+    store_lane *lane;
+    store_waiter waiter;
+    size_t submitted;
+} replaying;
+
+static int64_t copy_candidates(replaying *r, int64_t count, int64_t dimension)
+{
+    store_waiter waiter = STORE_WAITER_INIT;
+    int64_t content;
+    double *rows = malloc((size_t)(count * dimension) * sizeof *rows);
+    assert_non_null(rows);
+    assert_int_equal(store_read_candidates(r->from, r->study, 0, (size_t)count, rows, NULL), STORE_OK);
+    assert_int_equal(store_upload_begin(r->to, &content, NULL), STORE_OK);
+    store_upload_append(r->to, content, 0, (size_t)count, (size_t)dimension, rows, store_waiter_done,
+                        &waiter);
+    store_waiter_wait(&waiter, 1);
+    assert_int_equal(waiter.last_status, STORE_OK);
+    free(rows);
+    return content;
+}
+
+static void replay_entry(void *arg, int64_t seq, int64_t time, const char *type, const char *payload)
+{
+    replaying *r = arg;
+    store_event *event;
+    store_error err = {0};
+    store_status status = store_event_decode(&event, type, time, payload, &err);
+    if (status)
+        print_error("%s\n", err.message);
+    assert_int_equal(status, STORE_OK);
+    assert_int_equal(store_lane_next_seq(r->lane), seq);
+    if (event->type == EVENT_CANDIDATES_SET)
+        event->u.candidates.content =
+            copy_candidates(r, event->u.candidates.count, event->u.candidates.dimension);
+    store_fixture_submit(r->lane, event, 1, &r->waiter);
+    r->submitted++;
+    free(event);
+}
+
+void store_fixture_replay(store *from, store *to, const char *id)
+{
+    lane_facts facts;
+    replaying r = {.from = from, .to = to, .waiter = STORE_WAITER_INIT};
+    assert_int_equal(store_read_study(from, id, take_facts, &facts, NULL), STORE_OK);
+    r.study = facts.study;
+    assert_int_equal(store_lane_open(&r.lane, to, 0, facts.epoch, 0), STORE_OK);
+    assert_int_equal(store_read_log(from, r.study, 0, SIZE_MAX, replay_entry, &r, NULL), STORE_OK);
+    store_waiter_wait(&r.waiter, r.submitted);
+    assert_int_equal(r.waiter.first_failure, STORE_OK);
+    store_lane_close(r.lane);
 }
 
 /* ---- directories --------------------------------------------------------------------------------------- */

@@ -46,6 +46,10 @@ char *store_fixture_dump(store *s, const char *id, bool log);
  * none but the last. The same seed gives the same history. */
 void store_fixture_history(store *s, const char *id, uint64_t seed, size_t steps);
 
+/* Makes the study `id` of `from` in `to`, from its log alone (and its candidates, which are content): every
+ * entry is decoded and written as an event. */
+void store_fixture_replay(store *from, store *to, const char *id);
+
 /* A new directory (removed by store_fixture_remove), and <directory>/test.db in it. */
 typedef struct store_directory {
     char directory[64];

@@ -71,6 +71,16 @@ typedef enum bandit_resample {
 typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY } bandit_init;
 typedef enum bandit_gamma { BANDIT_GAMMA_EXACT, BANDIT_GAMMA_BOUND, BANDIT_GAMMA_FIXED } bandit_gamma;
 
+/* s_gp_ts: which arms the sparse posterior stands on, and what it is conditioned from. */
+typedef enum bandit_posterior_kind {
+    BANDIT_POSTERIOR_SVGP, /* inducing points by a k-DPP over the pulled arms */
+    BANDIT_POSTERIOR_DTC   /* a dictionary by ridge leverage scores, as BBKB's */
+} bandit_posterior_kind;
+typedef enum bandit_features_kind {
+    BANDIT_FEATURES_RFF,  /* random Fourier features, stationary kernels */
+    BANDIT_FEATURES_EIGEN /* Laplacian eigenfunctions, stationary kernels in up to 3 dimensions */
+} bandit_features_kind;
+
 /* Everything is in the engine's units: rewards as observed by the engine, distances after scaling.
  * Fields that do not apply to the algorithm are ignored here (the caller refuses them). */
 typedef struct bandit_options {
@@ -91,14 +101,20 @@ typedef struct bandit_options {
     bandit_init init;
     double parallelism; /* P, with BANDIT_INIT_UNCERTAINTY; > 0 */
     bandit_gamma gamma;
-    double gamma_value; /* with BANDIT_GAMMA_FIXED; >= 0 */
-    double gamma_scale; /* with BANDIT_GAMMA_BOUND; > 0 */
-    double scale;       /* divides a Thompson sample's width; > 0 */
-    double epsilon;     /* epsilon_greedy; in [0, 1] */
-    double zeta;        /* gp_ei, gp_pi; >= 0, in reward units */
-    size_t population;  /* regularized_evolution; >= 1 */
-    size_t sample;      /* regularized_evolution; 1 … population */
-    uint64_t horizon;   /* T; 0: none */
+    double gamma_value;              /* with BANDIT_GAMMA_FIXED; >= 0 */
+    double gamma_scale;              /* with BANDIT_GAMMA_BOUND; > 0 */
+    double scale;                    /* divides a Thompson sample's width; > 0 */
+    double epsilon;                  /* epsilon_greedy; in [0, 1] */
+    double zeta;                     /* gp_ei, gp_pi; >= 0, in reward units */
+    size_t population;               /* regularized_evolution; >= 1 */
+    size_t sample;                   /* regularized_evolution; 1 … population */
+    bandit_posterior_kind posterior; /* s_gp_ts */
+    bandit_features_kind features;   /* s_gp_ts; the linear kernel has its own, whatever this says */
+    size_t inducing;       /* s_gp_ts: m; 0: [VPA21] section 5.4's, from the horizon, at most 2000 */
+    size_t prior_features; /* s_gp_ts: M; 0: likewise, at most 20000 */
+    size_t dpp_steps;      /* s_gp_ts: exchanges per draw of the inducing points */
+    size_t initial_cells;  /* pi_gp_ucb: cells a side of the first cover; 0: [T^{q/d}], from the horizon */
+    uint64_t horizon;      /* T; 0: none */
     uint64_t seed;
 } bandit_options;
 
@@ -107,7 +123,8 @@ typedef struct bandit_options {
         .algorithm = BANDIT_BBKB, .kernel = {.type = BANDIT_KERNEL_MATERN, .nu = 2.5}, .lambda = 1e-2,       \
         .noise_std = 0.1, .norm_bound = 1.0, .delta = 1e-3, .q_bar = 2.0, .ratio_bound = 2.0,                \
         .max_batch = 4096, .parallelism = 1.0, .gamma_scale = 1.0, .scale = 1.0, .epsilon = 0.1,             \
-        .zeta = 0.01, .population = 100, .sample = 10                                                        \
+        .zeta = 0.01, .population = 100, .sample = 10, .inducing = 200, .prior_features = 1000,              \
+        .dpp_steps = 1000, .initial_cells = 1                                                                \
     }
 
 /* BANDIT_INVALID_OPTION with the field's name in the API when a value is out of its range;

@@ -1,0 +1,274 @@
+/* Asking: who gets which trial, who waits for one, and what is planned for those who wait. */
+#include "server/clock.h"
+#include "server/study_internal.h"
+
+#include <assert.h>
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long an ask that does not wait is held while a batch is being planned. */
+enum { PLANNING_GRACE_MS = 10000 };
+
+/* How often it is made sure that the clients of waiting asks are still there. */
+enum { CLIENT_CHECK_MS = 2000 };
+
+bool study_may_plan(const study *s)
+{
+    return s->state == STUDY_ACTIVE && !s->planning && s->trials < study_horizon(s) &&
+           TAILQ_EMPTY(&s->queued) && !atomic_load(&s->app->stopping);
+}
+
+/* ---- who is at work ---------------------------------------------------------------------------------- */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+static void keep_name(void *name)
+{
+    (void)name;
+}
+
+/* Adds a name to the set; true when it is new. */
+static bool is_new_name(void **names, const char *name)
+{
+    return !tfind(name, names, compare_names) && tsearch(name, names, compare_names);
+}
+
+/* How many trials there would be out if nobody were idle: the names that hold or wait for a trial, and what
+ * is held or asked for without a name. */
+static size_t wanted_in_flight(const study *s)
+{
+    const wire_study *definition = s->config->wire;
+    size_t n = 0;
+    void *names = NULL;
+    trial *t;
+    waiting_ask *w;
+    if (definition->min_in_flight.given)
+        return (size_t)definition->min_in_flight.value;
+    TAILQ_FOREACH(t, &s->pending, link)
+    n += !*t->worker || is_new_name(&names, t->worker);
+    TAILQ_FOREACH(w, &s->waiting, link)
+    n += !w->ask->worker ? (size_t)w->ask->count : is_new_name(&names, w->ask->worker);
+    tdestroy(names, keep_name);
+    return n;
+}
+
+/* Asynchronous feedback: asks are waiting and nothing is queued. A new batch if results have come in,
+ * otherwise more of the one in force, so that no worker idles. */
+static void plan_for_waiting(study *s)
+{
+    size_t wanted = wanted_in_flight(s), asked = 0;
+    waiting_ask *w;
+    TAILQ_FOREACH(w, &s->waiting, link)
+    asked += (size_t)w->ask->count;
+    size_t beyond = wanted > s->n_open ? wanted - s->n_open : 0;
+    if (beyond > asked)
+        beyond = asked;
+    if (s->batches == 0 || !TAILQ_EMPTY(&s->told))
+        study_start_planning(s, beyond);
+    else if (beyond > 0)
+        study_extend_batch(s, beyond);
+}
+
+/* Why fewer trials than wanted are answered. */
+static const char *shortage(const study *s)
+{
+    if (s->state == STUDY_PAUSED)
+        return "paused";
+    if (s->state == STUDY_FINISHED)
+        return "finished";
+    if (s->planning)
+        return "computing";
+    return s->trials >= study_horizon(s) ? "horizon_reached" : "awaiting_feedback";
+}
+
+/* ---- asking ----------------------------------------------------------------------------------------------
+ */
+
+/* Answers with these trials. */
+static void answer_ask(study *s, http_request *request, trial **trials, size_t n, const char *reason)
+{
+    size_t d = (size_t)s->dimension;
+    wire_trial *shown = calloc(n ? n : 1, sizeof *shown);
+    double *points = calloc(n ? n * d : 1, sizeof *points);
+    store_error error = {0};
+    store_status status = shown && points ? STORE_OK : STORE_NO_MEMORY;
+    for (size_t i = 0; status == STORE_OK && i < n; i++) {
+        trial *t = trials[i];
+        shown[i] = (wire_trial){.id = t->id,
+                                .state = trial_state_name(t->state),
+                                .batch = t->batch,
+                                .attempt = t->attempt,
+                                .candidate = t->candidate,
+                                .point = points + i * d,
+                                .dimension = d,
+                                .worker = t->worker,
+                                .lease_expires_at = t->lease_expires_at};
+        status = store_read_candidates(s->app->store, s->number, t->candidate, 1, points + i * d, &error);
+    }
+    if (status == STORE_OK) {
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_encode_ask_answer(&w, shown, n, reason);
+        if (reason)
+            request->answer.retry_after = strcmp(reason, "finished") == 0 ? 60 : 1;
+        http_answer_json(request, 200, &w);
+    } else {
+        http_answer_store_problem(request, status);
+    }
+    free(shown);
+    free(points);
+}
+
+enum { ASK_MAXIMUM = 1000 };
+
+/* Trials that this worker holds already: a restarted worker gets them back. */
+static size_t own_trials(study *s, const wire_ask *ask, trial **out)
+{
+    size_t n = 0;
+    trial *t;
+    if (!ask->worker || ask->fresh)
+        return 0;
+    TAILQ_FOREACH(t, &s->pending, link)
+    if (n < (size_t)ask->count && strcmp(t->worker, ask->worker) == 0)
+        out[n++] = t;
+    return n;
+}
+
+/* Serves one ask with its own n trials and what can be handed out now; false when that is nothing. */
+static bool serve(study *s, http_request *request, const wire_ask *ask, trial **trials, size_t n, int64_t now)
+{
+    size_t wanted = (size_t)ask->count;
+    for (size_t i = 0; i < n; i++)
+        study_issue(s, trials[i], ask, now);
+    while (n < wanted && s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued)) {
+        trial *t = TAILQ_FIRST(&s->queued);
+        if (!study_issue(s, t, ask, now))
+            break;
+        trials[n++] = t;
+    }
+    if (n == 0)
+        return false;
+    study_hold(s, request);
+    answer_ask(s, request, trials, n, n < wanted ? shortage(s) : NULL);
+    return true;
+}
+
+void study_ask(study *s, http_request *request)
+{
+    const wire_ask *ask = request->context;
+    int64_t now = clock_now();
+    if (s->state == STUDY_AWAITING_CANDIDATES) {
+        http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
+        return;
+    }
+    if (s->state == STUDY_ERROR) {
+        http_answer_problem(request, 409, NULL, "the study has stopped: %s", s->state_reason);
+        return;
+    }
+    trial *own[ASK_MAXIMUM];
+    assert(ask->count <= ASK_MAXIMUM);
+    size_t n = own_trials(s, ask, own);
+    if (n > 0) {
+        serve(s, request, ask, own, n, now);
+        return;
+    }
+    waiting_ask *w = malloc(sizeof *w);
+    if (!w) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    int64_t wait = (int64_t)(ask->wait_seconds * 1000);
+    *w = (waiting_ask){.request = request,
+                       .ask = ask,
+                       .checked_at = now,
+                       .deadline = now + wait,
+                       .planning_deadline = now + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
+    TAILQ_INSERT_TAIL(&s->waiting, w, link); /* served at the end of the turn, in order */
+}
+
+static void stop_waiting(study *s, waiting_ask *w)
+{
+    TAILQ_REMOVE(&s->waiting, w, link);
+    free(w);
+}
+
+void study_answer_waiting(study *s, const char *reason)
+{
+    for (waiting_ask *w; (w = TAILQ_FIRST(&s->waiting));) {
+        http_request *request = w->request;
+        stop_waiting(s, w);
+        if (reason) {
+            study_hold(s, request);
+            answer_ask(s, request, NULL, 0, reason);
+        } else {
+            http_answer_problem(request, s->deleted ? 404 : 503, NULL, "the study is %s",
+                                s->deleted ? "deleted" : "not available now");
+        }
+    }
+}
+
+/* Has the client of an ask that waits gone? Looked at now and then, and before it is handed a trial. */
+static bool is_abandoned(waiting_ask *w, bool before_serving, int64_t now)
+{
+    if (now == w->checked_at || (!before_serving && now - w->checked_at < CLIENT_CHECK_MS))
+        return false;
+    w->checked_at = now;
+    return http_client_is_gone(w->request);
+}
+
+void study_serve_waiting(study *s, int64_t now)
+{
+    waiting_ask *w, *next;
+    if (s->state == STUDY_ERROR && !TAILQ_EMPTY(&s->waiting)) {
+        while ((w = TAILQ_FIRST(&s->waiting))) {
+            http_request *request = w->request;
+            stop_waiting(s, w);
+            http_answer_problem(request, 409, NULL, "the study has stopped: %s", s->state_reason);
+        }
+    }
+    for (w = TAILQ_FIRST(&s->waiting); w; w = next) {
+        next = TAILQ_NEXT(w, link);
+        trial *trials[ASK_MAXIMUM];
+        bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued);
+        if (is_abandoned(w, may_serve, now)) {
+            http_request *request = w->request;
+            stop_waiting(s, w);
+            http_answer_problem(request, 408, NULL, "the client has gone");
+            continue;
+        }
+        if (may_serve && serve(s, w->request, w->ask, trials, 0, now)) {
+            stop_waiting(s, w);
+            continue;
+        }
+        if (study_may_plan(s) && s->config->asynchronous)
+            plan_for_waiting(s);
+        else if (study_may_plan(s) && s->n_open == 0)
+            study_start_planning(s, 0);
+        bool over = now >= w->deadline && (!s->planning || now >= w->planning_deadline);
+        bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
+        if (over || no_hope) {
+            http_request *request = w->request;
+            stop_waiting(s, w);
+            study_hold(s, request);
+            answer_ask(s, request, NULL, 0, shortage(s));
+        }
+    }
+}
+
+int64_t study_next_wake(const study *s)
+{
+    int64_t at = s->next_expiry;
+    waiting_ask *w;
+    TAILQ_FOREACH(w, &s->waiting, link)
+    {
+        int64_t deadline = s->planning ? w->planning_deadline : w->deadline;
+        if (deadline < at)
+            at = deadline;
+        if (w->checked_at + CLIENT_CHECK_MS < at)
+            at = w->checked_at + CLIENT_CHECK_MS;
+    }
+    return at;
+}

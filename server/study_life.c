@@ -1,0 +1,37 @@
+/* What happens to a study as a whole: its state, its definition, and what a turn ends with. */
+#include "server/clock.h"
+#include "server/log.h"
+#include "server/study_internal.h"
+
+#include <string.h>
+
+int64_t study_horizon(const study *s)
+{
+    return s->config->wire->horizon.given ? s->config->wire->horizon.value : INT64_MAX;
+}
+
+void study_set_state(study *s, study_state state, const char *reason, const char *definition)
+{
+    s->state = state;
+    strncpy(s->state_reason, reason, sizeof s->state_reason - 1);
+    store_event event = {.type = EVENT_STUDY_CHANGED, .time = clock_now()};
+    event.u.changed.definition = definition;
+    event.u.changed.state = state;
+    event.u.changed.reason = reason;
+    study_record(s, &event);
+    log_event(LOG_INFO, "study_state", "study", s->id, "state", study_state_name(state), "reason",
+              *reason ? reason : NULL, NULL);
+}
+
+void study_after_turn(study *s)
+{
+    int64_t now = clock_now();
+    study_expire_leases(s, now);
+    if (s->state == STUDY_ACTIVE && s->n_open == 0 && s->trials >= study_horizon(s))
+        study_set_state(s, STUDY_FINISHED, "", NULL);
+    if (s->batches > 0 && study_may_plan(s) && s->n_open == 0 && !s->config->asynchronous)
+        study_start_planning(s, 0); /* so that the next ask finds the batch ready */
+    study_serve_waiting(s, now);
+    study_sweep_joined(s);
+    atomic_store(&s->wake_at, study_next_wake(s));
+}

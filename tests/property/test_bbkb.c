@@ -1,0 +1,493 @@
+/* What must hold for BBKB on every problem, checked on random ones with duplicates, near-duplicates, grids
+ * and constant features. BANDIT_TEST_FULL=1 runs ten times as many. */
+#include "bandit/engine.h"
+#include "bandit/rng.h"
+#include "selection.h"
+#include "tests/support/dense_reference.h"
+#include "tests/support/random_problem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MAX_PICKS = 64 };
+
+static size_t problems(size_t sample)
+{
+    const char *full = getenv("BANDIT_TEST_FULL");
+    return full && strcmp(full, "1") == 0 ? 10 * sample : sample;
+}
+
+static bandit_kernel_type kernel_of(size_t i)
+{
+    static const bandit_kernel_type types[] = {BANDIT_KERNEL_GAUSSIAN, BANDIT_KERNEL_MATERN,
+                                               BANDIT_KERNEL_MATERN, BANDIT_KERNEL_LINEAR};
+    return types[i % 4];
+}
+
+/* A problem of the given number, varied in every way that matters. */
+static void make_problem(random_problem *p, size_t i, double lambda)
+{
+    static const unsigned trouble[] = {0,
+                                       PROBLEM_DUPLICATES,
+                                       PROBLEM_GRID,
+                                       PROBLEM_DUPLICATES | PROBLEM_GRID,
+                                       PROBLEM_CONSTANT,
+                                       PROBLEM_PRECOMPUTED,
+                                       PROBLEM_DUPLICATES | PROBLEM_CONSTANT};
+    random_problem_init(p, 100 + i, 20 + (i * 7) % 61, 1 + i % 4, kernel_of(i), lambda, trouble[i % 7]);
+    static const double bounds[] = {1.0, 1.1, 2.0, 5.0, 30.0};
+    p->options.ratio_bound = bounds[(i / 3) % 5];
+    p->options.confidence = (bandit_confidence)(i % 3);
+    p->options.beta = 0.7;
+    p->options.resample = (bandit_resample)(i / 2 % 3);
+    p->options.max_batch = i % 6 == 0 ? 17 : MAX_PICKS;
+}
+
+/* ---- a study driven by the test --------------------------------------------------------------------------
+ */
+
+typedef struct study {
+    const random_problem *problem;
+    bandit_engine *engine;
+    bandit_result results[MAX_PICKS];
+    size_t n_results;
+    uint64_t t;
+} study;
+
+static void must(bandit_status status, const bandit_error *err)
+{
+    if (status != BANDIT_OK)
+        fail_msg("%s: %s", bandit_status_text(status), err->message);
+}
+
+static void study_init(study *s, const random_problem *problem)
+{
+    bandit_error err;
+    *s = (study){.problem = problem};
+    must(bandit_engine_new(&s->engine, problem->arms, &problem->options, 0, &err), &err);
+}
+
+static void begin(study *s, const bandit_executor *executor)
+{
+    bandit_error err;
+    must(bandit_engine_begin_batch(s->engine, s->results, s->n_results, NULL, 0, executor, &err), &err);
+    s->n_results = 0;
+}
+
+static bandit_selection choose(study *s, size_t max_picks, bandit_pick *picks)
+{
+    bandit_error err;
+    bandit_selection selection;
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    limits.max_picks = max_picks;
+    must(bandit_engine_select(s->engine, &limits, &bandit_executor_serial, picks, &selection, &err), &err);
+    return selection;
+}
+
+static void tell(study *s, const bandit_pick *picks, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        s->t++;
+        if (s->t % 11 == 0)
+            continue; /* a failed trial: its result never joins */
+        s->results[s->n_results++] =
+            (bandit_result){.arm = picks[i].arm,
+                            .repeats = 1 + (s->t % 13 == 0),
+                            .reward = random_problem_reward(s->problem, picks[i].arm, s->t),
+                            .chosen = true,
+                            .variance = picks[i].variance};
+    }
+}
+
+/* ---- lazy picks against everything recomputed -------------------------------------------------------------
+ */
+
+typedef struct tally {
+    size_t picks, near_ties, dictionaries, near_draws;
+} tally;
+
+static bool equal_points(const random_problem *p, uint32_t a, uint32_t b)
+{
+    for (size_t j = 0; j < p->d; j++) {
+        if (p->rows[a * p->d + j] != p->rows[b * p->d + j])
+            return false;
+    }
+    return true;
+}
+
+/* One pick: the arm with the largest value in `reference`, or one that comes within rounding of it. */
+static void check_pick(const random_problem *p, const dense_posterior *reference, double alpha, uint32_t pick,
+                       double tolerance, tally *counts)
+{
+    double best = -INFINITY, picked = -INFINITY;
+    uint32_t best_arm = 0;
+    for (uint32_t a = 0; a < p->n; a++) {
+        double value = reference->mean[a] + alpha * sqrt(fmax(0.0, reference->variance[a]));
+        if (value > best) {
+            best = value;
+            best_arm = a;
+        }
+        if (a == pick)
+            picked = value;
+        if (a < pick && equal_points(p, a, pick))
+            fail_msg("arm %u picked although %u is the same point", pick, a);
+    }
+    counts->picks++;
+    counts->near_ties += best_arm != pick;
+    if (best - picked > tolerance * (1.0 + fabs(best)))
+        fail_msg("picked %u of value %.15g, best is %u of value %.15g", pick, picked, best_arm, best);
+}
+
+static void check_batch(study *s, double tolerance, tally *counts)
+{
+    const random_problem *p = s->problem;
+    bandit_pick picks[MAX_PICKS];
+    bandit_checkpoint checkpoint;
+    bandit_description description;
+    dense_posterior reference;
+    bandit_selection selection = choose(s, MAX_PICKS, picks);
+    bandit_engine_checkpoint(s->engine, &checkpoint);
+    bandit_engine_describe(s->engine, &description);
+
+    if (checkpoint.n_sums == 0) {
+        assert_int_equal(selection.n_picks, 1);
+        assert_int_equal(selection.stop_rule, BANDIT_STOP_INITIAL);
+        tell(s, picks, selection.n_picks);
+        return;
+    }
+    dense_posterior_init(&reference, p, checkpoint.dictionary, checkpoint.n_dictionary, checkpoint.sums,
+                         checkpoint.n_sums);
+    double total = 0.0, *start = malloc(p->n * sizeof *start);
+    assert_non_null(start);
+    memcpy(start, reference.variance, p->n * sizeof *start);
+    for (size_t i = 0; i < selection.n_picks; i++) {
+        assert_true(1.0 + total <=
+                    p->options.ratio_bound * (1.0 + tolerance)); /* the bound held before the pick */
+        check_pick(p, &reference, description.beta, picks[i].arm, tolerance, counts);
+        double expected = start[picks[i].arm];
+        assert_true(picks[i].variance >= 0.0);
+        if (fabs(picks[i].variance - expected) > tolerance * (1.0 + expected))
+            fail_msg("problem %d: variance %.15g, not %.15g", (int)p->seed, picks[i].variance, expected);
+        total += picks[i].variance;
+        dense_posterior_hallucinate(&reference, picks[i].arm);
+    }
+    assert_true(fabs(selection.ratio - 1.0 - total) <= 1e-12 * selection.ratio);
+    if (selection.stop_rule == BANDIT_STOP_GLOBAL)
+        assert_true(selection.ratio > p->options.ratio_bound);
+    else
+        assert_true(selection.stop_rule == BANDIT_STOP_MAX_BATCH &&
+                    selection.n_picks == p->options.max_batch && selection.ratio <= p->options.ratio_bound);
+    free(start);
+    dense_posterior_clear(&reference);
+    tell(s, picks, selection.n_picks);
+}
+
+static void lazy_picks_equal_full_recomputation(void **state)
+{
+    static const double lambdas[] = {1e-4, 1e-2, 1.0, 10.0};
+    tally counts = {0};
+    (void)state;
+    for (size_t i = 0; i < problems(140); i++) {
+        random_problem problem;
+        study run;
+        make_problem(&problem, i, lambdas[i % 4]);
+        study_init(&run, &problem);
+        for (int batch = 0; batch < 12; batch++) {
+            begin(&run, &bandit_executor_serial);
+            /* Pivoted Cholesky and eigenvalues drop different directions, worth 1e-10 kappa^2 / lambda. */
+            check_batch(&run, 1e-7 + 1e-9 / problem.options.lambda, &counts);
+        }
+        bandit_engine_free(run.engine);
+        random_problem_clear(&problem);
+    }
+    print_message("%zu picks, %zu near-ties\n", counts.picks, counts.near_ties);
+    assert_true(counts.picks > 2000 && counts.near_ties * 100 < counts.picks);
+}
+
+/* ---- the dictionary ---------------------------------------------------------------------------------------
+ */
+
+static void dictionaries_follow_the_drawn_numbers(void **state)
+{
+    size_t drawn = 0, near = 0;
+    (void)state;
+    for (size_t i = 0; i < problems(60); i++) {
+        random_problem problem;
+        study run;
+        bandit_pick picks[MAX_PICKS];
+        bandit_checkpoint checkpoint;
+        make_problem(&problem, i, i % 2 ? 0.05 : 1.0);
+        problem.options.q_bar = 0.3 + 0.2 * (double)(i % 9); /* some draws fail */
+        study_init(&run, &problem);
+        begin(&run, &bandit_executor_serial);
+        double *variance = malloc(problem.n * sizeof *variance);
+        assert_non_null(variance);
+        for (size_t a = 0; a < problem.n; a++)
+            variance[a] = random_problem_kernel(&problem, a, a) / problem.options.lambda;
+        for (uint64_t batch = 1; batch < 12; batch++) {
+            bandit_selection selection = choose(&run, MAX_PICKS, picks);
+            tell(&run, picks, selection.n_picks);
+            begin(&run, &bandit_executor_serial);
+            bandit_engine_checkpoint(run.engine, &checkpoint);
+            if (checkpoint.n_sums == 0)
+                continue;
+            bool any = false;
+            for (size_t u = 0, k = 0; u < checkpoint.n_sums; u++) {
+                uint32_t arm = checkpoint.sums[u].arm;
+                double n = (double)checkpoint.sums[u].count;
+                double p = fmin(1.0, problem.options.q_bar * variance[arm]);
+                double inclusion = problem.options.resample != BANDIT_RESAMPLE_PER_PULL
+                                       ? fmin(1.0, n * p)
+                                       : 1.0 - pow(1.0 - p, n);
+                uint64_t key = problem.options.resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : batch;
+                double number =
+                    bandit_random_uniform(problem.options.seed, key, BANDIT_PURPOSE_RESAMPLE, arm);
+                bool in = k < checkpoint.n_dictionary && checkpoint.dictionary[k] == arm;
+                k += in;
+                drawn++;
+                any |= number < inclusion;
+                if (fabs(number - inclusion) < 1e-8)
+                    near++;
+                else if (in != (number < inclusion))
+                    assert_true(in && checkpoint.n_dictionary == 1);
+            }
+            if (!any) { /* none drawn: the pulled arm with the largest variance */
+                assert_int_equal(checkpoint.n_dictionary, 1);
+                for (size_t u = 0; u < checkpoint.n_sums; u++)
+                    assert_true(variance[checkpoint.sums[u].arm] <=
+                                variance[checkpoint.dictionary[0]] * (1.0 + 1e-9) + 1e-12);
+            }
+            dense_posterior reference;
+            dense_posterior_init(&reference, &problem, checkpoint.dictionary, checkpoint.n_dictionary,
+                                 checkpoint.sums, checkpoint.n_sums);
+            memcpy(variance, reference.variance, problem.n * sizeof *variance);
+            dense_posterior_clear(&reference);
+        }
+        free(variance);
+        bandit_engine_free(run.engine);
+        random_problem_clear(&problem);
+    }
+    assert_true(drawn > 1000 && near * 100 < drawn);
+}
+
+/* ---- all pulled arms as dictionary: the exact posterior
+ * ---------------------------------------------------- */
+
+static void full_dictionary_is_the_exact_posterior(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < problems(40); i++) {
+        random_problem problem;
+        bandit_error err;
+        make_problem(&problem, i, i % 2 ? 0.01 : 1.0);
+        size_t n = problem.n, n_sums = 0;
+        bandit_arm_sum *sums = malloc(n * sizeof *sums);
+        uint32_t *dictionary = malloc(n * sizeof *dictionary);
+        double *mean = malloc(4 * n * sizeof *mean), *variance = mean + n, *exact = mean + 2 * n;
+        assert_true(sums && dictionary && mean);
+        for (uint32_t a = 0; a < n; a++) {
+            uint64_t count = (uint64_t)(4.0 * random_problem_uniform(&problem, 9000, a));
+            if (count == 0)
+                continue;
+            dictionary[n_sums] = a;
+            sums[n_sums++] =
+                (bandit_arm_sum){a, count, (double)count * random_problem_reward(&problem, a, a)};
+        }
+        bandit_covariance covariance;
+        bandit_posterior posterior = {0};
+        must(bandit_covariance_init(&covariance, &problem.options.kernel, problem.arms, &err), &err);
+        must(bandit_posterior_build(&posterior, &covariance, problem.options.lambda, dictionary, n_sums, sums,
+                                    n_sums, &err),
+             &err);
+        must(bandit_posterior_evaluate_all(&posterior, &bandit_executor_serial, mean, variance, &err), &err);
+        dense_exact(&problem, sums, n_sums, exact, exact + n);
+        double effective_dimension = 0.0;
+        for (size_t a = 0; a < n; a++) {
+            assert_true(variance[a] >= 0.0);
+            assert_true(fabs(mean[a] - exact[a]) < 1e-7 * (1.0 + fabs(exact[a])));
+            assert_true(fabs(variance[a] - exact[n + a]) < 1e-7 * (1.0 + exact[n + a]));
+        }
+        for (size_t u = 0; u < n_sums; u++)
+            effective_dimension += (double)sums[u].count * exact[n + sums[u].arm];
+        double gain = dense_log_det(&problem, sums, n_sums);
+        assert_true(fabs(posterior.effective_dimension - effective_dimension) <
+                    1e-6 * (1.0 + effective_dimension));
+        assert_true(fabs(posterior.log_det_ratio + posterior.residual_sum - gain) < 1e-6 * (1.0 + gain));
+        bandit_posterior_clear(&posterior);
+        bandit_covariance_clear(&covariance);
+        free(sums);
+        free(dictionary);
+        free(mean);
+        random_problem_clear(&problem);
+    }
+}
+
+/* ---- equal to the bit
+ * -------------------------------------------------------------------------------------- */
+
+/* Parts in a scrambled order on changing workers: what any pool of threads might do. */
+static void scrambled(void *context, size_t n, bandit_task *task, void *arg)
+{
+    size_t *state = context, step = 7919;
+    while (n % step == 0)
+        step += 2;
+    for (size_t i = 0; i < n; i++)
+        task(arg, (i * step + *state) % n, (i + *state) % 3);
+    *state += 1;
+}
+
+static bandit_engine *restored(const random_problem *problem, const bandit_engine *of,
+                               const bandit_pick *pending, size_t n_pending, const bandit_executor *executor)
+{
+    bandit_checkpoint checkpoint;
+    bandit_engine *engine;
+    bandit_error err;
+    bandit_engine_checkpoint(of, &checkpoint);
+    must(bandit_engine_restore(&engine, problem->arms, &problem->options, 0, &checkpoint, pending, n_pending,
+                               executor, &err),
+         &err);
+    return engine;
+}
+
+/* The same study three ways: whole batches; one pick a call; destroyed and restored before every batch and in
+ * the middle of each, with another executor. */
+static void calls_restores_and_executors_change_nothing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < problems(60); i++) {
+        random_problem problem;
+        study whole, single, cut;
+        size_t scramble = i;
+        const bandit_executor executor = {.for_each = scrambled, .context = &scramble, .workers = 3};
+        make_problem(&problem, i, i % 3 ? 0.01 : 1.0);
+        study_init(&whole, &problem);
+        study_init(&single, &problem);
+        study_init(&cut, &problem);
+        for (int batch = 0; batch < 10; batch++) {
+            bandit_pick a[MAX_PICKS], b[MAX_PICKS], c[MAX_PICKS];
+            bandit_error err;
+            begin(&whole, &bandit_executor_serial);
+            begin(&single, &bandit_executor_serial);
+            begin(&cut, &executor);
+            bandit_selection of_whole = choose(&whole, MAX_PICKS, a), of_single, of_cut;
+            size_t n = of_whole.n_picks, done = 0;
+            do {
+                of_single = choose(&single, 1, b + done);
+                done += of_single.n_picks;
+            } while (of_single.stop_rule == BANDIT_STOP_NONE);
+            assert_int_equal(done, n);
+
+            size_t first = choose(&cut, n / 2, c).n_picks;
+            bandit_engine *again = restored(&problem, cut.engine, NULL, 0, &executor);
+            bandit_engine_free(cut.engine);
+            cut.engine = again;
+            must(bandit_engine_replay_picks(again, c, first, &executor, &err), &err);
+            of_cut = choose(&cut, MAX_PICKS, c + first);
+            assert_int_equal(first + of_cut.n_picks, n);
+            for (size_t k = 0; k < n; k++) {
+                assert_int_equal(a[k].arm, b[k].arm);
+                assert_int_equal(a[k].arm, c[k].arm);
+                assert_memory_equal(&a[k].variance, &b[k].variance, sizeof(double));
+                assert_memory_equal(&a[k].variance, &c[k].variance, sizeof(double));
+            }
+            assert_memory_equal(&of_whole.ratio, &of_single.ratio, sizeof(double));
+            assert_memory_equal(&of_whole.ratio, &of_cut.ratio, sizeof(double));
+            assert_int_equal(of_whole.stop_rule, of_single.stop_rule);
+            assert_int_equal(of_whole.stop_rule, of_cut.stop_rule);
+            tell(&whole, a, n);
+            tell(&single, b, n);
+            tell(&cut, c, n);
+            bandit_checkpoint x, y;
+            bandit_engine_checkpoint(whole.engine, &x);
+            bandit_engine_checkpoint(cut.engine, &y);
+            assert_int_equal(x.n_state, y.n_state);
+            assert_memory_equal(x.state, y.state, x.n_state);
+        }
+        bandit_engine_free(whole.engine);
+        bandit_engine_free(single.engine);
+        bandit_engine_free(cut.engine);
+        random_problem_clear(&problem);
+    }
+}
+
+/* ---- variances inside a batch
+ * ------------------------------------------------------------------------------ */
+
+/* All arms after every pick of a long random sequence, few and many distinct picks (more than the dictionary
+ * has members), runs of repeats: never negative, never larger than before, and as solved afresh. */
+static void variances_only_shrink(void **state)
+{
+    static const double lambdas[] = {1e-8, 1e-4, 1e-2, 10.0};
+    enum { PICKS = 60 };
+    (void)state;
+    for (size_t i = 0; i < problems(40); i++) {
+        random_problem problem;
+        bandit_error err;
+        bandit_covariance covariance;
+        bandit_posterior posterior = {0};
+        bandit_selector selector = {0};
+        dense_posterior reference;
+        uint32_t dictionary[9];
+        bandit_arm_sum sums[9];
+        make_problem(&problem, i, lambdas[i % 4]);
+        size_t n = problem.n, m = 1 + i % 9;
+        for (uint32_t k = 0; k < m; k++) {
+            dictionary[k] = (uint32_t)(k * (n / m));
+            sums[k] = (bandit_arm_sum){dictionary[k], 1 + k % 3, 0.5};
+        }
+        double *values = malloc(4 * n * sizeof *values), *mean = values + n, *variance = values + 2 * n;
+        assert_non_null(values);
+        must(bandit_covariance_init(&covariance, &problem.options.kernel, problem.arms, &err), &err);
+        must(bandit_posterior_build(&posterior, &covariance, problem.options.lambda, dictionary, m, sums, m,
+                                    &err),
+             &err);
+        must(bandit_posterior_evaluate_all(&posterior, &bandit_executor_serial, mean, variance, &err), &err);
+        must(bandit_selector_start(&selector, &posterior, 1.0, mean, variance, &err), &err);
+        dense_posterior_init(&reference, &problem, dictionary, m, sums, m);
+        for (uint32_t a = 0; a < n; a++)
+            values[a] = bandit_selector_value(&selector, a);
+        double tolerance = 1e-7 + 1e-9 / problem.options.lambda;
+        for (size_t k = 0; k < PICKS; k++) {
+            uint32_t arm = (uint32_t)(random_problem_uniform(&problem, 400, i % 2 ? k / 7 : k) * (double)n);
+            bandit_selector_hallucinate(&selector, arm);
+            dense_posterior_hallucinate(&reference, arm);
+            for (uint32_t a = 0; a < n; a++) {
+                double value = bandit_selector_value(&selector, a), slack = 1e-12 * (1.0 + fabs(values[a]));
+                double expected = fmax(0.0, reference.variance[a]), spread = value - mean[a];
+                assert_true(value <= values[a] + slack);
+                assert_true(value >= mean[a] - slack);
+                /* At lambda = 1e-8 the reference's own eigenvalues are not exact enough to compare with. */
+                if (problem.options.lambda > 1e-8 &&
+                    fabs(spread * spread - expected) > tolerance * (1.0 + expected))
+                    fail_msg("problem %zu, pick %zu: variance %.15g, not %.15g", i, k, spread * spread,
+                             expected);
+                values[a] = value;
+            }
+        }
+        free(values);
+        dense_posterior_clear(&reference);
+        bandit_selector_clear(&selector);
+        bandit_posterior_clear(&posterior);
+        bandit_covariance_clear(&covariance);
+        random_problem_clear(&problem);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lazy_picks_equal_full_recomputation),
+        cmocka_unit_test(dictionaries_follow_the_drawn_numbers),
+        cmocka_unit_test(full_dictionary_is_the_exact_posterior),
+        cmocka_unit_test(calls_restores_and_executors_change_nothing),
+        cmocka_unit_test(variances_only_shrink),
+    };
+    return cmocka_run_group_tests_name("bbkb", tests, NULL, NULL);
+}

@@ -1,0 +1,380 @@
+/* The SQLite store and the file it is given: whose it is, of which version, in which shape. */
+#include "server/store/sqlite.h"
+#include "tests/support/store_fixture.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+extern char **environ;
+
+static int set_up(void **state)
+{
+    static store_directory directory;
+    store_fixture_directory(&directory);
+    *state = &directory;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    store_fixture_remove(*state);
+    return 0;
+}
+
+/* Opens in another process (this program with arguments, see main), as `user` when it is not 0. */
+static store_status open_elsewhere(const char *path, unsigned user)
+{
+    char id[16];
+    snprintf(id, sizeof id, "%u", user);
+    char *const arguments[] = {"test_sqlite_open", "open", (char *)path, id, NULL};
+    pid_t child;
+    int status;
+    assert_int_equal(posix_spawn(&child, "/proc/self/exe", NULL, NULL, arguments, environ), 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    return (store_status)WEXITSTATUS(status);
+}
+
+static int open_and_close(const char *path, uid_t user)
+{
+    store *s;
+    store_error err = {0};
+    if (user && setuid(user))
+        return 99;
+    store_status status = store_open_sqlite(&s, path, &err);
+    if (!status)
+        store_close(s);
+    return (int)status;
+}
+
+static void expect_open(const char *path, store_status want, const char *words)
+{
+    store *s = (store *)1;
+    store_error err = {0};
+    assert_int_equal(store_open_sqlite(&s, path, &err), want);
+    assert_null(s);
+    assert_int_equal(err.status, want);
+    if (!strstr(err.message, words))
+        fail_msg("'%s' does not say '%s'", err.message, words);
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    if (rc)
+        print_error("%s\n", sqlite3_errmsg(db));
+    assert_int_equal(rc, SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static int64_t read_integer(const char *path, const char *sql)
+{
+    connection c;
+    int64_t value;
+    assert_int_equal(connection_open(&c, path, SQLITE_OPEN_READONLY, NULL), STORE_OK);
+    assert_int_equal(connection_read_integer(&c, sql, &value, NULL), STORE_OK);
+    connection_close(&c);
+    return value;
+}
+
+static store *open_good(const char *path)
+{
+    store *s;
+    store_error err = {0};
+    store_status status = store_open_sqlite(&s, path, &err);
+    if (status)
+        print_error("%s\n", err.message);
+    assert_int_equal(status, STORE_OK);
+    return s;
+}
+
+static void write_file(const char *path, const void *bytes, size_t n, long offset)
+{
+    FILE *f = fopen(path, offset < 0 ? "w" : "r+");
+    assert_non_null(f);
+    if (offset > 0)
+        assert_int_equal(fseek(f, offset, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void one_process_at_a_time(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    store *s = open_good(path);
+    expect_open(path, STORE_BUSY, "in use");
+    assert_int_equal(open_elsewhere(path, 0), STORE_BUSY);
+    char link[128], lock[128];
+    snprintf(link, sizeof link, "%s.link", path);
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(open_elsewhere(link, 0), STORE_BUSY);
+    store_close(s);
+    assert_int_equal(access(lock, F_OK), 0); /* never unlinked */
+    assert_int_equal(open_elsewhere(link, 0), STORE_OK);
+}
+
+static void settings_are_in_force(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    store *s = open_good(path);
+    connection *writer = &((sqlite_store *)s)->writer;
+    static const struct {
+        const char *sql;
+        int64_t want;
+    } settings[] = {{"PRAGMA synchronous", 2},
+                    {"PRAGMA foreign_keys", 1},
+                    {"PRAGMA auto_vacuum", 2},
+                    {"PRAGMA user_version", 1},
+                    {"PRAGMA wal_autocheckpoint", 0},
+                    {"PRAGMA application_id", 0x62616e64},
+                    {"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+                     "AND sql NOT LIKE '%STRICT%'",
+                     0},
+                    {"SELECT journal_mode = 'wal' FROM pragma_journal_mode", 1}};
+    for (size_t i = 0; i < sizeof settings / sizeof *settings; i++) {
+        int64_t value;
+        assert_int_equal(connection_read_integer(writer, settings[i].sql, &value, NULL), STORE_OK);
+        if (value != settings[i].want)
+            fail_msg("%s is %lld", settings[i].sql, (long long)value);
+    }
+    store_close(s);
+    assert_int_equal(read_integer(path, "SELECT count(*) FROM migrations WHERE version = 1 AND program <> '' "
+                                        "AND applied_at > 1700000000000"),
+                     1);
+}
+
+static void files_of_others_are_left_alone(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    run_sql(path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)");
+    expect_open(path, STORE_FOREIGN, "not one of banditd");
+    assert_int_equal(read_integer(path, "SELECT count(*) FROM theirs"), 1);
+    assert_int_equal(read_integer(path, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
+    run_sql(path, "DROP TABLE theirs; PRAGMA user_version = 7");
+    expect_open(path, STORE_FOREIGN, "not one of banditd");
+    char text[8192];
+    memset(text, 'x', sizeof text);
+    write_file(path, text, sizeof text, -1);
+    expect_open(path, STORE_FOREIGN, "not a database");
+    write_file(path, "hello", 5, -1);
+    expect_open(path, STORE_FOREIGN, "not a database");
+}
+
+static void an_empty_file_becomes_a_database(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    write_file(path, "", 0, -1);
+    store_close(open_good(path));
+    /* Killed between the first settings and the first migration. */
+    unlink(path);
+    run_sql(path, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
+    store_close(open_good(path));
+    assert_int_equal(read_integer(path, "PRAGMA auto_vacuum"), 2);
+}
+
+static void a_newer_schema_is_refused(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    store_close(open_good(path));
+    run_sql(path, "PRAGMA user_version = 1000");
+    expect_open(path, STORE_NEWER, "schema version 1000");
+}
+
+static void places_that_cannot_be_written_to(void **state)
+{
+    const store_directory *d = *state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/no/such/test.db", d->directory);
+    expect_open(path, STORE_IO, "No such file");
+    expect_open(d->directory, STORE_IO, d->directory);
+    store_close(open_good(d->path));
+    if (geteuid() != 0) {
+        print_message("skipped: only root can become another user to whom the file is read-only\n");
+        skip();
+    }
+    snprintf(path, sizeof path, "%s.lock", d->path);
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(chmod(d->path, 0444), 0);
+    assert_int_equal(chmod(d->directory, 0777), 0);
+    assert_int_equal(open_elsewhere(d->path, 65534), STORE_READ_ONLY);
+    assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(open_elsewhere(d->path, 65534), STORE_READ_ONLY);
+}
+
+typedef struct count_rows {
+    size_t n;
+} count_rows;
+
+static void count_log(void *arg, int64_t seq, int64_t time, const char *type, const char *payload)
+{
+    (void)seq;
+    (void)time;
+    (void)type;
+    (void)payload;
+    ((count_rows *)arg)->n++;
+}
+
+static void count_trial(void *arg, const store_trial *trial)
+{
+    (void)trial;
+    ((count_rows *)arg)->n++;
+}
+
+static void count_attempt(void *arg, const store_attempt *attempt)
+{
+    (void)attempt;
+    ((count_rows *)arg)->n++;
+}
+
+static void take_number(void *arg, const store_study *study)
+{
+    *(int64_t *)arg = study->study;
+}
+
+/* Reads and writes all over the file; the first failure. */
+static store_status use(const char *path)
+{
+    store *s;
+    store_error err = {0};
+    int64_t study;
+    count_rows log = {0}, trials = {0}, attempts = {0};
+    store_trial_filter all = {0};
+    store_engine_state engine = {0};
+    double rows[50 * 3];
+    store_status status = store_open_sqlite(&s, path, &err);
+    if (status)
+        return status;
+    status = store_read_study(s, "x", take_number, &study, &err);
+    if (!status)
+        status = store_read_log(s, study, 0, SIZE_MAX, count_log, &log, &err);
+    if (!status)
+        status = store_read_trials(s, study, &all, SIZE_MAX, count_trial, &trials, &err);
+    if (!status)
+        status = store_read_engine_state(s, study, &engine, &err);
+    store_engine_state_clear(&engine);
+    for (int64_t trial = 1; !status && trial <= (int64_t)trials.n; trial++)
+        status = store_read_attempts(s, study, trial, count_attempt, &attempts, &err);
+    if (!status)
+        status = store_read_candidates(s, study, 0, 50, rows, &err);
+    if (!status)
+        status = store_probe(s, &err);
+    store_close(s);
+    return status;
+}
+
+/* Damage to a page's structure is STORE_CORRUPT, and never a crash. Not all is noticed: some pages are not
+ * needed for what is read (indices, free ones), and SQLite has no checksums, so that overwritten values and
+ * overflow pages are read as they are. */
+static void damaged_pages_are_noticed(void **state)
+{
+    static char pages[8 << 20];
+    enum { page_size = 4096 };
+    const char *path = ((store_directory *)*state)->path;
+    store *s = open_good(path);
+    store_fixture_history(s, "x", 5, 1500);
+    store_close(s);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    size_t size = fread(pages, 1, sizeof pages, f), corrupt = 0, damaged = 0;
+    fclose(f);
+    assert_true(size > 20 * page_size && size < sizeof pages);
+    assert_int_equal(use(path), STORE_OK);
+    char garbage[64];
+    memset(garbage, 0xa5, sizeof garbage); /* over the page's header and cell pointers */
+    for (size_t page = 1; page < size / page_size; page += 3, damaged++) {
+        write_file(path, pages, size, -1);
+        write_file(path, garbage, sizeof garbage, (long)(page * page_size));
+        store_status status = use(path);
+        if (status != STORE_OK && status != STORE_CORRUPT)
+            fail_msg("page %zu: %s", page, store_status_text(status));
+        corrupt += status == STORE_CORRUPT;
+    }
+    print_message("%zu of %zu damaged pages noticed\n", corrupt, damaged);
+    assert_true(corrupt > damaged / 4);
+}
+
+/* ---- migrations ---------------------------------------------------------------------------------------- */
+
+static const char second[] = "ALTER TABLE studies ADD COLUMN note TEXT NOT NULL DEFAULT 'none';";
+static const char broken[] = "ALTER TABLE studies ADD COLUMN note TEXT; INSERT INTO nowhere VALUES (1);";
+
+static void migrations_are_applied_in_order_after_a_backup(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    const embedded_file *first = embedded_find("migrations/0001_initial.sql");
+    assert_non_null(first);
+    const embedded_file two[] = {{"openapi.yaml", "", 0},
+                                 {"migrations/0002_note.sql", second, sizeof second - 1},
+                                 *first,
+                                 {NULL, NULL, 0}};
+    const embedded_file wrong[] = {
+        *first, {"migrations/0002_x.sql", broken, sizeof broken - 1}, {NULL, NULL, 0}};
+    store_error err = {0};
+    store *s = open_good(path);
+    store_fixture_history(s, "x", 11, 200);
+    char *before = store_fixture_dump(s, "x", true);
+    store_close(s);
+
+    /* One that fails leaves the database as it was, for the old program. */
+    assert_int_equal(sqlite_open_with(&s, path, wrong, &err), STORE_IO);
+    assert_non_null(strstr(err.message, "0002_x.sql"));
+    assert_int_equal(read_integer(path, "PRAGMA user_version"), 1);
+    assert_int_equal(
+        read_integer(path, "SELECT count(*) FROM pragma_table_info('studies') WHERE name = 'note'"), 0);
+
+    assert_int_equal(sqlite_open_with(&s, path, two, &err), STORE_OK);
+    char *after = store_fixture_dump(s, "x", true);
+    assert_string_equal(before, after);
+    store_close(s);
+    assert_int_equal(read_integer(path, "PRAGMA user_version"), 2);
+    assert_int_equal(read_integer(path, "SELECT count(*) FROM migrations"), 2);
+    assert_int_equal(read_integer(path, "SELECT count(*) FROM studies WHERE note = 'none'"), 1);
+    free(after);
+
+    /* Rollback: the old program refuses the new file, and takes the backup. */
+    char backup[128];
+    snprintf(backup, sizeof backup, "%s.v1", path);
+    expect_open(path, STORE_NEWER, "backup");
+    s = open_good(backup);
+    after = store_fixture_dump(s, "x", true);
+    assert_string_equal(before, after);
+    store_close(s);
+    free(before);
+    free(after);
+    snprintf(backup, sizeof backup, "%s.v1.tmp", path);
+    assert_int_equal(access(backup, F_OK), -1);
+    /* Migrated already: no second backup. */
+    snprintf(backup, sizeof backup, "%s.v2", path);
+    assert_int_equal(sqlite_open_with(&s, path, two, &err), STORE_OK);
+    store_close(s);
+    assert_int_equal(access(backup, F_OK), -1);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 4 && strcmp(argv[1], "open") == 0)
+        return open_and_close(argv[2], (uid_t)atoi(argv[3]));
+    static const struct CMUnitTest tests[] = {
+#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+        T(one_process_at_a_time),          T(settings_are_in_force),
+        T(files_of_others_are_left_alone), T(an_empty_file_becomes_a_database),
+        T(a_newer_schema_is_refused),      T(places_that_cannot_be_written_to),
+        T(damaged_pages_are_noticed),      T(migrations_are_applied_in_order_after_a_backup),
+#undef T
+    };
+    return cmocka_run_group_tests_name("sqlite_open", tests, NULL, NULL);
+}
