@@ -18,9 +18,9 @@ struct bandit_prior_sampler {
     const bandit_covariance *covariance;
     bandit_prior_way way;
     size_t stride;
-    size_t rank, columns; /* FACTOR: columns are held, `rank` of them used */
-    double *factor;       /* FACTOR: stride x rank, column-major */
-    double *numbers;      /* FACTOR: rank, the draw's */
+    size_t rank;     /* FACTOR */
+    double *factor;  /* FACTOR: stride x rank, column-major */
+    double *numbers; /* FACTOR: rank, the draw's */
     bandit_features features;
     bandit_prior_draw draw; /* otherwise */
 };
@@ -30,7 +30,8 @@ static size_t factor_limit(const bandit_covariance *covariance)
     size_t n = covariance->arms->n;
     if (covariance->profile == BANDIT_PROFILE_MATRIX || n <= BANDIT_PRIOR_EXACT_ARMS)
         return n;
-    return covariance->profile == BANDIT_PROFILE_GAUSSIAN ? BANDIT_PRIOR_MAX_RANK : 0;
+    bool may_be_low = covariance->profile == BANDIT_PROFILE_GAUSSIAN && n <= BANDIT_PRIOR_LOW_RANK_ARMS;
+    return may_be_low ? BANDIT_PRIOR_MAX_RANK : 0;
 }
 
 size_t bandit_prior_sampler_need(const bandit_covariance *covariance)
@@ -38,10 +39,8 @@ size_t bandit_prior_sampler_need(const bandit_covariance *covariance)
     size_t stride = covariance->arms->n_tiles * BANDIT_TILE, limit = factor_limit(covariance);
     if (covariance->profile == BANDIT_PROFILE_LINEAR)
         return covariance->dimension * sizeof(double);
-    /* The dense way holds K and the factor side by side for a moment. */
-    size_t copies = limit == covariance->arms->n ? 2 : 1;
     size_t features = BANDIT_PRIOR_FEATURES / 2 * (covariance->dimension + 2);
-    return (copies * limit * stride + stride + features) * sizeof(double);
+    return (2 * limit * stride + features) * sizeof(double); /* two factors side by side, for a moment */
 }
 
 /* ---- factors ------------------------------------------------------------------------------------------- */
@@ -89,7 +88,6 @@ static bandit_status dense_factor(bandit_prior_sampler *s, bandit_error *err)
     if (status != BANDIT_OK)
         goto out;
 
-    s->columns = s->rank;
     s->factor = bandit_alloc(s->stride * s->rank, sizeof *s->factor);
     if (!s->factor) {
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a factor of %zu columns", s->rank);
@@ -131,7 +129,10 @@ static bandit_status growing_factor(bandit_prior_sampler *s, bandit_error *err)
         }
         if (residual[next] <= tolerance)
             break;
-        if (rank == BANDIT_PRIOR_MAX_RANK)
+        /* Residuals fall about geometrically: half of the columns must have brought half of the digits. */
+        bool hopeless =
+            rank == BANDIT_PRIOR_MAX_RANK / 2 && residual[next] > sqrt(tolerance * s->covariance->kappa2);
+        if (hopeless || rank == BANDIT_PRIOR_MAX_RANK)
             goto out;
         uint32_t arm = (uint32_t)next;
         double *column = f + rank * s->stride;
@@ -146,10 +147,13 @@ static bandit_status growing_factor(bandit_prior_sampler *s, bandit_error *err)
         residual[next] = 0.0;
         rank++;
     }
+    s->factor = bandit_alloc(s->stride * rank, sizeof *f);
+    if (!s->factor) {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a factor of %zu columns", rank);
+        goto out;
+    }
+    memcpy(s->factor, f, s->stride * rank * sizeof *f);
     s->rank = rank;
-    s->columns = BANDIT_PRIOR_MAX_RANK;
-    s->factor = f;
-    f = NULL;
 out:
     free(f);
     free(residual);
@@ -212,7 +216,7 @@ size_t bandit_prior_sampler_memory(const bandit_prior_sampler *s)
     size_t doubles = 0;
     switch (s->way) {
     case BANDIT_PRIOR_FACTOR:
-        doubles = s->rank + s->stride * s->columns;
+        doubles = s->rank + s->stride * s->rank;
         break;
     case BANDIT_PRIOR_LINEAR:
         doubles = s->features.n;

@@ -20,7 +20,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BANDIT_PRIOR_EXACT_ARMS = 4096, BANDIT_PRIOR_MAX_RANK = 1024, BANDIT_PRIOR_FEATURES = 2048 };
+enum {
+    BANDIT_PRIOR_EXACT_ARMS = 4096,
+    BANDIT_PRIOR_LOW_RANK_ARMS = 65536,
+    BANDIT_PRIOR_MAX_RANK = 1024,
+    BANDIT_PRIOR_FEATURES = 2048
+};
 
 typedef enum bandit_prior_way {
     BANDIT_PRIOR_FACTOR,

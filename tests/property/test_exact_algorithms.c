@@ -3,6 +3,7 @@
 #include "bandit/engine.h"
 #include "bandit/rng.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -384,5 +385,6 @@ int main(void)
         cmocka_unit_test(each_algorithm_takes_a_precomputed_kernel),
         cmocka_unit_test(a_restart_at_any_moment_changes_no_bit),
     };
+    openblas_set_num_threads(1); /* bits depend on it */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 
 #include "bandit/rng.h"
 
+#include <cblas.h>
 #include <lapacke.h>
 #include <math.h>
 #include <setjmp.h>
@@ -416,5 +417,6 @@ int main(void)
         cmocka_unit_test(the_executor_changes_no_bit),
         cmocka_unit_test(the_memory_promised_is_the_memory_held),
     };
+    openblas_set_num_threads(1); /* bits depend on it */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
