@@ -1,0 +1,524 @@
+/* S-GP-TS: Thompson sampling from a sparse posterior. [VPA21]
+ *
+ * Vakili, Picheny, Artemev: Scalable Thompson sampling using sparse Gaussian process models. 2021.
+ *
+ * A batch is one pick; whoever asks for more gets further samples of the same posterior (Kandasamy et al.
+ * 2018): what is out does not enter the model, the samples' own randomness spreads the picks. Nothing is held
+ * per arm, and a pick costs O((m + M) A) (svgp.h).
+ *
+ * The inducing points are, with `posterior`
+ *   svgp  all pulled arms while they are no more than m (the only k-DPP there is); then a sample of the k-DPP
+ *         over the pulled arms, each once, redrawn when the rewards have doubled;
+ *   dtc   BBKB's dictionary: resampled at each batch by ridge leverage scores, with no limit m but q_bar.
+ * At equal points both give the same posterior (svgp.h): they differ in the choice of points. */
+#include "algorithm.h"
+#include "confidence.h"
+#include "dictionary.h"
+#include "dpp.h"
+#include "ledger.h"
+#include "memory.h"
+#include "svgp.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of more pulled arms than this, a uniform sample is the k-DPP's ground set: its greedy start holds
+ * m doubles for each †. */
+enum { MOST_GROUND = 32768 };
+
+/* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the one in
+ * force as it was. */
+typedef struct ts_batch {
+    bandit_ledger ledger;
+    bool has_model; /* false: no rewards yet; the initial pick is uniform */
+    uint32_t *dictionary;
+    size_t n_dictionary, capacity_dictionary;
+    uint64_t drawn_at; /* rewards when the k-DPP was sampled; 0: the dictionary is another */
+    bandit_posterior posterior;
+    bandit_svgp_sampler sampler;
+    double *w, *scratch; /* for the variance of one arm */
+    size_t capacity_w, capacity_scratch;
+    double alpha;       /* before the Bayesian standard deviation */
+    uint64_t n_picks;   /* of this batch */
+    uint64_t n_pending; /* of former batches, still out when it began */
+    double total;       /* sum of the start-of-batch variances of what is out */
+    unsigned char state[64];
+    size_t n_state;
+} ts_batch;
+
+typedef struct ts_engine {
+    bandit_engine base;
+    bandit_features features;
+    size_t m;         /* inducing points */
+    double *variance; /* n arms, for `dtc`: only pulled arms' entries are set */
+    ts_batch batches[2];
+    unsigned in_force;
+} ts_engine;
+
+/* The scalars of a batch as stored: native byte order. */
+typedef struct ts_state {
+    char magic[8];
+    uint64_t observations, drawn_at;
+    double sum_squares;
+} ts_state;
+
+static const char STATE_MAGIC[8] = "s_gp_ts";
+
+static ts_engine *self(bandit_engine *engine)
+{
+    return (ts_engine *)engine;
+}
+
+static const ts_batch *in_force(const bandit_engine *engine)
+{
+    const ts_engine *ts = (const ts_engine *)engine;
+    return &ts->batches[ts->in_force];
+}
+
+static double tolerance(const bandit_engine *engine, size_t m)
+{
+    double kappa2 = engine->covariance.kappa2;
+    double relative = kappa2 > 0.0 ? fmin(1e-10, 1e-8 * engine->options.lambda / kappa2) : 1e-10;
+    return fmax((double)m * DBL_EPSILON, relative);
+}
+
+static bandit_status ts_open(bandit_engine *engine, bandit_error *err)
+{
+    ts_engine *ts = self(engine);
+    const bandit_options *o = &engine->options;
+    size_t n = bandit_arms_count(engine->arms), d = bandit_arms_dimension(engine->arms);
+    if (o->init == BANDIT_INIT_UNCERTAINTY)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "s_gp_ts begins with a uniform arm");
+
+    size_t M = o->prior_features ? o->prior_features : bandit_svgp_features_for(&o->kernel, d, o->horizon);
+    ts->m = o->inducing ? o->inducing : bandit_svgp_inducing_for(&o->kernel, d, o->horizon);
+    bool dtc = o->posterior == BANDIT_POSTERIOR_DTC;
+    double m = (double)ts->m, per_batch = 4.0 * m * m + m * 256.0 + (double)M * ((double)d + 2.0);
+    double doubles = 2.0 * per_batch + m * fmin((double)n, MOST_GROUND) + (dtc ? (double)n : 0.0);
+    bandit_status status = bandit_engine_check_memory(engine, doubles * sizeof(double), err);
+    if (status != BANDIT_OK)
+        return status;
+
+    bandit_expansion expansion = o->kernel.type == BANDIT_KERNEL_LINEAR ? BANDIT_EXPANSION_LINEAR
+                                 : o->features == BANDIT_FEATURES_EIGEN ? BANDIT_EXPANSION_EIGEN
+                                                                        : BANDIT_EXPANSION_FOURIER;
+    status = bandit_features_init(&ts->features, expansion, &engine->covariance, M, err);
+    if (status != BANDIT_OK || !dtc)
+        return status;
+    ts->variance = bandit_alloc(n, sizeof *ts->variance);
+    return ts->variance ? BANDIT_OK : bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+}
+
+static void ts_close(bandit_engine *engine)
+{
+    ts_engine *ts = self(engine);
+    for (int i = 0; i < 2; i++) {
+        ts_batch *batch = &ts->batches[i];
+        bandit_ledger_clear(&batch->ledger);
+        free(batch->dictionary);
+        bandit_posterior_clear(&batch->posterior);
+        bandit_svgp_sampler_clear(&batch->sampler);
+        free(batch->w);
+        free(batch->scratch);
+    }
+    bandit_features_clear(&ts->features);
+    free(ts->variance);
+}
+
+static size_t ts_memory(const bandit_engine *engine)
+{
+    const ts_engine *ts = (const ts_engine *)engine;
+    size_t bytes = bandit_features_memory(&ts->features);
+    if (ts->variance)
+        bytes += bandit_arms_count(engine->arms) * sizeof *ts->variance;
+    for (int i = 0; i < 2; i++) {
+        const ts_batch *batch = &ts->batches[i];
+        bytes += batch->ledger.capacity * sizeof(bandit_arm_sum) +
+                 batch->capacity_dictionary * sizeof(uint32_t) + bandit_posterior_memory(&batch->posterior) +
+                 bandit_svgp_sampler_memory(&batch->sampler) +
+                 (batch->capacity_w + batch->capacity_scratch) * sizeof(double);
+    }
+    return bytes;
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------- */
+
+/* alpha_t = (1 + a (B + R sqrt(2 log(t^2) / tau) + c)) / scale, t the step that the batch begins, a = 1 and
+ * c = 0: eq. 10. */
+static double width(const bandit_options *o, uint64_t observations)
+{
+    double t = (double)observations + 1.0;
+    return (1.0 + o->norm_bound + o->noise_std * sqrt(4.0 * log(t) / o->lambda)) / o->scale;
+}
+
+/* The pulled arms that the k-DPP may choose from, ascending: all, or a uniform sample of MOST_GROUND (the
+ * i-th of n with probability (wanted still) / (n − i)). `ground` has room. */
+static size_t ground_set(const bandit_engine *engine, const bandit_ledger *ledger, uint32_t *ground)
+{
+    size_t n = 0, wanted = ledger->n < MOST_GROUND ? ledger->n : MOST_GROUND;
+    uint64_t batch = bandit_engine_next_batch(engine), thinning = (uint64_t)1 << 62;
+    for (size_t i = 0; i < ledger->n && n < wanted; i++) {
+        double u = bandit_random_uniform(engine->options.seed, batch, BANDIT_PURPOSE_DPP, thinning + i);
+        if (u * (double)(ledger->n - i) < (double)(wanted - n))
+            ground[n++] = ledger->sums[i].arm;
+    }
+    return n;
+}
+
+/* next->dictionary = at most m pulled arms: all, or a sample of the k-DPP. */
+static bandit_status draw_inducing(bandit_engine *engine, ts_batch *next, bandit_error *err)
+{
+    size_t m = self(engine)->m;
+    const bandit_dpp_options how = {.k = m,
+                                    .steps = engine->options.dpp_steps,
+                                    .tolerance = tolerance(engine, m),
+                                    .seed = engine->options.seed,
+                                    .batch = bandit_engine_next_batch(engine)};
+    uint32_t *ground = bandit_alloc(next->ledger.n, sizeof *ground);
+    if (!ground)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    size_t n_ground = ground_set(engine, &next->ledger, ground);
+    bandit_status status = bandit_dpp_sample(&engine->covariance, ground, n_ground, &how, next->dictionary,
+                                             &next->n_dictionary, err);
+    free(ground);
+    if (status == BANDIT_OK && next->n_dictionary == 0) /* only arms of no variance: any one will do */
+        next->dictionary[next->n_dictionary++] = next->ledger.sums[0].arm;
+    next->drawn_at = next->ledger.observations;
+    return status;
+}
+
+static bandit_status choose_inducing(bandit_engine *engine, const ts_batch *ended, ts_batch *next,
+                                     bandit_error *err)
+{
+    if (next->ledger.n <= self(engine)->m) {
+        next->n_dictionary = next->ledger.n;
+        for (size_t i = 0; i < next->ledger.n; i++)
+            next->dictionary[i] = next->ledger.sums[i].arm;
+        return BANDIT_OK;
+    }
+    if (ended->drawn_at > 0 && next->ledger.observations / 2 < ended->drawn_at) {
+        memcpy(next->dictionary, ended->dictionary, ended->n_dictionary * sizeof *next->dictionary);
+        next->n_dictionary = ended->n_dictionary;
+        next->drawn_at = ended->drawn_at;
+        return BANDIT_OK;
+    }
+    return draw_inducing(engine, next, err);
+}
+
+static bandit_status build_posterior(bandit_engine *engine, ts_batch *batch, bandit_error *err)
+{
+    return bandit_posterior_build(&batch->posterior, &engine->covariance, engine->options.lambda,
+                                  batch->dictionary, batch->n_dictionary, batch->ledger.sums, batch->ledger.n,
+                                  err);
+}
+
+static bandit_status reserve_embedding(ts_batch *batch, bandit_error *err)
+{
+    if (bandit_reserve((void **)&batch->w, &batch->capacity_w, batch->posterior.m, sizeof(double)) &&
+        bandit_reserve((void **)&batch->scratch, &batch->capacity_scratch,
+                       bandit_posterior_scratch(&batch->posterior), sizeof(double)))
+        return BANDIT_OK;
+    return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+}
+
+/* Start-of-batch variance, paper's scale. */
+static double variance_of(const ts_batch *batch, uint32_t arm)
+{
+    bandit_embedding e = bandit_posterior_embed(&batch->posterior, arm, batch->w, batch->scratch);
+    return e.residual + e.norm2;
+}
+
+/* The dictionary by leverage scores under the batch that has ended; where that had no model, under the
+ * posterior of a k-DPP's inducing points †. */
+static bandit_status resample_dictionary(bandit_engine *engine, ts_batch *ended, ts_batch *next,
+                                         bandit_error *err)
+{
+    ts_batch *scores = ended;
+    bandit_status status = BANDIT_OK;
+    if (!ended->has_model) {
+        scores = next;
+        status = draw_inducing(engine, next, err);
+        if (status == BANDIT_OK)
+            status = build_posterior(engine, next, err);
+        if (status == BANDIT_OK)
+            status = reserve_embedding(next, err);
+        next->drawn_at = 0;
+    }
+    bandit_offer *offers = NULL;
+    size_t n_offers = 0;
+    if (status == BANDIT_OK)
+        status = bandit_offers_new(&offers, &n_offers, &next->ledger, NULL, 0, err);
+    if (status != BANDIT_OK)
+        return status;
+    double *variance = self(engine)->variance;
+    for (size_t i = 0; i < n_offers; i++)
+        variance[offers[i].arm] = variance_of(scores, offers[i].arm);
+    const bandit_options *o = &engine->options;
+    const bandit_resampling how = {
+        .q_bar = bandit_confidence_q_bar(o, next->ledger.observations),
+        .seed = o->seed,
+        .per_pull = o->resample == BANDIT_RESAMPLE_PER_PULL,
+        .batch = o->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : bandit_engine_next_batch(engine),
+        .covariance = &engine->covariance,
+        .lambda = o->lambda,
+        .posterior = &scores->posterior,
+        .variance = variance,
+    };
+    status = bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
+    free(offers);
+    return status;
+}
+
+/* From ledger and dictionary to the frozen batch: the same path for one that begins and one restored. */
+static bandit_status freeze(bandit_engine *engine, ts_batch *batch, const bandit_pick *pending,
+                            size_t n_pending, const bandit_executor *executor, bandit_error *err)
+{
+    bandit_status status = build_posterior(engine, batch, err);
+    if (status == BANDIT_OK)
+        status = reserve_embedding(batch, err);
+    if (status == BANDIT_OK)
+        status = bandit_svgp_sampler_prepare(&batch->sampler, &batch->posterior, &self(engine)->features,
+                                             executor, err);
+    if (status == BANDIT_OK)
+        status = bandit_engine_check_memory(engine, (double)bandit_engine_memory(engine), err);
+    if (status != BANDIT_OK)
+        return status;
+    batch->alpha = width(&engine->options, batch->ledger.observations);
+    batch->n_picks = 0;
+    batch->n_pending = n_pending;
+    batch->total = 0.0;
+    for (size_t i = 0; i < n_pending; i++)
+        batch->total += variance_of(batch, pending[i].arm);
+
+    ts_state state = {.observations = batch->ledger.observations,
+                      .drawn_at = batch->drawn_at,
+                      .sum_squares = batch->ledger.sum_squares};
+    memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
+    static_assert(sizeof state <= sizeof batch->state, "the state fits");
+    memcpy(batch->state, &state, sizeof state);
+    batch->n_state = sizeof state;
+    return BANDIT_OK;
+}
+
+static bandit_status ts_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                                    const bandit_pick *pending, size_t n_pending,
+                                    const bandit_executor *executor, bandit_error *err)
+{
+    ts_engine *ts = self(engine);
+    ts_batch *ended = &ts->batches[ts->in_force], *next = &ts->batches[1 - ts->in_force];
+    bandit_status status = bandit_ledger_add(&next->ledger, &ended->ledger, bandit_arms_count(engine->arms),
+                                             results, n_results, err);
+    if (status != BANDIT_OK)
+        return status;
+    next->has_model = next->ledger.n > 0;
+    next->n_dictionary = 0;
+    next->drawn_at = 0;
+    size_t room = next->ledger.n > ts->m ? next->ledger.n : ts->m;
+    if (!bandit_reserve((void **)&next->dictionary, &next->capacity_dictionary, room, sizeof(uint32_t)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (next->has_model)
+        status = engine->options.posterior == BANDIT_POSTERIOR_DTC
+                     ? resample_dictionary(engine, ended, next, err)
+                     : choose_inducing(engine, ended, next, err);
+    if (status == BANDIT_OK)
+        status = freeze(engine, next, pending, n_pending, executor, err);
+    if (status == BANDIT_OK)
+        ts->in_force = 1 - ts->in_force;
+    return status;
+}
+
+static bandit_status ts_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                                const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
+                                bandit_error *err)
+{
+    ts_engine *ts = self(engine);
+    ts_batch *batch = &ts->batches[ts->in_force];
+    size_t n_arms = bandit_arms_count(engine->arms), n = checkpoint->n_dictionary;
+    ts_state state;
+    if (checkpoint->n_state != sizeof state)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state has %zu bytes, not %zu",
+                           checkpoint->n_state, sizeof state);
+    memcpy(&state, checkpoint->state, sizeof state);
+    if (memcmp(state.magic, STATE_MAGIC, sizeof state.magic) != 0)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "",
+                           "the stored state is of another kind or machine type");
+    if (!(isfinite(state.sum_squares) && state.sum_squares >= 0.0) || state.drawn_at > state.observations ||
+        (checkpoint->n_sums > 0) != (n > 0) || n > checkpoint->n_sums)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
+    bandit_status status = bandit_ledger_load(&batch->ledger, n_arms, checkpoint->sums, checkpoint->n_sums,
+                                              state.sum_squares, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (batch->ledger.observations != state.observations)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored sums count %llu pulls, not %llu",
+                           (unsigned long long)batch->ledger.observations,
+                           (unsigned long long)state.observations);
+    for (size_t i = 0; i < n; i++) {
+        if (checkpoint->dictionary[i] >= n_arms ||
+            (i > 0 && checkpoint->dictionary[i] <= checkpoint->dictionary[i - 1]))
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored dictionary is not valid");
+    }
+    if (!bandit_reserve((void **)&batch->dictionary, &batch->capacity_dictionary, n, sizeof(uint32_t)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (n > 0)
+        memcpy(batch->dictionary, checkpoint->dictionary, n * sizeof(uint32_t));
+    batch->n_dictionary = n;
+    batch->drawn_at = state.drawn_at;
+    batch->has_model = n > 0;
+    return freeze(engine, batch, pending, n_pending, executor, err);
+}
+
+/* ---- picks --------------------------------------------------------------------------------------------- */
+
+static bandit_stop_rule stop_rule(const ts_batch *batch)
+{
+    if (!batch->has_model)
+        return batch->n_picks + batch->n_pending > 0 ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
+    return batch->n_picks > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
+}
+
+/* The argmax of the batch's next sample; before the first rewards a uniform arm for the first pick, samples
+ * of the prior for any more. */
+static bool choose(const bandit_engine *engine, ts_batch *batch, const bandit_select_limits *limits,
+                   const bandit_executor *executor, uint32_t *arm)
+{
+    if (!batch->has_model && batch->n_picks + batch->n_pending == 0)
+        return bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, 0, limits, arm);
+    const uint64_t samples = (uint64_t)1 << 24; /* different ones in a batch */
+    bandit_svgp_draw(&batch->sampler, batch->alpha, engine->options.seed, engine->batch,
+                     batch->n_picks % samples);
+    return bandit_svgp_argmax(&batch->sampler, executor, limits->withheld, limits->n_withheld, arm);
+}
+
+static bandit_status ts_select(bandit_engine *engine, const bandit_select_limits *limits,
+                               const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
+                               bandit_error *err)
+{
+    ts_engine *ts = self(engine);
+    ts_batch *batch = &ts->batches[ts->in_force];
+    bandit_status status =
+        bandit_svgp_sampler_prepare(&batch->sampler, &batch->posterior, &ts->features, executor, err);
+    if (status != BANDIT_OK)
+        return status;
+    for (;;) {
+        uint32_t arm;
+        out->stop_rule = stop_rule(batch);
+        if (out->stop_rule != BANDIT_STOP_NONE && !limits->beyond_bound)
+            break;
+        if (out->n_picks == limits->remaining) {
+            out->stop_rule = BANDIT_STOP_HORIZON;
+            break;
+        }
+        if (out->n_picks == limits->max_picks)
+            break;
+        if (!choose(engine, batch, limits, executor, &arm)) {
+            out->stop_rule = BANDIT_STOP_EXHAUSTED;
+            break;
+        }
+        double variance = variance_of(batch, arm);
+        picks[out->n_picks++] = (bandit_pick){.arm = arm, .variance = variance};
+        batch->total += variance;
+        batch->n_picks++;
+    }
+    out->ratio = 1.0 + batch->total;
+    return BANDIT_OK;
+}
+
+static bandit_status ts_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
+                                     const bandit_executor *executor, bandit_error *err)
+{
+    ts_engine *ts = self(engine);
+    ts_batch *batch = &ts->batches[ts->in_force];
+    (void)executor;
+    (void)err;
+    for (size_t i = 0; i < n_picks; i++)
+        batch->total += variance_of(batch, picks[i].arm);
+    batch->n_picks += n_picks;
+    return BANDIT_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+static void ts_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
+{
+    const ts_batch *batch = in_force(engine);
+    out->dictionary = batch->dictionary;
+    out->n_dictionary = batch->n_dictionary;
+    out->sums = batch->ledger.sums;
+    out->n_sums = batch->ledger.n;
+    out->state = batch->state;
+    out->n_state = batch->n_state;
+}
+
+/* By arm, or by coordinates where `arms` is NULL. */
+static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
+                             size_t n, bandit_prediction *out, bandit_error *err)
+{
+    const ts_batch *batch = in_force(engine);
+    const bandit_posterior *posterior = &batch->posterior;
+    const bandit_posterior prior = {.covariance = &engine->covariance, .lambda = engine->options.lambda};
+    if (!engine->started)
+        posterior = &prior;
+    double alpha = engine->started ? batch->alpha : width(&engine->options, 0);
+    size_t d = engine->covariance.dimension;
+    double *w = bandit_alloc(posterior->m, sizeof *w);
+    double *scratch = bandit_alloc(bandit_posterior_scratch(posterior), sizeof *scratch);
+    if (!w || !scratch) {
+        free(w);
+        free(scratch);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    for (size_t i = 0; i < n; i++) {
+        bandit_embedding e = arms ? bandit_posterior_embed(posterior, arms[i], w, scratch)
+                                  : bandit_posterior_embed_at(posterior, coordinates + i * d, w, scratch);
+        double variance = engine->options.lambda * (e.residual + e.norm2);
+        out[i] =
+            (bandit_prediction){.mean = e.mean, .variance = variance, .ucb = e.mean + alpha * sqrt(variance)};
+    }
+    free(w);
+    free(scratch);
+    return BANDIT_OK;
+}
+
+static bandit_status ts_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
+                                     bandit_prediction *out, bandit_error *err)
+{
+    return predict(engine, arms, NULL, n, out, err);
+}
+
+static bandit_status ts_predict_points(const bandit_engine *engine, const double *coordinates, size_t n,
+                                       bandit_prediction *out, bandit_error *err)
+{
+    return predict(engine, NULL, coordinates, n, out, err);
+}
+
+static void ts_describe(const bandit_engine *engine, bandit_description *out)
+{
+    const ts_batch *batch = in_force(engine);
+    out->observations = batch->ledger.observations;
+    out->beta = batch->alpha * sqrt(engine->options.lambda); /* before the paper's standard deviation */
+    out->dictionary = batch->dictionary;
+    out->n_dictionary = batch->n_dictionary;
+    out->effective_dimension = batch->posterior.effective_dimension;
+    out->information_gain = 0.5 * batch->posterior.log_det_ratio;
+}
+
+const bandit_algorithm_table bandit_s_gp_ts_table = {
+    .name = "s_gp_ts",
+    .size = sizeof(ts_engine),
+    .has_model = true,
+    .open = ts_open,
+    .close = ts_close,
+    .begin_batch = ts_begin_batch,
+    .restore = ts_restore,
+    .select = ts_select,
+    .replay_picks = ts_replay_picks,
+    .checkpoint = ts_checkpoint,
+    .predict_arms = ts_predict_arms,
+    .predict_points = ts_predict_points,
+    .describe = ts_describe,
+    .memory = ts_memory,
+};
