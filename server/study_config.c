@@ -113,6 +113,8 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
         default_integer(&a->max_batch, 4096);
     default_integer(&a->max_arm_failures, 3);
     set_text(&a->init, "uniform", errors);
+    if (a->init && strcmp(a->init, "uncertainty") == 0 && !parameter_applies("kernel", algorithm))
+        wire_errors_add(errors, "/algorithm/init/type", "\"uncertainty\" needs an algorithm with a model");
     if (parameter_applies("gamma", algorithm)) {
         if (!a->gamma.given)
             a->gamma = (wire_number){.given = true, .word = "exact"};
