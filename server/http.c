@@ -58,8 +58,7 @@ typedef struct http_connection {
     char *path;
 } http_connection;
 
-/* ---- answers --------------------------------------------------------------------------------------------
- */
+/* ---- answers --------------------------------------------------------------------------------------- */
 
 void http_complete(http_request *request)
 {
@@ -106,8 +105,7 @@ static enum MHD_Result send_answer(http_connection *c)
     return result;
 }
 
-/* ---- requests -------------------------------------------------------------------------------------------
- */
+/* ---- requests -------------------------------------------------------------------------------------- */
 
 static void count_in(http_connection *c)
 {

@@ -34,8 +34,7 @@ http_refusal http_check_target(const char *target)
     return none;
 }
 
-/* ---- framing ----------------------------------------------------------------------------------------------
- */
+/* ---- framing --------------------------------------------------------------------------------------- */
 
 typedef struct framing {
     int lengths, encodings, hosts;

@@ -37,8 +37,7 @@ void registry_stop(registry *r);
 /* After the pool and the store have gone: no write is on its way. NULL is fine. */
 void registry_free(registry *r);
 
-/* ---- what request handlers do in a study's turn ----------------------------------------------------------
- */
+/* ---- what request handlers do in a study's turn ---------------------------------------------------- */
 
 void study_ask(study *s, http_request *request);  /* context: wire_ask */
 void study_tell(study *s, http_request *request); /* context: wire_tell */

@@ -85,8 +85,7 @@ static const char *shortage(const study *s)
     return s->trials >= study_horizon(s) ? "horizon_reached" : "awaiting_feedback";
 }
 
-/* ---- asking ----------------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------------- */
 
 /* Answers with these trials. */
 static void answer_ask(study *s, http_request *request, trial **trials, size_t n, const char *reason)

@@ -44,8 +44,7 @@ static void draw_seed(wire_integer *seed)
     default_integer(seed, (int64_t)(bits & WIRE_MAX_INTEGER));
 }
 
-/* ---- defaults -------------------------------------------------------------------------------------------
- */
+/* ---- defaults -------------------------------------------------------------------------------------- */
 
 static void complete_kernel(wire_kernel *kernel, wire_errors *errors)
 {
@@ -185,8 +184,7 @@ bool study_config_complete(wire_study *request, wire_errors *errors)
     return errors->n == before;
 }
 
-/* ---- the engine's options --------------------------------------------------------------------------------
- */
+/* ---- the engine's options -------------------------------------------------------------------------- */
 
 static bool is_word(const char *field, const char *word)
 {

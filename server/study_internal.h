@@ -103,8 +103,7 @@ struct study {
     engine_lane engine;
 };
 
-/* ---- study.c: turns and commits ---------------------------------------------------------------------------
- */
+/* ---- study.c: turns and commits -------------------------------------------------------------------- */
 
 study *study_new(app *a, registry *r, const char *id);
 void study_free(study *s);

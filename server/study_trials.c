@@ -8,8 +8,7 @@
 
 const char study_lease_expired[] = "the lease ran out";
 
-/* ---- the open trials -------------------------------------------------------------------------------------
- */
+/* ---- the open trials ------------------------------------------------------------------------------- */
 
 static int compare_trials(const void *a, const void *b)
 {
@@ -100,8 +99,7 @@ bool study_set_text(char **field, const char *text)
     return copy != NULL;
 }
 
-/* ---- how they move ---------------------------------------------------------------------------------------
- */
+/* ---- how they move --------------------------------------------------------------------------------- */
 
 bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now)
 {
