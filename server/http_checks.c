@@ -80,8 +80,7 @@ http_refusal http_check_framing(struct MHD_Connection *connection, const char *v
     return none;
 }
 
-/* ---- who may speak
- * ------------------------------------------------------------------------------------------ */
+/* ---- who may speak ------------------------------------------------------------------------------------ */
 
 /* The host of "host", "host:port" or "[address]:port". */
 static void host_name(const char *value, char *out, size_t size)
