@@ -14,6 +14,7 @@ void handle_openapi(http_request *request);
 void handle_study_create(http_request *request);
 void handle_study_list(http_request *request);
 void handle_study_get(http_request *request);
+void handle_study_patch(http_request *request);
 void handle_study_delete(http_request *request);
 
 /* handlers_candidates.c */
@@ -23,6 +24,7 @@ void handle_candidates_put(http_request *request);
 /* handlers_trials.c */
 void handle_ask(http_request *request);
 void handle_tell(http_request *request);
+void handle_heartbeat(http_request *request);
 void handle_trial_list(http_request *request);
 void handle_trial_get(http_request *request);
 

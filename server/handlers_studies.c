@@ -1,4 +1,5 @@
 /* Creating, showing, listing and deleting studies. */
+#include "proto/changes.h"
 #include "server/app.h"
 #include "server/clock.h"
 #include "server/handlers.h"
@@ -241,6 +242,26 @@ void handle_study_list(http_request *request)
     else
         http_answer_json(request, 200, &s.w);
     wire_writer_clear(&s.w);
+}
+
+static void free_patch(void *patch)
+{
+    wire_study_patch_free(patch);
+}
+
+void handle_study_patch(http_request *request)
+{
+    wire_study_patch *patch;
+    wire_errors errors = {0};
+    wire_status status = wire_decode_study_patch(&patch, request->body, request->body_size, &errors);
+    if (status == WIRE_OK) {
+        request->context = patch;
+        request->context_free = free_patch;
+        registry_post(request->app->registry, request, study_patch);
+    } else {
+        http_answer_undecodable(request, status, &errors);
+    }
+    wire_errors_clear(&errors);
 }
 
 void handle_study_delete(http_request *request)

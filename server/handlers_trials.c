@@ -1,4 +1,5 @@
 /* Ask, tell, and reading trials. */
+#include "proto/changes.h"
 #include "server/app.h"
 #include "server/handlers.h"
 #include "server/page.h"
@@ -50,6 +51,22 @@ void handle_tell(http_request *request)
     } else {
         http_answer_undecodable(request, status, &errors);
     }
+    wire_errors_clear(&errors);
+}
+
+void handle_heartbeat(http_request *request)
+{
+    wire_errors errors = {0};
+    wire_heartbeat *heartbeat = malloc(sizeof *heartbeat);
+    wire_status status = WIRE_NO_MEMORY;
+    request->context = heartbeat;
+    request->context_free = free;
+    if (heartbeat)
+        status = wire_decode_heartbeat(heartbeat, request->body, request->body_size, &errors);
+    if (status == WIRE_OK)
+        registry_post(request->app->registry, request, study_heartbeat);
+    else
+        http_answer_undecodable(request, status, &errors);
     wire_errors_clear(&errors);
 }
 

@@ -287,6 +287,8 @@ static void open_request(http_connection *c, const char *version)
         method = HTTP_POST;
     else if (strcmp(c->method, "PUT") == 0)
         method = HTTP_PUT;
+    else if (strcmp(c->method, "PATCH") == 0)
+        method = HTTP_PATCH;
     else if (strcmp(c->method, "DELETE") == 0)
         method = HTTP_DELETE;
     request->route = route_find(c->path, method, request, &allow);

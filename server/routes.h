@@ -4,7 +4,7 @@
 
 #include "server/http.h"
 
-typedef enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_DELETE, HTTP_METHODS } http_method;
+typedef enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_METHODS } http_method;
 
 typedef enum route_kind {
     ROUTE_IMMEDIATE, /* the handler answers before it returns, on the HTTP thread: nothing that computes */

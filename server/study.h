@@ -42,6 +42,8 @@ void registry_free(registry *r);
 void study_ask(study *s, http_request *request);  /* context: wire_ask */
 void study_tell(study *s, http_request *request); /* context: wire_tell */
 void study_delete(study *s, http_request *request);
+void study_patch(study *s, http_request *request);          /* context: wire_study_patch */
+void study_heartbeat(study *s, http_request *request);      /* context: wire_heartbeat */
 void study_set_candidates(study *s, http_request *request); /* context: upload, handlers_candidates.c */
 void study_best(study *s, http_request *request);
 void study_predict(study *s, http_request *request); /* context: wire_predict */

@@ -87,27 +87,31 @@ static const char *shortage(const study *s)
 
 /* ---- asking ---------------------------------------------------------------------------------------- */
 
+/* The trial as answers show it; borrows from it and from `point`, where its features are read to. */
+static store_status view(const study *s, const trial *t, double *point, wire_trial *out)
+{
+    store_error error = {0};
+    *out = (wire_trial){.id = t->id,
+                        .state = trial_state_name(t->state),
+                        .batch = t->batch,
+                        .attempt = t->attempt,
+                        .candidate = t->candidate,
+                        .point = point,
+                        .dimension = (size_t)s->dimension,
+                        .worker = t->worker,
+                        .lease_expires_at = t->lease_expires_at};
+    return store_read_candidates(s->app->store, s->number, t->candidate, 1, point, &error);
+}
+
 /* Answers with these trials. */
 static void answer_ask(study *s, http_request *request, trial **trials, size_t n, const char *reason)
 {
     size_t d = (size_t)s->dimension;
     wire_trial *shown = calloc(n ? n : 1, sizeof *shown);
     double *points = calloc(n ? n * d : 1, sizeof *points);
-    store_error error = {0};
     store_status status = shown && points ? STORE_OK : STORE_NO_MEMORY;
-    for (size_t i = 0; status == STORE_OK && i < n; i++) {
-        trial *t = trials[i];
-        shown[i] = (wire_trial){.id = t->id,
-                                .state = trial_state_name(t->state),
-                                .batch = t->batch,
-                                .attempt = t->attempt,
-                                .candidate = t->candidate,
-                                .point = points + i * d,
-                                .dimension = d,
-                                .worker = t->worker,
-                                .lease_expires_at = t->lease_expires_at};
-        status = store_read_candidates(s->app->store, s->number, t->candidate, 1, points + i * d, &error);
-    }
+    for (size_t i = 0; status == STORE_OK && i < n; i++)
+        status = view(s, trials[i], points + i * d, &shown[i]);
     if (status == STORE_OK) {
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_ask_answer(&w, shown, n, reason);
@@ -119,6 +123,21 @@ static void answer_ask(study *s, http_request *request, trial **trials, size_t n
     }
     free(shown);
     free(points);
+}
+
+void study_answer_trial(study *s, http_request *request, const trial *t)
+{
+    wire_trial shown;
+    double *point = malloc((size_t)s->dimension * sizeof *point);
+    store_status status = point ? view(s, t, point, &shown) : STORE_NO_MEMORY;
+    if (status == STORE_OK) {
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_encode_trial(&w, &shown);
+        http_answer_json(request, 200, &w);
+    } else {
+        http_answer_store_problem(request, status);
+    }
+    free(point);
 }
 
 enum { ASK_MAXIMUM = 1000 };

@@ -14,6 +14,7 @@ typedef struct study_config {
     bool minimize;
     bool asynchronous; /* feedback */
     unsigned max_arm_failures;
+    struct study_config *next; /* the one it replaced, while engine jobs may be reading it */
 } study_config;
 
 /* Fills in the defaults of algorithms.md's parameter table, draws id and seed where they are left out, and

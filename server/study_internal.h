@@ -75,7 +75,8 @@ struct study {
     /* Everything below belongs to the turn. */
     bool loaded, deleted;
     int64_t number;
-    study_config *config; /* does not change while the study is loaded; the engine lane reads it too */
+    study_config
+        *config; /* never changed, only replaced: engine jobs read the one that they were made with */
     study_state state;
     char state_reason[300];
     store_lane *lane;
@@ -154,6 +155,8 @@ void study_sweep_joined(study *s); /* forgets what the store knows for good */
 /* ---- study_ask.c ----------------------------------------------------------------------------------- */
 
 void study_serve_waiting(study *s, int64_t now);
+/* Answers with one trial as it stands. */
+void study_answer_trial(study *s, http_request *request, const trial *t);
 /* Answers every waiting ask: with what there is and this reason, or (NULL) that the study is gone. */
 void study_answer_waiting(study *s, const char *reason);
 bool study_may_plan(const study *s);
@@ -164,6 +167,12 @@ int64_t study_next_wake(const study *s); /* ms: when leases or waits end */
 int64_t study_horizon(const study *s); /* INT64_MAX: none */
 void study_set_state(study *s, study_state state, const char *reason, const char *definition);
 void study_after_turn(study *s); /* leases, planning, waiting asks, timer */
+
+/* ---- study_changes.c ------------------------------------------------------------------------------- */
+
+/* Takes the new definition in force; old ones are kept until no engine job can be reading them. */
+void study_replace_config(study *s, study_config *config);
+void study_free_old_configs(study *s);
 
 /* ---- study_planning.c -------------------------------------------------------------------------------- */
 

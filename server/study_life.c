@@ -33,5 +33,6 @@ void study_after_turn(study *s)
         study_start_planning(s, 0); /* so that the next ask finds the batch ready */
     study_serve_waiting(s, now);
     study_sweep_joined(s);
+    study_free_old_configs(s);
     atomic_store(&s->wake_at, study_next_wake(s));
 }

@@ -146,6 +146,8 @@ void study_unload(study *s)
     study_drop_trials(s);
     store_lane_close(s->lane);
     s->lane = NULL;
+    if (s->config)
+        study_free_old_configs(s);
     study_config_free(s->config);
     s->config = NULL;
     free(s->failures);
