@@ -27,72 +27,6 @@ static double bound_of(double mean, double alpha, double variance, double slack)
     return bound + 1e-15 * fabs(bound);
 }
 
-/* Larger bound first, then the lower index. */
-static bool before(const bandit_heap_entry *a, const bandit_heap_entry *b)
-{
-    return a->bound > b->bound || (a->bound == b->bound && a->arm < b->arm);
-}
-
-static void sift_down(bandit_heap_entry *heap, size_t size, size_t at)
-{
-    bandit_heap_entry moved = heap[at];
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child >= size)
-            break;
-        if (child + 1 < size && before(&heap[child + 1], &heap[child]))
-            child++;
-        if (!before(&heap[child], &moved))
-            break;
-        heap[at] = heap[child];
-        at = child;
-    }
-    heap[at] = moved;
-}
-
-static void sift_up(bandit_heap_entry *heap, size_t at)
-{
-    bandit_heap_entry moved = heap[at];
-    while (at > 0 && before(&moved, &heap[(at - 1) / 2])) {
-        heap[at] = heap[(at - 1) / 2];
-        at = (at - 1) / 2;
-    }
-    heap[at] = moved;
-}
-
-/* Moves the top to the end of the shrunken heap: entries[heap_size]. */
-static bandit_heap_entry *pop(bandit_selector *s)
-{
-    bandit_heap_entry top = s->entries[0];
-    s->heap_size--;
-    s->entries[0] = s->entries[s->heap_size];
-    s->entries[s->heap_size] = top;
-    if (s->heap_size > 1)
-        sift_down(s->entries, s->heap_size, 0);
-    return &s->entries[s->heap_size];
-}
-
-/* Takes entries[heap_size], whatever stands there, into the heap. */
-static void push_next(bandit_selector *s)
-{
-    sift_up(s->entries, s->heap_size++);
-}
-
-/* Sets the entry just popped aside, at the end of the array: out of the heap until the withheld set
- * changes. The oldest popped entry takes its place. */
-static void set_aside(bandit_selector *s)
-{
-    s->n_aside++;
-    bandit_heap_entry moved = s->entries[s->n_arms - s->n_aside];
-    s->entries[s->n_arms - s->n_aside] = s->entries[s->heap_size];
-    s->entries[s->heap_size] = moved;
-}
-
-static size_t popped(const bandit_selector *s)
-{
-    return s->n_arms - s->n_aside - s->heap_size;
-}
-
 bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *posterior, double alpha,
                                     const double *mean, const double *variance, bandit_error *err)
 {
@@ -115,8 +49,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
     memset(s->slot_of, 0, n * sizeof *s->slot_of);
     s->posterior = posterior;
     s->alpha = alpha;
-    s->n_arms = s->heap_size = n;
-    s->n_aside = 0;
+    s->n_arms = n;
     s->aside_key = 0;
     s->n_slots = slots;
     s->next_slot = 0;
@@ -133,8 +66,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
         s->entries[a].arm = (uint32_t)a;
         s->entries[a].bound = bound_of(mean[a] + mean_slack, alpha, variance[a], slack);
     }
-    for (size_t at = n / 2; at-- > 0;)
-        sift_down(s->entries, n, at);
+    bandit_heap_init(&s->heap, s->entries, n);
     bandit_stage_switch(outer);
     return BANDIT_OK;
 }
@@ -219,9 +151,7 @@ static void heed_withheld(bandit_selector *s, const uint32_t *withheld, size_t n
     if (key == s->aside_key)
         return;
     s->aside_key = key;
-    assert(popped(s) == 0);
-    for (; s->n_aside > 0; s->n_aside--)
-        push_next(s);
+    bandit_heap_push_aside(&s->heap);
 }
 
 /* Do two arms stand at the same point? Then their values are equal in all bits, for the whole batch. */
@@ -244,10 +174,10 @@ bool bandit_selector_best(bandit_selector *s, const uint32_t *withheld, size_t n
     bool found = false;
 
     heed_withheld(s, withheld, n_withheld);
-    while (s->heap_size > 0 && (!found || s->entries[0].bound >= best)) {
-        bandit_heap_entry *entry = pop(s);
+    while (s->heap.size > 0 && (!found || s->entries[0].bound >= best)) {
+        bandit_heap_entry *entry = bandit_heap_pop(&s->heap);
         if (n_withheld > 0 && contains(withheld, n_withheld, entry->arm)) {
-            set_aside(s);
+            bandit_heap_set_aside(&s->heap);
             continue;
         }
         uint32_t candidate = entry->arm;
@@ -255,7 +185,7 @@ bool bandit_selector_best(bandit_selector *s, const uint32_t *withheld, size_t n
         if (found && value == best && same_point(arms, candidate, *arm)) {
             /* A duplicate: of the two, only the lower index can ever be picked. */
             if (candidate < *arm) {
-                for (size_t i = s->heap_size + 1; i < s->n_arms - s->n_aside; i++) {
+                for (size_t i = s->heap.size + 1; i < s->n_arms - s->heap.n_aside; i++) {
                     if (s->entries[i].arm == *arm) {
                         bandit_heap_entry moved = s->entries[i];
                         s->entries[i] = *entry;
@@ -265,7 +195,7 @@ bool bandit_selector_best(bandit_selector *s, const uint32_t *withheld, size_t n
                 }
                 *arm = candidate;
             }
-            set_aside(s);
+            bandit_heap_set_aside(&s->heap);
             continue;
         }
         if (!found || value > best || (value == best && candidate < *arm)) {
@@ -274,8 +204,7 @@ bool bandit_selector_best(bandit_selector *s, const uint32_t *withheld, size_t n
             found = true;
         }
     }
-    while (popped(s) > 0)
-        push_next(s);
+    bandit_heap_push_popped(&s->heap);
     return found;
 }
 

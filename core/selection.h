@@ -7,13 +7,9 @@
 #ifndef BANDIT_SELECTION_H
 #define BANDIT_SELECTION_H
 
+#include "bound_heap.h"
 #include "hallucination.h"
 #include "sparse_posterior.h"
-
-typedef struct bandit_heap_entry {
-    double bound;
-    uint32_t arm;
-} bandit_heap_entry;
 
 typedef struct bandit_shadow_slot bandit_shadow_slot;
 
@@ -25,9 +21,9 @@ typedef struct bandit_selector {
     double total; /* sum of start-of-batch variances of all that is out: the stop rule's sum, without the 1 */
     uint64_t n_out;
 
-    bandit_heap_entry *entries; /* n_arms: heap, then popped arms, then arms set aside */
-    size_t heap_size, n_aside;
-    uint64_t aside_key; /* what withheld set the arms set aside belong to */
+    bandit_heap heap;
+    bandit_heap_entry *entries; /* n_arms */
+    uint64_t aside_key;         /* what withheld set the arms set aside belong to */
 
     bandit_shadow_slot *slots; /* arms evaluated in this batch; a ring: the oldest gives way */
     uint32_t *slot_of;         /* n_arms: slot + 1, or 0 */
