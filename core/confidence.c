@@ -104,10 +104,29 @@ double bandit_confidence_alpha(const bandit_options *options, const bandit_log_s
     return options->beta;
 }
 
+double bandit_confidence_bkb(const bandit_options *options, double kappa2, uint64_t observations,
+                             double effective_dimension)
+{
+    const double eps = 0.5, a = (1.0 + eps) / (1.0 - eps);
+    double xi = options->noise_std, F = options->norm_bound, t = (double)observations;
+    double log_delta = -log(options->delta), root_lambda = sqrt(options->lambda);
+    switch (options->confidence) {
+    case BANDIT_CONFIDENCE_PRACTICAL:
+        return root_lambda * F + xi * sqrt(log(t) * effective_dimension + log_delta);
+    case BANDIT_CONFIDENCE_THEORY:
+        return 2.0 * xi * sqrt(a * fmax(0.0, log(kappa2 * t)) * effective_dimension + log_delta) +
+               (1.0 + 1.0 / sqrt(1.0 - eps)) * root_lambda * F;
+    case BANDIT_CONFIDENCE_FIXED:
+        return options->beta;
+    }
+    return options->beta;
+}
+
 double bandit_confidence_q_bar(const bandit_options *options, uint64_t observations)
 {
     if (!options->q_bar_theory)
         return options->q_bar;
-    double t = observations > 0 ? (double)observations : 1.0;
-    return 72.0 * options->ratio_bound * log(4.0 * t / options->delta);
+    bool single = options->algorithm == BANDIT_BKB;
+    double t = (double)(single && options->horizon > observations ? options->horizon : observations);
+    return 72.0 * (single ? 1.0 : options->ratio_bound) * log(4.0 * fmax(1.0, t) / options->delta);
 }

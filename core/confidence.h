@@ -28,7 +28,17 @@ bandit_status bandit_log_sums_add(bandit_log_sums *sums, const bandit_posterior 
  *   fixed      as given */
 double bandit_confidence_alpha(const bandit_options *options, const bandit_log_sums *sums);
 
-/* q_bar in force: as given, or 72 C log(4t/delta) ([BBKB] Thm. 2), t >= 1 the observations. */
+/* alpha of BKB ([BKB] Alg. 1), from the effective dimension d = sum n_i sigma^2(x_i) under the dictionary in
+ * force and t observations; eps = 1/2, a = (1 + eps)/(1 − eps):
+ *   theory     2 xi sqrt(a log(kappa^2 t) d + log(1/delta)) + (1 + 1/sqrt(1 − eps)) sqrt(lambda) F, the
+ *              logarithm clamped at 0 (ours)
+ *   practical  sqrt(lambda) F + xi sqrt(log(t) d + log(1/delta))
+ *   fixed      as given */
+double bandit_confidence_bkb(const bandit_options *options, double kappa2, uint64_t observations,
+                             double effective_dimension);
+
+/* q_bar in force: as given, or 72 C log(4t/delta) ([BBKB] Thm. 2), t >= 1 the observations; for BKB
+ * 6 a log(4T/delta)/eps^2 = 72 log(4T/delta), T the horizon, or t where that is larger or none is given. */
 double bandit_confidence_q_bar(const bandit_options *options, uint64_t observations);
 
 #endif

@@ -18,6 +18,7 @@ static const char *const names[] = {
 /* NULL: not built yet. */
 static const bandit_algorithm_table *const tables[BANDIT_ALGORITHMS] = {
     [BANDIT_BBKB] = &bandit_bbkb_table,
+    [BANDIT_BKB] = &bandit_bkb_table,
     [BANDIT_GP_UCB] = &bandit_gp_ucb_table,
     [BANDIT_IGP_UCB] = &bandit_igp_ucb_table,
     [BANDIT_GP_BUCB] = &bandit_gp_bucb_table,

@@ -1,13 +1,19 @@
-/* BBKB: batch budgeted kernelized bandit optimization. [BBKB] Algorithm 1.
+/* BBKB, batch budgeted kernelized bandits ([BBKB] Algorithm 1), and BKB ([BKB] Algorithm 1), which is the
+ * same with batches of one and its own confidence width.
  *
- * Calandriello, Carratino, Lazaric, Valko, Rosasco: Near-linear time Gaussian process optimization with
- * adaptive batching and resparsification. ICML 2020. */
+ * [BBKB] Calandriello, Carratino, Lazaric, Valko, Rosasco: Near-linear time Gaussian process optimization
+ * with adaptive batching and resparsification. ICML 2020.
+ * [BKB] the same: Gaussian process optimization with adaptive sketching: scalable and no regret. COLT 2019.
+ */
 #include "algorithm.h"
+#include "bless.h"
 #include "confidence.h"
 #include "dictionary.h"
 #include "ledger.h"
+#include "local_ratio.h"
 #include "memory.h"
 #include "selection.h"
+#include "uncertainty.h"
 
 #include <assert.h>
 #include <math.h>
@@ -30,6 +36,12 @@ typedef struct bbkb_batch {
     uint64_t n_picks;   /* of this batch */
     uint64_t n_pending; /* of former batches, still out when it began */
     double total;       /* without a model: sum of the prior variances of what is out */
+    uint32_t *planned;  /* without a model: the picks of uncertainty sampling */
+    size_t n_planned;
+    bandit_local_ratio local; /* with a model and the global-local rule */
+    bool past_global;         /* the global bound has failed: `local` is up to date */
+    bandit_offer *out;        /* until then: the distinct arms that are out and their pulls */
+    size_t n_out, capacity_out;
     unsigned char state[128];
     size_t n_state;
 } bbkb_batch;
@@ -94,6 +106,9 @@ static void bbkb_close(bandit_engine *engine)
         free(batch->mean);
         free(batch->variance);
         bandit_selector_clear(&batch->selector);
+        bandit_local_ratio_clear(&batch->local);
+        free(batch->planned);
+        free(batch->out);
     }
 }
 
@@ -101,7 +116,8 @@ static size_t batch_memory(const bbkb_batch *batch)
 {
     return batch->ledger.capacity * sizeof(bandit_arm_sum) + batch->capacity_dictionary * sizeof(uint32_t) +
            (batch->capacity_mean + batch->capacity_variance) * sizeof(double) +
-           bandit_posterior_memory(&batch->posterior) + bandit_selector_memory(&batch->selector);
+           bandit_posterior_memory(&batch->posterior) + bandit_selector_memory(&batch->selector) +
+           bandit_local_ratio_memory(&batch->local) + batch->n_planned * sizeof(uint32_t);
 }
 
 static size_t bbkb_memory(const bandit_engine *engine)
@@ -117,19 +133,64 @@ static double prior_variance(const bandit_engine *engine, uint32_t arm)
     return k / engine->options.lambda;
 }
 
-/* One more pull that is out; its start-of-batch variance. */
-static double hallucinate(const bandit_engine *engine, bbkb_batch *batch, uint32_t arm)
-{
-    if (batch->has_model)
-        return bandit_selector_hallucinate(&batch->selector, arm);
-    double variance = prior_variance(engine, arm);
-    batch->total += variance;
-    return variance;
-}
-
 static double total_out(const bbkb_batch *batch)
 {
     return batch->has_model ? batch->selector.total : batch->total;
+}
+
+static bool past_bound(const bandit_engine *engine, const bbkb_batch *batch)
+{
+    return 1.0 + total_out(batch) > engine->options.ratio_bound;
+}
+
+static void note_out(bbkb_batch *batch, uint32_t arm)
+{
+    size_t i = batch->n_out;
+    while (i > 0 && batch->out[i - 1].arm != arm)
+        i--;
+    if (i == 0) {
+        batch->out[batch->n_out] = (bandit_offer){.arm = arm};
+        i = ++batch->n_out;
+    }
+    batch->out[i - 1].count++;
+}
+
+/* The sums of the global-local rule run over all that is out, but nobody looks at them before the global
+ * bound fails: then they take in what is out by arm, and from there on every pick. */
+static void follow_local_ratio(const bandit_engine *engine, bbkb_batch *batch, uint32_t arm,
+                               const bandit_executor *executor)
+{
+    if (batch->past_global) {
+        bandit_local_ratio_add(&batch->local, arm, 1, executor);
+        return;
+    }
+    note_out(batch, arm);
+    if (!past_bound(engine, batch) && batch->n_out < batch->capacity_out)
+        return;
+    batch->past_global = true;
+    for (size_t i = 0; i < batch->n_out; i++)
+        bandit_local_ratio_add(&batch->local, batch->out[i].arm, batch->out[i].count, executor);
+}
+
+static bool is_global_local(const bandit_engine *engine)
+{
+    return engine->options.algorithm == BANDIT_BBKB &&
+           engine->options.batch_rule == BANDIT_BATCH_GLOBAL_LOCAL;
+}
+
+/* One more pull that is out; its start-of-batch variance. */
+static double hallucinate(const bandit_engine *engine, bbkb_batch *batch, uint32_t arm,
+                          const bandit_executor *executor)
+{
+    if (!batch->has_model) {
+        double variance = prior_variance(engine, arm);
+        batch->total += variance;
+        return variance;
+    }
+    double variance = bandit_selector_hallucinate(&batch->selector, arm);
+    if (is_global_local(engine))
+        follow_local_ratio(engine, batch, arm, executor);
+    return variance;
 }
 
 static void write_state(bbkb_batch *batch)
@@ -147,30 +208,67 @@ static void write_state(bbkb_batch *batch)
     batch->n_state = sizeof state;
 }
 
-/* From ledger, dictionary and alpha to the frozen posterior of all arms, and what is out hallucinated in
- * it: the same path for a batch that begins and for one that is restored. */
-static bandit_status freeze(bandit_engine *engine, bbkb_batch *batch, const bandit_pick *pending,
+static bandit_status start_local_ratio(const bandit_engine *engine, bbkb_batch *batch, size_t n_pending,
+                                       const bandit_executor *executor, bandit_error *err)
+{
+    size_t wanted = n_pending + (engine->options.max_batch < 65536 ? engine->options.max_batch : 65536);
+    batch->past_global = false;
+    batch->n_out = 0;
+    if (!bandit_reserve((void **)&batch->out, &batch->capacity_out, wanted, sizeof *batch->out))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status = bandit_local_ratio_start(&batch->local, &batch->posterior, batch->variance, err);
+    return status == BANDIT_OK ? bandit_local_ratio_prepare(&batch->local, executor->workers, err) : status;
+}
+
+/* The posterior of all arms under the batch's dictionary and alpha, ready to select from. */
+static bandit_status freeze_model(const bandit_engine *engine, bbkb_batch *batch, size_t n_pending,
+                                  const bandit_executor *executor, bandit_error *err)
+{
+    size_t n = bandit_arms_count(engine->arms);
+    if (!bandit_reserve((void **)&batch->mean, &batch->capacity_mean, n, sizeof(double)) ||
+        !bandit_reserve((void **)&batch->variance, &batch->capacity_variance, n, sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for the posterior of %zu arms", n);
+    bandit_status status =
+        bandit_posterior_evaluate_all(&batch->posterior, executor, batch->mean, batch->variance, err);
+    if (status == BANDIT_OK)
+        status = bandit_selector_start(&batch->selector, &batch->posterior, batch->alpha, batch->mean,
+                                       batch->variance, err);
+    if (status == BANDIT_OK && is_global_local(engine))
+        status = start_local_ratio(engine, batch, n_pending, executor, err);
+    return status;
+}
+
+/* [BBKB] Algorithm 3, where it is asked for and nothing is out. */
+static bandit_status plan_first_picks(const bandit_engine *engine, bbkb_batch *batch, size_t n_pending,
+                                      bandit_error *err)
+{
+    const bandit_options *options = &engine->options;
+    if (options->init != BANDIT_INIT_UNCERTAINTY || n_pending > 0)
+        return BANDIT_OK;
+    size_t most = options->max_batch;
+    if (options->horizon > 0 && options->horizon < most)
+        most = (size_t)options->horizon;
+    return bandit_uncertainty_picks(&batch->planned, &batch->n_planned, &engine->covariance, options->lambda,
+                                    options->parallelism, most, err);
+}
+
+/* From ledger, dictionary and alpha to the frozen batch, with what is out hallucinated in it: the same path
+ * for a batch that begins and for one that is restored. */
+static bandit_status freeze(const bandit_engine *engine, bbkb_batch *batch, const bandit_pick *pending,
                             size_t n_pending, const bandit_executor *executor, bandit_error *err)
 {
     batch->n_picks = 0;
     batch->n_pending = n_pending;
     batch->total = 0.0;
-    if (batch->has_model) {
-        size_t n = bandit_arms_count(engine->arms);
-        if (!bandit_reserve((void **)&batch->mean, &batch->capacity_mean, n, sizeof(double)) ||
-            !bandit_reserve((void **)&batch->variance, &batch->capacity_variance, n, sizeof(double)))
-            return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for the posterior of %zu arms", n);
-        bandit_status status =
-            bandit_posterior_evaluate_all(&batch->posterior, executor, batch->mean, batch->variance, err);
-        if (status != BANDIT_OK)
-            return status;
-        status = bandit_selector_start(&batch->selector, &batch->posterior, batch->alpha, batch->mean,
-                                       batch->variance, err);
-        if (status != BANDIT_OK)
-            return status;
-    }
+    free(batch->planned);
+    batch->planned = NULL;
+    batch->n_planned = 0;
+    bandit_status status = batch->has_model ? freeze_model(engine, batch, n_pending, executor, err)
+                                            : plan_first_picks(engine, batch, n_pending, err);
+    if (status != BANDIT_OK)
+        return status;
     for (size_t i = 0; i < n_pending; i++)
-        hallucinate(engine, batch, pending[i].arm);
+        hallucinate(engine, batch, pending[i].arm, executor);
     write_state(batch);
     return bandit_engine_check_memory(engine, (double)bandit_engine_memory(engine), err);
 }
@@ -182,9 +280,11 @@ static bandit_status build_posterior(bandit_engine *engine, bbkb_batch *batch, b
                                   err);
 }
 
-/* The dictionary of the batch to begin, from the batch that has ended. */
-static bandit_status choose_dictionary(bandit_engine *engine, const bbkb_batch *ended, bbkb_batch *next,
-                                       const bandit_pick *pending, size_t n_pending, bandit_error *err)
+/* The dictionary of the batch to begin, from the batch that has ended. has_history: among the first results
+ * are some that the engine did not choose. */
+static bandit_status choose_dictionary(const bandit_engine *engine, const bbkb_batch *ended, bbkb_batch *next,
+                                       bool has_history, const bandit_pick *pending, size_t n_pending,
+                                       bandit_error *err)
 {
     const bandit_options *options = &engine->options;
     bandit_offer *offers;
@@ -196,20 +296,37 @@ static bandit_status choose_dictionary(bandit_engine *engine, const bbkb_batch *
         free(offers);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
-    bool persistent = options->resample == BANDIT_RESAMPLE_PERSISTENT;
     bandit_resampling how = {
         .q_bar = bandit_confidence_q_bar(options, next->ledger.observations),
         .seed = options->seed,
         .per_pull = options->resample == BANDIT_RESAMPLE_PER_PULL,
-        .batch = persistent ? 0 : bandit_engine_next_batch(engine),
+        .batch = options->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : bandit_engine_next_batch(engine),
         .covariance = &engine->covariance,
         .lambda = options->lambda,
-        .posterior = ended->has_model ? &ended->posterior : NULL,
+        .posterior = &ended->posterior,
         .variance = ended->variance,
     };
-    status = bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
+    if (ended->has_model) {
+        status =
+            bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
+    } else if (has_history) {
+        status = bandit_dictionary_bless(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
+    } else { /* the first picks: all of them ([BBKB] Algorithm 3) */
+        for (size_t i = 0; i < n_offers; i++)
+            next->dictionary[i] = offers[i].arm;
+        next->n_dictionary = n_offers;
+    }
     free(offers);
     return status;
+}
+
+static double alpha_of(const bandit_engine *engine, const bbkb_batch *batch)
+{
+    const bandit_options *options = &engine->options;
+    if (options->algorithm == BANDIT_BKB && batch->has_model)
+        return bandit_confidence_bkb(options, engine->covariance.kappa2, batch->ledger.observations,
+                                     batch->posterior.effective_dimension);
+    return bandit_confidence_alpha(options, &batch->log_sums);
 }
 
 static bandit_status bbkb_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
@@ -223,6 +340,9 @@ static bandit_status bbkb_begin_batch(bandit_engine *engine, const bandit_result
     if (status != BANDIT_OK)
         return status;
 
+    bool has_history = false;
+    for (size_t i = 0; i < n_results; i++)
+        has_history |= !results[i].chosen;
     next->has_model = next->ledger.n > 0;
     next->log_sums = ended->log_sums;
     next->n_dictionary = 0;
@@ -232,7 +352,7 @@ static bandit_status bbkb_begin_batch(bandit_engine *engine, const bandit_result
             return status;
     }
     if (next->has_model) {
-        status = choose_dictionary(engine, ended, next, pending, n_pending, err);
+        status = choose_dictionary(engine, ended, next, has_history, pending, n_pending, err);
         if (status == BANDIT_OK)
             status = build_posterior(engine, next, err);
         if (status == BANDIT_OK && !ended->has_model)
@@ -240,7 +360,7 @@ static bandit_status bbkb_begin_batch(bandit_engine *engine, const bandit_result
         if (status != BANDIT_OK)
             return status;
     }
-    next->alpha = bandit_confidence_alpha(&engine->options, &next->log_sums);
+    next->alpha = alpha_of(engine, next);
     status = freeze(engine, next, pending, n_pending, executor, err);
     if (status == BANDIT_OK)
         self(engine)->in_force = 1 - self(engine)->in_force;
@@ -304,11 +424,48 @@ static bandit_status bbkb_restore(bandit_engine *engine, const bandit_checkpoint
 /* Does the batch end before another pick? */
 static bandit_stop_rule stop_rule(const bandit_engine *engine, const bbkb_batch *batch)
 {
-    if (!batch->has_model)
-        return batch->n_picks + batch->n_pending > 0 ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
-    if (1.0 + total_out(batch) > engine->options.ratio_bound)
-        return BANDIT_STOP_GLOBAL;
+    if (!batch->has_model) {
+        uint64_t wanted = batch->n_planned > 0 ? batch->n_planned : 1;
+        return batch->n_picks + batch->n_pending >= wanted ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
+    }
+    bool single = engine->options.algorithm == BANDIT_BKB;
+    if (!single && past_bound(engine, batch)) {
+        if (!is_global_local(engine))
+            return BANDIT_STOP_GLOBAL;
+        if (batch->local.ratio > engine->options.ratio_bound)
+            return BANDIT_STOP_GLOBAL_LOCAL;
+    }
+    if (single)
+        return batch->n_picks + batch->n_pending > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
     return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
+}
+
+static bool is_withheld(const bandit_select_limits *limits, uint32_t arm)
+{
+    for (size_t i = 0; i < limits->n_withheld && limits->withheld[i] <= arm; i++) {
+        if (limits->withheld[i] == arm)
+            return true;
+    }
+    return false;
+}
+
+/* A pick before the first reward: as planned while the plan lasts, else uniform. */
+static bool first_arm(const bandit_engine *engine, const bbkb_batch *batch,
+                      const bandit_select_limits *limits, uint32_t *arm)
+{
+    if (batch->n_picks < batch->n_planned && !is_withheld(limits, batch->planned[batch->n_picks])) {
+        *arm = batch->planned[batch->n_picks];
+        return true;
+    }
+    return bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, batch->n_picks, limits, arm);
+}
+
+static bandit_status prepare_executor(const bandit_engine *engine, bbkb_batch *batch,
+                                      const bandit_executor *executor, bandit_error *err)
+{
+    if (!batch->has_model || !is_global_local(engine) || executor->workers <= batch->local.workers)
+        return BANDIT_OK;
+    return bandit_local_ratio_prepare(&batch->local, executor->workers, err);
 }
 
 static bandit_status bbkb_select(bandit_engine *engine, const bandit_select_limits *limits,
@@ -316,13 +473,13 @@ static bandit_status bbkb_select(bandit_engine *engine, const bandit_select_limi
                                  bandit_error *err)
 {
     bbkb_batch *batch = in_force(engine);
-    (void)executor;
-    (void)err;
+    bandit_status status = prepare_executor(engine, batch, executor, err);
+    if (status != BANDIT_OK)
+        return status;
     for (;;) {
         uint32_t arm;
-        bandit_stop_rule rule = stop_rule(engine, batch);
-        out->stop_rule = rule;
-        if (rule != BANDIT_STOP_NONE && !limits->beyond_bound)
+        out->stop_rule = stop_rule(engine, batch);
+        if (out->stop_rule != BANDIT_STOP_NONE && !limits->beyond_bound)
             break;
         if (out->n_picks == limits->remaining) {
             out->stop_rule = BANDIT_STOP_HORIZON;
@@ -330,15 +487,15 @@ static bandit_status bbkb_select(bandit_engine *engine, const bandit_select_limi
         }
         if (out->n_picks == limits->max_picks)
             break;
-        bool found =
-            batch->has_model
-                ? bandit_selector_best(&batch->selector, limits->withheld, limits->n_withheld, &arm)
-                : bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, batch->n_picks, limits, &arm);
+        bool found = batch->has_model
+                         ? bandit_selector_best(&batch->selector, limits->withheld, limits->n_withheld, &arm)
+                         : first_arm(engine, batch, limits, &arm);
         if (!found) {
             out->stop_rule = BANDIT_STOP_EXHAUSTED;
             break;
         }
-        picks[out->n_picks++] = (bandit_pick){.arm = arm, .variance = hallucinate(engine, batch, arm)};
+        picks[out->n_picks++] =
+            (bandit_pick){.arm = arm, .variance = hallucinate(engine, batch, arm, executor)};
         batch->n_picks++;
     }
     out->ratio = 1.0 + total_out(batch);
@@ -349,10 +506,11 @@ static bandit_status bbkb_replay_picks(bandit_engine *engine, const bandit_pick 
                                        const bandit_executor *executor, bandit_error *err)
 {
     bbkb_batch *batch = in_force(engine);
-    (void)executor;
-    (void)err;
+    bandit_status status = prepare_executor(engine, batch, executor, err);
+    if (status != BANDIT_OK)
+        return status;
     for (size_t i = 0; i < n_picks; i++)
-        hallucinate(engine, batch, picks[i].arm);
+        hallucinate(engine, batch, picks[i].arm, executor);
     batch->n_picks += n_picks;
     return BANDIT_OK;
 }
@@ -426,19 +584,11 @@ static void bbkb_describe(const bandit_engine *engine, bandit_description *out)
     }
 }
 
-const bandit_algorithm_table bandit_bbkb_table = {
-    .name = "bbkb",
-    .size = sizeof(bbkb_engine),
-    .has_model = true,
-    .open = bbkb_open,
-    .close = bbkb_close,
-    .begin_batch = bbkb_begin_batch,
-    .restore = bbkb_restore,
-    .select = bbkb_select,
-    .replay_picks = bbkb_replay_picks,
-    .checkpoint = bbkb_checkpoint,
-    .predict_arms = bbkb_predict_arms,
-    .predict_points = bbkb_predict_points,
-    .describe = bbkb_describe,
-    .memory = bbkb_memory,
-};
+#define BBKB_FUNCTIONS                                                                                       \
+    .size = sizeof(bbkb_engine), .has_model = true, .open = bbkb_open, .close = bbkb_close,                  \
+    .begin_batch = bbkb_begin_batch, .restore = bbkb_restore, .select = bbkb_select,                         \
+    .replay_picks = bbkb_replay_picks, .checkpoint = bbkb_checkpoint, .predict_arms = bbkb_predict_arms,     \
+    .predict_points = bbkb_predict_points, .describe = bbkb_describe, .memory = bbkb_memory
+
+const bandit_algorithm_table bandit_bbkb_table = {.name = "bbkb", BBKB_FUNCTIONS};
+const bandit_algorithm_table bandit_bkb_table = {.name = "bkb", BBKB_FUNCTIONS};
