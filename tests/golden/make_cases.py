@@ -69,9 +69,21 @@ CASES = {
         {},
     ),
     "ratio_bound_1": (40, 2, "none", 60, dict(kernel=gaussian(0.5), lam=0.1, ratio_bound=1.0), {}),
+    "uncertainty_start": (
+        50, 2, "none", 250,
+        dict(kernel=matern(1.5, 0.8), lam=0.05, init="uncertainty", parallelism=1.5),
+        {},
+    ),
+    "global_local": (60, 2, "none", 250, dict(kernel=gaussian(0.3), lam=0.1, batch_rule="global_local"), {}),
     "persistent": (60, 2, "none", 300, dict(kernel=gaussian(0.4), lam=0.05, resample="persistent"), {}),
     "per_pull": (60, 2, "none", 200, dict(kernel=gaussian(0.4), lam=0.05, resample="per_pull"), {}),
     "precomputed": (40, 0, "none", 180, dict(kernel={"type": "precomputed"}, lam=0.1), {}),
+    "bkb_practical": (50, 2, "none", 90, dict(algorithm="bkb", kernel=gaussian(0.5), lam=0.05), {}),
+    "bkb_theory": (
+        50, 2, "none", 70,
+        dict(algorithm="bkb", kernel=matern(2.5, 0.6), lam=1.0, confidence="theory", noise_std=0.1),
+        {},
+    ),
 }
 
 
