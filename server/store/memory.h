@@ -67,25 +67,26 @@ static inline memory_store *memory_of(store *s)
 }
 
 /* The living study of that number or id; NULL. */
-memory_study *memory_find(memory_store *s, int64_t study);
+memory_study *memory_find(memory_store *s, int64_t number);
 memory_study *memory_find_id(memory_store *s, const char *id);
-memory_content *memory_find_content(memory_store *s, int64_t content);
+memory_content *memory_find_content(memory_store *s, int64_t number);
 
-store_status memory_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
-                                 store_error *err);
-store_status memory_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
-store_status memory_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
-                                store_trial_row *row, void *arg, store_error *err);
-store_status memory_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
-                               store_error *err);
-store_status memory_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
-                                  store_error *err);
-store_status memory_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
+store_status memory_read_studies(store *base, const char *after, size_t limit, store_study_row *row,
                                  void *arg, store_error *err);
-store_status memory_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
+store_status memory_read_study(store *base, const char *id, store_study_row *row, void *arg,
+                               store_error *err);
+store_status memory_read_trials(store *base, int64_t number, const store_trial_filter *filter, size_t limit,
+                                store_trial_row *row, void *arg, store_error *err);
+store_status memory_read_trial(store *base, int64_t number, int64_t trial, store_trial_row *row, void *arg,
+                               store_error *err);
+store_status memory_read_attempts(store *base, int64_t number, int64_t trial, store_attempt_row *row,
+                                  void *arg, store_error *err);
+store_status memory_read_batches(store *base, int64_t number, int64_t after, size_t limit,
+                                 store_batch_row *row, void *arg, store_error *err);
+store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, double *rows,
                                     store_error *err);
-store_status memory_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
-store_status memory_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
+store_status memory_read_engine_state(store *base, int64_t number, store_engine_state *out, store_error *err);
+store_status memory_read_log(store *base, int64_t number, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err);
 
 #endif

@@ -2,7 +2,8 @@
  *
  *   sqlite_connection.c  connections, statements, statuses
  *   sqlite_open.c        the lock, what kind of file it is, settings, closing
- *   sqlite_migrate.c     migrations and the backup before them
+ *   sqlite_migrate.c     migrations
+ *   sqlite_backup.c      copies and checks of a database that may be in use
  *   sqlite_write.c       the tables as apply.c writes them
  *   sqlite_chores.c      checkpoints, removal in slices, vacuum
  *   sqlite_read.c        the pool of readers, and what they read */
@@ -28,6 +29,9 @@ typedef struct connection {
 /* flags: SQLITE_OPEN_… */
 store_status connection_open(connection *c, const char *path, int flags, store_error *err);
 void connection_close(connection *c);
+
+/* A connection that cannot write and never checkpoints. Closed by the caller, also after a failure. */
+store_status sqlite_open_reader(connection *c, const char *path, store_error *err);
 
 /* The status that the connection's last error stands for, with SQLite's own words in *err. */
 store_status connection_fail(connection *c, store_error *err, const char *what);
@@ -87,6 +91,16 @@ store_status sqlite_migrate(connection *c, const char *path, const embedded_file
 
 void sqlite_close_readers(sqlite_store *s);
 
+/* Version of the newest migration among the files. */
+int64_t sqlite_newest_version(const embedded_file *files);
+
+/* Whose the database is: STORE_FOREIGN, STORE_NEWER, or its version (0: a file without any table). */
+store_status sqlite_identify(connection *c, const char *path, const embedded_file *files, int64_t *version,
+                             store_error *err);
+
+/* Copies the database to `path`, where the copy appears whole and on disk, or not at all. */
+store_status sqlite_copy(connection *c, const char *path, store_error *err);
+
 /* The functions of the backend, by file. */
 store_status sqlite_begin(store *s, store_error *err);
 store_status sqlite_commit(store *s, store_error *err);
@@ -95,7 +109,7 @@ bool sqlite_in_transaction(store *s);
 store_status sqlite_mark(store *s, store_error *err);
 store_status sqlite_release(store *s, store_error *err);
 store_status sqlite_undo(store *s, store_error *err);
-store_status sqlite_study_insert(store *s, const store_event *created, int64_t epoch, study_record *record,
+store_status sqlite_study_insert(store *s, const store_event *event, int64_t epoch, study_record *record,
                                  store_error *err);
 store_status sqlite_study_load(store *s, int64_t study, study_record *record, store_error *err);
 store_status sqlite_study_save(store *s, const study_record *record, store_error *err);
@@ -104,29 +118,29 @@ store_status sqlite_study_describe(store *s, int64_t study, const char *definiti
 store_status sqlite_study_delete(store *s, int64_t study, store_error *err);
 store_status sqlite_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
                                const char *payload, store_error *err);
-store_status sqlite_content_attach(store *s, const study_record *record, const store_event *candidates,
+store_status sqlite_content_attach(store *s, const study_record *record, const store_event *event,
                                    store_error *err);
-store_status sqlite_batch_insert(store *s, int64_t study, const store_event *planned, store_error *err);
-store_status sqlite_batch_extend(store *s, int64_t study, const store_event *extended, store_error *err);
+store_status sqlite_batch_insert(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sqlite_batch_extend(store *s, int64_t study, const store_event *event, store_error *err);
 store_status sqlite_sum_put(store *s, int64_t study, const store_arm_sum *sum, store_error *err);
 store_status sqlite_trial_insert(store *s, int64_t study, int64_t trial, int64_t batch,
                                  const store_pick *pick, store_error *err);
 store_status sqlite_trial_load(store *s, int64_t study, int64_t trial, trial_record *record,
                                store_error *err);
-store_status sqlite_trial_issue(store *s, int64_t study, int64_t seq, const store_event *issued,
+store_status sqlite_trial_issue(store *s, int64_t study, int64_t seq, const store_event *event,
                                 store_error *err);
-store_status sqlite_trial_renew(store *s, int64_t study, const store_event *renewed, store_error *err);
-store_status sqlite_trial_requeue(store *s, int64_t study, int32_t attempt, const store_event *requeued,
+store_status sqlite_trial_renew(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sqlite_trial_requeue(store *s, int64_t study, int32_t attempt, const store_event *event,
                                   store_error *err);
-store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt, const store_event *told,
-                               store_error *err);
+store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt,
+                               const store_event *event, store_error *err);
 store_status sqlite_content_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err);
 store_status sqlite_content_abandon(store *s, int64_t content, store_error *err);
 store_status sqlite_touch(store *s, store_error *err);
-void sqlite_after_commit(store *s);
-store_chore sqlite_chore(store *s);
-void sqlite_idle(store *s);
+void sqlite_after_commit(store *base);
+store_chore sqlite_chore(store *base);
+void sqlite_idle(store *base);
 uint64_t sqlite_wal_bytes(store *s);
 
 store_status sqlite_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,

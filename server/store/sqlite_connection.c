@@ -22,6 +22,15 @@ store_status connection_open(connection *c, const char *path, int flags, store_e
     return STORE_OK;
 }
 
+store_status sqlite_open_reader(connection *c, const char *path, store_error *err)
+{
+    store_status status = connection_open(c, path, SQLITE_OPEN_READONLY, err);
+    if (status)
+        return status;
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    return connection_execute_text(c, "PRAGMA query_only = ON; PRAGMA cell_size_check = ON", err);
+}
+
 void connection_close(connection *c)
 {
     for (int id = 0; id < SQL_COUNT; id++)

@@ -1,12 +1,9 @@
 #include "server/store/sqlite.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 /* "band": marks our files for file(1) and for ourselves. */
 static const int64_t application_id = 0x62616e64;
@@ -20,7 +17,7 @@ static int64_t version_of(const embedded_file *file)
     return strtol(file->name + sizeof folder - 1, NULL, 10);
 }
 
-static int64_t newest_version(const embedded_file *files)
+int64_t sqlite_newest_version(const embedded_file *files)
 {
     int64_t newest = 0;
     for (; files->name; files++)
@@ -37,76 +34,14 @@ static const embedded_file *find_version(const embedded_file *files, int64_t ver
     return NULL;
 }
 
-static store_status sync_file(const char *path, int flags, store_error *err)
-{
-    int fd = open(path, flags | O_CLOEXEC);
-    bool good = fd >= 0 && fsync(fd) == 0;
-    int cause = errno;
-    if (fd >= 0)
-        close(fd);
-    return good ? STORE_OK : store_fail(err, STORE_IO, "%s: %s", path, strerror(cause));
-}
-
-/* Gives the finished copy its name, for good. */
-static store_status rename_synced(const char *from, const char *to, store_error *err)
-{
-    store_status status = sync_file(from, O_RDONLY, err);
-    if (status)
-        return status;
-    if (rename(from, to))
-        return store_fail(err, STORE_IO, "%s: %s", to, strerror(errno));
-    char *parent = strdup(to);
-    if (!parent)
-        return store_fail(err, STORE_NO_MEMORY, "out of memory");
-    char *slash = strrchr(parent, '/');
-    if (slash)
-        slash[slash == parent] = '\0';
-    status = sync_file(slash ? parent : ".", O_RDONLY | O_DIRECTORY, err);
-    free(parent);
-    return status;
-}
-
-static store_status copy_database(connection *c, const char *path, store_error *err)
-{
-    connection copy;
-    store_status status = connection_open(&copy, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
-    if (!status) {
-        sqlite3_backup *backup = sqlite3_backup_init(copy.db, "main", c->db, "main");
-        if (backup) {
-            sqlite3_backup_step(backup, -1);
-            sqlite3_backup_finish(backup);
-        }
-        copy.error = sqlite3_errcode(copy.db);
-        if (copy.error)
-            status = connection_fail(&copy, err, path);
-    }
-    connection_close(&copy);
-    return status;
-}
-
-/* Copies the database to <path>.v<version>, which appears whole or not at all. */
+/* Copies the database to <path>.v<version>, in place of an earlier copy. */
 static store_status back_up(connection *c, const char *path, int64_t version, store_error *err)
 {
-    char *name = NULL, *unfinished = NULL;
-    store_status status = STORE_NO_MEMORY;
+    char *name;
     if (asprintf(&name, "%s.v%lld", path, (long long)version) < 0)
-        name = NULL;
-    if (asprintf(&unfinished, "%s.v%lld.tmp", path, (long long)version) < 0)
-        unfinished = NULL;
-    if (!name || !unfinished) {
-        store_fail(err, status, "out of memory");
-        goto done;
-    }
-    if (unlink(unfinished) && errno != ENOENT) {
-        status = store_fail(err, STORE_IO, "%s: %s", unfinished, strerror(errno));
-        goto done;
-    }
-    status = copy_database(c, unfinished, err);
-    if (!status)
-        status = rename_synced(unfinished, name, err);
-done:
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    store_status status = sqlite_copy(c, name, err);
     free(name);
-    free(unfinished);
     return status;
 }
 
@@ -151,10 +86,10 @@ static store_status apply_migration(connection *c, const embedded_file *file, st
     return status;
 }
 
-/* *version: 0 for a file without any table. */
-static store_status identify(connection *c, const char *path, int64_t newest, int64_t *version,
+store_status sqlite_identify(connection *c, const char *path, const embedded_file *files, int64_t *version,
                              store_error *err)
 {
+    int64_t newest = sqlite_newest_version(files);
     int64_t application, tables;
     store_status status = connection_read_integer(c, "PRAGMA application_id", &application, err);
     if (!status)
@@ -176,8 +111,8 @@ static store_status identify(connection *c, const char *path, int64_t newest, in
 
 store_status sqlite_migrate(connection *c, const char *path, const embedded_file *files, store_error *err)
 {
-    int64_t newest = newest_version(files), version = 0;
-    store_status status = identify(c, path, newest, &version, err);
+    int64_t newest = sqlite_newest_version(files), version = 0;
+    store_status status = sqlite_identify(c, path, files, &version, err);
     if (status)
         return status;
     if (sqlite3_db_readonly(c->db, "main") == 1)

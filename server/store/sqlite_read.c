@@ -6,8 +6,9 @@
 
 /* ---- the pool ------------------------------------------------------------------------------------------ */
 
-/* Never waits for a connection: a row's callback may read from the store again. */
-static store_status pool_take(sqlite_store *s, connection **out, store_error *err)
+/* Never waits for a connection: a row's callback may read from the store again. NULL with *status and *err
+ * when none can be opened. */
+static connection *pool_take(sqlite_store *s, store_status *status, store_error *err)
 {
     pthread_mutex_lock(&s->pool_mutex);
     connection *c = s->idle_readers;
@@ -16,22 +17,21 @@ static store_status pool_take(sqlite_store *s, connection **out, store_error *er
         s->n_idle_readers--;
     }
     pthread_mutex_unlock(&s->pool_mutex);
-    *out = c;
+    *status = STORE_OK;
     if (c)
-        return STORE_OK;
+        return c;
     c = malloc(sizeof *c);
-    if (!c)
-        return store_fail(err, STORE_NO_MEMORY, "out of memory");
-    store_status status = connection_open(c, s->path, SQLITE_OPEN_READONLY, err);
-    if (!status)
-        status = connection_execute_text(c, "PRAGMA query_only = ON; PRAGMA cell_size_check = ON", err);
-    if (status) {
+    if (!c) {
+        *status = store_fail(err, STORE_NO_MEMORY, "out of memory");
+        return NULL;
+    }
+    *status = sqlite_open_reader(c, s->path, err);
+    if (*status) {
         connection_close(c);
         free(c);
-        return status;
+        return NULL;
     }
-    *out = c;
-    return STORE_OK;
+    return c;
 }
 
 static void pool_return(sqlite_store *s, connection *c)
@@ -60,27 +60,25 @@ void sqlite_close_readers(sqlite_store *s)
     }
 }
 
-/* A connection in a read transaction; NULL on failure. Ended by read_end. */
-static store_status read_begin(store *base, connection **out, store_error *err)
+/* A connection in a read transaction; NULL with *status and *err on failure. Ended by read_end. */
+static connection *read_begin(store *base, store_status *status, store_error *err)
 {
     sqlite_store *s = sqlite_of(base);
-    store_status status = pool_take(s, out, err);
-    if (status)
-        return status;
-    status = connection_run(*out, err, SQL_BEGIN, "");
-    if (status) {
-        pool_return(s, *out);
-        *out = NULL;
+    connection *c = pool_take(s, status, err);
+    if (!c)
+        return NULL;
+    *status = connection_run(c, err, SQL_BEGIN, "");
+    if (*status) {
+        pool_return(s, c);
+        return NULL;
     }
-    return status;
+    return c;
 }
 
 static store_status read_end(store *base, connection *c, store_status status)
 {
-    if (c) {
-        connection_run(c, NULL, SQL_COMMIT, ""); /* nothing was written: it only lets the snapshot go */
-        pool_return(sqlite_of(base), c);
-    }
+    connection_run(c, NULL, SQL_COMMIT, ""); /* nothing was written: it only lets the snapshot go */
+    pool_return(sqlite_of(base), c);
     return status;
 }
 
@@ -88,24 +86,27 @@ typedef struct living {
     int64_t content, candidates, dimension;
 } living;
 
-/* As read_begin, for a study that must be alive. */
-static store_status read_begin_study(store *base, int64_t study, connection **out, living *alive,
-                                     store_error *err)
+/* As read_begin, for a study that must be alive. *alive may be NULL. */
+static connection *read_begin_study(store *base, int64_t study, living *alive, store_status *status,
+                                    store_error *err)
 {
-    store_status status = read_begin(base, out, err);
-    if (status)
-        return status;
-    connection *c = *out;
+    connection *c = read_begin(base, status, err);
+    if (!c)
+        return NULL;
     sqlite3_stmt *row = connection_bind(c, SQL_STUDY_ALIVE, "i", study);
     bool found = connection_step(c, row);
     if (found && alive)
         *alive = (living){.content = sqlite3_column_int64(row, 0),
                           .candidates = sqlite3_column_int64(row, 1),
                           .dimension = sqlite3_column_int64(row, 2)};
-    status = connection_finish(c, row, err);
-    if (!status && !found)
-        status = store_fail(err, STORE_NOT_FOUND, "there is no study %lld", (long long)study);
-    return status;
+    *status = connection_finish(c, row, err);
+    if (!*status && !found)
+        *status = store_fail(err, STORE_NOT_FOUND, "there is no study %lld", (long long)study);
+    if (*status) {
+        read_end(base, c, *status);
+        return NULL;
+    }
+    return c;
 }
 
 static int64_t limit_of(size_t limit)
@@ -149,9 +150,9 @@ static void read_study_row(sqlite3_stmt *row, store_study_row *callback, void *a
 store_status sqlite_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
                                  store_error *err)
 {
-    connection *c;
-    store_status status = read_begin(s, &c, err);
-    if (status)
+    store_status status;
+    connection *c = read_begin(s, &status, err);
+    if (!c)
         return status;
     sqlite3_stmt *statement = connection_bind(c, SQL_STUDIES_AFTER, "ti", after, limit_of(limit));
     while (connection_step(c, statement))
@@ -161,9 +162,9 @@ store_status sqlite_read_studies(store *s, const char *after, size_t limit, stor
 
 store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err)
 {
-    connection *c;
-    store_status status = read_begin(s, &c, err);
-    if (status)
+    store_status status;
+    connection *c = read_begin(s, &status, err);
+    if (!c)
         return status;
     sqlite3_stmt *statement = connection_bind(c, SQL_STUDY_BY_ID, "t", id);
     bool found = connection_step(c, statement);
@@ -204,10 +205,10 @@ store_status sqlite_read_trials(store *s, int64_t study, const store_trial_filte
 {
     const uint32_t open_states = 1u << TRIAL_QUEUED | 1u << TRIAL_PENDING;
     uint32_t states = filter->states ? filter->states : UINT32_MAX;
-    connection *c;
-    store_status status = read_begin_study(s, study, &c, NULL, err);
-    if (status)
-        return read_end(s, c, status);
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
     sqlite3_stmt *statement;
     if (filter->told)
         statement =
@@ -224,10 +225,10 @@ store_status sqlite_read_trials(store *s, int64_t study, const store_trial_filte
 store_status sqlite_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
                                store_error *err)
 {
-    connection *c;
-    store_status status = read_begin_study(s, study, &c, NULL, err);
-    if (status)
-        return read_end(s, c, status);
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
     sqlite3_stmt *statement = connection_bind(c, SQL_TRIAL, "ii", study, trial);
     bool found = connection_step(c, statement);
     if (found)
@@ -242,10 +243,10 @@ store_status sqlite_read_trial(store *s, int64_t study, int64_t trial, store_tri
 store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
                                   store_error *err)
 {
-    connection *c;
-    store_status status = read_begin_study(s, study, &c, NULL, err);
-    if (status)
-        return read_end(s, c, status);
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
     sqlite3_stmt *statement = connection_bind(c, SQL_ATTEMPTS, "ii", study, trial);
     while (connection_step(c, statement)) {
         store_attempt attempt = {
@@ -266,10 +267,10 @@ store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_
 store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                  void *arg, store_error *err)
 {
-    connection *c;
-    store_status status = read_begin_study(s, study, &c, NULL, err);
-    if (status)
-        return read_end(s, c, status);
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
     sqlite3_stmt *statement = connection_bind(c, SQL_BATCHES_AFTER, "iii", study, after, limit_of(limit));
     while (connection_step(c, statement)) {
         store_batch batch = {
@@ -347,10 +348,11 @@ static store_status read_sums(connection *c, int64_t study, store_engine_state *
 
 store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err)
 {
-    connection *c;
-    store_status status = read_begin_study(s, study, &c, NULL, err);
-    if (!status)
-        status = read_engine(c, study, out, err);
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
+    status = read_engine(c, study, out, err);
     if (!status)
         status = read_sums(c, study, out, err);
     return read_end(s, c, status);
@@ -359,10 +361,10 @@ store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_stat
 store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err)
 {
-    connection *c;
-    store_status status = read_begin_study(s, study, &c, NULL, err);
-    if (status)
-        return read_end(s, c, status);
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
     sqlite3_stmt *statement = connection_bind(c, SQL_LOG_AFTER, "iii", study, after_seq, limit_of(limit));
     while (connection_step(c, statement))
         row(arg, sqlite3_column_int64(statement, 0), sqlite3_column_int64(statement, 1),
@@ -395,11 +397,11 @@ static store_status read_block(connection *c, sqlite3_blob **blob, sqlite3_stmt 
 store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                     store_error *err)
 {
-    connection *c;
-    living alive;
-    store_status status = read_begin_study(s, study, &c, &alive, err);
-    if (status)
-        return read_end(s, c, status);
+    store_status status;
+    living alive = {0};
+    connection *c = read_begin_study(s, study, &alive, &status, err);
+    if (!c)
+        return status;
     if (first < 0 || first > alive.candidates || n > (size_t)(alive.candidates - first))
         return read_end(s, c,
                         store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)study,

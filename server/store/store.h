@@ -253,6 +253,19 @@ void store_close(store *s);
 /* STORE_OK when a small write would be accepted now (readiness). */
 store_status store_probe(store *s, store_error *err);
 
+/* ---- files, also while a server uses them -------------------------------------------------------------- */
+
+/* Copies the database, as it is at one moment, to a file that must not exist yet (STORE_EXISTS); it appears
+ * whole or not at all. Takes no lock and never checkpoints. */
+store_status store_back_up(const char *path, const char *copy, store_error *err);
+
+/* Checks the file, its keys, and that counters, log, attempts, batches and candidates fit one another;
+ * `problem` is given a line of text for each that does not. STORE_OK: all was looked at. */
+typedef void store_check_row(void *arg, const char *problem);
+store_status store_check(const char *path, store_check_row *problem, void *arg, store_error *err);
+
+/* ---- how it is ----------------------------------------------------------------------------------------- */
+
 typedef struct store_statistics {
     uint64_t commits;         /* transactions so far */
     uint64_t writes;          /* writes in them */

@@ -181,6 +181,7 @@ static store_status apply_write(store *s, store_write *write, store_error *err)
 static store_status apply_delete(store *s, store_op *op, store_error *err)
 {
     study_record record;
+    assert(op->lane);
     store_status status = s->backend->study_load(s, op->lane->study, &record, err);
     if (!status)
         status = check_owner(op->lane, &record, err);
