@@ -139,6 +139,11 @@ class Posterior:
         inner = c * (self.z * counts[:, None]).T @ self.z / self.lam
         return np.linalg.slogdet(np.eye(len(inner)) + inner)[1] + c * (counts * self.rest).sum()
 
+    def joining(self, counts, c):
+        """What pulls that join later add: log det(V + c dV) - log det V + c sum n_i (k_ii - |z_i|^2) / lambda."""
+        grown = self.v + c * (self.z * counts[:, None]).T @ self.z
+        return np.linalg.slogdet(grown)[1] - np.linalg.slogdet(self.v)[1] + c * (counts * self.rest).sum()
+
     def information_gain(self):
         return 0.5 * (np.linalg.slogdet(self.v / self.lam)[1])
 
@@ -240,11 +245,8 @@ class Study:
         self.log_sum = None  # Lambda_1 (Lambda_3 for theory's width) of the pulls in the model
         self.posterior = None
         self.dictionary = None
+        self.pending = []
         self.margins = Margins()
-
-    def room(self):
-        left = self.o.horizon - self.handed_out if self.o.horizon else math.inf
-        return min(self.o.max_batch, left)
 
     # -- batch 0 --
 
@@ -254,7 +256,7 @@ class Study:
             picks = [random_below(o.seed, 0, PURPOSE_INITIAL_ARM, 0, len(self.gram))]
         else:  # [BBKB] Algorithm 3
             picks = [int(np.argmax(np.diag(self.gram)))]  # k(x,x) is not computed: equal ones are exactly equal
-            while len(picks) < self.room():
+            while True:
                 var = exact_variances(self.gram, o.lam, picks)
                 self.margins.narrow("stop", abs(var.max() * o.parallelism - 1))
                 if var.max() < 1 / o.parallelism:
@@ -265,24 +267,32 @@ class Study:
 
     # -- batch 1 and later --
 
-    def begin_batch(self, results):
-        """results: (arm, reward, start-of-batch variance), of the batch that ended."""
+    def begin_batch(self, results, pending=()):
+        """results: (arm, reward, start-of-batch variance of the batch that issued it; None for a pull of the user's
+        own). pending: arms whose rewards are still out."""
         o = self.o
         old = self.posterior
+        own = np.zeros(len(self.gram))
         for arm, reward, variance in results:
             self.counts[arm] += 1
             self.sums[arm] += reward
-            if old is not None:
+            if variance is None:
+                own[arm] += 1
+            elif old is not None:
                 self.log_sum += math.log(1 + self.log_factor() * variance)
+        if old is not None and own.any():
+            self.log_sum += old.joining(own, self.log_factor())
         self.batch += 1
-        pulled = np.flatnonzero(self.counts)
-        self.dictionary = [int(i) for i in pulled] if old is None else self.resample(pulled, old.var)
+        self.pending = list(pending)
+        offered = self.counts + np.bincount(np.array(self.pending, dtype=int), minlength=len(self.gram))
+        pulled = np.flatnonzero(offered)
+        self.dictionary = [int(i) for i in pulled] if old is None else self.resample(pulled, offered, old.var)
         self.posterior = Posterior(self.gram, o.lam, self.dictionary, self.counts, self.sums)
         if old is None:
             self.log_sum = self.posterior.log_sum(self.counts, self.log_factor())
         return self.posterior
 
-    def resample(self, pulled, var_fb):
+    def resample(self, pulled, counts, var_fb):
         """[BBKB] Alg. 1, l. 14-18, p = min(1, q sigma^2): an arm of n pulls is kept with probability min(1, n p), or
         (per_pull, the paper's letter) each of its pulls with probability p."""
         o = self.o
@@ -292,7 +302,7 @@ class Study:
         kept = []
         for i in pulled:
             p = min(1.0, q_bar * var_fb[i])
-            n = self.counts[i]
+            n = counts[i]
             probability = 1 - (1 - p) ** n if o.resample == "per_pull" else min(1.0, n * p)
             u = random_uniform(o.seed, number, PURPOSE_RESAMPLE, int(i))
             if probability < 1:
@@ -344,33 +354,43 @@ class Study:
             effective_dimension=(self.counts * post.var).sum(),
             information_gain=post.information_gain(),
         )
-        room = 1 if o.algorithm == "bkb" else self.room()
         v = post.v.copy()
-        while not out.stop:
+        for arm in self.pending:
+            v += np.outer(post.z[arm], post.z[arm])
+        while not (stop := self.stop_rule(out)):
             score = post.mean + out.alpha * np.sqrt(post.variance(v))
             pick = argmax_lowest(score, self.twins, self.margins)
             v += np.outer(post.z[pick], post.z[pick])
             out.picks.append(pick)
             out.variances.append(post.var[pick])
-            out.ratio = 1 + math.fsum(out.variances)
-            out.stop = self.stop_rule(out, room)
+        out.stop = stop
+        out.ratio = self.ratio(out)
         self.handed_out += len(out.picks)
         return out
 
-    def stop_rule(self, batch, room):
-        """Why the batch ends after its last pick; '' when it goes on."""
+    def ratio(self, batch):
+        return 1 + math.fsum(self.posterior.var[self.pending]) + math.fsum(batch.variances)
+
+    def stop_rule(self, batch):
+        """Why no further pick is made; '' when one is."""
         o = self.o
-        if o.algorithm != "bkb":
-            self.margins.narrow("stop", abs(batch.ratio - o.ratio_bound) / o.ratio_bound)
-            if batch.ratio > o.ratio_bound:
+        out = self.pending + batch.picks
+        if o.algorithm == "bkb":
+            return "sequential" if out else ""
+        if out:
+            ratio = self.ratio(batch)
+            self.margins.narrow("stop", abs(ratio - o.ratio_bound) / o.ratio_bound)
+            if ratio > o.ratio_bound:
                 if o.batch_rule == "global":
                     return "global"
-                local = self.local_ratio(batch.picks)
+                local = self.local_ratio(out)
                 self.margins.narrow("stop", abs(local - o.ratio_bound) / o.ratio_bound)
                 if local > o.ratio_bound:
                     return "global_local"
-        if len(batch.picks) == room:
-            return "horizon" if o.horizon and self.handed_out + room == o.horizon else "max_batch"
+        if len(batch.picks) == o.max_batch:
+            return "max_batch"
+        if o.horizon and self.handed_out + len(batch.picks) == o.horizon:
+            return "horizon"
         return ""
 
     def local_ratio(self, picks):

@@ -2,7 +2,8 @@
 """Writes the golden cases in cases/: all, or those named. tests/golden/check says whether they would change.
 
 A case is a small bandit problem and everything that the reference says about a run on it. Floats are written with
-twelve digits. Rewards are not random at run time: pull number s of the study, of arm i, earns
+twelve digits. Before a batch the first `told` of the pulls that are out have their rewards, and then the `own`
+pulls, which the engine did not choose. Rewards are not random at run time: pull number s of the study, of arm i, earns
 rewards[i] + noise[s mod len(noise)].
 
 A run that hangs on a margin below bbkb_reference.SAFE_MARGIN is discarded, and the next seed taken."""
@@ -78,6 +79,16 @@ CASES = {
     "persistent": (60, 2, "none", 300, dict(kernel=gaussian(0.4), lam=0.05, resample="persistent"), {}),
     "per_pull": (60, 2, "none", 200, dict(kernel=gaussian(0.4), lam=0.05, resample="per_pull"), {}),
     "precomputed": (40, 0, "none", 180, dict(kernel={"type": "precomputed"}, lam=0.1), {}),
+    "asynchronous": (
+        60, 2, "none", 300,
+        dict(kernel=gaussian(0.4), lam=0.05, ratio_bound=3.0),
+        {"told": 0.5},
+    ),
+    "own_pulls_theory": (
+        60, 2, "none", 200,
+        dict(kernel=matern(1.5, 0.5), lam=1.0, confidence="theory", q_bar=3.0, noise_std=0.2),
+        {"own": [3, 3, 41, 41, 41, 58]},
+    ),
     "bkb_practical": (50, 2, "none", 90, dict(algorithm="bkb", kernel=gaussian(0.5), lam=0.05), {}),
     "bkb_theory": (
         50, 2, "none", 70,
@@ -119,34 +130,34 @@ def kernel_of(case, options):
 
 
 def run(name, seed):
-    _, _, _, pulls, settings, _ = CASES[name]
+    _, _, _, pulls, settings, special = CASES[name]
     case = problem(name, seed)
     options = Options(**settings, seed=seed)
     study = Study(kernel_of(case, options), options)
     rewards, noise = case["rewards"], case["noise"]
-    told = 0
+    n, told = len(rewards), 0
 
-    def tell(picks, variances):
-        nonlocal told
-        results = []
-        for arm, variance in zip(picks, variances):
-            results.append((arm, rewards[arm] + noise[told % len(noise)], variance))
-            told += 1
-        return results
-
-    picks = study.initial_picks()
-    results = tell(picks, [0.0] * len(picks))
-    case["initial"] = picks
-    case["batches"] = []
-    n = len(rewards)
+    case["initial"] = study.initial_picks()
     case["probes"] = sorted({i * (n - 1) // (PROBES - 1) for i in range(PROBES)})
+    case["batches"] = []
+    out = [(arm, 0.0) for arm in case["initial"]]  # arms whose rewards are out, and their variances
     while told < pulls:
-        study.begin_batch(results)
+        count = max(1, round(special.get("told", 1.0) * len(out)))
+        own = special.get("own", []) if len(case["batches"]) % 4 == 2 else []
+        joining, out = out[:count] + [(arm, None) for arm in own], out[count:]
+        results = [
+            (arm, rewards[arm] + noise[(told + i) % len(noise)], variance)
+            for i, (arm, variance) in enumerate(joining)
+        ]
+        told += len(results)
+        study.begin_batch(results, [arm for arm, _ in out])
         batch = study.choose()
-        last = told + len(batch.picks) >= pulls
-        shown = list(range(n)) if last else case["probes"]
+        out += zip(batch.picks, batch.variances)
+        shown = list(range(n)) if told + len(out) >= pulls else case["probes"]
         case["batches"].append(
             {
+                "told": count,
+                "own": own,
                 "dictionary": batch.dictionary,
                 "alpha": batch.alpha,
                 "log_sum": batch.log_sum,
@@ -161,7 +172,8 @@ def run(name, seed):
                 "stop": batch.stop,
             }
         )
-        results = tell(batch.picks, batch.variances)
+        if told + len(out) >= pulls:
+            break
     case["options"] = asdict(options)
     return {"name": name, **case}, study.margins
 

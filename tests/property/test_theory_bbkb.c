@@ -199,6 +199,87 @@ static void global_rule_bounds_the_ratio(void **state)
     assert_true(closest > 0.95); /* the bound is nearly attained: a smaller sum would have been noticed */
 }
 
+/* max_x of the ratio with the exact update, var_fb / (var_fb - k~_xS (I + k~_SS)^{-1} k~_Sx), after n picks.
+ */
+static double exact_ratio(const study *s, const bandit_pick *picks, size_t n)
+{
+    uint32_t *columns = dense_alloc(n, sizeof *columns);
+    uint64_t *once = dense_alloc(s->n + n, sizeof *once);
+    double *covariance = dense_alloc(s->n * n, sizeof *covariance);
+    size_t total = s->n + n;
+    double *joint = dense_alloc(total * total, sizeof *joint),
+           *variance = dense_alloc(total, sizeof *variance);
+
+    for (size_t i = 0; i < n; i++)
+        columns[i] = picks[i].arm;
+    dense_products(s->z, s->rank, s->n, s->v, columns, n, covariance);
+    for (size_t j = 0; j < n; j++) {
+        for (size_t x = 0; x < s->n; x++) {
+            double zz = 0.0;
+            for (size_t e = 0; e < s->rank; e++)
+                zz += s->z[x * s->rank + e] * s->z[columns[j] * s->rank + e];
+            covariance[j * s->n + x] += (s->k[columns[j] * s->n + x] - zz) / s->options.lambda;
+        }
+    }
+    /* A Gaussian process with k~ as its kernel and lambda = 1, whose last n "arms" are the picks. */
+    for (size_t x = 0; x < s->n; x++)
+        joint[x * total + x] = s->variance[x];
+    for (size_t j = 0; j < n; j++) {
+        once[s->n + j] = 1;
+        for (size_t x = 0; x < s->n; x++)
+            joint[(s->n + j) * total + x] = joint[x * total + s->n + j] = covariance[j * s->n + x];
+        for (size_t i = 0; i < n; i++)
+            joint[(s->n + j) * total + s->n + i] = covariance[j * s->n + columns[i]];
+    }
+    dense_exact_variance(joint, total, 1.0, once, variance, NULL);
+    double ratio = 1.0;
+    for (size_t x = 0; x < s->n; x++)
+        ratio = fmax(ratio, s->variance[x] / variance[x]);
+    free(columns);
+    free(once);
+    free(covariance);
+    free(joint);
+    free(variance);
+    return ratio;
+}
+
+static void global_local_rule_bounds_the_ratio(void **state)
+{
+    enum { CAPACITY = 4096 };
+    static bandit_pick picks[CAPACITY];
+    bandit_options options = BANDIT_OPTIONS_INIT;
+    double largest = 1.0;
+    size_t beyond_global = 0;
+    study s;
+    (void)state;
+
+    options.lambda = 0.1;
+    options.seed = 3;
+    options.batch_rule = BANDIT_BATCH_GLOBAL_LOCAL;
+    study_open(&s, 50, 2, 0.2, &options);
+    study_begin(&s, NULL, 0, NULL, 0);
+    bandit_selection selection = study_select(&s, picks, CAPACITY);
+    while (s.told < 250) {
+        study_begin(&s, picks, selection.n_picks, NULL, 0);
+        selection = study_select(&s, picks, CAPACITY);
+        watch w;
+        watch_start(&w, &s);
+        for (size_t i = 0; i + 1 < selection.n_picks; i++) { /* the last pick may cross the bound */
+            watch_pull(&w, &s, picks[i].arm);
+            double exact = exact_ratio(&s, picks, i + 1);
+            assert_true(w.ratio <= options.ratio_bound * ROUNDING);
+            assert_true(exact <= options.ratio_bound * ROUNDING);
+            beyond_global += w.sum > options.ratio_bound;
+            largest = fmax(largest, fmax(w.ratio, exact));
+        }
+        assert_int_equal(selection.stop_rule, BANDIT_STOP_GLOBAL_LOCAL);
+        watch_clear(&w);
+    }
+    assert_true(beyond_global > 50); /* the local rule did the work */
+    assert_true(largest > 0.9 * options.ratio_bound);
+    study_close(&s);
+}
+
 /* Results come in by halves: what is out counts in the bound, under V_D ([BBKB] Lemma 1 with A = V_D). */
 static void asynchronous_feedback_bounds_the_ratio(void **state)
 {
@@ -377,6 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(global_rule_bounds_the_ratio),
+        cmocka_unit_test(global_local_rule_bounds_the_ratio),
         cmocka_unit_test(asynchronous_feedback_bounds_the_ratio),
         cmocka_unit_test(sketch_keeps_variances),
         cmocka_unit_test(dictionary_is_small),
