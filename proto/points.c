@@ -80,6 +80,9 @@ wire_status wire_points_reader_feed(wire_points_reader *r, const char *bytes, si
     case WIRE_POINTS_JSON:
         r->status = points_json_feed(r, bytes, n, errors);
         break;
+    case WIRE_POINTS_NPY:
+        r->status = points_npy_feed(r, bytes, n, errors);
+        break;
     }
     if (errors->no_memory)
         r->status = WIRE_NO_MEMORY;
@@ -96,6 +99,9 @@ wire_status wire_points_reader_finish(wire_points_reader *r, wire_errors *errors
         break;
     case WIRE_POINTS_JSON:
         r->status = points_json_finish(r, errors);
+        break;
+    case WIRE_POINTS_NPY:
+        r->status = points_npy_finish(r, errors);
         break;
     }
     if (r->status == WIRE_OK)
@@ -119,8 +125,16 @@ void wire_points_reader_free(wire_points_reader *r)
 {
     if (!r)
         return;
-    if (r->format == WIRE_POINTS_CSV)
+    switch (r->format) {
+    case WIRE_POINTS_CSV:
         points_csv_clear(r);
+        break;
+    case WIRE_POINTS_JSON:
+        break;
+    case WIRE_POINTS_NPY:
+        points_npy_clear(r);
+        break;
+    }
     free(r->block);
     free(r);
 }

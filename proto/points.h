@@ -4,7 +4,7 @@
 
 #include "proto/wire.h"
 
-typedef enum wire_points_format { WIRE_POINTS_CSV, WIRE_POINTS_JSON } wire_points_format;
+typedef enum wire_points_format { WIRE_POINTS_CSV, WIRE_POINTS_JSON, WIRE_POINTS_NPY } wire_points_format;
 
 typedef struct wire_points_reader wire_points_reader;
 
@@ -18,8 +18,9 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
 
 /* CSV: an optional header line (a first line with any cell that is not a number), `,` as separator, quotes
  * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}.
- * Errors: JSON: pointer "/points/12/3"; CSV: a detail that names line, row and column. The first one ends the
- * reading. */
+ * NPY: NumPy's format, float64 or float32, C order, shape (rows, dimension).
+ * Errors: JSON: pointer "/points/12/3"; CSV and NPY: a detail that names (line,) row and column. The first
+ * one ends the reading. */
 wire_status wire_points_reader_feed(wire_points_reader *reader, const char *bytes, size_t n,
                                     wire_errors *errors);
 /* End of input: hands the last rows to the sink. At least one row. */

@@ -51,6 +51,24 @@ typedef struct points_json {
     size_t start;    /* offset of the key or cell being read */
 } points_json;
 
+#define POINTS_NPY_HEADER_MAX 10000 /* as NumPy itself */
+
+/* State of a reader of .npy; see points_npy.c. */
+typedef struct points_npy {
+    enum { NPY_START, NPY_DATA } state;
+    size_t offset;        /* of the next byte, at the start */
+    size_t length_size;   /* bytes that the header's length takes */
+    size_t header_length; /* of the header, and how much of it is there */
+    size_t header_size;
+    char *header;
+    char type[8]; /* '<f8' … */
+    bool fortran_order, big_endian;
+    size_t shape[2], n_shape;
+    size_t item_size;
+    unsigned char item[8]; /* one that the chunks cut */
+    size_t n_item;
+} points_npy;
+
 struct wire_points_reader {
     wire_points_format format;
     wire_points_sink *sink;
@@ -68,6 +86,7 @@ struct wire_points_reader {
     union {
         points_csv csv;
         points_json json;
+        points_npy npy;
     } u;
 };
 
@@ -77,6 +96,9 @@ wire_status points_csv_finish(wire_points_reader *r, wire_errors *errors);
 void points_csv_clear(wire_points_reader *r);
 wire_status points_json_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
 wire_status points_json_finish(wire_points_reader *r, wire_errors *errors);
+wire_status points_npy_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
+wire_status points_npy_finish(wire_points_reader *r, wire_errors *errors);
+void points_npy_clear(wire_points_reader *r);
 
 /* One more cell of the row. The caller has seen to it that cells < dimension where that is known. */
 wire_status points_put(wire_points_reader *r, double value);

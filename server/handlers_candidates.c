@@ -96,9 +96,13 @@ static bool open_upload(http_request *request)
     }
     if (strcmp(request->content_type, "application/json") == 0) {
         format = WIRE_POINTS_JSON;
+    } else if (strcmp(request->content_type, "application/octet-stream") == 0) {
+        format = WIRE_POINTS_NPY;
     } else if (strcmp(request->content_type, "text/csv") != 0) {
-        http_answer_problem(request, 415, NULL, "candidates come as text/csv or application/json, not %s",
-                            request->content_type[0] ? request->content_type : "without a Content-Type");
+        http_answer_problem(
+            request, 415, NULL,
+            "candidates come as text/csv, application/json or application/octet-stream, not %s",
+            request->content_type[0] ? request->content_type : "without a Content-Type");
         return false;
     }
     r = calloc(1, sizeof *r);

@@ -69,6 +69,7 @@ static wire_status read_chunks(sheet *s, wire_errors *errors, wire_points_format
 
 typedef struct expectation {
     const char *text;
+    size_t size;      /* of text; 0: up to its NUL */
     size_t dimension; /* asked for */
     wire_status status;
     const char *pointer, *detail; /* of a refusal */
@@ -76,13 +77,18 @@ typedef struct expectation {
     double cells[12];
 } expectation;
 
+static size_t text_size(const expectation *e)
+{
+    return e->size > 0 ? e->size : strlen(e->text);
+}
+
 static void check(const expectation *e, wire_points_format format, size_t block_rows, const size_t *cuts,
                   size_t n_cuts)
 {
     sheet s = {0};
     wire_errors errors = {0};
     wire_status status =
-        read_chunks(&s, &errors, format, e->dimension, block_rows, e->text, strlen(e->text), cuts, n_cuts);
+        read_chunks(&s, &errors, format, e->dimension, block_rows, e->text, text_size(e), cuts, n_cuts);
     if (status != e->status)
         print_error("%s: %s\n", e->text, errors.n ? errors.items[0].detail : "");
     assert_int_equal(status, e->status);
@@ -105,7 +111,7 @@ static void check_everywhere(const expectation *cases, size_t n, wire_points_for
 {
     for (size_t c = 0; c < n; c++) {
         const expectation *e = &cases[c];
-        size_t size = strlen(e->text);
+        size_t size = text_size(e);
         check(e, format, 1, NULL, 0);
         check(e, format, 3, NULL, 0);
         for (size_t i = 0; i <= size; i++) {
@@ -281,6 +287,105 @@ static void test_json(void **state)
     check_everywhere(cases, sizeof cases / sizeof *cases, WIRE_POINTS_JSON);
 }
 
+/* A .npy file: version, header without padding, numbers. */
+static size_t make_npy(char *out, int version, const char *header, const void *numbers, size_t n)
+{
+    size_t length = strlen(header), at = 8;
+    memcpy(out, "\x93NUMPY", 6);
+    out[6] = (char)version;
+    out[7] = 0;
+    for (int i = 0; i < (version == 1 ? 2 : 4); i++)
+        out[at++] = (char)(length >> 8 * i);
+    memcpy(out + at, header, length);
+    memcpy(out + at + length, numbers, n);
+    return at + length + n;
+}
+
+static void test_npy(void **state)
+{
+    (void)state;
+    static const double doubles[] = {1, -2.5, 0.1, 1e300};
+    static const float floats[] = {1, -2.5f, 0.5f, 3};
+    static const double not_finite[] = {1, 2, NAN, 3};
+    static const unsigned char big[] = {0x3F, 0xF0, 0, 0, 0, 0, 0, 0, 0xC0, 0x04, 0, 0, 0, 0, 0, 0};
+#define HEADER(type, order, shape) "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape ", }"
+#define GOOD                       HEADER("<f8", "False", "(2, 2)") "\n"
+#define BAD(problem, text)                                                                                   \
+    {                                                                                                        \
+        .status = problem, .pointer = "", .detail = text                                                     \
+    }
+#define UNCLEAR BAD(WIRE_MALFORMED, "not a .npy file: its header cannot be understood")
+#define TYPE    BAD(WIRE_INVALID, "the numbers must be of type float64 or float32")
+#define SHAPE   BAD(WIRE_INVALID, "the array must have two dimensions, candidates and features")
+#define EXCESS  BAD(WIRE_INVALID, "there are more bytes than the array has")
+    const struct {
+        int version;
+        const char *header;
+        const void *numbers;
+        size_t n, dimension;
+        expectation expected;
+    } cases[] = {
+        {1, GOOD, doubles, 32, 2, {.rows = 2, .columns = 2, .cells = {1, -2.5, 0.1, 1e300}}},
+        {2, GOOD, doubles, 32, 0, {.rows = 2, .columns = 2, .cells = {1, -2.5, 0.1, 1e300}}},
+        {3, GOOD, doubles, 32, 0, {.rows = 2, .columns = 2, .cells = {1, -2.5, 0.1, 1e300}}},
+        {1,
+         "{\"shape\":(4,1),\"fortran_order\":False,\"descr\":\"<f4\"}",
+         floats,
+         16,
+         0,
+         {.rows = 4, .columns = 1, .cells = {1, -2.5, 0.5, 3}}},
+        {1, HEADER(">f8", "False", "(1, 2)"), big, 16, 0, {.rows = 1, .columns = 2, .cells = {1, -2.5}}},
+        {1, GOOD, not_finite, 32, 0, BAD(WIRE_INVALID, "row 2, column 1: not a finite number")},
+        {1, GOOD, doubles, 31, 0, BAD(WIRE_INVALID, "it ends in row 2 of 2")},
+        {1, HEADER("<f8", "False", "(1, 2)"), doubles, 17, 0, EXCESS},
+        {1, HEADER("<f8", "False", "(1, 2)"), doubles, 24, 0, EXCESS},
+        {1, GOOD, doubles, 32, 3, BAD(WIRE_INVALID, "2 columns, 3 expected")},
+        {1, HEADER("<f8", "False", "(0, 2)"), doubles, 0, 0, BAD(WIRE_INVALID, "there is no row")},
+        {1, HEADER("<f8", "False", "(2, 0)"), doubles, 0, 0,
+         BAD(WIRE_INVALID, "the number of columns is not between 1 and 10000")},
+        {1, HEADER("<i8", "False", "(2, 2)"), doubles, 32, 0, TYPE},
+        {1, HEADER("<f2", "False", "(2, 2)"), doubles, 32, 0, TYPE},
+        {1, HEADER("<f8", "True", "(2, 2)"), doubles, 32, 0,
+         BAD(WIRE_INVALID, "the array must be in C order")},
+        {1, HEADER("<f8", "False", "(4,)"), doubles, 32, 0, SHAPE},
+        {1, HEADER("<f8", "False", "(1, 2, 2)"), doubles, 32, 0, SHAPE},
+        {1, HEADER("<f8", "False", "()"), doubles, 8, 0, SHAPE},
+        {1, HEADER("<f8", "Maybe", "(2, 2)"), doubles, 32, 0, UNCLEAR},
+        {1, HEADER("<f8", "False", "(-2, 2)"), doubles, 32, 0, UNCLEAR},
+        {1, "{'descr': '<f8', 'shape': (2, 2)}", doubles, 32, 0, UNCLEAR},
+        {1, "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }", doubles, 16, 0, UNCLEAR},
+        {1, GOOD "x", doubles, 32, 0, UNCLEAR},
+        {4, GOOD, doubles, 32, 0, BAD(WIRE_MALFORMED, "not a .npy file: its version is not 1, 2 or 3")},
+        {1, "", doubles, 32, 0,
+         BAD(WIRE_MALFORMED, "not a .npy file: the length of its header cannot be right")},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char file[512];
+        expectation e = cases[i].expected;
+        e.text = file;
+        e.size = make_npy(file, cases[i].version, cases[i].header, cases[i].numbers, cases[i].n);
+        e.dimension = cases[i].dimension;
+        check_everywhere(&e, 1, WIRE_POINTS_NPY);
+    }
+    static const char ends[] = "not a .npy file: it ends before its header does";
+    const expectation others[] = {
+        {.text = "1,2\n",
+         .status = WIRE_MALFORMED,
+         .pointer = "",
+         .detail = "not a .npy file: it does not start like one"},
+        {.text = "\x93NUM", .status = WIRE_MALFORMED, .pointer = "", .detail = ends},
+        {.text = "", .status = WIRE_MALFORMED, .pointer = "", .detail = ends},
+    };
+    check_everywhere(others, sizeof others / sizeof *others, WIRE_POINTS_NPY);
+#undef HEADER
+#undef GOOD
+#undef BAD
+#undef UNCLEAR
+#undef TYPE
+#undef SHAPE
+#undef EXCESS
+}
+
 /* A byte NUL ends nothing. */
 static void test_nul(void **state)
 {
@@ -420,9 +525,9 @@ static void test_not_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),         cmocka_unit_test(test_json),     cmocka_unit_test(test_nul),
-        cmocka_unit_test(test_sink_stops),  cmocka_unit_test(test_too_long), cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_not_numbers),
+        cmocka_unit_test(test_csv),     cmocka_unit_test(test_json),        cmocka_unit_test(test_npy),
+        cmocka_unit_test(test_nul),     cmocka_unit_test(test_sink_stops),  cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_numbers), cmocka_unit_test(test_not_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

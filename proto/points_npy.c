@@ -1,0 +1,246 @@
+/* NumPy's .npy files, versions 1 to 3 (numpy.lib.format): float64 or float32 of either byte order, C order,
+ * two dimensions.
+ *
+ *   bytes  0 … 5   \x93NUMPY
+ *          6, 7    version
+ *          8 …     length of the header: 2 bytes in version 1, 4 after it, the lowest first
+ *          then    the header, a Python literal: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }
+ *          then    the numbers */
+#include "proto/points_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC_SIZE 6
+
+static wire_status malformed(wire_errors *errors, const char *why)
+{
+    wire_errors_add(errors, "", "not a .npy file: %s", why);
+    return WIRE_MALFORMED;
+}
+
+static wire_status invalid(wire_errors *errors, const char *why)
+{
+    wire_errors_add(errors, "", "%s", why);
+    return WIRE_INVALID;
+}
+
+/* ---- the header --------------------------------------------------------------------------------------- */
+
+static const char *skip_blanks(const char *p)
+{
+    return p + strspn(p, " \t\n");
+}
+
+/* The character c, with blanks before and after it; NULL when it is not there. */
+static const char *skip_over(const char *p, char c)
+{
+    p = skip_blanks(p);
+    return *p == c ? skip_blanks(p + 1) : NULL;
+}
+
+/* 'text' or "text" of less than `capacity` characters. */
+static const char *read_text(const char *p, char *out, size_t capacity)
+{
+    char quote = *p;
+    if (quote != '\'' && quote != '"')
+        return NULL;
+    const char *end = strchr(++p, quote);
+    if (!end || (size_t)(end - p) >= capacity)
+        return NULL;
+    memcpy(out, p, (size_t)(end - p));
+    out[end - p] = '\0';
+    return end + 1;
+}
+
+/* (3, 2) and the like; counts up to 2^53, at most two of them are kept. */
+static const char *read_shape(const char *p, points_npy *npy)
+{
+    p = skip_over(p, '(');
+    npy->n_shape = 0;
+    while (p && *p != ')') {
+        size_t digits = strspn(p, "0123456789");
+        if (digits == 0 || digits > 15)
+            return NULL;
+        if (npy->n_shape < 2)
+            npy->shape[npy->n_shape] = (size_t)strtoull(p, NULL, 10);
+        npy->n_shape++;
+        p = skip_blanks(p + digits);
+        if (*p != ')')
+            p = skip_over(p, ',');
+    }
+    return p ? p + 1 : NULL;
+}
+
+static const char *read_truth(const char *p, bool *out)
+{
+    *out = strncmp(p, "True", 4) == 0;
+    if (*out)
+        return p + 4;
+    return strncmp(p, "False", 5) == 0 ? p + 5 : NULL;
+}
+
+/* One entry of the header's dictionary; its three keys come in any order. */
+static const char *read_entry(const char *p, points_npy *npy, unsigned *seen)
+{
+    char key[16];
+    p = read_text(p, key, sizeof key);
+    if (p)
+        p = skip_over(p, ':');
+    if (!p)
+        return NULL;
+    if (strcmp(key, "descr") == 0) {
+        *seen |= 1;
+        return read_text(p, npy->type, sizeof npy->type);
+    }
+    if (strcmp(key, "fortran_order") == 0) {
+        *seen |= 2;
+        return read_truth(p, &npy->fortran_order);
+    }
+    if (strcmp(key, "shape") == 0) {
+        *seen |= 4;
+        return read_shape(p, npy);
+    }
+    return NULL;
+}
+
+static bool read_header(points_npy *npy)
+{
+    unsigned seen = 0;
+    const char *p = skip_over(npy->header, '{');
+    while (p && *p != '}') {
+        p = read_entry(p, npy, &seen);
+        p = p ? skip_blanks(p) : NULL;
+        if (p && *p != '}')
+            p = skip_over(p, ',');
+    }
+    return p && seen == 7 && *skip_blanks(p + 1) == '\0';
+}
+
+static wire_status accept_header(wire_points_reader *r, wire_errors *errors)
+{
+    points_npy *npy = &r->u.npy;
+    npy->header[npy->header_size] = '\0';
+    if (memchr(npy->header, '\0', npy->header_size) || !read_header(npy))
+        return malformed(errors, "its header cannot be understood");
+    bool little = npy->type[0] == '<', big = npy->type[0] == '>';
+    if ((!little && !big) || (strcmp(npy->type + 1, "f8") != 0 && strcmp(npy->type + 1, "f4") != 0))
+        return invalid(errors, "the numbers must be of type float64 or float32");
+    if (npy->fortran_order)
+        return invalid(errors, "the array must be in C order");
+    if (npy->n_shape != 2)
+        return invalid(errors, "the array must have two dimensions, candidates and features");
+    npy->big_endian = big;
+    npy->item_size = (size_t)(npy->type[2] - '0');
+    size_t columns = npy->shape[1];
+    if (columns == 0 || columns > WIRE_MAX_DIMENSION)
+        return invalid(errors, "the number of columns is not between 1 and 10000");
+    if (r->dimension > 0 && columns != r->dimension) {
+        wire_errors_add(errors, "", "%zu columns, %zu expected", columns, r->dimension);
+        return WIRE_INVALID;
+    }
+    r->dimension = columns;
+    npy->state = NPY_DATA;
+    return WIRE_OK;
+}
+
+/* One byte of what stands before the numbers. */
+static wire_status feed_start(wire_points_reader *r, unsigned char byte, wire_errors *errors)
+{
+    static const unsigned char magic[MAGIC_SIZE] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+    points_npy *npy = &r->u.npy;
+    size_t at = npy->offset++;
+    if (at < MAGIC_SIZE)
+        return byte == magic[at] ? WIRE_OK : malformed(errors, "it does not start like one");
+    if (at == MAGIC_SIZE) {
+        npy->length_size = byte == 1 ? 2 : 4;
+        return byte >= 1 && byte <= 3 ? WIRE_OK : malformed(errors, "its version is not 1, 2 or 3");
+    }
+    if (at == MAGIC_SIZE + 1)
+        return byte == 0 ? WIRE_OK : malformed(errors, "its version is not 1, 2 or 3");
+    if (at < MAGIC_SIZE + 2 + npy->length_size) {
+        npy->header_length |= (size_t)byte << 8 * (at - MAGIC_SIZE - 2);
+        if (at + 1 < MAGIC_SIZE + 2 + npy->length_size)
+            return WIRE_OK;
+        if (npy->header_length == 0 || npy->header_length > POINTS_NPY_HEADER_MAX)
+            return malformed(errors, "the length of its header cannot be right");
+        npy->header = malloc(npy->header_length + 1);
+        return npy->header ? WIRE_OK : WIRE_NO_MEMORY;
+    }
+    npy->header[npy->header_size++] = (char)byte;
+    return npy->header_size == npy->header_length ? accept_header(r, errors) : WIRE_OK;
+}
+
+/* ---- the numbers -------------------------------------------------------------------------------------- */
+
+static double decode_item(const points_npy *npy, const unsigned char *bytes)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < npy->item_size; i++)
+        bits = bits << 8 | bytes[npy->big_endian ? i : npy->item_size - 1 - i];
+    if (npy->item_size == sizeof(double)) {
+        double value;
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    uint32_t low = (uint32_t)bits;
+    float value;
+    memcpy(&value, &low, sizeof value);
+    return (double)value;
+}
+
+static wire_status take_item(wire_points_reader *r, const unsigned char *bytes, wire_errors *errors)
+{
+    double value = decode_item(&r->u.npy, bytes);
+    if (r->rows == r->u.npy.shape[0])
+        return invalid(errors, "there are more bytes than the array has");
+    if (!isfinite(value)) {
+        wire_errors_add(errors, "", "row %zu, column %zu: not a finite number", r->rows + 1, r->cells + 1);
+        return WIRE_INVALID;
+    }
+    wire_status status = points_put(r, value);
+    return status == WIRE_OK && r->cells == r->dimension ? points_end_row(r) : status;
+}
+
+wire_status points_npy_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors)
+{
+    points_npy *npy = &r->u.npy;
+    const unsigned char *p = (const unsigned char *)bytes, *end = p + n;
+    wire_status status = WIRE_OK;
+    while (p < end && status == WIRE_OK) {
+        if (npy->state == NPY_START) {
+            status = feed_start(r, *p++, errors);
+        } else if (npy->n_item == 0 && (size_t)(end - p) >= npy->item_size) {
+            status = take_item(r, p, errors);
+            p += npy->item_size;
+        } else {
+            npy->item[npy->n_item++] = *p++;
+            if (npy->n_item == npy->item_size) {
+                npy->n_item = 0;
+                status = take_item(r, npy->item, errors);
+            }
+        }
+    }
+    return status;
+}
+
+wire_status points_npy_finish(wire_points_reader *r, wire_errors *errors)
+{
+    const points_npy *npy = &r->u.npy;
+    if (npy->state == NPY_START)
+        return malformed(errors, "it ends before its header does");
+    if (r->rows == npy->shape[0] && npy->n_item > 0)
+        return invalid(errors, "there are more bytes than the array has");
+    if (r->rows < npy->shape[0]) {
+        wire_errors_add(errors, "", "it ends in row %zu of %zu", r->rows + 1, npy->shape[0]);
+        return WIRE_INVALID;
+    }
+    return r->rows > 0 ? WIRE_OK : invalid(errors, "there is no row");
+}
+
+void points_npy_clear(wire_points_reader *r)
+{
+    free(r->u.npy.header);
+}
