@@ -94,12 +94,12 @@ static void *pool_thread(void *arg)
     pthread_mutex_lock(&p->lock);
     for (;;) {
         pool_task *task = queue_pop(&p->queues[POOL_SHORT]);
+        if (!task && !p->tiles)
+            task = queue_pop(&p->queues[POOL_LONG]);
         if (task)
             run_task(p, task);
         else if (p->tiles)
             run_tile(p, p->tiles);
-        else if ((task = queue_pop(&p->queues[POOL_LONG])))
-            run_task(p, task);
         else if (p->stopping)
             break;
         else

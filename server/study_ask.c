@@ -207,17 +207,20 @@ void study_ask(study *s, http_request *request)
     TAILQ_INSERT_TAIL(&s->waiting, w, link); /* served at the end of the turn, in order */
 }
 
-static void stop_waiting(study *s, waiting_ask *w)
+/* Takes an ask out of the line; its request is the caller's to answer. */
+static http_request *stop_waiting(study *s, waiting_ask *w)
 {
+    http_request *request = w->request;
     TAILQ_REMOVE(&s->waiting, w, link);
     free(w);
+    return request;
 }
 
 void study_answer_waiting(study *s, const char *reason)
 {
-    for (waiting_ask *w; (w = TAILQ_FIRST(&s->waiting));) {
-        http_request *request = w->request;
-        stop_waiting(s, w);
+    for (waiting_ask *w = TAILQ_FIRST(&s->waiting), *next; w; w = next) {
+        next = TAILQ_NEXT(w, link);
+        http_request *request = stop_waiting(s, w);
         if (reason) {
             study_hold(s, request);
             answer_ask(s, request, NULL, 0, reason);
@@ -240,20 +243,16 @@ static bool is_abandoned(waiting_ask *w, bool before_serving, int64_t now)
 void study_serve_waiting(study *s, int64_t now)
 {
     waiting_ask *w, *next;
-    if (s->state == STUDY_ERROR && !TAILQ_EMPTY(&s->waiting)) {
-        while ((w = TAILQ_FIRST(&s->waiting))) {
-            http_request *request = w->request;
-            stop_waiting(s, w);
-            http_answer_problem(request, 409, NULL, "the study has stopped: %s", s->state_reason);
-        }
-    }
     for (w = TAILQ_FIRST(&s->waiting); w; w = next) {
         next = TAILQ_NEXT(w, link);
+        if (s->state == STUDY_ERROR) {
+            http_answer_problem(stop_waiting(s, w), 409, NULL, "the study has stopped: %s", s->state_reason);
+            continue;
+        }
         trial *trials[ASK_MAXIMUM];
         bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued);
         if (is_abandoned(w, may_serve, now)) {
-            http_request *request = w->request;
-            stop_waiting(s, w);
+            http_request *request = stop_waiting(s, w);
             http_answer_problem(request, 408, NULL, "the client has gone");
             continue;
         }
@@ -268,8 +267,7 @@ void study_serve_waiting(study *s, int64_t now)
         bool over = now >= w->deadline && (!s->planning || now >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
         if (over || no_hope) {
-            http_request *request = w->request;
-            stop_waiting(s, w);
+            http_request *request = stop_waiting(s, w);
             study_hold(s, request);
             answer_ask(s, request, NULL, 0, shortage(s));
         }

@@ -137,7 +137,8 @@ void study_unload(study *s); /* everything but the engine lane, which drops itse
 extern const char study_lease_expired[];
 
 trial *study_find_trial(const study *s, int64_t id);
-bool study_add_trial(study *s, trial *t); /* takes it; false: out of memory, and it is freed */
+bool study_add_trial(study *s, trial *t);          /* takes it; false: out of memory, and it is freed */
+trial *study_trial_of_row(const store_trial *row); /* in no list yet; NULL: out of memory */
 void study_drop_trial(study *s, trial *t);
 void study_drop_trials(study *s);
 void study_free_trial(void *t);                      /* one that is in no list */
@@ -178,6 +179,9 @@ void study_free_old_configs(study *s);
 
 /* A new batch from what has been told; with at least `beyond` picks, whatever the bound says. */
 void study_start_planning(study *s, size_t beyond);
+
+/* The last results of a finished study join the model; nothing is picked. */
+void study_close_model(study *s);
 
 /* `beyond` more picks for the batch in force. */
 void study_extend_batch(study *s, size_t beyond);

@@ -39,31 +39,8 @@ static void take_study(void *arg, const store_study *row)
 static void take_trial(void *arg, const store_trial *row)
 {
     loading *l = arg;
-    trial *t = calloc(1, sizeof *t);
-    if (!t) {
-        l->failed = true;
-        return;
-    }
-    *t = (trial){.id = row->trial,
-                 .state = row->state,
-                 .attempt = row->attempt,
-                 .batch = row->batch,
-                 .candidate = (uint32_t)row->candidate,
-                 .variance = row->variance,
-                 .worker = strdup(row->worker),
-                 .issued_at = row->issued_at,
-                 .lease_expires_at = row->lease_expires_at,
-                 .has_value = row->has_value,
-                 .value = row->value,
-                 .reason = strdup(row->reason),
-                 .told_at = row->told_at};
-    bool complete = t->worker && t->reason;
-    if (!complete) {
-        free(t->worker);
-        free(t->reason);
-        free(t);
-    }
-    if (!complete || !study_add_trial(l->s, t))
+    trial *t = study_trial_of_row(row);
+    if (!t || !study_add_trial(l->s, t))
         l->failed = true;
 }
 

@@ -13,6 +13,7 @@ typedef struct planning {
     engine_job job;
     study_job done;
     engine_source source;
+    bool closes;   /* no picks: the study is finished */
     bool extends;  /* more picks for the batch in force, beyond its bound; otherwise a new batch */
     size_t beyond; /* picks to have in the end, beyond the bound if need be (no idle workers) */
     bandit_result *results;
@@ -168,7 +169,7 @@ static void run_planning(study *s, engine_job *job)
         bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
                                   &executor, &out->error);
     double updated = clock_steady();
-    if (engine_fine(out) && !p->extends)
+    if (engine_fine(out) && !p->extends && !p->closes)
         select_picks(s, p, p->max_picks, false);
     if (engine_fine(out) && p->n_picks < p->beyond)
         select_picks(s, p, p->beyond - p->n_picks, true);
@@ -186,22 +187,15 @@ static void run_planning(study *s, engine_job *job)
 
 static bool add_pick(study *s, const bandit_pick *pick, int64_t batch, int64_t id)
 {
-    trial *t = calloc(1, sizeof *t);
-    if (!t)
-        return false;
-    *t = (trial){.id = id,
-                 .state = TRIAL_QUEUED,
-                 .batch = batch,
-                 .candidate = pick->arm,
-                 .variance = pick->variance,
-                 .worker = strdup(""),
-                 .reason = strdup("")};
-    if (t->worker && t->reason)
-        return study_add_trial(s, t);
-    free(t->worker);
-    free(t->reason);
-    free(t);
-    return false;
+    store_trial row = {.trial = id,
+                       .state = TRIAL_QUEUED,
+                       .batch = batch,
+                       .candidate = pick->arm,
+                       .variance = pick->variance,
+                       .worker = "",
+                       .reason = ""};
+    trial *t = study_trial_of_row(&row);
+    return t && study_add_trial(s, t);
 }
 
 static void describe_batch(const study *s, const planning *p, store_event *event)
@@ -349,13 +343,13 @@ static bool gather_results(study *s, planning *p)
     size_t n = 0, filled = 0;
     TAILQ_FOREACH(t, &s->told, link)
     n++;
-    trial **told = malloc((n ? n : 1) * sizeof *told);
+    trial **told = malloc((n ? n : 1) * sizeof(trial *));
     p->results = malloc((n ? n : 1) * sizeof *p->results);
     bool fine = told && p->results;
     if (fine) {
         TAILQ_FOREACH(t, &s->told, link)
         told[filled++] = t;
-        qsort(told, n, sizeof *told, compare_by_id);
+        qsort(told, n, sizeof(trial *), compare_by_id);
         for (size_t i = 0; fine && i < n; i++) {
             t = told[i];
             t->joining = true;
@@ -380,14 +374,14 @@ static bool gather_pending(study *s, planning *p)
     size_t n = 0;
     if (!s->config->asynchronous || s->n_open == 0)
         return true;
-    trial **open = malloc(s->n_open * sizeof *open);
+    trial **open = malloc(s->n_open * sizeof(trial *));
     p->pending = malloc(s->n_open * sizeof *p->pending);
     if (open && p->pending) {
         TAILQ_FOREACH(t, &s->queued, link)
         open[n++] = t;
         TAILQ_FOREACH(t, &s->pending, link)
         open[n++] = t;
-        qsort(open, n, sizeof *open, compare_by_id);
+        qsort(open, n, sizeof(trial *), compare_by_id);
         for (size_t i = 0; i < n; i++)
             p->pending[p->n_pending++] =
                 (bandit_pick){.arm = open[i]->candidate, .variance = open[i]->variance};
@@ -406,6 +400,7 @@ static planning *planning_new(study *s)
     p->source = engine_source_of(s);
     p->first_trial = s->trials + 1;
     p->job.run = run_planning;
+    p->ratio = 1; /* of a batch without picks */
     return p;
 }
 
@@ -419,11 +414,15 @@ static void start(study *s, planning *p, size_t beyond)
     study_post_engine(s, &p->job);
 }
 
-void study_start_planning(study *s, size_t beyond)
+/* A new batch, from what has been told. */
+static void plan(study *s, size_t beyond, bool closes)
 {
     planning *p = planning_new(s);
     if (!p)
         return; /* the next turn tries again */
+    p->closes = closes;
+    if (closes)
+        p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
     if (gather_results(s, p) && gather_pending(s, p) && withheld_arms(s, p)) {
         p->through_seq = study_next_seq(s) - 1;
         start(s, p, beyond);
@@ -431,6 +430,16 @@ void study_start_planning(study *s, size_t beyond)
     }
     planning_free(p);
     s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
+}
+
+void study_start_planning(study *s, size_t beyond)
+{
+    plan(s, beyond, false);
+}
+
+void study_close_model(study *s)
+{
+    plan(s, 0, true);
 }
 
 void study_extend_batch(study *s, size_t beyond)

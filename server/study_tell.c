@@ -55,28 +55,10 @@ typedef struct reading {
 static void read_closed(void *arg, const store_trial *row)
 {
     reading *r = arg;
-    trial *t = calloc(1, sizeof *t);
+    trial *t = study_trial_of_row(row);
     if (t)
-        *t = (trial){.id = row->trial,
-                     .state = row->state,
-                     .attempt = row->attempt,
-                     .batch = row->batch,
-                     .candidate = (uint32_t)row->candidate,
-                     .variance = row->variance,
-                     .issued_at = row->issued_at,
-                     .lease_expires_at = row->lease_expires_at,
-                     .has_value = row->has_value,
-                     .value = row->value,
-                     .told_at = row->told_at};
-    if (!t || !study_set_text(&t->worker, row->worker) || !study_set_text(&t->reason, row->reason)) {
-        if (t)
-            study_free_trial(t);
-        r->no_memory = true;
-        return;
-    }
-    /* Part of the stored model, if it had a value: a list that is swept as soon as nothing needs it. */
-    t->joined_by = 1;
-    if (study_add_trial(r->s, t))
+        t->joined_by = 1; /* not for the next batch: in the list that is swept as soon as nothing needs it */
+    if (t && study_add_trial(r->s, t))
         r->found = t;
     else
         r->no_memory = true;
@@ -87,7 +69,9 @@ static bool objective_value(const study *s, telling *t, size_t i, wire_result *r
 {
     const char *name = s->config->wire->metrics[0].name;
     size_t before = t->errors.n;
-    bool found = !result->values;
+    bool found = false;
+    if (!result->values)
+        return true;
     for (size_t k = 0; k < result->n_values; k++) {
         if (strcmp(result->values[k].name, name) == 0) {
             result->has_value = found = true;

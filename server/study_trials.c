@@ -30,6 +30,28 @@ void study_free_trial(void *t)
     free(t);
 }
 
+trial *study_trial_of_row(const store_trial *row)
+{
+    trial *t = calloc(1, sizeof *t);
+    if (!t)
+        return NULL;
+    *t = (trial){.id = row->trial,
+                 .state = row->state,
+                 .attempt = row->attempt,
+                 .batch = row->batch,
+                 .candidate = (uint32_t)row->candidate,
+                 .variance = row->variance,
+                 .issued_at = row->issued_at,
+                 .lease_expires_at = row->lease_expires_at,
+                 .has_value = row->has_value,
+                 .value = row->value,
+                 .told_at = row->told_at};
+    if (study_set_text(&t->worker, row->worker) && study_set_text(&t->reason, row->reason))
+        return t;
+    study_free_trial(t);
+    return NULL;
+}
+
 static struct trial_list *list_of(study *s, const trial *t)
 {
     if (t->joined_by)
@@ -179,7 +201,6 @@ void study_expire_leases(study *s, int64_t now)
     if (now < s->next_expiry)
         return;
     trial *t, *next;
-    struct trial_list expired = TAILQ_HEAD_INITIALIZER(expired);
     s->next_expiry = INT64_MAX;
     for (t = TAILQ_FIRST(&s->pending); t; t = next) {
         next = TAILQ_NEXT(t, link);
