@@ -30,6 +30,7 @@ class NearTie(Exception):
 
 PURPOSE_INITIAL_ARM = 1
 PURPOSE_RESAMPLE = 2
+PURPOSE_BLESS = 3
 MASK32 = 0xFFFFFFFF
 
 
@@ -241,7 +242,7 @@ class Study:
         self.counts = np.zeros(len(gram))
         self.sums = np.zeros(len(gram))
         self.handed_out = 0
-        self.batch = 0
+        self.batch = -1
         self.log_sum = None  # Lambda_1 (Lambda_3 for theory's width) of the pulls in the model
         self.posterior = None
         self.dictionary = None
@@ -252,6 +253,7 @@ class Study:
 
     def initial_picks(self):
         o = self.o
+        self.batch = 0
         if o.init == "uniform":
             picks = [random_below(o.seed, 0, PURPOSE_INITIAL_ARM, 0, len(self.gram))]
         else:  # [BBKB] Algorithm 3
@@ -265,7 +267,52 @@ class Study:
         self.handed_out += len(picks)
         return picks
 
-    # -- batch 1 and later --
+    # -- the first dictionary from history --
+
+    def binomial(self, index, n, p):
+        """How many of n coins of probability p show heads: the distribution function inverted at one uniform."""
+        u = random_uniform(self.o.seed, self.batch, PURPOSE_BLESS, index)
+        for k in range(int(n) + 1):
+            u -= math.comb(int(n), k) * p**k * (1 - p) ** (int(n) - k)
+            self.margins.narrow("dictionary", abs(u))
+            if u < 0:
+                return k
+        return int(n)
+
+    def bless(self):
+        """BLESS (Rudi et al., 2018) with pulls as items, every copy of an arm a row of its own."""
+        o, k = self.o, np.diag(self.gram)
+        pulled = [int(i) for i in np.flatnonzero(self.counts)]
+        t = self.counts.sum()
+        top = t * k.max()
+        levels = math.ceil(math.log(t))
+        chosen, weights = [], []  # J, a row a copy, and p_J
+        for i in pulled:
+            u = min(1.0, o.q_bar * k[i] / (k[i] + top))
+            copies = self.binomial(i, self.counts[i], u)
+            chosen += [i] * copies
+            weights += [u] * copies
+        for level in range(1, levels + 1):
+            rho = top * (o.lam / top) ** (level / levels)
+            if not chosen:
+                raise NearTie("an empty set: what is kept then is the engine's own affair")
+            k_j = self.gram[np.ix_(chosen, chosen)] + rho * np.diag(weights)
+            next_chosen, next_weights = [], []
+            for i in pulled:
+                u = min(1.0, o.q_bar * k[i] / (k[i] + rho))
+                candidates = self.binomial((2 * level) << 32 | i, self.counts[i], u)
+                if candidates == 0:
+                    continue
+                cross = self.gram[chosen, i]
+                score = (k[i] - cross @ np.linalg.solve(k_j, cross)) / rho
+                p = min(o.q_bar * score, u)
+                copies = self.binomial((2 * level + 1) << 32 | i, candidates, p / u)
+                next_chosen += [i] * copies
+                next_weights += [p] * copies
+            chosen, weights = next_chosen, next_weights
+        return sorted(set(chosen))
+
+    # -- batch 1 and later (0 and later with history) --
 
     def begin_batch(self, results, pending=()):
         """results: (arm, reward, start-of-batch variance of the batch that issued it; None for a pull of the user's
@@ -286,7 +333,12 @@ class Study:
         self.pending = list(pending)
         offered = self.counts + np.bincount(np.array(self.pending, dtype=int), minlength=len(self.gram))
         pulled = np.flatnonzero(offered)
-        self.dictionary = [int(i) for i in pulled] if old is None else self.resample(pulled, offered, old.var)
+        if old is not None:
+            self.dictionary = self.resample(pulled, offered, old.var)
+        elif own.any():
+            self.dictionary = self.bless()
+        else:
+            self.dictionary = [int(i) for i in pulled]
         self.posterior = Posterior(self.gram, o.lam, self.dictionary, self.counts, self.sums)
         if old is None:
             self.log_sum = self.posterior.log_sum(self.counts, self.log_factor())

@@ -89,6 +89,11 @@ CASES = {
         dict(kernel=matern(1.5, 0.5), lam=1.0, confidence="theory", q_bar=3.0, noise_std=0.2),
         {"own": [3, 3, 41, 41, 41, 58]},
     ),
+    "history": (
+        90, 2, "none", 420,
+        dict(kernel=gaussian(0.7), lam=0.5, q_bar=1.5),
+        {"history": [i % 60 for i in range(240)]},
+    ),
     "bkb_practical": (50, 2, "none", 90, dict(algorithm="bkb", kernel=gaussian(0.5), lam=0.05), {}),
     "bkb_theory": (
         50, 2, "none", 70,
@@ -137,13 +142,14 @@ def run(name, seed):
     rewards, noise = case["rewards"], case["noise"]
     n, told = len(rewards), 0
 
-    case["initial"] = study.initial_picks()
+    case["initial"] = [] if "history" in special else study.initial_picks()
     case["probes"] = sorted({i * (n - 1) // (PROBES - 1) for i in range(PROBES)})
     case["batches"] = []
     out = [(arm, 0.0) for arm in case["initial"]]  # arms whose rewards are out, and their variances
     while told < pulls:
-        count = max(1, round(special.get("told", 1.0) * len(out)))
+        count = max(min(1, len(out)), round(special.get("told", 1.0) * len(out)))
         own = special.get("own", []) if len(case["batches"]) % 4 == 2 else []
+        own = special["history"] if told == 0 and "history" in special else own
         joining, out = out[:count] + [(arm, None) for arm in own], out[count:]
         results = [
             (arm, rewards[arm] + noise[(told + i) % len(noise)], variance)
