@@ -143,6 +143,19 @@ CREATE TABLE candidate_blocks (
     UNIQUE (content, first)
 ) STRICT;
 
+-- Answers to requests with an Idempotency-Key, for a day. Not a function of the log.
+CREATE TABLE answers (
+    answer    INTEGER PRIMARY KEY,
+    token     TEXT NOT NULL,
+    path      TEXT NOT NULL,
+    key       TEXT NOT NULL,
+    time      INTEGER NOT NULL,
+    body_hash BLOB NOT NULL,
+    response  BLOB NOT NULL,
+    UNIQUE (token, path, key)
+) STRICT;
+CREATE INDEX answers_by_time ON answers (time);
+
 -- One row, written to find out whether anything can be.
 CREATE TABLE touched (
     times INTEGER NOT NULL

@@ -88,6 +88,9 @@ typedef struct store_backend {
                                    const double *rows, store_error *err);
     store_status (*content_abandon)(store *s, int64_t content, store_error *err);
 
+    /* The last part of a write. STORE_EXISTS. */
+    store_status (*answer_put)(store *s, const store_answer *answer, store_error *err);
+
     /* A write that changes nothing but must reach the disk. Inside a transaction. */
     store_status (*touch)(store *s, store_error *err);
 
@@ -117,6 +120,8 @@ typedef struct store_backend {
     store_status (*read_candidates)(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                     store_error *err);
     store_status (*read_engine_state)(store *s, int64_t study, store_engine_state *out, store_error *err);
+    store_status (*read_answer)(store *s, const char *token, const char *path, const char *key, int64_t now,
+                                store_answer_row *row, void *arg, store_error *err);
     store_status (*read_log)(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err);
 } store_backend;

@@ -124,3 +124,29 @@ store_status store_event_copy(store_event **out, const store_event *event)
     *out = copy;
     return STORE_OK;
 }
+
+/* The parts only; *answer is a copy already. */
+static void copy_answer(arena *a, store_answer *answer)
+{
+    answer->token = arena_text_or_empty(a, answer->token);
+    answer->path = arena_text_or_empty(a, answer->path);
+    answer->key = arena_text_or_empty(a, answer->key);
+    answer->response = arena_copy(a, answer->response, answer->n_response);
+}
+
+store_status store_answer_copy(store_answer **out, const store_answer *answer)
+{
+    *out = NULL;
+    store_answer measured = *answer;
+    arena a = {.block = NULL, .used = 0};
+    arena_copy(&a, answer, sizeof *answer);
+    copy_answer(&a, &measured);
+    unsigned char *block = malloc(a.used);
+    if (!block)
+        return STORE_NO_MEMORY;
+    a = (arena){.block = block, .used = 0};
+    store_answer *copy = arena_copy(&a, answer, sizeof *answer);
+    copy_answer(&a, copy);
+    *out = copy;
+    return STORE_OK;
+}

@@ -8,6 +8,9 @@
  * and the tables can both keep: no sign on a zero, NaN for every non-finite one. Sums keep their bits. */
 store_status store_event_copy(store_event **out, const store_event *event);
 
+/* A deep copy in one allocation, freed with free. */
+store_status store_answer_copy(store_answer **out, const store_answer *answer);
+
 /* The event's payload in the log: JSON from which store_event_decode makes the same event. The caller frees
  * *out. STORE_NO_MEMORY. */
 store_status store_event_encode(char **out, const store_event *event);

@@ -526,6 +526,48 @@ static store_status memory_content_attach(store *base, const study_record *recor
     return set_text((const char **)&study->digest, event->u.candidates.digest) ? STORE_OK : no_memory(err);
 }
 
+/* ---- answers ------------------------------------------------------------------------------------------- */
+
+memory_answer *memory_find_answer(memory_store *s, const char *token, const char *path, const char *key)
+{
+    memory_answer *entry = s->answers;
+    while (entry && (strcmp(entry->answer->token, token) != 0 || strcmp(entry->answer->path, path) != 0 ||
+                     strcmp(entry->answer->key, key) != 0))
+        entry = entry->next;
+    return entry;
+}
+
+/* Frees the answers up to that time. */
+static void expire_answers(memory_store *s, int64_t time)
+{
+    for (memory_answer **link = &s->answers; *link;) {
+        memory_answer *entry = *link;
+        if (entry->answer->time > time) {
+            link = &entry->next;
+            continue;
+        }
+        *link = entry->next;
+        free(entry->answer);
+        free(entry);
+    }
+}
+
+static store_status memory_answer_put(store *base, const store_answer *answer, store_error *err)
+{
+    memory_store *s = memory_of(base);
+    expire_answers(s, answer->time - STORE_ANSWER_KEPT);
+    if (memory_find_answer(s, answer->token, answer->path, answer->key))
+        return store_fail(err, STORE_EXISTS, "the request with key '%s' has been answered", answer->key);
+    memory_answer *entry = calloc(1, sizeof *entry);
+    if (!entry || store_answer_copy(&entry->answer, answer)) {
+        free(entry);
+        return no_memory(err);
+    }
+    entry->next = s->answers;
+    s->answers = entry;
+    return STORE_OK;
+}
+
 /* ---- the rest ------------------------------------------------------------------------------------------ */
 
 static store_status memory_touch(store *base, store_error *err)
@@ -573,6 +615,7 @@ static void memory_close(store *base)
     }
     while (s->contents)
         free_content(s, s->contents);
+    expire_answers(s, INT64_MAX);
     pthread_rwlock_destroy(&s->lock);
     free(s);
 }
@@ -609,6 +652,7 @@ static const store_backend memory_backend = {
     .trial_tell = memory_trial_tell,
     .content_append = memory_content_append,
     .content_abandon = memory_content_abandon,
+    .answer_put = memory_answer_put,
     .touch = memory_touch,
     .after_commit = memory_after_commit,
     .chore = memory_chore,
@@ -623,6 +667,7 @@ static const store_backend memory_backend = {
     .read_batches = memory_read_batches,
     .read_candidates = memory_read_candidates,
     .read_engine_state = memory_read_engine_state,
+    .read_answer = memory_read_answer,
     .read_log = memory_read_log,
 };
 

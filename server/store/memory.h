@@ -49,6 +49,11 @@ typedef struct memory_content {
     double *rows;
 } memory_content;
 
+typedef struct memory_answer {
+    struct memory_answer *next;
+    store_answer *answer;
+} memory_answer;
+
 typedef struct memory_store {
     store base;
     pthread_rwlock_t lock;
@@ -56,8 +61,9 @@ typedef struct memory_store {
     int64_t last_study;
     memory_study *studies;
     memory_content *contents;
-    memory_study *touched; /* by the write since the mark */
-    size_t kept;           /* log entries it had then; 0: it is new */
+    memory_answer *answers; /* of less than a day before the newest */
+    memory_study *touched;  /* by the write since the mark */
+    size_t kept;            /* log entries it had then; 0: it is new */
     bool replaying;
 } memory_store;
 
@@ -69,6 +75,7 @@ static inline memory_store *memory_of(store *s)
 /* The living study of that number or id; NULL. */
 memory_study *memory_find(memory_store *s, int64_t number);
 memory_study *memory_find_id(memory_store *s, const char *id);
+memory_answer *memory_find_answer(memory_store *s, const char *token, const char *path, const char *key);
 memory_content *memory_find_content(memory_store *s, int64_t number);
 
 store_status memory_read_studies(store *base, const char *after, size_t limit, store_study_row *row,
@@ -86,6 +93,8 @@ store_status memory_read_batches(store *base, int64_t number, int64_t after, siz
 store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, double *rows,
                                     store_error *err);
 store_status memory_read_engine_state(store *base, int64_t number, store_engine_state *out, store_error *err);
+store_status memory_read_answer(store *base, const char *token, const char *path, const char *key,
+                                int64_t now, store_answer_row *row, void *arg, store_error *err);
 store_status memory_read_log(store *base, int64_t number, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err);
 

@@ -208,6 +208,18 @@ store_status memory_read_engine_state(store *base, int64_t number, store_engine_
     return unlock(base, status);
 }
 
+store_status memory_read_answer(store *base, const char *token, const char *path, const char *key,
+                                int64_t now, store_answer_row *row, void *arg, store_error *err)
+{
+    memory_store *s = memory_of(base);
+    pthread_rwlock_rdlock(&s->lock);
+    const memory_answer *entry = memory_find_answer(s, token, path, key);
+    if (!entry || entry->answer->time <= now - STORE_ANSWER_KEPT)
+        return unlock(base, store_fail(err, STORE_NOT_FOUND, "no answer is stored for key '%s'", key));
+    row(arg, entry->answer);
+    return unlock(base, STORE_OK);
+}
+
 store_status memory_read_log(store *base, int64_t number, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err)
 {

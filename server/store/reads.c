@@ -61,6 +61,12 @@ void store_engine_state_clear(store_engine_state *state)
     *state = (store_engine_state){0};
 }
 
+store_status store_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
+                               store_answer_row *row, void *arg, store_error *err)
+{
+    return s->backend->read_answer(s, token, path, key, now, row, arg, err);
+}
+
 store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                             void *arg, store_error *err)
 {

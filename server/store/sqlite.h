@@ -68,6 +68,7 @@ typedef struct sqlite_store {
     int wal_frames;      /* in the log after the last commit */
     int next_checkpoint; /* when it has so many */
     bool chores_left;
+    unsigned answers_put;
 
     pthread_mutex_t pool_mutex;
     connection *idle_readers;
@@ -137,6 +138,7 @@ store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t att
 store_status sqlite_content_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err);
 store_status sqlite_content_abandon(store *s, int64_t content, store_error *err);
+store_status sqlite_answer_put(store *base, const store_answer *answer, store_error *err);
 store_status sqlite_touch(store *s, store_error *err);
 void sqlite_after_commit(store *base);
 store_chore sqlite_chore(store *base);
@@ -157,6 +159,8 @@ store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t 
 store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                     store_error *err);
 store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
+store_status sqlite_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
+                                store_answer_row *row, void *arg, store_error *err);
 store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err);
 

@@ -85,12 +85,17 @@ store_chore sqlite_chore(store *base)
     sqlite_store *s = sqlite_of(base);
     connection *c = &s->writer;
     int64_t content = 0, study = 0, free_pages = 0;
+    int expired = 0;
     if (!s->chores_left)
         return CHORE_NONE;
     store_status status = find(c, SQL_DROPPED_CONTENT, &content);
     if (!status && content == 0)
         status = find(c, SQL_DELETED_STUDY, &study);
-    if (!status && content == 0 && study == 0)
+    if (!status && content == 0 && study == 0) {
+        status = connection_run(c, NULL, SQL_ANSWERS_EXPIRE, "i", STORE_ANSWER_KEPT);
+        expired = sqlite3_changes(c->db);
+    }
+    if (!status && content == 0 && study == 0 && expired == 0)
         status = find(c, SQL_FREE_PAGES, &free_pages);
     if (!status && content)
         status = remove_slice(c, content, content_tables, 1, 1, SQL_CONTENT_REMOVE);
@@ -102,6 +107,6 @@ store_chore sqlite_chore(store *base)
     sqlite_after_commit(base);
     if (status)
         return CHORE_FAILED;
-    s->chores_left = content || study || free_pages;
+    s->chores_left = content || study || expired || free_pages;
     return s->chores_left ? CHORE_MORE : CHORE_NONE;
 }

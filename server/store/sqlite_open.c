@@ -175,6 +175,7 @@ const store_backend sqlite_backend = {
     .trial_tell = sqlite_trial_tell,
     .content_append = sqlite_content_append,
     .content_abandon = sqlite_content_abandon,
+    .answer_put = sqlite_answer_put,
     .touch = sqlite_touch,
     .after_commit = sqlite_after_commit,
     .chore = sqlite_chore,
@@ -189,5 +190,6 @@ const store_backend sqlite_backend = {
     .read_batches = sqlite_read_batches,
     .read_candidates = sqlite_read_candidates,
     .read_engine_state = sqlite_read_engine_state,
+    .read_answer = sqlite_read_answer,
     .read_log = sqlite_read_log,
 };

@@ -372,6 +372,33 @@ store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t 
     return read_end(s, c, connection_finish(c, statement, err));
 }
 
+store_status sqlite_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
+                                store_answer_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    connection *c = read_begin(s, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement =
+        connection_bind(c, SQL_ANSWER, "ttti", token, path, key, now - STORE_ANSWER_KEPT);
+    bool found = connection_step(c, statement);
+    bool whole = found && sqlite3_column_bytes(statement, 1) == (int)sizeof((store_answer *)0)->body_hash;
+    if (whole) {
+        store_answer answer = {
+            .token = token, .path = path, .key = key, .time = sqlite3_column_int64(statement, 0)};
+        memcpy(answer.body_hash, sqlite3_column_blob(statement, 1), sizeof answer.body_hash);
+        answer.response = sqlite3_column_blob(statement, 2);
+        answer.n_response = (size_t)sqlite3_column_bytes(statement, 2);
+        row(arg, &answer);
+    }
+    status = connection_finish(c, statement, err);
+    if (!status && !found)
+        status = store_fail(err, STORE_NOT_FOUND, "no answer is stored for key '%s'", key);
+    else if (!status && !whole)
+        status = store_fail(err, STORE_CORRUPT, "the answer stored for key '%s' is damaged", key);
+    return read_end(s, c, status);
+}
+
 /* ---- candidates ---------------------------------------------------------------------------------------- */
 
 /* The part of rows first … end−1 that lies in the block, straight from its pages to the caller's rows. */

@@ -114,6 +114,15 @@
     X(SQL_BLOCKS, "SELECT block, first, n FROM candidate_blocks WHERE content = ?1 AND first >= "            \
                   "coalesce((SELECT max(first) FROM candidate_blocks WHERE content = ?1 AND first <= ?2), "  \
                   "0) AND first < ?3 ORDER BY first")                                                        \
+    /* answers: an expired one may be replaced */                                                            \
+    X(SQL_ANSWER_PUT,                                                                                        \
+      "INSERT INTO answers (token, path, key, time, body_hash, response) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "   \
+      "ON CONFLICT (token, path, key) DO UPDATE SET time = ?4, body_hash = ?5, response = ?6 "               \
+      "WHERE answers.time <= ?7")                                                                            \
+    X(SQL_ANSWER, "SELECT time, body_hash, response FROM answers "                                           \
+                  "WHERE token = ?1 AND path = ?2 AND key = ?3 AND time > ?4")                               \
+    X(SQL_ANSWERS_EXPIRE, "DELETE FROM answers WHERE answer IN (SELECT answer FROM answers "                 \
+                          "WHERE time <= (SELECT max(time) FROM answers) - ?1 ORDER BY time LIMIT 500)")     \
     /* chores: slices of what is to be removed; ?2 rows at most */                                           \
     X(SQL_TOUCH, "UPDATE touched SET times = times + 1")                                                     \
     X(SQL_DELETED_STUDY, "SELECT study FROM studies WHERE deleted = 1 LIMIT 1")                              \

@@ -326,3 +326,20 @@ store_status sqlite_content_attach(store *s, const study_record *record, const s
         status = connection_run(c, err, SQL_STUDY_DIGEST, "it", record->study, event->u.candidates.digest);
     return status;
 }
+
+/* ---- answers ------------------------------------------------------------------------------------------- */
+
+store_status sqlite_answer_put(store *base, const store_answer *answer, store_error *err)
+{
+    enum { puts_per_expiry = 256 };
+    sqlite_store *s = sqlite_of(base);
+    store_status status =
+        connection_run(&s->writer, err, SQL_ANSWER_PUT, "tttibbi", answer->token, answer->path, answer->key,
+                       answer->time, answer->body_hash, sizeof answer->body_hash, answer->response,
+                       answer->n_response, answer->time - STORE_ANSWER_KEPT);
+    if (++s->answers_put % puts_per_expiry == 0)
+        s->chores_left = true;
+    if (!status && sqlite3_changes(s->writer.db) == 0)
+        status = store_fail(err, STORE_EXISTS, "the request with key '%s' has been answered", answer->key);
+    return status;
+}

@@ -303,6 +303,24 @@ store_status store_write_add(store_write *write, const store_event *event); /* c
 size_t store_write_events(const store_write *write);
 void store_write_free(store_write *write); /* one that is not submitted; NULL is fine */
 
+/* The answer to a request with an Idempotency-Key, stored with what the request did. Kept for a day at least.
+ */
+#define STORE_ANSWER_KEPT ((int64_t)24 * 3600 * 1000) /* ms */
+typedef struct store_answer {
+    const char *token; /* whose request it was; "" */
+    const char
+        *path; /* of a study's resource: with the study's number, so that a new one of that id differs */
+    const char *key;
+    int64_t time;
+    unsigned char body_hash[32];
+    const unsigned char *response; /* as the caller encodes it */
+    size_t n_response;
+} store_answer;
+
+/* Copies it; at most one a write. The write fails with STORE_EXISTS, and does nothing, when an answer of less
+ * than a day is stored for that token, path and key. */
+store_status store_write_set_answer(store_write *write, const store_answer *answer);
+
 /* Takes the write. `done` is called exactly once, also when the store is failing or closing. Writes of a
  * lane are committed in the order of their submission. Never blocks on the disk. */
 void store_submit(store_write *write, store_done *done, void *arg);
@@ -374,6 +392,11 @@ typedef struct store_engine_state {
 
 store_status store_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
 void store_engine_state_clear(store_engine_state *state);
+
+/* STORE_NOT_FOUND also when it is older than a day at `now`. */
+typedef void store_answer_row(void *arg, const store_answer *answer);
+store_status store_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
+                               store_answer_row *row, void *arg, store_error *err);
 
 store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                             void *arg, store_error *err);

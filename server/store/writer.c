@@ -38,6 +38,7 @@ struct store_write {
     int64_t first_seq;
     write_item *items;
     size_t n, capacity;
+    store_answer *answer; /* NULL */
 };
 
 typedef struct upload_op {
@@ -84,6 +85,7 @@ static void free_write(store_write *write)
         free(write->items[i].payload);
     }
     free(write->items);
+    free(write->answer);
     free(write);
 }
 
@@ -148,15 +150,11 @@ static store_status check_owner(const store_lane *lane, const study_record *reco
     return STORE_OK;
 }
 
-static store_status apply_write(store *s, store_write *write, store_error *err)
+static store_status apply_events(store *s, store_write *write, store_error *err)
 {
     store_lane *lane = write->op.lane;
     study_record record = {0};
     store_status status = STORE_OK;
-    write->op.study = lane->study;
-    write->op.last_seq = write->first_seq - 1;
-    if (write->n == 0)
-        return STORE_OK;
     if (write->items[0].event->type != EVENT_STUDY_CREATED) {
         status = s->backend->study_load(s, lane->study, &record, err);
         if (!status)
@@ -175,6 +173,18 @@ static store_status apply_write(store *s, store_write *write, store_error *err)
         write->op.study = record.study;
         write->op.last_seq = record.last_seq;
     }
+    return status;
+}
+
+static store_status apply_write(store *s, store_write *write, store_error *err)
+{
+    store_status status = STORE_OK;
+    write->op.study = write->op.lane->study;
+    write->op.last_seq = write->first_seq - 1;
+    if (write->n > 0)
+        status = apply_events(s, write, err);
+    if (!status && write->answer)
+        status = s->backend->answer_put(s, write->answer, err);
     return status;
 }
 
@@ -542,6 +552,12 @@ store_status store_write_add(store_write *write, const store_event *event)
     }
     write->items[write->n++] = item;
     return STORE_OK;
+}
+
+store_status store_write_set_answer(store_write *write, const store_answer *answer)
+{
+    assert(!write->answer);
+    return store_answer_copy(&write->answer, answer);
 }
 
 size_t store_write_events(const store_write *write)

@@ -199,6 +199,33 @@ static void writes_go_on_while_a_study_is_removed(void **state)
     store_close(s);
 }
 
+static void expired_answers_leave(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    store *s = open_good(path);
+    store_lane *lane = create(s, "x");
+    store_waiter waiter = STORE_WAITER_INIT;
+    for (int64_t i = 0; i < 1024; i++) { /* an hour apart */
+        char key[32];
+        store_write *write;
+        snprintf(key, sizeof key, "k%lld", (long long)i);
+        store_answer answer = {.token = "", .path = "/", .key = key, .time = i * 3600000};
+        assert_int_equal(store_write_new(&write, lane), STORE_OK);
+        assert_int_equal(store_write_set_answer(write, &answer), STORE_OK);
+        store_submit(write, store_waiter_done, &waiter);
+    }
+    store_waiter_wait(&waiter, 1024);
+    assert_int_equal(waiter.first_failure, STORE_OK);
+    double deadline = seconds() + 20.0;
+    while (read_integer(path, "SELECT count(*) FROM answers") != 24) {
+        assert_true(seconds() < deadline);
+        pause_briefly();
+    }
+    assert_int_equal(read_integer(path, "SELECT min(time) FROM answers"), 1000 * (int64_t)3600000);
+    store_lane_close(lane);
+    store_close(s);
+}
+
 /* ---- the write-ahead log ------------------------------------------------------------------------------- */
 
 static void the_write_ahead_log_stays_small(void **state)
@@ -365,6 +392,7 @@ int main(void)
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
         T(deleted_studies_leave_in_slices_also_after_a_restart),
         T(writes_go_on_while_a_study_is_removed),
+        T(expired_answers_leave),
         T(the_write_ahead_log_stays_small),
         T(group_commit_throughput),
         T(start_up_with_many_rows),

@@ -574,6 +574,68 @@ static void statistics_and_probe(void **state)
     store_lane_close(lane);
 }
 
+/* ---- answers to repeated requests ---------------------------------------------------------------------- */
+
+static void take_answer(void *arg, const store_answer *answer)
+{
+    snprintf(arg, 64, "%.*s/%d", (int)answer->n_response, (const char *)answer->response,
+             answer->body_hash[31]);
+}
+
+static void expect_answer(store *s, const char *key, int64_t now, const char *want)
+{
+    char seen[64] = "none";
+    store_status status = store_read_answer(s, "token", "/v1/x", key, now, take_answer, seen, NULL);
+    assert_int_equal(status, strcmp(want, "none") == 0 ? STORE_NOT_FOUND : STORE_OK);
+    assert_string_equal(seen, want);
+}
+
+static store_status write_answer(store_lane *lane, const store_event *event, const char *key, int64_t time,
+                                 const char *response)
+{
+    store_answer answer = {.token = "token", .path = "/v1/x", .key = key, .time = time};
+    store_waiter waiter = STORE_WAITER_INIT;
+    store_write *write;
+    answer.body_hash[31] = 7;
+    answer.response = (const unsigned char *)response;
+    answer.n_response = strlen(response);
+    assert_int_equal(store_write_new(&write, lane), STORE_OK);
+    if (event)
+        assert_int_equal(store_write_add(write, event), STORE_OK);
+    assert_int_equal(store_write_set_answer(write, &answer), STORE_OK);
+    store_submit(write, store_waiter_done, &waiter);
+    store_waiter_wait(&waiter, 1);
+    return waiter.last_status;
+}
+
+static void an_answer_is_kept_for_a_day(void **state)
+{
+    enum { DAY = 24 * 3600 * 1000 };
+    store *s = ((fixture *)*state)->s;
+    store_lane *lane = create(s, "x", NULL);
+    store_event change = {.type = EVENT_STUDY_CHANGED, .time = 10};
+    assert_int_equal(write_answer(lane, &change, "k1", 1000, "one"), STORE_OK);
+    assert_int_equal(write_answer(lane, NULL, "k2", 2000, ""), STORE_OK); /* without events */
+    expect_answer(s, "k1", 1000 + DAY - 1, "one/7");
+    expect_answer(s, "k1", 1000 + DAY, "none");
+    expect_answer(s, "k2", 3000, "/7");
+    expect_answer(s, "k3", 3000, "none");
+    char none[64];
+    assert_int_equal(store_read_answer(s, "other", "/v1/x", "k1", 1, take_answer, none, NULL),
+                     STORE_NOT_FOUND);
+    assert_int_equal(store_read_answer(s, "token", "/v1", "k1", 1, take_answer, none, NULL), STORE_NOT_FOUND);
+    /* The same request twice at once: the second does nothing. */
+    int64_t last_seq = study_of(s, "x").last_seq;
+    assert_int_equal(write_answer(lane, &change, "k1", 2000, "two"), STORE_EXISTS);
+    assert_int_equal(study_of(s, "x").last_seq, last_seq);
+    expect_answer(s, "k1", 3000, "one/7");
+    store_lane_close(lane);
+    lane = store_fixture_lane(s, "x", NULL);
+    assert_int_equal(write_answer(lane, &change, "k1", 1000 + DAY, "two"), STORE_OK);
+    expect_answer(s, "k1", 1000 + DAY, "two/7");
+    store_lane_close(lane);
+}
+
 static void rows_may_read_in_turn(void *arg, const store_trial *trial)
 {
     fixture *f = arg;
@@ -641,6 +703,7 @@ int main(void)
         T(statistics_and_probe),
         T(a_callback_may_read),
         T(backends_agree),
+        T(an_answer_is_kept_for_a_day),
 #undef T
     };
     enum { N = sizeof tests / sizeof *tests, BACKENDS = sizeof backends / sizeof *backends };
