@@ -246,10 +246,9 @@ static json_t *stages_json(void)
 {
     if (!profiled)
         return json_null();
-    return json_pack("{s:f, s:f, s:f, s:f, s:f}", "kernel", stage_seconds[BANDIT_STAGE_KERNEL], "product",
+    return json_pack("{s:f, s:f, s:f, s:f}", "kernel", stage_seconds[BANDIT_STAGE_KERNEL], "product",
                      stage_seconds[BANDIT_STAGE_PRODUCT], "factor", stage_seconds[BANDIT_STAGE_FACTOR],
-                     "selection", stage_seconds[BANDIT_STAGE_SELECTION], "other",
-                     stage_seconds[BANDIT_STAGE_OTHER]);
+                     "selection", stage_seconds[BANDIT_STAGE_SELECTION]);
 }
 
 int main(int argc, char **argv)
