@@ -26,7 +26,7 @@ typedef struct connection {
     int error;                           /* of the last step; SQLITE_OK */
 } connection;
 
-/* flags: SQLITE_OPEN_… */
+/* flags: SQLITE_OPEN_…. Does not checkpoint when it closes: the file may turn out to be another program's. */
 store_status connection_open(connection *c, const char *path, int flags, store_error *err);
 void connection_close(connection *c);
 

@@ -18,6 +18,7 @@ store_status connection_open(connection *c, const char *path, int flags, store_e
     /* A damaged or hostile file must not be able to make SQLite run code or trust what it says. */
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     sqlite3_busy_timeout(c->db, 5000);
     return STORE_OK;
 }
@@ -27,7 +28,6 @@ store_status sqlite_open_reader(connection *c, const char *path, store_error *er
     store_status status = connection_open(c, path, SQLITE_OPEN_READONLY, err);
     if (status)
         return status;
-    sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     return connection_execute_text(c, "PRAGMA query_only = ON; PRAGMA cell_size_check = ON", err);
 }
 

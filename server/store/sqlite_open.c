@@ -63,9 +63,11 @@ static store_status open_writer(sqlite_store *s, const embedded_file *files, sto
                                          "PRAGMA cache_size = -16384;"
                                          "PRAGMA wal_autocheckpoint = 0",
                                          err);
-    if (!status)
-        sqlite3_wal_hook(c->db, on_commit, s);
-    return status;
+    if (status)
+        return status;
+    sqlite3_wal_hook(c->db, on_commit, s);
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL); /* it is ours */
+    return STORE_OK;
 }
 
 /* Uploads that nobody will finish; and proof that the file can be written to. */

@@ -35,17 +35,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static store *open_good(const char *path)
-{
-    store *s;
-    store_error err = {0};
-    store_status status = store_open_sqlite(&s, path, &err);
-    if (status)
-        print_error("%s\n", err.message);
-    assert_int_equal(status, STORE_OK);
-    return s;
-}
-
 static void take_row(void *arg, const store_study *study)
 {
     *(store_study *)arg = *study;
@@ -71,30 +60,17 @@ static void expect_rebuilt(store *s, const char *id)
     store_close(other);
 }
 
-static void print_problem(void *arg, const char *problem)
-{
-    print_error("%s\n", problem);
-    ++*(int *)arg;
-}
-
-static void expect_sound(const char *path)
-{
-    int problems = 0;
-    assert_int_equal(store_check(path, print_problem, &problems, NULL), STORE_OK);
-    assert_int_equal(problems, 0);
-}
-
 /* ---- closing and rebuilding ---------------------------------------------------------------------------- */
 
 static void closed_and_opened_nothing_has_changed(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_fixture_history(s, "x", 21, 3000);
     store_fixture_upload(s, 100, 4, 10); /* staged, and never made visible */
     char *before = store_fixture_dump(s, "x", true);
     store_close(s);
-    s = open_good(path);
+    s = store_fixture_open(path);
     char *after = store_fixture_dump(s, "x", true);
     assert_string_equal(before, after);
     free(before);
@@ -106,7 +82,7 @@ static void closed_and_opened_nothing_has_changed(void **state)
     expect_rebuilt(s, "x");
     expect_rebuilt(s, "y");
     store_close(s);
-    expect_sound(path);
+    store_fixture_expect_sound(path);
 }
 
 /* Every derived table of a database that is built from the logs of another, row by row. */
@@ -117,7 +93,7 @@ static void tables_follow_from_the_log(void **state)
                                          "batches", "arm_sums", "engine_states"};
     char other_path[128], sql[512];
     snprintf(other_path, sizeof other_path, "%s.rebuilt", d->path);
-    store *s = open_good(d->path), *other = open_good(other_path);
+    store *s = store_fixture_open(d->path), *other = store_fixture_open(other_path);
     for (uint64_t seed = 31; seed < 34; seed++) {
         char id[16];
         snprintf(id, sizeof id, "h%llu", (unsigned long long)seed);
@@ -145,87 +121,6 @@ static void tables_follow_from_the_log(void **state)
             fail_msg("%s: %lld rows differ", t, (long long)differing);
     }
     connection_close(&c);
-}
-
-/* ---- checks and copies ------------------------------------------------------------------------------- */
-
-static void count_problem(void *arg, const char *problem)
-{
-    (void)problem;
-    ++*(int *)arg;
-}
-
-/* Every check finds what it is there for. */
-static void checks_find_what_is_wrong(void **state)
-{
-    static const char *const damages[] = {
-        "UPDATE studies SET last_seq = last_seq + 1",
-        "UPDATE studies SET queued = queued + 1, failed = failed - 1",
-        "UPDATE studies SET observations = observations + 1",
-        "UPDATE studies SET issued = issued - 1",
-        "UPDATE studies SET best_value = best_value / 2",
-        "UPDATE studies SET batches = batches + 1",
-        "UPDATE attempts SET ended_at = 0 WHERE issued_seq = (SELECT min(issued_seq) FROM attempts "
-        "WHERE ended_at > 0)",
-        "DELETE FROM attempts WHERE issued_seq = (SELECT max(issued_seq) FROM attempts WHERE ended_at = 0)",
-        "DELETE FROM candidate_blocks WHERE first = 7",
-        "UPDATE candidate_blocks SET rows = x'00' WHERE first = 7",
-        "DELETE FROM log WHERE seq = 9",
-        "UPDATE trials SET study = study + 1 WHERE trial = 3",
-    };
-    const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
-    store_fixture_history(s, "x", 51, 800);
-    store_close(s);
-    expect_sound(path);
-    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
-        char copy[128];
-        connection c;
-        int problems = 0;
-        snprintf(copy, sizeof copy, "%s.copy%zu", path, i);
-        assert_int_equal(store_back_up(path, copy, NULL), STORE_OK);
-        assert_int_equal(connection_open(&c, copy, SQLITE_OPEN_READWRITE, NULL), STORE_OK);
-        assert_int_equal(connection_execute_text(&c, damages[i], NULL), STORE_OK);
-        assert_true(sqlite3_changes(c.db) > 0);
-        connection_close(&c);
-        assert_int_equal(store_check(copy, count_problem, &problems, NULL), STORE_OK);
-        if (problems == 0)
-            fail_msg("not noticed: %s", damages[i]);
-    }
-    assert_int_equal(store_check("/nonexistent/test.db", count_problem, NULL, NULL), STORE_IO);
-}
-
-/* A copy made while the store writes is a database of one moment. */
-static void copies_are_made_while_writing(void **state)
-{
-    const char *path = ((store_directory *)*state)->path;
-    store_error err = {0};
-    store *s = open_good(path);
-    store_lane *lane;
-    store_waiter waiter = STORE_WAITER_INIT;
-    store_event event = store_fixture_created("x", 1);
-    assert_int_equal(store_lane_open(&lane, s, 0, 0, 0), STORE_OK);
-    store_fixture_submit(lane, &event, 1, &waiter);
-    event = (store_event){.type = EVENT_STUDY_CHANGED, .time = 2};
-    size_t submitted = 1;
-    for (int i = 0; i < 5; i++) {
-        char copy[128];
-        for (int k = 0; k < 300; k++, submitted++)
-            store_fixture_submit(lane, &event, 1, &waiter);
-        snprintf(copy, sizeof copy, "%s.copy%d", path, i);
-        store_waiter_wait(&waiter, submitted - 200);
-        assert_int_equal(store_back_up(path, copy, &err), STORE_OK);
-        assert_int_equal(store_back_up(path, copy, &err), STORE_EXISTS);
-        expect_sound(copy);
-        store *other = open_good(copy);
-        assert_true(study_of(other, "x").last_seq >= (int64_t)submitted - 200);
-        store_close(other);
-    }
-    store_waiter_wait(&waiter, submitted);
-    assert_int_equal(waiter.first_failure, STORE_OK);
-    expect_sound(path); /* also checked beside a running store */
-    store_lane_close(lane);
-    store_close(s);
 }
 
 /* ---- SIGKILL ------------------------------------------------------------------------------------------- */
@@ -385,7 +280,7 @@ static void killed_at_any_instant_nothing_answered_is_lost(void **state)
     int64_t last_seq[STUDIES] = {1, 1, 1};
     size_t answered = 0;
     char id[16];
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     for (int i = 0; i < STUDIES; i++) {
         store_lane *lane;
         snprintf(id, sizeof id, "s%d", i);
@@ -397,7 +292,7 @@ static void killed_at_any_instant_nothing_answered_is_lost(void **state)
     store_close(s);
     for (int round = 0; round < ROUNDS; round++) {
         answered += run_and_kill(path, 0.003 * round * round * (1 + round % 2), last_seq);
-        s = open_good(path);
+        s = store_fixture_open(path);
         for (int i = 0; i < STUDIES; i++) {
             snprintf(id, sizeof id, "s%d", i);
             store_study study = study_of(s, id);
@@ -409,7 +304,7 @@ static void killed_at_any_instant_nothing_answered_is_lost(void **state)
                 expect_rebuilt(s, id);
         }
         store_close(s);
-        expect_sound(path);
+        store_fixture_expect_sound(path);
     }
     print_message("%zu answered writes, %d kills\n", answered, ROUNDS);
 }
@@ -445,7 +340,7 @@ static bool run_with_fault(const char *path, store_fault fault, int nth, int onc
 {
     store_status failure, persists;
     store_error err = {0};
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     int64_t before = study_of(s, "x").last_seq;
     store_faults_set(fault, nth, once);
     int64_t answered = write_ten(s, "x", &failure);
@@ -467,7 +362,7 @@ static bool run_with_fault(const char *path, store_fault fault, int nth, int onc
     answered += write_ten(s, "x", &failure);
     assert_int_equal(failure, STORE_OK);
     store_close(s);
-    s = open_good(path);
+    s = store_fixture_open(path);
     assert_int_equal(study_of(s, "x").last_seq, before + answered);
     store_close(s);
     return struck;
@@ -480,7 +375,7 @@ static void a_fault_fails_writes_and_they_recover_with_it(void **state)
     const char *path = ((store_directory *)*state)->path;
     int runs = 0;
     store_faults_install();
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_fixture_history(s, "x", 41, 100);
     store_close(s);
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
@@ -493,10 +388,10 @@ static void a_fault_fails_writes_and_they_recover_with_it(void **state)
             assert_true(nth > 5);
         }
     }
-    s = open_good(path);
+    s = store_fixture_open(path);
     expect_rebuilt(s, "x");
     store_close(s);
-    expect_sound(path);
+    store_fixture_expect_sound(path);
     print_message("%d faults\n", runs);
 }
 
@@ -530,7 +425,7 @@ static void a_write_too_large_for_the_disk_fails_alone(void **state)
 {
     enum { SIZE = 4 << 20 };
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_fixture_history(s, "a", 1, 100);
     store_fixture_history(s, "b", 2, 100);
     store_lane *a = store_fixture_lane(s, "a", NULL), *b = store_fixture_lane(s, "b", NULL);
@@ -572,7 +467,7 @@ static void a_write_too_large_for_the_disk_fails_alone(void **state)
     expect_rebuilt(s, "a");
     expect_rebuilt(s, "b");
     store_close(s);
-    expect_sound(path);
+    store_fixture_expect_sound(path);
 }
 
 int main(int argc, char **argv)
@@ -581,12 +476,8 @@ int main(int argc, char **argv)
         return write_until_killed(argv[2]);
     static const struct CMUnitTest tests[] = {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-        T(closed_and_opened_nothing_has_changed),
-        T(tables_follow_from_the_log),
-        T(checks_find_what_is_wrong),
-        T(copies_are_made_while_writing),
-        T(killed_at_any_instant_nothing_answered_is_lost),
-        T(a_write_too_large_for_the_disk_fails_alone),
+        T(closed_and_opened_nothing_has_changed),          T(tables_follow_from_the_log),
+        T(killed_at_any_instant_nothing_answered_is_lost), T(a_write_too_large_for_the_disk_fails_alone),
         T(a_fault_fails_writes_and_they_recover_with_it),
 #undef T
     };

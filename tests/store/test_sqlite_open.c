@@ -90,17 +90,6 @@ static int64_t read_integer(const char *path, const char *sql)
     return value;
 }
 
-static store *open_good(const char *path)
-{
-    store *s;
-    store_error err = {0};
-    store_status status = store_open_sqlite(&s, path, &err);
-    if (status)
-        print_error("%s\n", err.message);
-    assert_int_equal(status, STORE_OK);
-    return s;
-}
-
 static void write_file(const char *path, const void *bytes, size_t n, long offset)
 {
     FILE *f = fopen(path, offset < 0 ? "w" : "r+");
@@ -114,7 +103,7 @@ static void write_file(const char *path, const void *bytes, size_t n, long offse
 static void one_process_at_a_time(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     expect_open(path, STORE_BUSY, "in use");
     assert_int_equal(open_elsewhere(path, 0), STORE_BUSY);
     char link[128], lock[128];
@@ -130,7 +119,7 @@ static void one_process_at_a_time(void **state)
 static void settings_are_in_force(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     connection *writer = &((sqlite_store *)s)->writer;
     static const struct {
         const char *sql;
@@ -178,18 +167,18 @@ static void an_empty_file_becomes_a_database(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
     write_file(path, "", 0, -1);
-    store_close(open_good(path));
+    store_close(store_fixture_open(path));
     /* Killed between the first settings and the first migration. */
     unlink(path);
     run_sql(path, "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
-    store_close(open_good(path));
+    store_close(store_fixture_open(path));
     assert_int_equal(read_integer(path, "PRAGMA auto_vacuum"), 2);
 }
 
 static void a_newer_schema_is_refused(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
-    store_close(open_good(path));
+    store_close(store_fixture_open(path));
     run_sql(path, "PRAGMA user_version = 1000");
     expect_open(path, STORE_NEWER, "schema version 1000");
 }
@@ -201,7 +190,7 @@ static void places_that_cannot_be_written_to(void **state)
     snprintf(path, sizeof path, "%s/no/such/test.db", d->directory);
     expect_open(path, STORE_IO, "No such file");
     expect_open(d->directory, STORE_IO, d->directory);
-    store_close(open_good(d->path));
+    store_close(store_fixture_open(d->path));
     if (geteuid() != 0) {
         print_message("skipped: only root can become another user to whom the file is read-only\n");
         skip();
@@ -284,7 +273,7 @@ static void damaged_pages_are_noticed(void **state)
     static char pages[8 << 20];
     enum { page_size = 4096 };
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_fixture_history(s, "x", 5, 1500);
     store_close(s);
     FILE *f = fopen(path, "r");
@@ -324,7 +313,7 @@ static void migrations_are_applied_in_order_after_a_backup(void **state)
     const embedded_file wrong[] = {
         *first, {"migrations/0002_x.sql", broken, sizeof broken - 1}, {NULL, NULL, 0}};
     store_error err = {0};
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_fixture_history(s, "x", 11, 200);
     char *before = store_fixture_dump(s, "x", true);
     store_close(s);
@@ -349,7 +338,7 @@ static void migrations_are_applied_in_order_after_a_backup(void **state)
     char backup[128];
     snprintf(backup, sizeof backup, "%s.v1", path);
     expect_open(path, STORE_NEWER, "backup");
-    s = open_good(backup);
+    s = store_fixture_open(backup);
     after = store_fixture_dump(s, "x", true);
     assert_string_equal(before, after);
     store_close(s);

@@ -28,13 +28,6 @@ static int tear_down(void **state)
     return 0;
 }
 
-static store *open_good(const char *path)
-{
-    store *s;
-    assert_int_equal(store_open_sqlite(&s, path, NULL), STORE_OK);
-    return s;
-}
-
 static double seconds(void)
 {
     struct timespec t;
@@ -134,7 +127,7 @@ static void wait_until_removed(const char *path, int64_t rows)
 static void deleted_studies_leave_in_slices_also_after_a_restart(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_fixture_history(s, "kept", 1, 100);
     char *kept = store_fixture_dump(s, "kept", true);
     int64_t rows = read_integer(path, rows_left), pages = read_integer(path, "PRAGMA page_count");
@@ -155,7 +148,7 @@ static void deleted_studies_leave_in_slices_also_after_a_restart(void **state)
     store_lane_close(create(s, "large")); /* the id is free at once */
     store_close(s);
     assert_true(read_integer(path, rows_left) > rows + 30000); /* closed before it was done */
-    s = open_good(path);
+    s = store_fixture_open(path);
     wait_until_removed(path, rows + 1); /* one log entry of the new study */
     char *after = store_fixture_dump(s, "kept", true);
     assert_string_equal(kept, after);
@@ -170,7 +163,7 @@ static void deleted_studies_leave_in_slices_also_after_a_restart(void **state)
 static void writes_go_on_while_a_study_is_removed(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_lane *large = create(s, "large"), *small = create(s, "small");
     plan(large, 50000, 50000);
     plan(small, 400, 0);
@@ -202,7 +195,7 @@ static void writes_go_on_while_a_study_is_removed(void **state)
 static void expired_answers_leave(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_lane *lane = create(s, "x");
     store_waiter waiter = STORE_WAITER_INIT;
     for (int64_t i = 0; i < 1024; i++) { /* an hour apart */
@@ -232,7 +225,7 @@ static void the_write_ahead_log_stays_small(void **state)
 {
     enum { TRIALS = 20000 };
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_lane *lane = create(s, "x");
     plan(lane, TRIALS, 0);
     store_statistics statistics;
@@ -269,7 +262,7 @@ static void group_commit_throughput(void **state)
 {
     enum { STUDIES = 16 };
     static const int flights[] = {1, 64, 1000}, trials[] = {10, 300, 1000};
-    store *s = open_good(((store_directory *)*state)->path);
+    store *s = store_fixture_open(((store_directory *)*state)->path);
     for (size_t f = 0; f < sizeof flights / sizeof *flights; f++) {
         store_lane *lanes[STUDIES];
         int64_t each = trials[f] * (int64_t)scale();
@@ -322,7 +315,7 @@ static void start_up_with_many_rows(void **state)
 {
     size_t n = 100000 * scale();
     const char *path = ((store_directory *)*state)->path;
-    store *s = open_good(path);
+    store *s = store_fixture_open(path);
     store_lane *lane = create(s, "x");
     int64_t study;
     double start = seconds();
@@ -332,7 +325,7 @@ static void start_up_with_many_rows(void **state)
     store_close(s);
 
     start = seconds();
-    s = open_good(path);
+    s = store_fixture_open(path);
     lane = store_fixture_lane(s, "x", &study);
     double opened = seconds();
     store_engine_state engine;
@@ -360,7 +353,7 @@ static void start_up_with_many_rows(void **state)
 static void candidates_in_and_out(void **state)
 {
     int64_t n = (int64_t)(100000 * scale()), d = 20;
-    store *s = open_good(((store_directory *)*state)->path);
+    store *s = store_fixture_open(((store_directory *)*state)->path);
     int64_t study;
     double start = seconds(), *rows = malloc((size_t)(n * d) * sizeof *rows);
     assert_non_null(rows);

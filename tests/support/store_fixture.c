@@ -525,6 +525,32 @@ void store_fixture_replay(store *from, store *to, const char *id)
     store_lane_close(r.lane);
 }
 
+/* ---- databases ----------------------------------------------------------------------------------------- */
+
+store *store_fixture_open(const char *path)
+{
+    store *s;
+    store_error err = {0};
+    store_status status = store_open_sqlite(&s, path, &err);
+    if (status)
+        print_error("%s\n", err.message);
+    assert_int_equal(status, STORE_OK);
+    return s;
+}
+
+static void print_problem(void *arg, const char *problem)
+{
+    print_error("%s\n", problem);
+    ++*(int *)arg;
+}
+
+void store_fixture_expect_sound(const char *path)
+{
+    int problems = 0;
+    assert_int_equal(store_check(path, print_problem, &problems, NULL), STORE_OK);
+    assert_int_equal(problems, 0);
+}
+
 /* ---- directories --------------------------------------------------------------------------------------- */
 
 void store_fixture_directory(store_directory *out)

@@ -56,6 +56,12 @@ typedef struct store_directory {
     char path[96];
 } store_directory;
 
+/* Opens a database that must open; says why when it does not. */
+store *store_fixture_open(const char *path);
+
+/* store_check finds nothing. */
+void store_fixture_expect_sound(const char *path);
+
 void store_fixture_directory(store_directory *out);
 void store_fixture_remove(const store_directory *directory);
 

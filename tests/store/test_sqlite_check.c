@@ -1,0 +1,123 @@
+/* Checks and copies of a database that may be in use. */
+#include "server/store/sqlite.h"
+#include "tests/support/store_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int set_up(void **state)
+{
+    static store_directory directory;
+    store_fixture_directory(&directory);
+    *state = &directory;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    store_fixture_remove(*state);
+    return 0;
+}
+
+static void take_last_seq(void *arg, const store_study *study)
+{
+    *(int64_t *)arg = study->last_seq;
+}
+
+static void count_problem(void *arg, const char *problem)
+{
+    (void)problem;
+    ++*(int *)arg;
+}
+
+/* Every check finds what it is there for. */
+static void checks_find_what_is_wrong(void **state)
+{
+    static const char *const damages[] = {
+        "UPDATE studies SET last_seq = last_seq + 1",
+        "UPDATE studies SET queued = queued + 1, failed = failed - 1",
+        "UPDATE studies SET observations = observations + 1",
+        "UPDATE studies SET issued = issued - 1",
+        "UPDATE studies SET best_value = best_value / 2",
+        "UPDATE studies SET batches = batches + 1",
+        "UPDATE attempts SET ended_at = 0 WHERE issued_seq = (SELECT min(issued_seq) FROM attempts "
+        "WHERE ended_at > 0)",
+        "DELETE FROM attempts WHERE issued_seq = (SELECT max(issued_seq) FROM attempts WHERE ended_at = 0)",
+        "DELETE FROM candidate_blocks WHERE first = 7",
+        "UPDATE candidate_blocks SET rows = x'00' WHERE first = 7",
+        "DELETE FROM log WHERE seq = 9",
+        "UPDATE trials SET study = study + 1 WHERE trial = 3",
+    };
+    const char *path = ((store_directory *)*state)->path;
+    store *s = store_fixture_open(path);
+    store_fixture_history(s, "x", 51, 800);
+    store_close(s);
+    store_fixture_expect_sound(path);
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+        char copy[128];
+        connection c;
+        int problems = 0;
+        snprintf(copy, sizeof copy, "%s.copy%zu", path, i);
+        assert_int_equal(store_back_up(path, copy, NULL), STORE_OK);
+        assert_int_equal(connection_open(&c, copy, SQLITE_OPEN_READWRITE, NULL), STORE_OK);
+        assert_int_equal(connection_execute_text(&c, damages[i], NULL), STORE_OK);
+        assert_true(sqlite3_changes(c.db) > 0);
+        connection_close(&c);
+        assert_int_equal(store_check(copy, count_problem, &problems, NULL), STORE_OK);
+        if (problems == 0)
+            fail_msg("not noticed: %s", damages[i]);
+    }
+    assert_int_equal(store_check("/nonexistent/test.db", count_problem, NULL, NULL), STORE_IO);
+}
+
+/* A copy made while the store writes is a database of one moment. */
+static void copies_are_made_while_writing(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    store_error err = {0};
+    store *s = store_fixture_open(path);
+    store_lane *lane;
+    store_waiter waiter = STORE_WAITER_INIT;
+    store_event event = store_fixture_created("x", 1);
+    assert_int_equal(store_lane_open(&lane, s, 0, 0, 0), STORE_OK);
+    store_fixture_submit(lane, &event, 1, &waiter);
+    event = (store_event){.type = EVENT_STUDY_CHANGED, .time = 2};
+    size_t submitted = 1;
+    for (int i = 0; i < 5; i++) {
+        char copy[128];
+        for (int k = 0; k < 300; k++, submitted++)
+            store_fixture_submit(lane, &event, 1, &waiter);
+        snprintf(copy, sizeof copy, "%s.copy%d", path, i);
+        store_waiter_wait(&waiter, submitted - 200);
+        assert_int_equal(store_back_up(path, copy, &err), STORE_OK);
+        assert_int_equal(store_back_up(path, copy, &err), STORE_EXISTS);
+        store_fixture_expect_sound(copy);
+        store *other = store_fixture_open(copy);
+        int64_t last_seq = 0;
+        assert_int_equal(store_read_study(other, "x", take_last_seq, &last_seq, NULL), STORE_OK);
+        assert_true(last_seq >= (int64_t)submitted - 200);
+        store_close(other);
+    }
+    store_waiter_wait(&waiter, submitted);
+    assert_int_equal(waiter.first_failure, STORE_OK);
+    store_fixture_expect_sound(path); /* also checked beside a running store */
+    store_lane_close(lane);
+    store_close(s);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+#define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
+        T(checks_find_what_is_wrong),
+        T(copies_are_made_while_writing),
+#undef T
+    };
+    return cmocka_run_group_tests_name("sqlite_check", tests, NULL, NULL);
+}
