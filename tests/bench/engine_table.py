@@ -7,6 +7,7 @@ meet their cap of CPU seconds say how far they came, and ratios are taken at equ
 
 import argparse
 import hashlib
+import importlib.util
 import itertools
 import json
 import math
@@ -19,6 +20,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "bench"
 YARDSTICK = ROOT / "tests" / "bench" / "yardstick.py"
+HAS_YARDSTICK = all(importlib.util.find_spec(name) for name in ("numpy", "scipy"))
 CAP_ENGINE, CAP_YARDSTICK = 60, 300  # CPU seconds
 BANDWIDTH = {"abalone": 17.5, "cadata": 12.5}
 # Lengthscale and history (one reward each of that many arms) that give a dictionary of about 300 arms.
@@ -123,7 +125,9 @@ def row(cell, arguments):
         f"{ours['peak_mb']:.0f}",
         f"{ours['cpu_seconds'] / ours['model_seconds']:.2f}",
     ]
-    if "data" in cell:
+    if "data" in cell and not HAS_YARDSTICK:
+        columns += ["needs NumPy and SciPy: tests/bench/requirements.txt", "", ""]
+    elif "data" in cell:
         theirs = run([sys.executable, YARDSTICK], cell["arguments"], CAP_YARDSTICK)
         steps = min(ours["steps"], theirs["steps"])
         ratio = cpu_at(theirs, steps) / cpu_at(ours, steps)
