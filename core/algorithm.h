@@ -72,8 +72,9 @@ bandit_status bandit_engine_check_memory(const bandit_engine *engine, double byt
 bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpose, uint64_t index,
                                const bandit_select_limits *limits, uint32_t *arm);
 
-/* core/algorithms/: bbkb.c (two), s_gp_ts.c; the others share exact_engine.c */
-extern const bandit_algorithm_table bandit_bbkb_table, bandit_bkb_table, bandit_s_gp_ts_table;
+/* core/algorithms/: bbkb.c (two), s_gp_ts.c, pi_gp_ucb.c; the others share exact_engine.c */
+extern const bandit_algorithm_table bandit_bbkb_table, bandit_bkb_table, bandit_s_gp_ts_table,
+    bandit_pi_gp_ucb_table;
 extern const bandit_algorithm_table bandit_gp_ucb_table, bandit_igp_ucb_table, bandit_gp_bucb_table,
     bandit_gp_ts_table, bandit_async_ts_table, bandit_gp_ei_table, bandit_gp_pi_table,
     bandit_epsilon_greedy_table, bandit_uniform_table, bandit_regularized_evolution_table;

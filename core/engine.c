@@ -30,6 +30,7 @@ static const bandit_algorithm_table *const tables[BANDIT_ALGORITHMS] = {
     [BANDIT_UNIFORM] = &bandit_uniform_table,
     [BANDIT_REGULARIZED_EVOLUTION] = &bandit_regularized_evolution_table,
     [BANDIT_S_GP_TS] = &bandit_s_gp_ts_table,
+    [BANDIT_PI_GP_UCB] = &bandit_pi_gp_ucb_table,
 };
 
 const char *bandit_algorithm_name(bandit_algorithm algorithm)

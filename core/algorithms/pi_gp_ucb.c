@@ -1,0 +1,339 @@
+/* Partitioned improved GP-UCB. [JBG20]
+ *
+ * Janz, Burt, González: Bandit optimisation of functions in the Matérn kernel RKHS. AISTATS 2020.
+ *
+ * An independent exact Gaussian process on each cell of a cover that is refined where pulls gather
+ * (partition.h, cover.h); x_t = argmax_A max_{x in A} mu_A(x) + beta_A sigma_A(x),
+ *
+ *   beta_A = B + L sqrt(2 (gamma_A + 1 + log(N~_t / delta))),   N~_t = 4 (t + 1)^{bd},  b = (d+1)/(d+2 nu),
+ *
+ * gamma_A the information gain of the pulls in A, exactly. When several rewards come in at once, cells are
+ * split until none qualifies; one at a time that is the paper's one level per step (cover.h). The theory has
+ * nu > 1.
+ *
+ * A batch is one pick. Picks beyond it, and pulls that are still out, shrink the selection variance of their
+ * cells and nothing else, as in GP-BUCB †. The state is the ledger alone: cover and posteriors follow. */
+#include "algorithm.h"
+#include "ledger.h"
+#include "memory.h"
+#include "partition.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct pi_engine {
+    bandit_engine base;
+    bandit_partition partition;
+    bandit_ledger ledgers[2]; /* the one in force, and room for the next */
+    unsigned in_force;
+    uint32_t *pulled; /* ledger's n arms, ascending */
+    size_t capacity_pulled;
+
+    /* of the batch */
+    uint64_t n_picks;
+    uint64_t n_pending; /* of former batches, still out when it began */
+    double total;       /* sum of the start-of-batch variances of what is out, paper's scale */
+    unsigned char state[32];
+    size_t n_state;
+} pi_engine;
+
+/* The scalars as stored: native byte order. */
+typedef struct pi_state {
+    char magic[8];
+    uint64_t observations;
+    double sum_squares;
+} pi_state;
+
+static const char STATE_MAGIC[8] = "pi_gpuc";
+
+static pi_engine *self(bandit_engine *engine)
+{
+    return (pi_engine *)engine;
+}
+
+static const pi_engine *self_const(const bandit_engine *engine)
+{
+    return (const pi_engine *)engine;
+}
+
+static const bandit_ledger *ledger_of(const pi_engine *pi)
+{
+    return &pi->ledgers[pi->in_force];
+}
+
+/* beta_A before step t = observations + 1, for a cell of this information gain. */
+static double width(const pi_engine *pi, double information_gain)
+{
+    const bandit_options *o = &pi->base.options;
+    double t = (double)ledger_of(pi)->observations + 1.0;
+    double b = 1.0 / pi->partition.cover.exponent, d = (double)pi->partition.cover.dimension;
+    double log_cells = log(4.0) + b * d * log(t + 1.0);
+    return o->norm_bound + o->noise_std * sqrt(2.0 * (information_gain + 1.0 + log_cells - log(o->delta)));
+}
+
+static bandit_status pi_open(bandit_engine *engine, bandit_error *err)
+{
+    const bandit_options *o = &engine->options;
+    size_t n = bandit_arms_count(engine->arms), d = bandit_arms_dimension(engine->arms);
+    if (o->init == BANDIT_INIT_UNCERTAINTY)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "pi_gp_ucb begins with a uniform arm");
+    uint32_t initial = o->initial_cells ? (uint32_t)o->initial_cells
+                                        : bandit_cover_initial_for(d, o->kernel.nu, (double)o->horizon);
+    bandit_partition_init(&self(engine)->partition, engine->arms, &engine->options.kernel, o->lambda,
+                          initial);
+    /* what every arm has in its cell: features, mean, two variances, its number */
+    double arm_bytes = (double)(d + 3) * sizeof(double) + sizeof(uint32_t);
+    return bandit_engine_check_memory(engine, (double)n * arm_bytes, err);
+}
+
+static void pi_close(bandit_engine *engine)
+{
+    pi_engine *pi = self(engine);
+    bandit_partition_clear(&pi->partition);
+    bandit_ledger_clear(&pi->ledgers[0]);
+    bandit_ledger_clear(&pi->ledgers[1]);
+    free(pi->pulled);
+}
+
+static size_t own_memory(const pi_engine *pi)
+{
+    return (pi->ledgers[0].capacity + pi->ledgers[1].capacity) * sizeof(bandit_arm_sum) +
+           pi->capacity_pulled * sizeof *pi->pulled;
+}
+
+static size_t pi_memory(const bandit_engine *engine)
+{
+    return own_memory(self_const(engine)) + bandit_partition_memory(&self_const(engine)->partition);
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------- */
+
+static void hallucinate(pi_engine *pi, uint32_t arm, double variance, const bandit_executor *executor)
+{
+    pi->total += variance;
+    bandit_partition_hallucinate(&pi->partition, arm, executor);
+}
+
+/* Start-of-batch variance in the paper's scale, of the cell that gives the arm its bound. */
+static double variance_of(const pi_engine *pi, uint32_t arm)
+{
+    return bandit_partition_bound(&pi->partition, arm).variance / pi->base.options.lambda;
+}
+
+/* Puts the ledger in place `which` in force: cells, widths, what is out. `results` are those that the former
+ * ledger lacks. On an error nothing has changed. */
+static bandit_status begin(pi_engine *pi, unsigned which, const bandit_result *results, size_t n_results,
+                           const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
+                           bandit_error *err)
+{
+    const bandit_ledger *ledger = &pi->ledgers[which];
+    bandit_partition_change change = {0};
+    if (pi->capacity_pulled < ledger->n) { /* kept on failure: it is still described */
+        uint32_t *grown = bandit_alloc(2 * ledger->n, sizeof *grown);
+        if (!grown)
+            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        if (pi->pulled)
+            memcpy(grown, pi->pulled, pi->capacity_pulled * sizeof *grown);
+        free(pi->pulled);
+        pi->pulled = grown;
+        pi->capacity_pulled = 2 * ledger->n;
+    }
+    double room = (double)pi->base.memory_limit - (double)own_memory(pi);
+    bandit_status status = bandit_partition_prepare(&pi->partition, &change, ledger, results, n_results,
+                                                    pending, n_pending, room, executor, err);
+    if (status != BANDIT_OK) {
+        bandit_partition_abandon(&change);
+        return status;
+    }
+    bandit_partition_commit(&pi->partition, &change);
+    pi->in_force = which;
+    for (size_t i = 0; i < ledger->n; i++)
+        pi->pulled[i] = ledger->sums[i].arm;
+    for (size_t i = 0; i < pi->partition.n; i++) {
+        bandit_region *region = pi->partition.regions[i];
+        region->width = width(pi, region->information_gain);
+    }
+    pi->n_picks = 0;
+    pi->n_pending = n_pending;
+    pi->total = 0.0;
+    for (size_t i = 0; i < n_pending; i++)
+        hallucinate(pi, pending[i].arm, variance_of(pi, pending[i].arm), executor);
+
+    pi_state state = {.observations = ledger->observations, .sum_squares = ledger->sum_squares};
+    memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
+    static_assert(sizeof state <= sizeof pi->state, "the state fits");
+    memcpy(pi->state, &state, sizeof state);
+    pi->n_state = sizeof state;
+    return BANDIT_OK;
+}
+
+static bandit_status pi_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                                    const bandit_pick *pending, size_t n_pending,
+                                    const bandit_executor *executor, bandit_error *err)
+{
+    pi_engine *pi = self(engine);
+    unsigned which = 1 - pi->in_force;
+    bandit_status status = bandit_ledger_add(&pi->ledgers[which], ledger_of(pi),
+                                             bandit_arms_count(engine->arms), results, n_results, err);
+    return status == BANDIT_OK ? begin(pi, which, results, n_results, pending, n_pending, executor, err)
+                               : status;
+}
+
+static bandit_status pi_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                                const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
+                                bandit_error *err)
+{
+    pi_engine *pi = self(engine);
+    pi_state state;
+    if (checkpoint->n_state != sizeof state)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state has %zu bytes, not %zu",
+                           checkpoint->n_state, sizeof state);
+    memcpy(&state, checkpoint->state, sizeof state);
+    if (memcmp(state.magic, STATE_MAGIC, sizeof state.magic) != 0)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "",
+                           "the stored state is of another kind or machine type");
+    if (!(isfinite(state.sum_squares) && state.sum_squares >= 0.0))
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
+    bandit_status status = bandit_ledger_load(&pi->ledgers[pi->in_force], bandit_arms_count(engine->arms),
+                                              checkpoint->sums, checkpoint->n_sums, state.sum_squares, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (ledger_of(pi)->observations != state.observations)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored sums count %llu pulls, not %llu",
+                           (unsigned long long)ledger_of(pi)->observations,
+                           (unsigned long long)state.observations);
+    return begin(pi, pi->in_force, NULL, 0, pending, n_pending, executor, err);
+}
+
+/* ---- picks --------------------------------------------------------------------------------------------- */
+
+static bandit_stop_rule stop_rule(const pi_engine *pi)
+{
+    if (ledger_of(pi)->n == 0)
+        return pi->n_picks + pi->n_pending > 0 ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
+    return pi->n_picks > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
+}
+
+static bool choose(const pi_engine *pi, const bandit_select_limits *limits, uint32_t *arm)
+{
+    if (ledger_of(pi)->n == 0 && pi->n_picks + pi->n_pending == 0)
+        return bandit_engine_uniform_arm(&pi->base, BANDIT_PURPOSE_INITIAL_ARM, 0, limits, arm);
+    return bandit_partition_best(&pi->partition, limits->withheld, limits->n_withheld, arm);
+}
+
+static bandit_status pi_select(bandit_engine *engine, const bandit_select_limits *limits,
+                               const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
+                               bandit_error *err)
+{
+    pi_engine *pi = self(engine);
+    for (;;) {
+        uint32_t arm;
+        out->stop_rule = stop_rule(pi);
+        if (out->stop_rule != BANDIT_STOP_NONE && !limits->beyond_bound)
+            break;
+        if (out->n_picks == limits->remaining) {
+            out->stop_rule = BANDIT_STOP_HORIZON;
+            break;
+        }
+        if (out->n_picks == limits->max_picks)
+            break;
+        if (!choose(pi, limits, &arm)) {
+            out->stop_rule = BANDIT_STOP_EXHAUSTED;
+            break;
+        }
+        bandit_status status = bandit_partition_reserve(&pi->partition, arm, executor, err);
+        if (status != BANDIT_OK && out->n_picks == 0)
+            return status;
+        if (status != BANDIT_OK)
+            break; /* the picks made stand; the next call says why there are no more */
+        bandit_pick pick = {.arm = arm, .variance = variance_of(pi, arm)};
+        hallucinate(pi, arm, pick.variance, executor);
+        picks[out->n_picks++] = pick;
+        pi->n_picks++;
+    }
+    out->ratio = 1.0 + pi->total;
+    return BANDIT_OK;
+}
+
+static bandit_status pi_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
+                                     const bandit_executor *executor, bandit_error *err)
+{
+    pi_engine *pi = self(engine);
+    for (size_t i = 0; i < n_picks; i++) {
+        bandit_status status = bandit_partition_reserve(&pi->partition, picks[i].arm, executor, err);
+        if (status != BANDIT_OK)
+            return status;
+        hallucinate(pi, picks[i].arm, variance_of(pi, picks[i].arm), executor);
+        pi->n_picks++;
+    }
+    return BANDIT_OK;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+static void pi_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
+{
+    const pi_engine *pi = self_const(engine);
+    out->sums = ledger_of(pi)->sums;
+    out->n_sums = ledger_of(pi)->n;
+    out->state = pi->state;
+    out->n_state = pi->n_state;
+}
+
+/* Before the first batch there are no cells: the prior of a Matérn kernel, whose variance is 1. */
+static bandit_status pi_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
+                                     bandit_prediction *out, bandit_error *err)
+{
+    const pi_engine *pi = self_const(engine);
+    (void)err;
+    for (size_t i = 0; i < n; i++) {
+        out[i] = (bandit_prediction){.variance = 1.0, .ucb = width(pi, 0.0)};
+        if (pi->partition.n > 0)
+            out[i] = bandit_partition_bound(&pi->partition, arms[i]);
+    }
+    return BANDIT_OK;
+}
+
+static bandit_status pi_predict_points(const bandit_engine *engine, const double *coordinates, size_t n,
+                                       bandit_prediction *out, bandit_error *err)
+{
+    const pi_engine *pi = self_const(engine);
+    return bandit_partition_bound_at(&pi->partition, coordinates, n, width(pi, 0.0), out, err);
+}
+
+/* beta is the widest cell's; effective dimension and information gain are sums over cells, in which an arm on
+ * faces counts once for each of its cells. */
+static void pi_describe(const bandit_engine *engine, bandit_description *out)
+{
+    const pi_engine *pi = self_const(engine);
+    double widest = width(pi, 0.0);
+    out->observations = ledger_of(pi)->observations;
+    out->dictionary = pi->pulled; /* exact: all pulled arms */
+    out->n_dictionary = ledger_of(pi)->n;
+    for (size_t i = 0; i < pi->partition.n; i++) {
+        const bandit_region *region = pi->partition.regions[i];
+        widest = fmax(widest, region->width);
+        out->effective_dimension += region->pulled_variance / engine->options.lambda;
+        out->information_gain += region->information_gain;
+    }
+    out->beta = widest * sqrt(engine->options.lambda); /* before the paper's standard deviation */
+}
+
+const bandit_algorithm_table bandit_pi_gp_ucb_table = {
+    .name = "pi_gp_ucb",
+    .size = sizeof(pi_engine),
+    .has_model = true,
+    .open = pi_open,
+    .close = pi_close,
+    .begin_batch = pi_begin_batch,
+    .restore = pi_restore,
+    .select = pi_select,
+    .replay_picks = pi_replay_picks,
+    .checkpoint = pi_checkpoint,
+    .predict_arms = pi_predict_arms,
+    .predict_points = pi_predict_points,
+    .describe = pi_describe,
+    .memory = pi_memory,
+};
