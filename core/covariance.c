@@ -72,7 +72,8 @@ bandit_status bandit_covariance_init(bandit_covariance *out, const bandit_kernel
 {
     assert(arms->finished);
     double inside;
-    *out = (bandit_covariance){.arms = arms, .dimension = arms->dimension, .kappa2 = 1.0};
+    *out = (bandit_covariance){
+        .arms = arms, .simd = bandit_simd_best(), .dimension = arms->dimension, .kappa2 = 1.0};
     out->profile = profile_of(kernel, &inside);
     assert((out->profile == BANDIT_PROFILE_MATRIX) == (arms->dimension == 0));
 
@@ -150,56 +151,11 @@ size_t bandit_covariance_scratch(const bandit_covariance *covariance)
     return covariance->dimension * BANDIT_TILE;
 }
 
-/* One point against a tile of scaled coordinates (dimension x BANDIT_TILE). */
-static void entries(bandit_profile profile, size_t d, const double *tile, const double *point, double *out)
-{
-    double s[BANDIT_TILE] = {0.0};
-    if (profile == BANDIT_PROFILE_LINEAR) {
-        for (size_t j = 0; j < d; j++) {
-            for (size_t lane = 0; lane < BANDIT_TILE; lane++)
-                s[lane] += tile[j * BANDIT_TILE + lane] * point[j];
-        }
-    } else {
-        for (size_t j = 0; j < d; j++) {
-            for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
-                double e = tile[j * BANDIT_TILE + lane] - point[j];
-                s[lane] += e * e;
-            }
-        }
-    }
-    for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
-        double r;
-        switch (profile) {
-        case BANDIT_PROFILE_GAUSSIAN:
-            out[lane] = exp(-s[lane]);
-            break;
-        case BANDIT_PROFILE_MATERN12:
-            out[lane] = exp(-sqrt(s[lane]));
-            break;
-        case BANDIT_PROFILE_MATERN32:
-            r = sqrt(s[lane]);
-            out[lane] = (1.0 + r) * exp(-r);
-            break;
-        case BANDIT_PROFILE_MATERN52:
-            r = sqrt(s[lane]);
-            out[lane] = (1.0 + r + s[lane] / 3.0) * exp(-r);
-            break;
-        case BANDIT_PROFILE_LINEAR:
-            out[lane] = s[lane];
-            break;
-        case BANDIT_PROFILE_MATRIX:
-            assert(!"a precomputed set has no coordinates");
-            break;
-        }
-    }
-}
-
 static void coordinates_block(const bandit_covariance *covariance, const double *tile,
                               const bandit_points *points, size_t first, size_t n, double *out, size_t ld)
 {
-    size_t d = covariance->dimension;
-    for (size_t k = 0; k < n; k++)
-        entries(covariance->profile, d, tile, points->features + (first + k) * d, out + k * ld);
+    covariance->simd->entries(covariance->profile, covariance->dimension, tile,
+                              points->features + first * covariance->dimension, n, out, ld);
 }
 
 static void matrix_block(const bandit_covariance *covariance, const uint32_t *rows, size_t n_rows,

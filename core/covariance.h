@@ -11,22 +11,15 @@
 #include "bandit/arms.h"
 #include "bandit/kernel.h"
 #include "bandit/status.h"
+#include "simd/simd.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum bandit_profile {
-    BANDIT_PROFILE_GAUSSIAN, /* exp(−s),               x_j / (l_j sqrt 2) */
-    BANDIT_PROFILE_MATERN12, /* exp(−r), r = sqrt s,   x_j / l_j          */
-    BANDIT_PROFILE_MATERN32, /* (1 + r) exp(−r),       x_j sqrt 3 / l_j   */
-    BANDIT_PROFILE_MATERN52, /* (1 + r + s/3) exp(−r), x_j sqrt 5 / l_j   */
-    BANDIT_PROFILE_LINEAR,   /* x . x'                                    */
-    BANDIT_PROFILE_MATRIX    /* an entry of the arms' own matrix          */
-} bandit_profile;
-
 typedef struct bandit_covariance {
     const bandit_arms *arms; /* borrowed */
     bandit_profile profile;
+    const bandit_simd *simd; /* which version of the inner loops; may be changed before anything is built */
     size_t dimension;
     double *factor; /* dimension: what a coordinate is multiplied by; owned */
     double kappa2;  /* max over the arms of k(x, x); 0 only if all arms are 0 under the linear kernel */

@@ -241,7 +241,8 @@ void bandit_engine_describe(const bandit_engine *engine, bandit_description *out
                                 .lambda = engine->options.lambda,
                                 .noise_std = engine->options.noise_std,
                                 .norm_bound = engine->options.norm_bound,
-                                .code_path = "portable"};
+                                .code_path = engine->table->has_model ? engine->covariance.simd->name
+                                                                      : bandit_simd_portable.name};
     engine->table->describe(engine, out);
 }
 

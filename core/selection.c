@@ -60,7 +60,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
         s->slots[i].used = false;
 
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
-    double mean_slack = posterior->mean_error * sqrt(posterior->covariance->kappa2 / posterior->lambda);
+    double mean_slack = posterior->mean_error;
     for (size_t a = 0; a < n; a++) {
         double slack = posterior->variance_error + NORM_SLACK * variance[a];
         s->entries[a].arm = (uint32_t)a;

@@ -131,15 +131,96 @@ static bandit_status effective_dimension(bandit_posterior *p, double *inverse, b
 }
 
 /* Rounding of z = L^{-1} k is amplified by at most |L^{-1}|, which pivoting keeps near 1 / min L_ii; the
- * factor 16 covers the inner products' growth (checked against long double in the tests). */
-static void error_bounds(bandit_posterior *p)
+ * factor 16 covers the inner products' growth (checked against one arm at a time in the tests). */
+void bandit_posterior_evaluate_plainly(bandit_posterior *p)
 {
     double smallest = INFINITY, kappa2 = p->covariance->kappa2;
     for (size_t k = 0; k < p->m; k++)
         smallest = fmin(smallest, p->L[k * p->m + k]);
     double relative = p->m == 0 ? DBL_EPSILON : 16.0 * DBL_EPSILON * sqrt((double)p->m * kappa2) / smallest;
     p->variance_error = relative * kappa2 / p->lambda;
-    p->mean_error = p->m == 0 ? 0.0 : relative * cblas_dnrm2((int)p->m, p->g, 1);
+    p->mean_error = p->m == 0 ? 0.0 : relative * cblas_dnrm2((int)p->m, p->g, 1) * sqrt(kappa2 / p->lambda);
+    p->one_factor = false;
+}
+
+/* C lower triangular with C'C = M + shift I, M symmetric with its lower triangle given; by Cholesky of M with
+ * rows and columns reversed. `out` may not be M. false: not positive definite. */
+static bool reversed_cholesky(double *out, const double *M, size_t m, double shift)
+{
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k; i < m;
+             i++) /* reversed entry (i, k) is entry (m−1−i, m−1−k), of the upper triangle */
+            out[k * m + i] = M[(m - 1 - i) * m + (m - 1 - k)];
+        out[k * m + k] += shift;
+    }
+    if (bandit_cholesky(out, m, m, "", NULL) != BANDIT_OK)
+        return false;
+    /* J G' J of the factor G: entry (i, k) is G(m−1−k, m−1−i). Swap the two halves of the lower triangle. */
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k; i < m - k; i++) {
+            size_t other_row = m - 1 - k, other_column = m - 1 - i;
+            double moved = out[k * m + i];
+            out[k * m + i] = out[other_column * m + other_row];
+            out[other_column * m + other_row] = moved;
+        }
+    }
+    return true;
+}
+
+/* R and the weights. `inverse` holds L_V^{-1} (lower triangle), `a`, `b`: m x m scratch each.
+ *
+ * What the cancellation costs: the shift moves a variance by up to shift kappa^2, and R k is off by
+ * eps |R|_F |k|, times 16 for the growth of the inner products. Where that is not small beside the
+ * variances that matter, the two-norm form stays in use. */
+static bandit_status factor_once(bandit_posterior *p, const double *inverse, double *a, double *b,
+                                 bandit_error *err)
+{
+    const double acceptable = 1e-5;
+    int m = (int)p->m;
+    size_t n = p->m;
+    double kappa2 = p->covariance->kappa2, shift = 1e-14 / p->lambda;
+
+    /* a = (I − lambda V^{-1}) / lambda, V^{-1} = L_V^{-T} L_V^{-1} */
+    memcpy(a, inverse, n * n * sizeof *a);
+    lapack_int info = LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', m, a, m);
+    assert(info == 0);
+    (void)info;
+    for (size_t k = 0; k < n; k++) {
+        for (size_t i = k; i < n; i++)
+            a[k * n + i] = (i == k ? 1.0 / p->lambda : 0.0) - a[k * n + i];
+    }
+    int tries = 0;
+    while (!reversed_cholesky(b, a, n, shift)) {
+        shift *= 10.0;
+        if (++tries == 4)
+            return BANDIT_OK; /* two norms, then */
+    }
+    /* a = L^{-1}; weights = L^{-T} L_V^{-T} g; b = C L^{-1} */
+    for (size_t k = 0; k < n; k++) {
+        memset(a + k * n, 0, n * sizeof *a);
+        memcpy(a + k * n + k, p->L + k * n + k, (n - k) * sizeof *a);
+        memset(b + k * n, 0, k * sizeof *b);
+    }
+    bandit_status status = bandit_invert_lower(a, n, n, err);
+    if (status != BANDIT_OK)
+        return status;
+    cblas_dcopy(m, p->g, 1, p->weights, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, p->L_V, m, p->weights, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, p->L, m, p->weights, 1);
+    cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, m, m, 1.0, a, m, b, m);
+
+    double rounding = 16.0 * DBL_EPSILON, norm = cblas_dnrm2(m * m, b, 1);
+    double error = shift * kappa2 + rounding * sqrt(kappa2 / p->lambda) * kappa2 * norm;
+    if (!(error <= acceptable))
+        return BANDIT_OK;
+    p->variance_error = error + rounding * kappa2 / p->lambda;
+    p->mean_error = rounding * kappa2 * cblas_dnrm2(m, p->weights, 1);
+    p->one_factor = true;
+    if (p->covariance->simd->norms)
+        bandit_simd_pack(p->R, b, n);
+    else
+        memcpy(p->R, b, n * n * sizeof *b);
+    return BANDIT_OK;
 }
 
 bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covariance *covariance, double lambda,
@@ -156,7 +237,10 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
     size_t m = p->m, scratch = bandit_covariance_scratch(covariance);
     if (!bandit_reserve((void **)&p->L_V, &p->capacity_L_V, m * m, sizeof(double)) ||
         !bandit_reserve((void **)&p->g, &p->capacity_g, m, sizeof(double)) ||
-        !bandit_reserve((void **)&p->work, &p->capacity_work, max_size(m * BLOCK, m * m) + scratch,
+        !bandit_reserve((void **)&p->work, &p->capacity_work, max_size(m * BLOCK, 3 * m * m) + scratch,
+                        sizeof(double)) ||
+        !bandit_reserve((void **)&p->weights, &p->capacity_weights, m, sizeof(double)) ||
+        !bandit_reserve((void **)&p->R, &p->capacity_R, max_size(bandit_simd_packed_size(m), m * m),
                         sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", m);
     if (m > 0) { /* a dictionary of arms that are all zero leaves nothing to store */
@@ -169,7 +253,7 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
     }
     if (m == 0) {
         p->effective_dimension = p->residual_sum;
-        error_bounds(p);
+        bandit_posterior_evaluate_plainly(p);
         return BANDIT_OK;
     }
     for (size_t k = 0; k < m; k++)
@@ -179,8 +263,9 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
         return status;
     cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, p->L_V, (int)m, p->g, 1);
     p->log_det_ratio = bandit_log_det(p->L_V, m, m) - (double)m * log(lambda);
-    error_bounds(p);
-    return effective_dimension(p, p->work, err);
+    bandit_posterior_evaluate_plainly(p);
+    status = effective_dimension(p, p->work, err);
+    return status == BANDIT_OK ? factor_once(p, p->work, p->work + m * m, p->work + 2 * m * m, err) : status;
 }
 
 void bandit_posterior_clear(bandit_posterior *p)
@@ -189,6 +274,8 @@ void bandit_posterior_clear(bandit_posterior *p)
     free(p->L);
     free(p->L_V);
     free(p->g);
+    free(p->R);
+    free(p->weights);
     free(p->work);
     *p = (bandit_posterior){0};
 }
@@ -227,7 +314,28 @@ typedef struct evaluation {
     size_t stride;
 } evaluation;
 
-/* Part `index`: arms index * BLOCK … + BLOCK−1, by two triangular solves. */
+/* Mean and |w|^2 of the rows of a block of kernel columns, and the residual in `variance`: two solves. */
+static void plain_block(const evaluation *job, double *block, size_t rows, const double *diagonal,
+                        double *mean, double *variance, double *norms)
+{
+    const bandit_posterior *p = job->posterior;
+    size_t m = p->m;
+    if (m > 0)
+        solve_rows(p->L, m, block, rows);
+    row_norms(block, m, rows, norms);
+    for (size_t i = 0; i < rows; i++)
+        variance[i] = (diagonal[i] - norms[i]) / p->lambda;
+    if (m > 0)
+        solve_rows(p->L_V, m, block, rows);
+    row_norms(block, m, rows, norms);
+    memset(mean, 0, rows * sizeof *mean);
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = 0; i < rows; i++)
+            mean[i] += block[k * BLOCK + i] * p->g[k];
+    }
+}
+
+/* Part `index`: arms index * BLOCK … + BLOCK−1, in the two-norm form or by BLAS with R. */
 static void evaluate_part(void *arg, size_t index, size_t worker)
 {
     const evaluation *job = arg;
@@ -235,7 +343,7 @@ static void evaluate_part(void *arg, size_t index, size_t worker)
     size_t n_arms = p->covariance->arms->n, m = p->m, first = index * BLOCK;
     size_t rows = n_arms - first < BLOCK ? n_arms - first : BLOCK;
     double *block = job->work + worker * job->stride, *scratch = block + m * BLOCK;
-    double norms[BLOCK], diagonal[BLOCK];
+    double norms[BLOCK], diagonal[BLOCK], *mean = job->mean + first, *variance = job->variance + first;
     uint32_t arms[BLOCK] = {0};
 
     for (size_t i = 0; i < rows; i++)
@@ -246,24 +354,57 @@ static void evaluate_part(void *arg, size_t index, size_t worker)
         bandit_covariance_tile(p->covariance, (first + i) / BANDIT_TILE, &p->points, 0, m, block + i, BLOCK,
                                scratch);
     bandit_stage_switch(BANDIT_STAGE_PRODUCT);
-    if (m > 0)
-        solve_rows(p->L, m, block, rows);
-    row_norms(block, m, rows, norms);
-    for (size_t i = 0; i < rows; i++)
-        job->variance[first + i] = (diagonal[i] - norms[i]) / p->lambda;
-    if (m > 0)
-        solve_rows(p->L_V, m, block, rows);
-    row_norms(block, m, rows, norms);
-    memset(job->mean + first, 0, rows * sizeof(double));
-    for (size_t k = 0; k < m; k++) {
-        for (size_t i = 0; i < rows; i++)
-            job->mean[first + i] += block[k * BLOCK + i] * p->g[k];
-    }
     double smallest = INFINITY;
-    for (size_t i = 0; i < rows; i++) {
-        double residual = job->variance[first + i];
-        smallest = fmin(smallest, residual + norms[i]);
-        job->variance[first + i] = fmax(0.0, residual) + norms[i];
+    if (p->one_factor) {
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)m, 1.0, block, BLOCK, p->weights, 1, 0.0,
+                    mean, 1);
+        cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows, (int)m, 1.0,
+                    p->R, (int)m, block, BLOCK);
+        row_norms(block, m, rows, norms);
+        for (size_t i = 0; i < rows; i++) {
+            smallest = fmin(smallest, diagonal[i] / p->lambda - norms[i]);
+            variance[i] = fmax(0.0, diagonal[i] / p->lambda - norms[i]);
+        }
+    } else {
+        plain_block(job, block, rows, diagonal, mean, variance, norms);
+        for (size_t i = 0; i < rows; i++) {
+            smallest = fmin(smallest, variance[i] + norms[i]);
+            variance[i] = fmax(0.0, variance[i]) + norms[i];
+        }
+    }
+    job->smallest[index] = smallest;
+    bandit_stage_switch(outer);
+}
+
+/* The same by the processor's own loops: tiles that stay in its caches, from coordinates to variances. */
+static void evaluate_part_fused(void *arg, size_t index, size_t worker)
+{
+    const evaluation *job = arg;
+    const bandit_posterior *p = job->posterior;
+    size_t n_arms = p->covariance->arms->n, m = p->m,
+           end = (index + 1) * BLOCK < n_arms ? (index + 1) * BLOCK : n_arms;
+    double *tile = job->work + worker * job->stride, *scratch = tile + m * BANDIT_TILE;
+    double smallest = INFINITY;
+
+    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
+    for (size_t first = index * BLOCK; first < end; first += BANDIT_TILE) {
+        size_t lanes = end - first < BANDIT_TILE ? end - first : BANDIT_TILE;
+        double norms[BANDIT_TILE], means[BANDIT_TILE], diagonal[BANDIT_TILE];
+        uint32_t arms[BANDIT_TILE] = {0};
+        for (size_t lane = 0; lane < lanes; lane++)
+            arms[lane] = (uint32_t)(first + lane);
+        bandit_covariance_diagonal(p->covariance, arms, lanes, diagonal);
+        bandit_covariance_tile(p->covariance, first / BANDIT_TILE, &p->points, 0, m, tile, BANDIT_TILE,
+                               scratch);
+        bandit_stage_switch(BANDIT_STAGE_PRODUCT);
+        p->covariance->simd->norms(p->R, p->weights, m, tile, norms, means);
+        for (size_t lane = 0; lane < lanes; lane++) {
+            double variance = diagonal[lane] / p->lambda - norms[lane];
+            smallest = fmin(smallest, variance);
+            job->mean[first + lane] = means[lane];
+            job->variance[first + lane] = fmax(0.0, variance);
+        }
+        bandit_stage_switch(BANDIT_STAGE_KERNEL);
     }
     job->smallest[index] = smallest;
     bandit_stage_switch(outer);
@@ -283,9 +424,10 @@ bandit_status bandit_posterior_evaluate_all(bandit_posterior *p, const bandit_ex
                       .smallest = p->work + executor->workers * stride,
                       .work = p->work,
                       .stride = stride};
-    executor->for_each(executor->context, parts, evaluate_part, &job);
+    bandit_task *part = p->one_factor && p->covariance->simd->norms ? evaluate_part_fused : evaluate_part;
+    executor->for_each(executor->context, parts, part, &job);
 
-    double limit = -1e-8 * p->covariance->kappa2 / p->lambda;
+    double limit = -fmax(p->variance_error, 1e-8 * p->covariance->kappa2 / p->lambda);
     for (size_t i = 0; i < parts; i++) {
         if (!(job.smallest[i] >= limit))
             return bandit_fail(err, BANDIT_NUMERICAL, "", "a variance of %.3g among arms %zu to %zu",
@@ -336,7 +478,7 @@ bandit_embedding bandit_posterior_embed_at(const bandit_posterior *p, const doub
 
 size_t bandit_posterior_memory(const bandit_posterior *p)
 {
-    size_t doubles =
-        p->capacity_L + p->capacity_L_V + p->capacity_g + p->capacity_work + p->points.capacity_features;
+    size_t doubles = p->capacity_L + p->capacity_L_V + p->capacity_g + p->capacity_R + p->capacity_weights +
+                     p->capacity_work + p->points.capacity_features;
     return doubles * sizeof(double) + p->points.capacity * sizeof(uint32_t);
 }

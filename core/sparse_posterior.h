@@ -9,6 +9,14 @@
  *   variance    (k(x,x) − |z(x)|^2) / lambda + |w(x)|^2             paper's scale: Bayesian / lambda
  *   covariance  (k(x,x') − z(x)'z(x')) / lambda + w(x)'w(x')
  *
+ * For all arms at once mean and variance come from the kernel column alone, with one triangular product:
+ *
+ *   variance    k(x,x) / lambda − |R k_S(x)|^2,  R'R = L^{-T} (I − lambda V^{-1}) L^{-1} / lambda
+ *   mean        weights' k_S(x),                 weights = L^{-T} L_V^{-1}' g
+ *
+ * which cancels where the variance is small: variance_error says how much. Whatever decides between arms is
+ * computed again by bandit_posterior_embed.
+ *
  * m is the number of members kept. Matrices are m x m, column-major. */
 #ifndef BANDIT_SPARSE_POSTERIOR_H
 #define BANDIT_SPARSE_POSTERIOR_H
@@ -28,9 +36,12 @@ typedef struct bandit_posterior {
     double log_det_ratio;       /* log det V − m log lambda: twice the information gain */
     double residual_sum;        /* sum_i n_i (k(x_i,x_i) − |z_i|^2) / lambda */
     double effective_dimension; /* sum_i n_i variance(x_i), paper's scale */
-    double variance_error;      /* rounding in a computed variance stays below this; paper's scale */
-    double mean_error;          /* and in a mean, per unit of sqrt(k(x,x) / lambda) */
-    size_t capacity_L, capacity_L_V, capacity_g, capacity_work;
+    double variance_error;      /* of evaluate_all, at most; paper's scale */
+    double mean_error;          /* likewise */
+    bool one_factor;            /* evaluate_all uses R: */
+    double *R;       /* packed by bandit_simd_pack, or m x m where the version multiplies by BLAS */
+    double *weights; /* m: mean = weights' k(x) */
+    size_t capacity_L, capacity_L_V, capacity_g, capacity_R, capacity_weights, capacity_work;
     double *work; /* build's and evaluate_all's */
 } bandit_posterior;
 
@@ -41,6 +52,11 @@ typedef struct bandit_posterior {
 bandit_status bandit_posterior_build(bandit_posterior *posterior, const bandit_covariance *covariance,
                                      double lambda, const uint32_t *dictionary, size_t n_dictionary,
                                      const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
+
+/* Makes evaluate_all use the two-norm form by triangular solves, after build: slower, and the plain path that
+ * the other is tested against. */
+void bandit_posterior_evaluate_plainly(bandit_posterior *posterior);
+
 void bandit_posterior_clear(bandit_posterior *posterior);
 
 /* log det(I + c (V − lambda I) / lambda), c >= 1. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */

@@ -193,7 +193,7 @@ static double hallucinate(const bandit_engine *engine, bbkb_batch *batch, uint32
     return variance;
 }
 
-static void write_state(bbkb_batch *batch)
+static void write_state(const bandit_engine *engine, bbkb_batch *batch)
 {
     bbkb_state state = {.has_model = batch->has_model,
                         .observations = batch->ledger.observations,
@@ -202,7 +202,7 @@ static void write_state(bbkb_batch *batch)
                         .alpha = batch->alpha,
                         .sum_squares = batch->ledger.sum_squares};
     memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
-    strncpy(state.code_path, "portable", sizeof state.code_path - 1);
+    strncpy(state.code_path, engine->covariance.simd->name, sizeof state.code_path - 1);
     static_assert(sizeof state <= sizeof batch->state, "the state fits");
     memcpy(batch->state, &state, sizeof state);
     batch->n_state = sizeof state;
@@ -269,7 +269,7 @@ static bandit_status freeze(const bandit_engine *engine, bbkb_batch *batch, cons
         return status;
     for (size_t i = 0; i < n_pending; i++)
         hallucinate(engine, batch, pending[i].arm, executor);
-    write_state(batch);
+    write_state(engine, batch);
     return bandit_engine_check_memory(engine, (double)bandit_engine_memory(engine), err);
 }
 
@@ -367,8 +367,8 @@ static bandit_status bbkb_begin_batch(bandit_engine *engine, const bandit_result
     return status;
 }
 
-static bandit_status read_state(bbkb_batch *batch, const bandit_checkpoint *checkpoint, bbkb_state *state,
-                                bandit_error *err)
+static bandit_status read_state(bandit_engine *engine, bbkb_batch *batch, const bandit_checkpoint *checkpoint,
+                                bbkb_state *state, bandit_error *err)
 {
     if (checkpoint->n_state != sizeof *state)
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state has %zu bytes, not %zu",
@@ -381,6 +381,12 @@ static bandit_status read_state(bbkb_batch *batch, const bandit_checkpoint *chec
         !(isfinite(state->alpha) && state->alpha >= 0.0 && isfinite(state->log_sum_1) &&
           isfinite(state->log_sum_3) && isfinite(state->sum_squares) && state->sum_squares >= 0.0))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
+    /* The same choices need the same loops; where the processor lacks them, its best are as good. */
+    const bandit_simd *recorded = NULL;
+    if (memchr(state->code_path, '\0', sizeof state->code_path))
+        recorded = bandit_simd_named(state->code_path);
+    if (recorded)
+        engine->covariance.simd = recorded;
     batch->has_model = state->has_model;
     batch->log_sums = (bandit_log_sums){state->log_sum_1, state->log_sum_3};
     batch->alpha = state->alpha;
@@ -394,7 +400,7 @@ static bandit_status bbkb_restore(bandit_engine *engine, const bandit_checkpoint
     bbkb_batch *batch = in_force(engine);
     size_t n_arms = bandit_arms_count(engine->arms);
     bbkb_state state;
-    bandit_status status = read_state(batch, checkpoint, &state, err);
+    bandit_status status = read_state(engine, batch, checkpoint, &state, err);
     if (status == BANDIT_OK)
         status = bandit_ledger_load(&batch->ledger, n_arms, checkpoint->sums, checkpoint->n_sums,
                                     state.sum_squares, err);

@@ -147,6 +147,7 @@ static void build(replay *r, const json_t *dictionary)
     must(bandit_posterior_build(&r->posterior, &r->covariance, r->options.lambda, r->dictionary,
                                 r->n_dictionary, r->ledger.sums, r->ledger.n, &err),
          &err);
+    bandit_posterior_evaluate_plainly(&r->posterior); /* the trace has more digits than the cancelling form */
     must(bandit_posterior_evaluate_all(&r->posterior, &bandit_executor_serial, r->mean, r->variance, &err),
          &err);
 }

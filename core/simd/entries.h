@@ -1,0 +1,142 @@
+/* Kernel entries, for a file that has defined its vectors:
+ *   VECTOR, LANES, ALWAYS, vec_load, vec_store, vec_set, vec_zero, vec_sub, vec_mul, vec_fma (a b + c),
+ *   vec_sqrt, vec_exp_negative (exp(−s), s >= 0)
+ * Distances by direct differences: they do not cancel for near-duplicates. */
+#include "arms_storage.h"
+#include "simd/simd.h"
+
+enum { VECTORS = BANDIT_TILE / LANES };
+
+ALWAYS VECTOR profile_value(bandit_profile profile, VECTOR s)
+{
+    if (profile == BANDIT_PROFILE_GAUSSIAN)
+        return vec_exp_negative(s);
+    if (profile == BANDIT_PROFILE_LINEAR)
+        return s;
+    VECTOR r = vec_sqrt(s), e = vec_exp_negative(r);
+    if (profile == BANDIT_PROFILE_MATERN12)
+        return e;
+    if (profile == BANDIT_PROFILE_MATERN32)
+        return vec_fma(r, e, e);
+    return vec_mul(vec_fma(s, vec_set(1.0 / 3.0), vec_fma(r, vec_set(1.0), vec_set(1.0))), e);
+}
+
+/* `count` points (a constant) against the whole tile, sharing the loads of its coordinates. */
+ALWAYS void points_entries(bandit_profile profile, size_t d, const double *tile, const double *points,
+                           size_t count, double *out, size_t ld)
+{
+    VECTOR s[POINTS][VECTORS];
+    _Pragma("GCC unroll 8") for (size_t i = 0; i < count; i++)
+    {
+        _Pragma("GCC unroll 8") for (size_t v = 0; v < VECTORS; v++) s[i][v] = vec_zero();
+    }
+    for (size_t j = 0; j < d; j++) {
+        _Pragma("GCC unroll 8") for (size_t v = 0; v < VECTORS; v++)
+        {
+            VECTOR x = vec_load(tile + j * BANDIT_TILE + v * LANES);
+            _Pragma("GCC unroll 8") for (size_t i = 0; i < count; i++)
+            {
+                VECTOR p = vec_set(points[i * d + j]);
+                if (profile == BANDIT_PROFILE_LINEAR) {
+                    s[i][v] = vec_fma(x, p, s[i][v]);
+                } else {
+                    VECTOR e = vec_sub(x, p);
+                    s[i][v] = vec_fma(e, e, s[i][v]);
+                }
+            }
+        }
+    }
+    _Pragma("GCC unroll 8") for (size_t i = 0; i < count; i++)
+    {
+        _Pragma("GCC unroll 8") for (size_t v = 0; v < VECTORS; v++)
+            vec_store(out + i * ld + v * LANES, profile_value(profile, s[i][v]));
+    }
+}
+
+ALWAYS void all_entries(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
+                        double *out, size_t ld)
+{
+    size_t i = 0;
+    for (; i + POINTS <= n; i += POINTS)
+        points_entries(profile, d, tile, points + i * d, POINTS, out + i * ld, ld);
+    for (; i < n; i++)
+        points_entries(profile, d, tile, points + i * d, 1, out + i * ld, ld);
+}
+
+static void entries(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
+                    double *out, size_t ld)
+{
+    switch (profile) {
+    case BANDIT_PROFILE_GAUSSIAN:
+        all_entries(BANDIT_PROFILE_GAUSSIAN, d, tile, points, n, out, ld);
+        break;
+    case BANDIT_PROFILE_MATERN12:
+        all_entries(BANDIT_PROFILE_MATERN12, d, tile, points, n, out, ld);
+        break;
+    case BANDIT_PROFILE_MATERN32:
+        all_entries(BANDIT_PROFILE_MATERN32, d, tile, points, n, out, ld);
+        break;
+    case BANDIT_PROFILE_MATERN52:
+        all_entries(BANDIT_PROFILE_MATERN52, d, tile, points, n, out, ld);
+        break;
+    case BANDIT_PROFILE_LINEAR:
+        all_entries(BANDIT_PROFILE_LINEAR, d, tile, points, n, out, ld);
+        break;
+    case BANDIT_PROFILE_MATRIX:
+        assert(!"a precomputed set has no coordinates");
+        break;
+    }
+}
+
+/* |R k|^2 and a'k of HALF lanes of a tile (vectors `v` … v + WIDTH − 1 of it): panels of R against all k. */
+ALWAYS void lanes_norms(const double *packed, const double *a, size_t m, const double *k, double *norms,
+                        double *means)
+{
+    VECTOR norm[WIDTH], mean[WIDTH];
+    _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) norm[v] = mean[v] = vec_zero();
+    for (size_t i = 0; i < m; i++) {
+        VECTOR weight = vec_set(a[i]);
+        _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) mean[v] =
+            vec_fma(weight, vec_load(k + i * BANDIT_TILE + v * LANES), mean[v]);
+    }
+    for (size_t first = 0; first < m; first += BANDIT_PANEL) {
+        size_t columns = first + BANDIT_PANEL < m ? first + BANDIT_PANEL : m;
+        for (size_t part = 0; part < BANDIT_PANEL; part += ROWS) {
+            VECTOR sum[ROWS][WIDTH];
+            _Pragma("GCC unroll 16") for (size_t row = 0; row < ROWS; row++)
+            {
+                _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) sum[row][v] = vec_zero();
+            }
+            for (size_t i = 0; i < columns; i++) {
+                VECTOR x[WIDTH];
+                const double *r = packed + i * BANDIT_PANEL + part;
+                _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) x[v] =
+                    vec_load(k + i * BANDIT_TILE + v * LANES);
+                _Pragma("GCC unroll 16") for (size_t row = 0; row < ROWS; row++)
+                {
+                    VECTOR weight = vec_set(r[row]);
+                    _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) sum[row][v] =
+                        vec_fma(weight, x[v], sum[row][v]);
+                }
+            }
+            _Pragma("GCC unroll 16") for (size_t row = 0; row < ROWS; row++)
+            {
+                _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) norm[v] =
+                    vec_fma(sum[row][v], sum[row][v], norm[v]);
+            }
+        }
+        packed += columns * BANDIT_PANEL;
+    }
+    _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++)
+    {
+        vec_store(norms + v * LANES, norm[v]);
+        vec_store(means + v * LANES, mean[v]);
+    }
+}
+
+static void norms_of_tile(const double *packed, const double *a, size_t m, const double *k, double *norms,
+                          double *means)
+{
+    for (size_t lane = 0; lane < BANDIT_TILE; lane += WIDTH * LANES)
+        lanes_norms(packed, a, m, k + lane, norms + lane, means + lane);
+}

@@ -1,0 +1,49 @@
+/* Plain C: kernel entries with libm's exp; products by BLAS, in the caller. */
+#include "arms_storage.h"
+#include "simd/simd.h"
+
+#include <assert.h>
+#include <math.h>
+
+static double profile_value(bandit_profile profile, double s)
+{
+    double r;
+    switch (profile) {
+    case BANDIT_PROFILE_GAUSSIAN:
+        return exp(-s);
+    case BANDIT_PROFILE_MATERN12:
+        return exp(-sqrt(s));
+    case BANDIT_PROFILE_MATERN32:
+        r = sqrt(s);
+        return (1.0 + r) * exp(-r);
+    case BANDIT_PROFILE_MATERN52:
+        r = sqrt(s);
+        return (1.0 + r + s / 3.0) * exp(-r);
+    case BANDIT_PROFILE_LINEAR:
+        return s;
+    case BANDIT_PROFILE_MATRIX:
+        break;
+    }
+    assert(!"a precomputed set has no coordinates");
+    return 0.0;
+}
+
+static void entries(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
+                    double *out, size_t ld)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double *point = points + i * d;
+        double s[BANDIT_TILE] = {0.0};
+        for (size_t j = 0; j < d; j++) {
+            const double *x = tile + j * BANDIT_TILE;
+            for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+                double e = profile == BANDIT_PROFILE_LINEAR ? 0.0 : x[lane] - point[j];
+                s[lane] += profile == BANDIT_PROFILE_LINEAR ? x[lane] * point[j] : e * e;
+            }
+        }
+        for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+            out[i * ld + lane] = profile_value(profile, s[lane]);
+    }
+}
+
+const bandit_simd bandit_simd_portable = {.name = "portable", .entries = entries, .norms = NULL};

@@ -1,0 +1,58 @@
+/* The two inner loops that nearly all of the engine's time goes to, in a version for each kind of processor,
+ * chosen at run time. What a version computes for an arm depends on that arm alone: not on its tile, its
+ * lane, or the thread. Versions differ from each other in the last bits. */
+#ifndef BANDIT_SIMD_H
+#define BANDIT_SIMD_H
+
+#include <stddef.h>
+
+typedef enum bandit_profile {
+    BANDIT_PROFILE_GAUSSIAN, /* exp(−s),               x_j / (l_j sqrt 2) */
+    BANDIT_PROFILE_MATERN12, /* exp(−r), r = sqrt s,   x_j / l_j          */
+    BANDIT_PROFILE_MATERN32, /* (1 + r) exp(−r),       x_j sqrt 3 / l_j   */
+    BANDIT_PROFILE_MATERN52, /* (1 + r + s/3) exp(−r), x_j sqrt 5 / l_j   */
+    BANDIT_PROFILE_LINEAR,   /* x . x'                                    */
+    BANDIT_PROFILE_MATRIX    /* an entry of the arms' own matrix          */
+} bandit_profile;
+
+/* Rows of a packed triangle's panel. */
+#define BANDIT_PANEL 12
+
+typedef struct bandit_simd {
+    const char *name; /* "avx512", "avx2", "portable" */
+
+    /* out[i * ld + lane] = k(point i, arm of that lane), for n points and BANDIT_TILE arms.
+     *   tile    d x BANDIT_TILE: coordinates of the arms, multiplied by the kernel's factors
+     *   points  n x d, row-major: those of the points
+     *   out     ld >= BANDIT_TILE */
+    void (*entries)(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
+                    double *out, size_t ld);
+
+    /* norms[lane] = |R k|^2 and means[lane] = a'k for the columns k of a tile.
+     *   packed  R, lower triangular m x m, packed by bandit_simd_pack
+     *   a       m
+     *   k       m x BANDIT_TILE
+     * NULL: the caller uses BLAS. */
+    void (*norms)(const double *packed, const double *a, size_t m, const double *k, double *norms,
+                  double *means);
+} bandit_simd;
+
+/* The version for this processor. */
+const bandit_simd *bandit_simd_best(void);
+
+/* By name; NULL when there is none of that name or this processor cannot run it. */
+const bandit_simd *bandit_simd_named(const char *name);
+
+/* Doubles that a packed triangle takes. */
+size_t bandit_simd_packed_size(size_t m);
+
+/* Packs the lower triangle of R (column-major, leading dimension m): panels of BANDIT_PANEL rows, each
+ * column by column up to the panel's last row, zeros where R has none. */
+void bandit_simd_pack(double *packed, const double *R, size_t m);
+
+extern const bandit_simd bandit_simd_portable;
+#if defined(__x86_64__)
+extern const bandit_simd bandit_simd_avx2, bandit_simd_avx512;
+#endif
+
+#endif
