@@ -280,14 +280,15 @@ int main(int argc, char **argv)
     double mb = 1024.0 * 1024.0;
 
     json_t *json = json_pack(
-        "{s:I, s:I, s:f, s:f, s:I, s:b, s:I, s:f, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s, s:o, "
+        "{s:I, s:I, s:f, s:f, s:f, s:I, s:b, s:I, s:f, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, s:s, "
+        "s:o, "
         "s:o, "
         "s:o}",
         "arms", (json_int_t)problem.n, "dimension", (json_int_t)problem.dimension, "cpu_seconds", out.cpu,
-        "wall_seconds", out.wall, "steps", (json_int_t)out.told, "capped", out.capped, "batches",
-        (json_int_t)out.batches, "dictionary_mean", out.dictionary_sum / (double)out.batches,
-        "dictionary_last", (json_int_t)out.last_dictionary, "regret_ratio",
-        out.regret / (double)out.told / (problem.best - problem.average), "peak_mb",
+        "wall_seconds", out.wall, "parallel_seconds", bench_pool_parallel_seconds(pool), "steps",
+        (json_int_t)out.told, "capped", out.capped, "batches", (json_int_t)out.batches, "dictionary_mean",
+        out.dictionary_sum / (double)out.batches, "dictionary_last", (json_int_t)out.last_dictionary,
+        "regret_ratio", out.regret / (double)out.told / (problem.best - problem.average), "peak_mb",
         peak > before ? (double)(peak - before) / mb : 0.0, "engine_mb", (double)out.engine_memory / mb,
         "arms_mb", (double)bandit_arms_memory(problem.arms) / mb, "model_seconds", out.model, "dgemm_gflops",
         1e-9 * dgemm_rate, "kernel_entry_ns", 1e9 * kernel_entry, "blas_core", openblas_get_corename(),

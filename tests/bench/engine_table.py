@@ -139,7 +139,10 @@ def row(cell, arguments):
         same = agreement(ours, two)
         if same != len(ours["picks"]):
             raise SystemExit(f"{cell['title']}: two threads choose otherwise from pick {same} on")
-        columns += ["", "", f"two threads: {ours['wall_seconds'] / two['wall_seconds']:.2f} times faster"]
+        serial = two["cpu_seconds"] - two["parallel_seconds"]
+        limit = two["cpu_seconds"] / (serial + two["parallel_seconds"] / 2)
+        clock = ours["wall_seconds"] / two["wall_seconds"]
+        columns += ["", "", f"two threads: {clock:.2f} by the clock, {limit:.2f} by the serial part"]
     return ours, columns
 
 
@@ -179,7 +182,8 @@ def main():
         entries = {d: sorted(r["kernel_entry_ns"] for r in rates if r["dimension"] == d) for d in (8, 20)}
         machine = [
             f"CPU: {cpu_model()}; OpenBLAS core type {rates[0]['blas_core']}, one thread; "
-            f"the engine's code path: {rates[0]['code_path']}",
+            f"the engine's code path: {rates[0]['code_path']}; load average at the end {os.getloadavg()[1]:.1f} on "
+            f"{os.cpu_count()} cores",
             f"dgemm: {gflops[0]:.1f} to {gflops[-1]:.1f} GFLOP/s, median {gflops[len(gflops) // 2]:.1f}",
         ]
         machine += [

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 typedef struct helper {
     bench_pool *pool;
@@ -22,13 +23,23 @@ struct bench_pool {
     bandit_task *task;
     void *arg;
     atomic_size_t next;
+    atomic_ullong nanoseconds; /* in parts, of all workers */
     helper helpers[];
 };
 
+static unsigned long long thread_nanoseconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (unsigned long long)t.tv_sec * 1000000000u + (unsigned long long)t.tv_nsec;
+}
+
 static void take_parts(bench_pool *pool, size_t worker)
 {
+    unsigned long long start = thread_nanoseconds();
     for (size_t i; (i = atomic_fetch_add(&pool->next, 1)) < pool->n;)
         pool->task(pool->arg, i, worker);
+    atomic_fetch_add(&pool->nanoseconds, thread_nanoseconds() - start);
 }
 
 static void *helper_main(void *arg)
@@ -101,6 +112,11 @@ bench_pool *bench_pool_new(size_t workers)
 bandit_executor bench_pool_executor(bench_pool *pool)
 {
     return (bandit_executor){.for_each = for_each, .context = pool, .workers = pool->workers};
+}
+
+double bench_pool_parallel_seconds(bench_pool *pool)
+{
+    return 1e-9 * (double)atomic_load(&pool->nanoseconds);
 }
 
 void bench_pool_free(bench_pool *pool)
