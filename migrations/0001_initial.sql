@@ -89,6 +89,17 @@ CREATE TABLE attempts (
     FOREIGN KEY (study, trial) REFERENCES trials
 ) STRICT, WITHOUT ROWID;
 
+-- Imported rewards.
+CREATE TABLE observations (
+    study     INTEGER NOT NULL REFERENCES studies,
+    seq       INTEGER NOT NULL, -- of the event that brought them
+    number    INTEGER NOT NULL, -- in that event, from 0
+    candidate INTEGER NOT NULL,
+    repeats   INTEGER NOT NULL,
+    value     REAL NOT NULL,
+    PRIMARY KEY (study, seq, number)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE batches (
     study           INTEGER NOT NULL REFERENCES studies,
     batch           INTEGER NOT NULL,

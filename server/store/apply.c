@@ -147,6 +147,17 @@ static store_status apply_told(store *s, study_record *study, int64_t seq, const
     return STORE_OK;
 }
 
+static store_status apply_observed(store *s, study_record *study, int64_t seq, const store_event *event,
+                                   store_error *err)
+{
+    store_status status = STORE_OK;
+    for (size_t i = 0; !status && i < event->u.observed.n; i++)
+        status =
+            s->backend->observation_insert(s, study->study, seq, (int64_t)i, &event->u.observed.list[i], err);
+    study->observations += (int64_t)event->u.observed.n;
+    return status;
+}
+
 store_status store_apply(store *s, study_record *record, int64_t epoch, const store_event *event,
                          const char *payload, store_error *err)
 {
@@ -185,6 +196,9 @@ store_status store_apply(store *s, study_record *record, int64_t epoch, const st
         break;
     case EVENT_TRIAL_TOLD:
         status = apply_told(s, record, seq, event, err);
+        break;
+    case EVENT_OBSERVATIONS_ADDED:
+        status = apply_observed(s, record, seq, event, err);
         break;
     case STORE_EVENT_TYPES:
         break;

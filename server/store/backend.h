@@ -83,6 +83,9 @@ typedef struct store_backend {
     store_status (*trial_tell)(store *s, int64_t study, int64_t seq, int32_t attempt, const store_event *told,
                                store_error *err);
 
+    store_status (*observation_insert)(store *s, int64_t study, int64_t seq, int64_t number,
+                                       const store_observation *observation, store_error *err);
+
     /* Uploads: rows follow one another without a gap; STORE_ABORTED when an earlier block is missing. */
     store_status (*content_append)(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err);
@@ -117,6 +120,8 @@ typedef struct store_backend {
                                   store_error *err);
     store_status (*read_batches)(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                  void *arg, store_error *err);
+    store_status (*read_observations)(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
+                                      store_observation_row *row, void *arg, store_error *err);
     store_status (*read_candidates)(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                     store_error *err);
     store_status (*read_engine_state)(store *s, int64_t study, store_engine_state *out, store_error *err);

@@ -47,6 +47,16 @@ static const store_pick *copy_picks(arena *a, const store_pick *picks, size_t n)
     return copy;
 }
 
+static const store_observation *copy_observations(arena *a, const store_observation *list, size_t n)
+{
+    store_observation *copy = arena_copy(a, list, n * sizeof *list);
+    for (size_t i = 0; copy && i < n; i++) {
+        assert(isfinite(copy[i].value));
+        copy[i].value = canonical(copy[i].value);
+    }
+    return copy;
+}
+
 static void copy_planned(arena *a, store_event *event)
 {
     store_batch *batch = &event->u.planned.batch;
@@ -102,6 +112,9 @@ static void copy_parts(arena *a, store_event *event)
         assert(event->u.told.has_value || !event->u.told.better);
         event->u.told.value = event->u.told.has_value ? canonical(event->u.told.value) : NAN;
         event->u.told.reason = arena_text_or_empty(a, event->u.told.reason);
+        break;
+    case EVENT_OBSERVATIONS_ADDED:
+        event->u.observed.list = copy_observations(a, event->u.observed.list, event->u.observed.n);
         break;
     case STORE_EVENT_TYPES:
         assert(!"an event has a type");

@@ -95,11 +95,11 @@ static int digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* What decode_planned allocates; the event's copy is made before it is freed. */
-typedef struct planned_space {
-    void *dictionary, *sums, *picks;
+/* The arrays of an event; the event's copy is made before it is freed. */
+typedef struct event_space {
+    void *dictionary, *sums, *picks, *observations;
     unsigned char *state;
-} planned_space;
+} event_space;
 
 static void decode_sums(reader *r, store_event *event, const json_t *sums, store_arm_sum *out)
 {
@@ -128,7 +128,7 @@ static void decode_state(reader *r, store_event *event, const char *hexadecimal,
     event->u.planned.n_engine_state = n;
 }
 
-static const store_pick *decode_picks(reader *r, planned_space *space, size_t *n, bool *no_memory)
+static const store_pick *decode_picks(reader *r, event_space *space, size_t *n, bool *no_memory)
 {
     const json_t *entries = array(r, "picks", sizeof(store_pick), &space->picks, n, no_memory);
     store_pick *picks = space->picks;
@@ -141,7 +141,7 @@ static const store_pick *decode_picks(reader *r, planned_space *space, size_t *n
     return picks;
 }
 
-static store_status decode_planned(reader *r, store_event *event, planned_space *space)
+static store_status decode_planned(reader *r, store_event *event, event_space *space)
 {
     store_batch *batch = &event->u.planned.batch;
     batch->batch = integer(r, "batch");
@@ -204,7 +204,7 @@ static void decode_told(reader *r, store_event *event)
     event->u.told.reason = text(r, "reason");
 }
 
-static store_status decode_extended(reader *r, store_event *event, planned_space *space)
+static store_status decode_extended(reader *r, store_event *event, event_space *space)
 {
     bool no_memory = false;
     event->u.extended.batch = integer(r, "batch");
@@ -215,7 +215,28 @@ static store_status decode_extended(reader *r, store_event *event, planned_space
     return no_memory ? STORE_NO_MEMORY : STORE_OK;
 }
 
-static store_status decode_parts(reader *r, store_event *event, planned_space *space)
+static store_status decode_observed(reader *r, store_event *event, event_space *space)
+{
+    bool no_memory = false;
+    const json_t *entries = array(r, "observations", sizeof(store_observation), &space->observations,
+                                  &event->u.observed.n, &no_memory);
+    store_observation *list = space->observations;
+    for (size_t i = 0; i < event->u.observed.n; i++) {
+        const json_t *entry = json_array_get(entries, i);
+        list[i].candidate = index_of(r, json_array_get(entry, 0), "observations");
+        if (!integer_of(json_array_get(entry, 1), &list[i].repeats) ||
+            !number_of(json_array_get(entry, 2), &list[i].value))
+            r->bad = "observations";
+        if (!isfinite(list[i].value)) {
+            r->bad = "observations";
+            list[i].value = 0.0;
+        }
+    }
+    event->u.observed.list = list;
+    return no_memory ? STORE_NO_MEMORY : STORE_OK;
+}
+
+static store_status decode_parts(reader *r, store_event *event, event_space *space)
 {
     switch (event->type) {
     case EVENT_STUDY_CREATED:
@@ -258,6 +279,8 @@ static store_status decode_parts(reader *r, store_event *event, planned_space *s
     case EVENT_TRIAL_TOLD:
         decode_told(r, event);
         break;
+    case EVENT_OBSERVATIONS_ADDED:
+        return decode_observed(r, event, space);
     case STORE_EVENT_TYPES:
         break;
     }
@@ -279,7 +302,7 @@ store_status store_event_decode(store_event **out, const char *type, int64_t tim
                           problem.text);
     }
     reader r = {.object = object, .bad = json_is_object(object) ? NULL : "(not an object)"};
-    planned_space space = {0};
+    event_space space = {0};
     store_status status = decode_parts(&r, &event, &space);
     if (!status && r.bad)
         status = STORE_CORRUPT;
@@ -290,6 +313,7 @@ store_status store_event_decode(store_event **out, const char *type, int64_t tim
     free(space.dictionary);
     free(space.sums);
     free(space.picks);
+    free(space.observations);
     free(space.state);
     json_decref(object);
     return status;

@@ -99,6 +99,21 @@ static store_status encode_planned(wire_writer *w, const store_event *event)
     return STORE_OK;
 }
 
+static void encode_observed(wire_writer *w, const store_event *event)
+{
+    wire_key(w, "observations"); /* [candidate, repeats, value] */
+    wire_array_begin(w);
+    for (size_t i = 0; i < event->u.observed.n; i++) {
+        const store_observation *observation = &event->u.observed.list[i];
+        wire_array_begin(w);
+        wire_integer_value(w, observation->candidate);
+        wire_integer_value(w, observation->repeats);
+        wire_real(w, observation->value);
+        wire_array_end(w);
+    }
+    wire_array_end(w);
+}
+
 store_status store_event_encode(char **out, const store_event *event)
 {
     *out = NULL;
@@ -161,6 +176,9 @@ store_status store_event_encode(char **out, const store_event *event)
         wire_key(&w, "better");
         wire_boolean(&w, event->u.told.better);
         member_text(&w, "reason", event->u.told.reason);
+        break;
+    case EVENT_OBSERVATIONS_ADDED:
+        encode_observed(&w, event);
         break;
     case STORE_EVENT_TYPES:
         break;

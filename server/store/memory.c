@@ -474,6 +474,19 @@ static store_status memory_trial_tell(store *base, int64_t number, int64_t seq, 
     return end_open_attempts(row, event->time, "superseded", err);
 }
 
+/* Nothing beside the log: it is read from there. */
+static store_status memory_observation_insert(store *base, int64_t number, int64_t seq, int64_t i,
+                                              const store_observation *observation, store_error *err)
+{
+    (void)base;
+    (void)number;
+    (void)seq;
+    (void)i;
+    (void)observation;
+    (void)err;
+    return STORE_OK;
+}
+
 /* ---- candidates ---------------------------------------------------------------------------------------- */
 
 static store_status memory_content_append(store *base, int64_t number, int64_t first, size_t n,
@@ -650,6 +663,7 @@ static const store_backend memory_backend = {
     .trial_renew = memory_trial_renew,
     .trial_requeue = memory_trial_requeue,
     .trial_tell = memory_trial_tell,
+    .observation_insert = memory_observation_insert,
     .content_append = memory_content_append,
     .content_abandon = memory_content_abandon,
     .answer_put = memory_answer_put,
@@ -665,6 +679,7 @@ static const store_backend memory_backend = {
     .read_trial = memory_read_trial,
     .read_attempts = memory_read_attempts,
     .read_batches = memory_read_batches,
+    .read_observations = memory_read_observations,
     .read_candidates = memory_read_candidates,
     .read_engine_state = memory_read_engine_state,
     .read_answer = memory_read_answer,

@@ -90,6 +90,8 @@ store_status memory_read_attempts(store *base, int64_t number, int64_t trial, st
                                   void *arg, store_error *err);
 store_status memory_read_batches(store *base, int64_t number, int64_t after, size_t limit,
                                  store_batch_row *row, void *arg, store_error *err);
+store_status memory_read_observations(store *base, int64_t number, int64_t after_seq, int64_t through_seq,
+                                      store_observation_row *row, void *arg, store_error *err);
 store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, double *rows,
                                     store_error *err);
 store_status memory_read_engine_state(store *base, int64_t number, store_engine_state *out, store_error *err);

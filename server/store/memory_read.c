@@ -158,6 +158,22 @@ store_status memory_read_batches(store *base, int64_t number, int64_t after, siz
     return unlock(base, STORE_OK);
 }
 
+store_status memory_read_observations(store *base, int64_t number, int64_t after_seq, int64_t through_seq,
+                                      store_observation_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    memory_study *study = lock_study(base, number, &status, err);
+    if (!study)
+        return status;
+    size_t first = after_seq < 0 ? 0 : (size_t)after_seq;
+    for (size_t i = first; i < study->n_log && (int64_t)i < through_seq; i++) {
+        const store_event *event = study->log[i].event;
+        for (size_t k = 0; event->type == EVENT_OBSERVATIONS_ADDED && k < event->u.observed.n; k++)
+            row(arg, (int64_t)i + 1, &event->u.observed.list[k]);
+    }
+    return unlock(base, STORE_OK);
+}
+
 store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, double *rows,
                                     store_error *err)
 {

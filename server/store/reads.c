@@ -38,6 +38,12 @@ store_status store_read_batches(store *s, int64_t study, int64_t after, size_t l
     return s->backend->read_batches(s, study, after, limit, row, arg, err);
 }
 
+store_status store_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
+                                     store_observation_row *row, void *arg, store_error *err)
+{
+    return s->backend->read_observations(s, study, after_seq, through_seq, row, arg, err);
+}
+
 store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                    store_error *err)
 {

@@ -135,6 +135,8 @@ store_status sqlite_trial_requeue(store *s, int64_t study, int32_t attempt, cons
                                   store_error *err);
 store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt,
                                const store_event *event, store_error *err);
+store_status sqlite_observation_insert(store *s, int64_t study, int64_t seq, int64_t number,
+                                       const store_observation *observation, store_error *err);
 store_status sqlite_content_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err);
 store_status sqlite_content_abandon(store *s, int64_t content, store_error *err);
@@ -156,6 +158,8 @@ store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_
                                   store_error *err);
 store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                  void *arg, store_error *err);
+store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
+                                      store_observation_row *row, void *arg, store_error *err);
 store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                     store_error *err);
 store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);

@@ -121,7 +121,8 @@ static const char *const checks[] = {
     "OR count(*) FILTER (WHERE t.state = 0) <> queued OR count(*) FILTER (WHERE t.state = 1) <> pending "
     "OR count(*) FILTER (WHERE t.state = 2) <> completed OR count(*) FILTER (WHERE t.state = 3) <> s.failed "
     "OR count(*) FILTER (WHERE t.state = 4) <> infeasible OR count(*) FILTER (WHERE t.state = 5) <> stopped "
-    "OR count(*) FILTER (WHERE t.issued_at <> 0) <> issued OR count(t.value) <> observations",
+    "OR count(*) FILTER (WHERE t.issued_at <> 0) <> issued OR count(t.value) + (SELECT count(*) FROM "
+    "observations o WHERE o.study = s.study) <> s.observations",
 
     "SELECT 'study ' || id || ': its best trial ' || best_trial || ' has another value' FROM studies s "
     "WHERE deleted = 0 AND best_trial > 0 AND NOT EXISTS (SELECT 1 FROM trials t WHERE t.study = s.study "

@@ -262,6 +262,25 @@ store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_
     return read_end(s, c, connection_finish(c, statement, err));
 }
 
+store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
+                                      store_observation_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement = connection_bind(c, SQL_OBSERVATIONS, "iii", study, after_seq, through_seq);
+    while (connection_step(c, statement)) {
+        store_observation observation = {
+            .candidate = (uint32_t)sqlite3_column_int64(statement, 1),
+            .repeats = sqlite3_column_int64(statement, 2),
+            .value = sqlite3_column_double(statement, 3),
+        };
+        row(arg, sqlite3_column_int64(statement, 0), &observation);
+    }
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
 /* ---- batches and engines ------------------------------------------------------------------------------- */
 
 store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,

@@ -88,6 +88,10 @@
     X(SQL_TRIALS_TOLD, "SELECT " TRIAL_COLUMNS " FROM trials INDEXED BY trials_told WHERE study = ?1 "       \
                        "AND trial > ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR worker = ?4) "               \
                        "AND told_seq > 0 AND told_seq > ?6 AND told_seq <= ?7 ORDER BY trial LIMIT ?5")      \
+    X(SQL_OBSERVATION_INSERT, "INSERT INTO observations (study, seq, number, candidate, repeats, value) "    \
+                              "VALUES (?1, ?2, ?3, ?4, ?5, ?6)")                                             \
+    X(SQL_OBSERVATIONS, "SELECT seq, candidate, repeats, value FROM observations WHERE study = ?1 "          \
+                        "AND seq > ?2 AND seq <= ?3 ORDER BY seq, number")                                   \
     /* attempts */                                                                                           \
     X(SQL_ATTEMPT_INSERT, "INSERT INTO attempts (study, trial, issued_seq, attempt, worker, issued_at, "     \
                           "lease_expires_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")                           \
@@ -133,6 +137,9 @@
                           "issued_seq FROM attempts WHERE study = ?1 ORDER BY trial, issued_seq LIMIT ?2)")  \
     X(SQL_SLICE_TRIALS, "DELETE FROM trials WHERE study = ?1 AND trial IN "                                  \
                         "(SELECT trial FROM trials WHERE study = ?1 ORDER BY trial LIMIT ?2)")               \
+    X(SQL_SLICE_OBSERVATIONS,                                                                                \
+      "DELETE FROM observations WHERE study = ?1 AND (seq, number) IN "                                      \
+      "(SELECT seq, number FROM observations WHERE study = ?1 ORDER BY seq, number LIMIT ?2)")               \
     X(SQL_SLICE_SUMS, "DELETE FROM arm_sums WHERE study = ?1 AND arm IN "                                    \
                       "(SELECT arm FROM arm_sums WHERE study = ?1 ORDER BY arm LIMIT ?2)")                   \
     X(SQL_SLICE_ENGINE, "DELETE FROM engine_states WHERE study = ?1 AND ?2 > 0")                             \

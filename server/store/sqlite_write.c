@@ -251,6 +251,13 @@ store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t att
     return status;
 }
 
+store_status sqlite_observation_insert(store *s, int64_t study, int64_t seq, int64_t number,
+                                       const store_observation *observation, store_error *err)
+{
+    return connection_run(&sqlite_of(s)->writer, err, SQL_OBSERVATION_INSERT, "iiiiid", study, seq, number,
+                          (int64_t)observation->candidate, observation->repeats, observation->value);
+}
+
 /* ---- candidates ---------------------------------------------------------------------------------------- */
 
 typedef struct content_record {

@@ -151,6 +151,13 @@ typedef struct store_batch {
     const char *code_path;
 } store_batch;
 
+/* An imported reward. */
+typedef struct store_observation {
+    uint32_t candidate;
+    int64_t repeats; /* the value is the mean of so many */
+    double value;    /* metric's own units and sign */
+} store_observation;
+
 /* ---- events ------------------------------------------------------------------------------------------- */
 
 /* X(enumerator, name in the log). Names are stored: never change one. */
@@ -163,7 +170,8 @@ typedef struct store_batch {
     X(EVENT_TRIAL_ISSUED, "trial_issued")                                                                    \
     X(EVENT_TRIAL_RENEWED, "trial_renewed")                                                                  \
     X(EVENT_TRIAL_REQUEUED, "trial_requeued")                                                                \
-    X(EVENT_TRIAL_TOLD, "trial_told")
+    X(EVENT_TRIAL_TOLD, "trial_told")                                                                        \
+    X(EVENT_OBSERVATIONS_ADDED, "observations_added")
 
 typedef enum store_event_type {
 #define X(enumerator, name) enumerator,
@@ -235,6 +243,10 @@ typedef struct store_event {
             bool better; /* is now the study's best */
             const char *reason;
         } told;
+        struct {
+            const store_observation *list;
+            size_t n;
+        } observed;
     } u;
 } store_event;
 
@@ -370,6 +382,11 @@ store_status store_read_attempts(store *s, int64_t study, int64_t trial, store_a
                                  store_error *err);
 store_status store_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                 void *arg, store_error *err);
+
+/* Imported rewards with after_seq < log position <= through_seq, in the order of the log. */
+typedef void store_observation_row(void *arg, int64_t seq, const store_observation *observation);
+store_status store_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
+                                     store_observation_row *row, void *arg, store_error *err);
 
 /* n rows of raw features from `first` on into rows (n x dimension, caller's). STORE_NOT_FOUND past the end.
  */

@@ -163,6 +163,30 @@ static void files_of_others_are_left_alone(void **state)
     expect_open(path, STORE_FOREIGN, "not a database");
 }
 
+static long size_of(const char *path, const char *suffix)
+{
+    char name[128];
+    struct stat st;
+    snprintf(name, sizeof name, "%s%s", path, suffix);
+    return stat(name, &st) == 0 ? (long)st.st_size : -1;
+}
+
+/* Another program's database that was not closed well: its log stays as it is. */
+static void logs_of_others_are_left_alone(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    connection c;
+    assert_int_equal(connection_open(&c, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL), STORE_OK);
+    assert_int_equal(connection_execute_text(&c, "PRAGMA journal_mode = WAL; CREATE TABLE theirs (x)", NULL),
+                     STORE_OK);
+    connection_close(&c);
+    long database = size_of(path, ""), wal = size_of(path, "-wal");
+    assert_true(wal > 0);
+    expect_open(path, STORE_FOREIGN, "not one of banditd");
+    assert_int_equal(size_of(path, ""), database);
+    assert_int_equal(size_of(path, "-wal"), wal);
+}
+
 static void an_empty_file_becomes_a_database(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
@@ -359,10 +383,15 @@ int main(int argc, char **argv)
         return open_and_close(argv[2], (uid_t)atoi(argv[3]));
     static const struct CMUnitTest tests[] = {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-        T(one_process_at_a_time),          T(settings_are_in_force),
-        T(files_of_others_are_left_alone), T(an_empty_file_becomes_a_database),
-        T(a_newer_schema_is_refused),      T(places_that_cannot_be_written_to),
-        T(damaged_pages_are_noticed),      T(migrations_are_applied_in_order_after_a_backup),
+        T(one_process_at_a_time),
+        T(settings_are_in_force),
+        T(files_of_others_are_left_alone),
+        T(logs_of_others_are_left_alone),
+        T(an_empty_file_becomes_a_database),
+        T(a_newer_schema_is_refused),
+        T(places_that_cannot_be_written_to),
+        T(damaged_pages_are_noticed),
+        T(migrations_are_applied_in_order_after_a_backup),
 #undef T
     };
     return cmocka_run_group_tests_name("sqlite_open", tests, NULL, NULL);

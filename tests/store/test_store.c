@@ -574,6 +574,44 @@ static void statistics_and_probe(void **state)
     store_lane_close(lane);
 }
 
+static void take_observation(void *arg, int64_t seq, const store_observation *o)
+{
+    ids *list = arg;
+    sprintf(list->text + strlen(list->text), "%lld:%u:%lld:%g ", (long long)seq, o->candidate,
+            (long long)o->repeats, o->value);
+}
+
+static void imported_rewards_are_read_by_log_position(void **state)
+{
+    store *s = ((fixture *)*state)->s;
+    int64_t study;
+    store_lane *lane = create(s, "x", &study);
+    const store_observation list[] = {{4, 1, 0.5}, {4, 3, -1.0}, {9, 1, 2.0}};
+    store_event events[] = {{.type = EVENT_OBSERVATIONS_ADDED, .time = 1},
+                            {.type = EVENT_OBSERVATIONS_ADDED, .time = 2}};
+    events[0].u.observed.list = list;
+    events[0].u.observed.n = 2;
+    events[1].u.observed.list = list + 2;
+    events[1].u.observed.n = 1;
+    assert_int_equal(store_fixture_write(lane, events, 2, NULL), STORE_OK);
+    static const struct {
+        int64_t after, through;
+        const char *want;
+    } ranges[] = {{0, INT64_MAX, "2:4:1:0.5 2:4:3:-1 3:9:1:2 "},
+                  {0, 2, "2:4:1:0.5 2:4:3:-1 "},
+                  {2, 3, "3:9:1:2 "},
+                  {3, 9, ""}};
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        ids seen = {0};
+        assert_int_equal(store_read_observations(s, study, ranges[i].after, ranges[i].through,
+                                                 take_observation, &seen, NULL),
+                         STORE_OK);
+        assert_string_equal(seen.text, ranges[i].want);
+    }
+    assert_int_equal(study_of(s, "x").observations, 3);
+    store_lane_close(lane);
+}
+
 /* ---- answers to repeated requests ---------------------------------------------------------------------- */
 
 static void take_answer(void *arg, const store_answer *answer)
@@ -704,6 +742,7 @@ int main(void)
         T(a_callback_may_read),
         T(backends_agree),
         T(an_answer_is_kept_for_a_day),
+        T(imported_rewards_are_read_by_log_position),
 #undef T
     };
     enum { N = sizeof tests / sizeof *tests, BACKENDS = sizeof backends / sizeof *backends };

@@ -200,6 +200,15 @@ static void dump_log(void *arg, int64_t seq, int64_t time, const char *type, con
     fprintf(d->out, "log %lld %lld %s %s\n", (long long)seq, (long long)time, type, payload);
 }
 
+static void dump_observation(void *arg, int64_t seq, const store_observation *observation)
+{
+    dumping *d = arg;
+    fprintf(d->out, "observation %lld %u %lld", (long long)seq, observation->candidate,
+            (long long)observation->repeats);
+    put_real(d->out, observation->value);
+    fputc('\n', d->out);
+}
+
 static void dump_engine(dumping *d)
 {
     store_engine_state engine;
@@ -245,6 +254,7 @@ char *store_fixture_dump(store *s, const char *id, bool log)
         assert_int_equal(store_read_attempts(s, d.study, trial, dump_attempt, &d, NULL), STORE_OK);
     }
     assert_int_equal(store_read_batches(s, d.study, -1, SIZE_MAX, dump_batch, &d, NULL), STORE_OK);
+    assert_int_equal(store_read_observations(s, d.study, 0, INT64_MAX, dump_observation, &d, NULL), STORE_OK);
     dump_engine(&d);
     dump_candidates(&d);
     if (log)
@@ -268,6 +278,7 @@ typedef struct history {
     uint32_t dictionary[ARMS];
     store_arm_sum sums[ARMS];
     store_pick picks[8];
+    store_observation observations[6];
     unsigned char engine[16];
 } history;
 
@@ -353,6 +364,17 @@ static store_event draw_extension(history *h)
     return event;
 }
 
+static store_event draw_observations(history *h)
+{
+    store_event event = {.type = EVENT_OBSERVATIONS_ADDED, .time = h->time};
+    event.u.observed.n = draw(h, sizeof h->observations / sizeof *h->observations);
+    for (size_t i = 0; i < event.u.observed.n; i++)
+        h->observations[i] =
+            (store_observation){(uint32_t)draw(h, ARMS), (int64_t)draw(h, 5) + 1, draw_real(h)};
+    event.u.observed.list = h->observations;
+    return event;
+}
+
 static store_event draw_told(history *h, int64_t i)
 {
     static const trial_state outcomes[] = {TRIAL_COMPLETED, TRIAL_COMPLETED, TRIAL_FAILED, TRIAL_INFEASIBLE,
@@ -431,6 +453,8 @@ static store_event draw_event(history *h, int64_t last_seq)
         return draw_batch(h, last_seq);
     if (h->trials == 0 || (room && draw(h, 20) == 0))
         return draw_extension(h);
+    if (draw(h, 25) == 0)
+        return draw_observations(h);
     return draw_of_trial(h, (int64_t)draw(h, (uint64_t)h->trials));
 }
 
