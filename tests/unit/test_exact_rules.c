@@ -476,6 +476,33 @@ static void uniform_batches_end_at_max_batch_and_the_horizon(void **state)
     bandit_arms_free(arms);
 }
 
+/* Before the first reward a draw of the prior decides: its argmax is another one for almost every pick. */
+static void every_thompson_pick_is_its_own_draw(void **state)
+{
+    (void)state;
+    static const bandit_algorithm algorithms[] = {BANDIT_GP_TS, BANDIT_ASYNC_TS};
+    bandit_arms *arms = make_arms(false);
+    for (size_t i = 0; i < 2; i++) {
+        bandit_options o = options_for(algorithms[i]);
+        bandit_engine *engine = new_engine(arms, &o);
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_pick first[20], second[20];
+        size_t different = 0, seen[N] = {0};
+        limits.max_picks = 20;
+        limits.beyond_bound = true;
+        begin(engine, NULL, 0);
+        assert_int_equal(pick(engine, &limits, first).n_picks, 20);
+        begin(engine, NULL, 0);
+        assert_int_equal(pick(engine, &limits, second).n_picks, 20);
+        for (size_t j = 0; j < 20; j++)
+            different += seen[first[j].arm]++ == 0;
+        assert_true(different >= 8);
+        assert_memory_not_equal(first + 1, second + 1, sizeof *first * 19); /* nor do batches repeat */
+        bandit_engine_free(engine);
+    }
+    bandit_arms_free(arms);
+}
+
 /* [BBKB] Alg. 3 with exact variances: always the most uncertain arm, until none is above 1/P. */
 static void uncertainty_sampling_starts_a_study(void **state)
 {
@@ -673,6 +700,7 @@ int main(void)
         cmocka_unit_test(gp_bucb_ends_its_batches_by_the_product),
         cmocka_unit_test(sequential_algorithms_make_one_pick_a_batch),
         cmocka_unit_test(uniform_batches_end_at_max_batch_and_the_horizon),
+        cmocka_unit_test(every_thompson_pick_is_its_own_draw),
         cmocka_unit_test(uncertainty_sampling_starts_a_study),
         cmocka_unit_test(evolution_mutates_the_best_of_the_sample),
         cmocka_unit_test(too_little_memory_is_refused_and_leaves_the_engine_as_it_was),
