@@ -58,6 +58,28 @@ static bandit_status check_pi_gp_ucb(const bandit_options *options, size_t dimen
                           err);
 }
 
+static bandit_status check_without_model(const bandit_options *options, bandit_error *err)
+{
+    if (options->init == BANDIT_INIT_UNCERTAINTY)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init",
+                           "uncertainty sampling needs a model; %s has none",
+                           bandit_algorithm_name(options->algorithm));
+    return BANDIT_OK;
+}
+
+static bool takes_gamma(bandit_algorithm algorithm)
+{
+    return algorithm == BANDIT_GP_UCB || algorithm == BANDIT_IGP_UCB || algorithm == BANDIT_GP_BUCB ||
+           algorithm == BANDIT_GP_TS || algorithm == BANDIT_ASYNC_TS;
+}
+
+static bandit_status check_gamma(const bandit_options *options, bandit_error *err)
+{
+    if (options->gamma == BANDIT_GAMMA_BOUND && options->kernel.type == BANDIT_KERNEL_PRECOMPUTED)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "gamma", "no bound is known for a precomputed kernel");
+    return BANDIT_OK;
+}
+
 bandit_status bandit_options_check(const bandit_options *options, size_t dimension, bandit_error *err)
 {
     const struct {
@@ -100,11 +122,13 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
         return bandit_fail(err, BANDIT_INVALID_OPTION, "sample",
                            "must be at least 1 and at most the population");
     if (options->algorithm == BANDIT_UNIFORM || options->algorithm == BANDIT_REGULARIZED_EVOLUTION)
-        return BANDIT_OK; /* no model, no kernel */
+        return check_without_model(options, err);
     bandit_status status = bandit_kernel_check(&options->kernel, dimension, err);
     if (status == BANDIT_OK && options->algorithm == BANDIT_S_GP_TS)
         status = check_s_gp_ts(options, dimension, err);
     if (status == BANDIT_OK && options->algorithm == BANDIT_PI_GP_UCB)
         status = check_pi_gp_ucb(options, dimension, err);
+    if (status == BANDIT_OK && takes_gamma(options->algorithm))
+        status = check_gamma(options, err);
     return status;
 }

@@ -41,7 +41,7 @@ static const struct parameter {
     {"batch_rule", WORD, FIELD(batch_rule), BIT(BANDIT_BBKB)},
     {"confidence", WORD, FIELD(confidence), BUDGETED},
     {"resample", WORD, FIELD(resample), BUDGETED},
-    {"max_batch", INTEGER, FIELD(max_batch), BATCHED},
+    {"max_batch", INTEGER, FIELD(max_batch), BATCHED | BIT(BANDIT_UNIFORM)},
     {"max_arm_failures", INTEGER, FIELD(max_arm_failures), ALL},
     {"init", WORD, FIELD(init), ALL},
     {"gamma", NUMBER, FIELD(gamma), GAIN},

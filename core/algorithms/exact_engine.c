@@ -46,21 +46,22 @@ static const bandit_exact_rule *rule_of(bandit_algorithm algorithm)
 static bandit_status check_memory(const bandit_exact_engine *e, size_t n_solid, size_t n_hallucinated,
                                   bandit_error *err)
 {
-    size_t need = e->history.n_arms * sizeof(double) + bandit_history_memory(&e->history);
-    if (e->rule->has_model)
-        need += bandit_exact_need(&e->engine.covariance, n_solid, n_hallucinated);
+    double need = (double)bandit_history_memory(&e->history);
+    if (!e->rule->has_model)
+        return bandit_engine_check_memory(&e->engine, need, err);
+    need += (double)bandit_exact_need(&e->engine.covariance, n_solid, n_hallucinated) +
+            (double)(e->history.n_arms * sizeof *e->score);
     if (e->sampler)
-        need += bandit_prior_sampler_memory(e->sampler);
+        need += (double)bandit_prior_sampler_memory(e->sampler);
     else if (e->rule->samples)
-        need += bandit_prior_sampler_need(&e->engine.covariance);
-    if (need <= e->engine.memory_limit)
+        need += (double)bandit_prior_sampler_need(&e->engine.covariance);
+    if (need <= (double)e->engine.memory_limit)
         return BANDIT_OK;
-    return bandit_fail(
-        err, BANDIT_MEMORY_LIMIT, "",
-        "%s on %zu candidates with %zu different pulls would need %.0f MB; %.0f MB are allowed; "
-        "bbkb does with far less",
-        e->engine.table->name, e->history.n_arms, n_solid, ceil((double)need / 1e6),
-        (double)e->engine.memory_limit / 1e6);
+    return bandit_fail(err, BANDIT_MEMORY_LIMIT, "",
+                       "%s with %zu of %zu candidates pulled would need %.0f MB; %.0f MB are allowed; "
+                       "bbkb does with far less",
+                       e->engine.table->name, n_solid, e->history.n_arms, ceil(need / 1e6),
+                       (double)e->engine.memory_limit / 1e6);
 }
 
 bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
@@ -69,12 +70,6 @@ bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
     const bandit_options *o = &engine->options;
     size_t n = bandit_arms_count(engine->arms);
     e->rule = rule_of(o->algorithm);
-    if (o->init == BANDIT_INIT_UNCERTAINTY && !e->rule->has_model)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "init",
-                           "uncertainty sampling needs a model; %s has none", engine->table->name);
-    if (e->rule->width && o->gamma == BANDIT_GAMMA_BOUND && o->kernel.type == BANDIT_KERNEL_PRECOMPUTED)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "gamma", "no bound is known for a precomputed kernel");
-
     size_t keep = e->rule->keeps_population ? o->population : 1;
     bandit_history_init(&e->history, n, e->rule->has_model ? 0 : keep);
     bandit_status status = check_memory(e, 1, 1, err);
@@ -84,8 +79,9 @@ bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
         status = bandit_prior_sampler_new(&e->sampler, &engine->covariance, err);
     if (status != BANDIT_OK)
         return status;
-    e->score = bandit_alloc(e->posterior ? bandit_exact_stride(e->posterior) : n, sizeof *e->score);
-    if (!e->score)
+    if (e->posterior)
+        e->score = bandit_alloc(bandit_exact_stride(e->posterior), sizeof *e->score);
+    if (e->posterior && !e->score)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     return BANDIT_OK;
 }
@@ -425,9 +421,9 @@ size_t bandit_exact_engine_memory(const bandit_engine *engine)
 {
     const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
     size_t bytes = bandit_history_memory(&e->history) + e->capacity_pulled * sizeof *e->pulled +
-                   (e->capacity_noise + e->history.n_arms) * sizeof(double);
+                   e->capacity_noise * sizeof *e->noise;
     if (e->posterior)
-        bytes += bandit_exact_memory(e->posterior);
+        bytes += bandit_exact_memory(e->posterior) + bandit_exact_stride(e->posterior) * sizeof *e->score;
     if (e->sampler)
         bytes += bandit_prior_sampler_memory(e->sampler);
     return bytes;

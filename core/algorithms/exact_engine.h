@@ -41,7 +41,7 @@ struct bandit_exact_engine {
     bandit_history history;
     bandit_exact *posterior;       /* with a model */
     bandit_prior_sampler *sampler; /* for rules that sample */
-    double *score;                 /* one an arm: what `choose` maximizes */
+    double *score;                 /* with a model: one an arm, what `choose` maximizes */
     double *noise;                 /* for samples: one a solid column */
     size_t capacity_noise;
     uint32_t *pulled; /* history.sums.n: the pulled arms, ascending */

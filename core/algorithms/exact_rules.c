@@ -47,7 +47,7 @@ static double gamma_bound(const bandit_options *o, size_t dimension, double t)
         return pow(t, exponent) * log(t);
     case BANDIT_KERNEL_LINEAR:
         return d * log(t);
-    case BANDIT_KERNEL_PRECOMPUTED: /* refused when the engine is made */
+    case BANDIT_KERNEL_PRECOMPUTED: /* refused by bandit_options_check */
         break;
     }
     return NAN;
