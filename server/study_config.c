@@ -133,6 +133,18 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
         default_integer(&a->population, 100);
     if (parameter_applies("sample", algorithm))
         default_integer(&a->sample, a->population.value < 10 ? a->population.value : 10);
+    if (parameter_applies("posterior", algorithm))
+        set_text(&a->posterior, "svgp", errors);
+    if (parameter_applies("features", algorithm))
+        set_text(&a->features, "rff", errors);
+    if (parameter_applies("inducing", algorithm))
+        default_integer(&a->inducing, 200);
+    if (parameter_applies("prior_features", algorithm))
+        default_integer(&a->prior_features, 1000);
+    if (parameter_applies("dpp_steps", algorithm))
+        default_integer(&a->dpp_steps, 1000);
+    if (parameter_applies("initial_cells", algorithm))
+        default_integer(&a->initial_cells, 1);
 }
 
 static void check_unbuilt(const wire_study *request, wire_errors *errors)
@@ -270,6 +282,12 @@ static bool fill_options(study_config *config)
     number_option(&o->zeta, &a->zeta);
     size_option(&o->population, &a->population);
     size_option(&o->sample, &a->sample);
+    o->posterior = is_word(a->posterior, "dtc") ? BANDIT_POSTERIOR_DTC : BANDIT_POSTERIOR_SVGP;
+    o->features = is_word(a->features, "eigen") ? BANDIT_FEATURES_EIGEN : BANDIT_FEATURES_RFF;
+    size_option(&o->inducing, &a->inducing);
+    size_option(&o->prior_features, &a->prior_features);
+    size_option(&o->dpp_steps, &a->dpp_steps);
+    size_option(&o->initial_cells, &a->initial_cells);
     o->horizon = wire->horizon.given ? (uint64_t)wire->horizon.value : 0;
     o->seed = (uint64_t)wire->seed.value;
     return kernel_options(config);

@@ -145,7 +145,7 @@ static void samples_have_the_variational_mean_and_covariance(void **state)
         size_t features;
     } cases[] = {
         {{BANDIT_KERNEL_MATERN, 2.5, &l, 1}, BANDIT_EXPANSION_FOURIER, 16},
-        {{BANDIT_KERNEL_GAUSSIAN, 0, &l, 1}, BANDIT_EXPANSION_EIGEN, 250},
+        {{BANDIT_KERNEL_GAUSSIAN, 0, &l, 1}, BANDIT_EXPANSION_EIGEN, 100},
         {{BANDIT_KERNEL_LINEAR, 0, NULL, 0}, BANDIT_EXPANSION_LINEAR, 2},
     };
     const double alpha = 1.7;
