@@ -1,9 +1,11 @@
-/* Uploading candidates: bytes are read in pieces off the HTTP thread, staged in blocks, and become the
- * study's in one small transaction of its turn. */
+/* Uploading candidates, or the kernel matrix of a precomputed set: bytes are read in pieces off the HTTP
+ * thread, staged in blocks, and become the study's in one small transaction of its turn. */
+#include "bandit/arms.h"
 #include "proto/points.h"
 #include "server/app.h"
 #include "server/clock.h"
 #include "server/handlers.h"
+#include "server/routes.h"
 #include "server/study_internal.h"
 #include "server/upload.h"
 
@@ -11,13 +13,15 @@
 #include <string.h>
 
 /* Blocks that may be on their way to the disk while the next bytes are read. */
-enum { BLOCKS_AHEAD = 4, BLOCK_ROWS = 1024 };
+enum { BLOCKS_AHEAD = 4, BLOCK_ROWS = 256 };
 
 typedef struct receiving {
     wire_points_reader *reader;
     upload *upload;
     double *rows; /* of the block being filled */
     size_t dimension, filled, capacity, first;
+    bandit_arms *kernel; /* a kernel matrix is kept, to be checked as a whole; NULL for candidates */
+    bandit_error error;  /* what is wrong with it */
     store_status status;
 } receiving;
 
@@ -26,6 +30,7 @@ static void receiving_free(void *context)
     receiving *r = context;
     wire_points_reader_free(r->reader);
     upload_free(r->upload);
+    bandit_arms_free(r->kernel);
     free(r->rows);
     free(r);
 }
@@ -43,7 +48,13 @@ static bool stage(receiving *r)
 static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
 {
     receiving *r = arg;
-    (void)first;
+    if (r->kernel && (first + n > r->dimension ||
+                      bandit_arms_set_rows(r->kernel, first, n, rows, &r->error) != BANDIT_OK)) {
+        if (r->error.status == BANDIT_OK)
+            bandit_error_set(&r->error, BANDIT_INVALID_ARMS, "", "the matrix has more than %zu rows",
+                             r->dimension);
+        return false;
+    }
     if (!r->rows) {
         r->dimension = dimension;
         r->capacity = upload_rows_at_once(dimension);
@@ -65,16 +76,43 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
     return true;
 }
 
-/* The study's dimension, so that the reader can say which row has another. */
-static void take_dimension(void *arg, const store_study *row)
+/* What the study wants uploaded. */
+typedef struct wanted {
+    bool known, precomputed;
+    size_t dimension; /* so that the reader can say which row has another */
+} wanted;
+
+static void take_wanted(void *arg, const store_study *row)
 {
+    wanted *w = arg;
     wire_study *definition;
     wire_errors errors = {0};
     if (wire_decode_study(&definition, row->definition, strlen(row->definition), &errors) == WIRE_OK) {
-        *(size_t *)arg = (size_t)definition->dimension.value;
+        w->known = true;
+        w->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
+        w->dimension = (size_t)(w->precomputed ? definition->size.value : definition->dimension.value);
         wire_study_free(definition);
     }
     wire_errors_clear(&errors);
+}
+
+/* Finds out what is wanted; false: answered. */
+static bool read_wanted(http_request *request, wanted *out)
+{
+    bool kernel = strcmp(request->route->path + strlen("/v1/studies/{study}/"), "kernel") == 0;
+    store_error error = {0};
+    *out = (wanted){0};
+    store_status status = store_read_study(request->app->store, request->study, take_wanted, out, &error);
+    if (status == STORE_NOT_FOUND)
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    else if (status != STORE_OK || !out->known)
+        http_answer_store_problem(request, status != STORE_OK ? status : STORE_CORRUPT);
+    else if (kernel != out->precomputed)
+        http_answer_problem(request, 409, NULL, "the study's domain is given by its %s",
+                            out->precomputed ? "kernel" : "candidates");
+    else
+        return true;
+    return false;
 }
 
 /* The format that the Content-Type names; false: answered. */
@@ -82,18 +120,9 @@ static bool open_upload(http_request *request)
 {
     wire_points_format format = WIRE_POINTS_CSV;
     receiving *r;
-    size_t dimension = 0;
-    store_error error = {0};
-    store_status status =
-        store_read_study(request->app->store, request->study, take_dimension, &dimension, &error);
-    if (status == STORE_NOT_FOUND) {
-        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    wanted w;
+    if (!read_wanted(request, &w))
         return false;
-    }
-    if (status != STORE_OK) {
-        http_answer_store_problem(request, status);
-        return false;
-    }
     if (strcmp(request->content_type, "application/json") == 0) {
         format = WIRE_POINTS_JSON;
     } else if (strcmp(request->content_type, "application/octet-stream") == 0) {
@@ -114,7 +143,10 @@ static bool open_upload(http_request *request)
     request->context_free = receiving_free;
     r->status = upload_new(&r->upload, request->app->store);
     if (r->status == STORE_OK &&
-        wire_points_reader_new(&r->reader, format, dimension, BLOCK_ROWS, take_rows, r) != WIRE_OK)
+        wire_points_reader_new(&r->reader, format, w.dimension, BLOCK_ROWS, take_rows, r) != WIRE_OK)
+        r->status = STORE_NO_MEMORY;
+    r->dimension = w.dimension;
+    if (w.precomputed && bandit_arms_new_precomputed(&r->kernel, w.dimension, &r->error) != BANDIT_OK)
         r->status = STORE_NO_MEMORY;
     if (r->status == STORE_OK)
         return true;
@@ -125,10 +157,16 @@ static bool open_upload(http_request *request)
 static void answer_reading(http_request *request, wire_status status, const wire_errors *errors)
 {
     const receiving *r = request->context;
-    if (r->status != STORE_OK)
+    if (r->error.status != BANDIT_OK && r->status == STORE_OK) {
+        wire_errors found = {0};
+        wire_errors_add(&found, "", "%s", r->error.message);
+        http_answer_undecodable(request, WIRE_INVALID, &found);
+        wire_errors_clear(&found);
+    } else if (r->status != STORE_OK) {
         http_answer_store_problem(request, r->status);
-    else
+    } else {
         http_answer_undecodable(request, status, errors);
+    }
 }
 
 static void go_on(void *arg)
@@ -162,6 +200,20 @@ static void all_staged(void *arg)
         http_answer_store_problem(request, status);
 }
 
+/* A long task: is the matrix symmetric and positive semi-definite? */
+static void check_kernel(pool_task *task)
+{
+    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
+    receiving *r = request->context;
+    if (bandit_arms_finish(r->kernel, BANDIT_SCALING_NONE, r->dimension, &r->error) == BANDIT_OK) {
+        bandit_arms_free(r->kernel);
+        r->kernel = NULL;
+        upload_wait(r->upload, 0, all_staged, request);
+    } else {
+        answer_reading(request, WIRE_INVALID, NULL);
+    }
+}
+
 void handle_candidates_put(http_request *request)
 {
     if (!request->context && !open_upload(request))
@@ -169,10 +221,20 @@ void handle_candidates_put(http_request *request)
     receiving *r = request->context;
     wire_errors errors = {0};
     wire_status status = wire_points_reader_finish(r->reader, &errors);
-    if (status == WIRE_OK && r->status == STORE_OK && stage(r))
+    bool fine = status == WIRE_OK && r->status == STORE_OK && stage(r);
+    if (fine && r->kernel && upload_count(r->upload) != r->dimension) {
+        bandit_error_set(&r->error, BANDIT_INVALID_ARMS, "", "the matrix has %zu rows and %zu columns",
+                         upload_count(r->upload), r->dimension);
+        fine = false;
+    }
+    if (fine && r->kernel) {
+        request->task.run = check_kernel;
+        pool_submit(request->app->pool, &request->task, POOL_LONG);
+    } else if (fine) {
         upload_wait(r->upload, 0, all_staged, request);
-    else
+    } else {
         answer_reading(request, status, &errors);
+    }
     wire_errors_clear(&errors);
 }
 

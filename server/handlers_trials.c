@@ -76,6 +76,7 @@ typedef struct listing {
     store *store;
     int64_t study;
     size_t dimension;
+    bool has_points; /* false: the candidates are known by a kernel matrix alone */
     double *point;
     wire_writer w;
     page page;
@@ -88,6 +89,13 @@ static void take_study(void *arg, const store_study *row)
     listing *l = arg;
     l->study = row->study;
     l->dimension = (size_t)row->dimension;
+    wire_study *definition;
+    wire_errors errors = {0};
+    if (wire_decode_study(&definition, row->definition, strlen(row->definition), &errors) == WIRE_OK) {
+        l->has_points = definition->domain_type == WIRE_DOMAIN_CANDIDATES;
+        wire_study_free(definition);
+    }
+    wire_errors_clear(&errors);
 }
 
 /* Finds the request's study; false: answered. */
@@ -115,14 +123,14 @@ static void close_listing(listing *l)
 static wire_trial view(listing *l, const store_trial *row)
 {
     store_error error = {0};
-    if (l->status == STORE_OK)
+    if (l->status == STORE_OK && l->has_points)
         l->status = store_read_candidates(l->store, l->study, row->candidate, 1, l->point, &error);
     return (wire_trial){.id = row->trial,
                         .state = trial_state_name(row->state),
                         .batch = row->batch,
                         .attempt = row->attempt,
                         .candidate = row->candidate,
-                        .point = l->point,
+                        .point = l->has_points ? l->point : NULL,
                         .dimension = l->dimension,
                         .worker = row->worker,
                         .lease_expires_at = row->state == TRIAL_PENDING ? row->lease_expires_at : 0,

@@ -91,16 +91,18 @@ static const char *shortage(const study *s)
 static store_status view(const study *s, const trial *t, double *point, wire_trial *out)
 {
     store_error error = {0};
+    bool has_point = !s->config->precomputed;
     *out = (wire_trial){.id = t->id,
                         .state = trial_state_name(t->state),
                         .batch = t->batch,
                         .attempt = t->attempt,
                         .candidate = t->candidate,
-                        .point = point,
+                        .point = has_point ? point : NULL,
                         .dimension = (size_t)s->dimension,
                         .worker = t->worker,
                         .lease_expires_at = t->lease_expires_at};
-    return store_read_candidates(s->app->store, s->number, t->candidate, 1, point, &error);
+    return has_point ? store_read_candidates(s->app->store, s->number, t->candidate, 1, point, &error)
+                     : STORE_OK;
 }
 
 /* Answers with these trials. */

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Candidates of a precomputed kernel: the matrix of so many is 200 MB. */
+enum { PRECOMPUTED_MAXIMUM = 5000 };
+
 /* Out of memory while filling in is reported like a problem of the request; it is that rare. */
 static bool set_text(char **field, const char *text, wire_errors *errors)
 {
@@ -46,10 +49,11 @@ static void draw_seed(wire_integer *seed)
 
 /* ---- defaults -------------------------------------------------------------------------------------- */
 
-static void complete_kernel(wire_kernel *kernel, wire_errors *errors)
+static void complete_kernel(wire_kernel *kernel, wire_domain_type domain, wire_errors *errors)
 {
+    bool precomputed = domain == WIRE_DOMAIN_PRECOMPUTED;
     kernel->given = true;
-    set_text(&kernel->type, "matern", errors);
+    set_text(&kernel->type, precomputed ? "precomputed" : "matern", errors);
     bool matern = kernel->type && strcmp(kernel->type, "matern") == 0;
     bool stationary = matern || (kernel->type && strcmp(kernel->type, "gaussian") == 0);
     if (matern)
@@ -59,8 +63,12 @@ static void complete_kernel(wire_kernel *kernel, wire_errors *errors)
     if (!stationary) {
         if (kernel->lengthscale.given || kernel->lengthscales)
             wire_errors_add(errors, "/algorithm/kernel/lengthscale", "does not apply to this kernel");
-        if (kernel->type && strcmp(kernel->type, "precomputed") == 0)
-            wire_errors_add(errors, "/algorithm/kernel/type", "precomputed kernels are not built yet");
+        if (kernel->type && (strcmp(kernel->type, "precomputed") == 0) != precomputed)
+            wire_errors_add(errors, "/algorithm/kernel/type",
+                            "\"precomputed\" goes with a domain of that type");
+    } else if (precomputed) {
+        wire_errors_add(errors, "/algorithm/kernel/type",
+                        "a precomputed domain has the kernel \"precomputed\"");
     } else if (kernel->lengthscale.word || (!kernel->lengthscale.given && !kernel->lengthscales)) {
         wire_errors_add(errors, "/algorithm/kernel/lengthscale",
                         "learned lengthscales (\"auto\", the default) are not built yet: give a number, or "
@@ -83,7 +91,7 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
     wire_algorithm *a = &request->algorithm;
     double horizon = request->horizon.given ? (double)request->horizon.value : 0;
     if (parameter_applies("kernel", algorithm)) {
-        complete_kernel(&a->kernel, errors);
+        complete_kernel(&a->kernel, request->domain_type, errors);
         complete_noise(a, errors);
         double noise_variance = a->noise_std.value * a->noise_std.value;
         bool inflated =
@@ -149,8 +157,9 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
 
 static void check_unbuilt(const wire_study *request, wire_errors *errors)
 {
-    if (request->domain_type != WIRE_DOMAIN_CANDIDATES)
-        wire_errors_add(errors, "/domain/type", "is not built yet: give \"candidates\"");
+    if (request->domain_type == WIRE_DOMAIN_SPACE)
+        wire_errors_add(errors, "/domain/type",
+                        "spaces are not built yet: give \"candidates\" or \"precomputed\"");
     if (request->optimum.given)
         wire_errors_add(errors, "/optimum", "is not built yet");
     for (size_t i = 0; i < request->n_metrics; i++)
@@ -164,7 +173,10 @@ static void complete_domain(wire_study *request, wire_errors *errors)
 {
     if (!request->dimension.given && request->domain_type == WIRE_DOMAIN_CANDIDATES)
         wire_errors_add(errors, "/domain/dimension", "is needed when the points are uploaded later");
-    set_text(&request->scaling, "standardize", errors);
+    if (request->domain_type == WIRE_DOMAIN_CANDIDATES)
+        set_text(&request->scaling, "standardize", errors);
+    if (request->domain_type == WIRE_DOMAIN_PRECOMPUTED && request->size.value > PRECOMPUTED_MAXIMUM)
+        wire_errors_add(errors, "/domain/size", "must be at most %d", PRECOMPUTED_MAXIMUM);
 }
 
 bool study_config_complete(wire_study *request, wire_errors *errors)
@@ -310,10 +322,12 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
         config->scaling = BANDIT_SCALING_UNIT;
     else if (is_word(definition->scaling, "none"))
         config->scaling = BANDIT_SCALING_NONE;
+    config->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
     config->minimize = definition->n_metrics > 0 && definition->metrics[0].minimize;
     config->asynchronous = is_word(definition->feedback, "async");
     config->max_arm_failures = (unsigned)definition->algorithm.max_arm_failures.value;
-    if (bandit_options_check(&config->options, (size_t)definition->dimension.value, &error) != BANDIT_OK) {
+    if (bandit_options_check(&config->options, config->precomputed ? 0 : (size_t)definition->dimension.value,
+                             &error) != BANDIT_OK) {
         char pointer[64] = "/algorithm";
         if (error.field[0]) {
             strcat(pointer, "/");

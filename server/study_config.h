@@ -12,6 +12,7 @@ typedef struct study_config {
     bandit_scaling scaling;
     double *lengthscales; /* that options.kernel borrows */
     bool minimize;
+    bool precomputed;  /* the candidates are known by their kernel matrix alone */
     bool asynchronous; /* feedback */
     unsigned max_arm_failures;
     struct study_config *next; /* the one it replaced, while engine jobs may be reading it */

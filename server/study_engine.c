@@ -104,7 +104,10 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
         out->stored = STORE_NO_MEMORY;
         return;
     }
-    bandit_arms_new(&s->engine.arms, from->candidates, from->dimension, &out->error);
+    if (from->config->precomputed)
+        bandit_arms_new_precomputed(&s->engine.arms, from->candidates, &out->error);
+    else
+        bandit_arms_new(&s->engine.arms, from->candidates, from->dimension, &out->error);
     for (size_t first = 0; engine_fine(out) && first < from->candidates; first += ROWS_AT_ONCE) {
         size_t left = from->candidates - first, n = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
         out->stored = store_read_candidates(s->app->store, from->number, (int64_t)first, n, rows, &error);
