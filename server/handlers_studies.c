@@ -3,6 +3,7 @@
 #include "server/app.h"
 #include "server/clock.h"
 #include "server/handlers.h"
+#include "server/idempotency.h"
 #include "server/log.h"
 #include "server/page.h"
 #include "server/study.h"
@@ -33,6 +34,16 @@ static void creation_free(creation *c)
     free(c);
 }
 
+/* In place of the answer that is held. */
+static void conflict(http_request *request, const char *id)
+{
+    free(request->answer.body);
+    request->answer = (struct http_answer){0};
+    request->held = false;
+    http_answer_problem(request, 409, NULL, "there is a study '%s' already%s", id,
+                        request->idempotency_key ? ", or a request with this Idempotency-Key" : "");
+}
+
 /* The writer thread: the study is on disk, or is not. */
 static void created(void *arg, store_status status, int64_t number, int64_t last_seq)
 {
@@ -46,10 +57,7 @@ static void created(void *arg, store_status status, int64_t number, int64_t last
             upload_keep(c->upload);
         http_release(request);
     } else if (status == STORE_EXISTS) {
-        free(request->answer.body);
-        request->answer = (struct http_answer){0};
-        request->held = false;
-        http_answer_problem(request, 409, NULL, "there is a study '%s' already", c->id);
+        conflict(request, c->id);
     } else {
         http_release_failed(request, status);
     }
@@ -146,6 +154,8 @@ static void create(http_request *request, const study_config *settings, const wi
         status = add_events(c, settings, n_points, now, definition);
     if (status == STORE_OK && !set_answer(c, n_points, now, definition))
         status = STORE_NO_MEMORY;
+    if (status == STORE_OK)
+        status = idempotency_attach(request, 0, c->write);
     if (status != STORE_OK)
         goto failed;
     free(definition);
@@ -158,7 +168,7 @@ failed:
     free(definition);
     if (c)
         creation_free(c);
-    http_answer_store_problem(request, status);
+    http_release_failed(request, status);
 }
 
 void handle_study_create(http_request *request)
@@ -166,6 +176,8 @@ void handle_study_create(http_request *request)
     wire_study *wanted;
     wire_errors errors = {0};
     study_config *settings = NULL;
+    if (idempotency_replay(request, 0))
+        return;
     wire_status status = wire_decode_study(&wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK) {
         /* The points go into the store, not into the definition. */

@@ -128,6 +128,7 @@ static void connection_free(http_connection *c)
         request->context_free(request->context);
     for (int i = 0; i < HTTP_QUERIES; i++)
         free(request->query[i]);
+    free(request->idempotency_key);
     free(request->body);
     free(request->answer.body);
     free(c->path);
@@ -164,6 +165,25 @@ static void set_request_id(http_connection *c)
         randombytes_buf(bytes, sizeof bytes);
         sodium_bin2hex(c->request.id, sizeof c->request.id, bytes, sizeof bytes);
     }
+}
+
+enum { KEY_MAXIMUM = 255 };
+
+/* Keeps the Idempotency-Key of a POST, or refuses the request. */
+static void set_idempotency_key(http_connection *c)
+{
+    const char *sent = header(c, "Idempotency-Key");
+    if (!sent || strcmp(c->method, "POST") != 0)
+        return;
+    size_t n = strlen(sent);
+    bool usable = n > 0 && n <= KEY_MAXIMUM;
+    for (size_t i = 0; usable && i < n; i++)
+        usable = sent[i] >= ' ' && sent[i] < 127;
+    if (!usable)
+        http_answer_problem(&c->request, MHD_HTTP_BAD_REQUEST, NULL,
+                            "an Idempotency-Key has 1 to %d printable ASCII characters", KEY_MAXIMUM);
+    else if (!(c->request.idempotency_key = strdup(sent)))
+        http_answer_store_problem(&c->request, STORE_NO_MEMORY);
 }
 
 static void set_content_type(http_connection *c)
@@ -302,8 +322,8 @@ static void open_request(http_connection *c, const char *version)
             http_answer_empty(request, MHD_HTTP_NO_CONTENT);
         else
             http_answer_problem(request, MHD_HTTP_METHOD_NOT_ALLOWED, NULL, "%s takes %s", c->path, allow);
-    } else {
-        check_headers(c);
+    } else if (check_headers(c)) {
+        set_idempotency_key(c);
     }
 }
 

@@ -37,7 +37,8 @@ typedef struct http_request {
     char content_type[64]; /* lower case, without parameters; "" */
     char *body;            /* NUL-terminated; NULL for uploads and without one */
     size_t body_size;
-    char id[72]; /* X-Request-Id */
+    char id[72];           /* X-Request-Id */
+    char *idempotency_key; /* NULL: none was sent */
     double started;
 
     pool_task task; /* for the handler's own use: the request is its task's owner */
@@ -73,6 +74,9 @@ void http_answer_problem(http_request *request, int status, const wire_errors *e
 /* The problem that a decoder's or the store's status stands for. */
 void http_answer_undecodable(http_request *request, wire_status status, const wire_errors *errors);
 void http_answer_store_problem(http_request *request, store_status status);
+
+/* Sends the answer that the caller has put into request->answer. */
+void http_answer_again(http_request *request);
 
 /* Sends a held answer; or, when what it says did not come true, a problem in its place. */
 void http_release(http_request *request);

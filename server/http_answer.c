@@ -28,6 +28,11 @@ void http_answer_static(http_request *request, int status, const char *content_t
     http_complete(request);
 }
 
+void http_answer_again(http_request *request)
+{
+    http_complete(request);
+}
+
 void http_answer_empty(http_request *request, int status)
 {
     request->answer.status = status;

@@ -39,9 +39,14 @@ static void run_request(study *s, study_job *job)
     store_status status = s->deleted ? STORE_NOT_FOUND : STORE_OK;
     if (status == STORE_OK && !s->loaded)
         status = study_load(s, &error);
-    if (status == STORE_OK)
-        r->run(s, request);
-    else if (status == STORE_NOT_FOUND)
+    if (status == STORE_OK) {
+        bool keyed = request->idempotency_key != NULL;
+        if (study_begin_keyed(s, request)) {
+            r->run(s, request);
+            if (keyed)
+                study_submit(s); /* unless it waits, its answer is there */
+        }
+    } else if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", s->id);
     else
         http_answer_problem(request, 503, NULL, "the study cannot be loaded: %s", store_status_text(status));

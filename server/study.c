@@ -1,6 +1,7 @@
 #include "server/study_internal.h"
 
 #include "server/clock.h"
+#include "server/idempotency.h"
 #include "server/log.h"
 
 #include <assert.h>
@@ -15,6 +16,16 @@ typedef struct commit {
 
 static void run_turn(pool_task *task);
 static void run_engine_turn(pool_task *task);
+
+/* Keys whose answers are stored, or have failed to be: up to this write. */
+static void forget_keys(study *s, uint64_t write)
+{
+    for (key_in_flight *k; (k = STAILQ_FIRST(&s->keys)) && k->write <= write;) {
+        STAILQ_REMOVE_HEAD(&s->keys, link);
+        free(k->key);
+        free(k);
+    }
+}
 
 /* ---- creation ------------------------------------------------------------------------------------------ */
 
@@ -32,6 +43,7 @@ study *study_new(app *a, registry *r, const char *id)
     s->turn.run = run_turn;
     s->engine_turn.run = run_engine_turn;
     s->last_held = &s->held;
+    STAILQ_INIT(&s->keys);
     atomic_store(&s->wake_at, INT64_MAX);
     TAILQ_INIT(&s->queued);
     TAILQ_INIT(&s->pending);
@@ -46,6 +58,7 @@ void study_free(study *s)
     assert(!s->jobs && !s->engine_jobs && TAILQ_EMPTY(&s->waiting));
     study_unload(s);
     study_drop_engine(s);
+    forget_keys(s, UINT64_MAX);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -152,10 +165,47 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
     free(c);
 }
 
+/* The answer of a request with a key goes into the turn's write. */
+static store_status keep_key(study *s, const http_request *request)
+{
+    if (!request->idempotency_key)
+        return STORE_OK;
+    key_in_flight *k = calloc(1, sizeof *k);
+    if (!k || !(k->key = strdup(request->idempotency_key))) {
+        free(k);
+        return STORE_NO_MEMORY;
+    }
+    idempotency_path(request, s->number, k->path);
+    k->write = s->submitted + 1;
+    STAILQ_INSERT_TAIL(&s->keys, k, link);
+    return idempotency_attach(request, s->number, s->write);
+}
+
+bool study_begin_keyed(study *s, http_request *request)
+{
+    if (!request->idempotency_key)
+        return true;
+    study_submit(s);
+    forget_keys(s, atomic_load(&s->committed));
+    char path[160];
+    key_in_flight *k;
+    idempotency_path(request, s->number, path);
+    bool in_progress = study_waits_with_key(s, request->idempotency_key);
+    STAILQ_FOREACH(k, &s->keys, link)
+    in_progress |= strcmp(k->key, request->idempotency_key) == 0 && strcmp(k->path, path) == 0;
+    if (in_progress) {
+        http_answer_problem(request, 409, NULL, "a request with this Idempotency-Key is being answered");
+        return false;
+    }
+    return !idempotency_replay(request, s->number);
+}
+
 /* Ends the turn's transaction: answers go out when it, and all before it, is on disk. */
 void study_submit(study *s)
 {
     bool settled = atomic_load(&s->committed) == s->submitted;
+    for (const http_request *r = s->held; r && settled; r = r->next)
+        settled = !r->idempotency_key; /* its answer is to be stored */
     if (!s->write && s->write_status == STORE_OK && settled) {
         release_all(s->held, STORE_OK); /* nothing new, and nothing on its way */
     } else if (s->held || s->write || s->write_status != STORE_OK) {
@@ -163,6 +213,8 @@ void study_submit(study *s)
         if (c && s->write_status == STORE_OK && !s->write)
             s->write_status =
                 store_write_new(&s->write, s->lane); /* without events: takes its place in line */
+        for (http_request *r = s->held; r && s->write_status == STORE_OK; r = r->next)
+            s->write_status = keep_key(s, r);
         if (c && s->write_status == STORE_OK) {
             *c = (commit){.s = s, .answers = s->held};
             s->submitted++;

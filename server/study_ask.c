@@ -233,6 +233,15 @@ void study_answer_waiting(study *s, const char *reason)
     }
 }
 
+bool study_waits_with_key(const study *s, const char *key)
+{
+    waiting_ask *w;
+    TAILQ_FOREACH(w, &s->waiting, link)
+    if (w->request->idempotency_key && strcmp(w->request->idempotency_key, key) == 0)
+        return true;
+    return false;
+}
+
 /* Has the client of an ask that waits gone? Looked at now and then, and before it is handed a trial. */
 static bool is_abandoned(waiting_ask *w, bool before_serving, int64_t now)
 {
@@ -258,8 +267,13 @@ void study_serve_waiting(study *s, int64_t now)
             http_answer_problem(request, 408, NULL, "the client has gone");
             continue;
         }
+        bool keyed = may_serve && w->request->idempotency_key;
+        if (keyed)
+            study_submit(s); /* its answer has a write of its own */
         if (may_serve && serve(s, w->request, w->ask, trials, 0, now)) {
             stop_waiting(s, w);
+            if (keyed)
+                study_submit(s);
             continue;
         }
         if (study_may_plan(s) && s->config->asynchronous)
@@ -270,8 +284,7 @@ void study_serve_waiting(study *s, int64_t now)
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
         if (over || no_hope) {
             http_request *request = stop_waiting(s, w);
-            study_hold(s, request);
-            answer_ask(s, request, NULL, 0, shortage(s));
+            answer_ask(s, request, NULL, 0, shortage(s)); /* nothing to store: not even under a key */
         }
     }
 }

@@ -44,6 +44,14 @@ TAILQ_HEAD(waiting_list, waiting_ask);
 
 enum { ARM_INFEASIBLE = 255 };
 
+/* An idempotency key whose answer is on its way to the disk. */
+typedef struct key_in_flight {
+    char path[160];
+    char *key;
+    uint64_t write; /* its number */
+    STAILQ_ENTRY(key_in_flight) link;
+} key_in_flight;
+
 typedef struct engine_job {
     void (*run)(struct study *s, struct engine_job *job); /* on the engine's lane */
     struct engine_job *next;
@@ -80,10 +88,11 @@ struct study {
     study_state state;
     char state_reason[300];
     store_lane *lane;
-    uint64_t submitted;              /* writes given to the store */
-    store_write *write;              /* of this turn; NULL: no event yet */
-    http_request *held, **last_held; /* answers of this turn */
-    store_status write_status;       /* a failure to build `write` */
+    uint64_t submitted;                /* writes given to the store */
+    store_write *write;                /* of this turn; NULL: no event yet */
+    http_request *held, **last_held;   /* answers of this turn */
+    STAILQ_HEAD(, key_in_flight) keys; /* idempotency keys whose answers are on their way to the disk */
+    store_status write_status;         /* a failure to build `write` */
 
     int64_t trials;      /* ids given out */
     int64_t batches;     /* planned */
@@ -123,6 +132,10 @@ int64_t study_next_seq(const study *s);
 /* Submits what the turn has recorded so far, with the answers that wait for it. */
 void study_submit(study *s);
 
+/* A request with an Idempotency-Key has a write of its own. Submits what came before it; false when it has
+ * been answered from the store or refused. Nothing for requests without a key. */
+bool study_begin_keyed(study *s, http_request *request);
+
 /* Keeps the request's coming answer until the turn's write is on disk. Called before it is answered. */
 void study_hold(study *s, http_request *request);
 
@@ -160,6 +173,7 @@ void study_serve_waiting(study *s, int64_t now);
 void study_answer_trial(study *s, http_request *request, const trial *t);
 /* Answers every waiting ask: with what there is and this reason, or (NULL) that the study is gone. */
 void study_answer_waiting(study *s, const char *reason);
+bool study_waits_with_key(const study *s, const char *key); /* is an ask with this Idempotency-Key waiting? */
 bool study_may_plan(const study *s);
 int64_t study_next_wake(const study *s); /* ms: when leases or waits end */
 

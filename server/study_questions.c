@@ -21,7 +21,12 @@ static void question_done(study *s, study_job *job)
 {
     question *q = (question *)((char *)job - offsetof(question, done));
     s->engine_jobs_out--;
+    bool keyed = q->request->idempotency_key != NULL;
+    if (keyed)
+        study_submit(s);
     study_hold(s, q->request); /* it has been answered from a state that may not be on disk yet */
+    if (keyed)
+        study_submit(s);
     free(q);
 }
 

@@ -1,0 +1,106 @@
+#include "server/idempotency.h"
+
+#include "server/app.h"
+#include "server/clock.h"
+#include "server/routes.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How an answer is stored: this head, then the body. */
+typedef struct stored_head {
+    int32_t status;
+    uint32_t has_body;
+    char location[96];
+} stored_head;
+
+void idempotency_path(const http_request *request, int64_t study, char out[160])
+{
+    snprintf(out, 160, "%s #%lld/%lld", request->route->path, (long long)study, (long long)request->number);
+}
+
+static void hash_body(const http_request *request, unsigned char out[32])
+{
+    crypto_generichash(out, 32, (const unsigned char *)(request->body ? request->body : ""),
+                       request->body_size, NULL, 0);
+}
+
+typedef struct replay {
+    http_request *request;
+    unsigned char hash[32];
+    bool same_body, no_memory;
+} replay;
+
+static void take_answer(void *arg, const store_answer *stored)
+{
+    replay *r = arg;
+    stored_head head;
+    r->same_body = memcmp(stored->body_hash, r->hash, sizeof r->hash) == 0;
+    if (!r->same_body || stored->n_response < sizeof head)
+        return;
+    memcpy(&head, stored->response, sizeof head);
+    struct http_answer *answer = &r->request->answer;
+    size_t size = stored->n_response - sizeof head;
+    answer->body = head.has_body ? malloc(size + 1) : NULL;
+    r->no_memory = head.has_body && !answer->body;
+    if (r->no_memory)
+        return;
+    if (answer->body) {
+        memcpy(answer->body, stored->response + sizeof head, size);
+        answer->body[size] = '\0';
+        answer->content_type = "application/json";
+    }
+    answer->size = size;
+    answer->status = head.status;
+    memcpy(answer->location, head.location, sizeof answer->location);
+    answer->location[sizeof answer->location - 1] = '\0';
+}
+
+bool idempotency_replay(http_request *request, int64_t study)
+{
+    if (!request->idempotency_key)
+        return false;
+    replay r = {.request = request};
+    char path[160];
+    store_error error = {0};
+    hash_body(request, r.hash);
+    idempotency_path(request, study, path);
+    store_status status = store_read_answer(request->app->store, "", path, request->idempotency_key,
+                                            clock_now(), take_answer, &r, &error);
+    if (status == STORE_NOT_FOUND)
+        return false;
+    if (status == STORE_OK && !r.same_body)
+        http_answer_problem(request, 409, NULL, "this Idempotency-Key came with another body before");
+    else if (status == STORE_OK && !r.no_memory)
+        http_answer_again(request);
+    else
+        http_answer_store_problem(request, status != STORE_OK ? status : STORE_NO_MEMORY);
+    return true;
+}
+
+store_status idempotency_attach(const http_request *request, int64_t study, store_write *write)
+{
+    const struct http_answer *answer = &request->answer;
+    if (!request->idempotency_key || answer->status < 200 || answer->status > 299)
+        return STORE_OK;
+    char path[160];
+    stored_head head = {.status = answer->status, .has_body = answer->body != NULL};
+    size_t n_body = answer->body ? answer->size : 0;
+    store_answer stored = {.token = "", .path = path, .key = request->idempotency_key, .time = clock_now()};
+    unsigned char *bytes = malloc(sizeof head + n_body);
+    if (!bytes)
+        return STORE_NO_MEMORY;
+    memcpy(head.location, answer->location, sizeof head.location);
+    memcpy(bytes, &head, sizeof head);
+    if (n_body)
+        memcpy(bytes + sizeof head, answer->body, n_body);
+    hash_body(request, stored.body_hash);
+    idempotency_path(request, study, path);
+    stored.response = bytes;
+    stored.n_response = sizeof head + n_body;
+    store_status status = store_write_set_answer(write, &stored);
+    free(bytes);
+    return status;
+}
