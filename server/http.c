@@ -510,6 +510,16 @@ static void log_mhd(void *arg, const char *format, va_list args)
     log_event(LOG_DEBUG, "http", "detail", text, NULL);
 }
 
+/* New connections are closed at once while stopping. (MHD_quiesce_daemon would do it earlier, but in 0.9.75
+ * it races with the polling threads for removing the listening socket, and the loser aborts the process.) */
+static enum MHD_Result accepts(void *arg, const struct sockaddr *address, socklen_t size)
+{
+    const app *a = arg;
+    (void)address;
+    (void)size;
+    return atomic_load(&a->stopping) ? MHD_NO : MHD_YES;
+}
+
 http_server *http_start(app *a, const char *listen_address, char *url, size_t url_size)
 {
     http_server *server = calloc(1, sizeof *server);
@@ -522,7 +532,7 @@ http_server *http_start(app *a, const char *listen_address, char *url, size_t ur
         goto failed;
     unsigned threads = a->config->threads > 1 ? 2 : 0; /* 0: the one thread of the daemon itself */
     server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL, handle,
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, accepts, a, handle,
         server, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
         MHD_OPTION_URI_LOG_CALLBACK, begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, request_completed,
         NULL, MHD_OPTION_CONNECTION_TIMEOUT, 120u, MHD_OPTION_CONNECTION_LIMIT, 10000u,
@@ -544,7 +554,6 @@ void http_stop(http_server *server)
 {
     if (!server)
         return;
-    MHD_quiesce_daemon(server->daemon);
     pthread_mutex_lock(&server->lock);
     while (server->in_progress > 0)
         pthread_cond_wait(&server->none_left, &server->lock);
