@@ -31,7 +31,7 @@ def definition(points=None, algorithm=None, **fields):
         "algorithm": {
             "name": "bbkb",
             "kernel": {"type": "gaussian", "lengthscale": 0.3},
-            "lambda": 0.01,
+            "lambda": 1,  # with it, batches become long soon
             "noise_std": 0.1,
             **(algorithm or {}),
         },

@@ -59,7 +59,7 @@ def test_a_second_process_on_the_same_database_is_refused():
         study = client.create(definition())["id"]
         status, out, err = run_to_end("serve", "--listen", "127.0.0.1:0", "--db", str(server.db))
         assert status != 0 and out == "", (status, out, err)
-        assert str(server.db) in err and "another process" in err, err
+        assert str(server.db) in err and "in use by another" in err, err
         assert work(client, study, 5), "the first goes on"
 
 

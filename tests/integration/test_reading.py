@@ -59,7 +59,7 @@ def test_predictions_are_those_of_a_gaussian_process(server):
     here by the textbook's formula, over single pulls, in plain Python."""
     client = server.client()
     points = [[random.Random(i).random(), random.Random(i + 1000).random()] for i in range(25)]
-    algorithm = {"q_bar": 1e12, "kernel": {"type": "gaussian", "lengthscale": 0.4}}
+    algorithm = {"q_bar": 1e12, "lambda": 0.01, "kernel": {"type": "gaussian", "lengthscale": 0.4}}
     study = client.create(definition(points, algorithm, seed=3))["id"]
     work(client, study, 40, 1000)
     client.ask(study, 1)  # a batch is open: it is what predict describes
@@ -102,6 +102,8 @@ def test_the_first_pick_of_a_batch_has_the_largest_ucb(server):
     client = server.client()
     study = client.create(definition())["id"]
     work(client, study, 30)
+    rest = client.ask(study, 1000)["trials"]  # of the batch that is open
+    client.tell(study, [measure(trial) for trial in rest])
     for _ in range(5):
         trials = client.ask(study, 1000)["trials"]
         bounds = [p["ucb"] for p in client.predict(study, candidates=list(range(144)))]
@@ -140,7 +142,7 @@ def test_openapi_is_served_and_describes_these_calls(server):
     answer = server.client().get("/openapi.yaml")
     assert answer.status == 200 and "yaml" in answer.headers["Content-Type"], answer.headers.items()
     text = answer.body.decode()
-    assert text.startswith("openapi: 3.1")
+    assert "\nopenapi: 3.1" in "\n" + text
     for path in (
         "/v1/studies",
         "/v1/studies/{study}",

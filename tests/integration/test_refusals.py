@@ -139,8 +139,6 @@ STUDIES = {
     "seed_a_string": (changed("seed", "7"), "/seed"),
     "seed_too_large": (changed("seed", 2**53), "/seed"),
     "seed_negative": (changed("seed", -1), "/seed"),
-    "feedback_async_unbuilt": (changed("feedback", "async"), "/feedback"),
-    "feedback_missing_is_async": (changed(without=["feedback"]), "/feedback"),
     "feedback_unknown": (changed("feedback", "later"), "/feedback"),
     "min_in_flight_of_batch": (changed("min_in_flight", 4), "/min_in_flight"),
     "lease_zero": (changed("lease_seconds", 0), "/lease_seconds"),
@@ -357,7 +355,7 @@ def test_method_not_allowed(server, case):
     assert allowed <= named and method not in named, answer.headers["Allow"]
 
 
-TYPES = [None, "text/plain", "application/x-www-form-urlencoded", "text/json"]
+TYPES = ["text/plain", "application/x-www-form-urlencoded", "text/json"]
 
 
 def test_content_types(server):

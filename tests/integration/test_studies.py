@@ -7,8 +7,8 @@ from support import definition, grid, measure, refusal, target, work
 
 def test_whole_way_inline(server):
     client = server.client()
-    created = client.create(definition(id="whole", horizon=60, display_name="The whole way"))
-    assert created["state"] == "active", created
+    body = definition(id="whole", horizon=60, algorithm={"lambda": 0.01}, display_name="The whole way")
+    assert client.create(body)["state"] == "active"
     chosen = work(client, "whole", 60)
     assert len(chosen) == 60
 
@@ -35,13 +35,14 @@ def test_whole_way_inline(server):
 
 def test_created_study_shows_every_value_in_force(server):
     client = server.client()
-    answer = client.post("/v1/studies", definition(id="values", horizon=1000))
+    body = definition(id="values", horizon=1000)
+    del body["algorithm"]["lambda"]
+    answer = client.post("/v1/studies", body)
     assert answer.status == 201 and answer.headers["Location"] == "/v1/studies/values", answer.headers.items()
     study = answer.json
     algorithm = study["algorithm"]
     assert algorithm["name"] == "bbkb" and algorithm["kernel"] == {"type": "gaussian", "lengthscale": 0.3}
     defaults = {
-        "lambda": 0.01,
         "noise_std": 0.1,
         "norm_bound": 1,
         "delta": 0.001,
@@ -55,12 +56,13 @@ def test_created_study_shows_every_value_in_force(server):
         "init": {"type": "uniform"},
         "standardize_rewards": False,
     }
+    assert abs(algorithm.pop("lambda") - 0.01) < 1e-15, "the noise variance"
     assert {name: algorithm[name] for name in defaults} == defaults, algorithm
     assert study["domain"]["dimension"] == 2 and study["domain"]["scaling"] == "none", study
     assert (study["seed"], study["horizon"], study["lease_seconds"], study["max_attempts"]) == (7, 1000, 600, 3)
     assert study["feedback"] == "batch" and study["metric"]["goal"] == "maximize"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", study["created_at"]), study
-    assert client.study("values") == study
+    assert client.study("values") == answer.json
 
 
 def test_defaults_that_depend(server):
