@@ -65,7 +65,7 @@ def work(url, name, program, default_speed):
             speed, why = run_product(program, CANDIDATES[trial["candidate"]])
             result = {"trial": trial["id"]}
             if why:
-                result.update(state="failed", reason=why)
+                result.update(state="infeasible", reason=why)
             else:
                 result["value"] = math.log10(speed / default_speed)
             call(url, "POST", f"/v1/studies/{STUDY}/tell", {"results": [result]})
@@ -88,10 +88,9 @@ def definition(trials):
             "kernel": {"type": "matern", "nu": 2.5, "lengthscale": 4},
             "lambda": 0.1,
             "noise_std": 0.1,
-            "ratio_bound": 8,
+            "norm_bound": 0.3,
         },
         "horizon": trials,
-        "feedback": "batch",
     }
 
 
@@ -110,8 +109,8 @@ def stop(process, seconds=20):
 def show(trial, default_speed, best):
     """Prints a trial that has been told. -> the best speed so far"""
     where = f"  trial {trial['id']:3}  {trial['worker']}  {describe(CANDIDATES[trial['candidate']]):38}"
-    if trial["state"] == "failed":
-        print(f"{where}  failed: {trial['reason']}", flush=True)
+    if trial["state"] == "infeasible":
+        print(f"{where}  fails: {trial['reason']}", flush=True)
         return best
     speed = default_speed * 10 ** trial["value"]
     print(f"{where} {speed:7.2f} GFLOP/s" + ("  best so far" if speed > best else ""), flush=True)
@@ -126,7 +125,7 @@ def follow(url, trials, default_speed, workers):
             raise SystemExit("a worker has failed")
         listed = call(url, "GET", f"/v1/studies/{STUDY}/trials?limit=1000")["items"]
         for trial in sorted(listed, key=lambda trial: trial.get("told_at", "")):
-            if trial["state"] in ("completed", "failed") and trial["id"] not in shown:
+            if trial["state"] in ("completed", "infeasible") and trial["id"] not in shown:
                 shown.add(trial["id"])
                 best = show(trial, default_speed, best)
         time.sleep(0.2)
@@ -140,7 +139,7 @@ def summarize(url, program, seconds):
         sorted(run_product(program, candidate)[0] for _ in range(5))[2] for candidate in (DEFAULT, best)
     )
     print(
-        f"\n{study['trials_completed']} trials and {study['trials_failed']} failures of "
+        f"\n{study['trials_completed']} trials and {study['trials_infeasible']} failures of "
         f"{len(CANDIDATES)} candidates in {seconds:.0f} s, {study['batch']} batches"
         f"\n  default     {describe(DEFAULT):38} {default_again:7.2f} GFLOP/s"
         f"\n  best found  {describe(best):38} {best_again:7.2f} GFLOP/s, {best_again / default_again:.1f} times as fast"
@@ -157,7 +156,7 @@ def demonstrate(banditd, trials, folder, processes):
 
     # Sessions of their own: Ctrl-C comes here alone, and what was started is stopped in order.
     server = subprocess.Popen(
-        [banditd, "serve", "--listen", "127.0.0.1:0", "--db", folder / "demo.db", "--log-level", "warning"],
+        [banditd, "serve", "--listen", "127.0.0.1:0", "--db", folder / "demo.db", "--log-level", "warn"],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,

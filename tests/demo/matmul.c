@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { N = 512, SCRATCH_BYTES = 128 * 1024, REPEATS = 2 };
+enum { N = 512, SCRATCH_BYTES = 640 * 1024, REPEATS = 2 };
 
 static double a[N * N], b[N * N], c[N * N];
 static double scratch[SCRATCH_BYTES / sizeof(double)];
@@ -124,8 +124,8 @@ int main(int argc, char **argv)
             b[i * N + j] = i - j;
         }
     }
-    double best = INFINITY;
-    for (int repeat = 0; repeat < REPEATS; repeat++) {
+    double best = INFINITY; /* seconds; the slow ones, where it matters little, are not repeated */
+    for (int repeat = 0; repeat < REPEATS && !(repeat > 0 && best > 0.5); repeat++) {
         double begun = cpu_seconds();
         multiply(run, bi, bj, bk, packed);
         best = fmin(best, cpu_seconds() - begun);
