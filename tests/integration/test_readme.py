@@ -13,6 +13,7 @@ from support import Skip
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 ADDRESS = "127.0.0.1:8080"  # as the page has it
+HTTP_FAILED = 22  # curl's exit status for it
 UNEQUAL = ("_at", "_seconds")  # members that differ from run to run
 
 
@@ -52,18 +53,19 @@ def test_the_first_study_works_as_pasted():
     if not shutil.which("curl"):
         raise Skip("needs curl (make deps installs it)")
     commands = steps()
-    assert len(commands) >= 6, commands
+    assert len(commands) >= 12, commands
     with Server() as server, tempfile.TemporaryDirectory() as folder:
         address = f"{server.host}:{server.port}"
         for command, shown in commands:
             assert ADDRESS in command or "curl" not in command, command
             command = command.replace(ADDRESS, address)
-            # --fail-with-body: a refusal is a failure here, whatever it looks like.
+            # A refusal fails, except where the page shows one.
             command = re.sub(r"\bcurl\b", "curl --fail-with-body", command)
             done = subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", command], cwd=folder, capture_output=True, text=True, check=False
             )
-            assert done.returncode == 0, (command, done.stdout, done.stderr)
+            refused = shown is not None and "status" in json.loads(shown)
+            assert done.returncode == (HTTP_FAILED if refused else 0), (command, done.stdout, done.stderr)
             if shown is None:
                 assert done.stdout == "", (command, done.stdout)
             else:
