@@ -8,6 +8,8 @@
 
 #include "arms_storage.h"
 
+#include <assert.h>
+
 enum { NEIGHBOURS = 10 };
 
 static double squared_distance(const bandit_arms *arms, size_t a, size_t b)
@@ -70,6 +72,7 @@ static bool choose_child(bandit_exact_engine *e, const bandit_select_limits *lim
             (member->reward == parent->reward && member > parent))
             parent = member;
     }
+    assert(parent); /* the sample has a member */
     uint32_t children[NEIGHBOURS];
     size_t n = nearest(e->engine.arms, parent->arm, limits, children);
     if (n == 0) /* the parent may be the only arm left */

@@ -14,9 +14,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-/* Fills *err (which may be NULL) and returns the status. */
-store_status store_fail(store_error *err, store_status status, const char *format, ...)
+/* Fills *err, which may be NULL. */
+void store_error_set(store_error *err, store_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The same, with the status as its value. A macro, so that an analyzer sees which status that is. */
+#define store_fail(err, status, ...) (store_error_set(err, status, __VA_ARGS__), (store_status)(status))
 
 /* A study's numbers: loaded before its events are applied, saved after the last one of a write. */
 typedef struct study_record {

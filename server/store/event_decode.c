@@ -309,7 +309,8 @@ store_status store_event_decode(store_event **out, const char *type, int64_t tim
     if (!status)
         status = store_event_copy(out, &event);
     if (status)
-        store_fail(err, status, "%s event in the log: %s", type, r.bad ? r.bad : store_status_text(status));
+        store_error_set(err, status, "%s event in the log: %s", type,
+                        r.bad ? r.bad : store_status_text(status));
     free(space.dictionary);
     free(space.sums);
     free(space.picks);

@@ -58,16 +58,15 @@ struct store_lane {
     store_op removal;
 };
 
-store_status store_fail(store_error *err, store_status status, const char *format, ...)
+void store_error_set(store_error *err, store_status status, const char *format, ...)
 {
-    if (err) {
-        va_list args;
-        va_start(args, format);
-        vsnprintf(err->message, sizeof err->message, format, args);
-        va_end(args);
-        err->status = status;
-    }
-    return status;
+    if (!err)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    err->status = status;
 }
 
 /* ---- the queue ----------------------------------------------------------------------------------------- */
@@ -475,9 +474,9 @@ store_status store_probe(store *s, store_error *err)
     while (!stopped && !late && s->probes_done < ticket)
         late = pthread_cond_timedwait(&s->probed, &s->mutex, &deadline) == ETIMEDOUT;
     if (stopped)
-        store_fail(&answer, STORE_CLOSED, "the store is closing");
+        store_error_set(&answer, STORE_CLOSED, "the store is closing");
     else if (s->probes_done < ticket)
-        store_fail(&answer, STORE_BUSY, "no write has reached the disk for %d s", (int)probe_seconds);
+        store_error_set(&answer, STORE_BUSY, "no write has reached the disk for %d s", (int)probe_seconds);
     else
         answer = s->probe;
     pthread_mutex_unlock(&s->mutex);

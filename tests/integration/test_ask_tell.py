@@ -27,6 +27,14 @@ def in_a_batch(client, least=4, **fields):
     raise AssertionError("no batch was that long")
 
 
+def before_a_batch(client, least):
+    """A new study whose next batch has at least so many picks: another with the same seed shows where. -> its id"""
+    _, trials = in_a_batch(client, least)
+    study = client.create(definition())["id"]
+    work(client, study, trials[0]["id"] - 1)
+    return study
+
+
 def test_a_trial_as_handed_out(server):
     client = server.client()
     study = client.create(definition(lease_seconds=120))["id"]
@@ -64,11 +72,13 @@ def test_picks_do_not_depend_on_how_they_are_fetched(server):
 
 def test_count_and_reason(server):
     client = server.client()
-    study, trials = in_a_batch(client, least=5)
-    client.tell(study, [measure(trial) for trial in trials])
+    study = before_a_batch(client, least=3)
     answer = client.ask(study, 2)
-    assert len(answer["trials"]) == 2 and answer["reason"] is None
-    assert [trial["id"] for trial in answer["trials"]] == [trials[-1]["id"] + 1, trials[-1]["id"] + 2]
+    assert len(answer["trials"]) == 2 and answer["reason"] is None, "null exactly when all are there"
+    first, second = (trial["id"] for trial in answer["trials"])
+    assert second == first + 1
+    rest = client.ask(study, 1000)
+    assert rest["reason"] == "awaiting_feedback" and rest["trials"][0]["id"] == second + 1
 
 
 def test_values_are_told_in_any_order_and_kept_to_the_bit(server):
@@ -192,8 +202,7 @@ def test_a_late_result_of_an_open_trial_is_accepted(server):
 
 def test_a_worker_gets_its_pending_trials_first(server):
     client = server.client()
-    study, trials = in_a_batch(client)
-    client.tell(study, [measure(trial) for trial in trials])
+    study = before_a_batch(client, least=4)
     mine = client.ask(study, 2, worker="w1")["trials"]
     again = client.ask(study, 2, worker="w1")["trials"]
     assert [t["id"] for t in again] == [t["id"] for t in mine]
@@ -201,7 +210,7 @@ def test_a_worker_gets_its_pending_trials_first(server):
     three = client.ask(study, 3, worker="w1")["trials"]
     assert [t["id"] for t in three[:2]] == [t["id"] for t in mine] and three[2]["id"] == mine[1]["id"] + 1
     fresh = client.ask(study, 1, worker="w1", fresh=True)["trials"]
-    assert not fresh or fresh[0]["id"] == three[2]["id"] + 1
+    assert fresh[0]["id"] == three[2]["id"] + 1
 
 
 def test_waiting_ask_is_answered_when_the_batch_is_told(server):
@@ -283,8 +292,7 @@ def test_unknown_trial(server):
 
 def test_a_queued_trial_cannot_be_told(server):
     client = server.client()
-    study, trials = in_a_batch(client)
-    client.tell(study, [measure(trial) for trial in trials])
+    study = before_a_batch(client, least=2)
     (first,) = client.ask(study, 1)["trials"]
     queued = client.study(study)["trials_queued"]
     assert queued > 0
