@@ -16,7 +16,7 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
     r->dimension = dimension;
     r->block_rows = block_rows > 0 ? block_rows : 1;
     if (format == WIRE_POINTS_CSV)
-        r->u.csv.line = r->u.csv.row_line = 1;
+        points_csv_init(r);
     *out = r;
     return WIRE_OK;
 }

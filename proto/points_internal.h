@@ -2,26 +2,15 @@
 #ifndef PROTO_POINTS_INTERNAL_H
 #define PROTO_POINTS_INTERNAL_H
 
+#include "proto/csv.h"
 #include "proto/points.h"
 
-#define POINTS_CELL_MAX 1024 /* characters of a cell or of a name */
+#define POINTS_CELL_MAX 1024 /* characters of a number or of a name in JSON */
 
 /* State of a CSV reader; see points_csv.c. */
 typedef struct points_csv {
-    enum {
-        CSV_CELL_START,
-        CSV_PLAIN,      /* in a cell without quotes */
-        CSV_QUOTED,     /* between quotes */
-        CSV_QUOTE,      /* after a quote between quotes: its end, or half of "" */
-        CSV_AFTER_QUOTE /* blanks between a closing quote and the separator */
-    } state;
-    unsigned mark;     /* bytes of a byte order mark matched at the very start; 3: past it */
-    bool after_return; /* the last byte was CR: an LF now belongs to it */
-    bool quoted;       /* the cell was */
-    size_t line;       /* from 1 */
-    size_t row_line;   /* on which the row began */
-    size_t column;     /* of the cell, from 0 */
-    char **first;      /* cells of the first line, then the header's names or NULL */
+    wire_csv csv;
+    char **first; /* cells of the first line, then the header's names, if it is one */
     size_t n_first, first_capacity;
     bool first_line_done;
 } points_csv;
@@ -91,6 +80,7 @@ struct wire_points_reader {
 };
 
 /* Each answers for all that is wrong: WIRE_OK, or what the reader's status is from now on. */
+void points_csv_init(wire_points_reader *r);
 wire_status points_csv_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
 wire_status points_csv_finish(wire_points_reader *r, wire_errors *errors);
 void points_csv_clear(wire_points_reader *r);
