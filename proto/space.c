@@ -163,15 +163,6 @@ static size_t find_parameter(const wire_parameter *parameters, size_t n, const c
     return i;
 }
 
-static const wire_assignment *find_assignment(const wire_assignments *given, const char *name)
-{
-    for (size_t i = 0; i < given->n; i++) {
-        if (strcmp(given->items[i].name, name) == 0)
-            return &given->items[i];
-    }
-    return NULL;
-}
-
 bool wire_code_parameters(double *values, const wire_parameter *parameters, size_t n,
                           const wire_assignments *given, wire_completeness completeness, const char *pointer,
                           wire_errors *errors)
@@ -193,9 +184,14 @@ bool wire_code_parameters(double *values, const wire_parameter *parameters, size
             ok = false;
         }
     }
-    if (!ok)
-        return false; /* what is active depends on values that are not known */
+    /* Otherwise what is active depends on values that are not known. */
+    return ok && wire_complete_parameters(values, parameters, n, completeness, pointer, errors);
+}
 
+bool wire_complete_parameters(double *values, const wire_parameter *parameters, size_t n,
+                              wire_completeness completeness, const char *pointer, wire_errors *errors)
+{
+    bool ok = true;
     if (completeness == WIRE_WHOLE) {
         /* A default may make other parameters active: until there is none to add. */
         for (bool added = true; added;) {
@@ -216,7 +212,7 @@ bool wire_code_parameters(double *values, const wire_parameter *parameters, size
         if (isnan(values[i]) && active && completeness == WIRE_WHOLE) {
             refuse(errors, pointer, name, "is required");
             ok = false;
-        } else if (!active && find_assignment(given, name)) {
+        } else if (!active && !isnan(values[i])) {
             refuse(errors, pointer, name, "is not active with the other parameters' values");
             ok = false;
         }

@@ -68,6 +68,11 @@ bool wire_code_parameters(double *values, const wire_parameter *parameters, size
 /* One value, coded; NaN when it is no value of the parameter. The name does not matter. */
 double wire_code_assignment(const wire_parameter *parameter, const wire_assignment *given);
 
+/* The second half of it, for values that are coded already: defaults, and what is active. */
+bool wire_complete_parameters(double *values, const wire_parameter *parameters, size_t n,
+                              wire_completeness completeness, const char *pointer,
+                              struct wire_errors *errors);
+
 /* Is parameter i active at this point? Needs the values of its ancestors only. */
 bool wire_parameter_is_active(const wire_parameter *parameters, const double *values, size_t i);
 

@@ -1,6 +1,7 @@
 /* Every allocation of every decoder, reader and encoder fails once: each says so, and nothing is lost. The
  * linker puts the __wrap functions in the place of the allocator's, for jansson too. */
 #include "proto/changes.h"
+#include "proto/observations.h"
 #include "proto/points.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
@@ -136,6 +137,63 @@ static wire_status read_json(const char *body, size_t size)
     return read_points(WIRE_POINTS_JSON, body, size);
 }
 
+static bool take_observation(void *arg, size_t index, const char *place, const wire_observation *observation,
+                             wire_errors *errors)
+{
+    (void)arg;
+    (void)errors;
+    return *place && observation->repeats > 0 && index < 100;
+}
+
+static wire_status read_observations(wire_observations_format format, const wire_study *study,
+                                     const char *body, size_t size)
+{
+    wire_errors errors = {0};
+    wire_observations_reader *reader;
+    wire_status status = wire_observations_reader_new(&reader, format, study, take_observation, NULL);
+    assert_true((reader != NULL) == (status == WIRE_OK));
+    if (status == WIRE_OK)
+        status = wire_observations_reader_feed(reader, body, size, &errors);
+    if (status == WIRE_OK)
+        status = wire_observations_reader_finish(reader, &errors);
+    wire_observations_reader_free(reader);
+    wire_errors_clear(&errors);
+    return status;
+}
+
+/* x, and y while x is "b" */
+static const wire_study *two_parameters(void)
+{
+    static char x[] = "x", y[] = "y", a[] = "a", b[] = "b";
+    static char *words[] = {a, b};
+    static double only_b[] = {1};
+    static wire_parameter parameters[] = {
+        {.name = x,
+         .type = WIRE_PARAMETER_CATEGORICAL,
+         .words = words,
+         .n_values = 2,
+         .parent = WIRE_NO_PARENT},
+        {.name = y,
+         .type = WIRE_PARAMETER_BOOLEAN,
+         .parent = 0,
+         .parent_values = only_b,
+         .n_parent_values = 1},
+    };
+    static const wire_study study = {
+        .domain_type = WIRE_DOMAIN_SPACE, .parameters = parameters, .n_parameters = 2};
+    return &study;
+}
+
+static wire_status read_observations_csv(const char *body, size_t size)
+{
+    return read_observations(WIRE_OBSERVATIONS_CSV, two_parameters(), body, size);
+}
+
+static wire_status read_observations_json(const char *body, size_t size)
+{
+    return read_observations(WIRE_OBSERVATIONS_JSON, two_parameters(), body, size);
+}
+
 static wire_status write_definition(const char *body, size_t size)
 {
     wire_errors errors = {0};
@@ -219,6 +277,17 @@ static void test_readers(void **state)
     fail_each(read_json, "{'points\\x':[]}", WIRE_MALFORMED);
 }
 
+static void test_observations(void **state)
+{
+    (void)state;
+    fail_each(read_observations_csv, "x,y,value\na,,1\nb,true,2\n", WIRE_OK);
+    fail_each(read_observations_csv, "x,y,value\nb,,1\n", WIRE_INVALID);
+    fail_each(read_observations_json, "{'observations':[{'parameters':{'x':'a'},'value':1}]}", WIRE_OK);
+    fail_each(read_observations_json, "{'observations':[{'parameters':{'x':'b'},'values':{'v':1}}]}",
+              WIRE_INVALID);
+    fail_each(read_observations_json, "{'observations':[],'x':1}", WIRE_INVALID);
+}
+
 static void test_writer(void **state)
 {
     (void)state;
@@ -228,10 +297,8 @@ static void test_writer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_decoders),
-        cmocka_unit_test(test_changes),
-        cmocka_unit_test(test_readers),
-        cmocka_unit_test(test_writer),
+        cmocka_unit_test(test_decoders),     cmocka_unit_test(test_changes), cmocka_unit_test(test_readers),
+        cmocka_unit_test(test_observations), cmocka_unit_test(test_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
