@@ -61,7 +61,7 @@ static bandit_status check_pi_gp_ucb(const bandit_options *options, size_t dimen
 static bandit_status check_without_model(const bandit_options *options, bandit_error *err)
 {
     if (options->init == BANDIT_INIT_UNCERTAINTY)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "init",
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init/type",
                            "uncertainty sampling needs a model; %s has none",
                            bandit_algorithm_name(options->algorithm));
     return BANDIT_OK;

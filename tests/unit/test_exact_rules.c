@@ -538,7 +538,7 @@ static void uncertainty_sampling_starts_a_study(void **state)
     o.algorithm = BANDIT_UNIFORM;
     bandit_error err = {0};
     assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, &err), BANDIT_INVALID_OPTION);
-    assert_string_equal(err.field, "init");
+    assert_string_equal(err.field, "init/type");
     bandit_arms_free(arms);
 }
 
