@@ -48,6 +48,7 @@ PROTO_SRC  := $(wildcard proto/*.c)
 SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c server/*/*.c))
 UNIT_SRC   := $(wildcard tests/unit/test_*.c tests/property/test_*.c tests/golden/test_*.c tests/store/test_*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
+BANDITCTL_SRC := $(wildcard clients/banditctl/*.c)
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
 WEB_FILES  := $(sort $(wildcard server/web/*.*))
 
@@ -63,12 +64,13 @@ LIBBANDIT := $(B)/libbandit.a
 LIBPROTO  := $(B)/libproto.a
 LIBSERVER := $(B)/libserver.a
 BANDITD   := $(B)/banditd
+BANDITCTL := $(B)/banditctl
 
 # ---- building ------------------------------------------------------------------------------------------
 .PHONY: all build
 all: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build
-build: $(BANDITD)
+build: $(BANDITD) $(BANDITCTL)
 
 $(LIBBANDIT): $(CORE_OBJ)
 $(LIBPROTO): $(PROTO_OBJ)
@@ -80,6 +82,10 @@ $(LIBBANDIT) $(LIBPROTO) $(LIBSERVER):
 $(BANDITD): $(B)/server/main.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BANDITCTL): $(call obj,$(BANDITCTL_SRC)) $(LIBPROTO)
+	@echo "  LD    $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(shell pkg-config --libs libcurl jansson) -lpthread -lm -o $@
 
 # The compiler's command line is a prerequisite, so that changed flags rebuild.
 $(B)/flags: FORCE

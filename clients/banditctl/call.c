@@ -1,0 +1,159 @@
+#include "clients/banditctl/call.h"
+#include "clients/banditctl/memory.h"
+#include "proto/parse.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+char *url_escape(const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~";
+    char *escaped = allocate(3 * strlen(text) + 1, 1), *end = escaped;
+    for (const char *c = text; *c; c++)
+        end += sprintf(end, strchr(plain, *c) ? "%c" : "%%%02X", (unsigned char)*c);
+    return escaped;
+}
+
+char *study_path(const char *study, const char *rest)
+{
+    char *escaped = url_escape(study);
+    char *path = format_text("/v1/studies/%s%s", escaped, rest);
+    free(escaped);
+    return path;
+}
+
+exit_status status_of_answer(const http_answer *answer)
+{
+    switch (answer->status) {
+    case 0:
+    case 502:
+    case 503:
+    case 504:
+        return answer->cancelled ? STATUS_INTERRUPTED : STATUS_UNREACHABLE;
+    case 401:
+    case 403:
+        return STATUS_DENIED;
+    case 404:
+        return STATUS_NOT_FOUND;
+    case 409:
+        return STATUS_CONFLICT;
+    default:
+        return answer->status / 100 == 2 ? STATUS_OK : STATUS_FAILED;
+    }
+}
+
+json_t *answer_json(const http_answer *answer)
+{
+    wire_errors errors = {0};
+    json_t *json;
+    if (wire_parse(&json, answer->body, answer->size, &errors) == WIRE_NO_MEMORY)
+        out_of_memory();
+    wire_errors_clear(&errors);
+    return json;
+}
+
+char *describe_answer(const http_answer *answer)
+{
+    if (answer->status == 0)
+        return duplicate(answer->why);
+    json_t *problem = answer_json(answer);
+    const char *detail = json_text(problem, "detail", NULL);
+    char *text =
+        format_text("%ld %s%s%s", answer->status, json_text(problem, "title", "without an explanation"),
+                    detail ? ": " : "", detail ? detail : "");
+    const json_t *error;
+    size_t i;
+    json_array_foreach(json_object_get(problem, "errors"), i, error)
+    {
+        const char *pointer = json_text(error, "pointer", "");
+        char *longer =
+            format_text("%s\n  %s%s%s", text, pointer, *pointer ? ": " : "", json_text(error, "detail", ""));
+        free(text);
+        text = longer;
+    }
+    json_decref(problem);
+    return text;
+}
+
+char *writer_text(wire_writer *w, size_t *size)
+{
+    char *text;
+    if (!wire_writer_finish(w, &text, size))
+        out_of_memory();
+    return text;
+}
+
+exit_status call(const arguments *a, const http_request *request, json_t **out)
+{
+    http_client *client;
+    http_answer answer;
+    if (out)
+        *out = NULL;
+    if (!http_client_new(&client, option_text(a, OPTION_URL)))
+        return STATUS_USAGE;
+    http_send(client, request, &answer);
+    exit_status status = status_of_answer(&answer);
+    if (status == STATUS_OK && option_given(a, OPTION_JSON) && answer.size > 0)
+        printf("%s%s", answer.body, answer.body[answer.size - 1] == '\n' ? "" : "\n");
+    if (status == STATUS_OK && out)
+        *out = answer_json(&answer);
+    if (status != STATUS_OK) {
+        char *why = describe_answer(&answer);
+        if (answer.status == 0)
+            fprintf(stderr, "banditctl: no answer from %s: %s\n", http_client_url(client), why);
+        else
+            fprintf(stderr, "banditctl: %s\n", why);
+        free(why);
+    }
+    http_answer_clear(&answer);
+    http_client_free(client);
+    return status;
+}
+
+const char *json_text(const json_t *object, const char *key, const char *fallback)
+{
+    const json_t *member = json_object_get(object, key);
+    return json_is_string(member) ? json_string_value(member) : fallback;
+}
+
+long long json_count(const json_t *object, const char *key)
+{
+    return json_integer_value(json_object_get(object, key));
+}
+
+double json_real_or(const json_t *object, const char *key, double fallback)
+{
+    const json_t *member = json_object_get(object, key);
+    return json_is_number(member) ? json_number_value(member) : fallback;
+}
+
+const char *number_text(double number, char text[32])
+{
+    if (number == floor(number) && fabs(number) < 1e15) {
+        snprintf(text, 32, "%.0f", number);
+        return text;
+    }
+    wire_writer w = WIRE_WRITER_INIT;
+    size_t size;
+    wire_real(&w, number);
+    char *written = writer_text(&w, &size);
+    snprintf(text, 32, "%s", written);
+    free(written);
+    return text;
+}
+
+char *value_text(const json_t *value)
+{
+    char number[32];
+    size_t size;
+    if (json_is_string(value))
+        return duplicate(json_string_value(value));
+    if (json_is_integer(value))
+        return format_text("%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    if (json_is_real(value))
+        return duplicate(number_text(json_real_value(value), number));
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_write_json(&w, value);
+    return writer_text(&w, &size);
+}

@@ -1,0 +1,26 @@
+/* The commands of banditctl. Each says what went wrong on standard error and answers the exit status. */
+#ifndef BANDITCTL_COMMANDS_H
+#define BANDITCTL_COMMANDS_H
+
+#include "clients/banditctl/options.h"
+
+exit_status command_study_create(const arguments *a);
+exit_status command_study_list(const arguments *a);
+exit_status command_study_show(const arguments *a);
+exit_status command_study_state(const arguments *a); /* pause, resume, finish */
+exit_status command_study_delete(const arguments *a);
+exit_status command_candidates_upload(const arguments *a);
+exit_status command_ask(const arguments *a);
+exit_status command_tell(const arguments *a);
+exit_status command_best(const arguments *a);
+exit_status command_predict(const arguments *a);
+exit_status command_export(const arguments *a);
+exit_status command_watch(const arguments *a);
+exit_status command_work(const arguments *a);
+exit_status command_ping(const arguments *a);
+exit_status command_version(const arguments *a);
+
+/* For completion: prints the ids of studies that start with `prefix`; nothing when the server is silent. */
+void print_study_ids(const char *prefix);
+
+#endif

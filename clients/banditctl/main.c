@@ -1,0 +1,36 @@
+/* banditctl: the client of a banditd server. options.c lists what it can be told. */
+#include "clients/banditctl/commands.h"
+
+#include <curl/curl.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(int argc, char **argv)
+{
+    arguments a;
+    if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0) {
+        fputs("banditctl: libcurl does not start\n", stderr);
+        return STATUS_FAILED;
+    }
+    /* For the shell's completion: the words typed so far, the last one incomplete. */
+    if (argc > 2 && strcmp(argv[1], "complete") == 0) {
+        complete_words(argv + 2, (size_t)argc - 2, print_study_ids);
+        return STATUS_OK;
+    }
+    switch (arguments_read(&a, argc, argv)) {
+    case ARGUMENTS_HELP:
+        help_print(a.command);
+        return STATUS_OK;
+    case ARGUMENTS_WRONG:
+        return STATUS_USAGE;
+    case ARGUMENTS_RUN:
+        break;
+    }
+    exit_status status = a.command->run(&a);
+    if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout))) {
+        fputs("banditctl: cannot write to standard output\n", stderr);
+        status = STATUS_FAILED;
+    }
+    curl_global_cleanup();
+    return (int)status;
+}

@@ -1,0 +1,14 @@
+/* Memory of a client program: when there is none left it says so and exits. */
+#ifndef BANDITCTL_MEMORY_H
+#define BANDITCTL_MEMORY_H
+
+#include <stddef.h>
+
+_Noreturn void out_of_memory(void);
+
+void *allocate(size_t n, size_t size); /* zeros */
+void *reallocate(void *memory, size_t size);
+char *duplicate(const char *text);
+char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,248 @@
+/* Studies and their candidates. */
+#include "clients/banditctl/call.h"
+#include "clients/banditctl/commands.h"
+#include "clients/banditctl/memory.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* The whole of a stream; NULL when it cannot be read. Freed by the caller. */
+static char *read_all(FILE *from, size_t *size)
+{
+    char *text = duplicate("");
+    size_t capacity = 0, n = 0, more;
+    do {
+        if (n + 1 >= capacity) {
+            capacity = 2 * capacity + 65536;
+            text = reallocate(text, capacity);
+        }
+        more = fread(text + n, 1, capacity - 1 - n, from);
+        n += more;
+    } while (more > 0);
+    text[n] = '\0';
+    *size = n;
+    if (ferror(from)) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+static exit_status cannot_read(const char *name)
+{
+    fprintf(stderr, "banditctl: cannot read %s: %s\n", name, strerror(errno));
+    return STATUS_FAILED;
+}
+
+exit_status command_study_create(const arguments *a)
+{
+    const char *name = a->operands[0];
+    bool standard_input = strcmp(name, "-") == 0;
+    FILE *from = standard_input ? stdin : fopen(name, "re");
+    http_request request = {.method = "POST", .path = "/v1/studies", .seconds = -1, .cancel = -1};
+    if (!from)
+        return cannot_read(name);
+    char *body = read_all(from, &request.size);
+    if (!standard_input)
+        fclose(from);
+    if (!body)
+        return cannot_read(name);
+    request.body = body;
+    json_t *study;
+    exit_status status = call(a, &request, &study);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        puts(json_text(study, "id", ""));
+    json_decref(study);
+    free(body);
+    return status;
+}
+
+static char *add_query(char *path, const char *name, const char *value)
+{
+    char *escaped = url_escape(value);
+    char *longer = format_text("%s%c%s=%s", path, strchr(path, '?') ? '&' : '?', name, escaped);
+    free(escaped);
+    free(path);
+    return longer;
+}
+
+/* Walks all pages and gives each study to `take`; with --json the pages are printed instead. */
+static exit_status list_studies(const arguments *a, void (*take)(const json_t *study, const char *arg),
+                                const char *arg)
+{
+    char *token = NULL;
+    exit_status status;
+    do {
+        char *path = duplicate("/v1/studies?limit=1000");
+        if (option_given(a, OPTION_STATE))
+            path = add_query(path, "state", option_text(a, OPTION_STATE));
+        if (option_given(a, OPTION_LABEL))
+            path = add_query(path, "label", option_text(a, OPTION_LABEL));
+        if (token)
+            path = add_query(path, "page_token", token);
+        http_request request = {.method = "GET", .path = path, .cancel = -1};
+        json_t *page;
+        status = call(a, &request, &page);
+        const json_t *study;
+        size_t i;
+        json_array_foreach(json_object_get(page, "items"), i, study)
+        {
+            if (!option_given(a, OPTION_JSON))
+                take(study, arg);
+        }
+        free(token);
+        free(path);
+        const char *next = json_text(page, "next_page_token", NULL);
+        token = next ? duplicate(next) : NULL;
+        json_decref(page);
+    } while (status == STATUS_OK && token);
+    free(token);
+    return status;
+}
+
+static void print_study_line(const json_t *study, const char *unused)
+{
+    char best[32] = "-", horizon[32] = "-";
+    const json_t *value = json_object_get(json_object_get(study, "best"), "value");
+    (void)unused;
+    if (json_is_number(value))
+        number_text(json_number_value(value), best);
+    if (json_object_get(study, "horizon"))
+        snprintf(horizon, sizeof horizon, "%lld", json_count(study, "horizon"));
+    printf("%-32s %-20s %8lld %8s %s\n", json_text(study, "id", ""), json_text(study, "state", ""),
+           json_count(study, "trials_completed"), horizon, best);
+}
+
+exit_status command_study_list(const arguments *a)
+{
+    return list_studies(a, print_study_line, NULL);
+}
+
+static void print_matching_id(const json_t *study, const char *prefix)
+{
+    const char *id = json_text(study, "id", "");
+    if (strncmp(id, prefix, strlen(prefix)) == 0)
+        puts(id);
+}
+
+void print_study_ids(const char *prefix)
+{
+    const arguments none = {0};
+    list_studies(&none, print_matching_id, prefix);
+}
+
+exit_status command_study_show(const arguments *a)
+{
+    static const char *const counters[] = {"candidates",       "trials_queued", "trials_pending",
+                                           "trials_completed", "trials_failed", "trials_infeasible",
+                                           "trials_stopped",   "observations",  "batch"};
+    char *path = study_path(a->operands[0], "");
+    http_request request = {.method = "GET", .path = path, .cancel = -1};
+    json_t *study;
+    exit_status status = call(a, &request, &study);
+    free(path);
+    if (status != STATUS_OK || option_given(a, OPTION_JSON)) {
+        json_decref(study);
+        return status;
+    }
+    printf("%-20s %s\n", "id", json_text(study, "id", ""));
+    if (json_object_get(study, "display_name"))
+        printf("%-20s %s\n", "name", json_text(study, "display_name", ""));
+    printf("%-20s %s\n", "state", json_text(study, "state", ""));
+    if (json_object_get(study, "state_reason"))
+        printf("%-20s %s\n", "reason", json_text(study, "state_reason", ""));
+    printf("%-20s %s\n", "algorithm", json_text(json_object_get(study, "algorithm"), "name", ""));
+    if (json_object_get(study, "horizon"))
+        printf("%-20s %lld\n", "horizon", json_count(study, "horizon"));
+    for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
+        if (json_object_get(study, counters[i]))
+            printf("%-20s %lld\n", counters[i], json_count(study, counters[i]));
+    const json_t *best = json_object_get(study, "best");
+    if (json_is_object(best)) {
+        char *value = value_text(json_object_get(best, "value"));
+        printf("%-20s %s (trial %lld)\n", "best value", value, json_count(best, "trial"));
+        free(value);
+    }
+    json_decref(study);
+    return status;
+}
+
+exit_status command_study_state(const arguments *a)
+{
+    static const char *const states[][2] = {
+        {"study pause", "paused"}, {"study resume", "active"}, {"study finish", "finished"}};
+    const char *state = NULL;
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+        if (strcmp(a->command->name, states[i][0]) == 0)
+            state = states[i][1];
+    char *path = study_path(a->operands[0], "");
+    char *body = format_text("{\"state\": \"%s\"}", state);
+    http_request request = {
+        .method = "PATCH", .path = path, .body = body, .size = strlen(body), .cancel = -1};
+    exit_status status = call(a, &request, NULL);
+    free(path);
+    free(body);
+    return status;
+}
+
+exit_status command_study_delete(const arguments *a)
+{
+    char *path = study_path(a->operands[0], "");
+    http_request request = {.method = "DELETE", .path = path, .cancel = -1};
+    exit_status status = call(a, &request, NULL);
+    free(path);
+    return status;
+}
+
+static const char *type_of_file(const char *name)
+{
+    static const char *const types[][2] = {
+        {".csv", "text/csv"}, {".json", "application/json"}, {".npy", "application/octet-stream"}};
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        size_t k = strlen(types[i][0]);
+        if (n > k && strcmp(name + n - k, types[i][0]) == 0)
+            return types[i][1];
+    }
+    return NULL;
+}
+
+exit_status command_candidates_upload(const arguments *a)
+{
+    const char *name = a->operands[1], *type = type_of_file(name);
+    struct stat about;
+    if (!type) {
+        fprintf(stderr, "banditctl: %s is not named .csv, .json or .npy\n", name);
+        return STATUS_USAGE;
+    }
+    if (stat(name, &about) == 0 && !S_ISREG(about.st_mode)) {
+        fprintf(stderr, "banditctl: %s is not a file\n", name);
+        return STATUS_USAGE;
+    }
+    FILE *file = fopen(name, "re");
+    if (!file)
+        return cannot_read(name);
+    if (fstat(fileno(file), &about) != 0) {
+        fclose(file);
+        return cannot_read(name);
+    }
+    char *path = study_path(a->operands[0], "/candidates");
+    http_request request = {.method = "PUT",
+                            .path = path,
+                            .upload = file,
+                            .size = (size_t)about.st_size,
+                            .content_type = type,
+                            .seconds = -1,
+                            .cancel = -1};
+    json_t *counted;
+    exit_status status = call(a, &request, &counted);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        printf("%lld candidates of dimension %lld\n", json_count(counted, "count"),
+               json_count(counted, "dimension"));
+    json_decref(counted);
+    fclose(file);
+    free(path);
+    return status;
+}

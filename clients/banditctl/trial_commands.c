@@ -1,0 +1,285 @@
+/* Asking, telling and reading. */
+#include "clients/banditctl/call.h"
+#include "clients/banditctl/commands.h"
+#include "clients/banditctl/memory.h"
+#include "clients/banditctl/trial.h"
+#include "proto/encode.h"
+#include "proto/number.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static exit_status wrong(const char *what, const char *given)
+{
+    fprintf(stderr, "banditctl: '%s' is not %s\n", given, what);
+    return STATUS_USAGE;
+}
+
+static bool read_number(const char *text, double *out)
+{
+    return wire_read_number(text, strlen(text), WIRE_NUMBER_LOOSE, out) == WIRE_NUMBER_FINITE;
+}
+
+static bool read_whole(const char *text, int64_t *out)
+{
+    double number;
+    if (!read_number(text, &number) || number < 0 || number > (double)WIRE_MAX_INTEGER ||
+        number != (double)(int64_t)number)
+        return false;
+    *out = (int64_t)number;
+    return true;
+}
+
+/* ---- ask ------------------------------------------------------------------------------------------------
+ */
+
+static exit_status print_trials(const arguments *a, const json_t *asked)
+{
+    const json_t *trial;
+    size_t i;
+    trial_names names = {0};
+    exit_status status = call_trial_names(a, &names);
+    if (status == STATUS_OK)
+        json_array_foreach(json_object_get(asked, "trials"), i, trial)
+        {
+            trial_values values;
+            trial_values_init(&values, trial, &names);
+            printf("%lld attempt=%lld", json_count(trial, "id"), json_count(trial, "attempt"));
+            if (json_object_get(trial, "candidate"))
+                printf(" candidate=%lld", json_count(trial, "candidate"));
+            for (size_t k = 0; names.given && k < values.n; k++)
+                printf(" %s=%s", values.items[k].name, values.items[k].text);
+            putchar('\n');
+            trial_values_clear(&values);
+        }
+    trial_names_clear(&names);
+    return status;
+}
+
+exit_status command_ask(const arguments *a)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_object_begin(&w);
+    wire_integer_member(&w, "count", (int64_t)option_number(a, OPTION_COUNT));
+    wire_real_member(&w, "wait_seconds", option_number(a, OPTION_WAIT));
+    if (option_given(a, OPTION_WORKER))
+        wire_string_member(&w, "worker", option_text(a, OPTION_WORKER));
+    if (option_given(a, OPTION_LEASE))
+        wire_real_member(&w, "lease_seconds", option_number(a, OPTION_LEASE));
+    if (option_given(a, OPTION_FRESH)) {
+        wire_key(&w, "fresh");
+        wire_boolean(&w, true);
+    }
+    wire_object_end(&w);
+    http_request request = {.method = "POST", .seconds = 60 + option_number(a, OPTION_WAIT), .cancel = -1};
+    char *path = study_path(a->operands[0], "/ask"), *body = writer_text(&w, &request.size);
+    json_t *asked;
+    request.path = path;
+    request.body = body;
+    exit_status status = call(a, &request, &asked);
+    if (status == STATUS_OK && json_array_size(json_object_get(asked, "trials")) == 0) {
+        fprintf(stderr, "banditctl: no trial now: %s\n", json_text(asked, "reason", "no reason given"));
+        status = STATUS_NOTHING;
+    } else if (status == STATUS_OK && !option_given(a, OPTION_JSON)) {
+        status = print_trials(a, asked);
+    }
+    json_decref(asked);
+    free(path);
+    free(body);
+    return status;
+}
+
+/* ---- tell -----------------------------------------------------------------------------------------------
+ */
+
+exit_status command_tell(const arguments *a)
+{
+    int64_t trial;
+    double value = 0;
+    bool has_value = a->n_operands > 2;
+    if (!read_whole(a->operands[1], &trial))
+        return wrong("the number of a trial", a->operands[1]);
+    if (has_value && !read_number(a->operands[2], &value))
+        return wrong("a finite number", a->operands[2]);
+    if (!has_value && !option_given(a, OPTION_OUTCOME)) {
+        fputs("banditctl: tell wants a value or a --state\n", stderr);
+        return STATUS_USAGE;
+    }
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_object_begin(&w);
+    wire_key(&w, "results");
+    wire_array_begin(&w);
+    wire_object_begin(&w);
+    wire_integer_member(&w, "trial", trial);
+    if (has_value)
+        wire_real_member(&w, "value", value);
+    if (option_given(a, OPTION_OUTCOME))
+        wire_string_member(&w, "state", option_text(a, OPTION_OUTCOME));
+    if (option_given(a, OPTION_REASON))
+        wire_string_member(&w, "reason", option_text(a, OPTION_REASON));
+    if (option_given(a, OPTION_ATTEMPT))
+        wire_integer_member(&w, "attempt", (int64_t)option_number(a, OPTION_ATTEMPT));
+    if (option_given(a, OPTION_RETRY)) {
+        wire_key(&w, "retry");
+        wire_boolean(&w, true);
+    }
+    wire_object_end(&w);
+    wire_array_end(&w);
+    wire_object_end(&w);
+    http_request request = {.method = "POST", .cancel = -1};
+    char *path = study_path(a->operands[0], "/tell"), *body = writer_text(&w, &request.size);
+    json_t *told;
+    request.path = path;
+    request.body = body;
+    exit_status status = call(a, &request, &told);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        puts(json_count(told, "duplicates") ? "known already"
+             : json_count(told, "late")     ? "taken as one more measurement"
+                                            : "taken");
+    json_decref(told);
+    free(path);
+    free(body);
+    return status;
+}
+
+/* ---- reading --------------------------------------------------------------------------------------------
+ */
+
+/* The members of an object, name and value. */
+static void print_members(const char *title, const json_t *object)
+{
+    const char *key;
+    const json_t *member;
+    if (!json_is_object(object)) {
+        printf("%-12s none yet\n", title);
+        return;
+    }
+    printf("%-12s", title);
+    /* The iterator takes a non-const object, and changes nothing. */
+    json_object_foreach((json_t *)(uintptr_t)object, key, member)
+    {
+        char *text = value_text(member);
+        printf(" %s=%s", key, text);
+        free(text);
+    }
+    putchar('\n');
+}
+
+exit_status command_best(const arguments *a)
+{
+    char *path = study_path(a->operands[0], "/best");
+    http_request request = {.method = "GET", .path = path, .cancel = -1};
+    json_t *best;
+    exit_status status = call(a, &request, &best);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON)) {
+        print_members("observed", json_object_get(best, "observed"));
+        print_members("recommended", json_object_get(best, "recommended"));
+    }
+    json_decref(best);
+    free(path);
+    return status;
+}
+
+exit_status command_predict(const arguments *a)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_object_begin(&w);
+    wire_key(&w, "candidates");
+    wire_array_begin(&w);
+    for (size_t i = 1; i < a->n_operands; i++) {
+        int64_t candidate;
+        if (!read_whole(a->operands[i], &candidate)) {
+            wire_writer_clear(&w);
+            return wrong("the number of a candidate", a->operands[i]);
+        }
+        wire_integer_value(&w, candidate);
+    }
+    wire_array_end(&w);
+    wire_object_end(&w);
+    http_request request = {.method = "POST", .cancel = -1};
+    char *path = study_path(a->operands[0], "/predict"), *body = writer_text(&w, &request.size);
+    json_t *predicted;
+    request.path = path;
+    request.body = body;
+    exit_status status = call(a, &request, &predicted);
+    const json_t *prediction;
+    size_t i;
+    if (!option_given(a, OPTION_JSON))
+        json_array_foreach(json_object_get(predicted, "predictions"), i, prediction)
+        {
+            char mean[32], std[32], ucb[32];
+            printf("%s %s %s %s\n", a->operands[i + 1],
+                   number_text(json_real_or(prediction, "mean", 0), mean),
+                   number_text(json_real_or(prediction, "std", 0), std),
+                   number_text(json_real_or(prediction, "ucb", 0), ucb));
+        }
+    json_decref(predicted);
+    free(path);
+    free(body);
+    return status;
+}
+
+exit_status command_export(const arguments *a)
+{
+    char *format = url_escape(option_text(a, OPTION_FORMAT));
+    char *rest = format_text("/export?format=%s", format);
+    char *path = study_path(a->operands[0], rest);
+    http_request request = {.method = "GET", .path = path, .download = stdout, .seconds = -1, .cancel = -1};
+    exit_status status = call(a, &request, NULL);
+    free(format);
+    free(rest);
+    free(path);
+    return status;
+}
+
+/* ---- the service ----------------------------------------------------------------------------------------
+ */
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+exit_status command_ping(const arguments *a)
+{
+    static const struct timespec pause = {.tv_nsec = 100000000};
+    const http_request request = {.method = "GET", .path = "/readyz", .cancel = -1};
+    const double until = now() + option_number(a, OPTION_WAIT);
+    http_client *client;
+    if (!http_client_new(&client, option_text(a, OPTION_URL)))
+        return STATUS_USAGE;
+    exit_status status;
+    for (;;) {
+        http_answer answer;
+        const double begun = now();
+        http_send(client, &request, &answer);
+        status = status_of_answer(&answer);
+        const bool again = status == STATUS_UNREACHABLE && now() < until;
+        char *why = describe_answer(&answer);
+        if (status == STATUS_OK && option_given(a, OPTION_JSON))
+            puts(answer.body);
+        else if (status == STATUS_OK)
+            printf("ready in %.1f ms: %s\n", 1e3 * (now() - begun), http_client_url(client));
+        else if (!again)
+            fprintf(stderr, "banditctl: %s: %s\n", http_client_url(client), why);
+        free(why);
+        http_answer_clear(&answer);
+        if (!again)
+            break;
+        nanosleep(&pause, NULL);
+    }
+    http_client_free(client);
+    return status;
+}
+
+exit_status command_version(const arguments *a)
+{
+    if (option_given(a, OPTION_JSON))
+        puts("{\"name\": \"banditctl\", \"version\": \"" BANDITD_VERSION "\"}");
+    else
+        puts("banditctl " BANDITD_VERSION);
+    return STATUS_OK;
+}

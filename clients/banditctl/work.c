@@ -1,0 +1,208 @@
+#include "clients/banditctl/work.h"
+#include "clients/banditctl/commands.h"
+#include "clients/banditctl/memory.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/* ---- what the workers share -----------------------------------------------------------------------------
+ */
+
+static bool is_readable(int fd)
+{
+    struct pollfd waited = {.fd = fd, .events = POLLIN};
+    return poll(&waited, 1, 0) > 0;
+}
+
+bool work_stopping(const work *w)
+{
+    return is_readable(w->stop);
+}
+
+bool work_aborting(const work *w)
+{
+    return is_readable(w->abort);
+}
+
+void work_stop(work *w, exit_status failure)
+{
+    pthread_mutex_lock(&w->lock);
+    if (w->failure == STATUS_OK)
+        w->failure = failure;
+    pthread_mutex_unlock(&w->lock);
+    eventfd_write(w->stop, 1); /* never read, hence readable for good */
+}
+
+void work_log(work *w, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    char *text;
+    if (vasprintf(&text, format, list) < 0)
+        out_of_memory();
+    va_end(list);
+    pthread_mutex_lock(&w->lock);
+    fprintf(stderr, "banditctl: %s\n", text);
+    pthread_mutex_unlock(&w->lock);
+    free(text);
+}
+
+/* ---- preparing ------------------------------------------------------------------------------------------
+ */
+
+/* Reads the names of the study's values, and checks the command's words by them. Waits for a server that is
+ * not there yet, until a signal comes. */
+static exit_status learn_names(work *w, http_client *client, int signals)
+{
+    http_answer answer;
+    char *path = study_path(w->study, ""), *unknown;
+    http_request request = {.method = "GET", .path = path};
+    sending sent = work_send(w, client, &request, signals, &answer);
+    free(path);
+    if (sent != SENT)
+        return sent == SENDING_CANCELLED ? STATUS_INTERRUPTED : STATUS_UNREACHABLE;
+    exit_status status = status_of_answer(&answer);
+    if (status != STATUS_OK) {
+        char *why = describe_answer(&answer);
+        work_log(w, "%s", why);
+        free(why);
+        http_answer_clear(&answer);
+        return status;
+    }
+    json_t *study = answer_json(&answer);
+    trial_names_init(&w->names, study);
+    json_decref(study);
+    http_answer_clear(&answer);
+    const trial_context nothing = {.study = "", .worker = "", .candidate = -1, .names = &w->names};
+    char **words = trial_words(w->words, w->n_words, &nothing, &unknown);
+    if (!words) {
+        fprintf(stderr, "banditctl: study %s has no value {%s}; it has", w->study, unknown);
+        for (size_t i = 0; i < w->names.n && i < 20; i++)
+            fprintf(stderr, " {%s}", w->names.items[i]);
+        fprintf(stderr, "%s. {{%s}} stands for the text {%s}\n", w->names.n > 20 ? " …" : "", unknown,
+                unknown);
+        free(unknown);
+        return STATUS_USAGE;
+    }
+    words_free(words);
+    return STATUS_OK;
+}
+
+static bool prepare_worker(worker *out, work *w, int ended)
+{
+    char host[128] = "worker";
+    const char *name = option_text(w->arguments, OPTION_NAME);
+    if (!name && gethostname(host, sizeof host) == 0) {
+        host[sizeof host - 1] = '\0';
+        name = host;
+    }
+    *out = (worker){.work = w, .ended = ended, .name = {.lock = -1}};
+    return http_client_new(&out->client, option_text(w->arguments, OPTION_URL)) &&
+           worker_name_take(&out->name, http_client_url(out->client), w->study, name ? name : host);
+}
+
+/* ---- running --------------------------------------------------------------------------------------------
+ */
+
+/* Until all workers have ended: the first signal lets the commands end, the second one ends them. */
+static bool wait_for_end(work *w, size_t running, int ended, int signals)
+{
+    bool signalled = false;
+    while (running > 0) {
+        struct pollfd waited[] = {{.fd = ended, .events = POLLIN}, {.fd = signals, .events = POLLIN}};
+        struct signalfd_siginfo signal;
+        eventfd_t n;
+        if (poll(waited, 2, -1) < 0)
+            continue;
+        if (waited[0].revents && eventfd_read(ended, &n) == 0)
+            running -= (size_t)n < running ? (size_t)n : running;
+        if (!waited[1].revents || read(signals, &signal, sizeof signal) != (ssize_t)sizeof signal)
+            continue;
+        if (signalled) {
+            work_log(w, "killing the commands");
+            eventfd_write(w->abort, 1);
+        } else if (running > 0) {
+            work_log(w, "letting the commands end (a second signal kills them)");
+        }
+        signalled = true;
+        work_stop(w, STATUS_OK);
+    }
+    return signalled;
+}
+
+static exit_status run_workers(work *w, worker *workers, size_t n, int ended, int signals)
+{
+    size_t started = 0;
+    while (started < n) {
+        int error = pthread_create(&workers[started].thread, NULL, worker_main, &workers[started]);
+        if (error) {
+            work_log(w, "cannot start a thread: %s", strerror(error));
+            work_stop(w, STATUS_FAILED);
+            break;
+        }
+        started++;
+    }
+    const bool signalled = wait_for_end(w, started, ended, signals);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(workers[i].thread, NULL);
+    if (!option_given(w->arguments, OPTION_QUIET))
+        work_log(w, "%zu trials completed, %zu failed%s", w->completed, w->failed,
+                 w->done ? "; the study is done" : "");
+    if (w->failure != STATUS_OK)
+        return w->failure;
+    return signalled && !w->done ? STATUS_INTERRUPTED : STATUS_OK;
+}
+
+exit_status command_work(const arguments *a)
+{
+    work w = {.arguments = a,
+              .study = a->operands[0],
+              .words = a->operands + 1,
+              .n_words = a->n_operands - 1,
+              .stop = eventfd(0, EFD_CLOEXEC),
+              .abort = eventfd(0, EFD_CLOEXEC),
+              .lock = PTHREAD_MUTEX_INITIALIZER};
+    const size_t n = (size_t)option_number(a, OPTION_JOBS);
+    worker *workers = allocate(n, sizeof *workers);
+    size_t prepared = 0;
+    exit_status status = STATUS_OK;
+    sigset_t waited;
+    sigemptyset(&waited);
+    sigaddset(&waited, SIGINT);
+    sigaddset(&waited, SIGTERM);
+    sigaddset(&waited, SIGHUP);
+    /* Before there are threads, so that all inherit it. */
+    pthread_sigmask(SIG_BLOCK, &waited, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    int ended = eventfd(0, EFD_CLOEXEC), signals = signalfd(-1, &waited, SFD_CLOEXEC);
+    if (w.stop < 0 || w.abort < 0 || ended < 0 || signals < 0) {
+        fprintf(stderr, "banditctl: %s\n", strerror(errno));
+        status = STATUS_FAILED;
+    }
+    while (status == STATUS_OK && prepared < n)
+        if (!prepare_worker(&workers[prepared++], &w, ended))
+            status = STATUS_FAILED;
+    if (status == STATUS_OK)
+        status = learn_names(&w, workers[0].client, signals);
+    if (status == STATUS_OK)
+        status = run_workers(&w, workers, n, ended, signals);
+    for (size_t i = 0; i < prepared; i++) {
+        http_client_free(workers[i].client);
+        worker_name_release(&workers[i].name);
+    }
+    free(workers);
+    free(w.refusal);
+    trial_names_clear(&w.names);
+    const int descriptors[] = {w.stop, w.abort, ended, signals};
+    for (size_t i = 0; i < sizeof descriptors / sizeof *descriptors; i++)
+        if (descriptors[i] >= 0)
+            close(descriptors[i]);
+    return status;
+}

@@ -1,0 +1,230 @@
+"""banditctl, command by command."""
+
+import json
+import subprocess
+import time
+
+import site_of_tests
+from server import Server
+from support import definition
+
+
+def test_a_study_from_its_creation_to_its_end(site):
+    path = site.folder / "study.json"
+    path.write_text(json.dumps(definition(id="from-file", horizon=3)))
+    assert site.output("study", "create", path) == "from-file\n"
+    made = site.output("study", "create", "-", stdin=json.dumps(definition(display_name="Other"))).strip()
+    listed = {line.split()[0]: line.split()[1:] for line in site.output("study", "list").splitlines()}
+    assert listed == {"from-file": ["active", "0", "3", "-"], made: ["active", "0", "-", "-"]}, listed
+    assert "name                 Other\n" in site.output("study", "show", made)
+
+    def state():
+        return json.loads(site.output("study", "show", "from-file", "--json"))["state"]
+
+    assert state() == "active"
+    for command, expected in (("pause", "paused"), ("resume", "active"), ("finish", "finished")):
+        site.output("study", command, "from-file")
+        assert state() == expected, command
+    site.output("study", "delete", "from-file")
+    assert site.run("study", "show", "from-file").returncode == 4
+
+
+def test_a_list_of_many_pages(site):
+    client = site.server.client()
+    wanted = [f"s{i:04}" for i in range(1003)]
+    for name in wanted:
+        client.create({**definition(points=[[0.0]]), "id": name})
+    listed = [line.split()[0] for line in site.output("study", "list").splitlines()]
+    assert listed == wanted, (len(listed), listed[-3:])
+
+
+def test_uploads(site):
+    domain = {"type": "candidates", "dimension": 2}
+    site.server.client().create({**definition(), "id": "s", "domain": domain})
+    (site.folder / "points.csv").write_text("a,b\n0,1\n1,2\n2,5\n")
+    (site.folder / "points.json").write_text('{"points": [[0, 1], [1, 2]]}')
+    (site.folder / "bad.csv").write_text("0,1\n1,two\n")
+    (site.folder / "points.txt").write_text("0,1\n")
+    assert site.run("ask", "s").returncode == 5
+    assert site.output("candidates", "upload", "s", "points.json") == "2 candidates of dimension 2\n"
+    assert site.output("candidates", "upload", "s", "points.csv") == "3 candidates of dimension 2\n"
+    bad = site.run("candidates", "upload", "s", "bad.csv")
+    assert bad.returncode == 1 and "column 2" in bad.stderr, bad
+    assert site.run("candidates", "upload", "s", "points.txt").returncode == 2
+    assert site.run("candidates", "upload", "s", "absent.csv").returncode == 1
+    assert site.run("candidates", "upload", "s", site.folder / "points.csv" / "..").returncode == 2
+
+
+def test_asking_and_telling(site):
+    site.study(horizon=4)
+    first = site.output("ask", "s", "--worker", "w").split()
+    assert first[:2] == ["1", "attempt=1"], first
+    named = dict(word.split("=") for word in first[1:])
+    assert set(named) == {"attempt", "candidate", "x", "y"}, named
+    trial = site.trials()[0]
+    assert [float(named["x"]), float(named["y"])] == trial["point"], (named, trial)
+    assert site.output("ask", "s", "--worker", "w").split() == first, "it holds that trial"
+    nothing = site.run("ask", "s", "--worker", "other", "--wait", "0")
+    assert nothing.returncode == 7 and "awaiting_feedback" in nothing.stderr, nothing
+
+    assert site.output("tell", "s", "1", "-1.5e-1") == "taken\n"
+    assert site.output("tell", "s", "1", "-0.15") == "known already\n"
+    assert site.run("tell", "s", "1", "0.5").returncode == 5
+    unknown = site.run("tell", "s", "1", "0.5", "--attempt", "2")
+    assert unknown.returncode == 1 and "/results/0/attempt: " in unknown.stderr, unknown
+    asked = json.loads(site.output("ask", "s", "--json", "--count", "2"))
+    number = asked["trials"][0]["id"]
+    assert site.output("tell", "s", number, "--state", "failed", "--reason", "no power") == "taken\n"
+    told = site.trials()[number - 1]
+    assert (told["state"], told["reason"]) == ("failed", "no power"), told
+
+    best = site.output("best", "s").splitlines()
+    assert best[0].split()[:3] == ["observed", "trial=1", "candidate=" + named["candidate"]], best
+    predicted = [line.split() for line in site.output("predict", "s", "0", named["candidate"]).splitlines()]
+    answered = site.server.client().predict("s", candidates=[0, int(named["candidate"])])
+    shown = [dict(zip(("mean", "std", "ucb"), map(float, row[1:]))) for row in predicted]
+    assert [row[0] for row in predicted] == ["0", named["candidate"]] and shown == answered, predicted
+
+
+def test_exit_statuses(site):
+    site.study()
+    cases = {
+        2: [
+            ["sudy", "list"],
+            ["study"],
+            ["study", "show"],
+            ["study", "show", "s", "t"],
+            ["study", "list", "--jobs", "3"],
+            ["ask", "s", "--count", "0"],
+            ["ask", "s", "--count", "1.5"],
+            ["ask", "s", "--count"],
+            ["ask", "s", "--fresh=yes"],
+            ["ask", "s", "--worker="],
+            ["tell", "s", "1"],
+            ["tell", "s", "1", "nan"],
+            ["tell", "s", "one", "1"],
+            ["predict", "s", "-1"],
+            ["ping", "--url", "nonsense"],
+            ["work", "s"],
+            ["work", "s", "-j", "0", "--", "true"],
+        ],
+        3: [["ping", "--url", "http://127.0.0.1:1"], ["study", "list", "--url", "unix:/nowhere"]],
+        4: [["study", "show", "absent"], ["ask", "no such"], ["work", "../x", "--", "true"], ["tell", "absent", "1", "1"]],
+        1: [["tell", "s", "77", "1"], ["study", "create", "absent.json"]],
+        0: [["study", "list"], ["--help"], ["version"], ["--version"], ["ping"]],
+    }
+    for status, commands in cases.items():
+        for command in commands:
+            done = site.run(*command)
+            assert done.returncode == status, (command, status, done)
+            assert bool(done.stderr) == (status != 0), (command, done)
+
+
+def test_a_refused_definition_names_every_error(site):
+    bad = {**definition(), "horizon": 0, "seed": "x"}
+    done = site.run("study", "create", "-", stdin=json.dumps(bad))
+    assert done.returncode == 1, done
+    assert "/horizon: " in done.stderr and "/seed: " in done.stderr, done.stderr
+
+
+def test_the_token_is_sent_and_only_in_its_header(site):
+    """Against a server of a few lines, which shows what it was sent."""
+    with subprocess.Popen(
+        ["python3", "-c", ECHO], stdout=subprocess.PIPE, text=True, env=site.environment()
+    ) as echo:
+        port = echo.stdout.readline().strip()
+        try:
+            said = site.output("ping", "--json", "--url", f"http://127.0.0.1:{port}/", BANDITD_TOKEN="secret")
+        finally:
+            echo.kill()
+    seen = json.loads(said)
+    assert seen["path"] == "/readyz" and seen["authorization"] == "Bearer secret", seen
+
+
+ECHO = """
+import http.server, json
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        body = json.dumps({"path": self.path, "authorization": self.headers["Authorization"]}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+    def log_message(self, *arguments):
+        pass
+server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
+"""
+
+
+def test_ping_waits_for_the_server(site):
+    site.server.stop()
+    waiting = site.start("ping", "--wait", "30")
+    time.sleep(0.5)
+    assert waiting.poll() is None, site.log()
+    site.server.start()
+    assert site_of_tests.ended(waiting) == 0, site.log()
+
+
+def test_watch(site):
+    site.study(horizon=4)
+    line = dict(word.split("=") for word in site.output("watch", "s", "--once").split())
+    assert line["state"] == "active" and line["told"] == "0" and line["best"] == "-", line
+    watching = site.start("watch", "s", "--interval", "0.1")
+    site.output("work", "s", "-q", "--", "echo", "{x}")
+    assert site_of_tests.ended(watching) == 0, "it ends with the study"
+    last = dict(word.split("=") for word in site.log().splitlines()[-1].split())
+    best = max(trial["value"] for trial in site.trials())
+    assert last["told"] == "4" and float(last["best"]) == best, last
+
+
+def test_watch_on_a_terminal(site):
+    site.study(horizon=4)
+    site.output("work", "s", "-q", "--", "echo", "{x}")
+    command = f"{site_of_tests.BANDITCTL} watch s --once"
+    drawn = subprocess.run(
+        ["script", "-qec", command, "/dev/null"],
+        capture_output=True,
+        text=True,
+        env=site.environment(),
+        check=True,
+        timeout=60,
+    ).stdout
+    assert "4/4, 100 %" in drawn and "at work:" in drawn and drawn.startswith("\033[H"), drawn
+
+
+def test_help_of_every_command(site):
+    listed = [line[2:31] for line in site.output("--help").split("commands:\n")[1].split("\noptions")[0].splitlines()]
+    names = [" ".join(word for word in line.split() if word.islower()) for line in listed if line.strip()]
+    assert len(names) > 15, names
+    for name in names:
+        text = site.output(*name.split(), "--help")
+        assert text.startswith(f"usage: banditctl {name} ") and "--url URL" in text, text
+        assert max(map(len, text.splitlines())) <= 100, text
+
+
+def test_completion(site):
+    site.study()
+
+    def offered(*words):
+        return site.output("complete", *words).split()
+
+    assert offered("stu") == ["study"]
+    assert set(offered("study", "")) >= {"create", "list", "show"}
+    assert offered("study", "sh") == ["show"]
+    assert offered("study", "show", "") == ["s"] == offered("ask", "s")
+    assert offered("ask", "t") == []
+    assert offered("ask", "s", "--w") == ["--worker", "--wait"]
+    assert offered("work", "s", "--", "l") == []
+
+
+def test_a_unix_socket(site):
+    socket = site.folder / "socket"
+    command = [Server.__init__.__globals__["BINARY"], "serve", "--listen", f"unix:{socket}", "--db", site.folder / "u.db"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        try:
+            process.stdout.readline()
+            assert site.run("ping", "--url", f"unix:{socket}").returncode == 0
+        finally:
+            process.terminate()
