@@ -1,7 +1,8 @@
 /* Inside the memory backend: plain arrays under one lock, which a transaction holds for writing. What a write
  * did is undone by cutting the study's log back and applying what is left of it again.
  *
- *   memory.c         transactions, the tables as apply.c writes them
+ *   memory.c         transactions, opening, closing
+ *   memory_tables.c  the tables as apply.c writes them
  *   memory_read.c    reads */
 #ifndef SERVER_STORE_MEMORY_H
 #define SERVER_STORE_MEMORY_H
@@ -30,7 +31,7 @@ typedef struct memory_study {
     bool deleted, damaged;     /* damaged: memory ran out while a write was being undone */
     study_record record;
     int64_t created_at;
-    char *id, *definition, *reason, *digest;
+    const char *id, *definition, *reason, *digest; /* owned */
     memory_log *log;
     size_t n_log;
     memory_trial *trials;
@@ -77,6 +78,43 @@ memory_study *memory_find(memory_store *s, int64_t number);
 memory_study *memory_find_id(memory_store *s, const char *id);
 memory_answer *memory_find_answer(memory_store *s, const char *token, const char *path, const char *key);
 memory_content *memory_find_content(memory_store *s, int64_t number);
+
+void memory_free_content(memory_store *s, memory_content *content);
+
+/* Frees the answers up to that time. */
+void memory_expire_answers(memory_store *s, int64_t time);
+
+store_status memory_study_insert(store *base, const store_event *event, int64_t epoch, study_record *record,
+                                 store_error *err);
+store_status memory_study_load(store *base, int64_t number, study_record *record, store_error *err);
+store_status memory_study_save(store *base, const study_record *record, store_error *err);
+store_status memory_study_describe(store *base, int64_t number, const char *definition, const char *reason,
+                                   store_error *err);
+store_status memory_study_delete(store *base, int64_t number, store_error *err);
+store_status memory_log_append(store *base, int64_t number, int64_t seq, const store_event *event,
+                               const char *payload, store_error *err);
+store_status memory_batch_insert(store *base, int64_t number, const store_event *event, store_error *err);
+store_status memory_batch_extend(store *base, int64_t number, const store_event *event, store_error *err);
+store_status memory_sum_put(store *base, int64_t number, const store_arm_sum *sum, store_error *err);
+store_status memory_trial_insert(store *base, int64_t number, int64_t trial, int64_t batch,
+                                 const store_pick *pick, store_error *err);
+store_status memory_trial_load(store *base, int64_t number, int64_t trial, trial_record *record,
+                               store_error *err);
+store_status memory_trial_issue(store *base, int64_t number, int64_t seq, const store_event *event,
+                                store_error *err);
+store_status memory_trial_renew(store *base, int64_t number, const store_event *event, store_error *err);
+store_status memory_trial_requeue(store *base, int64_t number, int32_t attempt, const store_event *event,
+                                  store_error *err);
+store_status memory_trial_tell(store *base, int64_t number, int64_t seq, int32_t attempt,
+                               const store_event *event, store_error *err);
+store_status memory_observation_insert(store *base, int64_t number, int64_t seq, int64_t i,
+                                       const store_observation *observation, store_error *err);
+store_status memory_content_append(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
+                                   const double *rows, store_error *err);
+store_status memory_content_abandon(store *base, int64_t number, store_error *err);
+store_status memory_content_attach(store *base, const study_record *record, const store_event *event,
+                                   store_error *err);
+store_status memory_answer_put(store *base, const store_answer *answer, store_error *err);
 
 store_status memory_read_studies(store *base, const char *after, size_t limit, store_study_row *row,
                                  void *arg, store_error *err);

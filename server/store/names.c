@@ -1,5 +1,8 @@
+#include "server/store/backend.h"
 #include "server/store/event.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *store_status_text(store_status status)
@@ -10,6 +13,17 @@ const char *store_status_text(store_status status)
 #undef X
     };
     return texts[status];
+}
+
+void store_error_set(store_error *err, store_status status, const char *format, ...)
+{
+    if (!err)
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->message, sizeof err->message, format, args);
+    va_end(args);
+    err->status = status;
 }
 
 static const char *const study_states[] = {

@@ -1,0 +1,147 @@
+/* Lanes, writes and uploads: what is submitted to the writer thread. */
+#include "server/store/event.h"
+#include "server/store/writer.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+store_status store_lane_open(store_lane **out, store *s, int64_t study, int64_t epoch, int64_t last_seq)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return STORE_NO_MEMORY;
+    **out = (store_lane){.s = s, .epoch = epoch, .study = study, .next_seq = last_seq + 1};
+    return STORE_OK;
+}
+
+void store_lane_close(store_lane *lane)
+{
+    free(lane);
+}
+
+int64_t store_lane_next_seq(const store_lane *lane)
+{
+    return lane->next_seq;
+}
+
+store_status store_write_new(store_write **out, store_lane *lane)
+{
+    *out = calloc(1, sizeof **out);
+    if (!*out)
+        return STORE_NO_MEMORY;
+    (*out)->op.kind = OP_WRITE;
+    (*out)->op.lane = lane;
+    return STORE_OK;
+}
+
+store_status store_write_add(store_write *write, const store_event *event)
+{
+    store_lane *lane = write->op.lane;
+    assert((event->type == EVENT_STUDY_CREATED) == (lane->next_seq == 1 && write->n == 0));
+    if (write->n == write->capacity) {
+        size_t capacity = write->capacity ? 2 * write->capacity : 4;
+        write_item *items = realloc(write->items, capacity * sizeof *items);
+        if (!items)
+            return STORE_NO_MEMORY;
+        write->items = items;
+        write->capacity = capacity;
+    }
+    write_item item = {0};
+    store_status status = store_event_copy(&item.event, event);
+    if (!status)
+        status = store_event_encode(&item.payload, item.event);
+    if (status) {
+        free(item.event);
+        return status;
+    }
+    write->items[write->n++] = item;
+    return STORE_OK;
+}
+
+store_status store_write_set_answer(store_write *write, const store_answer *answer)
+{
+    assert(!write->answer);
+    return store_answer_copy(&write->answer, answer);
+}
+
+size_t store_write_events(const store_write *write)
+{
+    return write->n;
+}
+
+void store_write_free(store_write *write)
+{
+    if (!write)
+        return;
+    for (size_t i = 0; i < write->n; i++) {
+        free(write->items[i].event);
+        free(write->items[i].payload);
+    }
+    free(write->items);
+    free(write->answer);
+    free(write);
+}
+
+void store_submit(store_write *write, store_done *done, void *arg)
+{
+    store_lane *lane = write->op.lane;
+    write->first_seq = lane->next_seq;
+    lane->next_seq += (int64_t)write->n;
+    write->op.done = done;
+    write->op.arg = arg;
+    writer_submit(lane->s, &lane->s->writes, &write->op);
+}
+
+void store_submit_delete(store_lane *lane, store_done *done, void *arg)
+{
+    lane->removal = (store_op){.kind = OP_DELETE, .lane = lane, .done = done, .arg = arg};
+    writer_submit(lane->s, &lane->s->writes, &lane->removal);
+}
+
+/* ---- uploads ------------------------------------------------------------------------------------------- */
+
+store_status store_upload_begin(store *s, int64_t *content, store_error *err)
+{
+    pthread_mutex_lock(&s->mutex);
+    bool closing = s->closing;
+    *content = s->next_content++;
+    pthread_mutex_unlock(&s->mutex);
+    return closing ? store_fail(err, STORE_CLOSED, "the store is closing") : STORE_OK;
+}
+
+static upload_op *upload_new(op_kind kind, int64_t content, size_t n_values)
+{
+    upload_op *upload = NULL;
+    if (n_values <= (SIZE_MAX - sizeof *upload) / sizeof(double))
+        upload = malloc(sizeof *upload + n_values * sizeof(double));
+    if (upload) {
+        upload->op = (store_op){.kind = kind};
+        upload->content = content;
+    }
+    return upload;
+}
+
+void store_upload_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
+                         const double *rows, store_done *done, void *arg)
+{
+    upload_op *upload = upload_new(OP_UPLOAD, content, n * dimension);
+    if (!upload) {
+        done(arg, STORE_NO_MEMORY, 0, 0);
+        return;
+    }
+    upload->op.done = done;
+    upload->op.arg = arg;
+    upload->first = first;
+    upload->n = n;
+    upload->dimension = dimension;
+    memcpy(upload->rows, rows, n * dimension * sizeof *rows);
+    writer_submit(s, &s->uploads, &upload->op);
+}
+
+void store_upload_abandon(store *s, int64_t content)
+{
+    upload_op *upload = upload_new(OP_ABANDON, content, 0);
+    if (upload) /* otherwise it is removed at the next start */
+        writer_submit(s, &s->uploads, &upload->op);
+}

@@ -1,0 +1,238 @@
+/* A random history of a study: events of every kind, valid ones only. */
+#include "tests/support/store_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST_TRIALS = 4096, ARMS = 50, DIMENSION = 3 };
+
+/* The driver's own idea of the study: enough to make valid events. */
+typedef struct history {
+    uint64_t random;
+    int64_t time, trials, batches;
+    trial_state state[MOST_TRIALS];
+    int32_t attempt[MOST_TRIALS];
+    double best;
+    bool has_best;
+    uint32_t dictionary[ARMS];
+    store_arm_sum sums[ARMS];
+    store_pick picks[8];
+    store_observation observations[6];
+    unsigned char engine[16];
+} history;
+
+static uint64_t draw(history *h, uint64_t n) /* splitmix64 */
+{
+    uint64_t z = h->random += 0x9e3779b97f4a7c15u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return (z ^ (z >> 31)) % n;
+}
+
+/* All sorts of doubles: of any size, whole, both zeros, subnormal. */
+static double draw_real(history *h)
+{
+    static const double special[] = {
+        0.0, -0.0, 1.0, -3.0, 1e300, 5e-324, -2.5e-310, 1e19, 9007199254740993.0};
+    uint64_t n = sizeof special / sizeof *special;
+    if (draw(h, 4) == 0)
+        return special[draw(h, n)];
+    double x;
+    do {
+        uint64_t bits = draw(h, UINT64_MAX);
+        memcpy(&x, &bits, sizeof x);
+    } while (!isfinite(x));
+    return x;
+}
+
+static size_t draw_picks(history *h)
+{
+    size_t n = draw(h, sizeof h->picks / sizeof *h->picks);
+    for (size_t i = 0; i < n; i++) {
+        h->picks[i] = (store_pick){(uint32_t)draw(h, ARMS), draw(h, 5) ? fabs(draw_real(h)) : NAN};
+        h->state[h->trials + (int64_t)i] = TRIAL_QUEUED;
+        h->attempt[h->trials + (int64_t)i] = 0;
+    }
+    return n;
+}
+
+static store_event draw_batch(history *h, int64_t last_seq)
+{
+    store_event event = {.type = EVENT_BATCH_PLANNED, .time = h->time};
+    size_t n_dictionary = draw(h, ARMS), n_sums = draw(h, ARMS), n_state = draw(h, sizeof h->engine);
+    for (size_t i = 0; i < n_dictionary; i++)
+        h->dictionary[i] = (uint32_t)draw(h, ARMS);
+    for (size_t i = 0; i < n_sums; i++)
+        h->sums[i] = (store_arm_sum){(uint32_t)draw(h, ARMS), draw(h, 1000), draw_real(h)};
+    for (size_t i = 0; i < n_state; i++)
+        h->engine[i] = (unsigned char)draw(h, 256);
+    event.u.planned.batch = (store_batch){.batch = h->batches++,
+                                          .ratio = draw_real(h),
+                                          .stop_rule = "global",
+                                          .beta = draw(h, 3) ? draw_real(h) : NAN,
+                                          .dictionary_size = (int64_t)n_dictionary,
+                                          .observations = h->trials,
+                                          .update_seconds = 0.25,
+                                          .select_seconds = 1e-9,
+                                          .started_at = h->time - 5,
+                                          .code_path = "avx2"};
+    event.u.planned.through_seq = last_seq;
+    event.u.planned.dictionary = h->dictionary;
+    event.u.planned.sums = h->sums;
+    event.u.planned.n_sums = n_sums;
+    event.u.planned.engine_state = h->engine;
+    event.u.planned.n_engine_state = n_state;
+    event.u.planned.first_trial = h->trials + 1;
+    event.u.planned.n_picks = draw_picks(h);
+    event.u.planned.picks = h->picks;
+    event.u.planned.batch.size = (int64_t)event.u.planned.n_picks;
+    h->trials += (int64_t)event.u.planned.n_picks;
+    return event;
+}
+
+static store_event draw_extension(history *h)
+{
+    store_event event = {.type = EVENT_BATCH_EXTENDED, .time = h->time};
+    event.u.extended.batch = h->batches - 1;
+    event.u.extended.ratio = draw_real(h);
+    event.u.extended.stop_rule = "min_in_flight";
+    event.u.extended.first_trial = h->trials + 1;
+    event.u.extended.n_picks = draw_picks(h);
+    event.u.extended.picks = h->picks;
+    h->trials += (int64_t)event.u.extended.n_picks;
+    return event;
+}
+
+static store_event draw_observations(history *h)
+{
+    store_event event = {.type = EVENT_OBSERVATIONS_ADDED, .time = h->time};
+    event.u.observed.n = draw(h, sizeof h->observations / sizeof *h->observations);
+    for (size_t i = 0; i < event.u.observed.n; i++)
+        h->observations[i] =
+            (store_observation){(uint32_t)draw(h, ARMS), (int64_t)draw(h, 5) + 1, draw_real(h)};
+    event.u.observed.list = h->observations;
+    return event;
+}
+
+static store_event draw_told(history *h, int64_t i)
+{
+    static const trial_state outcomes[] = {TRIAL_COMPLETED, TRIAL_COMPLETED, TRIAL_FAILED, TRIAL_INFEASIBLE,
+                                           TRIAL_STOPPED};
+    store_event event = {.type = EVENT_TRIAL_TOLD, .time = h->time};
+    h->state[i] = outcomes[draw(h, sizeof outcomes / sizeof *outcomes)];
+    event.u.told.trial = i + 1;
+    /* Sometimes a late result, under an earlier attempt. */
+    event.u.told.attempt = h->attempt[i] > 1 && draw(h, 3) == 0 ? h->attempt[i] - 1 : h->attempt[i];
+    event.u.told.state = h->state[i];
+    event.u.told.has_value = h->state[i] == TRIAL_COMPLETED || (h->state[i] == TRIAL_STOPPED && draw(h, 2));
+    if (event.u.told.has_value) {
+        event.u.told.value = draw_real(h);
+        event.u.told.better = !h->has_best || event.u.told.value > h->best;
+        if (event.u.told.better)
+            h->best = event.u.told.value;
+        h->has_best = true;
+    }
+    event.u.told.reason = event.u.told.has_value ? "" : "out of memory: \"α\"\n";
+    return event;
+}
+
+static store_event draw_of_trial(history *h, int64_t i)
+{
+    static const char *const workers[] = {"", "w1", "wörker 2"};
+    store_event event = {.time = h->time};
+    switch (h->state[i]) {
+    case TRIAL_QUEUED:
+        if (h->attempt[i] > 0 && draw(h, 4) == 0)
+            return draw_told(h, i); /* a late result, after its lease */
+        event.type = EVENT_TRIAL_ISSUED;
+        event.u.issued.trial = i + 1;
+        event.u.issued.attempt = ++h->attempt[i];
+        event.u.issued.worker = workers[draw(h, 3)];
+        event.u.issued.lease_expires_at = h->time + 1000;
+        h->state[i] = TRIAL_PENDING;
+        return event;
+    case TRIAL_PENDING:
+        if (draw(h, 3) == 0) {
+            event.type = EVENT_TRIAL_RENEWED;
+            event.u.renewed.trial = i + 1;
+            event.u.renewed.attempt = h->attempt[i];
+            event.u.renewed.worker = draw(h, 2) ? NULL : "w3";
+            event.u.renewed.lease_expires_at = h->time + 2000;
+            return event;
+        }
+        if (draw(h, 3) == 0) {
+            event.type = EVENT_TRIAL_REQUEUED;
+            event.u.requeued.trial = i + 1;
+            event.u.requeued.attempt_counts = draw(h, 2);
+            event.u.requeued.outcome = event.u.requeued.attempt_counts ? "expired" : "released";
+            h->attempt[i] -= !event.u.requeued.attempt_counts;
+            h->state[i] = TRIAL_QUEUED;
+            return event;
+        }
+        return draw_told(h, i);
+    case TRIAL_COMPLETED:
+    case TRIAL_FAILED:
+    case TRIAL_INFEASIBLE:
+    case TRIAL_STOPPED:
+    case TRIAL_STATES:
+        break;
+    }
+    event.type = EVENT_STUDY_CHANGED;
+    event.u.changed.state = draw(h, 2) ? STUDY_ACTIVE : STUDY_PAUSED;
+    event.u.changed.definition = draw(h, 2) ? "{\"lambda\": 1.00}" : NULL;
+    event.u.changed.reason = draw(h, 2) ? "asked to" : "";
+    return event;
+}
+
+static store_event draw_event(history *h, int64_t last_seq)
+{
+    h->time += (int64_t)draw(h, 20);
+    bool room = h->trials + 8 < MOST_TRIALS;
+    if (h->batches == 0 || (room && draw(h, 12) == 0))
+        return draw_batch(h, last_seq);
+    if (h->trials == 0 || (room && draw(h, 20) == 0))
+        return draw_extension(h);
+    if (draw(h, 25) == 0)
+        return draw_observations(h);
+    return draw_of_trial(h, (int64_t)draw(h, (uint64_t)h->trials));
+}
+
+void store_fixture_history(store *s, const char *id, uint64_t seed, size_t steps)
+{
+    history *h = calloc(1, sizeof *h);
+    store_waiter waiter = STORE_WAITER_INIT;
+    store_lane *lane;
+    size_t submitted = 0;
+    assert_non_null(h);
+    h->random = seed;
+    h->time = 1700000000000;
+    assert_int_equal(store_lane_open(&lane, s, 0, 0, 0), STORE_OK);
+    store_event first[2] = {store_fixture_created(id, h->time),
+                            {.type = EVENT_CANDIDATES_SET, .time = h->time}};
+    first[1].u.candidates.content = store_fixture_upload(s, ARMS, DIMENSION, 7);
+    first[1].u.candidates.count = ARMS;
+    first[1].u.candidates.dimension = DIMENSION;
+    first[1].u.candidates.digest = "c0ffee";
+    store_fixture_submit(lane, first, 2, &waiter);
+    submitted++;
+    for (size_t step = 0; step < steps; submitted++) {
+        store_write *write;
+        assert_int_equal(store_write_new(&write, lane), STORE_OK);
+        size_t n = draw(h, 4);
+        for (size_t i = 0; i < n && step < steps; i++, step++) {
+            store_event event = draw_event(h, store_lane_next_seq(lane) - 1);
+            assert_int_equal(store_write_add(write, &event), STORE_OK);
+        }
+        store_submit(write, store_waiter_done, &waiter);
+    }
+    store_waiter_wait(&waiter, submitted);
+    assert_int_equal(waiter.first_failure, STORE_OK);
+    store_lane_close(lane);
+    free(h);
+}
