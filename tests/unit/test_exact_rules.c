@@ -326,10 +326,11 @@ static void withheld_arms_are_never_chosen(void **state)
 {
     (void)state;
     bandit_arms *arms = make_arms(false);
-    for (unsigned i = 0; i < BANDIT_ALGORITHMS; i++) {
-        bandit_options o = options_for((bandit_algorithm)i);
-        if (!bandit_algorithm_is_built(o.algorithm))
-            continue;
+    static const bandit_algorithm algorithms[] = {
+        BANDIT_GP_UCB, BANDIT_IGP_UCB, BANDIT_GP_BUCB,        BANDIT_GP_TS,   BANDIT_ASYNC_TS,
+        BANDIT_GP_EI,  BANDIT_GP_PI,   BANDIT_EPSILON_GREEDY, BANDIT_UNIFORM, BANDIT_REGULARIZED_EVOLUTION};
+    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+        bandit_options o = options_for(algorithms[i]);
         o.epsilon = 0.5;
         o.population = 3;
         o.sample = 2;
