@@ -13,6 +13,7 @@ struct registry {
     app *app;
     pthread_mutex_t lock; /* guards by_id, and that a study in it is not freed while a job is posted to it */
     void *by_id;          /* tsearch tree of study */
+    study *gone;          /* deleted, and not yet at rest; the id of each is free */
     pthread_t timer;
     pthread_cond_t stop;
     bool stopping;
@@ -63,6 +64,14 @@ void registry_post(registry *r, http_request *request, void (*run)(study *s, htt
     strncpy(key.id, request->study, sizeof key.id);
     pthread_mutex_lock(&r->lock);
     study **found = tfind(&key, &r->by_id, compare_ids);
+    if (found && atomic_load(&(*found)->gone)) {
+        s = *found;
+        tdelete(s, &r->by_id, compare_ids);
+        s->next_gone = r->gone;
+        r->gone = s;
+        s = NULL;
+        found = NULL;
+    }
     if (found) {
         s = *found;
     } else {
@@ -108,6 +117,19 @@ static void tick(study *s, walk *w)
     }
 }
 
+static void dispose_of_gone(registry *r)
+{
+    for (study **at = &r->gone; *at;) {
+        study *s = *at;
+        if (study_is_disposable(s)) {
+            *at = s->next_gone;
+            study_free(s);
+        } else {
+            at = &s->next_gone;
+        }
+    }
+}
+
 static void *run_timer(void *arg)
 {
     registry *r = arg;
@@ -120,6 +142,7 @@ static void *run_timer(void *arg)
             tdelete(w.disposable[i], &r->by_id, compare_ids);
             study_free(w.disposable[i]);
         }
+        dispose_of_gone(r);
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += TICK_MS * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000;
@@ -182,6 +205,10 @@ void registry_free(registry *r)
     if (!r)
         return;
     tdestroy(r->by_id, free_study);
+    for (study *s = r->gone, *next; s; s = next) {
+        next = s->next_gone;
+        study_free(s);
+    }
     pthread_cond_destroy(&r->stop);
     pthread_mutex_destroy(&r->lock);
     free(r);

@@ -12,6 +12,7 @@
 typedef struct commit {
     study *s;
     http_request *answers;
+    bool deletion;
 } commit;
 
 static void run_turn(pool_task *task);
@@ -160,6 +161,8 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
                       NULL);
         atomic_store(&c->s->wake_at, 0); /* a turn, to recover */
     }
+    if (status == STORE_OK && c->deletion)
+        atomic_store(&c->s->gone, true); /* before anybody may know */
     release_all(c->answers, status);
     atomic_fetch_add(&c->s->committed, 1); /* the study may be freed from here on */
     free(c);
@@ -324,7 +327,7 @@ void study_delete(study *s, http_request *request)
     request->held = true;
     request->next = NULL;
     http_answer_empty(request, 204);
-    *c = (commit){.s = s, .answers = request};
+    *c = (commit){.s = s, .answers = request, .deletion = true};
     s->submitted++;
     s->deleted = true;
     store_submit_delete(s->lane, write_done, c);

@@ -58,7 +58,15 @@ STUDIES = {
         changed("domain", {"type": "space", "parameters": [{"name": "b", "type": "boolean"}]}),
         "/domain/type",
     ),
-    "domain_precomputed_unbuilt": (changed("domain", {"type": "precomputed", "size": 5}), "/domain/type"),
+    "domain_precomputed_without_size": (changed("domain", {"type": "precomputed"}), "/domain/size"),
+    "domain_precomputed_with_points": (
+        changed("domain", {"type": "precomputed", "size": 1, "points": [[1]]}),
+        "/domain/points",
+    ),
+    "domain_precomputed_with_another_kernel": (
+        changed("domain", {"type": "precomputed", "size": 5}),
+        "/algorithm/kernel/type",
+    ),
     "dimension_missing": (domain(), "/domain/dimension"),
     "dimension_zero": (domain(dimension=0), "/domain/dimension"),
     "dimension_a_string": (domain(dimension="2"), "/domain/dimension"),

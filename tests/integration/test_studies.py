@@ -136,6 +136,19 @@ def test_delete(server):
     assert client.items("/v1/studies/gone/trials") == []
 
 
+def test_an_id_is_free_as_soon_as_its_study_is_deleted(server):
+    client = server.client()
+    for _ in range(30):
+        client.create(definition(id="again", horizon=3))
+        client.ask("again")
+        assert client.delete("/v1/studies/again").status == 204
+        client.create(definition(id="again"))
+        assert "horizon" not in client.study("again")
+        (trial,) = client.ask("again")["trials"]
+        assert trial["id"] == 1, trial
+        assert client.delete("/v1/studies/again").status == 204
+
+
 def test_same_seed_same_choices_and_another_seed_others(server):
     client = server.client()
     for name, seed in (("seed-a", 1), ("seed-b", 1), ("seed-c", 2)):
