@@ -30,6 +30,8 @@ static bandit_status check_schedule(size_t value, const char *field, size_t most
 static bandit_status check_s_gp_ts(const bandit_options *options, size_t dimension, bandit_error *err)
 {
     bandit_kernel_type type = options->kernel.type;
+    if (options->init == BANDIT_INIT_UNCERTAINTY)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "s_gp_ts begins with a uniform arm");
     if (type == BANDIT_KERNEL_PRECOMPUTED)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type",
                            "s_gp_ts samples features of the kernel: a precomputed one has none");
@@ -48,6 +50,8 @@ static bandit_status check_s_gp_ts(const bandit_options *options, size_t dimensi
 
 static bandit_status check_pi_gp_ucb(const bandit_options *options, size_t dimension, bandit_error *err)
 {
+    if (options->init == BANDIT_INIT_UNCERTAINTY)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "pi_gp_ucb begins with a uniform arm");
     if (options->kernel.type != BANDIT_KERNEL_MATERN)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type", "pi_gp_ucb needs a Matérn kernel");
     if (dimension > BANDIT_COVER_DIMENSIONS)

@@ -77,8 +77,6 @@ static bandit_status pi_open(bandit_engine *engine, bandit_error *err)
 {
     const bandit_options *o = &engine->options;
     size_t n = bandit_arms_count(engine->arms), d = bandit_arms_dimension(engine->arms);
-    if (o->init == BANDIT_INIT_UNCERTAINTY)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "pi_gp_ucb begins with a uniform arm");
     uint32_t initial = o->initial_cells ? (uint32_t)o->initial_cells
                                         : bandit_cover_initial_for(d, o->kernel.nu, (double)o->horizon);
     bandit_partition_init(&self(engine)->partition, engine->arms, &engine->options.kernel, o->lambda,

@@ -90,8 +90,6 @@ static bandit_status ts_open(bandit_engine *engine, bandit_error *err)
     ts_engine *ts = self(engine);
     const bandit_options *o = &engine->options;
     size_t n = bandit_arms_count(engine->arms), d = bandit_arms_dimension(engine->arms);
-    if (o->init == BANDIT_INIT_UNCERTAINTY)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "s_gp_ts begins with a uniform arm");
 
     size_t M = o->prior_features ? o->prior_features : bandit_svgp_features_for(&o->kernel, d, o->horizon);
     ts->m = o->inducing ? o->inducing : bandit_svgp_inducing_for(&o->kernel, d, o->horizon);

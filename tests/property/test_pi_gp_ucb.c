@@ -480,6 +480,10 @@ static void refusals_name_the_field(void **state)
     o.initial_cells = (size_t)BANDIT_COVER_INITIAL + 1;
     assert_int_equal(bandit_options_check(&o, 4, &err), BANDIT_INVALID_OPTION);
     assert_string_equal(err.field, "initial_cells");
+    o = good;
+    o.init = BANDIT_INIT_UNCERTAINTY;
+    assert_int_equal(bandit_options_check(&o, 4, &err), BANDIT_INVALID_OPTION);
+    assert_string_equal(err.field, "init");
 }
 
 int main(void)

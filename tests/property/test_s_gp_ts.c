@@ -333,6 +333,10 @@ static void refusals_name_the_field(void **state)
     o.prior_features = 1000000;
     assert_int_equal(bandit_options_check(&o, 4, &err), BANDIT_INVALID_OPTION);
     assert_string_equal(err.field, "prior_features");
+    o = good;
+    o.init = BANDIT_INIT_UNCERTAINTY;
+    assert_int_equal(bandit_options_check(&o, 4, &err), BANDIT_INVALID_OPTION);
+    assert_string_equal(err.field, "init");
 }
 
 int main(void)
