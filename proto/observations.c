@@ -147,7 +147,8 @@ static wire_status take_name(wire_observations_reader *r, const char *text, size
     };
     const size_t nothing = SIZE_MAX;
     size_t found = nothing;
-    wire_csv_trim(&text, &n);
+    if (!r->csv.quoted)
+        wire_csv_trim(&text, &n);
     for (size_t i = 0; i < r->study->n_parameters; i++) {
         if (is_text(text, n, r->study->parameters[i].name))
             found = COLUMN_PARAMETER + i;
@@ -223,7 +224,8 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
     if (r->csv.column >= r->n_columns)
         return WIRE_OK; /* refused at the row's end */
     size_t what = r->columns[r->csv.column];
-    wire_csv_trim(&text, &n);
+    if (!r->csv.quoted) /* blanks between quotes are meant */
+        wire_csv_trim(&text, &n);
     if (n == 0 || what == COLUMN_PASSED_OVER)
         return WIRE_OK;
     switch (what) {

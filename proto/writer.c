@@ -198,6 +198,31 @@ void wire_raw(wire_writer *w, const char *json)
     value(w, json, strlen(json));
 }
 
+void wire_cell(wire_writer *w, const char *text)
+{
+    separate(w);
+    size_t n = strlen(text);
+    bool blank_at_end =
+        n > 0 && (text[0] == ' ' || text[n - 1] == ' ' || text[0] == '\t' || text[n - 1] == '\t');
+    if (!blank_at_end && !strpbrk(text, ",\"\r\n")) {
+        put(w, text, n);
+        return;
+    }
+    put_char(w, '"');
+    for (const char *c = text; *c; c++) {
+        if (*c == '"')
+            put_char(w, '"');
+        put_char(w, *c);
+    }
+    put_char(w, '"');
+}
+
+void wire_line_end(wire_writer *w)
+{
+    put_char(w, '\n');
+    w->comma = false;
+}
+
 bool wire_writer_finish(wire_writer *w, char **out, size_t *size)
 {
     *out = NULL;

@@ -34,6 +34,11 @@ void wire_null(wire_writer *w);
 void wire_time(wire_writer *w, int64_t milliseconds); /* RFC 3339 UTC with milliseconds, quoted */
 void wire_raw(wire_writer *w, const char *json);      /* a value that is JSON already */
 
+/* Lines: NDJSON has one JSON value a line. CSV has cells: any of the functions above that writes a number, a
+ * truth or a time, and wire_cell for text, in quotes where it needs them. */
+void wire_cell(wire_writer *w, const char *text);
+void wire_line_end(wire_writer *w);
+
 /* True: *out owns the text (caller frees), *size without the NUL, and the writer is as new. False: out of
  * memory; *out is NULL. */
 bool wire_writer_finish(wire_writer *w, char **out, size_t *size);

@@ -163,6 +163,28 @@ static void test_times(void **state)
     }
 }
 
+static void test_lines(void **state)
+{
+    (void)state;
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_cell(&w, "");
+    wire_cell(&w, "plain");
+    wire_cell(&w, "a,b");
+    wire_cell(&w, "say \"x\"");
+    wire_cell(&w, "two\nlines");
+    wire_cell(&w, " blank");
+    wire_real(&w, 0.5);
+    wire_boolean(&w, true);
+    wire_line_end(&w);
+    wire_integer_value(&w, 7);
+    wire_cell(&w, "");
+    wire_line_end(&w);
+    wire_object_begin(&w);
+    wire_object_end(&w);
+    wire_line_end(&w);
+    assert_text(&w, ",plain,\"a,b\",\"say \"\"x\"\"\",\"two\nlines\",\" blank\",0.5,true\n7,\n{}\n");
+}
+
 static void test_grows(void **state)
 {
     (void)state;
@@ -188,7 +210,7 @@ int main(void)
         cmocka_unit_test(test_structure),       cmocka_unit_test(test_empty),
         cmocka_unit_test(test_strings),         cmocka_unit_test(test_reals_by_hand),
         cmocka_unit_test(test_reals_read_back), cmocka_unit_test(test_times),
-        cmocka_unit_test(test_grows),
+        cmocka_unit_test(test_lines),           cmocka_unit_test(test_grows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

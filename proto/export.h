@@ -1,0 +1,43 @@
+/* What a study's trials look like outside: a table in CSV, a curve for plots, and lines of NDJSON. */
+#ifndef PROTO_EXPORT_H
+#define PROTO_EXPORT_H
+
+#include "proto/wire.h"
+
+/* The table that wire_observations_reader takes back: trial, candidate or the parameters, value, state,
+ * attempt, worker, reason, told_at. */
+void wire_write_table_header(wire_writer *w, const wire_study *study);
+/* trial->parameters: needed in a space. */
+void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial);
+
+/* A point of GET …/series. */
+typedef struct wire_series_point {
+    int64_t trial;
+    double value, best; /* best: so far */
+    int64_t told_at;    /* ms */
+} wire_series_point;
+
+void wire_encode_series_point(wire_writer *w, const wire_series_point *point);
+
+/* Streaming reader of lines (NDJSON): bytes in, lines out, memory bounded by one of them. */
+#define WIRE_LINE_MAX (16 * 1024 * 1024)
+
+/* Line `number` (from 1) without its end, borrowed and NUL-terminated; blank lines are left out. Anything but
+ * WIRE_OK ends the reading. */
+typedef wire_status wire_line(void *arg, size_t number, const char *text, size_t n, wire_errors *errors);
+
+/* Transparent; starts as {.line = …, .arg = …}. */
+typedef struct wire_lines {
+    wire_line *line;
+    void *arg;
+    char *text; /* of a line that may go on in the next chunk */
+    size_t n, capacity;
+    size_t number; /* of lines so far */
+} wire_lines;
+
+wire_status wire_lines_feed(wire_lines *lines, const char *bytes, size_t n, wire_errors *errors);
+/* End of input: the last line needs no end of its own. */
+wire_status wire_lines_finish(wire_lines *lines, wire_errors *errors);
+void wire_lines_clear(wire_lines *lines);
+
+#endif
