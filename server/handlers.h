@@ -9,6 +9,7 @@ void handle_healthz(http_request *request);
 void handle_readyz(http_request *request);
 void handle_version(http_request *request);
 void handle_openapi(http_request *request);
+void handle_algorithms(http_request *request);
 
 /* handlers_studies.c */
 void handle_study_create(http_request *request);

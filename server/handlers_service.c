@@ -2,6 +2,7 @@
 #include "server/app.h"
 #include "server/embedded.h"
 #include "server/handlers.h"
+#include "server/parameters.h"
 
 void handle_healthz(http_request *request)
 {
@@ -24,6 +25,13 @@ void handle_version(http_request *request)
 {
     static const char body[] = "{\"name\":\"banditd\",\"version\":\"" BANDITD_VERSION "\"}";
     http_answer_static(request, 200, "application/json", body, sizeof body - 1);
+}
+
+void handle_algorithms(http_request *request)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    parameters_encode(&w);
+    http_answer_json(request, 200, &w);
 }
 
 void handle_openapi(http_request *request)

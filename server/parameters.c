@@ -2,6 +2,7 @@
 
 #include <assert.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Sets of algorithms, as bits. */
@@ -28,38 +29,138 @@ static const struct parameter {
     given_kind kind;
     size_t offset; /* in wire_algorithm */
     unsigned algorithms;
+    const char *type;        /* as in JSON */
+    const char *range;       /* members of a JSON object; "" */
+    const char *fallback;    /* default as JSON; null: it depends, or there is none */
+    const char *description; /* a sentence */
 } parameters[] = {
 #define FIELD(name) offsetof(wire_algorithm, name)
-    {"kernel", KERNEL, FIELD(kernel), MODEL},
-    {"lambda", NUMBER, FIELD(lambda), MODEL},
-    {"noise_std", NUMBER, FIELD(noise_std), MODEL},
-    {"standardize_rewards", SWITCH, FIELD(standardize_rewards_given), MODEL},
-    {"norm_bound", NUMBER, FIELD(norm_bound), WIDTH},
-    {"delta", NUMBER, FIELD(delta), WIDTH},
-    {"q_bar", NUMBER, FIELD(q_bar), BUDGETED},
-    {"ratio_bound", NUMBER, FIELD(ratio_bound), BATCHED},
-    {"batch_rule", WORD, FIELD(batch_rule), BIT(BANDIT_BBKB)},
-    {"confidence", WORD, FIELD(confidence), BUDGETED},
-    {"resample", WORD, FIELD(resample), BUDGETED},
-    {"max_batch", INTEGER, FIELD(max_batch), BATCHED | BIT(BANDIT_UNIFORM)},
-    {"max_arm_failures", INTEGER, FIELD(max_arm_failures), ALL},
-    {"init", WORD, FIELD(init), ALL},
-    {"gamma", NUMBER, FIELD(gamma), GAIN},
-    {"gamma_scale", NUMBER, FIELD(gamma_scale), GAIN},
-    {"scale", NUMBER, FIELD(scale), SAMPLED},
-    {"epsilon", NUMBER, FIELD(epsilon), BIT(BANDIT_EPSILON_GREEDY)},
-    {"zeta", NUMBER, FIELD(zeta), IMPROVEMENT},
-    {"population", INTEGER, FIELD(population), EVOLUTION},
-    {"sample", INTEGER, FIELD(sample), EVOLUTION},
-    {"posterior", WORD, FIELD(posterior), SPARSE_SAMPLED},
-    {"features", WORD, FIELD(features), SPARSE_SAMPLED},
-    {"inducing", INTEGER, FIELD(inducing), SPARSE_SAMPLED},
-    {"prior_features", INTEGER, FIELD(prior_features), SPARSE_SAMPLED},
-    {"dpp_steps", INTEGER, FIELD(dpp_steps), SPARSE_SAMPLED},
-    {"initial_cells", INTEGER, FIELD(initial_cells), BIT(BANDIT_PI_GP_UCB)},
+    {"kernel", KERNEL, FIELD(kernel), MODEL, "object", "", "{\"type\":\"matern\",\"nu\":2.5}",
+     "The covariance: gaussian, matern (nu 0.5, 1.5 or 2.5), linear or precomputed; a lengthscale for all "
+     "features or one each."},
+    {"lambda", NUMBER, FIELD(lambda), MODEL, "number", "\"exclusive_minimum\":0", "null",
+     "Regularization; by default the noise variance, at least 1e-6, and 1 + 2/horizon for igp_ucb, gp_ts and "
+     "pi_gp_ucb."},
+    {"noise_std", NUMBER, FIELD(noise_std), MODEL, "number", "\"minimum\":0", "null",
+     "Standard deviation of the noise of one evaluation; has to be given."},
+    {"standardize_rewards", SWITCH, FIELD(standardize_rewards_given), MODEL, "boolean", "\"values\":[false]",
+     "false", "Whether rewards are scaled before the model sees them."},
+    {"norm_bound", NUMBER, FIELD(norm_bound), WIDTH, "number", "\"minimum\":0", "1",
+     "Bound on the norm of the function in the kernel's space."},
+    {"delta", NUMBER, FIELD(delta), WIDTH, "number", "\"exclusive_minimum\":0,\"exclusive_maximum\":1",
+     "null",
+     "Probability with which the confidence bounds may fail; by default 1/horizon, 0.001 without one."},
+    {"q_bar", NUMBER, FIELD(q_bar), BUDGETED, "number", "\"exclusive_minimum\":0,\"words\":[\"theory\"]", "2",
+     "Oversampling of the dictionary."},
+    {"ratio_bound", NUMBER, FIELD(ratio_bound), BATCHED, "number", "\"minimum\":1", "2",
+     "How far variances may shrink within a batch before it ends."},
+    {"batch_rule", WORD, FIELD(batch_rule), BIT(BANDIT_BBKB), "string",
+     "\"values\":[\"global\",\"global_local\"]", "\"global\"",
+     "Which bound on the variances' ratio ends a batch."},
+    {"confidence", WORD, FIELD(confidence), BUDGETED, "string", "\"values\":[\"practical\",\"theory\"]",
+     "\"practical\"", "Width of the confidence bounds; or an object, beta, that fixes it."},
+    {"resample", WORD, FIELD(resample), BUDGETED, "string",
+     "\"values\":[\"fresh\",\"persistent\",\"per_pull\"]", "\"fresh\"",
+     "Random numbers of the dictionary: one coin a candidate for each dictionary or for the whole study, or "
+     "one a pull."},
+    {"max_batch", INTEGER, FIELD(max_batch), BATCHED | BIT(BANDIT_UNIFORM), "integer", "\"minimum\":1",
+     "4096", "Largest batch."},
+    {"max_arm_failures", INTEGER, FIELD(max_arm_failures), ALL, "integer", "\"minimum\":1", "3",
+     "A candidate that failed so often in a row is withheld."},
+    {"init", WORD, FIELD(init), ALL, "object", "", "{\"type\":\"uniform\"}",
+     "The first picks: one at random, or the most uncertain ones until none is above 1/parallelism."},
+    {"gamma", NUMBER, FIELD(gamma), GAIN, "number", "\"minimum\":0,\"words\":[\"exact\",\"bound\"]",
+     "\"exact\"",
+     "Information gain in the width: of the pulls so far, its bound for the kernel, or a number."},
+    {"gamma_scale", NUMBER, FIELD(gamma_scale), GAIN, "number", "\"exclusive_minimum\":0", "1",
+     "Multiplies the bound on the information gain."},
+    {"scale", NUMBER, FIELD(scale), SAMPLED, "number", "\"exclusive_minimum\":0", "1",
+     "Divides the width of a Thompson sample."},
+    {"epsilon", NUMBER, FIELD(epsilon), BIT(BANDIT_EPSILON_GREEDY), "number", "\"minimum\":0,\"maximum\":1",
+     "0.1", "Probability of a candidate at random."},
+    {"zeta", NUMBER, FIELD(zeta), IMPROVEMENT, "number", "\"minimum\":0", "0.01",
+     "Least improvement that counts, in units of the reward."},
+    {"population", INTEGER, FIELD(population), EVOLUTION, "integer", "\"minimum\":1", "100",
+     "Candidates that are alive."},
+    {"sample", INTEGER, FIELD(sample), EVOLUTION, "integer", "\"minimum\":1", "10",
+     "Of the population, drawn for each tournament."},
+    {"posterior", WORD, FIELD(posterior), SPARSE_SAMPLED, "string", "\"values\":[\"svgp\",\"dtc\"]",
+     "\"svgp\"",
+     "What is sampled: the sparse variational posterior, or the one on a dictionary by leverage scores."},
+    {"features", WORD, FIELD(features), SPARSE_SAMPLED, "string", "\"values\":[\"rff\",\"eigen\"]", "\"rff\"",
+     "The prior's features: random Fourier features, or Laplacian eigenfunctions in up to three dimensions."},
+    {"inducing", INTEGER, FIELD(inducing), SPARSE_SAMPLED, "integer", "\"minimum\":0", "200",
+     "Inducing points; 0: by the horizon."},
+    {"prior_features", INTEGER, FIELD(prior_features), SPARSE_SAMPLED, "integer", "\"minimum\":0", "1000",
+     "Features of the prior; 0: by the horizon."},
+    {"dpp_steps", INTEGER, FIELD(dpp_steps), SPARSE_SAMPLED, "integer", "\"minimum\":0", "1000",
+     "Exchanges per draw of the inducing points."},
+    {"initial_cells", INTEGER, FIELD(initial_cells), BIT(BANDIT_PI_GP_UCB), "integer", "\"minimum\":0", "1",
+     "Cells a side of the first cover; 0: by the horizon."},
 #undef FIELD
 };
 enum { N_PARAMETERS = sizeof parameters / sizeof *parameters };
+
+static const char *const descriptions[BANDIT_ALGORITHMS] = {
+    [BANDIT_BBKB] = "Batch budgeted kernel bandits: near-linear time, batches that grow as the model learns.",
+    [BANDIT_BKB] = "Budgeted kernel bandits: a new dictionary after every pull.",
+    [BANDIT_GP_UCB] = "Exact GP with the bound of Srinivas et al.",
+    [BANDIT_IGP_UCB] = "Exact GP with the improved bound of Chowdhury and Gopalan.",
+    [BANDIT_GP_BUCB] =
+        "Exact GP, batches by hallucination that end when the information gathered passes a bound.",
+    [BANDIT_GP_TS] = "Exact GP, Thompson sampling with the width of Chowdhury and Gopalan.",
+    [BANDIT_ASYNC_TS] = "Exact GP, Thompson sampling for asynchronous workers: each pick its own sample.",
+    [BANDIT_S_GP_TS] = "Thompson sampling from a sparse posterior: linear in the candidates.",
+    [BANDIT_PI_GP_UCB] = "Independent GPs on the cells of a cover that splits where data gather.",
+    [BANDIT_GP_EI] = "Exact GP, expected improvement.",
+    [BANDIT_GP_PI] = "Exact GP, probability of improvement.",
+    [BANDIT_EPSILON_GREEDY] = "Exact GP, the best mean, and now and then a candidate at random.",
+    [BANDIT_UNIFORM] = "Candidates at random: the baseline.",
+    [BANDIT_REGULARIZED_EVOLUTION] = "Tournaments in an ageing population: the baseline without a model.",
+};
+
+static void encode_parameter(wire_writer *w, const struct parameter *p)
+{
+    char range[256];
+    wire_object_begin(w);
+    wire_key(w, "name");
+    wire_string(w, p->name);
+    wire_key(w, "type");
+    wire_string(w, p->type);
+    wire_key(w, "default");
+    wire_raw(w, p->fallback);
+    wire_key(w, "range");
+    snprintf(range, sizeof range, "{%s}", p->range);
+    wire_raw(w, range);
+    wire_key(w, "description");
+    wire_string(w, p->description);
+    wire_object_end(w);
+}
+
+void parameters_encode(wire_writer *w)
+{
+    wire_object_begin(w);
+    wire_key(w, "algorithms");
+    wire_array_begin(w);
+    for (unsigned a = 0; a < BANDIT_ALGORITHMS; a++) {
+        if (!bandit_algorithm_is_built((bandit_algorithm)a))
+            continue;
+        wire_object_begin(w);
+        wire_key(w, "name");
+        wire_string(w, bandit_algorithm_name((bandit_algorithm)a));
+        wire_key(w, "description");
+        wire_string(w, descriptions[a]);
+        wire_key(w, "parameters");
+        wire_array_begin(w);
+        for (int i = 0; i < N_PARAMETERS; i++)
+            if (parameters[i].algorithms & BIT(a))
+                encode_parameter(w, &parameters[i]);
+        wire_array_end(w);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+    wire_object_end(w);
+}
 
 static bool is_given(const wire_algorithm *given, const struct parameter *parameter)
 {

@@ -12,6 +12,7 @@ const route routes[] = {
     {"/readyz", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_readyz, NULL},
     {"/openapi.yaml", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_openapi, NULL},
     {"/v1/version", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_version, NULL},
+    {"/v1/algorithms", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_algorithms, NULL},
     {"/v1/studies", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_study_list, NULL},
     {"/v1/studies", HTTP_POST, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_study_create, NULL},
     {"/v1/studies/{study}", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_study_get, NULL},

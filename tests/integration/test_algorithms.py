@@ -1,0 +1,107 @@
+"""Every algorithm over HTTP: to the end of a study, and through a restart; /v1/algorithms against openapi.yaml."""
+
+import re
+
+from server import Server
+from support import cases, definition, grid, measure, refusal, work
+
+MODEL_FREE = ("uniform", "regularized_evolution")
+
+
+def listed(client):
+    answer = client.get("/v1/algorithms")
+    assert answer.status == 200, answer
+    return {a["name"]: a for a in answer.json["algorithms"]}
+
+
+def study_of(name, **changes):
+    """A definition for this algorithm, with what it needs and nothing else."""
+    study = definition(points=grid(5), horizon=30, **changes)
+    algorithm = {"name": name}
+    if name not in MODEL_FREE:
+        algorithm |= {"kernel": {"type": "matern", "nu": 1.5, "lengthscale": 0.4}, "noise_std": 0.1}
+    return {**study, "algorithm": algorithm}
+
+
+def test_names_are_those_of_the_contract(server):
+    text = server.client().get("/openapi.yaml").body.decode()
+    schemas = set(re.findall(r"name: \{const: ([a-z_]+)\}", text)) | set(re.findall(r"const: ([a-z_]*_?[a-z]+)$", text, re.M))
+    names = listed(server.client())
+    assert len(names) == 14 and set(names) <= schemas, set(names) - schemas
+
+
+def test_every_algorithm_reaches_the_end_in_both_ways_of_feedback(server):
+    client = server.client()
+    for name in listed(client):
+        for feedback in ("batch", "async"):
+            study = client.create(study_of(name, feedback=feedback))["id"]
+            chosen = work(client, study, 30, 3)
+            assert len(chosen) == 30, (name, feedback, len(chosen))
+            client.ask(study, wait_seconds=1)
+            shown = client.study(study)
+            assert (shown["state"], shown["trials_completed"]) == ("finished", 30), (name, feedback, shown)
+            best = client.read(study, "best")
+            assert best["recommended"] is not None, (name, feedback)
+            status = client.get(f"/v1/studies/{study}/model").status
+            assert status == (409 if name in MODEL_FREE else 200), (name, status)
+
+
+def test_every_algorithm_goes_on_after_a_restart_as_without_one():
+    with Server() as server:
+        names = list(listed(server.client()))
+        choices = {name: [] for name in names}
+        for name in names:
+            client = server.client()
+            for kind in ("straight", "cut"):
+                client.create({**study_of(name, feedback="batch"), "id": f"{kind}-{name.replace('_', '-')}"})
+        for name in names:
+            client = server.client()
+            straight = work(client, f"straight-{name.replace('_', '-')}", 30, 1)
+            choices[name] = straight
+            work(client, f"cut-{name.replace('_', '-')}", 11, 1)
+        server.kill()
+        server.start()
+        for name in names:
+            client = server.client()
+            study = f"cut-{name.replace('_', '-')}"
+            rest = work(client, study, 19, 1)
+            assert rest == choices[name][11:], (name, rest, choices[name])
+
+
+WRONG = {
+    "bbkb": ("ratio_bound", 0.5),
+    "bkb": ("q_bar", 0),
+    "gp_ucb": ("gamma", "guess"),
+    "igp_ucb": ("delta", 1.5),
+    "gp_bucb": ("ratio_bound", 0.9),
+    "gp_ts": ("scale", 0),
+    "async_ts": ("scale", -1),
+    "s_gp_ts": ("inducing", -1),
+    "pi_gp_ucb": ("initial_cells", -1),
+    "gp_ei": ("zeta", -1),
+    "gp_pi": ("zeta", -0.5),
+    "epsilon_greedy": ("epsilon", 1.5),
+    "uniform": ("max_arm_failures", 0),
+    "regularized_evolution": ("population", 0),
+}
+
+
+@cases(WRONG)
+def test_a_wrong_parameter_is_refused(server, case):
+    name = next(n for n, wrong in WRONG.items() if wrong is case)
+    field, value = case
+    study = study_of(name)
+    study["algorithm"][field] = value
+    refusal(server.client().post("/v1/studies", study), 422, f"/algorithm/{field}")
+
+
+def test_a_parameter_of_another_algorithm_is_refused(server):
+    client = server.client()
+    everything = {p["name"] for a in listed(client).values() for p in a["parameters"]}
+    given = {"kernel": {"type": "gaussian", "lengthscale": 1}, "confidence": "theory", "init": {"type": "uniform"}}
+    words = {"batch_rule": "global", "resample": "fresh", "posterior": "dtc", "features": "rff", "gamma": "exact"}
+    for name, algorithm in listed(client).items():
+        for field in everything - {p["name"] for p in algorithm["parameters"]}:
+            study = study_of(name)
+            study["algorithm"][field] = given.get(field, words.get(field, False if field == "standardize_rewards" else 0.5 if field in ("delta", "epsilon") else 1))
+            refusal(client.post("/v1/studies", study), 422, f"/algorithm/{field}")
