@@ -92,10 +92,10 @@ void wire_fill_algorithm(wire_object *definition, wire_study *study)
     wire_take_given_integer(&o, "sample", 1, WIRE_MAX_COUNT, &a->sample);
     wire_take_word_text(&o, "posterior", WIRE_OPTIONAL, posteriors, &a->posterior);
     wire_take_word_text(&o, "features", WIRE_OPTIONAL, features, &a->features);
-    wire_take_given_integer(&o, "inducing", 1, WIRE_MAX_COUNT, &a->inducing);
-    wire_take_given_integer(&o, "prior_features", 1, WIRE_MAX_COUNT, &a->prior_features);
+    wire_take_given_integer(&o, "inducing", 0, WIRE_MAX_COUNT, &a->inducing);
+    wire_take_given_integer(&o, "prior_features", 0, WIRE_MAX_COUNT, &a->prior_features);
     wire_take_given_integer(&o, "dpp_steps", 0, WIRE_MAX_COUNT, &a->dpp_steps);
-    wire_take_given_integer(&o, "initial_cells", 1, WIRE_MAX_COUNT, &a->initial_cells);
+    wire_take_given_integer(&o, "initial_cells", 0, WIRE_MAX_COUNT, &a->initial_cells);
     if (a->sample.given && a->population.given && a->sample.value > a->population.value) {
         wire_place sample = wire_place_member(&at, "sample");
         wire_refuse(o.decoder, &sample, "must be at most the population");
