@@ -100,10 +100,10 @@ def agreement(ours, theirs):
     return sum(1 for _ in common)
 
 
-def split(profile):
-    """Per cent of the engine's CPU time in each stage; what is left are the ends of its calls."""
-    names = ("kernel", "product", "factor", "selection")
-    return " / ".join(f"{100 * profile['stages'][name] / profile['cpu_seconds']:.0f}" for name in names)
+def split(stages):
+    """Per cent of the engine's time in each stage."""
+    total = sum(stages.values())
+    return " / ".join(f"{100 * stages[name] / total:.0f}" for name in ("kernel", "product", "factor", "selection"))
 
 
 def reached(result, wanted):
@@ -121,7 +121,7 @@ def row(cell, arguments):
         f"{ours['regret_ratio']:.3f}" if cell["steps"] else "",
         f"{ours['cpu_seconds']:.3g}",
         f"{1e3 * ours['cpu_seconds'] / ours['batches']:.3g}",
-        split(profile),
+        split(profile["stages"]),
         f"{ours['peak_mb']:.0f}",
         f"{ours['cpu_seconds'] / ours['model_seconds']:.2f}",
     ]
