@@ -115,10 +115,12 @@ size_t bandit_exact_need(const bandit_covariance *covariance, size_t n_solid, si
 {
     size_t stride = covariance->arms->n_tiles * BANDIT_TILE;
     size_t columns = (n_solid + n_hallucinated + CHUNK - 1) / CHUNK * CHUNK;
-    /* In double: the product of hopeless sizes must not wrap around. */
-    double bytes = 8.0 * ((double)stride * (double)(columns + 3) + (double)n_solid * (double)n_solid / 2.0) +
-                   (double)columns * (double)(sizeof(exact_column) + BLOCK * sizeof(double)) +
-                   (double)sizeof(bandit_exact);
+    /* The packed factor has n^2/2 entries and grows by a quarter. In double: the product of hopeless sizes
+     * must not wrap around. */
+    double bytes =
+        8.0 * ((double)stride * (double)(columns + 3) + 0.625 * (double)n_solid * (double)n_solid) +
+        (double)columns * (double)(sizeof(exact_column) + BLOCK * sizeof(double)) +
+        (double)sizeof(bandit_exact);
     return bytes < (double)SIZE_MAX / 2 ? (size_t)bytes : SIZE_MAX / 2;
 }
 
@@ -131,25 +133,6 @@ size_t bandit_exact_memory(const bandit_exact *p)
                sizeof(double);
 }
 
-/* Like realloc, aligned: *array holds at least n elements and keeps its first `used`. */
-static bool grow(void **array, size_t *capacity, size_t used, size_t n, size_t size)
-{
-    if (n <= *capacity)
-        return true;
-    size_t grown = *capacity + *capacity / 4;
-    if (grown < n)
-        grown = n;
-    void *fresh = bandit_alloc(grown, size);
-    if (!fresh)
-        return false;
-    if (used)
-        memcpy(fresh, *array, used * size);
-    free(*array);
-    *array = fresh;
-    *capacity = grown;
-    return true;
-}
-
 bandit_status bandit_exact_reserve(bandit_exact *p, size_t n_solid, size_t n_hallucinated, size_t workers,
                                    bandit_error *err)
 {
@@ -160,10 +143,12 @@ bandit_status bandit_exact_reserve(bandit_exact *p, size_t n_solid, size_t n_hal
     size_t scratch = workers * bandit_covariance_scratch(p->covariance);
     size_t features = BLOCK * p->covariance->dimension;
 
-    if (!grow((void **)&p->chunks, &p->capacity_chunks, p->n_chunks, chunks, sizeof *p->chunks) ||
-        !grow((void **)&p->columns, &p->capacity_columns, p->n_columns, columns, sizeof *p->columns) ||
-        !grow((void **)&p->factor, &p->capacity_factor, packed(p->n_solid), packed(n_solid),
-              sizeof(double)) ||
+    if (!bandit_reserve_keep((void **)&p->chunks, &p->capacity_chunks, p->n_chunks, chunks,
+                             sizeof *p->chunks) ||
+        !bandit_reserve_keep((void **)&p->columns, &p->capacity_columns, p->n_columns, columns,
+                             sizeof *p->columns) ||
+        !bandit_reserve_keep((void **)&p->factor, &p->capacity_factor, packed(p->n_solid), packed(n_solid),
+                             sizeof(double)) ||
         !bandit_reserve((void **)&p->pulled, &p->capacity_pulled, BLOCK * p->capacity_columns,
                         sizeof(double)) ||
         !bandit_reserve((void **)&p->workspace, &p->capacity_workspace, scratch, sizeof(double)) ||
@@ -182,7 +167,8 @@ bandit_status bandit_exact_reserve(bandit_exact *p, size_t n_solid, size_t n_hal
 bool bandit_exact_has_room(const bandit_exact *p, size_t more, size_t workers)
 {
     size_t columns = p->n_columns + more;
-    return columns <= p->capacity_columns && columns <= p->n_chunks * CHUNK &&
+    return columns <= p->capacity_columns && BLOCK * p->capacity_columns <= p->capacity_pulled &&
+           columns <= p->n_chunks * CHUNK &&
            workers * bandit_covariance_scratch(p->covariance) <= p->capacity_workspace;
 }
 
@@ -322,8 +308,7 @@ static void append(bandit_exact *p, const bandit_pull *pulls, size_t n, bool sol
     exact_block b = {.p = p, .first = p->n_columns, .n = n, .solid = solid};
     double rewards[BLOCK];
     uint32_t arms[BLOCK];
-    assert(n <= BLOCK && b.first + n <= p->capacity_columns && b.first + n <= p->n_chunks * CHUNK);
-    assert(executor->workers * bandit_covariance_scratch(p->covariance) <= p->capacity_workspace);
+    assert(n <= BLOCK && bandit_exact_has_room(p, n, executor->workers));
     assert(!solid || p->n_columns == p->n_solid);
 
     for (size_t i = 0; i < n; i++) {

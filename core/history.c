@@ -43,37 +43,20 @@ static size_t state_bytes(size_t n_base, size_t n_log)
     return sizeof(stored_header) + (n_base + n_log) * sizeof(stored_entry);
 }
 
-static bool grow_log(bandit_history *h, size_t n)
+static bool reserve_log(bandit_history *h, size_t n)
 {
-    if (n <= h->capacity_log)
-        return true;
-    size_t grown = 2 * n;
-    bandit_pull *fresh = bandit_alloc(grown, sizeof *fresh);
-    if (!fresh)
-        return false;
-    if (h->n_log)
-        memcpy(fresh, h->log, h->n_log * sizeof *fresh);
-    free(h->log);
-    h->log = fresh;
-    h->capacity_log = grown;
-    return true;
+    return bandit_reserve_keep((void **)&h->log, &h->capacity_log, h->n_log, n, sizeof *h->log);
 }
 
-/* The stored bytes hold nothing that is not also in base and log, so the buffer may grow at any time. */
+static bool reserve_base(bandit_history *h, size_t n)
+{
+    return bandit_reserve_keep((void **)&h->base.sums, &h->base.capacity, h->base.n, n, sizeof *h->base.sums);
+}
+
 static bool reserve_state(bandit_history *h, size_t n_base, size_t n_log)
 {
-    size_t bytes = state_bytes(n_base, n_log);
-    if (bytes <= h->capacity_state)
-        return true;
-    unsigned char *fresh = bandit_alloc(2 * bytes, 1);
-    if (!fresh)
-        return false;
-    if (h->n_state)
-        memcpy(fresh, h->state, h->n_state);
-    free(h->state);
-    h->state = fresh;
-    h->capacity_state = 2 * bytes;
-    return true;
+    return bandit_reserve_keep((void **)&h->state, &h->capacity_state, h->n_state, state_bytes(n_base, n_log),
+                               1);
 }
 
 static void write_state(bandit_history *h)
@@ -105,14 +88,12 @@ bandit_status bandit_history_prepare(bandit_history *h, const bandit_result *res
     size_t longest = h->next.n / 4 > SHORTEST_FOLD ? h->next.n / 4 : SHORTEST_FOLD;
     h->fold = h->keep == 0 && h->n_log + n > longest;
 
-    bool room;
-    if (h->keep > 0)
-        room = grow_log(h, h->keep) && reserve_state(h, 0, h->keep);
-    else if (h->fold)
-        room = bandit_reserve((void **)&h->base.sums, &h->base.capacity, h->next.n, sizeof *h->base.sums) &&
-               reserve_state(h, h->next.n, 0);
-    else
-        room = grow_log(h, h->n_log + n) && reserve_state(h, h->base.n, h->n_log + n);
+    /* What is in force stays: the batch may still fail to begin. */
+    size_t n_log = h->n_log + n;
+    if (h->keep > 0 && n_log > h->keep)
+        n_log = h->keep;
+    bool room = h->fold ? reserve_base(h, h->next.n) && reserve_state(h, h->next.n, 0)
+                        : reserve_log(h, n_log) && reserve_state(h, h->base.n, n_log);
     if (!room)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     return BANDIT_OK;
@@ -165,7 +146,7 @@ static bandit_status load_entries(bandit_history *h, const bandit_checkpoint *ch
 {
     bandit_arm_sum *sums = bandit_alloc(n_base, sizeof *sums);
     bandit_status status = BANDIT_OK;
-    if (!sums || !grow_log(h, n_log) || !reserve_state(h, n_base, n_log)) {
+    if (!sums || !reserve_log(h, n_log) || !reserve_state(h, n_base, n_log)) {
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         goto out;
     }

@@ -37,3 +37,21 @@ bool bandit_reserve(void **array, size_t *capacity, size_t n, size_t size)
     *capacity = grown;
     return true;
 }
+
+bool bandit_reserve_keep(void **array, size_t *capacity, size_t used, size_t n, size_t size)
+{
+    if (n <= *capacity)
+        return true;
+    size_t grown = *capacity + *capacity / 4;
+    if (grown < n)
+        grown = n;
+    void *fresh = bandit_alloc(grown, size);
+    if (!fresh)
+        return false;
+    if (used > 0)
+        memcpy(fresh, *array, used * size);
+    free(*array);
+    *array = fresh;
+    *capacity = grown;
+    return true;
+}

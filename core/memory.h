@@ -18,4 +18,7 @@ void *bandit_alloc_zeroed(size_t n, size_t size);
  * false when memory is out: then *array and *capacity are as before. */
 bool bandit_reserve(void **array, size_t *capacity, size_t n, size_t size);
 
+/* The same, but the first `used` elements are kept; it grows by a quarter at least. */
+bool bandit_reserve_keep(void **array, size_t *capacity, size_t used, size_t n, size_t size);
+
 #endif

@@ -132,16 +132,9 @@ static bandit_status reserve_batch(bandit_exact_engine *e, size_t n_solid, size_
         if (status != BANDIT_OK)
             return status;
     }
-    if (e->capacity_pulled < n_pulled) {
-        uint32_t *fresh = bandit_alloc(2 * n_pulled, sizeof *fresh);
-        if (!fresh)
-            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-        if (e->pulled)
-            memcpy(fresh, e->pulled, e->capacity_pulled * sizeof *fresh);
-        free(e->pulled);
-        e->pulled = fresh;
-        e->capacity_pulled = 2 * n_pulled;
-    }
+    size_t in_force = e->pulled ? e->history.sums.n : 0; /* none yet when restoring */
+    if (!bandit_reserve_keep((void **)&e->pulled, &e->capacity_pulled, in_force, n_pulled, sizeof *e->pulled))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (e->rule->samples && !bandit_reserve((void **)&e->noise, &e->capacity_noise, n_solid, sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     return BANDIT_OK;

@@ -20,33 +20,44 @@ double bandit_log_improvement(double z)
     return -0.5 * z * z - log_sqrt_two_pi + log(q * series);
 }
 
+static double log_expected_improvement(double gain, double sigma)
+{
+    if (sigma > 0.0)
+        return log(sigma) + bandit_log_improvement(gain / sigma);
+    return gain > 0.0 ? log(gain) : -INFINITY;
+}
+
+/* Z, of which PI is an increasing function. */
+static double standardized_gain(double gain, double sigma)
+{
+    if (sigma > 0.0)
+        return gain / sigma;
+    return gain > 0.0 ? INFINITY : -INFINITY;
+}
+
+static bool choose(bandit_exact_engine *e, const bandit_select_limits *limits,
+                   double (*score)(double gain, double sigma), uint32_t *arm)
+{
+    const double *mean = bandit_exact_mean(e->posterior);
+    const double *variance = bandit_exact_selection_variance(e->posterior);
+    double target = e->incumbent + e->engine.options.zeta;
+    for (size_t a = 0; a < e->history.n_arms; a++)
+        e->score[a] = score(mean[a] - target, sqrt(variance[a]));
+    return bandit_exact_best(e->score, e->history.n_arms, limits, arm);
+}
+
 static bool choose_ei(bandit_exact_engine *e, const bandit_select_limits *limits,
                       const bandit_executor *executor, uint32_t *arm)
 {
     (void)executor;
-    const double *mean = bandit_exact_mean(e->posterior);
-    const double *variance = bandit_exact_selection_variance(e->posterior);
-    for (size_t a = 0; a < e->history.n_arms; a++) {
-        double gain = mean[a] - e->incumbent - e->engine.options.zeta, sigma = sqrt(variance[a]);
-        if (sigma > 0.0)
-            e->score[a] = log(sigma) + bandit_log_improvement(gain / sigma);
-        else
-            e->score[a] = gain > 0.0 ? log(gain) : -INFINITY;
-    }
-    return bandit_exact_best(e->score, e->history.n_arms, limits, arm);
+    return choose(e, limits, log_expected_improvement, arm);
 }
 
 static bool choose_pi(bandit_exact_engine *e, const bandit_select_limits *limits,
                       const bandit_executor *executor, uint32_t *arm)
 {
     (void)executor;
-    const double *mean = bandit_exact_mean(e->posterior);
-    const double *variance = bandit_exact_selection_variance(e->posterior);
-    for (size_t a = 0; a < e->history.n_arms; a++) {
-        double gain = mean[a] - e->incumbent - e->engine.options.zeta, sigma = sqrt(variance[a]);
-        e->score[a] = sigma > 0.0 ? gain / sigma : gain > 0.0 ? INFINITY : -INFINITY;
-    }
-    return bandit_exact_best(e->score, e->history.n_arms, limits, arm);
+    return choose(e, limits, standardized_gain, arm);
 }
 
 const bandit_exact_rule bandit_gp_ei_rule = {

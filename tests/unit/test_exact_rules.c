@@ -619,6 +619,60 @@ static void too_little_memory_is_refused_and_leaves_the_engine_as_it_was(void **
     bandit_arms_free(arms);
 }
 
+/* A batch that fails to begin when the columns were about to be merged leaves nothing behind: the engine goes
+ * on as one that was never asked. */
+static void a_failed_merge_leaves_the_engine_as_it_was(void **state)
+{
+    (void)state;
+    bandit_arms *arms = make_arms(false);
+    bandit_options o = options_for(BANDIT_GP_EI);
+    bandit_result few[3], many[70];
+    bandit_pick pending[80];
+    bandit_engine *tried, *spared;
+    assert_int_equal(bandit_engine_new(&tried, arms, &o, 100000, NULL), BANDIT_OK);
+    assert_int_equal(bandit_engine_new(&spared, arms, &o, 100000, NULL), BANDIT_OK);
+    for (uint32_t i = 0; i < 70; i++)
+        many[i] = (bandit_result){.arm = i % 30, .repeats = 1, .reward = cos(i)};
+    for (uint32_t i = 0; i < 80; i++)
+        pending[i] = (bandit_pick){.arm = i % N};
+    for (size_t round = 0; round < 4; round++) {
+        for (uint32_t i = 0; i < 3; i++)
+            few[i] = (bandit_result){.arm = (i * 7 + (uint32_t)round) % 20, .repeats = 1, .reward = sin(i)};
+        const bandit_result *results = round == 0 ? many : few; /* many are merged at once: a base to lose */
+        size_t n = round == 0 ? 70 : 3;
+        begin(tried, results, n);
+        begin(spared, results, n);
+        bandit_result all[70];
+        for (uint32_t i = 0; i < 70; i++)
+            all[i] = (bandit_result){.arm = i % N, .repeats = 1, .reward = 7.0};
+        assert_int_equal(
+            bandit_engine_begin_batch(tried, all, 70, pending, 80, &bandit_executor_serial, NULL),
+            BANDIT_MEMORY_LIMIT);
+        bandit_checkpoint a, b;
+        bandit_engine_checkpoint(tried, &a);
+        bandit_engine_checkpoint(spared, &b);
+        assert_int_equal(a.batch, b.batch);
+        assert_int_equal(a.n_state, b.n_state);
+        assert_memory_equal(a.state, b.state, a.n_state);
+        bandit_engine *restored;
+        assert_int_equal(
+            bandit_engine_restore(&restored, arms, &o, 0, &a, NULL, 0, &bandit_executor_serial, NULL),
+            BANDIT_OK);
+        for (uint32_t arm = 0; arm < N; arm++) {
+            bandit_prediction p, q, r;
+            assert_int_equal(bandit_engine_predict_arms(tried, &arm, 1, &p, NULL), BANDIT_OK);
+            assert_int_equal(bandit_engine_predict_arms(spared, &arm, 1, &q, NULL), BANDIT_OK);
+            assert_int_equal(bandit_engine_predict_arms(restored, &arm, 1, &r, NULL), BANDIT_OK);
+            assert_memory_equal(&p, &q, sizeof p);
+            assert_memory_equal(&p, &r, sizeof p);
+        }
+        bandit_engine_free(restored);
+    }
+    bandit_engine_free(tried);
+    bandit_engine_free(spared);
+    bandit_arms_free(arms);
+}
+
 static void refused_results_change_nothing(void **state)
 {
     (void)state;
@@ -705,6 +759,7 @@ int main(void)
         cmocka_unit_test(uncertainty_sampling_starts_a_study),
         cmocka_unit_test(evolution_mutates_the_best_of_the_sample),
         cmocka_unit_test(too_little_memory_is_refused_and_leaves_the_engine_as_it_was),
+        cmocka_unit_test(a_failed_merge_leaves_the_engine_as_it_was),
         cmocka_unit_test(refused_results_change_nothing),
         cmocka_unit_test(damaged_states_are_refused),
     };
