@@ -52,6 +52,8 @@ typedef struct key_in_flight {
     STAILQ_ENTRY(key_in_flight) link;
 } key_in_flight;
 
+STAILQ_HEAD(key_list, key_in_flight);
+
 typedef struct engine_job {
     void (*run)(struct study *s, struct engine_job *job); /* on the engine's lane */
     struct engine_job *next;
@@ -90,11 +92,11 @@ struct study {
     study_state state;
     char state_reason[300];
     store_lane *lane;
-    uint64_t submitted;                /* writes given to the store */
-    store_write *write;                /* of this turn; NULL: no event yet */
-    http_request *held, **last_held;   /* answers of this turn */
-    STAILQ_HEAD(, key_in_flight) keys; /* idempotency keys whose answers are on their way to the disk */
-    store_status write_status;         /* a failure to build `write` */
+    uint64_t submitted;              /* writes given to the store */
+    store_write *write;              /* of this turn; NULL: no event yet */
+    http_request *held, **last_held; /* answers of this turn */
+    struct key_list keys;            /* idempotency keys whose answers are on their way to the disk */
+    store_status write_status;       /* a failure to build `write` */
 
     int64_t trials;      /* ids given out */
     int64_t batches;     /* planned */
