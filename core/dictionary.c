@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_arms(const void *a, const void *b)
 {
@@ -108,5 +109,21 @@ bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, con
     }
     free(w);
     free(scratch);
+    return BANDIT_OK;
+}
+
+bandit_status bandit_dictionary_restore(uint32_t **dictionary, size_t *capacity,
+                                        const bandit_checkpoint *checkpoint, size_t n_arms, bandit_error *err)
+{
+    const uint32_t *stored = checkpoint->dictionary;
+    size_t n = checkpoint->n_dictionary;
+    for (size_t i = 0; i < n; i++) {
+        if (stored[i] >= n_arms || (i > 0 && stored[i] <= stored[i - 1]))
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored dictionary is not valid");
+    }
+    if (!bandit_reserve((void **)dictionary, capacity, n, sizeof **dictionary))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (n > 0)
+        memcpy(*dictionary, stored, n * sizeof *stored);
     return BANDIT_OK;
 }

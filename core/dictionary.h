@@ -34,4 +34,10 @@ typedef struct bandit_resampling {
 bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, const bandit_offer *offers,
                                          size_t n, const bandit_resampling *how, bandit_error *err);
 
+/* A checkpoint's dictionary, copied; *dictionary has room for *capacity arms and grows. Errors:
+ * BANDIT_NO_MEMORY, BANDIT_INVALID_STATE unless ascending and of arms < n_arms. */
+bandit_status bandit_dictionary_restore(uint32_t **dictionary, size_t *capacity,
+                                        const bandit_checkpoint *checkpoint, size_t n_arms,
+                                        bandit_error *err);
+
 #endif

@@ -95,6 +95,17 @@ bandit_status bandit_ledger_load(bandit_ledger *out, size_t n_arms, const bandit
     return BANDIT_OK;
 }
 
+bandit_status bandit_ledger_restore(bandit_ledger *out, size_t n_arms, const bandit_checkpoint *checkpoint,
+                                    uint64_t observations, double sum_squares, bandit_error *err)
+{
+    bandit_status status =
+        bandit_ledger_load(out, n_arms, checkpoint->sums, checkpoint->n_sums, sum_squares, err);
+    if (status != BANDIT_OK || out->observations == observations)
+        return status;
+    return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored sums count %llu pulls, not %llu",
+                       (unsigned long long)out->observations, (unsigned long long)observations);
+}
+
 void bandit_ledger_clear(bandit_ledger *ledger)
 {
     free(ledger->sums);

@@ -22,6 +22,11 @@ bandit_status bandit_ledger_add(bandit_ledger *out, const bandit_ledger *base, s
 bandit_status bandit_ledger_load(bandit_ledger *out, size_t n_arms, const bandit_arm_sum *sums, size_t n,
                                  double sum_squares, bandit_error *err);
 
+/* As bandit_ledger_load, with a checkpoint's sums; BANDIT_INVALID_STATE also unless they count `observations`
+ * pulls, as stored beside them. */
+bandit_status bandit_ledger_restore(bandit_ledger *out, size_t n_arms, const bandit_checkpoint *checkpoint,
+                                    uint64_t observations, double sum_squares, bandit_error *err);
+
 void bandit_ledger_clear(bandit_ledger *ledger);
 
 #endif

@@ -476,6 +476,30 @@ bandit_embedding bandit_posterior_embed_at(const bandit_posterior *p, const doub
     return embed_column(p, diagonal, scratch, w);
 }
 
+bandit_status bandit_posterior_predict(const bandit_posterior *p, double width, const uint32_t *arms,
+                                       const double *coordinates, size_t n, bandit_prediction *out,
+                                       bandit_error *err)
+{
+    size_t d = p->covariance->dimension;
+    double *w = bandit_alloc(p->m, sizeof *w);
+    double *scratch = bandit_alloc(bandit_posterior_scratch(p), sizeof *scratch);
+    if (!w || !scratch) {
+        free(w);
+        free(scratch);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    for (size_t i = 0; i < n; i++) {
+        bandit_embedding e = arms ? bandit_posterior_embed(p, arms[i], w, scratch)
+                                  : bandit_posterior_embed_at(p, coordinates + i * d, w, scratch);
+        double variance = e.residual + e.norm2;
+        out[i] = (bandit_prediction){
+            .mean = e.mean, .variance = p->lambda * variance, .ucb = e.mean + width * sqrt(variance)};
+    }
+    free(w);
+    free(scratch);
+    return BANDIT_OK;
+}
+
 size_t bandit_posterior_memory(const bandit_posterior *p)
 {
     size_t doubles = p->capacity_L + p->capacity_L_V + p->capacity_g + p->capacity_R + p->capacity_weights +

@@ -88,6 +88,12 @@ bandit_embedding bandit_posterior_embed(const bandit_posterior *posterior, uint3
 bandit_embedding bandit_posterior_embed_at(const bandit_posterior *posterior, const double *coordinates,
                                            double *w, double *scratch);
 
+/* Predictions for n arms, or for n x dimension scaled coordinates where `arms` is NULL; the bound is mean +
+ * width * standard deviation, width for the paper's scale. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_posterior_predict(const bandit_posterior *posterior, double width, const uint32_t *arms,
+                                       const double *coordinates, size_t n, bandit_prediction *out,
+                                       bandit_error *err);
+
 /* Bytes held. */
 size_t bandit_posterior_memory(const bandit_posterior *posterior);
 

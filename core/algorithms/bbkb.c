@@ -402,26 +402,14 @@ static bandit_status bbkb_restore(bandit_engine *engine, const bandit_checkpoint
     bbkb_state state;
     bandit_status status = read_state(engine, batch, checkpoint, &state, err);
     if (status == BANDIT_OK)
-        status = bandit_ledger_load(&batch->ledger, n_arms, checkpoint->sums, checkpoint->n_sums,
-                                    state.sum_squares, err);
+        status = bandit_ledger_restore(&batch->ledger, n_arms, checkpoint, state.observations,
+                                       state.sum_squares, err);
+    if (status == BANDIT_OK)
+        status = bandit_dictionary_restore(&batch->dictionary, &batch->capacity_dictionary, checkpoint,
+                                           n_arms, err);
     if (status != BANDIT_OK)
         return status;
-    if (batch->ledger.observations != state.observations)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored sums count %llu pulls, not %llu",
-                           (unsigned long long)batch->ledger.observations,
-                           (unsigned long long)state.observations);
-
-    size_t n = checkpoint->n_dictionary;
-    for (size_t i = 0; i < n; i++) {
-        if (checkpoint->dictionary[i] >= n_arms ||
-            (i > 0 && checkpoint->dictionary[i] <= checkpoint->dictionary[i - 1]))
-            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored dictionary is not valid");
-    }
-    if (!bandit_reserve((void **)&batch->dictionary, &batch->capacity_dictionary, n, sizeof(uint32_t)))
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    if (n > 0)
-        memcpy(batch->dictionary, checkpoint->dictionary, n * sizeof(uint32_t));
-    batch->n_dictionary = n;
+    batch->n_dictionary = checkpoint->n_dictionary;
     if (batch->has_model)
         status = build_posterior(engine, batch, err);
     return status == BANDIT_OK ? freeze(engine, batch, pending, n_pending, executor, err) : status;
@@ -532,37 +520,14 @@ static void bbkb_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
     out->n_state = batch->n_state;
 }
 
-static bandit_prediction prediction(const bandit_engine *engine, const bbkb_batch *batch, double mean,
-                                    double variance)
-{
-    return (bandit_prediction){.mean = mean,
-                               .variance = engine->options.lambda * variance,
-                               .ucb = mean + batch->alpha * sqrt(variance)};
-}
-
 /* By arm, or by coordinates where `arms` is NULL. */
 static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
                              size_t n, bandit_prediction *out, bandit_error *err)
 {
     const bbkb_batch *batch = in_force_const(engine);
     const bandit_posterior prior = {.covariance = &engine->covariance, .lambda = engine->options.lambda};
-    const bandit_posterior *posterior = batch->has_model ? &batch->posterior : &prior;
-    size_t d = engine->covariance.dimension;
-    double *w = bandit_alloc(posterior->m, sizeof *w);
-    double *scratch = bandit_alloc(bandit_posterior_scratch(posterior), sizeof *scratch);
-    if (!w || !scratch) {
-        free(w);
-        free(scratch);
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    }
-    for (size_t i = 0; i < n; i++) {
-        bandit_embedding e = arms ? bandit_posterior_embed(posterior, arms[i], w, scratch)
-                                  : bandit_posterior_embed_at(posterior, coordinates + i * d, w, scratch);
-        out[i] = prediction(engine, batch, e.mean, e.residual + e.norm2);
-    }
-    free(w);
-    free(scratch);
-    return BANDIT_OK;
+    return bandit_posterior_predict(batch->has_model ? &batch->posterior : &prior, batch->alpha, arms,
+                                    coordinates, n, out, err);
 }
 
 static bandit_status bbkb_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,

@@ -11,8 +11,9 @@
  * split until none qualifies; one at a time that is the paper's one level per step (cover.h). The theory has
  * nu > 1.
  *
- * A batch is one pick. Picks beyond it, and pulls that are still out, shrink the selection variance of their
- * cells and nothing else, as in GP-BUCB †. The state is the ledger alone: cover and posteriors follow. */
+ * A batch is one pick, when nothing is out. Picks beyond it, and pulls that are still out, shrink the
+ * selection variance of their cells and nothing else, as in GP-BUCB †. The state is the ledger alone: cover
+ * and posteriors follow. */
 #include "algorithm.h"
 #include "ledger.h"
 #include "memory.h"
@@ -194,14 +195,10 @@ static bandit_status pi_restore(bandit_engine *engine, const bandit_checkpoint *
                            "the stored state is of another kind or machine type");
     if (!(isfinite(state.sum_squares) && state.sum_squares >= 0.0))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
-    bandit_status status = bandit_ledger_load(&pi->ledgers[pi->in_force], bandit_arms_count(engine->arms),
-                                              checkpoint->sums, checkpoint->n_sums, state.sum_squares, err);
+    bandit_status status = bandit_ledger_restore(&pi->ledgers[pi->in_force], bandit_arms_count(engine->arms),
+                                                 checkpoint, state.observations, state.sum_squares, err);
     if (status != BANDIT_OK)
         return status;
-    if (ledger_of(pi)->observations != state.observations)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored sums count %llu pulls, not %llu",
-                           (unsigned long long)ledger_of(pi)->observations,
-                           (unsigned long long)state.observations);
     return begin(pi, pi->in_force, NULL, 0, pending, n_pending, executor, err);
 }
 
@@ -211,7 +208,7 @@ static bandit_stop_rule stop_rule(const pi_engine *pi)
 {
     if (ledger_of(pi)->n == 0)
         return pi->n_picks + pi->n_pending > 0 ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
-    return pi->n_picks > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
+    return pi->n_picks + pi->n_pending > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
 }
 
 static bool choose(const pi_engine *pi, const bandit_select_limits *limits, uint32_t *arm)

@@ -346,23 +346,13 @@ static bandit_status ts_restore(bandit_engine *engine, const bandit_checkpoint *
     if (!(isfinite(state.sum_squares) && state.sum_squares >= 0.0) || state.drawn_at > state.observations ||
         (checkpoint->n_sums > 0) != (n > 0) || n > checkpoint->n_sums)
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
-    bandit_status status = bandit_ledger_load(&batch->ledger, n_arms, checkpoint->sums, checkpoint->n_sums,
-                                              state.sum_squares, err);
+    bandit_status status =
+        bandit_ledger_restore(&batch->ledger, n_arms, checkpoint, state.observations, state.sum_squares, err);
+    if (status == BANDIT_OK)
+        status = bandit_dictionary_restore(&batch->dictionary, &batch->capacity_dictionary, checkpoint,
+                                           n_arms, err);
     if (status != BANDIT_OK)
         return status;
-    if (batch->ledger.observations != state.observations)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored sums count %llu pulls, not %llu",
-                           (unsigned long long)batch->ledger.observations,
-                           (unsigned long long)state.observations);
-    for (size_t i = 0; i < n; i++) {
-        if (checkpoint->dictionary[i] >= n_arms ||
-            (i > 0 && checkpoint->dictionary[i] <= checkpoint->dictionary[i - 1]))
-            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored dictionary is not valid");
-    }
-    if (!bandit_reserve((void **)&batch->dictionary, &batch->capacity_dictionary, n, sizeof(uint32_t)))
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    if (n > 0)
-        memcpy(batch->dictionary, checkpoint->dictionary, n * sizeof(uint32_t));
     batch->n_dictionary = n;
     batch->drawn_at = state.drawn_at;
     batch->has_model = n > 0;
@@ -461,24 +451,8 @@ static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, 
     if (!engine->started)
         posterior = &prior;
     double alpha = engine->started ? batch->alpha : width(&engine->options, 0);
-    size_t d = engine->covariance.dimension;
-    double *w = bandit_alloc(posterior->m, sizeof *w);
-    double *scratch = bandit_alloc(bandit_posterior_scratch(posterior), sizeof *scratch);
-    if (!w || !scratch) {
-        free(w);
-        free(scratch);
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    }
-    for (size_t i = 0; i < n; i++) {
-        bandit_embedding e = arms ? bandit_posterior_embed(posterior, arms[i], w, scratch)
-                                  : bandit_posterior_embed_at(posterior, coordinates + i * d, w, scratch);
-        double variance = engine->options.lambda * (e.residual + e.norm2);
-        out[i] =
-            (bandit_prediction){.mean = e.mean, .variance = variance, .ucb = e.mean + alpha * sqrt(variance)};
-    }
-    free(w);
-    free(scratch);
-    return BANDIT_OK;
+    return bandit_posterior_predict(posterior, alpha * sqrt(engine->options.lambda), arms, coordinates, n,
+                                    out, err);
 }
 
 static bandit_status ts_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
