@@ -22,6 +22,9 @@ void store_error_set(store_error *err, store_status status, const char *format, 
 /* The same, with the status as its value. A macro, so that an analyzer sees which status that is. */
 #define store_fail(err, status, ...) (store_error_set(err, status, __VA_ARGS__), (store_status)(status))
 
+/* Seconds on a clock that only goes forward. */
+double store_clock(void);
+
 /* A study's numbers: loaded before its events are applied, saved after the last one of a write. */
 typedef struct study_record {
     int64_t study, epoch, last_seq;

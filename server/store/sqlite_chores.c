@@ -1,8 +1,6 @@
 /* What the writer does between the writes: checkpoints, removal of what was deleted, vacuum. */
 #include "server/store/sqlite.h"
 
-#include <time.h>
-
 enum { frames_per_checkpoint = 1000 };
 
 /* A passive checkpoint waits for nobody. What a reader keeps it from copying is tried again after as many
@@ -39,20 +37,13 @@ static store_status find(connection *c, sql_id id, int64_t *out)
     return connection_finish(c, statement, NULL);
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Deletes rows of `owner` for about 10 ms; *gone when none is left. Inside a transaction. */
 static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_t rows, double deadline,
                                  bool *gone)
 {
     store_status status = STORE_OK;
     *gone = false;
-    while (!status && !*gone && now() < deadline) {
+    while (!status && !*gone && store_clock() < deadline) {
         status = connection_run(c, NULL, id, "ii", owner, rows);
         *gone = !status && sqlite3_changes(c->db) == 0;
     }
@@ -63,7 +54,7 @@ static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_
 static store_status remove_slice(connection *c, int64_t owner, const sql_id *tables, size_t n, int64_t rows,
                                  sql_id last)
 {
-    double deadline = now() + 0.010;
+    double deadline = store_clock() + 0.010;
     bool gone = true;
     store_status status = connection_run(c, NULL, SQL_BEGIN_IMMEDIATE, "");
     for (size_t i = 0; !status && gone && i < n; i++)

@@ -179,13 +179,6 @@ static void run_op(store *s, store_op *op, store_error *err)
 
 /* ---- groups -------------------------------------------------------------------------------------------- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void remember_fault(store *s, const store_error *err)
 {
     pthread_mutex_lock(&s->mutex);
@@ -243,7 +236,7 @@ static void run_singly(store *s, store_op *first, const store_op *end, store_err
 static store_op *run_group(store *s, store_op *first, double seconds)
 {
     store_error err = {0};
-    double start = now();
+    double start = store_clock();
     store_op *end = first;
     store_status status = s->backend->begin(s, &err);
     if (status) {
@@ -253,7 +246,7 @@ static store_op *run_group(store *s, store_op *first, double seconds)
         do {
             run_op(s, end, &err);
             end = end->next;
-        } while (end && s->backend->in_transaction(s) && now() - start < seconds);
+        } while (end && s->backend->in_transaction(s) && store_clock() - start < seconds);
         if (!s->backend->in_transaction(s))
             run_singly(s, first, end, &err);
         else if ((status = commit(s, &err)) != STORE_OK)

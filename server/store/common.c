@@ -1,9 +1,11 @@
+/* Names, errors and the clock: what every part of the store uses. */
 #include "server/store/backend.h"
 #include "server/store/event.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 const char *store_status_text(store_status status)
 {
@@ -24,6 +26,13 @@ void store_error_set(store_error *err, store_status status, const char *format, 
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
     err->status = status;
+}
+
+double store_clock(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static const char *const study_states[] = {
