@@ -122,7 +122,7 @@ unit-binaries: $(UNIT_BIN)
 fuzz-binaries: $(FUZZ_BIN)
 
 .SECONDARY:
--include $(shell find build/$(VARIANT) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
 
 # ---- what people type ----------------------------------------------------------------------------------
 .PHONY: help deps deps-build deps-test run demo clean
