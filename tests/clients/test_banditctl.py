@@ -109,7 +109,12 @@ def test_exit_statuses(site):
             ["work", "s", "-j", "0", "--", "true"],
         ],
         3: [["ping", "--url", "http://127.0.0.1:1"], ["study", "list", "--url", "unix:/nowhere"]],
-        4: [["study", "show", "absent"], ["ask", "no such"], ["work", "../x", "--", "true"], ["tell", "absent", "1", "1"]],
+        4: [
+            ["study", "show", "absent"],
+            ["ask", "no such"],
+            ["work", "../x", "--", "true"],
+            ["tell", "absent", "1", "1"],
+        ],
         1: [["tell", "s", "77", "1"], ["study", "create", "absent.json"]],
         0: [["study", "list"], ["--help"], ["version"], ["--version"], ["ping"]],
     }
@@ -129,9 +134,7 @@ def test_a_refused_definition_names_every_error(site):
 
 def test_the_token_is_sent_and_only_in_its_header(site):
     """Against a server of a few lines, which shows what it was sent."""
-    with subprocess.Popen(
-        ["python3", "-c", ECHO], stdout=subprocess.PIPE, text=True, env=site.environment()
-    ) as echo:
+    with subprocess.Popen(["python3", "-c", ECHO], stdout=subprocess.PIPE, text=True, env=site.environment()) as echo:
         port = echo.stdout.readline().strip()
         try:
             said = site.output("ping", "--json", "--url", f"http://127.0.0.1:{port}/", BANDITD_TOKEN="secret")
@@ -221,7 +224,14 @@ def test_completion(site):
 
 def test_a_unix_socket(site):
     socket = site.folder / "socket"
-    command = [Server.__init__.__globals__["BINARY"], "serve", "--listen", f"unix:{socket}", "--db", site.folder / "u.db"]
+    command = [
+        Server.__init__.__globals__["BINARY"],
+        "serve",
+        "--listen",
+        f"unix:{socket}",
+        "--db",
+        site.folder / "u.db",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
         try:
             process.stdout.readline()

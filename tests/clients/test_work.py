@@ -54,10 +54,20 @@ def test_what_a_command_gets(site):
         'printf "%s\\n" "$@" > words; env | grep ^BANDIT_ | sort > variables\n'
         'cp "$BANDIT_TRIAL_FILE" file.json; cat > input; echo 1'
     )
-    words = ["{x}", "--y={y}", "{trial}/{attempt}/{candidate}", "{study} {worker}", "${x}", "{{x}}", "{}", '{"a": 1}', "{ x }"]
+    words = [
+        "{x}",
+        "--y={y}",
+        "{trial}/{attempt}/{candidate}",
+        "{study} {worker}",
+        "${x}",
+        "{{x}}",
+        "{}",
+        '{"a": 1}',
+        "{ x }",
+    ]
     site.output("work", "s", "--name", "lab", "--", script, *words, BANDIT_OLD="1")
     trial = told(site)[1]
-    x, y = (("%r" % value).removesuffix(".0") for value in trial["point"])
+    x, y = (repr(value).removesuffix(".0") for value in trial["point"])
     c = trial["candidate"]
     assert (site.folder / "words").read_text().splitlines() == [
         x, f"--y={y}", f"1/1/{c}", "s lab-1", "${x}", "{x}", "{}", '{"a": 1}', "{ x }",
@@ -357,7 +367,15 @@ def test_200_trials_while_everything_is_killed(site):
 
         wait_until(killed, 30, "a command to kill")
 
-    for trials, victim in ((20, "server"), (50, "worker"), (70, "command"), (90, "server"), (120, "worker"), (140, "command"), (170, "server")):
+    for trials, victim in (
+        (20, "server"),
+        (50, "worker"),
+        (70, "command"),
+        (90, "server"),
+        (120, "worker"),
+        (140, "command"),
+        (170, "server"),
+    ):
         progress(trials)
         if victim == "server":
             site.server.kill()

@@ -1,0 +1,22 @@
+"""Client of a banditd server: see Client, AsyncClient and Study."""
+
+from ._calls import Trial
+from ._errors import BanditdError, Conflict, Denied, Infeasible, NotFound, Refused, Unreachable
+from .aio import AsyncClient, AsyncStudy
+from .client import Client, Study
+
+__version__ = "0.1.0"
+__all__ = [
+    "AsyncClient",
+    "AsyncStudy",
+    "BanditdError",
+    "Client",
+    "Conflict",
+    "Denied",
+    "Infeasible",
+    "NotFound",
+    "Refused",
+    "Study",
+    "Trial",
+    "Unreachable",
+]

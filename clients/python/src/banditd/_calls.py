@@ -1,0 +1,248 @@
+"""The calls of the API without their transport: what is sent, and what the answer means."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import random
+import urllib.parse
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Callable, Optional, Union
+
+from ._errors import refusal
+
+Value = Union[float, Mapping[str, float]]  # of the metric, or of each metric by its name
+
+ANSWER_SECONDS = 60.0  # that an answer may take, besides what an ask waits
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 15.0  # between tries, seconds
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """What is to be evaluated."""
+
+    id: int
+    attempt: int
+    candidate: Optional[int]  # its number, from 0; None in a space
+    point: Optional[list[float]]  # its features; None in a space
+    parameters: dict[str, Any]  # by name: of the space, or the features that have names
+    worker: Optional[str]
+    state: str
+    raw: dict[str, Any] = dataclasses.field(repr=False)  # as the server sent it
+
+
+@dataclasses.dataclass
+class Call:
+    """One request, sent again until it is answered."""
+
+    method: str
+    path: str
+    body: Optional[bytes] = None
+    content_type: str = "application/json"
+    seconds: float = ANSWER_SECONDS
+    parse: Callable[[Any], Any] = lambda answer: answer
+
+    def __post_init__(self) -> None:
+        self.key = str(uuid.uuid4())
+
+    def headers(self, token: Optional[str]) -> dict[str, str]:
+        headers = {"User-Agent": "banditd-python/0.1.0"}
+        if self.body is not None:
+            headers["Content-Type"] = self.content_type
+        if self.method == "POST":
+            headers["Idempotency-Key"] = self.key
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
+        return headers
+
+    def result(self, status: int, body: bytes) -> Any:
+        """What the answer means; raises Refused."""
+        if not 200 <= status < 300:
+            raise refusal(status, body)
+        return self.parse(json.loads(body) if body else None)
+
+
+def is_transient(status: int) -> bool:
+    return status == 429 or status >= 500
+
+
+class Pauses:
+    """How long to wait between tries: longer and longer, scattered, as long as the server wants."""
+
+    def __init__(self) -> None:
+        self._pause = FIRST_PAUSE
+
+    def next(self, retry_after: Optional[str] = None) -> float:
+        pause = self._pause * random.uniform(0.5, 1)
+        self._pause = min(2 * self._pause, LONGEST_PAUSE)
+        if retry_after and retry_after.isdigit():
+            pause = max(pause, min(float(retry_after), LONGEST_PAUSE))
+        return pause
+
+
+def study_path(study: str, rest: str = "") -> str:
+    return "/v1/studies/" + urllib.parse.quote(study, safe="") + rest
+
+
+def _json(body: Any) -> bytes:
+    return json.dumps(body, allow_nan=False).encode()
+
+
+def _post(path: str, body: Any, **more: Any) -> Call:
+    return Call("POST", path, _json(body), **more)
+
+
+def plain(numbers: Any) -> Any:
+    """Lists and numbers of Python's own from those of NumPy, and from any sequences of them."""
+    if hasattr(numbers, "tolist"):
+        return numbers.tolist()
+    if isinstance(numbers, Mapping):
+        return {name: plain(value) for name, value in numbers.items()}
+    if isinstance(numbers, Iterable) and not isinstance(numbers, (str, bytes)):
+        return [plain(number) for number in numbers]
+    return numbers
+
+
+# ---- studies ----
+
+
+def create_study(definition: Mapping[str, Any]) -> Call:
+    return _post("/v1/studies", plain(definition))
+
+
+def list_studies(page_token: Optional[str]) -> Call:
+    query = {"limit": "1000", **({"page_token": page_token} if page_token else {})}
+    return Call("GET", "/v1/studies?" + urllib.parse.urlencode(query))
+
+
+def get(study: str, rest: str = "") -> Call:
+    return Call("GET", study_path(study, rest))
+
+
+def patch(study: str, changes: Mapping[str, Any]) -> Call:
+    return Call("PATCH", study_path(study), _json(plain(changes)))
+
+
+def delete(study: str) -> Call:
+    return Call("DELETE", study_path(study))
+
+
+def upload(study: str, points: Any) -> Call:
+    return Call(
+        "PUT",
+        study_path(study, "/candidates"),
+        _json({"points": plain(points)}),
+        seconds=3600,
+        parse=lambda answer: answer["count"],
+    )
+
+
+# ---- trials ----
+
+
+def feature_names(study: Mapping[str, Any]) -> Optional[list[str]]:
+    names: Optional[list[str]] = study["domain"].get("names")
+    return names
+
+
+def read_trial(raw: dict[str, Any], names: Optional[Sequence[str]]) -> Trial:
+    point = raw.get("point")
+    parameters = raw.get("parameters")
+    if parameters is None:
+        parameters = dict(zip(names, point)) if names and point else {}
+    return Trial(
+        id=raw["id"],
+        attempt=raw["attempt"],
+        candidate=raw.get("candidate"),
+        point=point,
+        parameters=parameters,
+        worker=raw.get("worker"),
+        state=raw["state"],
+        raw=raw,
+    )
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """The answer to an ask. `reason`: why there are fewer trials than wanted, or None."""
+
+    trials: list[Trial]
+    reason: Optional[str]
+
+
+def ask(
+    study: str,
+    names: Optional[Sequence[str]],
+    count: int,
+    worker: Optional[str],
+    wait_seconds: float,
+    lease_seconds: Optional[float],
+    fresh: bool,
+) -> Call:
+    body: dict[str, Any] = {"count": count, "wait_seconds": wait_seconds}
+    if worker is not None:
+        body["worker"] = worker
+    if lease_seconds is not None:
+        body["lease_seconds"] = lease_seconds
+    if fresh:
+        body["fresh"] = True
+    return _post(
+        study_path(study, "/ask"),
+        body,
+        seconds=ANSWER_SECONDS + wait_seconds,
+        parse=lambda answer: Asked([read_trial(raw, names) for raw in answer["trials"]], answer["reason"]),
+    )
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{value!r} is not a finite number")
+    return number
+
+
+def _addressed(trial: Union[Trial, int]) -> dict[str, Any]:
+    return {"trial": trial} if isinstance(trial, int) else {"trial": trial.id, "attempt": trial.attempt}
+
+
+def measured(trial: Union[Trial, int], value: Value) -> dict[str, Any]:
+    """A result with a value."""
+    if isinstance(value, Mapping):
+        return {**_addressed(trial), "values": {name: _finite(number) for name, number in value.items()}}
+    return {**_addressed(trial), "value": _finite(value)}
+
+
+def ended(trial: Union[Trial, int], state: str, reason: str = "", retry: bool = False) -> dict[str, Any]:
+    """A result without one."""
+    result = {**_addressed(trial), "state": state}
+    if reason:
+        result["reason"] = reason[:1000]
+    if retry:
+        result["retry"] = True
+    return result
+
+
+def tell(study: str, results: Sequence[Mapping[str, Any]]) -> Call:
+    return _post(study_path(study, "/tell"), {"results": list(results)})
+
+
+def heartbeat(study: str, trial: Union[Trial, int], lease_seconds: Optional[float]) -> Call:
+    number = trial if isinstance(trial, int) else trial.id
+    body = {} if lease_seconds is None else {"lease_seconds": lease_seconds}
+    return _post(study_path(study, f"/trials/{number}/heartbeat"), body)
+
+
+def list_trials(study: str, names: Optional[Sequence[str]], query: Mapping[str, str]) -> Call:
+    return Call(
+        "GET",
+        study_path(study, "/trials?") + urllib.parse.urlencode({"limit": "1000", **query}),
+        parse=lambda page: ([read_trial(raw, names) for raw in page["items"]], page.get("next_page_token")),
+    )
+
+
+def predict(study: str, candidates: Any, points: Any, parameters: Any) -> Call:
+    given = {"candidates": candidates, "points": points, "parameters": parameters}
+    body = {name: plain(value) for name, value in given.items() if value is not None}
+    return _post(study_path(study, "/predict"), body, parse=lambda answer: answer["predictions"])

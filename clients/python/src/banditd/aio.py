@@ -1,0 +1,209 @@
+"""The client whose calls are awaited. The same calls as those of Client and Study."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import io
+import os
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Optional, Union, cast
+
+from . import _calls
+from ._calls import Asked, Call, Trial, Value
+from ._errors import Unreachable
+from .client import Address
+
+
+class _Received:
+    """Bytes in the place of a socket, for http.client to read."""
+
+    def __init__(self, data: bytes):
+        self._data = data
+
+    def makefile(self, *unused: object) -> io.BytesIO:
+        return io.BytesIO(self._data)
+
+
+class AsyncClient:
+    """A server. Every call has a connection of its own. retry_seconds: see Client."""
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, retry_seconds: Optional[float] = 60):
+        self._address = Address(url)
+        self._token = token or os.environ.get("BANDITD_TOKEN") or None
+        self._retry_seconds = retry_seconds
+
+    @property
+    def url(self) -> str:
+        return self._address.url
+
+    async def create_study(self, definition: Mapping[str, Any]) -> AsyncStudy:
+        created = await self._run(_calls.create_study(definition))
+        return AsyncStudy(self, created["id"])
+
+    def study(self, study: str) -> AsyncStudy:
+        return AsyncStudy(self, study)
+
+    async def studies(self) -> AsyncIterator[dict[str, Any]]:
+        token = None
+        while True:
+            page = await self._run(_calls.list_studies(token))
+            for study in page["items"]:
+                yield study
+            token = page.get("next_page_token")
+            if not token:
+                return
+
+    # ---- transport ----
+
+    async def _exchange(self, call: Call) -> tuple[int, bytes, Optional[str]]:
+        address = self._address
+        if address.socket:
+            reader, writer = await asyncio.open_unix_connection(address.socket)
+        else:
+            reader, writer = await asyncio.open_connection(address.host, address.port, ssl=address.tls or None)
+        try:
+            host = f"[{address.host}]" if ":" in address.host else address.host
+            headers = {
+                "Host": f"{host}:{address.port}" if not address.socket else "localhost",
+                "Connection": "close",
+                "Content-Length": str(len(call.body or b"")),
+                **call.headers(self._token),
+            }
+            head = f"{call.method} {address.prefix}{call.path} HTTP/1.1\r\n"
+            head += "".join(f"{name}: {value}\r\n" for name, value in headers.items()) + "\r\n"
+            writer.write(head.encode("latin-1") + (call.body or b""))
+            await writer.drain()
+            received = await reader.read()
+        finally:
+            writer.close()
+        response = http.client.HTTPResponse(cast(Any, _Received(received)), method=call.method)
+        response.begin()
+        return response.status, response.read(), response.getheader("Retry-After")
+
+    async def _run(self, call: Call) -> Any:
+        begun, pauses = time.monotonic(), _calls.Pauses()
+        while True:
+            failure: Optional[Exception] = None
+            status, body, retry_after = 0, b"", None
+            try:
+                status, body, retry_after = await asyncio.wait_for(self._exchange(call), call.seconds)
+            except (OSError, asyncio.TimeoutError, http.client.HTTPException) as error:
+                failure = error
+            if failure is None and not _calls.is_transient(status):
+                return call.result(status, body)
+            pause = pauses.next(retry_after)
+            if self._retry_seconds is not None and time.monotonic() + pause > begun + self._retry_seconds:
+                if failure is None:
+                    return call.result(status, body)
+                raise Unreachable(f"no answer from {self.url}: {failure}") from failure
+            await asyncio.sleep(pause)
+
+
+class AsyncStudy:
+    """A study on a server. The calls are those of Study."""
+
+    def __init__(self, client: AsyncClient, study: str):
+        self.id = study
+        self._client = client
+        self._names: Optional[list[str]] = None
+        self._names_known = False
+
+    def __repr__(self) -> str:
+        return f"AsyncStudy({self.id!r} at {self._client.url})"
+
+    async def _feature_names(self) -> Optional[list[str]]:
+        if not self._names_known:
+            self._names = _calls.feature_names(await self.info())
+            self._names_known = True
+        return self._names
+
+    async def ask(
+        self,
+        count: int = 1,
+        *,
+        worker: Optional[str] = None,
+        wait_seconds: float = 0,
+        lease_seconds: Optional[float] = None,
+        fresh: bool = False,
+    ) -> list[Trial]:
+        asked = await self.ask_with_reason(
+            count, worker=worker, wait_seconds=wait_seconds, lease_seconds=lease_seconds, fresh=fresh
+        )
+        return asked.trials
+
+    async def ask_with_reason(
+        self,
+        count: int = 1,
+        *,
+        worker: Optional[str] = None,
+        wait_seconds: float = 0,
+        lease_seconds: Optional[float] = None,
+        fresh: bool = False,
+    ) -> Asked:
+        names = await self._feature_names()
+        call = _calls.ask(self.id, names, count, worker, wait_seconds, lease_seconds, fresh)
+        return cast(Asked, await self._client._run(call))
+
+    async def tell(self, trial: Union[Trial, int], value: Value) -> dict[str, int]:
+        return await self.tell_results([_calls.measured(trial, value)])
+
+    async def fail(self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False) -> dict[str, int]:
+        return await self.tell_results([_calls.ended(trial, "failed", reason, retry)])
+
+    async def infeasible(self, trial: Union[Trial, int], reason: str = "") -> dict[str, int]:
+        return await self.tell_results([_calls.ended(trial, "infeasible", reason)])
+
+    async def release(self, trial: Union[Trial, int]) -> dict[str, int]:
+        return await self.tell_results([_calls.ended(trial, "released")])
+
+    async def tell_results(self, results: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+        return cast("dict[str, int]", await self._client._run(_calls.tell(self.id, results)))
+
+    async def heartbeat(self, trial: Union[Trial, int], lease_seconds: Optional[float] = None) -> None:
+        await self._client._run(_calls.heartbeat(self.id, trial, lease_seconds))
+
+    async def trials(self, *, state: Optional[str] = None, worker: Optional[str] = None) -> AsyncIterator[Trial]:
+        query = {name: value for name, value in (("state", state), ("worker", worker)) if value is not None}
+        names = await self._feature_names()
+        while True:
+            page, token = await self._client._run(_calls.list_trials(self.id, names, query))
+            for trial in page:
+                yield trial
+            if not token:
+                return
+            query["page_token"] = token
+
+    async def info(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", await self._client._run(_calls.get(self.id)))
+
+    async def best(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", await self._client._run(_calls.get(self.id, "/best")))
+
+    async def predict(
+        self, *, candidates: Any = None, points: Any = None, parameters: Any = None
+    ) -> list[dict[str, float]]:
+        call = _calls.predict(self.id, candidates, points, parameters)
+        return cast("list[dict[str, float]]", await self._client._run(call))
+
+    async def model(self) -> dict[str, Any]:
+        return cast("dict[str, Any]", await self._client._run(_calls.get(self.id, "/model")))
+
+    async def upload(self, points: Any) -> int:
+        return cast(int, await self._client._run(_calls.upload(self.id, points)))
+
+    async def change(self, **changes: Any) -> dict[str, Any]:
+        return cast("dict[str, Any]", await self._client._run(_calls.patch(self.id, changes)))
+
+    async def pause(self) -> None:
+        await self.change(state="paused")
+
+    async def resume(self) -> None:
+        await self.change(state="active")
+
+    async def finish(self) -> None:
+        await self.change(state="finished")
+
+    async def delete(self) -> None:
+        await self._client._run(_calls.delete(self.id))

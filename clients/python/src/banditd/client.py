@@ -1,0 +1,293 @@
+"""The client that waits for its answers."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import threading
+import time
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Callable, Optional, Union
+
+from . import _calls
+from ._calls import Asked, Call, Trial, Value
+from ._errors import Unreachable
+
+DEFAULT_URL = "http://127.0.0.1:8080"
+
+
+class Address:
+    """Where the server is, from a URL: http://HOST:PORT, https://HOST:PORT or unix:/path."""
+
+    def __init__(self, url: Optional[str]):
+        self.url = url or os.environ.get("BANDITD_URL") or DEFAULT_URL
+        self.socket = self.url[5:] if self.url.startswith("unix:") else None
+        parts = urllib.parse.urlsplit("http://localhost" if self.socket else self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{self.url!r} is not http://HOST:PORT, https://HOST:PORT or unix:/path")
+        self.tls = parts.scheme == "https"
+        self.host: str = parts.hostname
+        self.port = parts.port or (443 if self.tls else 80)
+        self.prefix = parts.path.rstrip("/")
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path: str, timeout: float):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class Client:
+    """A server. May be used by several threads: each has a connection of its own.
+
+    retry_seconds: how long a call is tried again while the server does not answer; None: for ever."""
+
+    def __init__(self, url: Optional[str] = None, token: Optional[str] = None, retry_seconds: Optional[float] = 60):
+        self._address = Address(url)
+        self._token = token or os.environ.get("BANDITD_TOKEN") or None
+        self._retry_seconds = retry_seconds
+        self._local = threading.local()
+
+    @property
+    def url(self) -> str:
+        return self._address.url
+
+    def create_study(self, definition: Mapping[str, Any]) -> Study:
+        """Creates a study from its definition (see the server's documentation)."""
+        return Study(self, self._run(_calls.create_study(definition))["id"])
+
+    def study(self, study: str) -> Study:
+        """A study that is there already; the first call says if it is not."""
+        return Study(self, study)
+
+    def studies(self) -> Iterator[dict[str, Any]]:
+        """All studies with their state and counters."""
+        token = None
+        while True:
+            page = self._run(_calls.list_studies(token))
+            yield from page["items"]
+            token = page.get("next_page_token")
+            if not token:
+                return
+
+    def close(self) -> None:
+        """Closes the connection of this thread."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            connection.close()
+            self._local.connection = None
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.close()
+
+    # ---- transport ----
+
+    def _connect(self, seconds: float) -> http.client.HTTPConnection:
+        address = self._address
+        if address.socket:
+            return _UnixConnection(address.socket, seconds)
+        kind = http.client.HTTPSConnection if address.tls else http.client.HTTPConnection
+        return kind(address.host, address.port, timeout=seconds)
+
+    def _send(self, call: Call) -> tuple[int, bytes, Optional[str]]:
+        """-> status, body, Retry-After"""
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._connect(call.seconds)
+        connection.timeout = call.seconds
+        if connection.sock is not None:
+            connection.sock.settimeout(call.seconds)
+        try:
+            path = self._address.prefix + call.path
+            connection.request(call.method, path, call.body, call.headers(self._token))
+            response = connection.getresponse()
+            return response.status, response.read(), response.getheader("Retry-After")
+        except BaseException:
+            self.close()  # what is left of the exchange must not be taken for the next answer
+            raise
+
+    def _run(self, call: Call, retry_seconds: Union[float, None, str] = "as the client") -> Any:
+        limit = self._retry_seconds if isinstance(retry_seconds, str) else retry_seconds
+        begun, pauses = time.monotonic(), _calls.Pauses()
+        while True:
+            failure: Optional[Exception] = None
+            status, body, retry_after = 0, b"", None
+            try:
+                status, body, retry_after = self._send(call)
+            except (OSError, http.client.HTTPException) as error:
+                failure = error
+            if failure is None and not _calls.is_transient(status):
+                return call.result(status, body)
+            pause = pauses.next(retry_after)
+            if limit is not None and time.monotonic() + pause > begun + limit:
+                if failure is None:
+                    return call.result(status, body)
+                raise Unreachable(f"no answer from {self.url}: {failure}") from failure
+            time.sleep(pause)
+
+
+class Study:
+    """A study on a server."""
+
+    def __init__(self, client: Client, study: str):
+        self.id = study
+        self._client = client
+        self._names: Optional[list[str]] = None
+        self._names_known = False
+
+    def __repr__(self) -> str:
+        return f"Study({self.id!r} at {self._client.url})"
+
+    def _feature_names(self) -> Optional[list[str]]:
+        if not self._names_known:
+            self._names = _calls.feature_names(self.info())
+            self._names_known = True
+        return self._names
+
+    # ---- trials ----
+
+    def ask(
+        self,
+        count: int = 1,
+        *,
+        worker: Optional[str] = None,
+        wait_seconds: float = 0,
+        lease_seconds: Optional[float] = None,
+        fresh: bool = False,
+    ) -> list[Trial]:
+        """Trials to evaluate: `count` or fewer, or none (see `ask_with_reason`). A worker that asks again gets the
+        trials it holds first, unless it says `fresh`."""
+        return self.ask_with_reason(
+            count, worker=worker, wait_seconds=wait_seconds, lease_seconds=lease_seconds, fresh=fresh
+        ).trials
+
+    def ask_with_reason(
+        self,
+        count: int = 1,
+        *,
+        worker: Optional[str] = None,
+        wait_seconds: float = 0,
+        lease_seconds: Optional[float] = None,
+        fresh: bool = False,
+    ) -> Asked:
+        """The trials, and why there are fewer than wanted: "awaiting_feedback", "computing", "paused", "finished",
+        "horizon_reached" or None."""
+        names = self._feature_names()
+        call = _calls.ask(self.id, names, count, worker, wait_seconds, lease_seconds, fresh)
+        asked: Asked = self._client._run(call)
+        return asked
+
+    def tell(self, trial: Union[Trial, int], value: Value) -> dict[str, int]:
+        """The value of a trial, or the values of its metrics by name. -> {"accepted", "duplicates", "late"}"""
+        return self.tell_results([_calls.measured(trial, value)])
+
+    def fail(self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False) -> dict[str, int]:
+        """The trial has failed; with `retry` it is handed out again while attempts remain."""
+        return self.tell_results([_calls.ended(trial, "failed", reason, retry)])
+
+    def infeasible(self, trial: Union[Trial, int], reason: str = "") -> dict[str, int]:
+        """The point cannot be evaluated, and is to be avoided."""
+        return self.tell_results([_calls.ended(trial, "infeasible", reason)])
+
+    def release(self, trial: Union[Trial, int]) -> dict[str, int]:
+        """Gives a trial back that was not tried."""
+        return self.tell_results([_calls.ended(trial, "released")])
+
+    def tell_results(self, results: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+        """Many results at once, as the HTTP API takes them: all or nothing."""
+        told: dict[str, int] = self._client._run(_calls.tell(self.id, results))
+        return told
+
+    def heartbeat(self, trial: Union[Trial, int], lease_seconds: Optional[float] = None) -> None:
+        """Renews the lease of a trial."""
+        self._client._run(_calls.heartbeat(self.id, trial, lease_seconds))
+
+    def trials(self, *, state: Optional[str] = None, worker: Optional[str] = None) -> Iterator[Trial]:
+        """All trials, or those in a state or of a worker."""
+        query = {name: value for name, value in (("state", state), ("worker", worker)) if value is not None}
+        while True:
+            page, token = self._client._run(_calls.list_trials(self.id, self._feature_names(), query))
+            yield from page
+            if not token:
+                return
+            query["page_token"] = token
+
+    # ---- the study ----
+
+    def info(self) -> dict[str, Any]:
+        """Its definition with every value in force, its state and its counters."""
+        info: dict[str, Any] = self._client._run(_calls.get(self.id))
+        return info
+
+    def best(self) -> dict[str, Any]:
+        """The best value told, "observed", and the point with the best posterior mean, "recommended"."""
+        best: dict[str, Any] = self._client._run(_calls.get(self.id, "/best"))
+        return best
+
+    def predict(self, *, candidates: Any = None, points: Any = None, parameters: Any = None) -> list[dict[str, float]]:
+        """The "mean", "std" and "ucb" of candidates by number, of points, or of parameters by name: one of those."""
+        predicted: list[dict[str, float]] = self._client._run(_calls.predict(self.id, candidates, points, parameters))
+        return predicted
+
+    def model(self) -> dict[str, Any]:
+        """The model in force."""
+        model: dict[str, Any] = self._client._run(_calls.get(self.id, "/model"))
+        return model
+
+    def upload(self, points: Any) -> int:
+        """The candidates: rows of numbers, for example a NumPy array of two dimensions. -> how many"""
+        count: int = self._client._run(_calls.upload(self.id, points))
+        return count
+
+    def change(self, **changes: Any) -> dict[str, Any]:
+        """Changes the study: display_name, labels, metadata, horizon, lease_seconds, max_attempts, state …"""
+        changed: dict[str, Any] = self._client._run(_calls.patch(self.id, changes))
+        return changed
+
+    def pause(self) -> None:
+        """No new trials are handed out."""
+        self.change(state="paused")
+
+    def resume(self) -> None:
+        self.change(state="active")
+
+    def finish(self) -> None:
+        """Ends it; its workers stop."""
+        self.change(state="finished")
+
+    def delete(self) -> None:
+        """Deletes it and all that belongs to it."""
+        self._client._run(_calls.delete(self.id))
+
+    # ---- the loop ----
+
+    def optimize(
+        self,
+        function: Callable[[Trial], Value],
+        *,
+        workers: int = 1,
+        name: Optional[str] = None,
+        lease_seconds: float = 60,
+        retry: bool = False,
+        max_failures: int = 20,
+    ) -> int:
+        """Asks, calls the function and tells its value, in `workers` threads, until the study is done. -> how many
+        trials were completed
+
+        name: of the workers, with -1, -2, … added (default: the host's and the process's). A name that stays the same
+        gets the trials again that an earlier process of it was at; no two processes may share one.
+        An exception of the function is told as a failure (with `retry`: to be tried again), Infeasible as an infeasible
+        point; after max_failures in a row it is raised. While the function runs, heartbeats keep its trial."""
+        from ._optimize import optimize
+
+        return optimize(self, function, workers, name, lease_seconds, retry, max_failures)

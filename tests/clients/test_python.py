@@ -1,0 +1,299 @@
+"""The Python package against a real server."""
+
+import asyncio
+import json
+import pathlib
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+
+from site_of_tests import wait_until
+from support import Skip, definition, grid, target
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "clients" / "python"
+sys.path.insert(0, str(PACKAGE / "src"))
+import banditd  # noqa: E402
+
+
+def raises(kind, call, *arguments, **options):
+    """Checks that the call raises. -> the exception"""
+    try:
+        call(*arguments, **options)
+    except kind as error:
+        return error
+    raise AssertionError(f"{kind.__name__} was not raised")
+
+
+def make(site, **fields):
+    site.study(**fields)
+    return banditd.Client(site.url).study("s")
+
+
+def test_a_study_from_its_creation_to_its_end(site):
+    with banditd.Client(site.url) as client:
+        study = client.create_study(definition(id="made", horizon=9))
+        assert study.id == "made" and study.info()["horizon"] == 9
+        assert [info["id"] for info in client.studies()] == ["made"]
+        study.pause()
+        assert study.ask_with_reason().reason == "paused"
+        study.resume()
+        assert study.change(horizon=12)["horizon"] == 12
+        study.finish()
+        assert study.info()["state"] == "finished"
+        study.delete()
+        assert list(client.studies()) == []
+
+
+def test_asking_and_telling(site):
+    study = make(site, horizon=10)
+    (trial,) = study.ask(worker="w")
+    assert trial.parameters == dict(zip("xy", trial.point)) and trial.attempt == 1, trial
+    assert [held.id for held in study.ask(worker="w")] == [trial.id]
+    assert study.tell(trial, 0.5) == {"accepted": 1, "duplicates": 0, "late": 0}
+    assert study.tell(trial.id, 0.5)["duplicates"] == 1
+    (second,) = study.ask()
+    study.fail(second, "no power")
+    (third,) = study.ask()
+    study.infeasible(third)
+    (fourth,) = study.ask()
+    study.release(fourth)
+    (again,) = study.ask()
+    assert (again.id, again.attempt) == (fourth.id, fourth.attempt)
+    study.tell(again, {"value": 0.25})
+    states = {seen.id: seen.state for seen in study.trials()}
+    assert states[1] == "completed" and states[2] == "failed" and states[3] == "infeasible", states
+    assert [seen.id for seen in study.trials(state="failed")] == [2]
+    assert study.best()["observed"]["value"] == 0.5
+    assert study.predict(candidates=[0]) == study.predict(points=[trial_point(site, 0)])
+    assert study.model()["algorithm"] == "bbkb"
+
+
+def trial_point(site, candidate):
+    return grid(12)[candidate]
+
+
+def test_many_pages_of_trials(site):
+    study = make(site, algorithm={"ratio_bound": 1e9, "max_batch": 4096}, horizon=1200)
+    for trial in study.ask(1):
+        study.tell(trial, 0)
+    asked = study.ask(1000) + study.ask(199)
+    assert len(asked) == 1199
+    assert [trial.id for trial in study.trials()] == list(range(1, 1201))
+
+
+def test_refusals(site):
+    study = make(site)
+    client = banditd.Client(site.url)
+    bad = raises(banditd.Refused, client.create_study, {**definition(), "horizon": 0})
+    assert bad.status == 422 and bad.errors[0]["pointer"] == "/horizon" and "/horizon" in str(bad), bad
+    assert raises(banditd.NotFound, client.study("absent").info).status == 404
+    assert raises(banditd.NotFound, client.study("../absent").info).status == 404
+    (trial,) = study.ask()
+    study.tell(trial, 1)
+    raises(banditd.Conflict, study.tell, trial, 2)
+    raises(ValueError, study.tell, trial, float("nan"))
+    raises(ValueError, banditd.Client, "nonsense")
+    lost = banditd.Client("http://127.0.0.1:1", retry_seconds=0.2)
+    raises(banditd.Unreachable, lost.study("s").info)
+
+
+def test_numpy(site):
+    try:
+        import numpy as np
+    except ImportError:
+        raise Skip("numpy is not installed") from None
+    client = banditd.Client(site.url)
+    points = np.array(grid(5), dtype=np.float32)
+    study = client.create_study({**definition(), "domain": {"type": "candidates", "dimension": 2, "scaling": "none"}})
+    assert study.upload(points) == 25
+    (trial,) = study.ask()
+    assert trial.point == points[trial.candidate].tolist()
+    study.tell(trial, np.float32(0.5))
+    assert len(study.predict(candidates=np.arange(3))) == 3 == len(study.predict(points=points[:3]))
+    inline = client.create_study({**definition(), "domain": {"type": "candidates", "points": points}})
+    assert inline.info()["candidates"] == 25
+
+
+def test_a_call_is_repeated_until_the_server_is_back(site):
+    study = make(site)
+    site.server.kill()
+    restart = threading.Timer(1, site.server.start)
+    restart.start()
+    (trial,) = study.ask()
+    restart.join()
+    assert trial.id == 1
+    site.server.kill()
+    restart = threading.Timer(1, site.server.start)
+    restart.start()
+    study.tell(trial, 1)
+    restart.join()
+    assert study.info()["observations"] == 1
+
+
+def test_optimize(site):
+    study = make(site, horizon=60)
+    threads = set()
+
+    def function(trial):
+        threads.add(threading.current_thread())
+        return target(trial.point)
+
+    assert study.optimize(function, workers=3, name="lab") == 60
+    assert study.best()["observed"]["value"] > 0.95
+    assert len(threads) == 3 and {trial.worker for trial in study.trials()} == {"lab-1", "lab-2", "lab-3"}
+
+
+def test_optimize_with_failures(site):
+    study = make(site, horizon=9)
+
+    def function(trial):
+        if trial.id % 3 == 1:
+            raise RuntimeError("out of memory")
+        if trial.id % 3 == 2:
+            raise banditd.Infeasible("too hot")
+        return float("nan") if trial.id == 9 else 1
+
+    assert study.optimize(function) == 2
+    seen = {trial.id: (trial.state, trial.raw.get("reason", "")) for trial in study.trials()}
+    assert seen[1] == ("failed", "RuntimeError: out of memory") and seen[2] == ("infeasible", "too hot"), seen
+    assert seen[9][0] == "failed" and "nan" in seen[9][1], seen
+
+
+def test_optimize_stops_after_too_many_failures(site):
+    study = make(site)
+    error = raises(ZeroDivisionError, study.optimize, lambda trial: 1 / 0, max_failures=3)
+    assert "division" in str(error)
+    assert len(list(study.trials(state="failed"))) == 3
+
+
+def test_optimize_keeps_its_trials(site):
+    """The function takes three times the lease, and another worker would take its trial."""
+    study = make(site, horizon=1)
+    other = banditd.Client(site.url).study("s")
+    taken = []
+
+    def function(trial):
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            taken.extend(other.ask(worker="other", wait_seconds=0.2))
+        return trial.attempt
+
+    assert study.optimize(function, lease_seconds=1) == 1
+    assert taken == [] and study.best()["observed"]["value"] == 1
+
+
+def test_optimize_through_restarts_of_the_server(site):
+    study = make(site, horizon=60)
+
+    def function(trial):
+        time.sleep(0.02)
+        return trial.point[0]
+
+    optimizing = threading.Thread(target=study.optimize, args=(function,), kwargs={"workers": 3})
+    optimizing.start()
+    for trials in (10, 30, 45):
+        wait_until(lambda: site.server.client().study("s")["trials_completed"] >= trials, 60)
+        site.server.kill()
+        site.server.start()
+    optimizing.join(60)
+    assert not optimizing.is_alive()
+    for trial in study.trials():
+        assert trial.state == "completed" and trial.attempt == 1 and trial.raw["value"] == trial.point[0], trial
+
+
+def test_the_calls_to_be_awaited(site):
+    async def use():
+        client = banditd.AsyncClient(site.url)
+        new = definition(id="async", horizon=20)
+        new["domain"]["names"] = ["x", "y"]
+        study = await client.create_study(new)
+
+        async def work(name):
+            while trials := await study.ask(worker=name, wait_seconds=1):
+                for trial in trials:
+                    assert trial.parameters["x"] == trial.point[0]
+                    await asyncio.sleep(0.01)
+                    await study.tell(trial, target(trial.point))
+
+        await asyncio.gather(*(work(f"w{i}") for i in range(4)))
+        info = await study.info()
+        assert info["trials_completed"] == 20, info
+        assert len([trial async for trial in study.trials(state="completed")]) == 20
+        assert [item["id"] async for item in client.studies()] == ["async"]
+        assert (await study.best())["observed"]["value"] == max([trial.raw["value"] async for trial in study.trials()])
+        assert len(await study.predict(candidates=[1, 2])) == 2
+        assert (await study.model())["algorithm"] == "bbkb"
+        try:
+            await client.study("absent").info()
+        except banditd.NotFound:
+            pass
+        else:
+            raise AssertionError("an absent study was found")
+        await study.delete()
+
+    asyncio.run(use())
+
+
+def test_the_same_calls_in_both_kinds():
+    import inspect
+
+    for sync, awaited in ((banditd.Study, banditd.AsyncStudy), (banditd.Client, banditd.AsyncClient)):
+        for name, method in vars(sync).items():
+            if name.startswith("_") or name in ("optimize", "close") or not inspect.isfunction(method):
+                continue
+            here, there = (list(inspect.signature(f).parameters.values()) for f in (method, getattr(awaited, name)))
+            assert here == there, name
+
+
+def test_what_the_readme_shows(site):
+    text = (PACKAGE / "README.md").read_text()
+    code = text.split("```python\n")[1].split("```")[0].replace("http://127.0.0.1:8080", site.url)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        env=site.environment(PYTHONPATH=str(PACKAGE / "src")),
+    )
+    assert "'value'" in done.stdout, done
+
+
+def test_the_wheel(site):
+    probe = [sys.executable, "-c", "import setuptools, wheel, pip"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
+        raise Skip("pip, setuptools and wheel are not installed")
+    copy = site.folder / "python"
+    subprocess.run(["cp", "-r", PACKAGE, copy], check=True)
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-build-isolation",
+        "--no-deps",
+        "--no-index",
+        "-w",
+        site.folder,
+        copy,
+    ]
+    subprocess.run(build, check=True, capture_output=True, timeout=120)
+    (wheel,) = site.folder.glob("banditd-*-py3-none-any.whl")
+    assert "banditd/py.typed" in zipfile.ZipFile(wheel).namelist()
+    code = "import banditd, json; print(json.dumps([banditd.__file__, [s['id'] for s in banditd.Client().studies()]]))"
+    said = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        timeout=60,
+        env=site.environment(PYTHONPATH=str(wheel)),
+    ).stdout
+    assert json.loads(said) == [f"{wheel}/banditd/__init__.py", []], said
+
+
+def test_the_version():
+    version = (PACKAGE.parents[1] / "server" / "VERSION").read_text().strip()
+    assert banditd.__version__ == version
+    assert f'version = "{version}"' in (PACKAGE / "pyproject.toml").read_text()
