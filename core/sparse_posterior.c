@@ -176,6 +176,8 @@ static bandit_status factor_once(bandit_posterior *p, const double *inverse, dou
                                  bandit_error *err)
 {
     const double acceptable = 1e-5;
+    if (p->covariance->simd->two_norms)
+        return BANDIT_OK;
     int m = (int)p->m;
     size_t n = p->m;
     double kappa2 = p->covariance->kappa2, shift = 1e-14 / p->lambda;
@@ -376,35 +378,41 @@ static void evaluate_part(void *arg, size_t index, size_t worker)
     bandit_stage_switch(outer);
 }
 
-/* The same by the processor's own loops: tiles that stay in its caches, from coordinates to variances. */
+/* The same by the processor's own loops: tiles of arms that stay in its caches, from coordinates to
+ * variances. A few at a time, so that the two kinds of loop alternate seldom enough for a clock between them.
+ */
 static void evaluate_part_fused(void *arg, size_t index, size_t worker)
 {
+    enum { GROUP = 4 };
     const evaluation *job = arg;
     const bandit_posterior *p = job->posterior;
-    size_t n_arms = p->covariance->arms->n, m = p->m,
-           end = (index + 1) * BLOCK < n_arms ? (index + 1) * BLOCK : n_arms;
-    double *tile = job->work + worker * job->stride, *scratch = tile + m * BANDIT_TILE;
-    double smallest = INFINITY;
+    size_t n_arms = p->covariance->arms->n, m = p->m, stride = m * BANDIT_TILE;
+    size_t end = (index + 1) * BLOCK < n_arms ? (index + 1) * BLOCK : n_arms;
+    double *tiles = job->work + worker * job->stride, *scratch = tiles + GROUP * stride;
+    double smallest = INFINITY, diagonal[BLOCK];
+    uint32_t arms[BLOCK] = {0};
 
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
-    for (size_t first = index * BLOCK; first < end; first += BANDIT_TILE) {
-        size_t lanes = end - first < BANDIT_TILE ? end - first : BANDIT_TILE;
-        double norms[BANDIT_TILE], means[BANDIT_TILE], diagonal[BANDIT_TILE];
-        uint32_t arms[BANDIT_TILE] = {0};
-        for (size_t lane = 0; lane < lanes; lane++)
-            arms[lane] = (uint32_t)(first + lane);
-        bandit_covariance_diagonal(p->covariance, arms, lanes, diagonal);
-        bandit_covariance_tile(p->covariance, first / BANDIT_TILE, &p->points, 0, m, tile, BANDIT_TILE,
-                               scratch);
-        bandit_stage_switch(BANDIT_STAGE_PRODUCT);
-        p->covariance->simd->norms(p->R, p->weights, m, tile, norms, means);
-        for (size_t lane = 0; lane < lanes; lane++) {
-            double variance = diagonal[lane] / p->lambda - norms[lane];
-            smallest = fmin(smallest, variance);
-            job->mean[first + lane] = means[lane];
-            job->variance[first + lane] = fmax(0.0, variance);
-        }
+    for (size_t a = index * BLOCK; a < end; a++)
+        arms[a - index * BLOCK] = (uint32_t)a;
+    bandit_covariance_diagonal(p->covariance, arms, end - index * BLOCK, diagonal);
+    for (size_t group = index * BLOCK; group < end; group += GROUP * BANDIT_TILE) {
         bandit_stage_switch(BANDIT_STAGE_KERNEL);
+        for (size_t g = 0; g < GROUP && group + g * BANDIT_TILE < end; g++)
+            bandit_covariance_tile(p->covariance, group / BANDIT_TILE + g, &p->points, 0, m,
+                                   tiles + g * stride, BANDIT_TILE, scratch);
+        bandit_stage_switch(BANDIT_STAGE_PRODUCT);
+        for (size_t g = 0; g < GROUP && group + g * BANDIT_TILE < end; g++) {
+            double norms[BANDIT_TILE], means[BANDIT_TILE];
+            size_t first = group + g * BANDIT_TILE;
+            p->covariance->simd->norms(p->R, p->weights, m, tiles + g * stride, norms, means);
+            for (size_t lane = 0; lane < BANDIT_TILE && first + lane < end; lane++) {
+                double variance = diagonal[first + lane - index * BLOCK] / p->lambda - norms[lane];
+                smallest = fmin(smallest, variance);
+                job->mean[first + lane] = means[lane];
+                job->variance[first + lane] = fmax(0.0, variance);
+            }
+        }
     }
     job->smallest[index] = smallest;
     bandit_stage_switch(outer);

@@ -47,3 +47,4 @@ static void entries(bandit_profile profile, size_t d, const double *tile, const 
 }
 
 const bandit_simd bandit_simd_portable = {.name = "portable", .entries = entries, .norms = NULL};
+const bandit_simd bandit_simd_plain = {.name = "plain", .two_norms = true, .entries = entries, .norms = NULL};

@@ -5,10 +5,9 @@
 /* Best first. */
 static const bandit_simd *const versions[] = {
 #if defined(__x86_64__)
-    &bandit_simd_avx512,
-    &bandit_simd_avx2,
+    &bandit_simd_avx512, &bandit_simd_avx2,
 #endif
-    &bandit_simd_portable,
+    &bandit_simd_portable, &bandit_simd_plain, /* by name only */
 };
 enum { VERSIONS = sizeof versions / sizeof *versions };
 

@@ -4,6 +4,7 @@
 #ifndef BANDIT_SIMD_H
 #define BANDIT_SIMD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef enum bandit_profile {
@@ -19,7 +20,9 @@ typedef enum bandit_profile {
 #define BANDIT_PANEL 12
 
 typedef struct bandit_simd {
-    const char *name; /* "avx512", "avx2", "portable" */
+    const char *name; /* "avx512", "avx2", "portable", "plain" */
+    bool two_norms; /* "plain": the form without cancellation for all arms; what the others are tested against
+                     */
 
     /* out[i * ld + lane] = k(point i, arm of that lane), for n points and BANDIT_TILE arms.
      *   tile    d x BANDIT_TILE: coordinates of the arms, multiplied by the kernel's factors
@@ -50,7 +53,7 @@ size_t bandit_simd_packed_size(size_t m);
  * column by column up to the panel's last row, zeros where R has none. */
 void bandit_simd_pack(double *packed, const double *R, size_t m);
 
-extern const bandit_simd bandit_simd_portable;
+extern const bandit_simd bandit_simd_portable, bandit_simd_plain;
 #if defined(__x86_64__)
 extern const bandit_simd bandit_simd_avx2, bandit_simd_avx512;
 #endif
