@@ -1,0 +1,113 @@
+/* The start from imported history (BLESS): small where the history is redundant, and accurate. */
+#include "bless.h"
+#include "tests/support/dense_reference.h"
+#include "tests/support/random_problem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { N = 400 };
+
+typedef struct history {
+    random_problem problem;
+    bandit_covariance covariance;
+    bandit_offer offers[N];
+    bandit_arm_sum sums[N];
+    uint32_t dictionary[N];
+    size_t size;
+} history;
+
+static void history_init(history *h, uint64_t seed, double lambda, double q_bar)
+{
+    bandit_error err;
+    random_problem_init(&h->problem, seed, N, 2, BANDIT_KERNEL_GAUSSIAN, lambda, 0);
+    assert_int_equal(
+        bandit_covariance_init(&h->covariance, &h->problem.options.kernel, h->problem.arms, &err), BANDIT_OK);
+    for (uint32_t a = 0; a < N; a++) {
+        uint64_t count = 1 + (uint64_t)(20.0 * random_problem_uniform(&h->problem, 1, a));
+        h->offers[a] = (bandit_offer){a, count};
+        h->sums[a] = (bandit_arm_sum){a, count, (double)count * random_problem_reward(&h->problem, a, a)};
+    }
+    const bandit_resampling how = {
+        .q_bar = q_bar, .seed = seed, .covariance = &h->covariance, .lambda = lambda};
+    assert_int_equal(bandit_dictionary_bless(h->dictionary, &h->size, h->offers, N, &how, &err), BANDIT_OK);
+}
+
+static void history_clear(history *h)
+{
+    bandit_covariance_clear(&h->covariance);
+    random_problem_clear(&h->problem);
+}
+
+/* Lemma 2's band at every arm, and a size of the order of q_bar d_eff: far below the 400 arms of the history.
+ */
+static void small_and_accurate(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        history h;
+        double mean[N], exact[N], effective_dimension = 0.0;
+        dense_posterior sparse;
+        history_init(&h, seed, 1.0, 4.0);
+        dense_exact(&h.problem, h.sums, N, mean, exact);
+        for (size_t a = 0; a < N; a++)
+            effective_dimension += (double)h.sums[a].count * exact[a];
+        for (size_t i = 1; i < h.size; i++)
+            assert_true(h.dictionary[i - 1] < h.dictionary[i]);
+        assert_true((double)h.size <= 3.0 * 4.0 * effective_dimension);
+        assert_true(h.size < N / 2);
+        dense_posterior_init(&sparse, &h.problem, h.dictionary, h.size, h.sums, N);
+        for (size_t a = 0; a < N; a++)
+            assert_true(sparse.variance[a] > exact[a] / 3.0 && sparse.variance[a] < exact[a] * 3.0);
+        dense_posterior_clear(&sparse);
+        history_clear(&h);
+    }
+}
+
+static void a_function_of_the_seed(void **state)
+{
+    history a, b, c;
+    (void)state;
+    history_init(&a, 5, 0.5, 2.0);
+    history_init(&b, 5, 0.5, 2.0);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.dictionary, b.dictionary, a.size * sizeof *a.dictionary);
+    history_init(&c, 5, 0.5, 1e9); /* every item is kept */
+    assert_int_equal(c.size, N);
+    history_clear(&a);
+    history_clear(&b);
+    history_clear(&c);
+}
+
+/* One arm, pulled a million times: never empty, no work for each pull. */
+static void one_arm(void **state)
+{
+    history h;
+    bandit_error err;
+    uint32_t dictionary[1];
+    size_t size = 0;
+    const bandit_offer offer = {3, 1000000};
+    (void)state;
+    history_init(&h, 9, 0.01, 2.0);
+    const bandit_resampling how = {.q_bar = 1e-6, .seed = 1, .covariance = &h.covariance, .lambda = 0.01};
+    assert_int_equal(bandit_dictionary_bless(dictionary, &size, &offer, 1, &how, &err), BANDIT_OK);
+    assert_int_equal(size, 1);
+    assert_int_equal(dictionary[0], 3);
+    history_clear(&h);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(small_and_accurate),
+        cmocka_unit_test(a_function_of_the_seed),
+        cmocka_unit_test(one_arm),
+    };
+    return cmocka_run_group_tests_name("first dictionary", tests, NULL, NULL);
+}

@@ -1,0 +1,145 @@
+/* Every version of the inner loops that this processor runs, against libm in long double and plain sums. */
+#include "simd/simd.h"
+
+#include "arms_storage.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static const char *const names[] = {"avx512", "avx2", "portable", "plain"};
+enum { NAMES = sizeof names / sizeof *names };
+
+/* Deterministic numbers in (−1, 1). */
+static double number(size_t i)
+{
+    return sin(0.5 + 78.233 * (double)i);
+}
+
+/* In one dimension with the point at 0, Matérn 1/2's entry is exp(−|x|). */
+static void exponentials(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < NAMES; v++) {
+        const bandit_simd *version = bandit_simd_named(names[v]);
+        double tile[BANDIT_TILE], point = 0.0, out[BANDIT_TILE], worst = 0.0;
+        if (!version)
+            continue;
+        for (size_t i = 0; i < 50000; i++) {
+            for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+                tile[lane] =
+                    0x1p-30 * floor(0x1p30 * (700.0 * pow((double)i / 50000.0, 3.0) + 1e-3 * (double)lane));
+            version->entries(BANDIT_PROFILE_MATERN12, 1, tile, &point, 1, out, BANDIT_TILE);
+            for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+                long double exact = expl(-(long double)tile[lane]);
+                worst = fmax(worst, (double)fabsl((out[lane] - exact) / exact));
+            }
+        }
+        print_message("%s: exp to %.2g\n", version->name, worst);
+        assert_true(worst < 1e-15);
+
+        const double far[] = {0.0, 1e-300, 744.0, 1e3, 1e8, 1e150, 1e160, 710.0};
+        for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+            tile[lane] = far[lane % 8];
+        version->entries(BANDIT_PROFILE_MATERN12, 1, tile, &point, 1, out, BANDIT_TILE);
+        for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+            assert_true(fabs(out[lane] - exp(-far[lane % 8])) <= 1e-15 * exp(-far[lane % 8]) + 1e-307);
+            assert_true(lane % 8 > 1 || out[lane] == 1.0);
+        }
+    }
+}
+
+/* Entries do not depend on the lane, the number of points in the call, or the other points. */
+static void entries_depend_on_the_arm_alone(void **state)
+{
+    enum { D = 7, N = 11 };
+    double tile[D * BANDIT_TILE], turned[D * BANDIT_TILE], points[N * D], all[N * BANDIT_TILE],
+        one[BANDIT_TILE];
+    (void)state;
+    for (size_t i = 0; i < N * D; i++)
+        points[i] = number(i);
+    for (size_t j = 0; j < D; j++) {
+        for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+            tile[j * BANDIT_TILE + lane] = number(1000 + j * BANDIT_TILE + lane);
+            turned[j * BANDIT_TILE + (lane + 5) % BANDIT_TILE] = tile[j * BANDIT_TILE + lane];
+        }
+    }
+    for (size_t v = 0; v < NAMES; v++) {
+        const bandit_simd *version = bandit_simd_named(names[v]);
+        for (int profile = 0; version && profile < BANDIT_PROFILE_MATRIX; profile++) {
+            version->entries((bandit_profile)profile, D, tile, points, N, all, BANDIT_TILE);
+            for (size_t i = 0; i < N; i++) {
+                version->entries((bandit_profile)profile, D, turned, points + i * D, 1, one, BANDIT_TILE);
+                for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+                    assert_true(all[i * BANDIT_TILE + lane] == one[(lane + 5) % BANDIT_TILE]);
+            }
+        }
+    }
+}
+
+static void norms_and_means(void **state)
+{
+    static const size_t sizes[] = {1, 5, 12, 13, 24, 37, 100};
+    (void)state;
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        size_t m = sizes[s];
+        double *R = calloc(m * m, sizeof *R), *packed = calloc(bandit_simd_packed_size(m), sizeof *packed);
+        double *a = calloc(m, sizeof *a), *k = calloc(m * BANDIT_TILE, sizeof *k);
+        assert_true(R && packed && a && k);
+        for (size_t i = 0; i < m * m; i++)
+            R[i] = number(i); /* the upper triangle must not count */
+        for (size_t i = 0; i < m * BANDIT_TILE; i++)
+            k[i] = number(7777 + i);
+        for (size_t i = 0; i < m; i++)
+            a[i] = number(99 + i);
+        bandit_simd_pack(packed, R, m);
+        for (size_t v = 0; v < NAMES; v++) {
+            const bandit_simd *version = bandit_simd_named(names[v]);
+            double norms[BANDIT_TILE], means[BANDIT_TILE];
+            if (!version || !version->norms)
+                continue;
+            version->norms(packed, a, m, k, norms, means);
+            for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+                double norm = 0.0, mean = 0.0;
+                for (size_t row = 0; row < m; row++) {
+                    double sum = 0.0;
+                    for (size_t i = 0; i <= row; i++)
+                        sum += R[i * m + row] * k[i * BANDIT_TILE + lane];
+                    norm += sum * sum;
+                    mean += a[row] * k[row * BANDIT_TILE + lane];
+                }
+                assert_true(fabs(norms[lane] - norm) <= 1e-12 * (1.0 + norm));
+                assert_true(fabs(means[lane] - mean) <= 1e-12 * (double)m);
+            }
+        }
+        free(R);
+        free(packed);
+        free(a);
+        free(k);
+    }
+}
+
+static void choosing(void **state)
+{
+    (void)state;
+    assert_null(bandit_simd_named("sse9"));
+    assert_ptr_equal(bandit_simd_named(bandit_simd_best()->name), bandit_simd_best());
+    assert_false(bandit_simd_best()->two_norms);
+    assert_non_null(bandit_simd_named("portable"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(exponentials),
+        cmocka_unit_test(entries_depend_on_the_arm_alone),
+        cmocka_unit_test(norms_and_means),
+        cmocka_unit_test(choosing),
+    };
+    return cmocka_run_group_tests_name("simd", tests, NULL, NULL);
+}
