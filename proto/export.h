@@ -20,7 +20,7 @@ typedef struct wire_series_point {
 void wire_encode_series_point(wire_writer *w, const wire_series_point *point);
 
 /* Streaming reader of lines (NDJSON): bytes in, lines out, memory bounded by one of them. */
-#define WIRE_LINE_MAX (16 * 1024 * 1024)
+#define WIRE_LINE_MAX 16777216 /* bytes */
 
 /* Line `number` (from 1) without its end, borrowed and NUL-terminated; blank lines are left out. Anything but
  * WIRE_OK ends the reading. */
