@@ -396,7 +396,7 @@ static void evaluate_part_fused(void *arg, size_t index, size_t worker)
     for (size_t a = index * BLOCK; a < end; a++)
         arms[a - index * BLOCK] = (uint32_t)a;
     bandit_covariance_diagonal(p->covariance, arms, end - index * BLOCK, diagonal);
-    for (size_t group = index * BLOCK; group < end; group += GROUP * BANDIT_TILE) {
+    for (size_t group = index * BLOCK; group < end; group += (size_t)GROUP * BANDIT_TILE) {
         bandit_stage_switch(BANDIT_STAGE_KERNEL);
         for (size_t g = 0; g < GROUP && group + g * BANDIT_TILE < end; g++)
             bandit_covariance_tile(p->covariance, group / BANDIT_TILE + g, &p->points, 0, m,

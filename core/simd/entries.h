@@ -137,6 +137,6 @@ ALWAYS void lanes_norms(const double *packed, const double *a, size_t m, const d
 static void norms_of_tile(const double *packed, const double *a, size_t m, const double *k, double *norms,
                           double *means)
 {
-    for (size_t lane = 0; lane < BANDIT_TILE; lane += WIDTH * LANES)
+    for (size_t lane = 0; lane < BANDIT_TILE; lane += (size_t)WIDTH * LANES)
         lanes_norms(packed, a, m, k + lane, norms + lane, means + lane);
 }

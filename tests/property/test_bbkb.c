@@ -438,6 +438,62 @@ static void calls_restores_and_executors_change_nothing(void **state)
     }
 }
 
+/* Asynchronous feedback: of each batch a third is told at once, the rest is pending in the next one. A
+ * restored engine, given what is pending, goes on with the same bits; the ratio counts what is pending. */
+static void pending_picks_survive_a_restore(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < problems(40); i++) {
+        random_problem problem;
+        study run;
+        bandit_pick pending[2 * MAX_PICKS], next[MAX_PICKS], again[MAX_PICKS];
+        size_t n_pending = 0;
+        bandit_error err;
+        make_problem(&problem, i, i % 3 ? 0.05 : 1.0);
+        vary_algorithm(&problem, i);
+        problem.options.ratio_bound = 4.0;
+        study_init(&run, &problem);
+        for (int batch = 0; batch < 12; batch++) {
+            must(bandit_engine_begin_batch(run.engine, run.results, run.n_results, pending, n_pending,
+                                           &bandit_executor_serial, &err),
+                 &err);
+            run.n_results = 0;
+            bandit_engine *other =
+                restored(&problem, run.engine, pending, n_pending, &bandit_executor_serial);
+            bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+            bandit_selection a, b;
+            limits.max_picks = MAX_PICKS / 2;
+            must(bandit_engine_select(run.engine, &limits, &bandit_executor_serial, next, &a, &err), &err);
+            must(bandit_engine_select(other, &limits, &bandit_executor_serial, again, &b, &err), &err);
+            assert_int_equal(a.n_picks, b.n_picks);
+            assert_int_equal(a.stop_rule, b.stop_rule);
+            assert_memory_equal(&a.ratio, &b.ratio, sizeof a.ratio);
+            for (size_t k = 0; k < a.n_picks; k++) {
+                assert_int_equal(next[k].arm, again[k].arm);
+                assert_memory_equal(&next[k].variance, &again[k].variance, sizeof(double));
+            }
+            double total = 1.0;
+            for (size_t k = 0; k < n_pending + a.n_picks; k++) {
+                bandit_prediction p;
+                uint32_t arm = k < n_pending ? pending[k].arm : next[k - n_pending].arm;
+                must(bandit_engine_predict_arms(run.engine, &arm, 1, &p, &err), &err);
+                total += p.variance / problem.options.lambda;
+            }
+            assert_true(fabs(a.ratio - total) <= 1e-10 * total);
+            bandit_engine_free(other);
+
+            for (size_t k = 0; k < a.n_picks; k++)
+                pending[n_pending++] = next[k];
+            size_t told = (n_pending + 2) / 3;
+            tell(&run, pending, told);
+            n_pending -= told;
+            memmove(pending, pending + told, n_pending * sizeof *pending);
+        }
+        bandit_engine_free(run.engine);
+        random_problem_clear(&problem);
+    }
+}
+
 /* ---- every version of the inner loops -------------------------------------------------------------------
  */
 
@@ -561,6 +617,7 @@ int main(void)
         cmocka_unit_test(dictionaries_follow_the_drawn_numbers),
         cmocka_unit_test(full_dictionary_is_the_exact_posterior),
         cmocka_unit_test(calls_restores_and_executors_change_nothing),
+        cmocka_unit_test(pending_picks_survive_a_restore),
         cmocka_unit_test(versions_pick_alike),
         cmocka_unit_test(variances_only_shrink),
     };
