@@ -87,6 +87,10 @@ $(BANDITCTL): $(call obj,$(BANDITCTL_SRC)) $(LIBPROTO)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(shell pkg-config --libs libcurl jansson) -lpthread -lm -o $@
 
+# Manual pages, from what the programs say of themselves.
+$(B)/%.1: $(B)/% docs/make-manual
+	@docs/make-manual $< > $@
+
 # The compiler's command line is a prerequisite, so that changed flags rebuild.
 $(B)/flags: FORCE
 	@mkdir -p $(@D); echo '$(subst ','\'',$(CC) $(CFLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(CC) $(CFLAGS))' > $@
@@ -138,6 +142,9 @@ run: all ## build and serve on http://127.0.0.1:8080 with ./banditd.db
 	@exec $(BANDITD) serve $(ARGS)
 demo: all ## tune a matrix product on this machine with three workers; leaves nothing behind
 	@exec python3 tests/demo/demo.py $(BANDITD)
+.PHONY: manual
+manual: all ## write the manual pages banditd.1 and banditctl.1 into build/release
+	@$(MAKE) --no-print-directory $(BANDITD).1 $(BANDITCTL).1
 clean: ## remove build/
 	rm -rf build
 

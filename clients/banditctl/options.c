@@ -371,8 +371,8 @@ void help_print(const command *c)
         char form[64];
         snprintf(form, sizeof form, "%s %s", commands[i].name, commands[i].operands);
         /* "…" is one column of three bytes. */
-        printf("  %-*s ", strstr(form, "…") ? 30 : 28, form);
-        print_wrapped(commands[i].summary, 31, 31);
+        printf("  %-*s ", strstr(form, "…") ? 32 : 30, form);
+        print_wrapped(commands[i].summary, 33, 33);
     }
     puts("\noptions of every command:");
     print_options(COMMON);
