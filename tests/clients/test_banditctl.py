@@ -198,7 +198,7 @@ def test_watch_on_a_terminal(site):
 
 
 def test_help_of_every_command(site):
-    listed = [line[2:31] for line in site.output("--help").split("commands:\n")[1].split("\noptions")[0].splitlines()]
+    listed = [line[2:33] for line in site.output("--help").split("commands:\n")[1].split("\noptions")[0].splitlines()]
     names = [" ".join(word for word in line.split() if word.islower()) for line in listed if line.strip()]
     assert len(names) > 15, names
     for name in names:

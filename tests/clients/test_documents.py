@@ -1,0 +1,137 @@
+"""What the documentation shows: every line of the tutorials, the scripts for curl, the manual pages."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+
+import site_of_tests
+from site_of_tests import wait_until
+from support import Skip, definition
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+TUTORIALS = ROOT / "docs" / "tutorials"
+BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def shell(site, text, *arguments, **environment):
+    """Runs a script of bash in the site's folder, with banditctl in its PATH. -> its output"""
+    tools = pathlib.Path(site_of_tests.BANDITCTL).parent
+    all_of_it = site.environment(**environment)
+    all_of_it["PATH"] = f"{tools}:{all_of_it['PATH']}"
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", text, "bash", *map(str, arguments)],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+        cwd=site.folder,
+        env=all_of_it,
+        check=False,
+    )
+    assert done.returncode == 0, f"exit status {done.returncode}\n{done.stdout[-4000:]}"
+    return done.stdout
+
+
+def follow(site, name):
+    """Does what a tutorial says. -> the output"""
+    for tool in ("jq", "xz"):
+        if not shutil.which(tool):
+            raise Skip(f"{tool} is not installed")
+    blocks = BLOCK.findall((TUTORIALS / name).read_text())
+    assert blocks, f"{name} has no commands"
+    return shell(site, "\n".join(blocks))
+
+
+def test_every_tutorial_is_tested():
+    with open(__file__) as this:
+        text = this.read()
+    missing = [path.name for path in TUTORIALS.glob("*.md") if f'follow(site, "{path.name}")' not in text]
+    assert not missing, missing
+
+
+def test_tutorial_of_a_shell_command(site):
+    follow(site, "shell-command.md")
+    study = site.server.client().study("xz")
+    assert (study["state"], study["trials_completed"]) == ("finished", 40), study
+    values = [trial["value"] for trial in site.trials("xz")]
+    assert study["best"]["value"] == min(values) < values[0], values
+
+
+def test_tutorial_of_molecules(site):
+    follow(site, "molecules.md")
+    client = site.server.client()
+    assert client.study("library")["trials_completed"] == 120
+    # Of 120 molecules at random, the best is at about 2.7 without noise; of all 50 000, at 3.4.
+    found = client.read("library", "best")["recommended"]
+    assert found["mean"] > 2.7, found
+
+
+def test_tutorial_of_a_laboratory(site):
+    said = follow(site, "laboratory.md")
+    asked = [line for line in said.splitlines() if line.startswith("1 attempt=1")]
+    assert len(asked) == 2 and asked[0] == asked[1], said
+    assert "attempt=2" in said and "exit status 7" in said, said
+    states = sorted(trial["state"] for trial in site.trials("yield") if trial["attempt"] > 0)
+    assert states == ["completed", "infeasible"], site.trials("yield")
+
+
+def test_the_scripts_for_curl(site):
+    scripts = ROOT / "clients" / "curl"
+    (site.folder / "points.csv").write_text("x,y\n" + "".join(f"{i},{i * i}\n" for i in range(20)))
+    new = {**definition(id="s", horizon=12), "domain": {"type": "candidates", "dimension": 2}}
+    new.pop("feedback")
+    (site.folder / "study.json").write_text(str(new).replace("'", '"'))
+    assert shell(site, f"{scripts}/create.sh study.json") == "s\n"
+    assert shell(site, f"{scripts}/upload.sh s points.csv") == "20\n"
+    command = site.script('test "$1" != 7 && echo "for $1" && echo "$2"')
+    shell(site, f"{scripts}/worker.sh s {command} & {scripts}/worker.sh s {command}; wait")
+    study = wait_until(lambda: (s := site.server.client().study("s"))["state"] == "finished" and s)
+    for trial in site.trials():
+        expected = "failed" if trial["candidate"] == 7 else "completed"
+        assert trial["state"] == expected and trial.get("value") == (
+            trial["point"][1] if expected == "completed" else None
+        ), trial
+    assert study["trials_completed"] + study["trials_failed"] == 12, study
+
+
+def test_the_scripts_for_curl_tell_what_is_refused(site):
+    scripts = ROOT / "clients" / "curl"
+    (site.folder / "study.json").write_text("{}")
+    for command in ("create.sh study.json", "upload.sh absent study.json", "worker.sh absent true"):
+        said = shell(site, f"! {scripts}/{command}")
+        assert "Unprocessable" in said or "Not Found" in said, (command, said)
+
+
+def test_the_manual_pages(site):
+    for program in ("banditctl", "banditd"):
+        path = pathlib.Path(site_of_tests.BANDITCTL).with_name(program)
+        page = subprocess.run(
+            [ROOT / "docs" / "make-manual", path], capture_output=True, text=True, check=True, timeout=60
+        ).stdout
+        assert page.startswith(f".TH {program.upper()} 1 "), page[:100]
+        assert page.isascii() and ".SH SYNOPSIS" in page
+        for option in {"banditctl": ["url", "infeasible\\-status"], "banditd": ["listen", "study\\-memory"]}[program]:
+            assert f"\\-\\-{option}" in page, option
+        if shutil.which("groff"):
+            checked = subprocess.run(
+                ["groff", "-man", "-Tutf8", "-ww", "-z"],
+                input=page,
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=60,
+            )
+            assert checked.stderr == "", checked.stderr
+
+
+def test_completion_in_bash(site):
+    site.study()
+    text = (ROOT / "clients" / "banditctl" / "completion.bash").read_text()
+    for words, expected in (("banditctl stu", "study"), ("banditctl study sh", "show"), ("banditctl ask ''", "s")):
+        script = (
+            text
+            + f"\nCOMP_WORDS=({words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _banditctl; echo ${{COMPREPLY[*]}}"
+        )
+        assert shell(site, script).split() == [expected], (words, shell(site, script))
