@@ -22,6 +22,10 @@ void handle_study_delete(http_request *request);
 void handle_candidates_piece(http_request *request, const char *bytes, size_t n);
 void handle_candidates_put(http_request *request);
 
+/* handlers_observations.c */
+void handle_observations_piece(http_request *request, const char *bytes, size_t n);
+void handle_observations_post(http_request *request);
+
 /* handlers_trials.c */
 void handle_ask(http_request *request);
 void handle_tell(http_request *request);

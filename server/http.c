@@ -52,7 +52,8 @@ typedef struct http_connection {
     http_refusal refusal;
     size_t limit;
     size_t capacity;
-    size_t piece_size; /* bytes of an upload's piece collected in body */
+    crypto_generichash_state hash; /* of the body of a request with a key */
+    size_t piece_size;             /* bytes of an upload's piece collected in body */
     bool last_piece;
     const char *method;
     char *path;
@@ -184,6 +185,8 @@ static void set_idempotency_key(http_connection *c)
                             "an Idempotency-Key has 1 to %d printable ASCII characters", KEY_MAXIMUM);
     else if (!(c->request.idempotency_key = strdup(sent)))
         http_answer_store_problem(&c->request, STORE_NO_MEMORY);
+    else
+        crypto_generichash_init(&c->hash, NULL, 0, sizeof c->request.body_hash);
 }
 
 static void set_content_type(http_connection *c)
@@ -345,6 +348,8 @@ static bool collect(http_connection *c, const char *data, size_t n)
         c->capacity = capacity;
     }
     memcpy(request->body + request->body_size, data, n);
+    if (request->idempotency_key)
+        crypto_generichash_update(&c->hash, (const unsigned char *)data, n);
     request->body_size += n;
     request->body[request->body_size] = '\0';
     return true;
@@ -406,6 +411,8 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
         return MHD_NO;
     size_t take = PIECE_SIZE - c->piece_size < *n ? PIECE_SIZE - c->piece_size : *n;
     memcpy(request->body + c->piece_size, data, take);
+    if (request->idempotency_key)
+        crypto_generichash_update(&c->hash, (const unsigned char *)data, take);
     c->piece_size += take;
     request->body_size += take;
     *n -= take;
@@ -427,6 +434,8 @@ static enum MHD_Result start_handler(http_connection *c)
         return send_answer(c);
     }
     c->phase = PHASE_HANDLING;
+    if (request->idempotency_key)
+        crypto_generichash_final(&c->hash, request->body_hash, sizeof request->body_hash);
     switch (request->route->kind) {
     case ROUTE_IMMEDIATE:
         request->route->handler(request);

@@ -37,8 +37,9 @@ typedef struct http_request {
     char content_type[64]; /* lower case, without parameters; "" */
     char *body;            /* NUL-terminated; NULL for uploads and without one */
     size_t body_size;
-    char id[72];           /* X-Request-Id */
-    char *idempotency_key; /* NULL: none was sent */
+    char id[72];                 /* X-Request-Id */
+    char *idempotency_key;       /* NULL: none was sent */
+    unsigned char body_hash[32]; /* with a key: BLAKE2b of the whole body, also of an upload */
     double started;
 
     pool_task task; /* for the handler's own use: the request is its task's owner */

@@ -4,7 +4,6 @@
 #include "server/clock.h"
 #include "server/routes.h"
 
-#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,15 +20,8 @@ void idempotency_path(const http_request *request, int64_t study, char out[160])
     snprintf(out, 160, "%s #%lld/%lld", request->route->path, (long long)study, (long long)request->number);
 }
 
-static void hash_body(const http_request *request, unsigned char out[32])
-{
-    crypto_generichash(out, 32, (const unsigned char *)(request->body ? request->body : ""),
-                       request->body_size, NULL, 0);
-}
-
 typedef struct replay {
     http_request *request;
-    unsigned char hash[32];
     bool same_body, no_memory;
 } replay;
 
@@ -37,7 +29,7 @@ static void take_answer(void *arg, const store_answer *stored)
 {
     replay *r = arg;
     stored_head head;
-    r->same_body = memcmp(stored->body_hash, r->hash, sizeof r->hash) == 0;
+    r->same_body = memcmp(stored->body_hash, r->request->body_hash, sizeof stored->body_hash) == 0;
     if (!r->same_body || stored->n_response < sizeof head)
         return;
     memcpy(&head, stored->response, sizeof head);
@@ -65,7 +57,6 @@ bool idempotency_replay(http_request *request, int64_t study)
     replay r = {.request = request};
     char path[160];
     store_error error = {0};
-    hash_body(request, r.hash);
     idempotency_path(request, study, path);
     store_status status = store_read_answer(request->app->store, "", path, request->idempotency_key,
                                             clock_now(), take_answer, &r, &error);
@@ -96,7 +87,7 @@ store_status idempotency_attach(const http_request *request, int64_t study, stor
     memcpy(bytes, &head, sizeof head);
     if (n_body)
         memcpy(bytes + sizeof head, answer->body, n_body);
-    hash_body(request, stored.body_hash);
+    memcpy(stored.body_hash, request->body_hash, sizeof stored.body_hash);
     idempotency_path(request, study, path);
     stored.response = bytes;
     stored.n_response = sizeof head + n_body;

@@ -22,6 +22,8 @@ const route routes[] = {
      handle_candidates_piece},
     {"/v1/studies/{study}/kernel", HTTP_PUT, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0, handle_candidates_put,
      handle_candidates_piece},
+    {"/v1/studies/{study}/observations", HTTP_POST, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0,
+     handle_observations_post, handle_observations_piece},
     {"/v1/studies/{study}/ask", HTTP_POST, ROUTE_POOL, ROUTE_BODY_OPTIONAL, 0, handle_ask, NULL},
     {"/v1/studies/{study}/tell", HTTP_POST, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_tell, NULL},
     {"/v1/studies/{study}/trials", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, TRIAL_FILTERS, handle_trial_list,

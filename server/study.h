@@ -39,8 +39,9 @@ void registry_free(registry *r);
 
 /* ---- what request handlers do in a study's turn ---------------------------------------------------- */
 
-void study_ask(study *s, http_request *request);  /* context: wire_ask */
-void study_tell(study *s, http_request *request); /* context: wire_tell */
+void study_ask(study *s, http_request *request);     /* context: wire_ask */
+void study_tell(study *s, http_request *request);    /* context: wire_tell */
+void study_observe(study *s, http_request *request); /* context: import, handlers_observations.c */
 void study_delete(study *s, http_request *request);
 void study_patch(study *s, http_request *request);          /* context: wire_study_patch */
 void study_heartbeat(study *s, http_request *request);      /* context: wire_heartbeat */

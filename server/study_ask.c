@@ -67,7 +67,7 @@ static void plan_for_waiting(study *s)
     size_t beyond = wanted > s->n_open ? wanted - s->n_open : 0;
     if (beyond > asked)
         beyond = asked;
-    if (s->batches == 0 || !TAILQ_EMPTY(&s->told))
+    if (s->batches == 0 || study_has_news(s))
         study_start_planning(s, beyond);
     else if (beyond > 0)
         study_extend_batch(s, beyond);

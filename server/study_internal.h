@@ -110,6 +110,10 @@ struct study {
     size_t n_open; /* queued + pending */
     int64_t next_expiry;
     struct waiting_list waiting;
+    /* Imported rewards that are not part of a stored model yet, in the order of the log; the first
+     * n_observations_joining are among the results of the batch being planned. */
+    store_observation *observations;
+    size_t n_observations, observations_capacity, n_observations_joining;
     bool planning;
     size_t engine_jobs_out; /* at the engine */
     uint8_t *
@@ -169,6 +173,13 @@ void study_close_trial(study *s, trial *t, trial_state state, bool has_value, do
                        const char *reason, int32_t attempt, int64_t now);
 void study_expire_leases(study *s, int64_t now);
 void study_sweep_joined(study *s); /* forgets what the store knows for good */
+
+/* ---- study_observe.c --------------------------------------------------------------------------------- */
+
+bool study_keep_observations(study *s, const store_observation *observations,
+                             size_t n);           /* false: no memory */
+void study_drop_observations(study *s, size_t n); /* the first n */
+bool study_has_news(const study *s);              /* results that the model in force does not know */
 
 /* ---- study_ask.c ----------------------------------------------------------------------------------- */
 

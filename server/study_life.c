@@ -31,8 +31,7 @@ void study_after_turn(study *s)
         study_set_state(s, STUDY_FINISHED, "", NULL);
     if (s->batches > 0 && study_may_plan(s) && s->n_open == 0 && !s->config->asynchronous)
         study_start_planning(s, 0); /* so that the next ask finds the batch ready */
-    if (s->state == STUDY_FINISHED && s->batches > 0 && s->n_open == 0 && !TAILQ_EMPTY(&s->told) &&
-        !s->planning)
+    if (s->state == STUDY_FINISHED && s->batches > 0 && s->n_open == 0 && study_has_news(s) && !s->planning)
         study_close_model(s);
     study_serve_waiting(s, now);
     study_sweep_joined(s);

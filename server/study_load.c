@@ -44,6 +44,14 @@ static void take_trial(void *arg, const store_trial *row)
         l->failed = true;
 }
 
+static void take_observation(void *arg, int64_t seq, const store_observation *row)
+{
+    loading *l = arg;
+    (void)seq;
+    if (!study_keep_observations(l->s, row, 1))
+        l->failed = true;
+}
+
 static void count_outcome(void *arg, const store_trial *row)
 {
     loading *l = arg;
@@ -101,6 +109,9 @@ store_status study_load(study *s, store_error *err)
         status = store_lane_open(&s->lane, s->app->store, s->number, l.epoch, l.last_seq);
     if (status == STORE_OK)
         status = load_trials(s, &l, err);
+    if (status == STORE_OK)
+        status = store_read_observations(s->app->store, s->number, s->through_seq, INT64_MAX,
+                                         take_observation, &l, err);
     if (status == STORE_OK && l.failures)
         status = load_failures(s, &l, err);
     if (status == STORE_OK && l.failed)
@@ -127,6 +138,7 @@ void study_unload(study *s)
         study_free_old_configs(s);
     study_config_free(s->config);
     s->config = NULL;
+    study_drop_observations(s, s->n_observations);
     free(s->failures);
     s->failures = NULL;
     s->planning = false;

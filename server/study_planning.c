@@ -290,8 +290,10 @@ static void planning_done(study *s, study_job *job)
     } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0) {
         study_set_state(s, STUDY_ERROR, "no candidate is left that may be handed out", NULL);
     } else {
-        if (!p->extends)
+        if (!p->extends) {
             retire_joined(s);
+            study_drop_observations(s, s->n_observations_joining);
+        }
         record_picks(s, p);
     }
     planning_free(p);
@@ -335,8 +337,15 @@ static int compare_by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* What has been told since the last batch, in the order of trials: which worker was faster must not show in
- * the model's bits. */
+static bandit_result imported(const study *s, const store_observation *observation)
+{
+    return (bandit_result){.arm = observation->candidate,
+                           .repeats = (uint32_t)observation->repeats,
+                           .reward = s->config->minimize ? -observation->value : observation->value};
+}
+
+/* What has been imported and told since the last batch: imports in the order of the log, then trials by
+ * number. Which worker was faster must not show in the model's bits. */
 static bool gather_results(study *s, planning *p)
 {
     trial *t;
@@ -344,12 +353,15 @@ static bool gather_results(study *s, planning *p)
     TAILQ_FOREACH(t, &s->told, link)
     n++;
     trial **told = malloc((n ? n : 1) * sizeof(trial *));
-    p->results = malloc((n ? n : 1) * sizeof *p->results);
+    p->results = malloc((n + s->n_observations + 1) * sizeof *p->results);
     bool fine = told && p->results;
     if (fine) {
         TAILQ_FOREACH(t, &s->told, link)
         told[filled++] = t;
         qsort(told, n, sizeof(trial *), compare_by_id);
+        for (size_t i = 0; i < s->n_observations; i++)
+            p->results[p->n_results++] = imported(s, &s->observations[i]);
+        s->n_observations_joining = s->n_observations;
         for (size_t i = 0; fine && i < n; i++) {
             t = told[i];
             t->joining = true;

@@ -1,0 +1,18 @@
+/* Imported rewards on their way into a study. */
+#ifndef SERVER_IMPORT_H
+#define SERVER_IMPORT_H
+
+#include "proto/observations.h"
+#include "server/store/store.h"
+
+typedef struct import {
+    wire_observations_reader *reader;
+    wire_study *definition; /* that the reader borrows */
+    int64_t candidates;     /* as the study had them when the import began */
+    char digest[80];
+    store_observation *list;
+    size_t n, capacity;
+    bool no_memory;
+} import;
+
+#endif
