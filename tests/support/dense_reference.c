@@ -15,8 +15,9 @@ static double *zeros(size_t n)
     return p;
 }
 
-/* out (n x m, row-major) = rows of K times K_S^{+1/2}; eigenvalues below 1e-13 of the largest are dropped. */
-static void embed(const random_problem *problem, const uint32_t *dictionary, size_t m, double *out)
+/* out (n x m, row-major) = rows of K times K_S^{+1/2}; eigenvalues below 1e-13 of the largest are dropped.
+ * Returns whether some are so small that this is a matter of taste. */
+static bool embed(const random_problem *problem, const uint32_t *dictionary, size_t m, double *out)
 {
     double *K = zeros(m * m), *values = zeros(m), *root = zeros(m * m), *columns = zeros(problem->n * m);
     for (size_t i = 0; i < m; i++) {
@@ -40,10 +41,14 @@ static void embed(const random_problem *problem, const uint32_t *dictionary, siz
     }
     cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)problem->n, (int)m, (int)m, 1.0, columns,
                 (int)m, root, (int)m, 0.0, out, (int)m);
+    bool ambiguous = false;
+    for (size_t e = 0; e < m; e++)
+        ambiguous |= values[e] > 1e-14 * values[m - 1] && values[e] < 1e-10 * values[m - 1];
     free(K);
     free(values);
     free(root);
     free(columns);
+    return ambiguous;
 }
 
 /* X <- A^{-1} X for symmetric positive definite A (not changed), X n x columns row-major. */
@@ -83,7 +88,7 @@ void dense_posterior_init(dense_posterior *p, const random_problem *problem, con
     p->mean = zeros(n);
     p->variance = zeros(n);
     p->residual = zeros(n);
-    embed(problem, dictionary, m, p->Z);
+    p->ambiguous = embed(problem, dictionary, m, p->Z);
 
     double *weights = zeros(m);
     for (size_t j = 0; j < m; j++)

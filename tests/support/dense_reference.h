@@ -8,9 +8,10 @@
 typedef struct dense_posterior {
     size_t n, m;
     double lambda;
-    double *Z;        /* n x m, row-major: z(x) = K_S^{+1/2} k_S(x) */
-    double *V;        /* m x m: sum n_i z_i z_i' + lambda I, and what is hallucinated */
-    double *mean;     /* n */
+    bool ambiguous; /* K_S has eigenvalues that one factorization keeps and another drops: 1e-14 … 1e-10 */
+    double *Z;      /* n x m, row-major: z(x) = K_S^{+1/2} k_S(x) */
+    double *V;      /* m x m: sum n_i z_i z_i' + lambda I, and what is hallucinated */
+    double *mean;   /* n */
     double *variance; /* n: under V as it is now, paper's scale */
     double *residual; /* n: (k − |z|^2)/lambda */
 } dense_posterior;
