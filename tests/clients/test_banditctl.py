@@ -1,6 +1,7 @@
 """banditctl, command by command."""
 
 import json
+import struct
 import subprocess
 import time
 
@@ -48,6 +49,10 @@ def test_uploads(site):
     assert site.run("ask", "s").returncode == 5
     assert site.output("candidates", "upload", "s", "points.json") == "2 candidates of dimension 2\n"
     assert site.output("candidates", "upload", "s", "points.csv") == "3 candidates of dimension 2\n"
+    header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }".ljust(117) + "\n"
+    numbers = struct.pack("<4d", 0, 1, 2, 3)
+    (site.folder / "points.npy").write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + header.encode() + numbers)
+    assert site.output("candidates", "upload", "s", "points.npy") == "2 candidates of dimension 2\n"
     bad = site.run("candidates", "upload", "s", "bad.csv")
     assert bad.returncode == 1 and "column 2" in bad.stderr, bad
     assert site.run("candidates", "upload", "s", "points.txt").returncode == 2

@@ -108,8 +108,12 @@ def test_numpy(site):
     points = np.array(grid(5), dtype=np.float32)
     study = client.create_study({**definition(), "domain": {"type": "candidates", "dimension": 2, "scaling": "none"}})
     assert study.upload(points) == 25
+    assert study.upload(points.tolist()) == 25, "the same as lists"
+    assert study.upload(np.asfortranarray(points.astype(np.float64))) == 25, "in another order of memory"
     (trial,) = study.ask()
     assert trial.point == points[trial.candidate].tolist()
+    assert study.upload(points) == 25, "after the first ask only the same is taken"
+    raises(banditd.Conflict, study.upload, 2 * points)
     study.tell(trial, np.float32(0.5))
     assert len(study.predict(candidates=np.arange(3))) == 3 == len(study.predict(points=points[:3]))
     inline = client.create_study({**definition(), "domain": {"type": "candidates", "points": points}})
