@@ -23,11 +23,27 @@ def study_of(name, **changes):
     return {**study, "algorithm": algorithm}
 
 
-def test_names_are_those_of_the_contract(server):
-    text = server.client().get("/openapi.yaml").body.decode()
-    schemas = set(re.findall(r"name: \{const: ([a-z_]+)\}", text)) | set(re.findall(r"const: ([a-z_]*_?[a-z]+)$", text, re.M))
+def schemas(client):
+    """openapi.yaml's algorithms: {name: names of its options}"""
+    text = client.get("/openapi.yaml").body.decode()
+    blocks = re.split(r"^    (?=[A-Z]\w*:$)", text, flags=re.M)
+    found = {}
+    for block in blocks:
+        name = re.search(r"^        name: \{const: ([a-z_]+)\}$", block, re.M)
+        if name:
+            options = re.findall(r"^        ([a-z_]+):", block[name.end() :], re.M)
+            found[name[1]] = set(options)
+    return found
+
+
+def test_the_list_and_the_contract_agree(server):
     names = listed(server.client())
-    assert len(names) == 14 and set(names) <= schemas, set(names) - schemas
+    assert len(names) == 14, sorted(names)
+    contract = schemas(server.client())
+    assert {n: {p["name"] for p in a["parameters"]} for n, a in names.items()} == contract
+    for algorithm in names.values():
+        for parameter in algorithm["parameters"]:
+            assert parameter["description"].endswith(".") and isinstance(parameter["range"], dict), parameter
 
 
 def test_every_algorithm_reaches_the_end_in_both_ways_of_feedback(server):
