@@ -71,8 +71,7 @@ const char *http_client_url(const http_client *client)
     return client->shown;
 }
 
-/* ---- one transfer ---------------------------------------------------------------------------------------
- */
+/* ---- one transfer ---------------------------------------------------------------------------------- */
 
 typedef struct transfer {
     const http_client *client;

@@ -138,8 +138,7 @@ static const char *const status_texts[] = {
     [STATUS_INTERRUPTED] = "work: stopped by a signal before the study was done",
 };
 
-/* ---- the values of options ------------------------------------------------------------------------------
- */
+/* ---- the values of options ------------------------------------------------------------------------- */
 
 static bool valid(const option *o, const char *value)
 {
@@ -172,8 +171,7 @@ double option_number(const arguments *a, option_id id)
     return a->given[id] ? strtod(a->given[id], NULL) : 0;
 }
 
-/* ---- reading the command line ---------------------------------------------------------------------------
- */
+/* ---- reading the command line ---------------------------------------------------------------------- */
 
 static uint64_t options_of(const command *c)
 {
@@ -300,8 +298,7 @@ arguments_outcome arguments_read(arguments *out, int argc, char **argv)
     return ARGUMENTS_RUN;
 }
 
-/* ---- help -----------------------------------------------------------------------------------------------
- */
+/* ---- help ------------------------------------------------------------------------------------------ */
 
 /* A sentence or more in lines of at most 100 columns, the first of which has `used` already. */
 static void print_wrapped(const char *text, size_t indent, size_t used)
@@ -384,8 +381,7 @@ void help_print(const command *c)
         printf("  %-24zu %s\n", i, status_texts[i]);
 }
 
-/* ---- completion -----------------------------------------------------------------------------------------
- */
+/* ---- completion ------------------------------------------------------------------------------------ */
 
 static void offer(const char *word, const char *prefix)
 {

@@ -30,8 +30,7 @@ typedef struct process {
     process_end reason; /* why it is being ended; PROCESS_EXITED: it is not */
 } process;
 
-/* ---- starting -------------------------------------------------------------------------------------------
- */
+/* ---- starting -------------------------------------------------------------------------------------- */
 
 /* In the child: only what is safe between fork and exec. */
 static _Noreturn void become(const process_request *request, int output, int failure)
@@ -103,8 +102,7 @@ out:
     return error;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------------- */
 
 /* Takes what there is; closes the pipe at its end. */
 static void take_output(process *p, process_result *out)

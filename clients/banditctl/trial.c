@@ -8,8 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- names and values -----------------------------------------------------------------------------------
- */
+/* ---- names and values ------------------------------------------------------------------------------ */
 
 void trial_names_init(trial_names *out, const json_t *study)
 {
@@ -103,8 +102,7 @@ char *trial_json(const trial_context *context, const json_t *trial, size_t *size
     return writer_text(&w, size);
 }
 
-/* ---- {name} in the words of a command -------------------------------------------------------------------
- */
+/* ---- {name} in the words of a command -------------------------------------------------------------- */
 
 /* The text that stands for a name; NULL when it is unknown. Freed by the caller. */
 static char *lookup(const trial_context *c, const char *name)
@@ -225,8 +223,7 @@ void words_free(char **words)
     free(words);
 }
 
-/* ---- the environment ------------------------------------------------------------------------------------
- */
+/* ---- the environment ------------------------------------------------------------------------------- */
 
 static char *parameter_variable(const trial_value *value)
 {

@@ -31,8 +31,20 @@ static bool read_whole(const char *text, int64_t *out)
     return true;
 }
 
-/* ---- ask ------------------------------------------------------------------------------------------------
- */
+/* Sends what was written to what follows the study in the path; see call. `seconds`: as in http_request. */
+static exit_status post(const arguments *a, const char *rest, wire_writer *w, double seconds, json_t **out)
+{
+    http_request request = {.method = "POST", .seconds = seconds, .cancel = -1};
+    char *path = study_path(a->operands[0], rest), *body = writer_text(w, &request.size);
+    request.path = path;
+    request.body = body;
+    exit_status status = call(a, &request, out);
+    free(path);
+    free(body);
+    return status;
+}
+
+/* ---- ask ------------------------------------------------------------------------------------------- */
 
 static exit_status print_trials(const arguments *a, const json_t *asked)
 {
@@ -72,12 +84,8 @@ exit_status command_ask(const arguments *a)
         wire_boolean(&w, true);
     }
     wire_object_end(&w);
-    http_request request = {.method = "POST", .seconds = 60 + option_number(a, OPTION_WAIT), .cancel = -1};
-    char *path = study_path(a->operands[0], "/ask"), *body = writer_text(&w, &request.size);
     json_t *asked;
-    request.path = path;
-    request.body = body;
-    exit_status status = call(a, &request, &asked);
+    exit_status status = post(a, "/ask", &w, 60 + option_number(a, OPTION_WAIT), &asked);
     if (status == STATUS_OK && json_array_size(json_object_get(asked, "trials")) == 0) {
         fprintf(stderr, "banditctl: no trial now: %s\n", json_text(asked, "reason", "no reason given"));
         status = STATUS_NOTHING;
@@ -85,13 +93,10 @@ exit_status command_ask(const arguments *a)
         status = print_trials(a, asked);
     }
     json_decref(asked);
-    free(path);
-    free(body);
     return status;
 }
 
-/* ---- tell -----------------------------------------------------------------------------------------------
- */
+/* ---- tell ------------------------------------------------------------------------------------------ */
 
 exit_status command_tell(const arguments *a)
 {
@@ -127,24 +132,17 @@ exit_status command_tell(const arguments *a)
     wire_object_end(&w);
     wire_array_end(&w);
     wire_object_end(&w);
-    http_request request = {.method = "POST", .cancel = -1};
-    char *path = study_path(a->operands[0], "/tell"), *body = writer_text(&w, &request.size);
     json_t *told;
-    request.path = path;
-    request.body = body;
-    exit_status status = call(a, &request, &told);
+    exit_status status = post(a, "/tell", &w, 0, &told);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
         puts(json_count(told, "duplicates") ? "known already"
              : json_count(told, "late")     ? "taken as one more measurement"
                                             : "taken");
     json_decref(told);
-    free(path);
-    free(body);
     return status;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------------- */
 
 /* The members of an object, name and value. */
 static void print_members(const char *title, const json_t *object)
@@ -197,12 +195,8 @@ exit_status command_predict(const arguments *a)
     }
     wire_array_end(&w);
     wire_object_end(&w);
-    http_request request = {.method = "POST", .cancel = -1};
-    char *path = study_path(a->operands[0], "/predict"), *body = writer_text(&w, &request.size);
     json_t *predicted;
-    request.path = path;
-    request.body = body;
-    exit_status status = call(a, &request, &predicted);
+    exit_status status = post(a, "/predict", &w, 0, &predicted);
     const json_t *prediction;
     size_t i;
     if (!option_given(a, OPTION_JSON))
@@ -215,8 +209,6 @@ exit_status command_predict(const arguments *a)
                    number_text(json_real_or(prediction, "ucb", 0), ucb));
         }
     json_decref(predicted);
-    free(path);
-    free(body);
     return status;
 }
 
@@ -233,8 +225,7 @@ exit_status command_export(const arguments *a)
     return status;
 }
 
-/* ---- the service ----------------------------------------------------------------------------------------
- */
+/* ---- the service ----------------------------------------------------------------------------------- */
 
 static double now(void)
 {

@@ -82,8 +82,7 @@ static void print_line(const json_t *study, const view *v)
            json_count(study, "trials_pending"), json_count(study, "batch"), best, rate);
 }
 
-/* ---- the picture ----------------------------------------------------------------------------------------
- */
+/* ---- the picture ----------------------------------------------------------------------------------- */
 
 static void draw_bar(const json_t *study, size_t columns)
 {
@@ -193,8 +192,7 @@ static size_t terminal_columns(void)
     return size.ws_col < NARROWEST ? NARROWEST : size.ws_col > WIDEST ? WIDEST : size.ws_col;
 }
 
-/* ---- following ------------------------------------------------------------------------------------------
- */
+/* ---- following ------------------------------------------------------------------------------------- */
 
 /* One look. *done: there is nothing more to come. */
 static exit_status look(const arguments *a, http_client *client, view *v, bool *done)

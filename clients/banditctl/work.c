@@ -12,8 +12,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* ---- what the workers share -----------------------------------------------------------------------------
- */
+/* ---- what the workers share ------------------------------------------------------------------------ */
 
 static bool is_readable(int fd)
 {
@@ -54,8 +53,7 @@ void work_log(work *w, const char *format, ...)
     free(text);
 }
 
-/* ---- preparing ------------------------------------------------------------------------------------------
- */
+/* ---- preparing ------------------------------------------------------------------------------------- */
 
 /* Reads the names of the study's values, and checks the command's words by them. Waits for a server that is
  * not there yet, until a signal comes. */
@@ -108,8 +106,7 @@ static bool prepare_worker(worker *out, work *w, int ended)
            worker_name_take(&out->name, http_client_url(out->client), w->study, name ? name : host);
 }
 
-/* ---- running --------------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------------- */
 
 /* Until all workers have ended: the first signal lets the commands end, the second one ends them. */
 static bool wait_for_end(work *w, size_t running, int ended, int signals)

@@ -20,8 +20,7 @@
  * out while nobody listens would be lost until its lease ends. */
 static const double ask_seconds = 5, heartbeat_seconds = 10, goodbye_seconds = 5;
 
-/* ---- telling --------------------------------------------------------------------------------------------
- */
+/* ---- telling --------------------------------------------------------------------------------------- */
 
 typedef struct result {
     const char *state; /* NULL: a value */
@@ -131,8 +130,7 @@ static bool tell(worker *self, const trial_context *trial, const result *r)
     return taken;
 }
 
-/* ---- running --------------------------------------------------------------------------------------------
- */
+/* ---- running --------------------------------------------------------------------------------------- */
 
 typedef struct heart {
     worker *self;
@@ -310,8 +308,7 @@ static void run_command(worker *self, const trial_context *trial, const json_t *
     free(value_file);
 }
 
-/* ---- asking ---------------------------------------------------------------------------------------------
- */
+/* ---- asking ---------------------------------------------------------------------------------------- */
 
 static void take_trial(worker *self, const json_t *json)
 {

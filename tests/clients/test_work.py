@@ -7,6 +7,7 @@ import socket
 import time
 
 from site_of_tests import alive, ended, wait_until
+from support import definition
 
 
 def told(site):
@@ -192,6 +193,18 @@ def test_a_paused_study_and_one_that_is_finished(site):
     wait_until(lambda: len(site.trials()) > 5)
     assert client.request("PATCH", "/v1/studies/s", {"state": "finished"}).status == 200
     assert ended(work, 15) == 0, site.log()
+
+
+def test_a_study_that_awaits_its_candidates(site):
+    new = {**definition(id="s", horizon=2), "domain": {"type": "candidates", "dimension": 1}}
+    site.server.client().create(new)
+    work = site.start("work", "s", "--", "echo", "{x0}")
+    wait_until(lambda: "; waiting" in site.log())
+    assert work.poll() is None
+    (site.folder / "points.csv").write_text("0.5\n1.5\n")
+    site.output("candidates", "upload", "s", "points.csv")
+    assert ended(work, 30) == 0, site.log()
+    assert len(begun(site)) == 2
 
 
 def test_heartbeats_keep_a_trial(site):
