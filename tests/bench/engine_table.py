@@ -67,19 +67,27 @@ def cells(full):
     return default + [cell for cell in rest if cell["title"] + str(cell["steps"]) not in known]
 
 
+def execute(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
 def run(program, arguments, cap):
-    """The program's JSON, from build/bench/ if this very program has run with these arguments."""
+    """The program's JSON, from build/bench/ if this very program has run with these arguments. Of a run that takes
+    less than a second the fastest of five."""
     command = [str(part) for part in [*program, *arguments, "--cap", cap]]
     content = hashlib.sha256(pathlib.Path(program[-1]).read_bytes()).hexdigest()
-    name = hashlib.sha256(json.dumps([content, command[len(program):]]).encode()).hexdigest()[:24]
+    name = hashlib.sha256(json.dumps([content, command[len(program) :]]).encode()).hexdigest()[:24]
     kept = KEPT / f"{pathlib.Path(program[-1]).stem}-{name}.json"
     if not kept.exists():
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"{' '.join(command)}\nexit status {done.returncode}\n{done.stderr}")
+        result = execute(command)
+        if result["cpu_seconds"] < 1:
+            result = min([result, *(execute(command) for _ in range(4))], key=lambda r: r["cpu_seconds"])
         KEPT.mkdir(parents=True, exist_ok=True)
         unfinished = kept.with_suffix(".part")
-        unfinished.write_text(json.dumps({"command": command, **json.loads(done.stdout)}))
+        unfinished.write_text(json.dumps({"command": command, **result}))
         unfinished.rename(kept)
     return json.loads(kept.read_text())
 
