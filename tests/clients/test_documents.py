@@ -96,10 +96,18 @@ def test_the_scripts_for_curl(site):
     assert study["trials_completed"] + study["trials_failed"] == 12, study
 
 
+def test_the_import_by_curl(site):
+    site.study()
+    (site.folder / "history.csv").write_text("candidate,value\n5,0.25\n7,0.75\n5,0.5\n")
+    shell(site, f"{ROOT / 'clients' / 'curl'}/import.sh s history.csv")
+    study = site.server.client().study("s")
+    assert study["observations"] == 3, study
+
+
 def test_the_scripts_for_curl_tell_what_is_refused(site):
     scripts = ROOT / "clients" / "curl"
     (site.folder / "study.json").write_text("{}")
-    for command in ("create.sh study.json", "upload.sh absent study.json", "worker.sh absent true"):
+    for command in ("create.sh study.json", "upload.sh absent study.json", "import.sh absent study.json", "worker.sh absent true"):
         said = shell(site, f"! {scripts}/{command}")
         assert "Unprocessable" in said or "Not Found" in said, (command, said)
 
