@@ -214,6 +214,8 @@ void config_print_help(void)
         environment_name(o, name);
         snprintf(form, sizeof form, "--%s %s", o->name, o->argument ? o->argument : "");
         printf("  %-24s %s\n  %-24s (%s; default %s)\n", form, o->meaning, "", name,
-               o->fallback ? o->fallback : "as many as there are cores");
+               !o->fallback   ? "as many as there are cores"
+               : *o->fallback ? o->fallback
+                              : "none");
     }
 }
