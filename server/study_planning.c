@@ -34,6 +34,7 @@ typedef struct planning {
     bool exhausted; /* no arm was left that may be chosen */
     bandit_description description;
     uint32_t *dictionary; /* copies: the engine may plan on before they are stored */
+    size_t n_dictionary;  /* as stored: none where the results alone make the model */
     store_arm_sum *sums;
     size_t n_sums;
     unsigned char *state;
@@ -100,6 +101,7 @@ static void keep_state(planning *p, const bandit_engine *engine)
     bandit_checkpoint checkpoint;
     bandit_engine_checkpoint(engine, &checkpoint);
     bandit_engine_describe(engine, &p->description);
+    p->n_dictionary = checkpoint.n_dictionary;
     p->dictionary = copy_of(checkpoint.dictionary, checkpoint.n_dictionary * sizeof *p->dictionary);
     if (!p->dictionary || !changed_sums(p, &checkpoint) ||
         !engine_state_pack(&p->state, &p->n_state, p->first_trial, p->pending, p->n_pending, checkpoint.state,
@@ -206,7 +208,7 @@ static void describe_batch(const study *s, const planning *p, store_event *event
                                            .ratio = p->ratio,
                                            .stop_rule = p->stop_rule,
                                            .beta = p->description.beta,
-                                           .dictionary_size = (int64_t)p->description.n_dictionary,
+                                           .dictionary_size = (int64_t)p->n_dictionary,
                                            .observations = (int64_t)p->description.observations,
                                            .update_seconds = p->update_seconds,
                                            .select_seconds = p->select_seconds,
