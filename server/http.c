@@ -28,6 +28,7 @@ struct http_server {
     listener listener;
     pthread_mutex_t lock;
     pthread_cond_t none_left;
+    bool closing;       /* no request is begun any more */
     size_t in_progress; /* requests whose handler has been called and that are not completed */
 };
 
@@ -108,12 +109,14 @@ static enum MHD_Result send_answer(http_connection *c)
 
 /* ---- requests -------------------------------------------------------------------------------------- */
 
-static void count_in(http_connection *c)
+/* False once the server waits for the last ones. */
+static bool count_in(http_connection *c)
 {
     pthread_mutex_lock(&c->server->lock);
-    c->server->in_progress++;
+    c->counted = !c->server->closing;
+    c->server->in_progress += c->counted;
     pthread_mutex_unlock(&c->server->lock);
-    c->counted = true;
+    return c->counted;
 }
 
 static void connection_free(http_connection *c)
@@ -370,12 +373,14 @@ static void run_piece(pool_task *task)
     request->route->piece(request, request->body, n);
 }
 
-static void suspend(http_connection *c)
+/* False when the server is stopping: libmicrohttpd must not be stopped with a suspended connection. */
+static bool suspend(http_connection *c)
 {
-    if (!c->counted)
-        count_in(c);
+    if (!c->counted && !count_in(c))
+        return false;
     c->suspended = true;
     MHD_suspend_connection(c->mhd);
+    return true;
 }
 
 bool http_client_is_gone(const http_request *request)
@@ -417,7 +422,8 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
     request->body_size += take;
     *n -= take;
     if (c->piece_size == PIECE_SIZE) {
-        suspend(c);
+        if (!suspend(c))
+            return MHD_NO;
         request->task.run = run_piece;
         pool_submit(request->app->pool, &request->task, POOL_SHORT);
     }
@@ -436,17 +442,19 @@ static enum MHD_Result start_handler(http_connection *c)
     c->phase = PHASE_HANDLING;
     if (request->idempotency_key)
         crypto_generichash_final(&c->hash, request->body_hash, sizeof request->body_hash);
+    if (request->route->kind != ROUTE_IMMEDIATE && !suspend(c)) {
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is stopping");
+        return send_answer(c);
+    }
     switch (request->route->kind) {
     case ROUTE_IMMEDIATE:
         request->route->handler(request);
         return send_answer(c);
     case ROUTE_POOL:
-        suspend(c);
         request->task.run = run_handler;
         pool_submit(request->app->pool, &request->task, POOL_SHORT);
         return MHD_YES;
     case ROUTE_UPLOAD:
-        suspend(c);
         c->last_piece = true;
         request->task.run = c->piece_size > 0 ? run_piece : run_handler;
         pool_submit(request->app->pool, &request->task, POOL_SHORT);
@@ -564,6 +572,7 @@ void http_stop(http_server *server)
     if (!server)
         return;
     pthread_mutex_lock(&server->lock);
+    server->closing = true;
     while (server->in_progress > 0)
         pthread_cond_wait(&server->none_left, &server->lock);
     pthread_mutex_unlock(&server->lock);

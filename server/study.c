@@ -163,9 +163,10 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
     }
     if (status == STORE_OK && c->deletion)
         atomic_store(&c->s->gone, true); /* before anybody may know */
-    release_all(c->answers, status);
+    http_request *answers = c->answers;
     atomic_fetch_add(&c->s->committed, 1); /* the study may be freed from here on */
     free(c);
+    release_all(answers, status); /* last: who repeats a request at once finds its answer stored */
 }
 
 /* The answer of a request with a key goes into the turn's write. */
@@ -194,8 +195,8 @@ bool study_begin_keyed(study *s, http_request *request)
     key_in_flight *k;
     idempotency_path(request, s->number, path);
     bool in_progress = study_waits_with_key(s, request->idempotency_key);
-    STAILQ_FOREACH(k, &s->keys, link)
-    in_progress |= strcmp(k->key, request->idempotency_key) == 0 && strcmp(k->path, path) == 0;
+    STAILQ_FOREACH (k, &s->keys, link)
+        in_progress |= strcmp(k->key, request->idempotency_key) == 0 && strcmp(k->path, path) == 0;
     if (in_progress) {
         http_answer_problem(request, 409, NULL, "a request with this Idempotency-Key is being answered");
         return false;

@@ -48,10 +48,10 @@ static size_t wanted_in_flight(const study *s)
     waiting_ask *w;
     if (definition->min_in_flight.given)
         return (size_t)definition->min_in_flight.value;
-    TAILQ_FOREACH(t, &s->pending, link)
-    n += !*t->worker || is_new_name(&names, t->worker);
-    TAILQ_FOREACH(w, &s->waiting, link)
-    n += !w->ask->worker ? (size_t)w->ask->count : is_new_name(&names, w->ask->worker);
+    TAILQ_FOREACH (t, &s->pending, link)
+        n += !*t->worker || is_new_name(&names, t->worker);
+    TAILQ_FOREACH (w, &s->waiting, link)
+        n += !w->ask->worker ? (size_t)w->ask->count : is_new_name(&names, w->ask->worker);
     tdestroy(names, keep_name);
     return n;
 }
@@ -62,8 +62,8 @@ static void plan_for_waiting(study *s)
 {
     size_t wanted = wanted_in_flight(s), asked = 0;
     waiting_ask *w;
-    TAILQ_FOREACH(w, &s->waiting, link)
-    asked += (size_t)w->ask->count;
+    TAILQ_FOREACH (w, &s->waiting, link)
+        asked += (size_t)w->ask->count;
     size_t beyond = wanted > s->n_open ? wanted - s->n_open : 0;
     if (beyond > asked)
         beyond = asked;
@@ -151,9 +151,9 @@ static size_t own_trials(study *s, const wire_ask *ask, trial **out)
     trial *t;
     if (!ask->worker || ask->fresh)
         return 0;
-    TAILQ_FOREACH(t, &s->pending, link)
-    if (n < (size_t)ask->count && strcmp(t->worker, ask->worker) == 0)
-        out[n++] = t;
+    TAILQ_FOREACH (t, &s->pending, link)
+        if (n < (size_t)ask->count && strcmp(t->worker, ask->worker) == 0)
+            out[n++] = t;
     return n;
 }
 
@@ -236,9 +236,9 @@ void study_answer_waiting(study *s, const char *reason)
 bool study_waits_with_key(const study *s, const char *key)
 {
     waiting_ask *w;
-    TAILQ_FOREACH(w, &s->waiting, link)
-    if (w->request->idempotency_key && strcmp(w->request->idempotency_key, key) == 0)
-        return true;
+    TAILQ_FOREACH (w, &s->waiting, link)
+        if (w->request->idempotency_key && strcmp(w->request->idempotency_key, key) == 0)
+            return true;
     return false;
 }
 
@@ -293,8 +293,7 @@ int64_t study_next_wake(const study *s)
 {
     int64_t at = s->next_expiry;
     waiting_ask *w;
-    TAILQ_FOREACH(w, &s->waiting, link)
-    {
+    TAILQ_FOREACH (w, &s->waiting, link) {
         int64_t deadline = s->planning ? w->planning_deadline : w->deadline;
         if (deadline < at)
             at = deadline;

@@ -352,14 +352,14 @@ static bool gather_results(study *s, planning *p)
 {
     trial *t;
     size_t n = 0, filled = 0;
-    TAILQ_FOREACH(t, &s->told, link)
-    n++;
+    TAILQ_FOREACH (t, &s->told, link)
+        n++;
     trial **told = malloc((n ? n : 1) * sizeof(trial *));
     p->results = malloc((n + s->n_observations + 1) * sizeof *p->results);
     bool fine = told && p->results;
     if (fine) {
-        TAILQ_FOREACH(t, &s->told, link)
-        told[filled++] = t;
+        TAILQ_FOREACH (t, &s->told, link)
+            told[filled++] = t;
         qsort(told, n, sizeof(trial *), compare_by_id);
         for (size_t i = 0; i < s->n_observations; i++)
             p->results[p->n_results++] = imported(s, &s->observations[i]);
@@ -391,10 +391,10 @@ static bool gather_pending(study *s, planning *p)
     trial **open = malloc(s->n_open * sizeof(trial *));
     p->pending = malloc(s->n_open * sizeof *p->pending);
     if (open && p->pending) {
-        TAILQ_FOREACH(t, &s->queued, link)
-        open[n++] = t;
-        TAILQ_FOREACH(t, &s->pending, link)
-        open[n++] = t;
+        TAILQ_FOREACH (t, &s->queued, link)
+            open[n++] = t;
+        TAILQ_FOREACH (t, &s->pending, link)
+            open[n++] = t;
         qsort(open, n, sizeof(trial *), compare_by_id);
         for (size_t i = 0; i < n; i++)
             p->pending[p->n_pending++] =

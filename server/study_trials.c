@@ -214,9 +214,9 @@ void study_expire_leases(study *s, int64_t now)
             /* Handed out again first, oldest first: behind those that ran out before, ahead of new ones. */
             TAILQ_REMOVE(&s->queued, t, link);
             trial *place;
-            TAILQ_FOREACH(place, &s->queued, link)
-            if (place->attempt == 0 || place->id > t->id)
-                break;
+            TAILQ_FOREACH (place, &s->queued, link)
+                if (place->attempt == 0 || place->id > t->id)
+                    break;
             if (place)
                 TAILQ_INSERT_BEFORE(place, t, link);
             else

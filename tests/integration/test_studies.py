@@ -12,6 +12,7 @@ def test_whole_way_inline(server):
     chosen = work(client, "whole", 60)
     assert len(chosen) == 60
 
+    client.read("whole", "model")  # answered after the last results have joined it
     study = client.study("whole")
     assert study["trials_completed"] == 60 and study["observations"] == 60, study
     assert study["trials_queued"] == study["trials_pending"] == study["trials_failed"] == 0, study
