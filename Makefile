@@ -187,7 +187,7 @@ bench-engine: deps-test ## the engine's speed against a model of the machine and
 
 .PHONY: format check-format check-layers lint
 format: ## rewrite the C sources in the project's format
-	@clang-format -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')
+	@clang-format-14 -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')
 check-format: ## fail on any file that `make format` would change
 	@tests/lint/check-format
 check-layers: all ## prove which part knows which, from includes and undefined symbols
