@@ -16,6 +16,8 @@ static void encode_members(wire_writer *w, const wire_trial *trial)
         wire_array_end(w);
     }
     wire_optional_string(w, "worker", trial->worker);
+    if (trial->issued_at != 0)
+        wire_time_member(w, "issued_at", trial->issued_at);
     if (trial->lease_expires_at != 0)
         wire_time_member(w, "lease_expires_at", trial->lease_expires_at);
     if (trial->has_value)

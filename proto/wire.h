@@ -234,6 +234,7 @@ typedef struct wire_trial {
     const wire_study *space;  /* with parameters: whose they are */
     const double *parameters; /* coded; NULL: left out */
     const char *worker;       /* "" or NULL: left out */
+    int64_t issued_at;        /* ms, of the last attempt; 0: left out */
     int64_t lease_expires_at; /* ms; 0: left out */
     bool has_value;
     double value;

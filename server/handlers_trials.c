@@ -133,6 +133,7 @@ static wire_trial view(listing *l, const store_trial *row)
                         .point = l->has_points ? l->point : NULL,
                         .dimension = l->dimension,
                         .worker = row->worker,
+                        .issued_at = row->issued_at,
                         .lease_expires_at = row->state == TRIAL_PENDING ? row->lease_expires_at : 0,
                         .has_value = row->has_value,
                         .value = row->value,

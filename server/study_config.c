@@ -160,8 +160,6 @@ static void check_unbuilt(const wire_study *request, wire_errors *errors)
     if (request->domain_type == WIRE_DOMAIN_SPACE)
         wire_errors_add(errors, "/domain/type",
                         "spaces are not built yet: give \"candidates\" or \"precomputed\"");
-    if (request->optimum.given)
-        wire_errors_add(errors, "/optimum", "is not built yet");
     for (size_t i = 0; i < request->n_metrics; i++)
         if (request->metrics[i].recorded || request->n_metrics > 1) {
             wire_errors_add(errors, "/metrics", "one objective is all that is built yet");

@@ -24,6 +24,15 @@ def test_trials_paging_and_filters(server):
     assert client.items(path + "?worker=nobody") == []
     one = client.get(f"{path}/3").json
     assert {name: one[name] for name in everything[2]} == everything[2]
+    assert one["issued_at"] == one["attempts"][-1]["issued_at"], one
+
+
+def test_the_known_optimum_is_kept(server):
+    client = server.client()
+    study = client.create(definition(optimum=1.5))
+    assert study["optimum"] == 1.5
+    assert client.study(study["id"])["optimum"] == 1.5
+    assert "optimum" not in client.create(definition())
 
 
 def test_before_the_first_reward(server):

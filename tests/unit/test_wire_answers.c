@@ -72,6 +72,7 @@ static void test_trials(void **state)
                              .batch = -1,
                              .attempt = 2,
                              .worker = "",
+                             .issued_at = 4,
                              .has_value = true,
                              .value = 0,
                              .reason = "why",
@@ -80,7 +81,8 @@ static void test_trials(void **state)
     "{'id':17,'state':'pending','batch':3,'attempt':1,'candidate':1234,'point':[0.1,2.0],'worker':'w1',"     \
     "'lease_expires_at':'2026-01-01T00:00:00.000Z'}"
 #define TOLD                                                                                                 \
-    "{'id':1,'state':'stopped','attempt':2,'candidate':0,'value':0.0,'reason':'why',"                        \
+    "{'id':1,'state':'stopped','attempt':2,'candidate':0,"                                                   \
+    "'issued_at':'1970-01-01T00:00:00.004Z','value':0.0,'reason':'why',"                                     \
     "'told_at':'1970-01-01T00:00:00.005Z'"
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_trial(&w, &pending);
