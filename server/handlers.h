@@ -8,8 +8,14 @@
 void handle_healthz(http_request *request);
 void handle_readyz(http_request *request);
 void handle_version(http_request *request);
-void handle_openapi(http_request *request);
 void handle_algorithms(http_request *request);
+
+/* handlers_web.c */
+void handle_index(http_request *request);
+void handle_file(http_request *request);
+void handle_openapi(http_request *request);
+const struct embedded_file *web_find(const char *name); /* a file of server/web; NULL */
+const char *web_content_type(const char *name);
 
 /* handlers_studies.c */
 void handle_study_create(http_request *request);

@@ -1,6 +1,5 @@
 /* The service itself: alive, ready, version, contract. */
 #include "server/app.h"
-#include "server/embedded.h"
 #include "server/handlers.h"
 #include "server/parameters.h"
 
@@ -32,10 +31,4 @@ void handle_algorithms(http_request *request)
     wire_writer w = WIRE_WRITER_INIT;
     parameters_encode(&w);
     http_answer_json(request, 200, &w);
-}
-
-void handle_openapi(http_request *request)
-{
-    const embedded_file *file = embedded_find("openapi.yaml");
-    http_answer_static(request, 200, "application/yaml", file->data, file->size);
 }

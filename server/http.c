@@ -75,9 +75,29 @@ void http_complete(http_request *request)
     }
 }
 
+static const char *header(http_connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
+}
+
+static bool has_header(const http_header *headers, const char *name)
+{
+    for (const http_header *h = headers; h && h->name; h++)
+        if (strcasecmp(h->name, name) == 0)
+            return true;
+    return false;
+}
+
 static enum MHD_Result send_answer(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
+    if (answer->status == MHD_HTTP_OK && answer->etag[0] &&
+        http_etag_matches(header(c, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->etag)) {
+        answer->status = MHD_HTTP_NOT_MODIFIED;
+        answer->content_type = NULL;
+        answer->static_body = NULL;
+        answer->size = 0;
+    }
     struct MHD_Response *response;
     if (answer->body)
         response = MHD_create_response_from_buffer(answer->size, answer->body, MHD_RESPMEM_MUST_FREE);
@@ -90,8 +110,13 @@ static enum MHD_Result send_answer(http_connection *c)
     if (answer->content_type)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->content_type);
     MHD_add_response_header(response, "X-Request-Id", c->request.id);
-    MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    if (!has_header(answer->headers, MHD_HTTP_HEADER_CACHE_CONTROL))
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    for (const http_header *h = answer->headers; h && h->name; h++)
+        MHD_add_response_header(response, h->name, h->value);
+    if (answer->etag[0])
+        MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, answer->etag);
     if (answer->location[0])
         MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, answer->location);
     if (answer->allow)
@@ -148,11 +173,6 @@ static void request_completed(void *arg, struct MHD_Connection *mhd, void **slot
     if (*slot)
         connection_free(*slot);
     *slot = NULL;
-}
-
-static const char *header(http_connection *c, const char *name)
-{
-    return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
 }
 
 static void set_request_id(http_connection *c)

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct app;
+struct embedded_file;
 struct route;
 typedef struct http_server http_server;
 
@@ -28,11 +29,17 @@ typedef enum http_query {
     HTTP_QUERIES
 } http_query;
 
+/* A header of an answer; lists of them are static and closed by a name of NULL. */
+typedef struct http_header {
+    const char *name, *value;
+} http_header;
+
 typedef struct http_request {
     struct app *app;
     const struct route *route;
-    char study[64]; /* {study} of the path, "" */
-    int64_t number; /* {number} of the path, −1 */
+    char study[64];                   /* {study} of the path, "" */
+    int64_t number;                   /* {number} of the path, −1 */
+    const struct embedded_file *file; /* {file} of the path, NULL */
     char *query[HTTP_QUERIES];
     char content_type[64]; /* lower case, without parameters; "" */
     char *body;            /* NUL-terminated; NULL for uploads and without one */
@@ -52,9 +59,11 @@ typedef struct http_request {
         const char *static_body;
         size_t size;
         const char *content_type;
-        char location[96]; /* "": no such header */
-        int retry_after;   /* seconds; 0: no such header */
-        const char *allow; /* NULL: no such header */
+        char location[96];          /* "": no such header */
+        int retry_after;            /* seconds; 0: no such header */
+        const char *allow;          /* NULL: no such header */
+        char etag[40];              /* quoted; "": no such header. A client that has it already gets 304 */
+        const http_header *headers; /* more of them; NULL: none. One may take the place of no-store */
     } answer;
 
     /* When set, an answer is kept until http_release: it waits for the commit that makes it true. */

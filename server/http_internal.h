@@ -10,6 +10,10 @@ struct server_config;
 /* The request's answer is set: sends it, unless it is held. */
 void http_complete(http_request *request);
 
+/* Is the entity tag in the list of an If-None-Match (NULL: there is none)? Weak comparison (RFC
+ * 9110, 13.1.2). */
+bool http_etag_matches(const char *list, const char *etag);
+
 /* Why a request is refused before anything else is looked at. */
 typedef struct http_refusal {
     int status; /* 0: it is not */

@@ -11,6 +11,8 @@ const route routes[] = {
     {"/healthz", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_healthz, NULL},
     {"/readyz", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_readyz, NULL},
     {"/openapi.yaml", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_openapi, NULL},
+    {"/", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_index, NULL},
+    {"/{file}", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_file, NULL},
     {"/v1/version", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_version, NULL},
     {"/v1/algorithms", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_algorithms, NULL},
     {"/v1/studies", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_study_list, NULL},
@@ -65,7 +67,20 @@ static bool parse_number(const char *text, size_t n, int64_t *out)
     return value <= WIRE_MAX_INTEGER;
 }
 
-/* Segment by segment. A {study} that cannot be a study's id matches nothing. */
+/* A file of the dashboard. */
+static bool find_file(const char *text, size_t n, http_request *request)
+{
+    char name[64];
+    if (n < 1 || n >= sizeof name)
+        return false;
+    memcpy(name, text, n);
+    name[n] = '\0';
+    request->file = web_find(name);
+    return request->file != NULL;
+}
+
+/* Segment by segment. A {study} that cannot be a study's id, and a {file} that is not there, match
+ * nothing. */
 static bool matches(const char *pattern, const char *path, http_request *request)
 {
     while (*pattern == '/' && *path == '/') {
@@ -79,6 +94,9 @@ static bool matches(const char *pattern, const char *path, http_request *request
             request->study[n] = '\0';
         } else if (strncmp(pattern, "{number}", n_pattern) == 0 && n_pattern == 8) {
             if (!parse_number(path, n, &request->number))
+                return false;
+        } else if (strncmp(pattern, "{file}", n_pattern) == 0 && n_pattern == 6) {
+            if (!find_file(path, n, request))
                 return false;
         } else if (n != n_pattern || memcmp(pattern, path, n) != 0) {
             return false;

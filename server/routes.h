@@ -15,7 +15,7 @@ typedef enum route_kind {
 typedef enum route_body { ROUTE_BODY_NONE, ROUTE_BODY_OPTIONAL, ROUTE_BODY_REQUIRED } route_body;
 
 typedef struct route {
-    const char *path; /* segments; {study} and {number} stand for one each */
+    const char *path; /* segments; {study}, {number} and {file} stand for one each */
     http_method method;
     route_kind kind;
     route_body body;
@@ -24,8 +24,8 @@ typedef struct route {
     void (*piece)(http_request *request, const char *bytes, size_t n);
 } route;
 
-/* Finds the route; fills request->study and ->number. NULL: *allow is NULL when there is no such path, else
- * the methods there are (static text for Allow). OPTIONS and HEAD are the caller's business. */
+/* Finds the route; fills request->study, ->number and ->file. NULL: *allow is NULL when there is no such
+ * path, else the methods there are (static text for Allow). OPTIONS and HEAD are the caller's business. */
 const route *route_find(const char *path, http_method method, http_request *request, const char **allow);
 
 /* Every row of the table, closed by a path of NULL (for tests). */

@@ -1,0 +1,70 @@
+"""The dashboard's files as they are served: types, revalidation, and what the browser may do with them."""
+
+import pathlib
+
+from support import refusal
+
+WEB = pathlib.Path(__file__).resolve().parents[2] / "server" / "web"
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".ico": "image/x-icon",
+    ".txt": "text/plain",
+    ".webmanifest": "application/manifest+json",
+    ".woff2": "font/woff2",
+}
+
+
+def test_every_file_is_served_as_it_is(server):
+    client = server.client()
+    files = [path for path in WEB.iterdir() if path.is_file()]
+    assert WEB / "index.html" in files
+    for path in files:
+        answer = client.get("/" + path.name)
+        assert answer.status == 200 and answer.body == path.read_bytes(), path
+        assert answer.headers["Content-Type"].split(";")[0] == TYPES[path.suffix], answer.headers.items()
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        head = client.request("HEAD", "/" + path.name)
+        assert head.status == 200 and head.body == b"" and head.headers["ETag"] == answer.headers["ETag"]
+        assert int(head.headers["Content-Length"]) == len(answer.body)
+
+
+def test_the_root_is_the_page(server):
+    client = server.client()
+    root, page = client.get("/"), client.get("/index.html")
+    assert root.status == 200 and root.body == page.body and root.headers["ETag"] == page.headers["ETag"]
+
+
+def test_nothing_but_this_server_may_be_loaded(server):
+    policy = server.client().get("/").headers["Content-Security-Policy"]
+    directives = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert directives["default-src"] == "'self'", policy
+    assert not any("unsafe" in sources or "*" in sources or "data:" in sources for sources in directives.values()), policy
+    assert directives["frame-ancestors"] == "'none'", policy
+
+
+def test_a_file_that_the_client_has_is_not_sent_again(server):
+    client = server.client()
+    for path in ("/", "/index.html", "/openapi.yaml"):
+        first = client.get(path)
+        etag = first.headers["ETag"]
+        assert etag.startswith('"') and etag.endswith('"') and "no-store" not in first.headers["Cache-Control"], etag
+        for list_ in (etag, f"W/{etag}", f'"other", {etag}', f'"other",W/{etag} , "more"', "*"):
+            again = client.request("GET", path, headers={"If-None-Match": list_})
+            assert again.status == 304 and again.body == b"" and again.headers["ETag"] == etag, (list_, again)
+            assert again.headers["Content-Type"] is None
+        for list_ in ('"other"', etag.strip('"'), etag[:-2] + '"', ""):
+            again = client.request("GET", path, headers={"If-None-Match": list_})
+            assert again.status == 200 and again.body == first.body, (list_, again)
+
+
+def test_what_is_not_there(server):
+    client = server.client()
+    for path in ("/nothing.js", "/server/web/index.html", "/index.html/", "/.", "/%2e%2e/index.html", "/" + "a" * 300):
+        refusal(client.get(path), 404)
+    refusal(client.request("PUT", "/index.html", {}), 405)
+    refusal(client.request("POST", "/", {}), 405)
