@@ -33,6 +33,30 @@ static store_status apply_candidates(store *s, study_record *study, const store_
     return STORE_OK;
 }
 
+static store_status apply_added(store *s, study_record *study, const store_event *event, store_error *err)
+{
+    bool first = study->content == 0;
+    if (event->u.added.first != study->candidates || event->u.added.n == 0 ||
+        (!first && event->u.added.dimension != study->dimension))
+        return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates of dimension %lld",
+                          (long long)study->study, (long long)study->candidates, (long long)study->dimension);
+    store_status status = s->backend->content_extend(s, study, event, &study->content, err);
+    if (status)
+        return status;
+    study->candidates += (int64_t)event->u.added.n;
+    study->dimension = event->u.added.dimension;
+    return STORE_OK;
+}
+
+static store_status apply_retired(store *s, const study_record *study, const store_event *event,
+                                  store_error *err)
+{
+    store_status status = STORE_OK;
+    for (size_t i = 0; !status && i < event->u.retired.n; i++)
+        status = s->backend->candidate_retire(s, study->study, event->u.retired.list[i], err);
+    return status;
+}
+
 static store_status out_of_order(store_error *err, const study_record *study)
 {
     return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld batches and %lld trials: not those before",
@@ -178,6 +202,12 @@ store_status store_apply(store *s, study_record *record, int64_t epoch, const st
         break;
     case EVENT_CANDIDATES_SET:
         status = apply_candidates(s, record, event, err);
+        break;
+    case EVENT_CANDIDATES_ADDED:
+        status = apply_added(s, record, event, err);
+        break;
+    case EVENT_CANDIDATES_RETIRED:
+        status = apply_retired(s, record, event, err);
         break;
     case EVENT_BATCH_PLANNED:
         status = apply_planned(s, record, event, err);

@@ -75,6 +75,11 @@ typedef struct store_backend {
     /* Tables of a study. */
     store_status (*content_attach)(store *s, const study_record *record, const store_event *candidates,
                                    store_error *err);
+    /* Candidates that follow those that the study has; *content as in its record: 0, for the number of a new
+     * one, before the first. */
+    store_status (*content_extend)(store *s, const study_record *record, const store_event *added,
+                                   int64_t *content, store_error *err);
+    store_status (*candidate_retire)(store *s, int64_t study, uint32_t candidate, store_error *err);
     store_status (*batch_insert)(store *s, int64_t study, const store_event *planned, store_error *err);
     store_status (*batch_extend)(store *s, int64_t study, const store_event *extended, store_error *err);
     store_status (*sum_put)(store *s, int64_t study, const store_arm_sum *sum, store_error *err);
@@ -131,6 +136,8 @@ typedef struct store_backend {
                                       store_observation_row *row, void *arg, store_error *err);
     store_status (*read_candidates)(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                     store_error *err);
+    store_status (*read_retired)(store *s, int64_t study, store_retired_row *row, void *arg,
+                                 store_error *err);
     store_status (*read_engine_state)(store *s, int64_t study, store_engine_state *out, store_error *err);
     store_status (*read_answer)(store *s, const char *token, const char *path, const char *key, int64_t now,
                                 store_answer_row *row, void *arg, store_error *err);
@@ -164,6 +171,9 @@ struct store {
 /* The backend has filled its own part and next_content; starts the writer thread. On failure the caller
  * still owns the store. */
 store_status store_start(store *s, const store_backend *backend, int64_t next_content, store_error *err);
+
+/* The number of a new content; any thread. */
+int64_t store_new_content(store *s);
 
 /* The one function that knows what an event does: appends it to the log as number record->last_seq + 1,
  * changes the tables and *record (which the caller saves). Inside a transaction, on the writer thread.

@@ -39,6 +39,14 @@ static double canonical(double x)
     return isfinite(x) ? x + 0.0 : NAN; /* −0.0 + 0.0 = +0.0 */
 }
 
+static const double *copy_rows(arena *a, const double *rows, size_t n)
+{
+    double *copy = arena_copy(a, rows, n * sizeof *rows);
+    for (size_t i = 0; copy && i < n; i++)
+        copy[i] = canonical(copy[i]);
+    return copy;
+}
+
 static const store_pick *copy_picks(arena *a, const store_pick *picks, size_t n)
 {
     store_pick *copy = arena_copy(a, picks, n * sizeof *picks);
@@ -89,6 +97,14 @@ static void copy_parts(arena *a, store_event *event)
         break;
     case EVENT_CANDIDATES_SET:
         event->u.candidates.digest = arena_text_or_empty(a, event->u.candidates.digest);
+        break;
+    case EVENT_CANDIDATES_ADDED:
+        event->u.added.rows =
+            copy_rows(a, event->u.added.rows, event->u.added.n * (size_t)event->u.added.dimension);
+        break;
+    case EVENT_CANDIDATES_RETIRED:
+        event->u.retired.list =
+            arena_copy(a, event->u.retired.list, event->u.retired.n * sizeof *event->u.retired.list);
         break;
     case EVENT_BATCH_PLANNED:
         copy_planned(a, event);

@@ -97,7 +97,7 @@ static int digit(char c)
 
 /* The arrays of an event; the event's copy is made before it is freed. */
 typedef struct event_space {
-    void *dictionary, *sums, *picks, *observations;
+    void *dictionary, *sums, *picks, *observations, *rows, *retired;
     unsigned char *state;
 } event_space;
 
@@ -236,6 +236,45 @@ static store_status decode_observed(reader *r, store_event *event, event_space *
     return no_memory ? STORE_NO_MEMORY : STORE_OK;
 }
 
+static store_status decode_added(reader *r, store_event *event, event_space *space)
+{
+    const json_t *entries = json_object_get(r->object, "rows");
+    int64_t dimension = integer(r, "dimension");
+    size_t n = json_array_size(entries);
+    event->u.added.first = integer(r, "first");
+    event->u.added.dimension = dimension;
+    if (!json_is_array(entries) || dimension < 1 || (size_t)dimension > SIZE_MAX / sizeof(double) / (n + 1)) {
+        r->bad = "rows";
+        return STORE_OK;
+    }
+    double *rows = space->rows = calloc(n + 1, (size_t)dimension * sizeof *rows);
+    if (!rows)
+        return STORE_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *entry = json_array_get(entries, i);
+        if (json_array_size(entry) != (size_t)dimension)
+            r->bad = "rows";
+        for (size_t j = 0; j < (size_t)dimension; j++)
+            if (!number_of(json_array_get(entry, j), &rows[i * (size_t)dimension + j]))
+                r->bad = "rows";
+    }
+    event->u.added.n = n;
+    event->u.added.rows = rows;
+    return STORE_OK;
+}
+
+static store_status decode_retired(reader *r, store_event *event, event_space *space)
+{
+    bool no_memory = false;
+    const json_t *entries =
+        array(r, "candidates", sizeof(uint32_t), &space->retired, &event->u.retired.n, &no_memory);
+    uint32_t *list = space->retired;
+    for (size_t i = 0; i < event->u.retired.n; i++)
+        list[i] = index_of(r, json_array_get(entries, i), "candidates");
+    event->u.retired.list = list;
+    return no_memory ? STORE_NO_MEMORY : STORE_OK;
+}
+
 static store_status decode_parts(reader *r, store_event *event, event_space *space)
 {
     switch (event->type) {
@@ -255,6 +294,10 @@ static store_status decode_parts(reader *r, store_event *event, event_space *spa
         event->u.candidates.dimension = integer(r, "dimension");
         event->u.candidates.digest = text(r, "digest");
         break;
+    case EVENT_CANDIDATES_ADDED:
+        return decode_added(r, event, space);
+    case EVENT_CANDIDATES_RETIRED:
+        return decode_retired(r, event, space);
     case EVENT_BATCH_PLANNED:
         return decode_planned(r, event, space);
     case EVENT_BATCH_EXTENDED:
@@ -315,6 +358,8 @@ store_status store_event_decode(store_event **out, const char *type, int64_t tim
     free(space.sums);
     free(space.picks);
     free(space.observations);
+    free(space.rows);
+    free(space.retired);
     free(space.state);
     json_decref(object);
     return status;

@@ -114,6 +114,31 @@ static void encode_observed(wire_writer *w, const store_event *event)
     wire_array_end(w);
 }
 
+static void encode_added(wire_writer *w, const store_event *event)
+{
+    size_t dimension = (size_t)event->u.added.dimension;
+    member_integer(w, "first", event->u.added.first);
+    member_integer(w, "dimension", event->u.added.dimension);
+    wire_key(w, "rows");
+    wire_array_begin(w);
+    for (size_t i = 0; i < event->u.added.n; i++) {
+        wire_array_begin(w);
+        for (size_t j = 0; j < dimension; j++)
+            real_or_null(w, event->u.added.rows[i * dimension + j]);
+        wire_array_end(w);
+    }
+    wire_array_end(w);
+}
+
+static void encode_retired(wire_writer *w, const store_event *event)
+{
+    wire_key(w, "candidates");
+    wire_array_begin(w);
+    for (size_t i = 0; i < event->u.retired.n; i++)
+        wire_integer_value(w, event->u.retired.list[i]);
+    wire_array_end(w);
+}
+
 store_status store_event_encode(char **out, const store_event *event)
 {
     *out = NULL;
@@ -138,6 +163,12 @@ store_status store_event_encode(char **out, const store_event *event)
         member_integer(&w, "count", event->u.candidates.count);
         member_integer(&w, "dimension", event->u.candidates.dimension);
         member_text(&w, "digest", event->u.candidates.digest);
+        break;
+    case EVENT_CANDIDATES_ADDED:
+        encode_added(&w, event);
+        break;
+    case EVENT_CANDIDATES_RETIRED:
+        encode_retired(&w, event);
         break;
     case EVENT_BATCH_PLANNED:
         status = encode_planned(&w, event);

@@ -101,6 +101,14 @@ void store_submit_delete(store_lane *lane, store_done *done, void *arg)
 
 /* ---- uploads ------------------------------------------------------------------------------------------- */
 
+int64_t store_new_content(store *s)
+{
+    pthread_mutex_lock(&s->mutex);
+    int64_t content = s->next_content++;
+    pthread_mutex_unlock(&s->mutex);
+    return content;
+}
+
 store_status store_upload_begin(store *s, int64_t *content, store_error *err)
 {
     pthread_mutex_lock(&s->mutex);

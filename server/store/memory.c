@@ -60,12 +60,14 @@ static void clear_tables(memory_study *study)
     free(study->trials);
     free(study->batches);
     free(study->sums);
+    free(study->retired);
     free(study->engine);
     study->trials = NULL;
     study->batches = NULL;
     study->sums = NULL;
+    study->retired = NULL;
     study->engine = NULL;
-    study->n_trials = study->n_batches = study->n_sums = study->n_engine = 0;
+    study->n_trials = study->n_batches = study->n_sums = study->n_retired = study->n_engine = 0;
 }
 
 static void cut_log(memory_study *study, size_t n)
@@ -242,6 +244,8 @@ static const store_backend memory_backend = {
     .study_delete = memory_study_delete,
     .log_append = memory_log_append,
     .content_attach = memory_content_attach,
+    .content_extend = memory_content_extend,
+    .candidate_retire = memory_candidate_retire,
     .batch_insert = memory_batch_insert,
     .batch_extend = memory_batch_extend,
     .sum_put = memory_sum_put,
@@ -269,6 +273,7 @@ static const store_backend memory_backend = {
     .read_batches = memory_read_batches,
     .read_observations = memory_read_observations,
     .read_candidates = memory_read_candidates,
+    .read_retired = memory_read_retired,
     .read_engine_state = memory_read_engine_state,
     .read_answer = memory_read_answer,
     .read_log = memory_read_log,

@@ -40,6 +40,8 @@ typedef struct memory_study {
     size_t n_batches;
     store_arm_sum *sums; /* ascending by arm */
     size_t n_sums;
+    uint32_t *retired; /* ascending */
+    size_t n_retired;
     unsigned char *engine;
     size_t n_engine;
 } memory_study;
@@ -112,6 +114,9 @@ store_status memory_observation_insert(store *base, int64_t number, int64_t seq,
 store_status memory_content_append(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err);
 store_status memory_content_abandon(store *base, int64_t number, store_error *err);
+store_status memory_content_extend(store *base, const study_record *record, const store_event *event,
+                                   int64_t *content, store_error *err);
+store_status memory_candidate_retire(store *base, int64_t number, uint32_t candidate, store_error *err);
 store_status memory_content_attach(store *base, const study_record *record, const store_event *event,
                                    store_error *err);
 store_status memory_answer_put(store *base, const store_answer *answer, store_error *err);
@@ -130,6 +135,8 @@ store_status memory_read_batches(store *base, int64_t number, int64_t after, siz
                                  store_batch_row *row, void *arg, store_error *err);
 store_status memory_read_observations(store *base, int64_t number, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err);
+store_status memory_read_retired(store *base, int64_t number, store_retired_row *row, void *arg,
+                                 store_error *err);
 store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, double *rows,
                                     store_error *err);
 store_status memory_read_engine_state(store *base, int64_t number, store_engine_state *out, store_error *err);

@@ -192,6 +192,18 @@ store_status memory_read_candidates(store *base, int64_t number, int64_t first, 
     return unlock(base, STORE_OK);
 }
 
+store_status memory_read_retired(store *base, int64_t number, store_retired_row *row, void *arg,
+                                 store_error *err)
+{
+    store_status status;
+    memory_study *study = lock_study(base, number, &status, err);
+    if (!study)
+        return status;
+    for (size_t i = 0; i < study->n_retired; i++)
+        row(arg, study->retired[i]);
+    return unlock(base, STORE_OK);
+}
+
 static void *copy(const void *data, size_t size)
 {
     void *block = malloc(size + 1);

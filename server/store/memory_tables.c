@@ -336,6 +336,18 @@ store_status memory_observation_insert(store *base, int64_t number, int64_t seq,
 
 /* ---- candidates ---------------------------------------------------------------------------------------- */
 
+static bool append_rows(memory_content *content, size_t n, const double *rows)
+{
+    size_t width = (size_t)content->dimension, old = (size_t)content->count * width;
+    double *grown = realloc(content->rows, (old + n * width) * sizeof *grown);
+    if (!grown)
+        return false;
+    memcpy(grown + old, rows, n * width * sizeof *rows);
+    content->rows = grown;
+    content->count += (int64_t)n;
+    return true;
+}
+
 store_status memory_content_append(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err)
 {
@@ -352,13 +364,45 @@ store_status memory_content_append(store *base, int64_t number, int64_t first, s
         return store_fail(err, STORE_ABORTED, "upload %lld does not end at row %lld", (long long)number,
                           (long long)first);
     }
-    size_t old = (size_t)content->count * dimension;
-    double *grown = realloc(content->rows, (old + n * dimension) * sizeof *grown);
-    if (!grown)
+    return append_rows(content, n, rows) ? STORE_OK : no_memory(err);
+}
+
+/* What an undone write has added is cut off again. */
+store_status memory_content_extend(store *base, const study_record *record, const store_event *event,
+                                   int64_t *number, store_error *err)
+{
+    memory_store *s = memory_of(base);
+    memory_content *content = *number ? memory_find_content(s, *number) : NULL;
+    if (!content) {
+        content = calloc(1, sizeof *content);
+        if (!content)
+            return no_memory(err);
+        *content = (memory_content){.next = s->contents,
+                                    .content = store_new_content(base),
+                                    .study = record->study,
+                                    .dimension = event->u.added.dimension};
+        s->contents = content;
+        *number = content->content;
+    }
+    content->count = record->candidates;
+    return append_rows(content, event->u.added.n, event->u.added.rows) ? STORE_OK : no_memory(err);
+}
+
+store_status memory_candidate_retire(store *base, int64_t number, uint32_t candidate, store_error *err)
+{
+    memory_study *study = memory_find(memory_of(base), number);
+    size_t i = study->n_retired;
+    uint32_t *retired = with_room(study->retired, study->n_retired, sizeof *retired);
+    if (!retired)
         return no_memory(err);
-    memcpy(grown + old, rows, n * dimension * sizeof *rows);
-    content->rows = grown;
-    content->count += (int64_t)n;
+    study->retired = retired;
+    while (i > 0 && retired[i - 1] > candidate)
+        i--;
+    if (i > 0 && retired[i - 1] == candidate)
+        return store_fail(err, STORE_EXISTS, "candidate %u has been retired already", candidate);
+    memmove(retired + i + 1, retired + i, (study->n_retired - i) * sizeof *retired);
+    retired[i] = candidate;
+    study->n_retired++;
     return STORE_OK;
 }
 
@@ -377,6 +421,8 @@ store_status memory_content_attach(store *base, const study_record *record, cons
 {
     memory_store *s = memory_of(base);
     memory_content *content = memory_find_content(s, event->u.candidates.content);
+    if (content && s->replaying)
+        content->count = event->u.candidates.count; /* those added later are added again */
     if (!content || (content->study && !s->replaying) || content->count != event->u.candidates.count ||
         content->dimension != event->u.candidates.dimension)
         return store_fail(err, STORE_NOT_FOUND, "there is no finished upload %lld",

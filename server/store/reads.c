@@ -50,6 +50,11 @@ store_status store_read_candidates(store *s, int64_t study, int64_t first, size_
     return s->backend->read_candidates(s, study, first, n, rows, err);
 }
 
+store_status store_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err)
+{
+    return s->backend->read_retired(s, study, row, arg, err);
+}
+
 store_status store_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err)
 {
     *out = (store_engine_state){0};

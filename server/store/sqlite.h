@@ -119,6 +119,9 @@ store_status sqlite_study_describe(store *s, int64_t study, const char *definiti
 store_status sqlite_study_delete(store *s, int64_t study, store_error *err);
 store_status sqlite_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
                                const char *payload, store_error *err);
+store_status sqlite_content_extend(store *s, const study_record *record, const store_event *event,
+                                   int64_t *content, store_error *err);
+store_status sqlite_candidate_retire(store *s, int64_t study, uint32_t candidate, store_error *err);
 store_status sqlite_content_attach(store *s, const study_record *record, const store_event *event,
                                    store_error *err);
 store_status sqlite_batch_insert(store *s, int64_t study, const store_event *event, store_error *err);
@@ -160,6 +163,8 @@ store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t 
                                  void *arg, store_error *err);
 store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err);
+store_status sqlite_read_retired(store *s, int64_t study, store_retired_row *row, void *arg,
+                                 store_error *err);
 store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                     store_error *err);
 store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);

@@ -466,3 +466,15 @@ store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size
     sqlite3_reset(row);
     return read_end(s, c, status);
 }
+
+store_status sqlite_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement = connection_bind(c, SQL_RETIRED, "i", study);
+    while (connection_step(c, statement))
+        row(arg, (uint32_t)sqlite3_column_int64(statement, 0));
+    return read_end(s, c, connection_finish(c, statement, err));
+}

@@ -118,6 +118,8 @@
     X(SQL_BLOCKS, "SELECT block, first, n FROM candidate_blocks WHERE content = ?1 AND first >= "            \
                   "coalesce((SELECT max(first) FROM candidate_blocks WHERE content = ?1 AND first <= ?2), "  \
                   "0) AND first < ?3 ORDER BY first")                                                        \
+    X(SQL_RETIRE, "INSERT INTO retired_candidates (study, candidate) VALUES (?1, ?2)")                       \
+    X(SQL_RETIRED, "SELECT candidate FROM retired_candidates WHERE study = ?1 ORDER BY candidate")           \
     /* answers: an expired one may be replaced */                                                            \
     X(SQL_ANSWER_PUT,                                                                                        \
       "INSERT INTO answers (token, path, key, time, body_hash, response) VALUES (?1, ?2, ?3, ?4, ?5, ?6) "   \
@@ -140,6 +142,9 @@
     X(SQL_SLICE_OBSERVATIONS,                                                                                \
       "DELETE FROM observations WHERE study = ?1 AND (seq, number) IN "                                      \
       "(SELECT seq, number FROM observations WHERE study = ?1 ORDER BY seq, number LIMIT ?2)")               \
+    X(SQL_SLICE_RETIRED,                                                                                     \
+      "DELETE FROM retired_candidates WHERE study = ?1 AND candidate IN "                                    \
+      "(SELECT candidate FROM retired_candidates WHERE study = ?1 ORDER BY candidate LIMIT ?2)")             \
     X(SQL_SLICE_SUMS, "DELETE FROM arm_sums WHERE study = ?1 AND arm IN "                                    \
                       "(SELECT arm FROM arm_sums WHERE study = ?1 ORDER BY arm LIMIT ?2)")                   \
     X(SQL_SLICE_ENGINE, "DELETE FROM engine_states WHERE study = ?1 AND ?2 > 0")                             \

@@ -277,6 +277,14 @@ static store_status content_load(connection *c, int64_t content, content_record 
     return connection_finish(c, row, err);
 }
 
+static store_status insert_block(connection *c, int64_t content, int64_t first, size_t n, size_t dimension,
+                                 const double *rows, store_error *err)
+{
+    store_status status = connection_run(c, err, SQL_BLOCK_INSERT, "iiib", content, first, (int64_t)n, rows,
+                                         n * dimension * sizeof *rows);
+    return status ? status : connection_run(c, err, SQL_CONTENT_GROW, "ii", content, (int64_t)n);
+}
+
 store_status sqlite_content_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err)
 {
@@ -294,12 +302,28 @@ store_status sqlite_content_append(store *s, int64_t content, int64_t first, siz
         status = store_fail(err, STORE_ABORTED, "upload %lld does not end at row %lld", (long long)content,
                             (long long)first);
     }
-    if (!status)
-        status = connection_run(c, err, SQL_BLOCK_INSERT, "iiib", content, first, (int64_t)n, rows,
-                                n * dimension * sizeof *rows);
-    if (!status)
-        status = connection_run(c, err, SQL_CONTENT_GROW, "ii", content, (int64_t)n);
-    return status;
+    return status ? status : insert_block(c, content, first, n, dimension, rows, err);
+}
+
+store_status sqlite_content_extend(store *s, const study_record *record, const store_event *event,
+                                   int64_t *content, store_error *err)
+{
+    connection *c = &sqlite_of(s)->writer;
+    store_status status = STORE_OK;
+    if (*content == 0) {
+        *content = store_new_content(s);
+        status = connection_run(c, err, SQL_CONTENT_INSERT, "ii", *content, event->u.added.dimension);
+        if (!status)
+            status = connection_run(c, err, SQL_CONTENT_ATTACH, "ii", *content, record->study);
+    }
+    return status ? status
+                  : insert_block(c, *content, event->u.added.first, event->u.added.n,
+                                 (size_t)event->u.added.dimension, event->u.added.rows, err);
+}
+
+store_status sqlite_candidate_retire(store *s, int64_t study, uint32_t candidate, store_error *err)
+{
+    return connection_run(&sqlite_of(s)->writer, err, SQL_RETIRE, "ii", study, (int64_t)candidate);
 }
 
 store_status sqlite_content_abandon(store *s, int64_t content, store_error *err)

@@ -165,6 +165,8 @@ typedef struct store_observation {
     X(EVENT_STUDY_CREATED, "study_created")                                                                  \
     X(EVENT_STUDY_CHANGED, "study_changed")                                                                  \
     X(EVENT_CANDIDATES_SET, "candidates_set")                                                                \
+    X(EVENT_CANDIDATES_ADDED, "candidates_added")                                                            \
+    X(EVENT_CANDIDATES_RETIRED, "candidates_retired")                                                        \
     X(EVENT_BATCH_PLANNED, "batch_planned")                                                                  \
     X(EVENT_BATCH_EXTENDED, "batch_extended")                                                                \
     X(EVENT_TRIAL_ISSUED, "trial_issued")                                                                    \
@@ -202,6 +204,16 @@ typedef struct store_event {
             int64_t count, dimension;
             const char *digest;
         } candidates;
+        struct {
+            int64_t first;     /* the number of candidates so far */
+            int64_t dimension; /* of a space: parameters */
+            size_t n;
+            const double *rows; /* n x dimension; NaN: not there */
+        } added;
+        struct {
+            const uint32_t *list; /* that were not retired before */
+            size_t n;
+        } retired;
         struct {
             store_batch batch;
             /* Results with told_seq <= through_seq that no earlier batch took in are in its model. */
@@ -388,10 +400,14 @@ typedef void store_observation_row(void *arg, int64_t seq, const store_observati
 store_status store_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                      store_observation_row *row, void *arg, store_error *err);
 
-/* n rows of raw features from `first` on into rows (n x dimension, caller's). STORE_NOT_FOUND past the end.
- */
+/* n rows of raw features (in a space: coded points) from `first` on into rows (n x dimension, caller's).
+ * STORE_NOT_FOUND past the end. */
 store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                    store_error *err);
+
+/* Those that are no longer handed out, ascending. */
+typedef void store_retired_row(void *arg, uint32_t candidate);
+store_status store_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err);
 
 /* What an engine is restored from: the last planned batch. The caller frees it with
  * store_engine_state_clear. STORE_NOT_FOUND before the first batch. */

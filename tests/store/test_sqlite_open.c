@@ -121,13 +121,13 @@ static void settings_are_in_force(void **state)
     const char *path = ((store_directory *)*state)->path;
     store *s = store_fixture_open(path);
     connection *writer = &((sqlite_store *)s)->writer;
-    static const struct {
+    const struct {
         const char *sql;
         int64_t want;
     } settings[] = {{"PRAGMA synchronous", 2},
                     {"PRAGMA foreign_keys", 1},
                     {"PRAGMA auto_vacuum", 2},
-                    {"PRAGMA user_version", 1},
+                    {"PRAGMA user_version", sqlite_newest_version(embedded_files)},
                     {"PRAGMA wal_autocheckpoint", 0},
                     {"PRAGMA application_id", 0x62616e64},
                     {"SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
@@ -322,20 +322,24 @@ static void damaged_pages_are_noticed(void **state)
 
 /* ---- migrations ---------------------------------------------------------------------------------------- */
 
-static const char second[] = "ALTER TABLE studies ADD COLUMN note TEXT NOT NULL DEFAULT 'none';";
+static const char next[] = "ALTER TABLE studies ADD COLUMN note TEXT NOT NULL DEFAULT 'none';";
 static const char broken[] = "ALTER TABLE studies ADD COLUMN note TEXT; INSERT INTO nowhere VALUES (1);";
 
 static void migrations_are_applied_in_order_after_a_backup(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
-    const embedded_file *first = embedded_find("migrations/0001_initial.sql");
-    assert_non_null(first);
-    const embedded_file two[] = {{"openapi.yaml", "", 0},
-                                 {"migrations/0002_note.sql", second, sizeof second - 1},
-                                 *first,
-                                 {NULL, NULL, 0}};
-    const embedded_file wrong[] = {
-        *first, {"migrations/0002_x.sql", broken, sizeof broken - 1}, {NULL, NULL, 0}};
+    const int64_t last = sqlite_newest_version(embedded_files);
+    char next_name[64], broken_name[64];
+    embedded_file more[80], wrong[80];
+    size_t n = 0;
+    snprintf(next_name, sizeof next_name, "migrations/%04lld_note.sql", (long long)last + 1);
+    snprintf(broken_name, sizeof broken_name, "migrations/%04lld_x.sql", (long long)last + 1);
+    more[n] = (embedded_file){next_name, next, sizeof next - 1}; /* in any order */
+    wrong[n++] = (embedded_file){broken_name, broken, sizeof broken - 1};
+    for (const embedded_file *file = embedded_files; file->name && n < 79; file++, n++)
+        more[n] = wrong[n] = *file;
+    more[n] = wrong[n] = (embedded_file){0};
+    assert_true(last >= 1 && n < 79);
     store_error err = {0};
     store *s = store_fixture_open(path);
     store_fixture_history(s, "x", 11, 200);
@@ -344,23 +348,23 @@ static void migrations_are_applied_in_order_after_a_backup(void **state)
 
     /* One that fails leaves the database as it was, for the old program. */
     assert_int_equal(sqlite_open_with(&s, path, wrong, &err), STORE_IO);
-    assert_non_null(strstr(err.message, "0002_x.sql"));
-    assert_int_equal(read_integer(path, "PRAGMA user_version"), 1);
+    assert_non_null(strstr(err.message, broken_name + strlen("migrations/")));
+    assert_int_equal(read_integer(path, "PRAGMA user_version"), last);
     assert_int_equal(
         read_integer(path, "SELECT count(*) FROM pragma_table_info('studies') WHERE name = 'note'"), 0);
 
-    assert_int_equal(sqlite_open_with(&s, path, two, &err), STORE_OK);
+    assert_int_equal(sqlite_open_with(&s, path, more, &err), STORE_OK);
     char *after = store_fixture_dump(s, "x", true);
     assert_string_equal(before, after);
     store_close(s);
-    assert_int_equal(read_integer(path, "PRAGMA user_version"), 2);
-    assert_int_equal(read_integer(path, "SELECT count(*) FROM migrations"), 2);
+    assert_int_equal(read_integer(path, "PRAGMA user_version"), last + 1);
+    assert_int_equal(read_integer(path, "SELECT count(*) FROM migrations"), last + 1);
     assert_int_equal(read_integer(path, "SELECT count(*) FROM studies WHERE note = 'none'"), 1);
     free(after);
 
     /* Rollback: the old program refuses the new file, and takes the backup. */
     char backup[128];
-    snprintf(backup, sizeof backup, "%s.v1", path);
+    snprintf(backup, sizeof backup, "%s.v%lld", path, (long long)last);
     expect_open(path, STORE_NEWER, "backup");
     s = store_fixture_open(backup);
     after = store_fixture_dump(s, "x", true);
@@ -368,11 +372,11 @@ static void migrations_are_applied_in_order_after_a_backup(void **state)
     store_close(s);
     free(before);
     free(after);
-    snprintf(backup, sizeof backup, "%s.v1.tmp", path);
+    snprintf(backup, sizeof backup, "%s.v%lld.tmp", path, (long long)last);
     assert_int_equal(access(backup, F_OK), -1);
     /* Migrated already: no second backup. */
-    snprintf(backup, sizeof backup, "%s.v2", path);
-    assert_int_equal(sqlite_open_with(&s, path, two, &err), STORE_OK);
+    snprintf(backup, sizeof backup, "%s.v%lld", path, (long long)last + 1);
+    assert_int_equal(sqlite_open_with(&s, path, more, &err), STORE_OK);
     store_close(s);
     assert_int_equal(access(backup, F_OK), -1);
 }

@@ -313,6 +313,49 @@ static void imported_rewards_are_read_by_log_position(void **state)
     store_lane_close(lane);
 }
 
+static void take_retired(void *arg, uint32_t candidate)
+{
+    suite_ids *list = arg;
+    sprintf(list->text + strlen(list->text), "%u ", candidate);
+}
+
+static void candidates_are_added_and_retired(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    int64_t study;
+    store_lane *lane = suite_create(s, "x", &study);
+    const double rows[] = {1.0, NAN, -0.0, 4.0, 5.0, 6.0};
+    const uint32_t retired[] = {2, 0};
+    store_event events[] = {{.type = EVENT_CANDIDATES_ADDED, .time = 2000},
+                            {.type = EVENT_CANDIDATES_ADDED, .time = 2000},
+                            {.type = EVENT_CANDIDATES_RETIRED, .time = 2000}};
+    events[0].u.added.dimension = events[1].u.added.dimension = 2;
+    events[0].u.added.n = 1;
+    events[0].u.added.rows = rows;
+    events[1].u.added.first = 1;
+    events[1].u.added.n = 2;
+    events[1].u.added.rows = rows + 2;
+    events[2].u.retired.list = retired;
+    events[2].u.retired.n = 2;
+    assert_int_equal(store_fixture_write(lane, events, 3, NULL), STORE_OK);
+    /* What has no place among them is refused, and leaves nothing behind. */
+    events[1].u.added.first = 2;
+    assert_int_equal(store_fixture_write(lane, events, 2, NULL), STORE_NOT_FOUND);
+    store_lane_close(lane);
+
+    double read[6];
+    suite_ids list = {0};
+    store_study row = suite_study_of(s, "x");
+    assert_int_equal(row.candidates, 3);
+    assert_int_equal(row.dimension, 2);
+    assert_int_equal(row.reference_candidates, 0);
+    assert_int_equal(store_read_candidates(s, study, 0, 3, read, NULL), STORE_OK);
+    for (size_t i = 0; i < 6; i++)
+        assert_true(isnan(rows[i]) ? isnan(read[i]) : read[i] == rows[i]);
+    assert_int_equal(store_read_retired(s, study, take_retired, &list, NULL), STORE_OK);
+    assert_string_equal(list.text, "0 2 ");
+}
+
 static void rows_may_read_in_turn(void *arg, const store_trial *trial)
 {
     suite_state *f = arg;
@@ -347,6 +390,7 @@ int main(void)
         SUITE_TEST(candidates_are_read_back),
         SUITE_TEST(the_last_engine_state_is_kept),
         SUITE_TEST(imported_rewards_are_read_by_log_position),
+        SUITE_TEST(candidates_are_added_and_retired),
         SUITE_TEST(a_callback_may_read),
     };
     return suite_run("store", tests, sizeof tests / sizeof *tests);

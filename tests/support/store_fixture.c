@@ -229,6 +229,12 @@ static void dump_engine(dumping *d)
     store_engine_state_clear(&engine);
 }
 
+static void dump_retired(void *arg, uint32_t candidate)
+{
+    dumping *d = arg;
+    fprintf(d->out, "retired %u\n", candidate);
+}
+
 static void dump_candidates(dumping *d)
 {
     double *rows = malloc((size_t)(d->candidates * d->dimension + 1) * sizeof *rows);
@@ -257,6 +263,7 @@ char *store_fixture_dump(store *s, const char *id, bool log)
     assert_int_equal(store_read_observations(s, d.study, 0, INT64_MAX, dump_observation, &d, NULL), STORE_OK);
     dump_engine(&d);
     dump_candidates(&d);
+    assert_int_equal(store_read_retired(s, d.study, dump_retired, &d, NULL), STORE_OK);
     if (log)
         assert_int_equal(store_read_log(s, d.study, 0, SIZE_MAX, dump_log, &d, NULL), STORE_OK);
     assert_int_equal(fclose(d.out), 0);

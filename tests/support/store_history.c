@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { MOST_TRIALS = 4096, ARMS = 50, DIMENSION = 3 };
+enum { MOST_TRIALS = 4096, ARMS = 50, DIMENSION = 3, MOST_CANDIDATES = 4096 };
 
 /* The driver's own idea of the study: enough to make valid events. */
 typedef struct history {
@@ -25,6 +25,10 @@ typedef struct history {
     store_pick picks[8];
     store_observation observations[6];
     unsigned char engine[16];
+    int64_t candidates;
+    double rows[4 * DIMENSION];
+    bool retired[MOST_CANDIDATES];
+    uint32_t retiring[4];
 } history;
 
 static uint64_t draw(history *h, uint64_t n) /* splitmix64 */
@@ -120,6 +124,32 @@ static store_event draw_observations(history *h)
     return event;
 }
 
+static store_event draw_added(history *h)
+{
+    store_event event = {.type = EVENT_CANDIDATES_ADDED, .time = h->time};
+    event.u.added.first = h->candidates;
+    event.u.added.dimension = DIMENSION;
+    event.u.added.n = 1 + draw(h, 4);
+    for (size_t i = 0; i < event.u.added.n * DIMENSION; i++)
+        h->rows[i] = draw(h, 5) ? draw_real(h) : NAN;
+    event.u.added.rows = h->rows;
+    h->candidates += (int64_t)event.u.added.n;
+    return event;
+}
+
+static store_event draw_retired(history *h)
+{
+    store_event event = {.type = EVENT_CANDIDATES_RETIRED, .time = h->time};
+    for (size_t i = 0; i < sizeof h->retiring / sizeof *h->retiring; i++) {
+        uint32_t candidate = (uint32_t)draw(h, (uint64_t)h->candidates);
+        if (!h->retired[candidate])
+            h->retiring[event.u.retired.n++] = candidate;
+        h->retired[candidate] = true;
+    }
+    event.u.retired.list = h->retiring;
+    return event;
+}
+
 static store_event draw_told(history *h, int64_t i)
 {
     static const trial_state outcomes[] = {TRIAL_COMPLETED, TRIAL_COMPLETED, TRIAL_FAILED, TRIAL_INFEASIBLE,
@@ -200,6 +230,10 @@ static store_event draw_event(history *h, int64_t last_seq)
         return draw_extension(h);
     if (draw(h, 25) == 0)
         return draw_observations(h);
+    if (h->candidates + 4 < MOST_CANDIDATES && draw(h, 25) == 0)
+        return draw_added(h);
+    if (draw(h, 25) == 0)
+        return draw_retired(h);
     return draw_of_trial(h, (int64_t)draw(h, (uint64_t)h->trials));
 }
 
@@ -220,6 +254,7 @@ void store_fixture_history(store *s, const char *id, uint64_t seed, size_t steps
     first[1].u.candidates.dimension = DIMENSION;
     first[1].u.candidates.digest = "c0ffee";
     store_fixture_submit(lane, first, 2, &waiter);
+    h->candidates = ARMS;
     submitted++;
     for (size_t step = 0; step < steps; submitted++) {
         store_write *write;
