@@ -25,6 +25,9 @@ typedef struct bandit_algorithm_table {
     bandit_status (*begin_batch)(bandit_engine *engine, const bandit_result *results, size_t n_results,
                                  const bandit_pick *pending, size_t n_pending,
                                  const bandit_executor *executor, bandit_error *err);
+    /* As bandit_engine_amend; arms are checked. */
+    bandit_status (*amend)(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                           const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
     /* Called right after open. engine->batch is set from the checkpoint already. */
     bandit_status (*restore)(bandit_engine *engine, const bandit_checkpoint *checkpoint,
                              const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,

@@ -162,6 +162,25 @@ bandit_status bandit_engine_restore(bandit_engine **out, const bandit_arms *arms
     return BANDIT_OK;
 }
 
+bandit_status bandit_engine_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                                  const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+{
+    size_t n_arms = bandit_arms_count(engine->arms);
+    assert(engine->started);
+    for (size_t i = 0; i < n; i++) {
+        const bandit_amendment *a = &amendments[i];
+        if (a->arm >= n_arms || (a->was.repeats > 0 && !isfinite(a->was.reward)) ||
+            (a->now.repeats > 0 && !isfinite(a->now.reward)) ||
+            (a->chosen && !(isfinite(a->variance) && a->variance >= 0.0)))
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "amendment %zu is not valid", i);
+    }
+    for (size_t i = 0; i < n_sums; i++) {
+        if (sums[i].arm >= n_arms || (i > 0 && sums[i].arm <= sums[i - 1].arm) || !isfinite(sums[i].sum))
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the corrected sum %zu is not valid", i);
+    }
+    return engine->table->amend(engine, amendments, n, sums, n_sums, err);
+}
+
 bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
                                         const bandit_pick *pending, size_t n_pending,
                                         const bandit_executor *executor, bandit_error *err)

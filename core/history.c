@@ -86,7 +86,7 @@ bandit_status bandit_history_prepare(bandit_history *h, const bandit_result *res
     if (status != BANDIT_OK)
         return status;
     size_t longest = h->next.n / 4 > SHORTEST_FOLD ? h->next.n / 4 : SHORTEST_FOLD;
-    h->fold = h->keep == 0 && h->n_log + n > longest;
+    h->fold = h->keep == 0 && (h->amended || h->n_log + n > longest);
 
     /* What is in force stays: the batch may still fail to begin. */
     size_t n_log = h->n_log + n;
@@ -127,10 +127,42 @@ void bandit_history_commit(bandit_history *h, const bandit_result *results, size
         h->base.observations = h->sums.observations;
         h->base.sum_squares = h->sums.sum_squares;
         h->n_log = 0;
+        h->amended = false;
     } else {
         append_log(h, results, n);
     }
     write_state(h);
+}
+
+/* A reward that was none joins as the youngest: when it happened is not known here. */
+static bandit_status amend_log(bandit_history *h, const bandit_amendment *a, bandit_error *err)
+{
+    size_t i = h->n_log;
+    while (i > 0 && (h->log[i - 1].arm != a->arm || h->log[i - 1].repeats != a->was.repeats ||
+                     h->log[i - 1].reward != a->was.reward))
+        i--;
+    bandit_pull now = {.arm = a->arm, .repeats = a->now.repeats, .reward = a->now.reward};
+    if (i > 0 && a->now.repeats > 0) {
+        h->log[i - 1] = now;
+    } else if (i > 0) {
+        memmove(h->log + i - 1, h->log + i, (h->n_log - i) * sizeof *h->log);
+        h->n_log--;
+    } else if (a->was.repeats == 0 && a->now.repeats > 0) {
+        if (!reserve_log(h, h->n_log + 1))
+            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        append_log(h, &(bandit_result){.arm = a->arm, .repeats = a->now.repeats, .reward = a->now.reward}, 1);
+    }
+    return BANDIT_OK;
+}
+
+bandit_status bandit_history_amend(bandit_history *h, const bandit_amendment *amendments, size_t n,
+                                   const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+{
+    bandit_status status = bandit_ledger_amend(&h->sums, amendments, n, sums, n_sums, err);
+    h->amended = h->keep == 0;
+    for (size_t i = 0; status == BANDIT_OK && h->keep > 0 && i < n; i++)
+        status = amend_log(h, &amendments[i], err);
+    return status;
 }
 
 static stored_entry entry_at(const bandit_checkpoint *checkpoint, size_t i)

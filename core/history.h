@@ -31,6 +31,7 @@ typedef struct bandit_history {
     size_t n_state, capacity_state;
     bandit_ledger next; /* between prepare and commit */
     bool fold;          /* next becomes the base */
+    bool amended;       /* base and log no longer add up to the sums: the next prepare folds */
 } bandit_history;
 
 void bandit_history_init(bandit_history *history, size_t n_arms, size_t keep);
@@ -42,6 +43,12 @@ bandit_status bandit_history_prepare(bandit_history *history, const bandit_resul
                                      bandit_error *err);
 /* Takes the prepared results in and renews the stored state. */
 void bandit_history_commit(bandit_history *history, const bandit_result *results, size_t n);
+
+/* Corrects results that have been taken in (bandit_engine_amend). The sums become the base at the next
+ * prepare; of a log that is kept for itself, the youngest entry that equals what was is replaced or removed.
+ * Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_history_amend(bandit_history *history, const bandit_amendment *amendments, size_t n,
+                                   const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
 
 /* Reads what a checkpoint holds. Errors: BANDIT_NO_MEMORY, BANDIT_INVALID_STATE (damaged, or sums that base
  * and log do not add up to). *history is initialized and empty. */

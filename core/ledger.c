@@ -106,6 +106,38 @@ bandit_status bandit_ledger_restore(bandit_ledger *out, size_t n_arms, const ban
                        (unsigned long long)out->observations, (unsigned long long)observations);
 }
 
+bandit_status bandit_ledger_amend(bandit_ledger *ledger, const bandit_amendment *amendments, size_t n,
+                                  const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+{
+    bandit_arm_sum *merged = bandit_alloc(ledger->n + n_sums, sizeof *merged);
+    size_t old = 0, out = 0;
+    if (!merged)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    ledger->observations = 0;
+    for (size_t i = 0; i <= n_sums; i++) {
+        while (old < ledger->n && (i == n_sums || ledger->sums[old].arm < sums[i].arm))
+            merged[out++] = ledger->sums[old++];
+        if (i == n_sums)
+            break;
+        if (old < ledger->n && ledger->sums[old].arm == sums[i].arm)
+            old++;
+        if (sums[i].count > 0)
+            merged[out++] = sums[i];
+    }
+    for (size_t i = 0; i < out; i++)
+        ledger->observations += merged[i].count;
+    for (size_t i = 0; i < n; i++)
+        ledger->sum_squares +=
+            amendments[i].now.repeats * (amendments[i].now.reward * amendments[i].now.reward) -
+            amendments[i].was.repeats * (amendments[i].was.reward * amendments[i].was.reward);
+    ledger->sum_squares = fmax(0.0, ledger->sum_squares);
+    free(ledger->sums);
+    ledger->sums = merged;
+    ledger->capacity = ledger->n + n_sums;
+    ledger->n = out;
+    return BANDIT_OK;
+}
+
 void bandit_ledger_clear(bandit_ledger *ledger)
 {
     free(ledger->sums);

@@ -27,6 +27,11 @@ bandit_status bandit_ledger_load(bandit_ledger *out, size_t n_arms, const bandit
 bandit_status bandit_ledger_restore(bandit_ledger *out, size_t n_arms, const bandit_checkpoint *checkpoint,
                                     uint64_t observations, double sum_squares, bandit_error *err);
 
+/* Puts `sums` (ascending by arm, 0 pulls for none) in the place of what the ledger has for their arms, and
+ * corrects the sum of squares. BANDIT_NO_MEMORY: nothing has changed. */
+bandit_status bandit_ledger_amend(bandit_ledger *ledger, const bandit_amendment *amendments, size_t n,
+                                  const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
+
 void bandit_ledger_clear(bandit_ledger *ledger);
 
 #endif

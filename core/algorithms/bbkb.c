@@ -367,6 +367,27 @@ static bandit_status bbkb_begin_batch(bandit_engine *engine, const bandit_result
     return status;
 }
 
+/* The dictionary and the posterior of the batch in force stay; the next batch is made from the ledger. */
+static bandit_status bbkb_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                                const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+{
+    bbkb_batch *batch = in_force(engine);
+    bandit_status status = bandit_ledger_amend(&batch->ledger, amendments, n, sums, n_sums, err);
+    for (size_t i = 0; status == BANDIT_OK && batch->has_model && i < n; i++) {
+        const bandit_amendment *a = &amendments[i];
+        bandit_result added = {.arm = a->arm,
+                               .repeats = a->now.repeats,
+                               .reward = a->now.reward,
+                               .chosen = a->chosen,
+                               .variance = a->variance};
+        if (a->now.repeats > a->was.repeats) {
+            added.repeats -= a->was.repeats;
+            status = bandit_log_sums_add(&batch->log_sums, &batch->posterior, &added, 1, err);
+        }
+    }
+    return status;
+}
+
 static bandit_status read_state(bandit_engine *engine, bbkb_batch *batch, const bandit_checkpoint *checkpoint,
                                 bbkb_state *state, bandit_error *err)
 {
@@ -557,7 +578,7 @@ static void bbkb_describe(const bandit_engine *engine, bandit_description *out)
 
 #define BBKB_FUNCTIONS                                                                                       \
     .size = sizeof(bbkb_engine), .has_model = true, .open = bbkb_open, .close = bbkb_close,                  \
-    .begin_batch = bbkb_begin_batch, .restore = bbkb_restore, .select = bbkb_select,                         \
+    .begin_batch = bbkb_begin_batch, .amend = bbkb_amend, .restore = bbkb_restore, .select = bbkb_select,    \
     .replay_picks = bbkb_replay_picks, .checkpoint = bbkb_checkpoint, .predict_arms = bbkb_predict_arms,     \
     .predict_points = bbkb_predict_points, .describe = bbkb_describe, .memory = bbkb_memory
 

@@ -132,7 +132,8 @@ static bandit_status reserve_batch(bandit_exact_engine *e, size_t n_solid, size_
         if (status != BANDIT_OK)
             return status;
     }
-    size_t in_force = e->pulled ? e->history.sums.n : 0; /* none yet when restoring */
+    /* None yet when restoring; an amendment may have added arms. */
+    size_t in_force = e->history.sums.n < e->capacity_pulled ? e->history.sums.n : e->capacity_pulled;
     if (!bandit_reserve_keep((void **)&e->pulled, &e->capacity_pulled, in_force, n_pulled, sizeof *e->pulled))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (e->rule->samples && !bandit_reserve((void **)&e->noise, &e->capacity_noise, n_solid, sizeof(double)))
@@ -208,6 +209,12 @@ bandit_status bandit_exact_engine_begin_batch(bandit_engine *engine, const bandi
     }
     freeze(e, pending, n_pending, executor);
     return BANDIT_OK;
+}
+
+bandit_status bandit_exact_engine_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                                        const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+{
+    return bandit_history_amend(&((bandit_exact_engine *)engine)->history, amendments, n, sums, n_sums, err);
 }
 
 bandit_status bandit_exact_engine_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,

@@ -63,6 +63,8 @@ void bandit_exact_engine_close(bandit_engine *engine);
 bandit_status bandit_exact_engine_begin_batch(bandit_engine *engine, const bandit_result *results,
                                               size_t n_results, const bandit_pick *pending, size_t n_pending,
                                               const bandit_executor *executor, bandit_error *err);
+bandit_status bandit_exact_engine_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                                        const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
 bandit_status bandit_exact_engine_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
                                           const bandit_pick *pending, size_t n_pending,
                                           const bandit_executor *executor, bandit_error *err);
@@ -85,9 +87,9 @@ size_t bandit_exact_engine_memory(const bandit_engine *engine);
     {                                                                                                        \
         .name = label, .size = sizeof(bandit_exact_engine), .has_model = (model),                            \
         .open = bandit_exact_engine_open, .close = bandit_exact_engine_close,                                \
-        .begin_batch = bandit_exact_engine_begin_batch, .restore = bandit_exact_engine_restore,              \
-        .select = bandit_exact_engine_select, .replay_picks = bandit_exact_engine_replay_picks,              \
-        .checkpoint = bandit_exact_engine_checkpoint,                                                        \
+        .begin_batch = bandit_exact_engine_begin_batch, .amend = bandit_exact_engine_amend,                  \
+        .restore = bandit_exact_engine_restore, .select = bandit_exact_engine_select,                        \
+        .replay_picks = bandit_exact_engine_replay_picks, .checkpoint = bandit_exact_engine_checkpoint,      \
         .predict_arms = (model) ? bandit_exact_engine_predict_arms : NULL,                                   \
         .predict_points = (model) ? bandit_exact_engine_predict_points : NULL,                               \
         .describe = bandit_exact_engine_describe, .memory = bandit_exact_engine_memory,                      \

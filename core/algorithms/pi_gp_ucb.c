@@ -180,6 +180,18 @@ static bandit_status pi_begin_batch(bandit_engine *engine, const bandit_result *
                                : status;
 }
 
+/* Without regions, the next batch builds them all from the ledger, as a restored engine does; until then
+ * nothing is asked of this one. */
+static bandit_status pi_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                              const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+{
+    pi_engine *pi = self(engine);
+    bandit_status status = bandit_ledger_amend(&pi->ledgers[pi->in_force], amendments, n, sums, n_sums, err);
+    if (status == BANDIT_OK)
+        bandit_partition_clear(&pi->partition);
+    return status;
+}
+
 static bandit_status pi_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
                                 const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
                                 bandit_error *err)
@@ -323,6 +335,7 @@ const bandit_algorithm_table bandit_pi_gp_ucb_table = {
     .open = pi_open,
     .close = pi_close,
     .begin_batch = pi_begin_batch,
+    .amend = pi_amend,
     .restore = pi_restore,
     .select = pi_select,
     .replay_picks = pi_replay_picks,

@@ -328,6 +328,16 @@ static bandit_status ts_begin_batch(bandit_engine *engine, const bandit_result *
     return status;
 }
 
+static bandit_status ts_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                              const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+{
+    ts_batch *batch = &self(engine)->batches[self(engine)->in_force];
+    bandit_status status = bandit_ledger_amend(&batch->ledger, amendments, n, sums, n_sums, err);
+    if (batch->drawn_at > batch->ledger.observations)
+        batch->drawn_at = batch->ledger.observations;
+    return status;
+}
+
 static bandit_status ts_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
                                 const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
                                 bandit_error *err)
@@ -485,6 +495,7 @@ const bandit_algorithm_table bandit_s_gp_ts_table = {
     .open = ts_open,
     .close = ts_close,
     .begin_batch = ts_begin_batch,
+    .amend = ts_amend,
     .restore = ts_restore,
     .select = ts_select,
     .replay_picks = ts_replay_picks,

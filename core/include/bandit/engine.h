@@ -189,6 +189,29 @@ bandit_status bandit_engine_restore(bandit_engine **out, const bandit_arms *arms
                                     const bandit_checkpoint *checkpoint, const bandit_pick *pending,
                                     size_t n_pending, const bandit_executor *executor, bandit_error *err);
 
+/* A result that is part of the model and is now another one, or none. What was not there has no repeats. */
+typedef struct bandit_amendment {
+    uint32_t arm;
+    struct {
+        uint32_t repeats; /* 0: no reward */
+        double reward;    /* the mean of so many pulls */
+    } was, now;
+    bool chosen; /* as of bandit_result */
+    double variance;
+} bandit_amendment;
+
+/* Corrects results that earlier batches took in. Called right before begin_batch, which is the first to
+ * compute with the corrected model; the batch in force stays as it is, and so does what predict says of it.
+ *   amendments  n, in the order in which they were made
+ *   sums        n_sums, ascending by arm: what the arms of the amendments have now, 0 pulls for none. The
+ *               caller adds them up from all results of the arm in the order in which they joined, so that
+ *               counts and sums are, to the bit, those of a study that was told so at first.
+ * The sum of squares is corrected by differences. A reward that is new adds its term to the log-sum of
+ * [BBKB]'s width; one that is taken back leaves its own there, which can only widen the bounds (ours).
+ * Errors: BANDIT_INVALID_STATE, BANDIT_NO_MEMORY; then the engine must be freed. */
+bandit_status bandit_engine_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                                  const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
+
 /* Starts the next batch: counts and sums take in `results` in the order given, the dictionary is resampled,
  * and the posterior of all arms is computed. `pending`: picks of former batches whose rewards are still out
  * (asynchronous feedback; they are offered to the dictionary and hallucinated, in the order given).
