@@ -53,7 +53,7 @@ typedef struct bandit_algorithm_table {
 /* What all engines share. */
 struct bandit_engine {
     const bandit_algorithm_table *table;
-    const bandit_arms *arms;      /* borrowed */
+    bandit_arms *arms;            /* borrowed; changed by select in an open space only */
     bandit_options options;       /* a copy; kernel.lengthscales points to `lengthscales` */
     double *lengthscales;         /* owned */
     bandit_covariance covariance; /* with has_model */

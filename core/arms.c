@@ -35,7 +35,8 @@ bandit_status bandit_arms_new(bandit_arms **out, size_t n, size_t dimension, ban
     bandit_status status = arms_alloc(&arms, n, dimension, err);
     if (status != BANDIT_OK)
         return status;
-    arms->features = bandit_alloc_zeroed(arms->n_tiles, dimension * BANDIT_TILE * sizeof(double));
+    arms->capacity_features = arms->n_tiles * dimension * BANDIT_TILE;
+    arms->features = bandit_alloc_zeroed(arms->capacity_features, sizeof(double));
     arms->shift = bandit_alloc_zeroed(dimension, sizeof(double));
     arms->factor = bandit_alloc_zeroed(dimension, sizeof(double));
     if (!arms->features || !arms->shift || !arms->factor) {
@@ -204,15 +205,18 @@ size_t bandit_arms_dimension(const bandit_arms *arms)
 
 void bandit_arms_scale_point(const bandit_arms *arms, const double *in, double *out)
 {
+    if (arms->space) {
+        bandit_space_encode(arms->space, in, out);
+        return;
+    }
     for (size_t j = 0; j < arms->dimension; j++)
         out[j] = (in[j] - arms->shift[j]) * arms->factor[j];
 }
 
 size_t bandit_arms_memory(const bandit_arms *arms)
 {
-    size_t doubles =
-        arms->dimension ? (arms->n_tiles * BANDIT_TILE + 2) * arms->dimension : arms->n * arms->n;
-    return sizeof *arms + doubles * sizeof(double);
+    size_t doubles = arms->dimension ? arms->capacity_features + 2 * arms->dimension : arms->n * arms->n;
+    return sizeof *arms + doubles * sizeof(double) + (arms->space ? bandit_space_memory(arms->space) : 0);
 }
 
 void bandit_arms_free(bandit_arms *arms)
@@ -223,5 +227,6 @@ void bandit_arms_free(bandit_arms *arms)
     free(arms->matrix);
     free(arms->shift);
     free(arms->factor);
+    bandit_space_free(arms->space);
     free(arms);
 }

@@ -8,6 +8,7 @@
 #define BANDIT_ARMS_STORAGE_H
 
 #include "bandit/arms.h"
+#include "space.h"
 
 #include <stdbool.h>
 
@@ -21,6 +22,8 @@ struct bandit_arms {
     double *matrix;   /* n * n, or NULL */
     double *shift;    /* dimension: scaled = (raw − shift) * factor */
     double *factor;   /* dimension */
+    size_t capacity_features;
+    bandit_space *space; /* or NULL; owned */
     bool finished;
 };
 

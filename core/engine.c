@@ -79,7 +79,7 @@ bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpo
     return true;
 }
 
-static bandit_status open_engine(bandit_engine **out, const bandit_arms *arms, const bandit_options *options,
+static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const bandit_options *options,
                                  size_t memory_limit, bandit_error *err)
 {
     *out = NULL;
@@ -90,6 +90,8 @@ static bandit_status open_engine(bandit_engine **out, const bandit_arms *arms, c
     if (!table)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "name", "the algorithm %s is not built",
                            names[options->algorithm]);
+    if (bandit_arms_is_open_space(arms))
+        return bandit_fail(err, BANDIT_UNSUPPORTED, "name", "%s does not work on a space yet", table->name);
 
     bandit_engine *engine = calloc(1, table->size);
     if (!engine)
@@ -133,16 +135,16 @@ static bandit_status check_picks(const bandit_engine *engine, const bandit_pick 
     return BANDIT_OK;
 }
 
-bandit_status bandit_engine_new(bandit_engine **out, const bandit_arms *arms, const bandit_options *options,
+bandit_status bandit_engine_new(bandit_engine **out, bandit_arms *arms, const bandit_options *options,
                                 size_t memory_limit, bandit_error *err)
 {
     return open_engine(out, arms, options, memory_limit, err);
 }
 
-bandit_status bandit_engine_restore(bandit_engine **out, const bandit_arms *arms,
-                                    const bandit_options *options, size_t memory_limit,
-                                    const bandit_checkpoint *checkpoint, const bandit_pick *pending,
-                                    size_t n_pending, const bandit_executor *executor, bandit_error *err)
+bandit_status bandit_engine_restore(bandit_engine **out, bandit_arms *arms, const bandit_options *options,
+                                    size_t memory_limit, const bandit_checkpoint *checkpoint,
+                                    const bandit_pick *pending, size_t n_pending,
+                                    const bandit_executor *executor, bandit_error *err)
 {
     bandit_engine *engine;
     bandit_status status = open_engine(&engine, arms, options, memory_limit, err);
@@ -237,7 +239,7 @@ bandit_status bandit_engine_predict_arms(const bandit_engine *engine, const uint
 bandit_status bandit_engine_predict_points(const bandit_engine *engine, const double *points, size_t n,
                                            bandit_prediction *out, bandit_error *err)
 {
-    size_t d = bandit_arms_dimension(engine->arms);
+    size_t d = bandit_arms_dimension(engine->arms), width = bandit_arms_point_width(engine->arms);
     if (!engine->table->predict_points)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has no model", engine->table->name);
     if (d == 0)
@@ -246,9 +248,15 @@ bandit_status bandit_engine_predict_points(const bandit_engine *engine, const do
     double *coordinates = bandit_alloc(n, d * sizeof(double));
     if (!coordinates)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    for (size_t i = 0; i < n; i++)
-        bandit_arms_scale_point(engine->arms, points + i * d, coordinates + i * d);
-    bandit_status status = engine->table->predict_points(engine, coordinates, n, out, err);
+    bandit_status status = BANDIT_OK;
+    for (size_t i = 0; i < n && status == BANDIT_OK; i++) {
+        if (engine->arms->space)
+            status = bandit_arms_check_point(engine->arms, points + i * width, err);
+        if (status == BANDIT_OK)
+            bandit_arms_scale_point(engine->arms, points + i * width, coordinates + i * d);
+    }
+    if (status == BANDIT_OK)
+        status = engine->table->predict_points(engine, coordinates, n, out, err);
     free(coordinates);
     return status;
 }

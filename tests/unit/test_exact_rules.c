@@ -62,7 +62,7 @@ static bandit_options options_for(bandit_algorithm algorithm)
     return o;
 }
 
-static bandit_engine *new_engine(const bandit_arms *arms, const bandit_options *o)
+static bandit_engine *new_engine(bandit_arms *arms, const bandit_options *o)
 {
     bandit_engine *engine;
     bandit_error err = {0};

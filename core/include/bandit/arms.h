@@ -38,7 +38,8 @@ bandit_status bandit_arms_finish(bandit_arms *arms, bandit_scaling scaling, size
 size_t bandit_arms_count(const bandit_arms *arms);
 size_t bandit_arms_dimension(const bandit_arms *arms); /* 0 for a precomputed set */
 
-/* Scales a raw point as the arms are; in and out have `dimension` entries and may be the same. */
+/* Scales a raw point as the arms are; in and out have `dimension` entries and may be the same. In a space
+ * (see bandit/space.h) `in` is a coded point, and out are its features. */
 void bandit_arms_scale_point(const bandit_arms *arms, const double *in, double *out);
 
 /* Bytes held. */

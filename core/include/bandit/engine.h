@@ -176,18 +176,19 @@ typedef enum bandit_stop_rule {
     BANDIT_STOP_EXHAUSTED   /* no arm left that may be chosen */
 } bandit_stop_rule;
 
-/* An engine before its first batch. `arms` is borrowed and must outlive it; `options` is copied.
+/* An engine before its first batch. `arms` is borrowed and must outlive it; `options` is copied. On an open
+ * space (bandit/space.h) the engine chooses among all its points, and select appends those not met before.
  * Errors: those of bandit_options_check; BANDIT_UNSUPPORTED; BANDIT_NO_MEMORY; BANDIT_MEMORY_LIMIT when it
  * would hold more than memory_limit bytes (0: no limit) beyond the arms. */
-bandit_status bandit_engine_new(bandit_engine **out, const bandit_arms *arms, const bandit_options *options,
+bandit_status bandit_engine_new(bandit_engine **out, bandit_arms *arms, const bandit_options *options,
                                 size_t memory_limit, bandit_error *err);
 
 /* An engine equal, to the bit, to the one the checkpoint was taken from. The checkpoint is copied.
  * Errors also: BANDIT_INVALID_STATE. */
-bandit_status bandit_engine_restore(bandit_engine **out, const bandit_arms *arms,
-                                    const bandit_options *options, size_t memory_limit,
-                                    const bandit_checkpoint *checkpoint, const bandit_pick *pending,
-                                    size_t n_pending, const bandit_executor *executor, bandit_error *err);
+bandit_status bandit_engine_restore(bandit_engine **out, bandit_arms *arms, const bandit_options *options,
+                                    size_t memory_limit, const bandit_checkpoint *checkpoint,
+                                    const bandit_pick *pending, size_t n_pending,
+                                    const bandit_executor *executor, bandit_error *err);
 
 /* A result that is part of the model and is now another one, or none. What was not there has no repeats. */
 typedef struct bandit_amendment {
@@ -226,6 +227,9 @@ typedef struct bandit_select_limits {
     bool beyond_bound;        /* choose max_picks more even when the batch's rule says stop */
     const uint32_t *withheld; /* arms that may not be chosen, ascending; borrowed */
     size_t n_withheld;
+    /* In a space: values that the picks must have, an entry a parameter, coded, NaN where it is open. NULL:
+     * none. Parameters that cannot be active with them stay inactive. Borrowed. */
+    const double *fixed;
 } bandit_select_limits;
 
 #define BANDIT_SELECT_LIMITS_INIT                                                                            \
@@ -264,7 +268,8 @@ typedef struct bandit_prediction {
 bandit_status bandit_engine_predict_arms(const bandit_engine *engine, const uint32_t *arm_indices, size_t n,
                                          bandit_prediction *out, bandit_error *err);
 
-/* points: n x dimension, row-major, raw units. BANDIT_UNSUPPORTED for a precomputed set. */
+/* points: n x bandit_arms_point_width, row-major, raw units; in a space coded points, which must be points of
+ * it (BANDIT_INVALID_ARMS). BANDIT_UNSUPPORTED for a precomputed set. */
 bandit_status bandit_engine_predict_points(const bandit_engine *engine, const double *points, size_t n,
                                            bandit_prediction *out, bandit_error *err);
 

@@ -1,0 +1,106 @@
+/* Spaces of parameters, and sets of arms that grow inside them.
+ *
+ * A point is n doubles, one a parameter, "coded": the number itself for double, integer and discrete
+ * parameters, the index of the word for categorical ones, 0 or 1 for boolean ones, NaN for a parameter that
+ * is not active at the point.
+ *
+ * What a kernel sees of a point are its features:
+ *
+ *   double, integer   (x − min) / (max − min), of logarithms where asked: in [0, 1]. Integers are rounded
+ *                     before: the model sees the points that can be evaluated, and no others.
+ *   discrete          rank / (n − 1) in ascending order: whoever lists 16, 32, 64, 128 thinks of them as even
+ *                     steps, and sizes of the numbers would crowd all but the largest.
+ *   boolean           0 or 1: as far apart as two words.
+ *   categorical       one-hot, n features of 1/sqrt(2) or 0: any two words are at distance 1.
+ *   activity          one feature for each different condition: 1/sqrt(2) where it holds, else 0. The
+ * features of a parameter that is not active stand at the middle of their range (1/(n sqrt 2) each for
+ * words), so that the branches of a space share what they have in common.
+ */
+#ifndef BANDIT_SPACE_H
+#define BANDIT_SPACE_H
+
+#include "bandit/arms.h"
+#include "bandit/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum bandit_parameter_type {
+    BANDIT_PARAMETER_DOUBLE,
+    BANDIT_PARAMETER_INTEGER,
+    BANDIT_PARAMETER_DISCRETE,
+    BANDIT_PARAMETER_CATEGORICAL,
+    BANDIT_PARAMETER_BOOLEAN
+} bandit_parameter_type;
+
+#define BANDIT_NO_PARENT SIZE_MAX
+
+typedef struct bandit_parameter {
+    bandit_parameter_type type;
+    double min, max;       /* double, integer; min < max, finite; whole numbers below 2^53 for integers */
+    bool log;              /* double, integer; min > 0 then */
+    const double *numbers; /* discrete: n_values different ones, in any order; borrowed */
+    size_t n_values;       /* discrete, categorical; at least 1 */
+    bool has_default;
+    double default_value; /* coded */
+    /* Active only while parameter `parent`, of any type but double, is active and has one of these values
+     * (coded; borrowed). No cycles. BANDIT_NO_PARENT: always active. */
+    size_t parent;
+    const double *parent_values;
+    size_t n_parent_values;
+} bandit_parameter;
+
+/* BANDIT_INVALID_ARMS, naming the parameter by its number, unless the n >= 1 parameters are as said above. */
+bandit_status bandit_space_check(const bandit_parameter *parameters, size_t n, bandit_error *err);
+
+/* An empty set of arms in the space: the points that have been visited, in the order of their first visit.
+ * The parameters are copied. bandit_arms_count is 0, bandit_arms_dimension the number of features; the set
+ * is finished (bandit_arms_finish is not called).
+ *
+ * An engine made on it chooses among all points of the space; bandit_engine_select appends the points that
+ * it has not met before. Nothing else may use the set or the engine during a call that may append. To restore
+ * an engine, append all visited points in their order first.
+ * Errors: those of bandit_space_check; BANDIT_NO_MEMORY. */
+bandit_status bandit_arms_new_space(bandit_arms **out, const bandit_parameter *parameters, size_t n,
+                                    bandit_error *err);
+
+/* How many points a space has, conditions counted; SIZE_MAX for as many or more, and with a double that can
+ * be active. */
+size_t bandit_arms_space_size(const bandit_arms *arms);
+
+/* Appends all points of a space to its empty set, in a fixed order, and closes it: engines made on it choose
+ * among its arms as candidates, and nothing can be appended. For spaces that bandit_arms_space_size finds
+ * small. Errors: BANDIT_NO_MEMORY; BANDIT_INVALID_ARMS when there are more than 2^31 − 1. */
+bandit_status bandit_arms_enumerate(bandit_arms *arms, bandit_error *err);
+
+/* Is it a space that grows: made by bandit_arms_new_space and not enumerated? */
+bool bandit_arms_is_open_space(const bandit_arms *arms);
+
+/* The space's parameters, borrowed from the arms; NULL and 0 for a set that is no space. */
+const bandit_parameter *bandit_arms_parameters(const bandit_arms *arms, size_t *n);
+
+/* Entries of a point as a caller gives it: parameters of a space, else features. */
+size_t bandit_arms_point_width(const bandit_arms *arms);
+
+/* Which parameter feature j of a space belongs to (an activity: its parent), for what is learned per
+ * parameter. */
+size_t bandit_arms_feature_parameter(const bandit_arms *arms, size_t j);
+
+/* Appends n arms to a set that is finished: coded points of an open space, or raw rows of features, scaled by
+ * the statistics that bandit_arms_finish took (rows is n x bandit_arms_point_width, row-major; a set of
+ * features may grow only while no engine uses it). On an error nothing is appended.
+ * Errors: BANDIT_NO_MEMORY; BANDIT_INVALID_ARMS, naming row and column, for what is not finite, outside the
+ * space, inactive with a value or active without one, for a point of the space that is an arm already, and
+ * beyond 2^31 − 1 arms; BANDIT_UNSUPPORTED for a precomputed or an enumerated set. */
+bandit_status bandit_arms_append(bandit_arms *arms, const double *rows, size_t n, bandit_error *err);
+
+/* The coded point of an arm of a space; `out` has an entry a parameter. */
+void bandit_arms_coded(const bandit_arms *arms, size_t arm, double *out);
+
+/* The arm at this coded point of a space, or SIZE_MAX. */
+size_t bandit_arms_find(const bandit_arms *arms, const double *coded);
+
+/* BANDIT_INVALID_ARMS, naming the parameter, unless `coded` is a point of the set's space. */
+bandit_status bandit_arms_check_point(const bandit_arms *arms, const double *coded, bandit_error *err);
+
+#endif

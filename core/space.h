@@ -1,0 +1,65 @@
+/* What a space is to the engine's own files: parameters in an order in which parents come first, and where
+ * the features of each stand. See bandit/space.h for points and features. */
+#ifndef BANDIT_SPACE_INTERNAL_H
+#define BANDIT_SPACE_INTERNAL_H
+
+#include "bandit/space.h"
+
+#include <stdint.h>
+
+typedef struct bandit_place {
+    size_t first, n;   /* its features */
+    size_t activity;   /* the feature that says whether it is active; SIZE_MAX: it always is */
+    double low, width; /* double, integer: value = low + width * feature, of logarithms where asked */
+    double *sorted;    /* discrete: the numbers, ascending; owned */
+    double *condition; /* the parameter's parent_values, ascending; owned */
+    size_t subtree;    /* points of the parameter and what it makes active; SIZE_MAX: at least as many */
+} bandit_place;
+
+typedef struct bandit_space {
+    size_t n;                     /* parameters */
+    bandit_parameter *parameters; /* n; with their own numbers and parent_values */
+    bandit_place *places;         /* n */
+    size_t *order;                /* n: parameters, parents before children */
+    size_t dimension;             /* features */
+    size_t *owner;                /* dimension: the parameter a feature belongs to */
+    size_t size;                  /* points; SIZE_MAX: at least as many */
+    bool closed;                  /* enumerated */
+
+    double *coded; /* an arm's n entries each */
+    size_t capacity_coded;
+    uint32_t *table; /* open addressing: arm + 1, or 0; n_table a power of two */
+    size_t n_table;
+} bandit_space;
+
+bandit_status bandit_space_new(bandit_space **out, const bandit_parameter *parameters, size_t n,
+                               bandit_error *err);
+void bandit_space_free(bandit_space *space); /* NULL is fine */
+size_t bandit_space_memory(const bandit_space *space);
+
+/* Is parameter i active, its ancestors' values given? */
+bool bandit_space_is_active(const bandit_space *space, const double *coded, size_t i);
+
+/* As bandit_arms_check_point. */
+bandit_status bandit_space_check_point(const bandit_space *space, const double *coded, bandit_error *err);
+
+/* Number of values of a parameter that is not double. */
+uint64_t bandit_space_values(const bandit_parameter *parameter);
+/* The k-th of them, ascending for numbers. */
+double bandit_space_value(const bandit_space *space, size_t i, uint64_t k);
+
+/* The k of a value. */
+uint64_t bandit_space_rank(const bandit_space *space, size_t i, double value);
+
+/* The features of a point; features[dimension]. */
+void bandit_space_encode(const bandit_space *space, const double *coded, double *features);
+/* Those of one parameter, its activity included (NaN: not active), among the features of the whole point. */
+void bandit_space_encode_parameter(const bandit_space *space, size_t i, double value, double *features);
+
+/* The value of active double or integer parameter i at feature u in [0, 1] (clamped), integers rounded. */
+double bandit_space_decode_number(const bandit_space *space, size_t i, double u);
+
+/* The feature of double or integer parameter i at a value. */
+double bandit_space_encode_number(const bandit_space *space, size_t i, double value);
+
+#endif
