@@ -57,13 +57,21 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
 
 /* ---- the series --------------------------------------------------------------------------------------- */
 
-void wire_encode_series_point(wire_writer *w, const wire_series_point *point)
+void wire_encode_series(wire_writer *w, const wire_series_point *points, size_t n, int64_t count)
 {
     wire_object_begin(w);
-    wire_integer_member(w, "trial", point->trial);
-    wire_real_member(w, "value", point->value);
-    wire_real_member(w, "best", point->best);
-    wire_time_member(w, "told_at", point->told_at);
+    wire_key(w, "items");
+    wire_array_begin(w);
+    for (size_t i = 0; i < n; i++) {
+        wire_object_begin(w);
+        wire_integer_member(w, "trial", points[i].trial);
+        wire_real_member(w, "value", points[i].value);
+        wire_real_member(w, "best", points[i].best);
+        wire_time_member(w, "told_at", points[i].told_at);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+    wire_integer_member(w, "count", count);
     wire_object_end(w);
 }
 

@@ -17,7 +17,8 @@ typedef struct wire_series_point {
     int64_t told_at;    /* ms */
 } wire_series_point;
 
-void wire_encode_series_point(wire_writer *w, const wire_series_point *point);
+/* {"items": [{"trial", "value", "best", "told_at"}, …], "count"}; count: values that the items are of. */
+void wire_encode_series(wire_writer *w, const wire_series_point *points, size_t n, int64_t count);
 
 /* Streaming reader of lines (NDJSON): bytes in, lines out, memory bounded by one of them. */
 #define WIRE_LINE_MAX 16777216 /* bytes */

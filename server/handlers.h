@@ -39,6 +39,9 @@ void handle_heartbeat(http_request *request);
 void handle_trial_list(http_request *request);
 void handle_trial_get(http_request *request);
 
+/* handlers_series.c */
+void handle_series(http_request *request);
+
 /* handlers_model.c */
 void handle_best(http_request *request);
 void handle_predict(http_request *request);

@@ -228,10 +228,8 @@ static const struct {
     const char *name;
     http_query query;
 } query_names[] = {
-    {"limit", HTTP_QUERY_LIMIT},
-    {"page_token", HTTP_QUERY_PAGE_TOKEN},
-    {"state", HTTP_QUERY_STATE},
-    {"worker", HTTP_QUERY_WORKER},
+    {"limit", HTTP_QUERY_LIMIT},   {"page_token", HTTP_QUERY_PAGE_TOKEN}, {"state", HTTP_QUERY_STATE},
+    {"worker", HTTP_QUERY_WORKER}, {"points", HTTP_QUERY_POINTS},
 };
 
 typedef struct query_reading {

@@ -26,6 +26,7 @@ typedef enum http_query {
     HTTP_QUERY_PAGE_TOKEN,
     HTTP_QUERY_STATE,
     HTTP_QUERY_WORKER,
+    HTTP_QUERY_POINTS,
     HTTP_QUERIES
 } http_query;
 

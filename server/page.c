@@ -1,34 +1,32 @@
 #include "server/page.h"
 
-#include <errno.h>
+#include "proto/query.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 
-/* A whole number from `minimum` on, digits only. */
-static bool parse(const char *text, int64_t minimum, int64_t maximum, int64_t *out)
+bool query_integer(http_request *request, http_query query, const char *name, int64_t minimum,
+                   int64_t maximum, int64_t *out)
 {
-    char *end;
-    errno = 0;
-    long long value = strtoll(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || errno || value < minimum || value > maximum)
-        return false;
-    *out = value;
-    return true;
+    const char *text = request->query[query];
+    if (!text || wire_decode_integer(text, strlen(text), minimum, maximum, out))
+        return true;
+    http_answer_problem(request, 422, NULL,
+                        "query parameter '%s' must be a whole number from %" PRId64 " to %" PRId64, name,
+                        minimum, maximum);
+    return false;
 }
 
 bool page_read(page *out, http_request *request, bool numeric, int64_t first)
 {
-    const char *limit = request->query[HTTP_QUERY_LIMIT];
     int64_t value = PAGE_LIMIT_DEFAULT;
     *out = (page){.after = first, .token = request->query[HTTP_QUERY_PAGE_TOKEN]};
-    if (limit && !parse(limit, 1, PAGE_LIMIT_MAXIMUM, &value)) {
-        http_answer_problem(request, 422, NULL, "query parameter 'limit' must be a whole number from 1 to %d",
-                            PAGE_LIMIT_MAXIMUM);
+    if (!query_integer(request, HTTP_QUERY_LIMIT, "limit", 1, PAGE_LIMIT_MAXIMUM, &value))
         return false;
-    }
     out->limit = (size_t)value;
-    if (numeric && out->token && !parse(out->token, 0, WIRE_MAX_INTEGER, &out->after)) {
+    if (numeric && out->token &&
+        !wire_decode_integer(out->token, strlen(out->token), 0, WIRE_MAX_INTEGER, &out->after)) {
         http_answer_problem(request, 422, NULL, "query parameter 'page_token' is not one of this list's");
         return false;
     }

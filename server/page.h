@@ -24,4 +24,9 @@ bool page_take(page *p);
 /* The token that goes on after this number. */
 void page_token(char text[24], int64_t last);
 
+/* A query parameter that is a whole number. *out stays as it is when none was given; answers and returns
+ * false when it is not one from minimum to maximum. */
+bool query_integer(http_request *request, http_query query, const char *name, int64_t minimum,
+                   int64_t maximum, int64_t *out);
+
 #endif

@@ -1,4 +1,5 @@
 #include "server/routes.h"
+#include "proto/query.h"
 #include "server/handlers.h"
 
 #include <stdlib.h>
@@ -37,6 +38,8 @@ const route routes[] = {
     {"/v1/studies/{study}/predict", HTTP_POST, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_predict, NULL},
     {"/v1/studies/{study}/model", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_model, NULL},
     {"/v1/studies/{study}/batches", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_batch_list, NULL},
+    {"/v1/studies/{study}/series", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 1u << HTTP_QUERY_POINTS,
+     handle_series, NULL},
     {0},
 };
 
@@ -51,20 +54,6 @@ static bool is_study_id(const char *text, size_t n)
             return false;
     }
     return true;
-}
-
-static bool parse_number(const char *text, size_t n, int64_t *out)
-{
-    int64_t value = 0;
-    if (n < 1 || n > 16)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] < '0' || text[i] > '9')
-            return false;
-        value = 10 * value + (text[i] - '0');
-    }
-    *out = value;
-    return value <= WIRE_MAX_INTEGER;
 }
 
 /* A file of the dashboard. */
@@ -93,7 +82,7 @@ static bool matches(const char *pattern, const char *path, http_request *request
             memcpy(request->study, path, n);
             request->study[n] = '\0';
         } else if (strncmp(pattern, "{number}", n_pattern) == 0 && n_pattern == 8) {
-            if (!parse_number(path, n, &request->number))
+            if (!wire_decode_integer(path, n, 0, WIRE_MAX_INTEGER, &request->number))
                 return false;
         } else if (strncmp(pattern, "{file}", n_pattern) == 0 && n_pattern == 6) {
             if (!find_file(path, n, request))

@@ -132,6 +132,7 @@ typedef struct store_backend {
                                   store_error *err);
     store_status (*read_batches)(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                  void *arg, store_error *err);
+    store_status (*read_values)(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
     store_status (*read_observations)(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err);
     store_status (*read_candidates)(store *s, int64_t study, int64_t first, size_t n, double *rows,

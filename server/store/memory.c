@@ -271,6 +271,7 @@ static const store_backend memory_backend = {
     .read_trial = memory_read_trial,
     .read_attempts = memory_read_attempts,
     .read_batches = memory_read_batches,
+    .read_values = memory_read_values,
     .read_observations = memory_read_observations,
     .read_candidates = memory_read_candidates,
     .read_retired = memory_read_retired,

@@ -133,6 +133,8 @@ store_status memory_read_attempts(store *base, int64_t number, int64_t trial, st
                                   void *arg, store_error *err);
 store_status memory_read_batches(store *base, int64_t number, int64_t after, size_t limit,
                                  store_batch_row *row, void *arg, store_error *err);
+store_status memory_read_values(store *base, int64_t study, store_value_row *row, void *arg,
+                                store_error *err);
 store_status memory_read_observations(store *base, int64_t number, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err);
 store_status memory_read_retired(store *base, int64_t number, store_retired_row *row, void *arg,

@@ -158,6 +158,19 @@ store_status memory_read_batches(store *base, int64_t number, int64_t after, siz
     return unlock(base, STORE_OK);
 }
 
+store_status memory_read_values(store *base, int64_t number, store_value_row *row, void *arg,
+                                store_error *err)
+{
+    store_status status;
+    memory_study *study = lock_study(base, number, &status, err);
+    if (!study)
+        return status;
+    for (size_t i = 0; i < study->n_trials; i++)
+        if (study->trials[i].t.has_value)
+            row(arg, study->trials[i].t.trial, study->trials[i].t.value, study->trials[i].t.told_at);
+    return unlock(base, STORE_OK);
+}
+
 store_status memory_read_observations(store *base, int64_t number, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err)
 {

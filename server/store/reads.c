@@ -38,6 +38,11 @@ store_status store_read_batches(store *s, int64_t study, int64_t after, size_t l
     return s->backend->read_batches(s, study, after, limit, row, arg, err);
 }
 
+store_status store_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err)
+{
+    return s->backend->read_values(s, study, row, arg, err);
+}
+
 store_status store_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                      store_observation_row *row, void *arg, store_error *err)
 {

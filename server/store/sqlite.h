@@ -161,6 +161,7 @@ store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_
                                   store_error *err);
 store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                  void *arg, store_error *err);
+store_status sqlite_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
 store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err);
 store_status sqlite_read_retired(store *s, int64_t study, store_retired_row *row, void *arg,

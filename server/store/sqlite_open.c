@@ -193,6 +193,7 @@ const store_backend sqlite_backend = {
     .read_trial = sqlite_read_trial,
     .read_attempts = sqlite_read_attempts,
     .read_batches = sqlite_read_batches,
+    .read_values = sqlite_read_values,
     .read_observations = sqlite_read_observations,
     .read_candidates = sqlite_read_candidates,
     .read_retired = sqlite_read_retired,

@@ -262,6 +262,19 @@ store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_
     return read_end(s, c, connection_finish(c, statement, err));
 }
 
+store_status sqlite_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement = connection_bind(c, SQL_VALUES, "i", study);
+    while (connection_step(c, statement))
+        row(arg, sqlite3_column_int64(statement, 0), sqlite3_column_double(statement, 1),
+            sqlite3_column_int64(statement, 2));
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
 store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err)
 {

@@ -395,6 +395,10 @@ store_status store_read_attempts(store *s, int64_t study, int64_t trial, store_a
 store_status store_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                 void *arg, store_error *err);
 
+/* Told values alone, by trial number: quicker than whole trials. */
+typedef void store_value_row(void *arg, int64_t trial, double value, int64_t told_at);
+store_status store_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
+
 /* Imported rewards with after_seq < log position <= through_seq, in the order of the log. */
 typedef void store_observation_row(void *arg, int64_t seq, const store_observation *observation);
 store_status store_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,

@@ -209,6 +209,14 @@ static void dump_observation(void *arg, int64_t seq, const store_observation *ob
     fputc('\n', d->out);
 }
 
+static void dump_value(void *arg, int64_t trial, double value, int64_t told_at)
+{
+    dumping *d = arg;
+    fprintf(d->out, "value %lld %lld", (long long)trial, (long long)told_at);
+    put_real(d->out, value);
+    fputc('\n', d->out);
+}
+
 static void dump_engine(dumping *d)
 {
     store_engine_state engine;
@@ -260,6 +268,7 @@ char *store_fixture_dump(store *s, const char *id, bool log)
         assert_int_equal(store_read_attempts(s, d.study, trial, dump_attempt, &d, NULL), STORE_OK);
     }
     assert_int_equal(store_read_batches(s, d.study, -1, SIZE_MAX, dump_batch, &d, NULL), STORE_OK);
+    assert_int_equal(store_read_values(s, d.study, dump_value, &d, NULL), STORE_OK);
     assert_int_equal(store_read_observations(s, d.study, 0, INT64_MAX, dump_observation, &d, NULL), STORE_OK);
     dump_engine(&d);
     dump_candidates(&d);

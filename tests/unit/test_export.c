@@ -132,10 +132,10 @@ static void test_series(void **state)
     (void)state;
     const wire_series_point point = {.trial = 3, .value = 0.5, .best = 1, .told_at = 7};
     wire_writer w = WIRE_WRITER_INIT;
-    wire_encode_series_point(&w, &point);
+    wire_encode_series(&w, &point, 1, 5);
     char *text = finish(&w);
-    assert_string_equal(text,
-                        "{\"trial\":3,\"value\":0.5,\"best\":1.0,\"told_at\":\"1970-01-01T00:00:00.007Z\"}");
+    assert_string_equal(text, "{\"items\":[{\"trial\":3,\"value\":0.5,\"best\":1.0,"
+                              "\"told_at\":\"1970-01-01T00:00:00.007Z\"}],\"count\":5}");
     free(text);
 }
 

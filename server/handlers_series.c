@@ -1,0 +1,65 @@
+/* A study's values over its trials, thinned for plotting. */
+#include "server/app.h"
+#include "server/handlers.h"
+#include "server/page.h"
+#include "server/series.h"
+
+#include <string.h>
+
+typedef struct found_study {
+    int64_t number;
+    bool minimize, unreadable;
+} found_study;
+
+static void take_study(void *arg, const store_study *row)
+{
+    found_study *found = arg;
+    wire_study *definition;
+    wire_errors errors = {0};
+    found->number = row->study;
+    found->unreadable =
+        wire_decode_study(&definition, row->definition, strlen(row->definition), &errors) != WIRE_OK;
+    if (!found->unreadable) {
+        for (size_t i = 0; i < definition->n_metrics; i++)
+            if (!definition->metrics[i].recorded)
+                found->minimize = definition->metrics[i].minimize;
+        wire_study_free(definition);
+    }
+    wire_errors_clear(&errors);
+}
+
+static void take_value(void *arg, int64_t trial, double value, int64_t told_at)
+{
+    series_add(arg, trial, value, told_at);
+}
+
+void handle_series(http_request *request)
+{
+    found_study found = {0};
+    store_error error = {0};
+    int64_t points = SERIES_POINTS_DEFAULT;
+    if (!query_integer(request, HTTP_QUERY_POINTS, "points", SERIES_POINTS_MIN, SERIES_POINTS_MAX, &points))
+        return;
+    store *st = request->app->store;
+    store_status status = store_read_study(st, request->study, take_study, &found, &error);
+    series *s = NULL;
+    if (status == STORE_OK && found.unreadable)
+        status = STORE_CORRUPT;
+    if (status == STORE_OK && !(s = series_new((size_t)points, found.minimize)))
+        status = STORE_NO_MEMORY;
+    if (status == STORE_OK)
+        status = store_read_values(st, found.number, take_value, s, &error);
+    if (status == STORE_OK) {
+        size_t n;
+        int64_t count;
+        wire_writer w = WIRE_WRITER_INIT;
+        const wire_series_point *kept = series_finish(s, &n, &count);
+        wire_encode_series(&w, kept, n, count);
+        http_answer_json(request, 200, &w);
+    } else if (status == STORE_NOT_FOUND) {
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    } else {
+        http_answer_store_problem(request, status);
+    }
+    series_free(s);
+}
