@@ -1,0 +1,170 @@
+#include "bandit/fit.h"
+
+#include "fit_objective.h"
+#include "memory.h"
+
+#include <math.h>
+#include <nlopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One maximization: theta's entries that are learned are the optimizer's variables. */
+typedef struct ascent {
+    bandit_objective *objective;
+    const size_t *free; /* n_free: entries of theta that are learned */
+    size_t n_free, n;
+    double *theta, *slope; /* n */
+    double *best;          /* n: the best theta met */
+    double best_value;     /* −infinity: none */
+} ascent;
+
+static double climb(unsigned n, const double *x, double *gradient, void *context)
+{
+    ascent *a = context;
+    double value;
+    for (unsigned i = 0; i < n; i++)
+        a->theta[a->free[i]] = x[i];
+    bool fine = bandit_objective_evaluate(a->objective, a->theta, &value, a->slope);
+    for (unsigned i = 0; gradient && i < n; i++)
+        gradient[i] = fine ? a->slope[a->free[i]] : 0.0;
+    if (!fine)
+        return -1e100; /* the optimizer turns back */
+    if (value > a->best_value) {
+        a->best_value = value;
+        memcpy(a->best, a->theta, a->n * sizeof *a->best);
+    }
+    return value;
+}
+
+/* Limits of theta: what single precision of the data could tell apart, and no more. */
+static void limits_of(const bandit_fit_data *data, size_t entry, double *low, double *high)
+{
+    if (entry < data->n_lengthscales) {
+        *low = log(0.005 * data->extent[entry]);
+        *high = log(200.0 * data->extent[entry]);
+    } else if (entry == data->n_lengthscales) {
+        *low = log(1e-2);
+        *high = log(1e3);
+    } else {
+        *low = log(1e-8);
+        *high = log(1e2);
+    }
+}
+
+/* From a->theta. A start that cannot be evaluated leaves `best` as it is. */
+static bool maximize(ascent *a, size_t max_evaluations)
+{
+    const bandit_fit_data *data = a->objective->data;
+    double *x = bandit_alloc(a->n_free, sizeof *x), *low = bandit_alloc(a->n_free, sizeof *low);
+    double *high = bandit_alloc(a->n_free, sizeof *high), value;
+    nlopt_opt optimizer = a->n_free > 0 ? nlopt_create(NLOPT_LD_LBFGS, (unsigned)a->n_free) : NULL;
+    bool fine = x && low && high && (a->n_free == 0 || optimizer);
+    for (size_t i = 0; fine && i < a->n_free; i++) {
+        limits_of(data, a->free[i], &low[i], &high[i]);
+        x[i] = fmin(fmax(a->theta[a->free[i]], low[i]), high[i]);
+    }
+    if (fine && a->n_free == 0) {
+        climb(0, x, NULL, a);
+    } else if (fine) {
+        fine = nlopt_set_lower_bounds(optimizer, low) > 0 && nlopt_set_upper_bounds(optimizer, high) > 0 &&
+               nlopt_set_max_objective(optimizer, climb, a) > 0 &&
+               nlopt_set_maxeval(optimizer, (int)max_evaluations) > 0 &&
+               nlopt_set_ftol_abs(optimizer, 1e-3) > 0;
+        /* How it ends does not matter: the best point met is kept. */
+        if (fine)
+            fine = nlopt_optimize(optimizer, x, &value) != NLOPT_OUT_OF_MEMORY;
+    }
+    nlopt_destroy(optimizer);
+    free(x);
+    free(low);
+    free(high);
+    return fine;
+}
+
+static void write_theta(const bandit_fit_data *data, const bandit_hyperparameters *from, double *theta)
+{
+    size_t p = data->n_lengthscales;
+    for (size_t i = 0; i < p; i++)
+        theta[i] = log(from->lengthscales[i]);
+    theta[p] = log(from->signal);
+    theta[p + 1] = log(from->noise);
+}
+
+enum { STARTS = 4 };
+
+/* The k-th start, from the one given: itself, the priors' peak, and rougher and smoother ones. */
+static void start_theta(const bandit_fit_data *data, const double *given, size_t k, double *theta)
+{
+    static const double shift[STARTS] = {0.0, 0.0, -1.4, 1.4};
+    size_t p = data->n_lengthscales;
+    memcpy(theta, given, (p + 2) * sizeof *theta);
+    if (k == 0)
+        return;
+    bandit_hyperparameters peak = {
+        .lengthscales = theta, .signal = exp(given[p]), .noise = exp(given[p + 1])};
+    bandit_fit_prior(data, &peak);
+    for (size_t i = 0; i < p && data->learn_lengthscale; i++)
+        theta[i] = log(theta[i]) + shift[k];
+    theta[p] = log(peak.signal);
+    theta[p + 1] = log(peak.noise);
+}
+
+bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
+                         const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
+                         double *surprise, bandit_error *err)
+{
+    size_t n = bandit_objective_size(data), p = data->n_lengthscales, n_free = 0;
+    bandit_objective bound = {0};
+    double *memory = bandit_alloc(4 * n, sizeof *memory);
+    size_t *learned = bandit_alloc(n, sizeof *learned);
+    bandit_status status = BANDIT_OK;
+    if (!memory || !learned) {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        goto out;
+    }
+    status = bandit_objective_init(&bound, data, limits->max_inducing, start->lengthscales, err);
+    if (status != BANDIT_OK)
+        goto out;
+    for (size_t i = 0; i < p && data->learn_lengthscale; i++)
+        learned[n_free++] = i;
+    if (data->learn_signal)
+        learned[n_free++] = p;
+    if (data->learn_noise)
+        learned[n_free++] = p + 1;
+
+    double *given = memory;
+    ascent a = {.objective = &bound,
+                .free = learned,
+                .n_free = n_free,
+                .n = n,
+                .theta = memory + n,
+                .slope = memory + 2 * n,
+                .best = memory + 3 * n,
+                .best_value = -INFINITY};
+    write_theta(data, start, given);
+    for (size_t k = 0; k < STARTS && status == BANDIT_OK; k++) {
+        start_theta(data, given, k, a.theta);
+        if (!maximize(&a, limits->max_evaluations))
+            status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    if (status != BANDIT_OK)
+        goto out;
+    double value;
+    if (a.best_value == -INFINITY || !bandit_objective_evaluate(&bound, a.best, &value, NULL) ||
+        (surprise && !bandit_objective_surprise(&bound, a.best, surprise))) {
+        status = bandit_fail(err, BANDIT_NUMERICAL, "", "the likelihood of the rewards cannot be evaluated");
+        goto out;
+    }
+    for (size_t i = 0; i < p; i++)
+        out->lengthscales[i] = exp(a.best[i]);
+    out->signal = exp(a.best[p]);
+    out->noise = exp(a.best[p + 1]);
+    out->mean = bound.mean;
+    if (objective)
+        *objective = value;
+out:
+    bandit_objective_clear(&bound);
+    free(memory);
+    free(learned);
+    return status;
+}

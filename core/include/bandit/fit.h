@@ -1,0 +1,65 @@
+/* Learning a kernel's hyper-parameters from rewards.
+ *
+ * Maximizes the collapsed bound on the log marginal likelihood (Titsias 2009; [VPA21] eq. 4) plus weak priors
+ * over theta = (log lengthscales, log s^2, log tau): signal variance s^2, noise variance tau, rewards
+ *   y = mu + f(x) + noise,  f ~ GP(0, s^2 k),  noise ~ N(0, tau).
+ * The constant mu has a normal prior and is maximized with the rest, in closed form. With at most
+ * `max_inducing` points every point is an inducing one and the bound is the exact value.
+ *
+ * Rewards come grouped by point: a point that was evaluated c times has one row, with the mean of its rewards
+ * and the weight c; what the means leave out enters as `within`. Priors are for rewards of about unit
+ * variance. Deterministic; no I/O, clock, threads or global state. */
+#ifndef BANDIT_FIT_H
+#define BANDIT_FIT_H
+
+#include "bandit/kernel.h"
+#include "bandit/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef struct bandit_fit_data {
+    bandit_kernel_type kernel;
+    double nu;
+    size_t n;               /* points, >= 1 */
+    size_t dimension;       /* 0 with `gram` */
+    const double *points;   /* n x dimension, row-major; stationary kernels */
+    const double *gram;     /* n x n, k(x_i, x_j): linear and precomputed kernels; else NULL */
+    const double *count;    /* n: evaluations of each, >= 1 */
+    const double *mean;     /* n: their mean reward */
+    double within;          /* sum of squared deviations of single rewards from their point's mean */
+    double within_degrees;  /* how many of those are free: sum of (count − 1) when all are in `within` */
+    const size_t *group;    /* dimension: the lengthscale that a coordinate has; NULL: one each */
+    const double *extent;   /* n_lengthscales: the range of a coordinate that the prior has in mind */
+    size_t n_lengthscales;  /* 0 with `gram` */
+    bool learn_lengthscale; /* what is not learned stays as given in bandit_hyperparameters */
+    bool learn_signal;
+    bool learn_noise;
+    bool has_mean; /* otherwise mu = 0 */
+} bandit_fit_data;
+
+typedef struct bandit_hyperparameters {
+    double *lengthscales; /* n_lengthscales; the caller's */
+    double signal;        /* s^2 > 0 */
+    double noise;         /* tau > 0 */
+    double mean;          /* mu */
+} bandit_hyperparameters;
+
+typedef struct bandit_fit_limits {
+    size_t max_inducing;    /* >= 1 */
+    size_t max_evaluations; /* of the objective, of each start, >= 1 */
+} bandit_fit_limits;
+
+/* Where priors peak: what is in force before there is anything to learn from. */
+void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out);
+
+/* Maximizes from `start`, from the priors' peak and from two points aside of it, by L-BFGS (NLopt) within
+ * wide bounds. *out is the best point met, at least as good as each start. `start` and `out` may share
+ * storage. objective  its value; may be NULL surprise   n, or NULL: squared standardized residual of each
+ * point's mean given all others, at *out Errors: BANDIT_NO_MEMORY; BANDIT_NUMERICAL when the objective cannot
+ * be evaluated at any start. */
+bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
+                         const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
+                         double *surprise, bandit_error *err);
+
+#endif

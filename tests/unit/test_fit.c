@@ -1,0 +1,477 @@
+/* Learning hyper-parameters: the objective against a dense computation with a row a reward, its gradient
+ * against finite differences, and what is learned from data whose hyper-parameters are known. */
+#include "bandit/fit.h"
+#include "fit_objective.h"
+#include "tests/support/dense_gp.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 64, ROWS = 256, MOST_DIMENSION = 4 };
+
+static const double log_two_pi = 1.83787706640934548356;
+
+/* ---- problems ------------------------------------------------------------------------------------------ */
+
+typedef struct problem {
+    bandit_fit_data data;
+    double points[MOST * MOST_DIMENSION], gram[MOST * MOST], count[MOST], mean[MOST];
+    double extent[MOST_DIMENSION];
+    size_t group[MOST_DIMENSION];
+    size_t n_rows; /* single rewards */
+    size_t row_of[ROWS];
+    double reward[ROWS];
+} problem;
+
+static void fill(problem *p, uint64_t seed, bandit_kernel_type kernel, double nu, size_t n, size_t d)
+{
+    uint64_t state = seed;
+    *p = (problem){.data = {.kernel = kernel,
+                            .nu = nu,
+                            .n = n,
+                            .dimension = d,
+                            .points = p->points,
+                            .count = p->count,
+                            .mean = p->mean,
+                            .extent = p->extent,
+                            .n_lengthscales = d,
+                            .learn_lengthscale = true,
+                            .learn_signal = true,
+                            .learn_noise = true,
+                            .has_mean = true}};
+    for (size_t i = 0; i < n * d; i++)
+        p->points[i] = dense_uniform(&state);
+    for (size_t j = 0; j < d; j++)
+        p->extent[j] = 1.0;
+    for (size_t i = 0; i < n; i++) {
+        size_t times = 1 + (size_t)(3.0 * dense_uniform(&state));
+        double value = sin(4.0 * p->points[i * d]) + 0.3 * dense_normal(&state);
+        for (size_t k = 0; k < times; k++) {
+            double reward = value + 0.2 * dense_normal(&state);
+            p->row_of[p->n_rows] = i;
+            p->reward[p->n_rows++] = reward;
+            p->count[i] += 1.0;
+            p->mean[i] += reward / (double)times;
+        }
+    }
+    for (size_t k = 0; k < p->n_rows; k++)
+        p->data.within += pow(p->reward[k] - p->mean[p->row_of[k]], 2.0);
+    p->data.within_degrees = (double)(p->n_rows - n);
+}
+
+/* A kernel without lengthscales, by its matrix. */
+static void make_linear(problem *p)
+{
+    size_t n = p->data.n, d = p->data.dimension;
+    for (size_t a = 0; a < n; a++) {
+        for (size_t b = 0; b < n; b++) {
+            p->gram[a * n + b] = 0.0;
+            for (size_t j = 0; j < d; j++)
+                p->gram[a * n + b] += p->points[a * d + j] * p->points[b * d + j];
+        }
+    }
+    p->data.kernel = BANDIT_KERNEL_LINEAR;
+    p->data.gram = p->gram;
+    p->data.dimension = p->data.n_lengthscales = 0;
+}
+
+/* k(a, b) without s^2 by the textbook formulas. */
+static double kernel(const problem *p, const double *theta, size_t a, size_t b)
+{
+    const bandit_fit_data *data = &p->data;
+    if (data->gram)
+        return data->gram[a * data->n + b];
+    double r2 = 0.0;
+    for (size_t j = 0; j < data->dimension; j++) {
+        double l = exp(theta[data->group ? data->group[j] : j]);
+        r2 += pow((p->points[a * data->dimension + j] - p->points[b * data->dimension + j]) / l, 2.0);
+    }
+    double r = sqrt(r2);
+    if (data->kernel == BANDIT_KERNEL_GAUSSIAN)
+        return exp(-0.5 * r2);
+    if (data->nu == 0.5)
+        return exp(-r);
+    if (data->nu == 1.5)
+        return (1.0 + sqrt(3.0) * r) * exp(-sqrt(3.0) * r);
+    return (1.0 + sqrt(5.0) * r + 5.0 / 3.0 * r2) * exp(-sqrt(5.0) * r);
+}
+
+/* ---- the dense computation ----------------------------------------------------------------------------- */
+
+/* Cholesky in place, row-major lower; solve for one right side; log det. */
+static void factorize(double *a, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double sum = a[i * n + j];
+            for (size_t k = 0; k < j; k++)
+                sum -= a[i * n + k] * a[j * n + k];
+            assert_true(i != j || sum > 0.0);
+            a[i * n + j] = i == j ? sqrt(sum) : sum / a[j * n + j];
+        }
+    }
+}
+
+static void substitute(const double *l, size_t n, double *x)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < i; k++)
+            x[i] -= l[i * n + k] * x[k];
+        x[i] /= l[i * n + i];
+    }
+}
+
+/* log N(y | mu, Q + tau I) − sum_i (k_ii − q_ii) / (2 tau), a row a reward, Q = K_xZ (K_ZZ)^{-1} K_Zx with
+ * the inducing points given, or K itself; and the prior on mu, which is maximized by golden section. */
+static double dense_bound(const problem *p, const double *theta, const uint32_t *inducing, size_t m)
+{
+    size_t t = p->n_rows, q = p->data.n_lengthscales;
+    double s2 = exp(theta[q]), tau = exp(theta[q + 1]), missing = 0.0;
+    double *a = dense_alloc(t * t, sizeof *a), *z = dense_alloc(t * (m + 1), sizeof *z);
+    double *k_zz = dense_alloc(m * m + 1, sizeof *k_zz);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++)
+            k_zz[i * m + j] = s2 * (kernel(p, theta, inducing[i], inducing[j]) + (i == j ? 1e-8 : 0.0));
+    factorize(k_zz, m);
+    for (size_t i = 0; i < t; i++) {
+        for (size_t k = 0; k < m; k++)
+            z[i * m + k] = s2 * kernel(p, theta, inducing[k], p->row_of[i]);
+        substitute(k_zz, m, z + i * m);
+    }
+    for (size_t i = 0; i < t; i++) {
+        for (size_t j = 0; j < t; j++) {
+            double k = s2 * kernel(p, theta, p->row_of[i], p->row_of[j]), approximate = m > 0 ? 0.0 : k;
+            for (size_t l = 0; l < m; l++)
+                approximate += z[i * m + l] * z[j * m + l];
+            a[i * t + j] = approximate + (i == j ? tau : 0.0);
+            if (i == j)
+                missing += k - approximate;
+        }
+    }
+    factorize(a, t);
+    double log_det = 0.0, one_one = 0.0, one_y = 0.0, y_y = 0.0;
+    double *y = dense_alloc(t, sizeof *y), *ones = dense_alloc(t, sizeof *ones);
+    for (size_t i = 0; i < t; i++) {
+        log_det += 2.0 * log(a[i * t + i]);
+        y[i] = p->reward[i];
+        ones[i] = 1.0;
+    }
+    substitute(a, t, y);
+    substitute(a, t, ones);
+    for (size_t i = 0; i < t; i++) {
+        one_one += ones[i] * ones[i];
+        one_y += ones[i] * y[i];
+        y_y += y[i] * y[i];
+    }
+    /* A parabola in mu: its largest value, found without its formula. */
+    double low = -50.0, high = 50.0, best = -INFINITY;
+    for (int step = 0; step < 200 && p->data.has_mean; step++) {
+        double third = (high - low) / 3.0, u = low + third, v = high - third;
+        double at_u = 2.0 * u * one_y - u * u * (one_one + 1.0);
+        double at_v = 2.0 * v * one_y - v * v * (one_one + 1.0);
+        best = fmax(best, fmax(at_u, at_v));
+        if (at_u < at_v)
+            low = u;
+        else
+            high = v;
+    }
+    if (!p->data.has_mean)
+        best = 0.0;
+    free(a);
+    free(z);
+    free(k_zz);
+    free(y);
+    free(ones);
+    return -0.5 * (y_y - best + log_det + (double)t * log_two_pi + missing / tau);
+}
+
+static void random_theta(const problem *p, uint64_t seed, double *theta)
+{
+    uint64_t state = seed;
+    size_t q = p->data.n_lengthscales;
+    for (size_t i = 0; i < q; i++)
+        theta[i] = log(0.2 + dense_uniform(&state));
+    theta[q] = log(0.5 + dense_uniform(&state));
+    theta[q + 1] = log(0.02 + 0.2 * dense_uniform(&state));
+}
+
+static double close_to(double a, double b)
+{
+    return fabs(a - b) / (1.0 + fabs(b));
+}
+
+static const struct {
+    bandit_kernel_type kernel;
+    double nu;
+} kernels[] = {{BANDIT_KERNEL_GAUSSIAN, 2.5},
+               {BANDIT_KERNEL_MATERN, 0.5},
+               {BANDIT_KERNEL_MATERN, 1.5},
+               {BANDIT_KERNEL_MATERN, 2.5},
+               {BANDIT_KERNEL_LINEAR, 2.5}};
+enum { KERNELS = sizeof kernels / sizeof *kernels };
+
+static void kernel_problem(problem *p, uint64_t seed, size_t k, size_t n, size_t d)
+{
+    fill(p, seed, kernels[k].kernel, kernels[k].nu, n, d);
+    if (kernels[k].kernel == BANDIT_KERNEL_LINEAR)
+        make_linear(p);
+}
+
+static void bound_equals_the_dense_computation(void **unused)
+{
+    (void)unused;
+    static problem p;
+    double theta[MOST_DIMENSION + 2], value;
+    for (size_t k = 0; k < KERNELS; k++) {
+        for (size_t inducing = 3; inducing <= 48; inducing += 15) {
+            kernel_problem(&p, 10 * k + inducing, k, 30, 3);
+            p.data.has_mean = k != 1;
+            random_theta(&p, k, theta);
+            bandit_objective o;
+            double some[MOST_DIMENSION] = {0.5, 0.5, 0.5, 0.5};
+            assert_int_equal(bandit_objective_init(&o, &p.data, inducing, some, NULL), BANDIT_OK);
+            assert_true(bandit_objective_evaluate(&o, theta, &value, NULL));
+            double dense = dense_bound(&p, theta, o.inducing, o.exact ? 0 : o.m);
+            dense += bandit_objective_prior(&p.data, theta, NULL);
+            assert_true(close_to(value, dense) < 1e-7);
+            assert_true(o.exact == (inducing >= 30));
+            bandit_objective_clear(&o);
+        }
+    }
+}
+
+/* Fewer inducing points, a lower bound. */
+static void bound_grows_to_the_exact_value(void **unused)
+{
+    (void)unused;
+    static problem p;
+    double theta[MOST_DIMENSION + 2], previous = -INFINITY;
+    fill(&p, 5, BANDIT_KERNEL_MATERN, 2.5, 40, 2);
+    random_theta(&p, 3, theta);
+    for (size_t inducing = 5; inducing <= 40; inducing += 5) {
+        bandit_objective o;
+        double value, some[2] = {0.5, 0.5};
+        assert_int_equal(bandit_objective_init(&o, &p.data, inducing, some, NULL), BANDIT_OK);
+        assert_true(bandit_objective_evaluate(&o, theta, &value, NULL));
+        assert_true(value > previous - 1e-6);
+        previous = value;
+        bandit_objective_clear(&o);
+    }
+}
+
+static void gradient_is_that_of_finite_differences(void **unused)
+{
+    (void)unused;
+    static problem p;
+    for (size_t k = 0; k < KERNELS; k++) {
+        for (size_t inducing = 8; inducing <= 40; inducing += 32) {
+            for (int grouped = 0; grouped < 2; grouped++) {
+                double theta[MOST_DIMENSION + 2], slope[MOST_DIMENSION + 2], some[] = {0.5, 0.5, 0.5, 0.5};
+                kernel_problem(&p, 77 + k, k, 30, 4);
+                if (grouped && !p.data.gram) {
+                    memcpy(p.group, (size_t[]){0, 1, 1, 0}, sizeof p.group);
+                    p.data.group = p.group;
+                    p.data.n_lengthscales = 2;
+                }
+                random_theta(&p, 5 + k, theta);
+                bandit_objective o;
+                double value, above, below;
+                assert_int_equal(bandit_objective_init(&o, &p.data, inducing, some, NULL), BANDIT_OK);
+                assert_true(bandit_objective_evaluate(&o, theta, &value, slope));
+                for (size_t i = 0; i < bandit_objective_size(&p.data); i++) {
+                    const double h = 1e-5;
+                    double kept = theta[i];
+                    theta[i] = kept + h;
+                    assert_true(bandit_objective_evaluate(&o, theta, &above, NULL));
+                    theta[i] = kept - h;
+                    assert_true(bandit_objective_evaluate(&o, theta, &below, NULL));
+                    theta[i] = kept;
+                    assert_true(close_to(slope[i], (above - below) / (2.0 * h)) < 1e-5);
+                }
+                bandit_objective_clear(&o);
+            }
+        }
+    }
+}
+
+/* Leave-one-out residuals against fits of all other rows: posterior of one point by a dense solve. */
+static void surprise_is_leave_one_out(void **unused)
+{
+    (void)unused;
+    static problem p;
+    double theta[MOST_DIMENSION + 2], surprise[MOST], some[2] = {0.5, 0.5}, a[MOST * MOST], k[MOST], y[MOST];
+    size_t n = 25;
+    fill(&p, 9, BANDIT_KERNEL_MATERN, 1.5, n, 2);
+    p.data.has_mean = false;
+    random_theta(&p, 8, theta);
+    bandit_objective o;
+    assert_int_equal(bandit_objective_init(&o, &p.data, n, some, NULL), BANDIT_OK);
+    assert_true(bandit_objective_surprise(&o, theta, surprise));
+    double s2 = exp(theta[2]), tau = exp(theta[3]);
+    for (size_t left = 0; left < n; left++) {
+        size_t rows = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (i == left)
+                continue;
+            size_t column = 0;
+            for (size_t j = 0; j < n; j++) {
+                if (j != left)
+                    a[rows * (n - 1) + column++] =
+                        s2 * kernel(&p, theta, i, j) + (i == j ? tau / p.count[i] : 0.0);
+            }
+            k[rows] = s2 * kernel(&p, theta, i, left);
+            y[rows++] = p.mean[i];
+        }
+        factorize(a, n - 1);
+        substitute(a, n - 1, k);
+        substitute(a, n - 1, y);
+        double mean = 0.0, variance = s2 + tau / p.count[left];
+        for (size_t i = 0; i < n - 1; i++) {
+            mean += k[i] * y[i];
+            variance -= k[i] * k[i];
+        }
+        assert_true(close_to(surprise[left], pow(p.mean[left] - mean, 2.0) / variance) < 1e-8);
+    }
+    bandit_objective_clear(&o);
+}
+
+/* ---- learning ------------------------------------------------------------------------------------------ */
+
+static const bandit_fit_limits limits = {.max_inducing = 64, .max_evaluations = 60};
+
+/* A draw of a Gaussian process at the problem's points, plus noise. */
+static void draw(problem *p, const double *theta, uint64_t seed)
+{
+    size_t n = p->data.n, q = p->data.n_lengthscales;
+    uint64_t state = seed;
+    static double a[MOST * MOST];
+    double z[MOST];
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++)
+            a[i * n + j] = exp(theta[q]) * (kernel(p, theta, i, j) + (i == j ? 1e-9 : 0.0));
+        z[i] = dense_normal(&state);
+    }
+    factorize(a, n);
+    for (size_t i = 0; i < n; i++) {
+        p->mean[i] = sqrt(exp(theta[q + 1])) * dense_normal(&state);
+        p->count[i] = 1.0;
+        for (size_t k = 0; k <= i; k++)
+            p->mean[i] += a[i * n + k] * z[k];
+    }
+    p->data.within = p->data.within_degrees = 0.0;
+}
+
+static void lengthscales_of_a_draw_are_found(void **unused)
+{
+    (void)unused;
+    static problem p;
+    double relevant[2] = {0.0, 0.0}, irrelevant = INFINITY;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        const double truth[] = {log(0.3), log(0.3), log(50.0), log(1.0), log(1e-4)};
+        double found[3] = {1.0, 1.0, 1.0};
+        fill(&p, seed, BANDIT_KERNEL_MATERN, 2.5, 64, 3);
+        draw(&p, truth, 100 + seed);
+        bandit_hyperparameters h = {.lengthscales = found, .signal = 1.0, .noise = 0.01};
+        double objective, true_value;
+        assert_int_equal(bandit_fit(&p.data, &limits, &h, &h, &objective, NULL, NULL), BANDIT_OK);
+        bandit_objective o;
+        assert_int_equal(bandit_objective_init(&o, &p.data, 64, found, NULL), BANDIT_OK);
+        assert_true(bandit_objective_evaluate(&o, truth, &true_value, NULL));
+        assert_true(objective > true_value); /* the maximum is no worse than the truth */
+        bandit_objective_clear(&o);
+        relevant[0] += log(found[0]) / 5.0;
+        relevant[1] += log(found[1]) / 5.0;
+        irrelevant = fmin(irrelevant, found[2]);
+        assert_true(found[2] > 4.0 * found[0] && found[2] > 4.0 * found[1]);
+    }
+    /* within a factor of two, on average over five draws */
+    assert_true(fabs(relevant[0] - log(0.3)) < log(2.0) && fabs(relevant[1] - log(0.3)) < log(2.0));
+    assert_true(irrelevant > 1.5);
+}
+
+static void noise_is_found(void **unused)
+{
+    (void)unused;
+    static problem p;
+    for (double noise = 1e-3; noise < 1.0; noise *= 10.0) {
+        const double truth[] = {log(0.5), log(0.5), log(1.0), log(noise)};
+        double found[2] = {1.0, 1.0};
+        fill(&p, 3, BANDIT_KERNEL_MATERN, 2.5, 64, 2);
+        draw(&p, truth, 41);
+        bandit_hyperparameters h = {.lengthscales = found, .signal = 1.0, .noise = 0.01};
+        assert_int_equal(bandit_fit(&p.data, &limits, &h, &h, NULL, NULL, NULL), BANDIT_OK);
+        assert_true(h.noise > noise / 3.0 && h.noise < noise * 3.0);
+    }
+}
+
+static void what_is_not_learned_stays(void **unused)
+{
+    (void)unused;
+    static problem p;
+    fill(&p, 3, BANDIT_KERNEL_MATERN, 2.5, 20, 2);
+    for (int kept = 0; kept < 8; kept++) {
+        double found[2] = {0.123, 4.56};
+        bandit_hyperparameters h = {.lengthscales = found, .signal = 7.0, .noise = 0.89};
+        p.data.learn_lengthscale = !(kept & 1);
+        p.data.learn_signal = !(kept & 2);
+        p.data.learn_noise = !(kept & 4);
+        assert_int_equal(bandit_fit(&p.data, &limits, &h, &h, NULL, NULL, NULL), BANDIT_OK);
+        assert_true((close_to(found[0], 0.123) < 1e-12 && close_to(found[1], 4.56) < 1e-12) == (kept & 1));
+        assert_true((close_to(h.signal, 7.0) < 1e-12) == !!(kept & 2));
+        assert_true((close_to(h.noise, 0.89) < 1e-12) == !!(kept & 4));
+    }
+}
+
+/* One reward, equal rewards, equal points, all at once: always finite, and the same twice. */
+static void poor_data_are_survived(void **unused)
+{
+    (void)unused;
+    static problem p;
+    for (size_t n = 1; n <= 12; n++) {
+        for (int trouble = 0; trouble < 4; trouble++) {
+            fill(&p, n, BANDIT_KERNEL_GAUSSIAN, 2.5, n, 2);
+            for (size_t i = 0; i < n; i++) {
+                if (trouble & 1)
+                    p.mean[i] = 0.0;
+                if (trouble & 2)
+                    memcpy(p.points + 2 * i, p.points, 2 * sizeof(double));
+            }
+            double found[2][2];
+            bandit_hyperparameters h[2];
+            for (int again = 0; again < 2; again++) {
+                found[again][0] = found[again][1] = 1.0;
+                h[again] =
+                    (bandit_hyperparameters){.lengthscales = found[again], .signal = 1.0, .noise = 0.01};
+                bandit_fit_limits few = {.max_inducing = 4, .max_evaluations = 60};
+                assert_int_equal(bandit_fit(&p.data, &few, &h[again], &h[again], NULL, NULL, NULL),
+                                 BANDIT_OK);
+                assert_true(isfinite(found[again][0]) && isfinite(found[again][1]));
+                assert_true(h[again].signal > 0.0 && h[again].noise > 0.0 && isfinite(h[again].mean));
+            }
+            assert_memory_equal(found[0], found[1], sizeof found[0]);
+            assert_true(h[0].signal == h[1].signal && h[0].noise == h[1].noise && h[0].mean == h[1].mean);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bound_equals_the_dense_computation),
+        cmocka_unit_test(bound_grows_to_the_exact_value),
+        cmocka_unit_test(gradient_is_that_of_finite_differences),
+        cmocka_unit_test(surprise_is_leave_one_out),
+        cmocka_unit_test(lengthscales_of_a_draw_are_found),
+        cmocka_unit_test(noise_is_found),
+        cmocka_unit_test(what_is_not_learned_stays),
+        cmocka_unit_test(poor_data_are_survived),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
