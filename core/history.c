@@ -122,7 +122,8 @@ void bandit_history_commit(bandit_history *h, const bandit_result *results, size
     h->sums = h->next;
     h->next = old;
     if (h->fold) {
-        memcpy(h->base.sums, h->sums.sums, h->sums.n * sizeof *h->base.sums);
+        if (h->sums.n > 0)
+            memcpy(h->base.sums, h->sums.sums, h->sums.n * sizeof *h->base.sums);
         h->base.n = h->sums.n;
         h->base.observations = h->sums.observations;
         h->base.sum_squares = h->sums.sum_squares;

@@ -171,6 +171,68 @@ static store_status apply_told(store *s, study_record *study, int64_t seq, const
     return STORE_OK;
 }
 
+static store_status apply_proposed(store *s, study_record *study, const store_event *event, store_error *err)
+{
+    if (event->u.proposed.trial != study->trials + 1)
+        return out_of_order(err, study);
+    return queue_picks(s, study, -1, &event->u.proposed.pick, 1, err);
+}
+
+static store_status apply_late(store *s, study_record *study, int64_t seq, const store_event *event,
+                               store_error *err)
+{
+    int64_t number = event->u.late.trial;
+    trial_record trial;
+    store_status status = s->backend->trial_load(s, study->study, number, &trial, err);
+    if (status)
+        return status;
+    if (!trial.has_value)
+        return no_trial(err, study, number, "told with a value");
+    status = s->backend->late_result_insert(s, study->study, seq, event, err);
+    if (status)
+        return status;
+    study->observations++;
+    if (event->u.late.better) {
+        study->best_trial = number;
+        study->best_candidate = trial.candidate;
+        study->best_value = event->u.late.value;
+    }
+    return STORE_OK;
+}
+
+static store_status apply_amended(store *s, study_record *study, int64_t seq, const store_event *event,
+                                  store_error *err)
+{
+    int64_t number = event->u.amended.trial;
+    trial_record trial;
+    store_status status = s->backend->trial_load(s, study->study, number, &trial, err);
+    if (status)
+        return status;
+    if (trial.state == TRIAL_QUEUED || trial.state == TRIAL_PENDING)
+        return no_trial(err, study, number, "told");
+    status = s->backend->trial_amend(s, study->study, seq, event, err);
+    if (status)
+        return status;
+    move_trial(study, trial.state, event->u.amended.state);
+    study->observations += event->u.amended.has_value - trial.has_value;
+    study->best_trial = event->u.amended.best_trial;
+    study->best_candidate = event->u.amended.best_candidate;
+    study->best_value = event->u.amended.best_value;
+    return STORE_OK;
+}
+
+static store_status apply_measured(store *s, const study_record *study, const store_event *event,
+                                   store_error *err)
+{
+    trial_record trial;
+    store_status status = s->backend->trial_load(s, study->study, event->u.measured.trial, &trial, err);
+    if (status)
+        return status;
+    if (trial.state != TRIAL_PENDING)
+        return no_trial(err, study, event->u.measured.trial, "pending");
+    return s->backend->measurement_put(s, study->study, event, err);
+}
+
 static store_status apply_observed(store *s, study_record *study, int64_t seq, const store_event *event,
                                    store_error *err)
 {
@@ -229,6 +291,18 @@ store_status store_apply(store *s, study_record *record, int64_t epoch, const st
         break;
     case EVENT_OBSERVATIONS_ADDED:
         status = apply_observed(s, record, seq, event, err);
+        break;
+    case EVENT_TRIAL_PROPOSED:
+        status = apply_proposed(s, record, event, err);
+        break;
+    case EVENT_LATE_RESULT_TOLD:
+        status = apply_late(s, record, seq, event, err);
+        break;
+    case EVENT_TRIAL_AMENDED:
+        status = apply_amended(s, record, seq, event, err);
+        break;
+    case EVENT_TRIAL_MEASURED:
+        status = apply_measured(s, record, event, err);
         break;
     case STORE_EVENT_TYPES:
         break;

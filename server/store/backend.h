@@ -94,6 +94,13 @@ typedef struct store_backend {
                                   store_error *err);
     store_status (*trial_tell)(store *s, int64_t study, int64_t seq, int32_t attempt, const store_event *told,
                                store_error *err);
+    store_status (*late_result_insert)(store *s, int64_t study, int64_t seq, const store_event *late,
+                                       store_error *err);
+    /* Keeps what it replaces as an amendment. */
+    store_status (*trial_amend)(store *s, int64_t study, int64_t seq, const store_event *amended,
+                                store_error *err);
+    /* Replaces the value of the same trial, attempt and step. */
+    store_status (*measurement_put)(store *s, int64_t study, const store_event *measured, store_error *err);
 
     store_status (*observation_insert)(store *s, int64_t study, int64_t seq, int64_t number,
                                        const store_observation *observation, store_error *err);
@@ -130,6 +137,13 @@ typedef struct store_backend {
                                store_error *err);
     store_status (*read_attempts)(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
                                   store_error *err);
+    store_status (*read_late_results)(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                      int64_t through_seq, store_late_result_row *row, void *arg,
+                                      store_error *err);
+    store_status (*read_amendments)(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                    store_amendment_row *row, void *arg, store_error *err);
+    store_status (*read_measurements)(store *s, int64_t study, int64_t trial, store_measurement_row *row,
+                                      void *arg, store_error *err);
     store_status (*read_batches)(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                  void *arg, store_error *err);
     store_status (*read_values)(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
@@ -139,6 +153,8 @@ typedef struct store_backend {
                                     store_error *err);
     store_status (*read_retired)(store *s, int64_t study, store_retired_row *row, void *arg,
                                  store_error *err);
+    store_status (*read_candidates_at)(store *s, int64_t study, const int64_t *indices, size_t n,
+                                       double *rows, store_error *err);
     store_status (*read_engine_state)(store *s, int64_t study, store_engine_state *out, store_error *err);
     store_status (*read_answer)(store *s, const char *token, const char *path, const char *key, int64_t now,
                                 store_answer_row *row, void *arg, store_error *err);

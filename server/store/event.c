@@ -128,6 +128,33 @@ static void copy_parts(arena *a, store_event *event)
         assert(event->u.told.has_value || !event->u.told.better);
         event->u.told.value = event->u.told.has_value ? canonical(event->u.told.value) : NAN;
         event->u.told.reason = arena_text_or_empty(a, event->u.told.reason);
+        event->u.told.recorded = arena_text_or_empty(a, event->u.told.recorded);
+        event->u.told.metadata = arena_text_or_empty(a, event->u.told.metadata);
+        if (event->u.told.repeats == 0)
+            event->u.told.repeats = 1;
+        break;
+    case EVENT_TRIAL_PROPOSED:
+        event->u.proposed.pick.variance = canonical(event->u.proposed.pick.variance);
+        break;
+    case EVENT_LATE_RESULT_TOLD:
+        assert(isfinite(event->u.late.value));
+        event->u.late.value = canonical(event->u.late.value);
+        event->u.late.recorded = arena_text_or_empty(a, event->u.late.recorded);
+        event->u.late.metadata = arena_text_or_empty(a, event->u.late.metadata);
+        if (event->u.late.repeats == 0)
+            event->u.late.repeats = 1;
+        break;
+    case EVENT_TRIAL_AMENDED:
+        assert(!event->u.amended.has_value || isfinite(event->u.amended.value));
+        event->u.amended.value = event->u.amended.has_value ? canonical(event->u.amended.value) : NAN;
+        event->u.amended.best_value =
+            event->u.amended.best_trial ? canonical(event->u.amended.best_value) : 0.0;
+        event->u.amended.recorded = arena_text_or_empty(a, event->u.amended.recorded);
+        event->u.amended.reason = arena_text_or_empty(a, event->u.amended.reason);
+        break;
+    case EVENT_TRIAL_MEASURED:
+        assert(isfinite(event->u.measured.value));
+        event->u.measured.value = canonical(event->u.measured.value);
         break;
     case EVENT_OBSERVATIONS_ADDED:
         event->u.observed.list = copy_observations(a, event->u.observed.list, event->u.observed.n);

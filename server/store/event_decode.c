@@ -188,6 +188,49 @@ static study_state state_of_study(reader *r)
     return state;
 }
 
+static void decode_told_with(reader *r, int64_t *repeats, const char **recorded, const char **metadata)
+{
+    *repeats = json_object_get(r->object, "repeats") ? integer(r, "repeats") : 1;
+    if (*repeats < 1)
+        r->bad = "repeats";
+    *recorded = optional_text(r, "recorded");
+    *metadata = optional_text(r, "metadata");
+}
+
+static double finite_real(reader *r, const char *key)
+{
+    double value = real(r, key);
+    if (!isfinite(value)) {
+        r->bad = key;
+        value = 0.0;
+    }
+    return value;
+}
+
+static void decode_late(reader *r, store_event *event)
+{
+    event->u.late.trial = integer(r, "trial");
+    event->u.late.attempt = (int32_t)integer(r, "attempt");
+    event->u.late.value = finite_real(r, "value");
+    event->u.late.better = boolean(r, "better");
+    decode_told_with(r, &event->u.late.repeats, &event->u.late.recorded, &event->u.late.metadata);
+}
+
+static void decode_amended(reader *r, store_event *event)
+{
+    event->u.amended.trial = integer(r, "trial");
+    if (!trial_state_parse(&event->u.amended.state, text(r, "state")))
+        r->bad = "state";
+    event->u.amended.has_value = json_object_get(r->object, "value") != NULL;
+    if (event->u.amended.has_value)
+        event->u.amended.value = finite_real(r, "value");
+    event->u.amended.recorded = text(r, "recorded");
+    event->u.amended.reason = text(r, "reason");
+    event->u.amended.best_trial = integer(r, "best_trial");
+    event->u.amended.best_candidate = integer(r, "best_candidate");
+    event->u.amended.best_value = finite_real(r, "best_value");
+}
+
 static void decode_told(reader *r, store_event *event)
 {
     event->u.told.trial = integer(r, "trial");
@@ -202,6 +245,7 @@ static void decode_told(reader *r, store_event *event)
         (event->u.told.better && !event->u.told.has_value))
         r->bad = "value";
     event->u.told.reason = text(r, "reason");
+    decode_told_with(r, &event->u.told.repeats, &event->u.told.recorded, &event->u.told.metadata);
 }
 
 static store_status decode_extended(reader *r, store_event *event, event_space *space)
@@ -324,6 +368,23 @@ static store_status decode_parts(reader *r, store_event *event, event_space *spa
         break;
     case EVENT_OBSERVATIONS_ADDED:
         return decode_observed(r, event, space);
+    case EVENT_TRIAL_PROPOSED:
+        event->u.proposed.trial = integer(r, "trial");
+        event->u.proposed.pick.candidate = index_of(r, json_object_get(r->object, "candidate"), "candidate");
+        event->u.proposed.pick.variance = real(r, "variance");
+        break;
+    case EVENT_LATE_RESULT_TOLD:
+        decode_late(r, event);
+        break;
+    case EVENT_TRIAL_AMENDED:
+        decode_amended(r, event);
+        break;
+    case EVENT_TRIAL_MEASURED:
+        event->u.measured.trial = integer(r, "trial");
+        event->u.measured.attempt = (int32_t)integer(r, "attempt");
+        event->u.measured.step = integer(r, "step");
+        event->u.measured.value = finite_real(r, "value");
+        break;
     case STORE_EVENT_TYPES:
         break;
     }

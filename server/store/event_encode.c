@@ -139,6 +139,18 @@ static void encode_retired(wire_writer *w, const store_event *event)
     wire_array_end(w);
 }
 
+/* What a value was told with; left out where it is usual. Objects as strings, so that they read back to the
+ * same bytes. */
+static void encode_told_with(wire_writer *w, int64_t repeats, const char *recorded, const char *metadata)
+{
+    if (repeats != 1)
+        member_integer(w, "repeats", repeats);
+    if (*recorded)
+        member_text(w, "recorded", recorded);
+    if (*metadata)
+        member_text(w, "metadata", metadata);
+}
+
 store_status store_event_encode(char **out, const store_event *event)
 {
     *out = NULL;
@@ -207,6 +219,37 @@ store_status store_event_encode(char **out, const store_event *event)
         wire_key(&w, "better");
         wire_boolean(&w, event->u.told.better);
         member_text(&w, "reason", event->u.told.reason);
+        encode_told_with(&w, event->u.told.repeats, event->u.told.recorded, event->u.told.metadata);
+        break;
+    case EVENT_TRIAL_PROPOSED:
+        member_integer(&w, "trial", event->u.proposed.trial);
+        member_integer(&w, "candidate", event->u.proposed.pick.candidate);
+        member_real(&w, "variance", event->u.proposed.pick.variance);
+        break;
+    case EVENT_LATE_RESULT_TOLD:
+        member_integer(&w, "trial", event->u.late.trial);
+        member_integer(&w, "attempt", event->u.late.attempt);
+        member_real(&w, "value", event->u.late.value);
+        wire_key(&w, "better");
+        wire_boolean(&w, event->u.late.better);
+        encode_told_with(&w, event->u.late.repeats, event->u.late.recorded, event->u.late.metadata);
+        break;
+    case EVENT_TRIAL_AMENDED:
+        member_integer(&w, "trial", event->u.amended.trial);
+        member_text(&w, "state", trial_state_name(event->u.amended.state));
+        if (event->u.amended.has_value)
+            member_real(&w, "value", event->u.amended.value);
+        member_text(&w, "recorded", event->u.amended.recorded);
+        member_text(&w, "reason", event->u.amended.reason);
+        member_integer(&w, "best_trial", event->u.amended.best_trial);
+        member_integer(&w, "best_candidate", event->u.amended.best_candidate);
+        member_real(&w, "best_value", event->u.amended.best_value);
+        break;
+    case EVENT_TRIAL_MEASURED:
+        member_integer(&w, "trial", event->u.measured.trial);
+        member_integer(&w, "attempt", event->u.measured.attempt);
+        member_integer(&w, "step", event->u.measured.step);
+        member_real(&w, "value", event->u.measured.value);
         break;
     case EVENT_OBSERVATIONS_ADDED:
         encode_observed(&w, event);

@@ -43,8 +43,34 @@ static void clear_trial(memory_trial *trial)
         free((char *)trial->attempts[i].outcome);
     }
     free(trial->attempts);
+    free(trial->measurements);
     free((char *)trial->t.worker);
     free((char *)trial->t.reason);
+    free((char *)trial->t.recorded);
+    free((char *)trial->t.metadata);
+}
+
+static void clear_late_results(memory_study *study)
+{
+    for (size_t i = 0; i < study->n_late; i++) {
+        free((char *)study->late[i].recorded);
+        free((char *)study->late[i].metadata);
+    }
+    free(study->late);
+    study->late = NULL;
+    study->n_late = 0;
+}
+
+static void clear_amendments(memory_study *study)
+{
+    for (size_t i = 0; i < study->n_amendments; i++) {
+        free((char *)study->amendments[i].reason);
+        free((char *)study->amendments[i].recorded);
+        free((char *)study->amendments[i].was_reason);
+    }
+    free(study->amendments);
+    study->amendments = NULL;
+    study->n_amendments = 0;
 }
 
 /* Everything that follows from the log. */
@@ -60,6 +86,8 @@ static void clear_tables(memory_study *study)
     free(study->trials);
     free(study->batches);
     free(study->sums);
+    clear_late_results(study);
+    clear_amendments(study);
     free(study->retired);
     free(study->engine);
     study->trials = NULL;
@@ -255,6 +283,9 @@ static const store_backend memory_backend = {
     .trial_renew = memory_trial_renew,
     .trial_requeue = memory_trial_requeue,
     .trial_tell = memory_trial_tell,
+    .late_result_insert = memory_late_result_insert,
+    .trial_amend = memory_trial_amend,
+    .measurement_put = memory_measurement_put,
     .observation_insert = memory_observation_insert,
     .content_append = memory_content_append,
     .content_abandon = memory_content_abandon,
@@ -270,10 +301,14 @@ static const store_backend memory_backend = {
     .read_trials = memory_read_trials,
     .read_trial = memory_read_trial,
     .read_attempts = memory_read_attempts,
+    .read_late_results = memory_read_late_results,
+    .read_amendments = memory_read_amendments,
+    .read_measurements = memory_read_measurements,
     .read_batches = memory_read_batches,
     .read_values = memory_read_values,
     .read_observations = memory_read_observations,
     .read_candidates = memory_read_candidates,
+    .read_candidates_at = memory_read_candidates_at,
     .read_retired = memory_read_retired,
     .read_engine_state = memory_read_engine_state,
     .read_answer = memory_read_answer,

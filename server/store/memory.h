@@ -18,6 +18,8 @@ typedef struct memory_trial {
     store_trial t;           /* worker and reason are owned */
     store_attempt *attempts; /* their strings are owned */
     size_t n_attempts;
+    store_measurement *measurements; /* by attempt and step */
+    size_t n_measurements;
 } memory_trial;
 
 typedef struct memory_batch {
@@ -44,6 +46,10 @@ typedef struct memory_study {
     size_t n_retired;
     unsigned char *engine;
     size_t n_engine;
+    store_late_result *late; /* their strings are owned; by log position */
+    size_t n_late;
+    store_amendment *amendments; /* likewise */
+    size_t n_amendments;
 } memory_study;
 
 typedef struct memory_content {
@@ -109,6 +115,11 @@ store_status memory_trial_requeue(store *base, int64_t number, int32_t attempt, 
                                   store_error *err);
 store_status memory_trial_tell(store *base, int64_t number, int64_t seq, int32_t attempt,
                                const store_event *event, store_error *err);
+store_status memory_late_result_insert(store *base, int64_t number, int64_t seq, const store_event *event,
+                                       store_error *err);
+store_status memory_trial_amend(store *base, int64_t number, int64_t seq, const store_event *event,
+                                store_error *err);
+store_status memory_measurement_put(store *base, int64_t number, const store_event *event, store_error *err);
 store_status memory_observation_insert(store *base, int64_t number, int64_t seq, int64_t i,
                                        const store_observation *observation, store_error *err);
 store_status memory_content_append(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
@@ -131,6 +142,15 @@ store_status memory_read_trial(store *base, int64_t number, int64_t trial, store
                                store_error *err);
 store_status memory_read_attempts(store *base, int64_t number, int64_t trial, store_attempt_row *row,
                                   void *arg, store_error *err);
+store_status memory_read_late_results(store *base, int64_t number, int64_t trial, int64_t after_seq,
+                                      int64_t through_seq, store_late_result_row *row, void *arg,
+                                      store_error *err);
+store_status memory_read_amendments(store *base, int64_t number, int64_t trial, int64_t after_seq,
+                                    store_amendment_row *row, void *arg, store_error *err);
+store_status memory_read_measurements(store *base, int64_t number, int64_t trial, store_measurement_row *row,
+                                      void *arg, store_error *err);
+store_status memory_read_candidates_at(store *base, int64_t number, const int64_t *indices, size_t n,
+                                       double *rows, store_error *err);
 store_status memory_read_batches(store *base, int64_t number, int64_t after, size_t limit,
                                  store_batch_row *row, void *arg, store_error *err);
 store_status memory_read_values(store *base, int64_t study, store_value_row *row, void *arg,

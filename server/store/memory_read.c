@@ -145,6 +145,50 @@ store_status memory_read_attempts(store *base, int64_t number, int64_t trial, st
     return unlock(base, STORE_OK);
 }
 
+store_status memory_read_late_results(store *base, int64_t number, int64_t trial, int64_t after_seq,
+                                      int64_t through_seq, store_late_result_row *row, void *arg,
+                                      store_error *err)
+{
+    store_status status;
+    memory_study *study = lock_study(base, number, &status, err);
+    if (!study)
+        return status;
+    for (size_t i = 0; i < study->n_late; i++) {
+        const store_late_result *result = &study->late[i];
+        if ((trial == 0 || result->trial == trial) && result->told_seq > after_seq &&
+            result->told_seq <= through_seq)
+            row(arg, result);
+    }
+    return unlock(base, STORE_OK);
+}
+
+store_status memory_read_amendments(store *base, int64_t number, int64_t trial, int64_t after_seq,
+                                    store_amendment_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    memory_study *study = lock_study(base, number, &status, err);
+    if (!study)
+        return status;
+    for (size_t i = 0; i < study->n_amendments; i++)
+        if ((trial == 0 || study->amendments[i].trial == trial) && study->amendments[i].seq > after_seq)
+            row(arg, &study->amendments[i]);
+    return unlock(base, STORE_OK);
+}
+
+store_status memory_read_measurements(store *base, int64_t number, int64_t trial, store_measurement_row *row,
+                                      void *arg, store_error *err)
+{
+    store_status status;
+    memory_study *study = lock_study(base, number, &status, err);
+    if (!study)
+        return status;
+    for (size_t t = 0; t < study->n_trials; t++)
+        for (size_t i = 0; (trial == 0 || (int64_t)t + 1 == trial) && i < study->trials[t].n_measurements;
+             i++)
+            row(arg, &study->trials[t].measurements[i]);
+    return unlock(base, STORE_OK);
+}
+
 store_status memory_read_batches(store *base, int64_t number, int64_t after, size_t limit,
                                  store_batch_row *row, void *arg, store_error *err)
 {
@@ -203,6 +247,26 @@ store_status memory_read_candidates(store *base, int64_t number, int64_t first, 
         memcpy(rows, content->rows + first * r->dimension, n * (size_t)r->dimension * sizeof *rows);
     }
     return unlock(base, STORE_OK);
+}
+
+store_status memory_read_candidates_at(store *base, int64_t number, const int64_t *indices, size_t n,
+                                       double *rows, store_error *err)
+{
+    store_status status;
+    memory_study *study = lock_study(base, number, &status, err);
+    if (!study)
+        return status;
+    size_t dimension = (size_t)study->record.dimension;
+    const memory_content *content = memory_find_content(memory_of(base), study->record.content);
+    for (size_t i = 0; !status && i < n; i++) {
+        if (indices[i] < 0 || indices[i] >= study->record.candidates)
+            status = store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)number,
+                                (long long)study->record.candidates);
+        else
+            memcpy(rows + i * dimension, content->rows + (size_t)indices[i] * dimension,
+                   dimension * sizeof *rows);
+    }
+    return unlock(base, status);
 }
 
 store_status memory_read_retired(store *base, int64_t number, store_retired_row *row, void *arg,

@@ -147,6 +147,7 @@ store_status memory_batch_insert(store *base, int64_t number, const store_event 
     study->batches = batches;
     memory_batch *batch = &batches[study->n_batches++];
     *batch = (memory_batch){.b = event->u.planned.batch, .through_seq = event->u.planned.through_seq};
+    batch->b.through_seq = batch->through_seq;
     batch->b.stop_rule = strdup(event->u.planned.batch.stop_rule);
     batch->b.code_path = strdup(event->u.planned.batch.code_path);
     batch->dictionary =
@@ -211,9 +212,13 @@ store_status memory_trial_insert(store *base, int64_t number, int64_t trial, int
                                 .batch = batch,
                                 .candidate = pick->candidate,
                                 .variance = pick->variance,
+                                .repeats = 1,
                                 .worker = strdup(""),
-                                .reason = strdup("")}};
-    return row->t.worker && row->t.reason ? STORE_OK : no_memory(err);
+                                .reason = strdup(""),
+                                .recorded = strdup(""),
+                                .metadata = strdup("")}};
+    bool complete = row->t.worker && row->t.reason && row->t.recorded && row->t.metadata;
+    return complete ? STORE_OK : no_memory(err);
 }
 
 store_status memory_trial_load(store *base, int64_t number, int64_t trial, trial_record *record,
@@ -307,7 +312,10 @@ store_status memory_trial_tell(store *base, int64_t number, int64_t seq, int32_t
     row->t.value = event->u.told.has_value ? event->u.told.value : 0.0;
     row->t.told_at = event->time;
     row->t.told_seq = seq;
-    if (!set_text(&row->t.reason, event->u.told.reason))
+    row->t.repeats = event->u.told.repeats;
+    if (!set_text(&row->t.reason, event->u.told.reason) ||
+        !set_text(&row->t.recorded, event->u.told.recorded) ||
+        !set_text(&row->t.metadata, event->u.told.metadata))
         return no_memory(err);
     size_t last = row->n_attempts;
     while (last > 0 && row->attempts[last - 1].attempt != attempt)
@@ -319,6 +327,88 @@ store_status memory_trial_tell(store *base, int64_t number, int64_t seq, int32_t
             return status;
     }
     return end_open_attempts(row, event->time, "superseded", err);
+}
+
+store_status memory_late_result_insert(store *base, int64_t number, int64_t seq, const store_event *event,
+                                       store_error *err)
+{
+    memory_study *study = memory_find(memory_of(base), number);
+    store_late_result *late = with_room(study->late, study->n_late, sizeof *late);
+    if (!late)
+        return no_memory(err);
+    study->late = late;
+    store_late_result *row = &late[study->n_late++];
+    *row = (store_late_result){.trial = event->u.late.trial,
+                               .candidate = find_trial(base, number, event->u.late.trial)->t.candidate,
+                               .attempt = event->u.late.attempt,
+                               .value = event->u.late.value,
+                               .repeats = event->u.late.repeats,
+                               .recorded = strdup(event->u.late.recorded),
+                               .metadata = strdup(event->u.late.metadata),
+                               .told_at = event->time,
+                               .told_seq = seq};
+    return row->recorded && row->metadata ? STORE_OK : no_memory(err);
+}
+
+store_status memory_trial_amend(store *base, int64_t number, int64_t seq, const store_event *event,
+                                store_error *err)
+{
+    memory_study *study = memory_find(memory_of(base), number);
+    store_trial *t = &find_trial(base, number, event->u.amended.trial)->t;
+    bool has_value = event->u.amended.has_value;
+    store_amendment *amendments = with_room(study->amendments, study->n_amendments, sizeof *amendments);
+    if (!amendments)
+        return no_memory(err);
+    study->amendments = amendments;
+    store_amendment *row = &amendments[study->n_amendments++];
+    *row = (store_amendment){.trial = t->trial,
+                             .seq = seq,
+                             .amended_at = event->time,
+                             .reason = strdup(event->u.amended.reason),
+                             .was = t->state,
+                             .had_value = t->has_value,
+                             .value = t->value,
+                             .repeats = t->repeats,
+                             .recorded = strdup(t->recorded),
+                             .was_reason = strdup(t->reason)};
+    if (!row->reason || !row->recorded || !row->was_reason)
+        return no_memory(err);
+    t->state = event->u.amended.state;
+    t->has_value = has_value;
+    t->value = has_value ? event->u.amended.value : 0.0;
+    t->repeats = has_value ? t->repeats : 1;
+    bool set = set_text(&t->recorded, event->u.amended.recorded) &&
+               set_text(&t->reason, has_value ? "" : event->u.amended.reason);
+    return set ? STORE_OK : no_memory(err);
+}
+
+static bool is_before(const store_measurement *m, int32_t attempt, int64_t step)
+{
+    return m->attempt < attempt || (m->attempt == attempt && m->step < step);
+}
+
+store_status memory_measurement_put(store *base, int64_t number, const store_event *event, store_error *err)
+{
+    memory_trial *row = find_trial(base, number, event->u.measured.trial);
+    int32_t attempt = event->u.measured.attempt;
+    int64_t step = event->u.measured.step;
+    store_measurement *list = with_room(row->measurements, row->n_measurements, sizeof *list);
+    if (!list)
+        return no_memory(err);
+    row->measurements = list;
+    size_t i = row->n_measurements;
+    while (i > 0 && !is_before(&list[i - 1], attempt, step))
+        i--;
+    if (i == row->n_measurements || list[i].attempt != attempt || list[i].step != step) {
+        memmove(list + i + 1, list + i, (row->n_measurements - i) * sizeof *list);
+        row->n_measurements++;
+    }
+    list[i] = (store_measurement){.trial = row->t.trial,
+                                  .attempt = attempt,
+                                  .step = step,
+                                  .value = event->u.measured.value,
+                                  .time = event->time};
+    return STORE_OK;
 }
 
 /* Nothing beside the log: it is read from there. */

@@ -32,6 +32,25 @@ store_status store_read_attempts(store *s, int64_t study, int64_t trial, store_a
     return s->backend->read_attempts(s, study, trial, row, arg, err);
 }
 
+store_status store_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                     int64_t through_seq, store_late_result_row *row, void *arg,
+                                     store_error *err)
+{
+    return s->backend->read_late_results(s, study, trial, after_seq, through_seq, row, arg, err);
+}
+
+store_status store_read_amendments(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                   store_amendment_row *row, void *arg, store_error *err)
+{
+    return s->backend->read_amendments(s, study, trial, after_seq, row, arg, err);
+}
+
+store_status store_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
+                                     void *arg, store_error *err)
+{
+    return s->backend->read_measurements(s, study, trial, row, arg, err);
+}
+
 store_status store_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                 void *arg, store_error *err)
 {
@@ -58,6 +77,12 @@ store_status store_read_candidates(store *s, int64_t study, int64_t first, size_
 store_status store_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err)
 {
     return s->backend->read_retired(s, study, row, arg, err);
+}
+
+store_status store_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n, double *rows,
+                                      store_error *err)
+{
+    return s->backend->read_candidates_at(s, study, indices, n, rows, err);
 }
 
 store_status store_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err)

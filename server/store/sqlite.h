@@ -138,6 +138,11 @@ store_status sqlite_trial_requeue(store *s, int64_t study, int32_t attempt, cons
                                   store_error *err);
 store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt,
                                const store_event *event, store_error *err);
+store_status sqlite_late_result_insert(store *s, int64_t study, int64_t seq, const store_event *event,
+                                       store_error *err);
+store_status sqlite_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event,
+                                store_error *err);
+store_status sqlite_measurement_put(store *s, int64_t study, const store_event *event, store_error *err);
 store_status sqlite_observation_insert(store *s, int64_t study, int64_t seq, int64_t number,
                                        const store_observation *observation, store_error *err);
 store_status sqlite_content_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
@@ -159,6 +164,15 @@ store_status sqlite_read_trial(store *s, int64_t study, int64_t trial, store_tri
                                store_error *err);
 store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
                                   store_error *err);
+store_status sqlite_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                      int64_t through_seq, store_late_result_row *row, void *arg,
+                                      store_error *err);
+store_status sqlite_read_amendments(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                    store_amendment_row *row, void *arg, store_error *err);
+store_status sqlite_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
+                                      void *arg, store_error *err);
+store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
+                                       double *rows, store_error *err);
 store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                  void *arg, store_error *err);
 store_status sqlite_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);

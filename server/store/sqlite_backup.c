@@ -122,11 +122,13 @@ static const char *const checks[] = {
     "OR count(*) FILTER (WHERE t.state = 2) <> completed OR count(*) FILTER (WHERE t.state = 3) <> s.failed "
     "OR count(*) FILTER (WHERE t.state = 4) <> infeasible OR count(*) FILTER (WHERE t.state = 5) <> stopped "
     "OR count(*) FILTER (WHERE t.issued_at <> 0) <> issued OR count(t.value) + (SELECT count(*) FROM "
-    "observations o WHERE o.study = s.study) <> s.observations",
+    "observations o WHERE o.study = s.study) + (SELECT count(*) FROM late_results l WHERE l.study = s.study) "
+    "<> s.observations",
 
     "SELECT 'study ' || id || ': its best trial ' || best_trial || ' has another value' FROM studies s "
     "WHERE deleted = 0 AND best_trial > 0 AND NOT EXISTS (SELECT 1 FROM trials t WHERE t.study = s.study "
-    "AND t.trial = best_trial AND t.candidate = best_candidate AND t.value = best_value)",
+    "AND t.trial = best_trial AND t.candidate = best_candidate AND (t.value = best_value OR EXISTS "
+    "(SELECT 1 FROM late_results l WHERE l.study = t.study AND l.trial = t.trial AND l.value = best_value)))",
 
     "SELECT 'study ' || id || ', trial ' || trial || ': ' || state_of || ' with ' || open || ' open "
     "attempts' "

@@ -196,6 +196,9 @@ static void read_trial_row(sqlite3_stmt *row, store_trial_row *callback, void *a
         .reason = column_text(row, 10),
         .told_at = sqlite3_column_int64(row, 11),
         .told_seq = sqlite3_column_int64(row, 12),
+        .repeats = sqlite3_column_int64(row, 13),
+        .recorded = column_text(row, 14),
+        .metadata = column_text(row, 15),
     };
     callback(arg, &trial);
 }
@@ -275,6 +278,84 @@ store_status sqlite_read_values(store *s, int64_t study, store_value_row *row, v
     return read_end(s, c, connection_finish(c, statement, err));
 }
 
+store_status sqlite_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                      int64_t through_seq, store_late_result_row *row, void *arg,
+                                      store_error *err)
+{
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement =
+        trial ? connection_bind(c, SQL_LATE_OF_TRIAL, "iiii", study, trial, after_seq, through_seq)
+              : connection_bind(c, SQL_LATE, "iii", study, after_seq, through_seq);
+    while (connection_step(c, statement)) {
+        store_late_result result = {
+            .trial = sqlite3_column_int64(statement, 0),
+            .candidate = sqlite3_column_int64(statement, 1),
+            .attempt = sqlite3_column_int(statement, 2),
+            .value = sqlite3_column_double(statement, 3),
+            .repeats = sqlite3_column_int64(statement, 4),
+            .recorded = column_text(statement, 5),
+            .metadata = column_text(statement, 6),
+            .told_at = sqlite3_column_int64(statement, 7),
+            .told_seq = sqlite3_column_int64(statement, 8),
+        };
+        row(arg, &result);
+    }
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
+store_status sqlite_read_amendments(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                    store_amendment_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement =
+        trial ? connection_bind(c, SQL_AMENDMENTS_OF_TRIAL, "iii", study, trial, after_seq)
+              : connection_bind(c, SQL_AMENDMENTS, "ii", study, after_seq);
+    while (connection_step(c, statement)) {
+        store_amendment amendment = {
+            .trial = sqlite3_column_int64(statement, 0),
+            .seq = sqlite3_column_int64(statement, 1),
+            .amended_at = sqlite3_column_int64(statement, 2),
+            .reason = column_text(statement, 3),
+            .was = (trial_state)sqlite3_column_int(statement, 4),
+            .had_value = sqlite3_column_type(statement, 5) != SQLITE_NULL,
+            .value = sqlite3_column_double(statement, 5),
+            .repeats = sqlite3_column_int64(statement, 6),
+            .recorded = column_text(statement, 7),
+            .was_reason = column_text(statement, 8),
+        };
+        row(arg, &amendment);
+    }
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
+store_status sqlite_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
+                                      void *arg, store_error *err)
+{
+    store_status status;
+    connection *c = read_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement = trial ? connection_bind(c, SQL_MEASUREMENTS_OF_TRIAL, "ii", study, trial)
+                                    : connection_bind(c, SQL_MEASUREMENTS, "i", study);
+    while (connection_step(c, statement)) {
+        store_measurement measurement = {
+            .trial = sqlite3_column_int64(statement, 0),
+            .attempt = sqlite3_column_int(statement, 1),
+            .step = sqlite3_column_int64(statement, 2),
+            .value = sqlite3_column_double(statement, 3),
+            .time = sqlite3_column_int64(statement, 4),
+        };
+        row(arg, &measurement);
+    }
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
 store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err)
 {
@@ -317,6 +398,7 @@ store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t 
             .select_seconds = column_real(statement, 8),
             .started_at = sqlite3_column_int64(statement, 9),
             .code_path = column_text(statement, 10),
+            .through_seq = sqlite3_column_int64(statement, 11),
         };
         row(arg, &batch);
     }
@@ -453,30 +535,53 @@ static store_status read_block(connection *c, sqlite3_blob **blob, sqlite3_stmt 
     return c->error ? STORE_IO : STORE_OK;
 }
 
-store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
-                                    store_error *err)
+/* Rows first … first + n − 1, within an open read of a study that has them. */
+static store_status read_rows(connection *c, sqlite3_blob **blob, const living *alive, int64_t study,
+                              int64_t first, size_t n, double *rows, store_error *err)
 {
-    store_status status;
-    living alive = {0};
-    connection *c = read_begin_study(s, study, &alive, &status, err);
-    if (!c)
-        return status;
-    if (first < 0 || first > alive.candidates || n > (size_t)(alive.candidates - first))
-        return read_end(s, c,
-                        store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)study,
-                                   (long long)alive.candidates));
+    store_status status = STORE_OK;
     int64_t end = first + (int64_t)n, next = first;
-    sqlite3_blob *blob = NULL;
-    sqlite3_stmt *row = connection_bind(c, SQL_BLOCKS, "iii", alive.content, first, end);
+    if (first < 0 || first > alive->candidates || n > (size_t)(alive->candidates - first))
+        return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)study,
+                          (long long)alive->candidates);
+    sqlite3_stmt *row = connection_bind(c, SQL_BLOCKS, "iii", alive->content, first, end);
     while (!status && next < end && connection_step(c, row))
-        status = read_block(c, &blob, row, (size_t)alive.dimension * sizeof *rows, first, end, rows, &next);
-    sqlite3_blob_close(blob);
+        status = read_block(c, blob, row, (size_t)alive->dimension * sizeof *rows, first, end, rows, &next);
     if (c->error)
         status = connection_finish(c, row, err);
     else if (status || next != end)
         status = store_fail(err, STORE_CORRUPT, "candidates %lld … of study %lld are damaged",
                             (long long)next, (long long)study);
     sqlite3_reset(row);
+    return status;
+}
+
+store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
+                                    store_error *err)
+{
+    store_status status;
+    living alive = {0};
+    sqlite3_blob *blob = NULL;
+    connection *c = read_begin_study(s, study, &alive, &status, err);
+    if (!c)
+        return status;
+    status = read_rows(c, &blob, &alive, study, first, n, rows, err);
+    sqlite3_blob_close(blob);
+    return read_end(s, c, status);
+}
+
+store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
+                                       double *rows, store_error *err)
+{
+    store_status status;
+    living alive = {0};
+    sqlite3_blob *blob = NULL;
+    connection *c = read_begin_study(s, study, &alive, &status, err);
+    if (!c)
+        return status;
+    for (size_t i = 0; !status && i < n; i++)
+        status = read_rows(c, &blob, &alive, study, indices[i], 1, rows + i * (size_t)alive.dimension, err);
+    sqlite3_blob_close(blob);
     return read_end(s, c, status);
 }
 

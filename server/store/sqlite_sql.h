@@ -9,7 +9,13 @@
 
 #define TRIAL_COLUMNS                                                                                        \
     "trial, state, attempt, batch, candidate, variance, worker, issued_at, lease_expires_at, value, "        \
-    "reason, told_at, told_seq"
+    "reason, told_at, told_seq, repeats, recorded, metadata"
+
+#define LATE_COLUMNS                                                                                         \
+    "l.trial, t.candidate, l.attempt, l.value, l.repeats, l.recorded, l.metadata, l.told_at, l.seq "         \
+    "FROM late_results l JOIN trials t USING (study, trial)"
+
+#define AMENDMENT_COLUMNS "trial, seq, amended_at, reason, was, value, repeats, recorded, was_reason"
 
 /* X(identifier, text). Numbered parameters are bound in order. */
 #define SQL_LIST(X)                                                                                          \
@@ -55,7 +61,7 @@
                         "WHERE study = ?1 AND batch = ?2")                                                   \
     X(SQL_BATCHES_AFTER,                                                                                     \
       "SELECT batch, size, ratio, stop_rule, beta, dictionary_size, observations, update_seconds, "          \
-      "select_seconds, started_at, code_path FROM batches WHERE study = ?1 AND batch > ?2 "                  \
+      "select_seconds, started_at, code_path, through_seq FROM batches WHERE study = ?1 AND batch > ?2 "     \
       "ORDER BY batch LIMIT ?3")                                                                             \
     X(SQL_SUM_PUT, "INSERT INTO arm_sums (study, arm, count, sum) VALUES (?1, ?2, ?3, ?4) "                  \
                    "ON CONFLICT (study, arm) DO UPDATE SET count = ?3, sum = ?4")                            \
@@ -77,7 +83,32 @@
                        "WHERE study = ?1 AND trial = ?2")                                                    \
     X(SQL_TRIAL_REQUEUE, "UPDATE trials SET state = 0, attempt = ?3 WHERE study = ?1 AND trial = ?2")        \
     X(SQL_TRIAL_TELL, "UPDATE trials SET state = ?3, attempt = ?4, value = ?5, reason = ?6, told_at = ?7, "  \
-                      "told_seq = ?8 WHERE study = ?1 AND trial = ?2")                                       \
+                      "told_seq = ?8, repeats = ?9, recorded = ?10, metadata = ?11 "                         \
+                      "WHERE study = ?1 AND trial = ?2")                                                     \
+    X(SQL_TRIAL_KEEP_AMENDED,                                                                                \
+      "INSERT INTO amendments (study, trial, seq, amended_at, reason, was, value, repeats, recorded, "       \
+      "was_reason) SELECT study, trial, ?3, ?4, ?5, state, value, repeats, recorded, reason FROM trials "    \
+      "WHERE study = ?1 AND trial = ?2")                                                                     \
+    /* what is no value any more stands for one pull again; the reason of a failure is the amendment's */    \
+    X(SQL_TRIAL_AMEND,                                                                                       \
+      "UPDATE trials SET state = ?3, value = ?4, recorded = ?5, reason = ?6, "                               \
+      "repeats = CASE WHEN ?4 IS NULL THEN 1 ELSE repeats END WHERE study = ?1 AND trial = ?2")              \
+    X(SQL_LATE_INSERT, "INSERT INTO late_results (study, trial, seq, attempt, value, repeats, recorded, "    \
+                       "metadata, told_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")                     \
+    X(SQL_LATE_OF_TRIAL, "SELECT " LATE_COLUMNS " WHERE l.study = ?1 AND l.trial = ?2 AND l.seq > ?3 "       \
+                         "AND l.seq <= ?4 ORDER BY l.seq")                                                   \
+    X(SQL_LATE, "SELECT " LATE_COLUMNS " WHERE l.study = ?1 AND l.seq > ?2 AND l.seq <= ?3 ORDER BY l.seq")  \
+    X(SQL_AMENDMENTS_OF_TRIAL, "SELECT " AMENDMENT_COLUMNS " FROM amendments "                               \
+                               "WHERE study = ?1 AND trial = ?2 AND seq > ?3 ORDER BY seq")                  \
+    X(SQL_AMENDMENTS, "SELECT " AMENDMENT_COLUMNS " FROM amendments WHERE study = ?1 AND seq > ?2 "          \
+                      "ORDER BY seq")                                                                        \
+    X(SQL_MEASUREMENT_PUT, "INSERT INTO measurements (study, trial, attempt, step, value, time) "            \
+                           "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (study, trial, attempt, step) "      \
+                           "DO UPDATE SET value = ?5, time = ?6")                                            \
+    X(SQL_MEASUREMENTS_OF_TRIAL, "SELECT trial, attempt, step, value, time FROM measurements "               \
+                                 "WHERE study = ?1 AND trial = ?2 ORDER BY trial, attempt, step")            \
+    X(SQL_MEASUREMENTS, "SELECT trial, attempt, step, value, time FROM measurements "                        \
+                        "WHERE study = ?1 ORDER BY trial, attempt, step")                                    \
     X(SQL_TRIAL, "SELECT " TRIAL_COLUMNS " FROM trials WHERE study = ?1 AND trial = ?2")                     \
     /* ?2 after, ?3 states wanted (bits), ?4 worker or NULL, ?5 limit, ?6 < told_seq <= ?7 */                \
     X(SQL_TRIALS, "SELECT " TRIAL_COLUMNS " FROM trials WHERE study = ?1 AND trial > ?2 "                    \
@@ -141,6 +172,13 @@
                           "issued_seq FROM attempts WHERE study = ?1 ORDER BY trial, issued_seq LIMIT ?2)")  \
     X(SQL_SLICE_TRIALS, "DELETE FROM trials WHERE study = ?1 AND trial IN "                                  \
                         "(SELECT trial FROM trials WHERE study = ?1 ORDER BY trial LIMIT ?2)")               \
+    X(SQL_SLICE_LATE, "DELETE FROM late_results WHERE study = ?1 AND seq IN "                                \
+                      "(SELECT seq FROM late_results WHERE study = ?1 ORDER BY seq LIMIT ?2)")               \
+    X(SQL_SLICE_AMENDMENTS, "DELETE FROM amendments WHERE study = ?1 AND seq IN "                            \
+                            "(SELECT seq FROM amendments WHERE study = ?1 ORDER BY seq LIMIT ?2)")           \
+    X(SQL_SLICE_MEASUREMENTS,                                                                                \
+      "DELETE FROM measurements WHERE study = ?1 AND (trial, attempt, step) IN (SELECT trial, attempt, "     \
+      "step FROM measurements WHERE study = ?1 ORDER BY trial, attempt, step LIMIT ?2)")                     \
     X(SQL_SLICE_OBSERVATIONS,                                                                                \
       "DELETE FROM observations WHERE study = ?1 AND (seq, number) IN "                                      \
       "(SELECT seq, number FROM observations WHERE study = ?1 ORDER BY seq, number LIMIT ?2)")               \

@@ -241,14 +241,44 @@ store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t att
     int64_t trial = event->u.told.trial;
     trial_state state = event->u.told.state;
     store_status status =
-        connection_run(c, err, SQL_TRIAL_TELL, "iiiidtii", study, trial, (int64_t)state, (int64_t)attempt,
-                       event->u.told.value, event->u.told.reason, event->time, seq);
+        connection_run(c, err, SQL_TRIAL_TELL, "iiiidtiiitt", study, trial, (int64_t)state, (int64_t)attempt,
+                       event->u.told.value, event->u.told.reason, event->time, seq, event->u.told.repeats,
+                       event->u.told.recorded, event->u.told.metadata);
     if (!status)
         status = connection_run(c, err, SQL_ATTEMPT_TELL, "iiiit", study, trial, (int64_t)attempt,
                                 event->time, trial_state_name(state));
     if (!status) /* told under an earlier attempt while a later one was open */
         status = connection_run(c, err, SQL_ATTEMPT_END, "iiit", study, trial, event->time, "superseded");
     return status;
+}
+
+store_status sqlite_late_result_insert(store *s, int64_t study, int64_t seq, const store_event *event,
+                                       store_error *err)
+{
+    return connection_run(&sqlite_of(s)->writer, err, SQL_LATE_INSERT, "iiiiditti", study,
+                          event->u.late.trial, seq, (int64_t)event->u.late.attempt, event->u.late.value,
+                          event->u.late.repeats, event->u.late.recorded, event->u.late.metadata, event->time);
+}
+
+store_status sqlite_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event,
+                                store_error *err)
+{
+    connection *c = &sqlite_of(s)->writer;
+    int64_t trial = event->u.amended.trial;
+    store_status status = connection_run(c, err, SQL_TRIAL_KEEP_AMENDED, "iiiit", study, trial, seq,
+                                         event->time, event->u.amended.reason);
+    if (status)
+        return status;
+    return connection_run(c, err, SQL_TRIAL_AMEND, "iiidtt", study, trial, (int64_t)event->u.amended.state,
+                          event->u.amended.value, event->u.amended.recorded,
+                          event->u.amended.has_value ? "" : event->u.amended.reason);
+}
+
+store_status sqlite_measurement_put(store *s, int64_t study, const store_event *event, store_error *err)
+{
+    return connection_run(&sqlite_of(s)->writer, err, SQL_MEASUREMENT_PUT, "iiiidi", study,
+                          event->u.measured.trial, (int64_t)event->u.measured.attempt, event->u.measured.step,
+                          event->u.measured.value, event->time);
 }
 
 store_status sqlite_observation_insert(store *s, int64_t study, int64_t seq, int64_t number,

@@ -114,9 +114,43 @@ typedef struct store_trial {
     bool has_value;
     double value; /* metric's own units and sign; a zero has none */
     const char *reason;
-    int64_t told_at;  /* 0 */
-    int64_t told_seq; /* log position of the result; 0 */
+    int64_t repeats;      /* pulls the value is the mean of; at least 1 */
+    const char *recorded; /* values of recorded metrics, a JSON object's text; "" */
+    const char *metadata; /* told with the result, a JSON object's text; "" */
+    int64_t told_at;      /* 0 */
+    int64_t told_seq;     /* log position of the result, amended or not; 0 */
 } store_trial;
+
+/* A value told under another attempt than the one that completed the trial: one more measurement. */
+typedef struct store_late_result {
+    int64_t trial, candidate; /* candidate: the trial's; not stored again */
+    int32_t attempt;
+    double value;
+    int64_t repeats;
+    const char *recorded, *metadata; /* as of store_trial */
+    int64_t told_at, told_seq;
+} store_late_result;
+
+/* What an amendment replaced. */
+typedef struct store_amendment {
+    int64_t trial, seq;
+    int64_t amended_at;
+    const char *reason; /* of the amendment; "" */
+    trial_state was;
+    bool had_value;
+    double value; /* that it was; its repeats and recorded values too */
+    int64_t repeats;
+    const char *recorded;
+    const char *was_reason;
+} store_amendment;
+
+typedef struct store_measurement {
+    int64_t trial;
+    int32_t attempt;
+    int64_t step;
+    double value; /* the last one told for this step */
+    int64_t time;
+} store_measurement;
 
 typedef struct store_attempt {
     int32_t attempt;
@@ -149,6 +183,7 @@ typedef struct store_batch {
     double update_seconds, select_seconds;
     int64_t started_at;
     const char *code_path;
+    int64_t through_seq; /* as read: results up to here are in its model */
 } store_batch;
 
 /* An imported reward. */
@@ -173,7 +208,11 @@ typedef struct store_observation {
     X(EVENT_TRIAL_RENEWED, "trial_renewed")                                                                  \
     X(EVENT_TRIAL_REQUEUED, "trial_requeued")                                                                \
     X(EVENT_TRIAL_TOLD, "trial_told")                                                                        \
-    X(EVENT_OBSERVATIONS_ADDED, "observations_added")
+    X(EVENT_OBSERVATIONS_ADDED, "observations_added")                                                        \
+    X(EVENT_TRIAL_PROPOSED, "trial_proposed")                                                                \
+    X(EVENT_LATE_RESULT_TOLD, "late_result_told")                                                            \
+    X(EVENT_TRIAL_AMENDED, "trial_amended")                                                                  \
+    X(EVENT_TRIAL_MEASURED, "trial_measured")
 
 typedef enum store_event_type {
 #define X(enumerator, name) enumerator,
@@ -254,7 +293,38 @@ typedef struct store_event {
             double value;
             bool better; /* is now the study's best */
             const char *reason;
+            int64_t repeats; /* 0 stands for 1 */
+            const char *recorded, *metadata;
         } told;
+        struct {
+            int64_t trial; /* the study's next number: a queued trial that no batch planned */
+            store_pick pick;
+        } proposed;
+        struct {
+            int64_t trial; /* one with a value */
+            int32_t attempt;
+            double value;
+            bool better;
+            int64_t repeats;
+            const char *recorded, *metadata;
+        } late;
+        struct {
+            int64_t trial;     /* a told one */
+            trial_state state; /* completed, failed, infeasible, stopped */
+            bool has_value;
+            double value;
+            const char *recorded;
+            const char *reason; /* why it is amended */
+            int64_t best_trial; /* the study's best from now on; 0: none */
+            int64_t best_candidate;
+            double best_value;
+        } amended;
+        struct {
+            int64_t trial; /* a pending one */
+            int32_t attempt;
+            int64_t step;
+            double value;
+        } measured;
         struct {
             const store_observation *list;
             size_t n;
@@ -392,6 +462,20 @@ store_status store_read_trial(store *s, int64_t study, int64_t trial, store_tria
                               store_error *err);
 store_status store_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
                                  store_error *err);
+/* Late results by trial and attempt; trial 0: of all, in the order of the log. after_seq < told_seq <=
+ * through_seq. */
+typedef void store_late_result_row(void *arg, const store_late_result *result);
+store_status store_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                     int64_t through_seq, store_late_result_row *row, void *arg,
+                                     store_error *err);
+/* Amendments with seq > after_seq, in the order of the log; trial 0: of all. */
+typedef void store_amendment_row(void *arg, const store_amendment *amendment);
+store_status store_read_amendments(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                   store_amendment_row *row, void *arg, store_error *err);
+/* By trial, attempt and step; trial 0: of all. */
+typedef void store_measurement_row(void *arg, const store_measurement *measurement);
+store_status store_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
+                                     void *arg, store_error *err);
 store_status store_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                 void *arg, store_error *err);
 
@@ -408,6 +492,11 @@ store_status store_read_observations(store *s, int64_t study, int64_t after_seq,
  * STORE_NOT_FOUND past the end. */
 store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                    store_error *err);
+
+/* The raw features of n candidates, in the order of `indices`, into rows (n x dimension, caller's).
+ * STORE_NOT_FOUND for one past the end. */
+store_status store_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n, double *rows,
+                                      store_error *err);
 
 /* Those that are no longer handed out, ascending. */
 typedef void store_retired_row(void *arg, uint32_t candidate);

@@ -89,8 +89,9 @@ static void closed_and_opened_nothing_has_changed(void **state)
 static void tables_follow_from_the_log(void **state)
 {
     const store_directory *d = *state;
-    static const char *const tables[] = {"studies",      "log",     "trials",   "attempts",
-                                         "observations", "batches", "arm_sums", "engine_states"};
+    static const char *const tables[] = {"studies",      "log",        "trials",      "attempts",
+                                         "observations", "batches",    "arm_sums",    "engine_states",
+                                         "late_results", "amendments", "measurements"};
     char other_path[128], sql[512];
     snprintf(other_path, sizeof other_path, "%s.rebuilt", d->path);
     store *s = store_fixture_open(d->path), *other = store_fixture_open(other_path);

@@ -111,8 +111,8 @@ static void submit_trial_event(store_lane *lane, store_event_type type, int64_t 
 static const char rows_left[] =
     "SELECT (SELECT count(*) FROM log) + (SELECT count(*) FROM trials) + (SELECT count(*) FROM attempts) + "
     "(SELECT count(*) FROM batches) + (SELECT count(*) FROM observations) + (SELECT count(*) FROM arm_sums) "
-    "+ (SELECT count(*) FROM engine_states) "
-    "+ "
+    "+ (SELECT count(*) FROM engine_states) + (SELECT count(*) FROM late_results) + "
+    "(SELECT count(*) FROM amendments) + (SELECT count(*) FROM measurements) + "
     "(SELECT count(*) FROM contents) + (SELECT count(*) FROM candidate_blocks) + "
     "(SELECT count(*) FROM studies WHERE deleted = 1)";
 

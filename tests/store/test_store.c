@@ -365,6 +365,147 @@ static void rows_may_read_in_turn(void *arg, const store_trial *trial)
     assert_string_equal(list.text, "x ");
 }
 
+static void take_late(void *arg, const store_late_result *late)
+{
+    suite_ids *list = arg;
+    sprintf(list->text + strlen(list->text), "%lld.%d:%lld:%g*%lld%s ", (long long)late->trial, late->attempt,
+            (long long)late->candidate, late->value, (long long)late->repeats, late->recorded);
+}
+
+static void take_amendment(void *arg, const store_amendment *a)
+{
+    suite_ids *list = arg;
+    sprintf(list->text + strlen(list->text), "%lld:%s:%g*%lld'%s' ", (long long)a->trial,
+            trial_state_name(a->was), a->had_value ? a->value : -1.0, (long long)a->repeats, a->reason);
+}
+
+static void take_measurement(void *arg, const store_measurement *m)
+{
+    suite_ids *list = arg;
+    sprintf(list->text + strlen(list->text), "%lld.%d.%lld:%g ", (long long)m->trial, m->attempt,
+            (long long)m->step, m->value);
+}
+
+static store_event amended(int64_t trial, trial_state state, double value, const store_event *best)
+{
+    store_event event = {.type = EVENT_TRIAL_AMENDED, .time = 7000};
+    event.u.amended.trial = trial;
+    event.u.amended.state = state;
+    event.u.amended.has_value = state == TRIAL_COMPLETED;
+    event.u.amended.value = value;
+    event.u.amended.reason = "mistaken";
+    if (best) {
+        event.u.amended.best_trial = best->u.told.trial;
+        event.u.amended.best_value = best->u.told.value;
+        event.u.amended.best_candidate = 9;
+    }
+    return event;
+}
+
+static void results_are_amended_and_repeated(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    int64_t study;
+    store_lane *lane = suite_create(s, "x", &study);
+    const store_pick picks[] = {{7, 0.25}, {9, 0.5}};
+    store_event told = suite_told(1, 1, 0.5, true), second = suite_told(2, 1, 0.25, false);
+    told.u.told.repeats = 3;
+    told.u.told.recorded = "{\"size\":2}";
+    told.u.told.metadata = "{\"host\":\"a\"}";
+    store_event late = {.type = EVENT_LATE_RESULT_TOLD, .time = 6000};
+    late.u.late.trial = 1;
+    late.u.late.attempt = 2;
+    late.u.late.value = 0.75;
+    late.u.late.better = true;
+    late.u.late.repeats = 2;
+    store_event measured = {.type = EVENT_TRIAL_MEASURED, .time = 2500};
+    measured.u.measured.trial = 1;
+    measured.u.measured.attempt = 1;
+    measured.u.measured.step = 4;
+    measured.u.measured.value = 1.5;
+    store_event earlier = measured, again = measured;
+    earlier.u.measured.step = 2;
+    again.u.measured.value = 2.5;
+    store_event events[] = {suite_planned(0, 1, picks, 2),
+                            suite_issued(1, 1, "w1", 2100),
+                            suite_issued(2, 1, "w2", 2200),
+                            measured,
+                            earlier,
+                            again,
+                            told,
+                            second,
+                            late};
+    assert_int_equal(store_fixture_write(lane, events, sizeof events / sizeof *events, NULL), STORE_OK);
+    store_study row = suite_study_of(s, "x");
+    assert_int_equal(row.observations, 3);
+    assert_int_equal(row.best_trial, 1);
+    assert_true(row.best_value == 0.75);
+    store_trial trial;
+    assert_int_equal(store_read_trial(s, study, 1, take_trial, &trial, NULL), STORE_OK);
+    assert_int_equal(trial.repeats, 3);
+    assert_true(trial.value == 0.5 && trial.told_seq == 8);
+    suite_ids list = {0}, none = {0}, steps = {0}, was = {0};
+    assert_int_equal(store_read_late_results(s, study, 1, 0, INT64_MAX, take_late, &list, NULL), STORE_OK);
+    assert_string_equal(list.text, "1.2:7:0.75*2 ");
+    assert_int_equal(store_read_late_results(s, study, 2, 0, INT64_MAX, take_late, &none, NULL), STORE_OK);
+    assert_int_equal(store_read_late_results(s, study, 0, 10, INT64_MAX, take_late, &none, NULL), STORE_OK);
+    assert_string_equal(none.text, "");
+    assert_int_equal(store_read_measurements(s, study, 0, take_measurement, &steps, NULL), STORE_OK);
+    assert_string_equal(steps.text, "1.1.2:1.5 1.1.4:2.5 ");
+
+    store_event amendments[] = {amended(1, TRIAL_FAILED, 0, &second),
+                                amended(1, TRIAL_COMPLETED, 0.125, &second)};
+    assert_int_equal(store_fixture_write(lane, amendments, 1, NULL), STORE_OK);
+    row = suite_study_of(s, "x");
+    assert_int_equal(row.by_state[TRIAL_FAILED], 1);
+    assert_int_equal(row.observations, 2);
+    assert_int_equal(row.best_trial, 2);
+    assert_int_equal(row.best_candidate, 9);
+    assert_int_equal(store_fixture_write(lane, amendments + 1, 1, NULL), STORE_OK);
+    row = suite_study_of(s, "x");
+    assert_int_equal(row.by_state[TRIAL_COMPLETED], 2);
+    assert_int_equal(row.observations, 3);
+    assert_int_equal(store_read_amendments(s, study, 1, 0, take_amendment, &was, NULL), STORE_OK);
+    assert_string_equal(was.text, "1:completed:0.5*3'mistaken' 1:failed:-1*1'mistaken' ");
+    assert_int_equal(store_read_trial(s, study, 1, take_trial, &trial, NULL), STORE_OK);
+    assert_true(trial.value == 0.125 && trial.told_seq == 8);
+
+    /* What is not told cannot be amended or told once more, what is not pending not be measured. */
+    store_event proposed = {.type = EVENT_TRIAL_PROPOSED, .time = 8000};
+    proposed.u.proposed.trial = 3;
+    proposed.u.proposed.pick = (store_pick){4, NAN};
+    assert_int_equal(store_fixture_write(lane, &proposed, 1, NULL), STORE_OK);
+    assert_int_equal(store_read_trial(s, study, 3, take_trial, &trial, NULL), STORE_OK);
+    assert_int_equal(trial.batch, -1);
+    assert_int_equal(trial.state, TRIAL_QUEUED);
+    store_event wrong[] = {amended(3, TRIAL_FAILED, 0, NULL), late, measured, measured, proposed};
+    wrong[1].u.late.trial = 3;
+    wrong[2].u.measured.trial = 3;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        store_lane *other = store_fixture_lane(s, "x", &study);
+        assert_int_equal(store_fixture_write(other, &wrong[i], 1, NULL), STORE_NOT_FOUND);
+        store_lane_close(other);
+    }
+    store_lane_close(lane);
+}
+
+static void candidates_are_read_in_any_order(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    store_fixture_history(s, "x", 5, 20);
+    int64_t study;
+    store_lane_close(store_fixture_lane(s, "x", &study));
+    const int64_t indices[] = {49, 0, 7, 7, 3};
+    double rows[5][3], one[3];
+    assert_int_equal(store_read_candidates_at(s, study, indices, 5, &rows[0][0], NULL), STORE_OK);
+    for (size_t i = 0; i < 5; i++) {
+        assert_int_equal(store_read_candidates(s, study, indices[i], 1, one, NULL), STORE_OK);
+        assert_memory_equal(one, rows[i], sizeof one);
+    }
+    const int64_t wrong[] = {0, 1 << 20};
+    assert_int_equal(store_read_candidates_at(s, study, wrong, 2, &rows[0][0], NULL), STORE_NOT_FOUND);
+}
+
 static void a_callback_may_read(void **state)
 {
     suite_state *f = *state;
@@ -391,6 +532,8 @@ int main(void)
         SUITE_TEST(the_last_engine_state_is_kept),
         SUITE_TEST(imported_rewards_are_read_by_log_position),
         SUITE_TEST(candidates_are_added_and_retired),
+        SUITE_TEST(results_are_amended_and_repeated),
+        SUITE_TEST(candidates_are_read_in_any_order),
         SUITE_TEST(a_callback_may_read),
     };
     return suite_run("store", tests, sizeof tests / sizeof *tests);

@@ -177,8 +177,38 @@ static void dump_trial(void *arg, const store_trial *trial)
     fprintf(d->out, " '%s' %lld %lld %d", trial->worker, (long long)trial->issued_at,
             (long long)trial->lease_expires_at, trial->has_value);
     put_real(d->out, trial->has_value ? trial->value : NAN);
-    fprintf(d->out, " '%s' %lld %lld\n", trial->reason, (long long)trial->told_at,
-            (long long)trial->told_seq);
+    fprintf(d->out, " '%s' %lld %lld %lld '%s' '%s'\n", trial->reason, (long long)trial->told_at,
+            (long long)trial->told_seq, (long long)trial->repeats, trial->recorded, trial->metadata);
+}
+
+static void dump_late_result(void *arg, const store_late_result *late)
+{
+    dumping *d = arg;
+    fprintf(d->out, "late result of %lld (%lld) attempt %d", (long long)late->trial,
+            (long long)late->candidate, late->attempt);
+    put_real(d->out, late->value);
+    fprintf(d->out, " %lld '%s' '%s' %lld %lld\n", (long long)late->repeats, late->recorded, late->metadata,
+            (long long)late->told_at, (long long)late->told_seq);
+}
+
+static void dump_amendment(void *arg, const store_amendment *amendment)
+{
+    dumping *d = arg;
+    fprintf(d->out, "amendment of %lld at %lld %lld '%s' was %s", (long long)amendment->trial,
+            (long long)amendment->seq, (long long)amendment->amended_at, amendment->reason,
+            trial_state_name(amendment->was));
+    put_real(d->out, amendment->had_value ? amendment->value : NAN);
+    fprintf(d->out, " %lld '%s' '%s'\n", (long long)amendment->repeats, amendment->recorded,
+            amendment->was_reason);
+}
+
+static void dump_measurement(void *arg, const store_measurement *m)
+{
+    dumping *d = arg;
+    fprintf(d->out, "measurement of %lld.%d at %lld %lld", (long long)m->trial, m->attempt,
+            (long long)m->step, (long long)m->time);
+    put_real(d->out, m->value);
+    fputc('\n', d->out);
 }
 
 static void dump_batch(void *arg, const store_batch *batch)
@@ -191,6 +221,7 @@ static void dump_batch(void *arg, const store_batch *batch)
     put_real(d->out, batch->beta);
     put_real(d->out, batch->update_seconds);
     put_real(d->out, batch->select_seconds);
+    put_integer(d->out, batch->through_seq);
     fputc('\n', d->out);
 }
 
@@ -270,6 +301,10 @@ char *store_fixture_dump(store *s, const char *id, bool log)
     assert_int_equal(store_read_batches(s, d.study, -1, SIZE_MAX, dump_batch, &d, NULL), STORE_OK);
     assert_int_equal(store_read_values(s, d.study, dump_value, &d, NULL), STORE_OK);
     assert_int_equal(store_read_observations(s, d.study, 0, INT64_MAX, dump_observation, &d, NULL), STORE_OK);
+    assert_int_equal(store_read_late_results(s, d.study, 0, 0, INT64_MAX, dump_late_result, &d, NULL),
+                     STORE_OK);
+    assert_int_equal(store_read_amendments(s, d.study, 0, 0, dump_amendment, &d, NULL), STORE_OK);
+    assert_int_equal(store_read_measurements(s, d.study, 0, dump_measurement, &d, NULL), STORE_OK);
     dump_engine(&d);
     dump_candidates(&d);
     assert_int_equal(store_read_retired(s, d.study, dump_retired, &d, NULL), STORE_OK);

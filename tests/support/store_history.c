@@ -18,7 +18,10 @@ typedef struct history {
     int64_t time, trials, batches;
     trial_state state[MOST_TRIALS];
     int32_t attempt[MOST_TRIALS];
+    uint32_t candidate[MOST_TRIALS];
+    bool has_value[MOST_TRIALS];
     double best;
+    int64_t best_trial; /* from 0 */
     bool has_best;
     uint32_t dictionary[ARMS];
     store_arm_sum sums[ARMS];
@@ -61,6 +64,8 @@ static size_t draw_picks(history *h)
     for (size_t i = 0; i < n; i++) {
         h->picks[i] = (store_pick){(uint32_t)draw(h, ARMS), draw(h, 5) ? fabs(draw_real(h)) : NAN};
         h->state[h->trials + (int64_t)i] = TRIAL_QUEUED;
+        h->candidate[h->trials + (int64_t)i] = h->picks[i].candidate;
+        h->has_value[h->trials + (int64_t)i] = false;
         h->attempt[h->trials + (int64_t)i] = 0;
     }
     return n;
@@ -164,11 +169,81 @@ static store_event draw_told(history *h, int64_t i)
     if (event.u.told.has_value) {
         event.u.told.value = draw_real(h);
         event.u.told.better = !h->has_best || event.u.told.value > h->best;
-        if (event.u.told.better)
+        if (event.u.told.better) {
             h->best = event.u.told.value;
+            h->best_trial = i;
+        }
         h->has_best = true;
+        event.u.told.repeats = (int64_t)draw(h, 3);
+        event.u.told.recorded = draw(h, 3) ? "" : "{\"latency\":1.25}";
     }
+    h->has_value[i] = event.u.told.has_value;
+    event.u.told.metadata = draw(h, 4) ? NULL : "{\"host\":\"α\"}";
     event.u.told.reason = event.u.told.has_value ? "" : "out of memory: \"α\"\n";
+    return event;
+}
+
+static store_event draw_late(history *h, int64_t i)
+{
+    store_event event = {.type = EVENT_LATE_RESULT_TOLD, .time = h->time};
+    event.u.late.trial = i + 1;
+    event.u.late.attempt = h->attempt[i] + 1;
+    event.u.late.value = draw_real(h);
+    event.u.late.better = !h->has_best || event.u.late.value > h->best;
+    event.u.late.repeats = (int64_t)draw(h, 3) + 1;
+    event.u.late.metadata = draw(h, 2) ? NULL : "{}";
+    if (event.u.late.better) {
+        h->best = event.u.late.value;
+        h->best_trial = i;
+    }
+    h->has_best = true;
+    return event;
+}
+
+/* What the best is, is the caller's affair: here the trial that has a new value. */
+static store_event draw_amended(history *h, int64_t i)
+{
+    static const trial_state outcomes[] = {TRIAL_COMPLETED, TRIAL_FAILED, TRIAL_INFEASIBLE};
+    store_event event = {.type = EVENT_TRIAL_AMENDED, .time = h->time};
+    event.u.amended.trial = i + 1;
+    h->state[i] = event.u.amended.state = outcomes[draw(h, 3)];
+    h->has_value[i] = event.u.amended.has_value = h->state[i] == TRIAL_COMPLETED;
+    event.u.amended.reason = "the scale was off";
+    if (event.u.amended.has_value) {
+        event.u.amended.recorded = draw(h, 2) ? "" : "{\"latency\":-3.5e-300}";
+        event.u.amended.value = h->best = draw_real(h);
+        h->best_trial = i;
+        h->has_best = true;
+    } else if (h->best_trial == i) {
+        h->has_best = false;
+    }
+    if (h->has_best) {
+        event.u.amended.best_trial = h->best_trial + 1;
+        event.u.amended.best_candidate = h->candidate[h->best_trial];
+        event.u.amended.best_value = h->best;
+    }
+    return event;
+}
+
+static store_event draw_measured(history *h, int64_t i)
+{
+    store_event event = {.type = EVENT_TRIAL_MEASURED, .time = h->time};
+    event.u.measured.trial = i + 1;
+    event.u.measured.attempt = h->attempt[i];
+    event.u.measured.step = (int64_t)draw(h, 6);
+    event.u.measured.value = draw_real(h);
+    return event;
+}
+
+static store_event draw_proposed(history *h)
+{
+    store_event event = {.type = EVENT_TRIAL_PROPOSED, .time = h->time};
+    h->state[h->trials] = TRIAL_QUEUED;
+    h->attempt[h->trials] = 0;
+    h->candidate[h->trials] = (uint32_t)draw(h, ARMS);
+    h->has_value[h->trials] = false;
+    event.u.proposed.pick = (store_pick){h->candidate[h->trials], NAN};
+    event.u.proposed.trial = ++h->trials;
     return event;
 }
 
@@ -188,6 +263,8 @@ static store_event draw_of_trial(history *h, int64_t i)
         h->state[i] = TRIAL_PENDING;
         return event;
     case TRIAL_PENDING:
+        if (draw(h, 3) == 0)
+            return draw_measured(h, i);
         if (draw(h, 3) == 0) {
             event.type = EVENT_TRIAL_RENEWED;
             event.u.renewed.trial = i + 1;
@@ -213,6 +290,10 @@ static store_event draw_of_trial(history *h, int64_t i)
     case TRIAL_STATES:
         break;
     }
+    if (h->has_value[i] && draw(h, 3) == 0)
+        return draw_late(h, i);
+    if (draw(h, 3) == 0)
+        return draw_amended(h, i);
     event.type = EVENT_STUDY_CHANGED;
     event.u.changed.state = draw(h, 2) ? STUDY_ACTIVE : STUDY_PAUSED;
     event.u.changed.definition = draw(h, 2) ? "{\"lambda\": 1.00}" : NULL;
@@ -228,6 +309,8 @@ static store_event draw_event(history *h, int64_t last_seq)
         return draw_batch(h, last_seq);
     if (h->trials == 0 || (room && draw(h, 20) == 0))
         return draw_extension(h);
+    if (room && draw(h, 20) == 0)
+        return draw_proposed(h);
     if (draw(h, 25) == 0)
         return draw_observations(h);
     if (h->candidates + 4 < MOST_CANDIDATES && draw(h, 25) == 0)

@@ -1,0 +1,50 @@
+-- What results carry beside a value, and what is told after a trial's first result.
+
+ALTER TABLE trials ADD COLUMN repeats INTEGER NOT NULL DEFAULT 1;   -- pulls that the value is the mean of
+ALTER TABLE trials ADD COLUMN recorded TEXT NOT NULL DEFAULT '';    -- recorded metrics: a JSON object
+ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '';    -- a JSON object
+
+-- Values told under another attempt than the one that completed the trial.
+CREATE TABLE late_results (
+    study    INTEGER NOT NULL,
+    seq      INTEGER NOT NULL, -- log position
+    trial    INTEGER NOT NULL,
+    attempt  INTEGER NOT NULL,
+    value    REAL NOT NULL,
+    repeats  INTEGER NOT NULL,
+    recorded TEXT NOT NULL,
+    metadata TEXT NOT NULL,
+    told_at  INTEGER NOT NULL,
+    PRIMARY KEY (study, seq),
+    FOREIGN KEY (study, trial) REFERENCES trials
+) STRICT, WITHOUT ROWID;
+CREATE INDEX late_results_by_trial ON late_results (study, trial);
+
+-- What amendments replaced; the trial has what is true now.
+CREATE TABLE amendments (
+    study      INTEGER NOT NULL,
+    seq        INTEGER NOT NULL, -- log position
+    trial      INTEGER NOT NULL,
+    amended_at INTEGER NOT NULL,
+    reason     TEXT NOT NULL,
+    was        INTEGER NOT NULL, -- state
+    value      REAL,
+    repeats    INTEGER NOT NULL,
+    recorded   TEXT NOT NULL,
+    was_reason TEXT NOT NULL,
+    PRIMARY KEY (study, seq),
+    FOREIGN KEY (study, trial) REFERENCES trials
+) STRICT, WITHOUT ROWID;
+CREATE INDEX amendments_by_trial ON amendments (study, trial);
+
+-- Values on the way to a result.
+CREATE TABLE measurements (
+    study   INTEGER NOT NULL,
+    trial   INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    step    INTEGER NOT NULL,
+    value   REAL NOT NULL,
+    time    INTEGER NOT NULL,
+    PRIMARY KEY (study, trial, attempt, step),
+    FOREIGN KEY (study, trial) REFERENCES trials
+) STRICT, WITHOUT ROWID;
