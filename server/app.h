@@ -8,12 +8,14 @@
 
 #include <stdatomic.h>
 
+struct auth;
 struct registry;
 
 typedef struct app {
     const server_config *config;
     store *store;
     pool *pool;
+    struct auth *auth;
     struct registry *registry;
     atomic_bool stopping; /* no new requests */
 } app;

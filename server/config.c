@@ -53,6 +53,18 @@ static bool set_insecure(server_config *out, const char *value)
     return out->insecure || strcmp(value, "false") == 0;
 }
 
+static bool set_auth(server_config *out, const char *value)
+{
+    out->auth = value;
+    return *value == '\0' || strcmp(value, "none") == 0 || strcmp(value, "token") == 0;
+}
+
+static bool set_admin_token_file(server_config *out, const char *value)
+{
+    out->admin_token_file = value;
+    return true;
+}
+
 static bool set_allowed_hosts(server_config *out, const char *value)
 {
     out->allowed_hosts = value;
@@ -116,8 +128,11 @@ static const option options[] = {
     {"threads", "N", NULL, "threads of the compute pool", set_threads},
     {"allowed-host", "HOST,…", "", "names, besides the loopback ones, that requests may call this server by",
      set_allowed_hosts},
-    {"insecure", NULL, "false", "serve without authentication on an address that is not loopback",
-     set_insecure},
+    {"auth", "none|token", "", "who may call: everybody, or who has a token (none on loopback, else token)",
+     set_auth},
+    {"admin-token-file", "FILE", "", "file with one more token, an administrator's, of 32 characters or more",
+     set_admin_token_file},
+    {"insecure", NULL, "false", "allow --auth none on an address that is not loopback", set_insecure},
     {"log-format", "text|json", "text", "one line an event, on standard error", set_log_format},
     {"log-level", "LEVEL", "info", "error, warn, info or debug", set_log_level},
     {"max-body", "SIZE", "4MiB", "largest request body", set_max_body},
@@ -192,14 +207,16 @@ config_outcome config_read(server_config *out, int argc, char **argv)
     }
     config_outcome outcome = read_arguments(out, argc, argv);
     bool loopback = true;
-    if (outcome == CONFIG_RUN && listen_address_check(out->listen, &loopback) && !loopback &&
-        !out->insecure) {
-        fprintf(stderr,
-                "banditd: --listen %s is not a loopback address and there is no authentication: anybody who "
-                "reaches "
-                "it could\n"
-                "change every study. Give --insecure as well if that is what you want.\n",
-                out->listen);
+    if (outcome != CONFIG_RUN)
+        return outcome;
+    listen_address_check(out->listen, &loopback);
+    out->tokens_required = *out->auth ? strcmp(out->auth, "token") == 0 : !loopback;
+    if (!loopback && !out->tokens_required && !out->insecure) {
+        fprintf(
+            stderr,
+            "banditd: --listen %s is not a loopback address: with --auth none anybody who reaches it could "
+            "change every\nstudy. Give --insecure as well if that is what you want.\n",
+            out->listen);
         return CONFIG_WRONG;
     }
     return outcome;

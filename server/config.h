@@ -11,6 +11,9 @@ typedef struct server_config {
     const char *allowed_hosts; /* comma-separated */
     size_t threads;
     bool insecure;
+    bool tokens_required;         /* --auth token, or by the address */
+    const char *auth;             /* "none", "token"; "": by the address */
+    const char *admin_token_file; /* "": none */
     bool log_json;
     int log_level; /* log_level of log.h */
     size_t max_body, max_upload;

@@ -48,4 +48,9 @@ void handle_predict(http_request *request);
 void handle_model(http_request *request);
 void handle_batch_list(http_request *request);
 
+/* handlers_tokens.c */
+void handle_token_create(http_request *request);
+void handle_token_list(http_request *request);
+void handle_token_delete(http_request *request);
+
 #endif

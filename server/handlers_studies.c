@@ -246,8 +246,14 @@ void handle_study_list(http_request *request)
     if (!page_read(&s.page, request, false, 0))
         return;
     wire_list_begin(&s.w);
-    store_status status = store_read_studies(request->app->store, s.page.token ? s.page.token : "",
-                                             s.page.limit + 1, show_listed, &s, &error);
+    store_status status;
+    if (*request->caller.study) { /* a token of one study sees that one */
+        status = store_read_study(request->app->store, request->caller.study, show_listed, &s, &error);
+        status = status == STORE_NOT_FOUND ? STORE_OK : status;
+    } else {
+        status = store_read_studies(request->app->store, s.page.token ? s.page.token : "", s.page.limit + 1,
+                                    show_listed, &s, &error);
+    }
     wire_list_end(&s.w, s.page.more ? s.last_id : NULL);
     if (status != STORE_OK || s.failed)
         http_answer_store_problem(request, status != STORE_OK ? status : STORE_CORRUPT);

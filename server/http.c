@@ -1,6 +1,7 @@
 #include "server/http_internal.h"
 
 #include "server/app.h"
+#include "server/auth.h"
 #include "server/clock.h"
 #include "server/listen.h"
 #include "server/log.h"
@@ -20,12 +21,19 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PIECE_SIZE = 256 * 1024, DRAINED_MAXIMUM = 64 << 20 };
+enum { PIECE_SIZE = 256 * 1024, DRAINED_MAXIMUM = 64 << 20, SKIPPED_MAXIMUM = 1 << 20 };
+
+/* A socket that is served. */
+typedef struct front {
+    http_server *server;
+    struct MHD_Daemon *daemon;
+    listener listener;
+    bool owners; /* only the database's owner gets here: everything is allowed */
+} front;
 
 struct http_server {
     app *app;
-    struct MHD_Daemon *daemon;
-    listener listener;
+    front everyone, owner; /* without a daemon: not served */
     pthread_mutex_t lock;
     pthread_cond_t none_left;
     bool closing;       /* no request is begun any more */
@@ -42,6 +50,7 @@ typedef enum phase {
  * suspended, and by whoever answers while it is. */
 typedef struct http_connection {
     http_request request;
+    const front *front;
     http_server *server;
     struct MHD_Connection *mhd;
     int socket;
@@ -119,7 +128,9 @@ static enum MHD_Result send_answer(http_connection *c)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, answer->etag);
     if (answer->location[0])
         MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, answer->location);
-    if (answer->allow)
+    if (answer->authenticate)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, answer->authenticate);
+    if (answer->allow[0])
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
     if (answer->retry_after > 0)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, log_format("%d", answer->retry_after));
@@ -309,7 +320,33 @@ static http_refusal check_request(http_connection *c, const char *version)
     if (c->refusal.status)
         return c->refusal; /* of the target */
     http_refusal refusal = http_check_framing(c->mhd, version);
-    return refusal.status ? refusal : http_check_origin(c->mhd, c->method, c->request.app->config);
+    if (refusal.status || c->front->owners || c->request.app->config->tokens_required)
+        return refusal; /* no page in a browser has the token, or gets to the socket */
+    return http_check_origin(c->mhd, c->method, c->request.app->config);
+}
+
+/* May the caller do this? Answers if not, in words that are the same whatever there is. */
+static bool check_caller(http_connection *c)
+{
+    http_request *request = &c->request;
+    if (c->front->owners || !request->app->config->tokens_required)
+        request->caller = (auth_identity){.role = AUTH_ADMIN};
+    else
+        request->caller =
+            auth_identify(request->app->auth, header(c, MHD_HTTP_HEADER_AUTHORIZATION), clock_now());
+    switch (auth_decide(request->route->access, &request->caller, request->study)) {
+    case AUTH_ALLOWED:
+        return true;
+    case AUTH_UNKNOWN_CALLER:
+        request->answer.authenticate = "Bearer realm=\"banditd\"";
+        http_answer_problem(request, MHD_HTTP_UNAUTHORIZED, NULL,
+                            "this call needs a valid token, sent as Authorization: Bearer");
+        return false;
+    case AUTH_FORBIDDEN:
+        break;
+    }
+    http_answer_problem(request, MHD_HTTP_FORBIDDEN, NULL, "this token does not allow this call");
+    return false;
 }
 
 /* Headers have come: routes the request or answers it at once. */
@@ -318,12 +355,12 @@ static void open_request(http_connection *c, const char *version)
     http_request *request = &c->request;
     set_request_id(c);
     set_content_type(c);
-    http_refusal refusal = check_request(c, version);
-    if (refusal.status) {
-        http_answer_problem(request, refusal.status, NULL, "%s", refusal.detail);
+    c->refusal = check_request(c, version);
+    if (c->refusal.status) {
+        http_answer_problem(request, c->refusal.status, NULL, "%s", c->refusal.detail);
         return;
     }
-    const char *allow = NULL;
+    unsigned methods = 0;
     http_method method = HTTP_METHODS;
     if (strcmp(c->method, "GET") == 0 || strcmp(c->method, "HEAD") == 0)
         method = HTTP_GET;
@@ -335,18 +372,19 @@ static void open_request(http_connection *c, const char *version)
         method = HTTP_PATCH;
     else if (strcmp(c->method, "DELETE") == 0)
         method = HTTP_DELETE;
-    request->route = route_find(c->path, method, request, &allow);
+    request->route = route_find(c->path, method, request, &methods);
     if (atomic_load(&request->app->stopping)) {
         http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is stopping");
-    } else if (!request->route && !allow) {
+    } else if (!request->route && !methods) {
         http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is nothing at %s", c->path);
     } else if (!request->route) {
-        request->answer.allow = allow;
+        route_allow(methods, request->answer.allow);
         if (strcmp(c->method, "OPTIONS") == 0)
             http_answer_empty(request, MHD_HTTP_NO_CONTENT);
         else
-            http_answer_problem(request, MHD_HTTP_METHOD_NOT_ALLOWED, NULL, "%s takes %s", c->path, allow);
-    } else if (check_headers(c)) {
+            http_answer_problem(request, MHD_HTTP_METHOD_NOT_ALLOWED, NULL, "%s takes %s", c->path,
+                                request->answer.allow);
+    } else if (check_caller(c) && check_headers(c)) {
         set_idempotency_key(c);
     }
 }
@@ -484,10 +522,12 @@ static enum MHD_Result start_handler(http_connection *c)
 /* The request line has come, its target still encoded. What is returned becomes the request's slot. */
 static void *begin_request(void *arg, const char *target, struct MHD_Connection *mhd)
 {
-    http_server *server = arg;
+    const front *f = arg;
+    http_server *server = f->server;
     http_connection *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
+    c->front = f;
     c->server = server;
     c->mhd = mhd;
     c->refusal = http_check_target(target);
@@ -498,6 +538,14 @@ static void *begin_request(void *arg, const char *target, struct MHD_Connection 
     c->request.number = -1;
     c->request.started = clock_steady();
     return c;
+}
+
+/* Is the connection still good after a refusal? Its body, if any, must be of a known and small size. */
+static bool may_go_on(http_connection *c)
+{
+    const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return !c->refusal.status && !header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) &&
+           !header(c, MHD_HTTP_HEADER_EXPECT) && (!length || strtoull(length, NULL, 10) <= SKIPPED_MAXIMUM);
 }
 
 static enum MHD_Result handle(void *arg, struct MHD_Connection *mhd, const char *url, const char *method,
@@ -516,7 +564,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *mhd, const char 
             return MHD_NO;
         open_request(c, version);
         /* Answering now, before the body is read, closes the connection after the answer. */
-        if (c->phase == PHASE_ANSWERED)
+        if (c->phase == PHASE_ANSWERED && !may_go_on(c))
             return send_answer(c);
         return MHD_YES;
     }
@@ -555,33 +603,58 @@ static enum MHD_Result accepts(void *arg, const struct sockaddr *address, sockle
     return atomic_load(&a->stopping) ? MHD_NO : MHD_YES;
 }
 
+static bool front_start(front *f, unsigned threads)
+{
+    f->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, accepts,
+        f->server->app, handle, f, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_LISTEN_SOCKET,
+        f->listener.fd, MHD_OPTION_URI_LOG_CALLBACK, begin_request, f, MHD_OPTION_NOTIFY_COMPLETED,
+        request_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, 120u, MHD_OPTION_CONNECTION_LIMIT,
+        f->owners ? 64u : 10000u, MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
+    if (!f->daemon)
+        log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
+    return f->daemon != NULL;
+}
+
+static void front_stop(front *f)
+{
+    if (f->daemon)
+        MHD_stop_daemon(f->daemon);
+    listener_close(&f->listener);
+}
+
+static void server_free(http_server *server)
+{
+    front_stop(&server->everyone);
+    front_stop(&server->owner);
+    pthread_cond_destroy(&server->none_left);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}
+
 http_server *http_start(app *a, const char *listen_address, char *url, size_t url_size)
 {
     http_server *server = calloc(1, sizeof *server);
     if (!server)
         return NULL;
     server->app = a;
+    server->everyone = (front){.server = server, .listener.fd = -1};
+    server->owner = (front){.server = server, .listener.fd = -1, .owners = true};
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->none_left, NULL);
-    if (!listener_open(&server->listener, listen_address, url, url_size))
-        goto failed;
     unsigned threads = a->config->threads > 1 ? 2 : 0; /* 0: the one thread of the daemon itself */
-    server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, accepts, a, handle,
-        server, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_LISTEN_SOCKET, server->listener.fd,
-        MHD_OPTION_URI_LOG_CALLBACK, begin_request, server, MHD_OPTION_NOTIFY_COMPLETED, request_completed,
-        NULL, MHD_OPTION_CONNECTION_TIMEOUT, 120u, MHD_OPTION_CONNECTION_LIMIT, 10000u,
-        MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
-    if (!server->daemon) {
-        log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
-        goto failed;
-    }
-    return server;
-failed:
-    listener_close(&server->listener);
-    pthread_cond_destroy(&server->none_left);
-    pthread_mutex_destroy(&server->lock);
-    free(server);
+    bool started = true;
+    if (listen_address)
+        started = listener_open(&server->everyone.listener, listen_address, url, url_size);
+    if (started && listener_open_private(&server->owner.listener, a->config->db))
+        started = front_start(&server->owner, 0);
+    else if (!listen_address)
+        started = false;
+    if (started && listen_address)
+        started = front_start(&server->everyone, threads);
+    if (started)
+        return server;
+    http_stop(server);
     return NULL;
 }
 
@@ -594,9 +667,5 @@ void http_stop(http_server *server)
     while (server->in_progress > 0)
         pthread_cond_wait(&server->none_left, &server->lock);
     pthread_mutex_unlock(&server->lock);
-    MHD_stop_daemon(server->daemon);
-    listener_close(&server->listener);
-    pthread_cond_destroy(&server->none_left);
-    pthread_mutex_destroy(&server->lock);
-    free(server);
+    server_free(server);
 }

@@ -8,6 +8,7 @@
 #define SERVER_HTTP_H
 
 #include "proto/wire.h"
+#include "server/auth.h"
 #include "server/pool.h"
 #include "server/store/store.h"
 
@@ -41,6 +42,8 @@ typedef struct http_request {
     char study[64];                   /* {study} of the path, "" */
     int64_t number;                   /* {number} of the path, −1 */
     const struct embedded_file *file; /* {file} of the path, NULL */
+    char token[AUTH_ID_SIZE];         /* {token} of the path, "" */
+    auth_identity caller;
     char *query[HTTP_QUERIES];
     char content_type[64]; /* lower case, without parameters; "" */
     char *body;            /* NUL-terminated; NULL for uploads and without one */
@@ -62,7 +65,8 @@ typedef struct http_request {
         const char *content_type;
         char location[96];          /* "": no such header */
         int retry_after;            /* seconds; 0: no such header */
-        const char *allow;          /* NULL: no such header */
+        char allow[64];             /* "": no such header */
+        const char *authenticate;   /* WWW-Authenticate; NULL: no such header */
         char etag[40];              /* quoted; "": no such header. A client that has it already gets 304 */
         const http_header *headers; /* more of them; NULL: none. One may take the place of no-store */
     } answer;
@@ -102,7 +106,9 @@ bool http_client_is_gone(const http_request *request);
  * is called. Answering instead of continuing ends the upload. */
 void http_upload_continue(http_request *request);
 
-/* Starts serving; logs and returns NULL when it cannot. */
+/* Starts serving on the address (NULL: nowhere) and, for the database's owner alone, on a unix socket beside
+ * the database. Logs and returns NULL when it cannot; without the second one only when
+ * there is no address. */
 http_server *http_start(struct app *app, const char *listen_address, char *url, size_t url_size);
 
 /* Stops accepting, waits until every request in progress has been answered, closes. */

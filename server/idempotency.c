@@ -42,7 +42,7 @@ static void take_answer(void *arg, const store_answer *stored)
     if (answer->body) {
         memcpy(answer->body, stored->response + sizeof head, size);
         answer->body[size] = '\0';
-        answer->content_type = "application/json";
+        answer->content_type = head.status < 400 ? "application/json" : "application/problem+json";
     }
     answer->size = size;
     answer->status = head.status;
@@ -58,8 +58,8 @@ bool idempotency_replay(http_request *request, int64_t study)
     char path[160];
     store_error error = {0};
     idempotency_path(request, study, path);
-    store_status status = store_read_answer(request->app->store, "", path, request->idempotency_key,
-                                            clock_now(), take_answer, &r, &error);
+    store_status status = store_read_answer(request->app->store, request->caller.id, path,
+                                            request->idempotency_key, clock_now(), take_answer, &r, &error);
     if (status == STORE_NOT_FOUND)
         return false;
     if (status == STORE_OK && !r.same_body)
@@ -71,27 +71,51 @@ bool idempotency_replay(http_request *request, int64_t study)
     return true;
 }
 
+static store_status attach(const http_request *request, int64_t study, store_write *write,
+                           const stored_head *head, const char *body, size_t n_body)
+{
+    char path[160];
+    store_answer stored = {
+        .token = request->caller.id, .path = path, .key = request->idempotency_key, .time = clock_now()};
+    unsigned char *bytes = malloc(sizeof *head + n_body);
+    if (!bytes)
+        return STORE_NO_MEMORY;
+    memcpy(bytes, head, sizeof *head);
+    if (n_body)
+        memcpy(bytes + sizeof *head, body, n_body);
+    memcpy(stored.body_hash, request->body_hash, sizeof stored.body_hash);
+    idempotency_path(request, study, path);
+    stored.response = bytes;
+    stored.n_response = sizeof *head + n_body;
+    store_status status = store_write_set_answer(write, &stored);
+    free(bytes);
+    return status;
+}
+
 store_status idempotency_attach(const http_request *request, int64_t study, store_write *write)
 {
     const struct http_answer *answer = &request->answer;
     if (!request->idempotency_key || answer->status < 200 || answer->status > 299)
         return STORE_OK;
-    char path[160];
     stored_head head = {.status = answer->status, .has_body = answer->body != NULL};
-    size_t n_body = answer->body ? answer->size : 0;
-    store_answer stored = {.token = "", .path = path, .key = request->idempotency_key, .time = clock_now()};
-    unsigned char *bytes = malloc(sizeof head + n_body);
-    if (!bytes)
-        return STORE_NO_MEMORY;
     memcpy(head.location, answer->location, sizeof head.location);
-    memcpy(bytes, &head, sizeof head);
-    if (n_body)
-        memcpy(bytes + sizeof head, answer->body, n_body);
-    memcpy(stored.body_hash, request->body_hash, sizeof stored.body_hash);
-    idempotency_path(request, study, path);
-    stored.response = bytes;
-    stored.n_response = sizeof head + n_body;
-    store_status status = store_write_set_answer(write, &stored);
-    free(bytes);
-    return status;
+    return attach(request, study, write, &head, answer->body, answer->body ? answer->size : 0);
+}
+
+store_status idempotency_attach_problem(const http_request *request, int64_t study, store_write *write,
+                                        int status, const char *title, const char *detail)
+{
+    if (!request->idempotency_key)
+        return STORE_OK;
+    char *text;
+    size_t size;
+    stored_head head = {.status = status, .has_body = 1};
+    wire_problem problem = {.status = status, .type = "about:blank", .title = title, .detail = detail};
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_problem(&w, &problem);
+    if (!wire_writer_finish(&w, &text, &size))
+        return STORE_NO_MEMORY;
+    store_status result = attach(request, study, write, &head, text, size);
+    free(text);
+    return result;
 }

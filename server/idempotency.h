@@ -15,4 +15,8 @@ bool idempotency_replay(http_request *request, int64_t study);
 /* Adds the request's answer, which has been set, to the write that makes it true. Nothing without a key. */
 store_status idempotency_attach(const http_request *request, int64_t study, store_write *write);
 
+/* Adds a problem in place of the answer that was set: for answers that must not be stored. */
+store_status idempotency_attach_problem(const http_request *request, int64_t study, store_write *write,
+                                        int status, const char *title, const char *detail);
+
 #endif

@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +113,7 @@ bool listener_open(listener *out, const char *address, char *url, size_t url_siz
     socket_address wanted;
     socklen_t size;
     int one = 1;
-    *out = (listener){.fd = -1};
+    *out = (listener){.fd = -1, .folder = -1};
     if (!parse(address, &wanted, &size)) {
         log_event(LOG_ERROR, "listen_failed", "address", address, "reason",
                   "must be ADDR:PORT, [ADDR6]:PORT or unix:/path", NULL);
@@ -141,11 +143,77 @@ failed:
     return false;
 }
 
+/* The socket's address by way of its open folder, so that the length of the folder's name does not matter
+ * (an address has room for 107 bytes). On success *folder is open. */
+static bool private_address(const char *db, socket_address *out, int *folder)
+{
+    char path[PATH_MAX];
+    *folder = -1;
+    if (!realpath(db, path))
+        return false;
+    char *name = strrchr(path, '/') + 1;
+    char base[NAME_MAX + 1];
+    snprintf(base, sizeof base, "%s", name);
+    *name = '\0';
+    *folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (*folder < 0)
+        return false;
+    *out = (socket_address){.local.sun_family = AF_UNIX};
+    int n =
+        snprintf(out->local.sun_path, sizeof out->local.sun_path, "/proc/self/fd/%d/%s.sock", *folder, base);
+    if (n > 0 && (size_t)n < sizeof out->local.sun_path)
+        return true;
+    close(*folder);
+    *folder = -1;
+    errno = ENAMETOOLONG;
+    return false;
+}
+
+bool listener_open_private(listener *out, const char *db)
+{
+    socket_address address;
+    *out = (listener){.fd = -1, .folder = -1};
+    if (!private_address(db, &address, &out->folder))
+        goto failed;
+    remove_stale(&address, sizeof address.local);
+    out->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    /* The mode of a socket's file is that of the socket when it is bound: it is never open to others. */
+    if (out->fd < 0 || fchmod(out->fd, S_IRUSR | S_IWUSR) != 0 ||
+        bind(out->fd, &address.any, sizeof address.local) != 0)
+        goto failed;
+    memcpy(out->unix_path, address.local.sun_path, sizeof out->unix_path);
+    if (listen(out->fd, 16) == 0)
+        return true;
+failed:
+    log_event(LOG_WARN, "owner_socket_failed", "db", db, "reason", strerror(errno), NULL);
+    listener_close(out);
+    return false;
+}
+
+int listener_connect_private(const char *db)
+{
+    socket_address address;
+    int folder;
+    if (!private_address(db, &address, &folder))
+        return -1;
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd >= 0 && connect(fd, &address.any, sizeof address.local) != 0) {
+        int why = errno;
+        close(fd);
+        fd = -1;
+        errno = why;
+    }
+    close(folder);
+    return fd;
+}
+
 void listener_close(listener *l)
 {
     if (l->fd >= 0)
         close(l->fd);
     if (l->unix_path[0])
         unlink(l->unix_path);
-    *l = (listener){.fd = -1};
+    if (l->folder >= 0)
+        close(l->folder);
+    *l = (listener){.fd = -1, .folder = -1};
 }

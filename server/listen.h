@@ -8,11 +8,19 @@
 typedef struct listener {
     int fd;
     char unix_path[108]; /* "" for TCP */
+    int folder;          /* unix_path is in it; −1: in none */
 } listener;
 
 /* Opens it and writes what clients connect to (http://127.0.0.1:8080, unix:/path) to url; logs and returns
  * false when it cannot. Port 0 picks a free one. */
 bool listener_open(listener *out, const char *address, char *url, size_t url_size);
+/* A unix socket <database>.sock that only the owner of this process (and root) may connect to. Logs and
+ * returns false when it cannot. */
+bool listener_open_private(listener *out, const char *db);
+
+/* A connection to it; −1 and errno when there is none. */
+int listener_connect_private(const char *db);
+
 void listener_close(listener *l); /* also one that failed to open */
 
 /* False when the address cannot be parsed. A unix socket counts as loopback. */

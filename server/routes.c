@@ -9,37 +9,47 @@
 #define TRIAL_FILTERS (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_WORKER)
 
 const route routes[] = {
-    {"/healthz", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_healthz, NULL},
-    {"/readyz", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_readyz, NULL},
-    {"/openapi.yaml", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_openapi, NULL},
-    {"/", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_index, NULL},
-    {"/{file}", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_file, NULL},
-    {"/v1/version", HTTP_GET, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_version, NULL},
-    {"/v1/algorithms", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_algorithms, NULL},
-    {"/v1/studies", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_study_list, NULL},
-    {"/v1/studies", HTTP_POST, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_study_create, NULL},
-    {"/v1/studies/{study}", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_study_get, NULL},
-    {"/v1/studies/{study}", HTTP_PATCH, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_study_patch, NULL},
-    {"/v1/studies/{study}", HTTP_DELETE, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_study_delete, NULL},
-    {"/v1/studies/{study}/candidates", HTTP_PUT, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0, handle_candidates_put,
-     handle_candidates_piece},
-    {"/v1/studies/{study}/kernel", HTTP_PUT, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0, handle_candidates_put,
-     handle_candidates_piece},
-    {"/v1/studies/{study}/observations", HTTP_POST, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0,
-     handle_observations_post, handle_observations_piece},
-    {"/v1/studies/{study}/ask", HTTP_POST, ROUTE_POOL, ROUTE_BODY_OPTIONAL, 0, handle_ask, NULL},
-    {"/v1/studies/{study}/tell", HTTP_POST, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_tell, NULL},
-    {"/v1/studies/{study}/trials", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, TRIAL_FILTERS, handle_trial_list,
+    {"/healthz", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_healthz, NULL},
+    {"/readyz", HTTP_GET, AUTH_OPEN, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_readyz, NULL},
+    {"/openapi.yaml", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_openapi, NULL},
+    {"/", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_index, NULL},
+    {"/{file}", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_file, NULL},
+    {"/v1/version", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_version, NULL},
+    {"/v1/algorithms", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_algorithms, NULL},
+    {"/v1/tokens", HTTP_GET, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_token_list, NULL},
+    {"/v1/tokens", HTTP_POST, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_token_create, NULL},
+    {"/v1/tokens/{token}", HTTP_DELETE, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_token_delete,
      NULL},
-    {"/v1/studies/{study}/trials/{number}", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_trial_get, NULL},
-    {"/v1/studies/{study}/trials/{number}/heartbeat", HTTP_POST, ROUTE_POOL, ROUTE_BODY_OPTIONAL, 0,
-     handle_heartbeat, NULL},
-    {"/v1/studies/{study}/best", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_best, NULL},
-    {"/v1/studies/{study}/predict", HTTP_POST, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_predict, NULL},
-    {"/v1/studies/{study}/model", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_model, NULL},
-    {"/v1/studies/{study}/batches", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_batch_list, NULL},
-    {"/v1/studies/{study}/series", HTTP_GET, ROUTE_POOL, ROUTE_BODY_NONE, 1u << HTTP_QUERY_POINTS,
-     handle_series, NULL},
+    {"/v1/studies", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_study_list, NULL},
+    {"/v1/studies", HTTP_POST, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_study_create, NULL},
+    {"/v1/studies/{study}", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_study_get, NULL},
+    {"/v1/studies/{study}", HTTP_PATCH, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_study_patch,
+     NULL},
+    {"/v1/studies/{study}", HTTP_DELETE, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_study_delete,
+     NULL},
+    {"/v1/studies/{study}/candidates", HTTP_PUT, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0,
+     handle_candidates_put, handle_candidates_piece},
+    {"/v1/studies/{study}/kernel", HTTP_PUT, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0,
+     handle_candidates_put, handle_candidates_piece},
+    {"/v1/studies/{study}/observations", HTTP_POST, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0,
+     handle_observations_post, handle_observations_piece},
+    {"/v1/studies/{study}/ask", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_OPTIONAL, 0, handle_ask, NULL},
+    {"/v1/studies/{study}/tell", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_tell,
+     NULL},
+    {"/v1/studies/{study}/trials", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, TRIAL_FILTERS,
+     handle_trial_list, NULL},
+    {"/v1/studies/{study}/trials/{number}", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0,
+     handle_trial_get, NULL},
+    {"/v1/studies/{study}/trials/{number}/heartbeat", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_OPTIONAL,
+     0, handle_heartbeat, NULL},
+    {"/v1/studies/{study}/best", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_best, NULL},
+    {"/v1/studies/{study}/predict", HTTP_POST, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0,
+     handle_predict, NULL},
+    {"/v1/studies/{study}/model", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_model, NULL},
+    {"/v1/studies/{study}/batches", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, PAGED,
+     handle_batch_list, NULL},
+    {"/v1/studies/{study}/series", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE,
+     1u << HTTP_QUERY_POINTS, handle_series, NULL},
     {0},
 };
 
@@ -87,6 +97,11 @@ static bool matches(const char *pattern, const char *path, http_request *request
         } else if (strncmp(pattern, "{file}", n_pattern) == 0 && n_pattern == 6) {
             if (!find_file(path, n, request))
                 return false;
+        } else if (strncmp(pattern, "{token}", n_pattern) == 0 && n_pattern == 7) {
+            if (n < 1 || n >= sizeof request->token)
+                return false;
+            memcpy(request->token, path, n);
+            request->token[n] = '\0';
         } else if (n != n_pattern || memcmp(pattern, path, n) != 0) {
             return false;
         }
@@ -96,35 +111,31 @@ static bool matches(const char *pattern, const char *path, http_request *request
     return *pattern == '\0' && *path == '\0';
 }
 
-/* The Allow header of a path's methods, as bits 1 << http_method. */
-static const char *allow_text(unsigned methods)
+void route_allow(unsigned methods, char out[ROUTE_ALLOW_SIZE])
 {
-    static const char *const texts[1u << HTTP_METHODS] = {
-        [1u << HTTP_GET] = "GET, HEAD, OPTIONS",
-        [1u << HTTP_POST] = "POST, OPTIONS",
-        [1u << HTTP_PUT] = "PUT, OPTIONS",
-        [1u << HTTP_DELETE] = "DELETE, OPTIONS",
-        [1u << HTTP_GET | 1u << HTTP_POST] = "GET, HEAD, POST, OPTIONS",
-        [1u << HTTP_GET | 1u << HTTP_PATCH | 1u << HTTP_DELETE] = "GET, HEAD, PATCH, DELETE, OPTIONS",
-        [1u << HTTP_GET | 1u << HTTP_PUT] = "GET, HEAD, PUT, OPTIONS",
-        [1u << HTTP_GET | 1u << HTTP_PUT | 1u << HTTP_POST] = "GET, HEAD, PUT, POST, OPTIONS",
-        [1u << HTTP_PUT | 1u << HTTP_POST] = "PUT, POST, OPTIONS",
-    };
-    return texts[methods];
+    static const char *const names[HTTP_METHODS] = {[HTTP_GET] = "GET, HEAD",
+                                                    [HTTP_POST] = "POST",
+                                                    [HTTP_PUT] = "PUT",
+                                                    [HTTP_PATCH] = "PATCH",
+                                                    [HTTP_DELETE] = "DELETE"};
+    *out = '\0';
+    for (int m = 0; m < HTTP_METHODS; m++)
+        if (methods & 1u << m) {
+            strcat(out, names[m]);
+            strcat(out, ", ");
+        }
+    strcat(out, "OPTIONS");
 }
 
-const route *route_find(const char *path, http_method method, http_request *request, const char **allow)
+const route *route_find(const char *path, http_method method, http_request *request, unsigned *methods)
 {
-    unsigned methods = 0;
-    *allow = NULL;
+    *methods = 0;
     for (const route *r = routes; r->path; r++) {
         if (!matches(r->path, path, request))
             continue;
         if (r->method == method)
             return r;
-        methods |= 1u << r->method;
+        *methods |= 1u << r->method;
     }
-    if (methods)
-        *allow = allow_text(methods);
     return NULL;
 }

@@ -17,6 +17,7 @@ typedef enum route_body { ROUTE_BODY_NONE, ROUTE_BODY_OPTIONAL, ROUTE_BODY_REQUI
 typedef struct route {
     const char *path; /* segments; {study}, {number} and {file} stand for one each */
     http_method method;
+    auth_access access; /* who may call it; a test compares it with openapi.yaml */
     route_kind kind;
     route_body body;
     uint32_t queries; /* bit 1 << http_query */
@@ -24,9 +25,14 @@ typedef struct route {
     void (*piece)(http_request *request, const char *bytes, size_t n);
 } route;
 
-/* Finds the route; fills request->study, ->number and ->file. NULL: *allow is NULL when there is no such
- * path, else the methods there are (static text for Allow). OPTIONS and HEAD are the caller's business. */
-const route *route_find(const char *path, http_method method, http_request *request, const char **allow);
+/* Finds the route; fills request->study, ->number and the like. NULL: *methods has the bits 1 << http_method
+ * of those that the path does take, 0 when there is no such path. OPTIONS and HEAD are the caller's business.
+ */
+const route *route_find(const char *path, http_method method, http_request *request, unsigned *methods);
+
+/* What Allow says of them. */
+enum { ROUTE_ALLOW_SIZE = 64 };
+void route_allow(unsigned methods, char out[ROUTE_ALLOW_SIZE]);
 
 /* Every row of the table, closed by a path of NULL (for tests). */
 extern const route routes[];

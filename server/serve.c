@@ -1,5 +1,6 @@
 #include "server/serve.h"
 #include "server/app.h"
+#include "server/auth.h"
 #include "server/http.h"
 #include "server/log.h"
 #include "server/study.h"
@@ -29,50 +30,62 @@ static void block_signals(sigset_t *wanted)
     signal(SIGPIPE, SIG_IGN);
 }
 
-static int run(const server_config *options, const sigset_t *signals)
+typedef struct running {
+    app app;
+    http_server *http;
+} running;
+
+static void stop(running *r)
 {
-    app a = {.config = options};
+    atomic_store(&r->app.stopping, true);
+    if (r->app.registry)
+        registry_stop_waiting(r->app.registry);
+    http_stop(r->http);
+    if (r->app.registry)
+        registry_stop(r->app.registry);
+    pool_free(r->app.pool); /* runs what is queued; requests have all been answered */
+    store_close(r->app.store);
+    registry_free(r->app.registry);
+    auth_close(r->app.auth);
+}
+
+/* address NULL: serves on the owner's socket alone. */
+static bool start(running *r, const server_config *options, const char *address, char *url, size_t url_size)
+{
+    *r = (running){.app.config = options};
     store_error error = {0};
-    http_server *http = NULL;
-    char url[160];
-    int exit_code = 1, received;
-    if (store_open_sqlite(&a.store, options->db, &error) != STORE_OK) {
+    if (store_open_sqlite(&r->app.store, options->db, &error) != STORE_OK) {
         log_event(LOG_ERROR, "database_failed", "db", options->db, "reason", error.message, NULL);
-        return 1;
+        return false;
     }
-    a.pool = pool_new(options->threads);
-    a.registry = a.pool ? registry_new(&a) : NULL;
-    http = a.registry ? http_start(&a, options->listen, url, sizeof url) : NULL;
-    if (!http)
-        goto stop;
+    if (auth_open(&r->app.auth, options, r->app.store))
+        r->app.pool = pool_new(options->threads);
+    r->app.registry = r->app.pool ? registry_new(&r->app) : NULL;
+    r->http = r->app.registry ? http_start(&r->app, address, url, url_size) : NULL;
+    if (!r->http)
+        stop(r);
+    return r->http != NULL;
+}
+
+static void say_started(const running *r, const char *url)
+{
+    const server_config *options = r->app.config;
     log_event(LOG_INFO, "started", "version", BANDITD_VERSION, "listen", url, "db", options->db, "threads",
-              log_format("%zu", options->threads), NULL);
+              log_format("%zu", options->threads), "auth", options->tokens_required ? "token" : "none", NULL);
+    if (options->tokens_required && auth_tokens(r->app.auth) == 0)
+        log_event(LOG_WARN, "no_tokens", "hint", "banditd token create --role admin makes the first", NULL);
     printf("banditd listening on %s\n", url);
     if (fflush(stdout) != 0)
         log_event(LOG_WARN, "ready_line_failed", NULL);
-    while (sigwait(signals, &received) != 0) {
-    }
-    log_event(LOG_INFO, "stopping", "signal", received == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
-    exit_code = 0;
-stop:
-    atomic_store(&a.stopping, true);
-    if (a.registry)
-        registry_stop_waiting(a.registry);
-    http_stop(http);
-    if (a.registry)
-        registry_stop(a.registry);
-    pool_free(a.pool); /* runs what is queued; requests have all been answered */
-    store_close(a.store);
-    registry_free(a.registry);
-    if (exit_code == 0)
-        log_event(LOG_INFO, "stopped", NULL);
-    return exit_code;
 }
 
 int serve(int argc, char **argv)
 {
     server_config options;
+    running r;
     sigset_t signals;
+    char url[160];
+    int received;
     switch (config_read(&options, argc, argv)) {
     case CONFIG_HELP:
         config_print_help();
@@ -89,5 +102,25 @@ int serve(int argc, char **argv)
     }
     raise_file_limit();
     block_signals(&signals);
-    return run(&options, &signals);
+    if (!start(&r, &options, options.listen, url, sizeof url))
+        return 1;
+    say_started(&r, url);
+    while (sigwait(&signals, &received) != 0) {
+    }
+    log_event(LOG_INFO, "stopping", "signal", received == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
+    stop(&r);
+    log_event(LOG_INFO, "stopped", NULL);
+    return 0;
+}
+
+int serve_briefly(const server_config *options, int (*use)(void *arg), void *arg)
+{
+    running r;
+    char url[1];
+    signal(SIGPIPE, SIG_IGN);
+    if (sodium_init() < 0 || !start(&r, options, NULL, url, sizeof url))
+        return -1;
+    int result = use(arg);
+    stop(&r);
+    return result;
 }

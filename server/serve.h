@@ -2,7 +2,12 @@
 #ifndef SERVER_SERVE_H
 #define SERVER_SERVE_H
 
+#include "server/config.h"
+
 /* argv: the options. The program's exit code. */
 int serve(int argc, char **argv);
+
+/* Serves on the owner's socket alone, for as long as `use` runs; its value, or −1 when it cannot. */
+int serve_briefly(const server_config *options, int (*use)(void *arg), void *arg);
 
 #endif

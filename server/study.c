@@ -1,5 +1,6 @@
 #include "server/study_internal.h"
 
+#include "server/auth.h"
 #include "server/clock.h"
 #include "server/idempotency.h"
 #include "server/log.h"
@@ -161,8 +162,10 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
                       NULL);
         atomic_store(&c->s->wake_at, 0); /* a turn, to recover */
     }
-    if (status == STORE_OK && c->deletion)
-        atomic_store(&c->s->gone, true); /* before anybody may know */
+    if (status == STORE_OK && c->deletion) {
+        auth_remove_study(c->s->app->auth, c->s->id); /* they are gone from the store already */
+        atomic_store(&c->s->gone, true);              /* before anybody may know */
+    }
     http_request *answers = c->answers;
     atomic_fetch_add(&c->s->committed, 1); /* the study may be freed from here on */
     free(c);
@@ -180,6 +183,7 @@ static store_status keep_key(study *s, const http_request *request)
         return STORE_NO_MEMORY;
     }
     idempotency_path(request, s->number, k->path);
+    memcpy(k->caller, request->caller.id, sizeof k->caller);
     k->write = s->submitted + 1;
     STAILQ_INSERT_TAIL(&s->keys, k, link);
     return idempotency_attach(request, s->number, s->write);
@@ -194,9 +198,10 @@ bool study_begin_keyed(study *s, http_request *request)
     char path[160];
     key_in_flight *k;
     idempotency_path(request, s->number, path);
-    bool in_progress = study_waits_with_key(s, request->idempotency_key);
+    bool in_progress = study_waits_with_key(s, request);
     STAILQ_FOREACH (k, &s->keys, link)
-        in_progress |= strcmp(k->key, request->idempotency_key) == 0 && strcmp(k->path, path) == 0;
+        in_progress |= strcmp(k->key, request->idempotency_key) == 0 && strcmp(k->path, path) == 0 &&
+                       strcmp(k->caller, request->caller.id) == 0;
     if (in_progress) {
         http_answer_problem(request, 409, NULL, "a request with this Idempotency-Key is being answered");
         return false;

@@ -233,11 +233,13 @@ void study_answer_waiting(study *s, const char *reason)
     }
 }
 
-bool study_waits_with_key(const study *s, const char *key)
+bool study_waits_with_key(const study *s, const http_request *request)
 {
     waiting_ask *w;
     TAILQ_FOREACH (w, &s->waiting, link)
-        if (w->request->idempotency_key && strcmp(w->request->idempotency_key, key) == 0)
+        if (w->request->idempotency_key &&
+            strcmp(w->request->idempotency_key, request->idempotency_key) == 0 &&
+            strcmp(w->request->caller.id, request->caller.id) == 0)
             return true;
     return false;
 }

@@ -47,6 +47,7 @@ enum { ARM_INFEASIBLE = 255 };
 /* An idempotency key whose answer is on its way to the disk. */
 typedef struct key_in_flight {
     char path[160];
+    char caller[AUTH_ID_SIZE];
     char *key;
     uint64_t write; /* its number */
     STAILQ_ENTRY(key_in_flight) link;
@@ -188,7 +189,8 @@ void study_serve_waiting(study *s, int64_t now);
 void study_answer_trial(study *s, http_request *request, const trial *t);
 /* Answers every waiting ask: with what there is and this reason, or (NULL) that the study is gone. */
 void study_answer_waiting(study *s, const char *reason);
-bool study_waits_with_key(const study *s, const char *key); /* is an ask with this Idempotency-Key waiting? */
+/* Is an ask with this request's Idempotency-Key, of the same caller, waiting? */
+bool study_waits_with_key(const study *s, const http_request *request);
 bool study_may_plan(const study *s);
 int64_t study_next_wake(const study *s); /* ms: when leases or waits end */
 

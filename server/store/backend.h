@@ -113,6 +113,10 @@ typedef struct store_backend {
     /* The last part of a write. STORE_EXISTS. */
     store_status (*answer_put)(store *s, const store_answer *answer, store_error *err);
 
+    /* Of a write that adds or removes a token. STORE_EXISTS, STORE_NOT_FOUND. */
+    store_status (*token_put)(store *s, const store_token *token, store_error *err);
+    store_status (*token_remove)(store *s, const char *id, store_error *err);
+
     /* A write that changes nothing but must reach the disk. Inside a transaction. */
     store_status (*touch)(store *s, store_error *err);
 
@@ -158,6 +162,8 @@ typedef struct store_backend {
     store_status (*read_engine_state)(store *s, int64_t study, store_engine_state *out, store_error *err);
     store_status (*read_answer)(store *s, const char *token, const char *path, const char *key, int64_t now,
                                 store_answer_row *row, void *arg, store_error *err);
+    store_status (*read_tokens)(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
+                                store_error *err);
     store_status (*read_log)(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err);
 } store_backend;

@@ -206,3 +206,28 @@ store_status store_answer_copy(store_answer **out, const store_answer *answer)
     *out = copy;
     return STORE_OK;
 }
+
+static void copy_token(arena *a, store_token *token)
+{
+    token->id = arena_text(a, token->id);
+    token->role = arena_text(a, token->role);
+    token->study = arena_text(a, token->study);
+    token->description = arena_text(a, token->description);
+}
+
+store_status store_token_copy(store_token **out, const store_token *token)
+{
+    *out = NULL;
+    store_token measured = *token;
+    arena a = {.block = NULL, .used = 0};
+    arena_copy(&a, token, sizeof *token);
+    copy_token(&a, &measured);
+    unsigned char *block = malloc(a.used);
+    if (!block)
+        return STORE_NO_MEMORY;
+    a = (arena){.block = block, .used = 0};
+    store_token *copy = arena_copy(&a, token, sizeof *token);
+    copy_token(&a, copy);
+    *out = copy;
+    return STORE_OK;
+}

@@ -10,6 +10,7 @@ store_status store_event_copy(store_event **out, const store_event *event);
 
 /* A deep copy in one allocation, freed with free. */
 store_status store_answer_copy(store_answer **out, const store_answer *answer);
+store_status store_token_copy(store_token **out, const store_token *token);
 
 /* The event's payload in the log: JSON from which store_event_decode makes the same event. The caller frees
  * *out. STORE_NO_MEMORY. */

@@ -65,6 +65,19 @@ store_status store_write_set_answer(store_write *write, const store_answer *answ
     return store_answer_copy(&write->answer, answer);
 }
 
+store_status store_write_put_token(store_write *write, const store_token *token)
+{
+    assert(!write->token && !write->removed_token);
+    return store_token_copy(&write->token, token);
+}
+
+store_status store_write_remove_token(store_write *write, const char *id)
+{
+    assert(!write->token && !write->removed_token);
+    write->removed_token = strdup(id);
+    return write->removed_token ? STORE_OK : STORE_NO_MEMORY;
+}
+
 size_t store_write_events(const store_write *write)
 {
     return write->n;
@@ -80,6 +93,8 @@ void store_write_free(store_write *write)
     }
     free(write->items);
     free(write->answer);
+    free(write->token);
+    free(write->removed_token);
     free(write);
 }
 

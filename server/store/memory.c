@@ -163,12 +163,14 @@ static store_status memory_mark(store *base, store_error *err)
 {
     (void)err;
     memory_of(base)->touched = NULL;
+    memory_of(base)->new_token = NULL;
+    memory_of(base)->removed_token = NULL;
     return STORE_OK;
 }
 
 static store_status memory_release(store *base, store_error *err)
 {
-    (void)base;
+    memory_release_token(memory_of(base));
     (void)err;
     return STORE_OK;
 }
@@ -178,6 +180,7 @@ static store_status memory_undo(store *base, store_error *err)
     memory_store *s = memory_of(base);
     memory_study *study = s->touched;
     store_status status = STORE_OK;
+    memory_undo_token(s);
     if (!study)
         return STORE_OK;
     if (s->kept == 0) {
@@ -247,6 +250,7 @@ static void memory_close(store *base)
     while (s->contents)
         memory_free_content(s, s->contents);
     memory_expire_answers(s, INT64_MAX);
+    memory_free_tokens(s);
     pthread_rwlock_destroy(&s->lock);
     free(s);
 }
@@ -290,6 +294,8 @@ static const store_backend memory_backend = {
     .content_append = memory_content_append,
     .content_abandon = memory_content_abandon,
     .answer_put = memory_answer_put,
+    .token_put = memory_token_put,
+    .token_remove = memory_token_remove,
     .touch = memory_touch,
     .after_commit = memory_after_commit,
     .chore = memory_chore,
@@ -312,6 +318,7 @@ static const store_backend memory_backend = {
     .read_retired = memory_read_retired,
     .read_engine_state = memory_read_engine_state,
     .read_answer = memory_read_answer,
+    .read_tokens = memory_read_tokens,
     .read_log = memory_read_log,
 };
 

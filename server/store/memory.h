@@ -3,6 +3,7 @@
  *
  *   memory.c         transactions, opening, closing
  *   memory_tables.c  the tables as apply.c writes them
+ *   memory_tokens.c  tokens
  *   memory_read.c    reads */
 #ifndef SERVER_STORE_MEMORY_H
 #define SERVER_STORE_MEMORY_H
@@ -63,6 +64,11 @@ typedef struct memory_answer {
     store_answer *answer;
 } memory_answer;
 
+typedef struct memory_token {
+    struct memory_token *next; /* in ascending order of number */
+    store_token *token;
+} memory_token;
+
 typedef struct memory_store {
     store base;
     pthread_rwlock_t lock;
@@ -74,6 +80,11 @@ typedef struct memory_store {
     memory_study *touched;  /* by the write since the mark */
     size_t kept;            /* log entries it had then; 0: it is new */
     bool replaying;
+    int64_t last_token;
+    memory_token *tokens;
+    /* Of the write since the mark; NULL. */
+    memory_token *new_token;     /* in the list */
+    memory_token *removed_token; /* out of it */
 } memory_store;
 
 static inline memory_store *memory_of(store *s)
@@ -131,6 +142,15 @@ store_status memory_candidate_retire(store *base, int64_t number, uint32_t candi
 store_status memory_content_attach(store *base, const study_record *record, const store_event *event,
                                    store_error *err);
 store_status memory_answer_put(store *base, const store_answer *answer, store_error *err);
+
+store_status memory_token_put(store *base, const store_token *token, store_error *err);
+store_status memory_token_remove(store *base, const char *id, store_error *err);
+void memory_undo_token(memory_store *s);    /* takes back what the write did to them */
+void memory_release_token(memory_store *s); /* what the write did stays */
+void memory_remove_tokens_of(memory_store *s, const char *study);
+void memory_free_tokens(memory_store *s);
+store_status memory_read_tokens(store *base, int64_t after, size_t limit, store_token_row *row, void *arg,
+                                store_error *err);
 
 store_status memory_read_studies(store *base, const char *after, size_t limit, store_study_row *row,
                                  void *arg, store_error *err);

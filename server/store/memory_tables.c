@@ -107,7 +107,9 @@ store_status memory_study_describe(store *base, int64_t number, const char *defi
 store_status memory_study_delete(store *base, int64_t number, store_error *err)
 {
     (void)err;
-    memory_find(memory_of(base), number)->deleted = true;
+    memory_study *study = memory_find(memory_of(base), number);
+    memory_remove_tokens_of(memory_of(base), study->id);
+    study->deleted = true;
     return STORE_OK;
 }
 

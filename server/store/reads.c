@@ -108,6 +108,12 @@ store_status store_read_answer(store *s, const char *token, const char *path, co
     return s->backend->read_answer(s, token, path, key, now, row, arg, err);
 }
 
+store_status store_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
+                               store_error *err)
+{
+    return s->backend->read_tokens(s, after, limit, row, arg, err);
+}
+
 store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                             void *arg, store_error *err)
 {

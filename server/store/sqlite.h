@@ -149,6 +149,8 @@ store_status sqlite_content_append(store *s, int64_t content, int64_t first, siz
                                    const double *rows, store_error *err);
 store_status sqlite_content_abandon(store *s, int64_t content, store_error *err);
 store_status sqlite_answer_put(store *base, const store_answer *answer, store_error *err);
+store_status sqlite_token_put(store *s, const store_token *token, store_error *err);
+store_status sqlite_token_remove(store *s, const char *id, store_error *err);
 store_status sqlite_touch(store *s, store_error *err);
 void sqlite_after_commit(store *base);
 store_chore sqlite_chore(store *base);
@@ -185,6 +187,8 @@ store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size
 store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
 store_status sqlite_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
                                 store_answer_row *row, void *arg, store_error *err);
+store_status sqlite_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
+                                store_error *err);
 store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err);
 

@@ -184,6 +184,8 @@ const store_backend sqlite_backend = {
     .content_append = sqlite_content_append,
     .content_abandon = sqlite_content_abandon,
     .answer_put = sqlite_answer_put,
+    .token_put = sqlite_token_put,
+    .token_remove = sqlite_token_remove,
     .touch = sqlite_touch,
     .after_commit = sqlite_after_commit,
     .chore = sqlite_chore,
@@ -206,5 +208,6 @@ const store_backend sqlite_backend = {
     .read_retired = sqlite_read_retired,
     .read_engine_state = sqlite_read_engine_state,
     .read_answer = sqlite_read_answer,
+    .read_tokens = sqlite_read_tokens,
     .read_log = sqlite_read_log,
 };

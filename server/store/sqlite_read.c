@@ -486,6 +486,35 @@ store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t 
     return read_end(s, c, connection_finish(c, statement, err));
 }
 
+store_status sqlite_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
+                                store_error *err)
+{
+    store_status status;
+    bool whole = true;
+    connection *c = read_begin(s, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement = connection_bind(c, SQL_TOKENS_AFTER, "ii", after, limit_of(limit));
+    while (connection_step(c, statement)) {
+        store_token token = {.number = sqlite3_column_int64(statement, 0),
+                             .id = column_text(statement, 1),
+                             .role = column_text(statement, 3),
+                             .study = column_text(statement, 4),
+                             .description = column_text(statement, 5),
+                             .created_at = sqlite3_column_int64(statement, 6),
+                             .expires_at = sqlite3_column_int64(statement, 7)};
+        whole = whole && sqlite3_column_bytes(statement, 2) == (int)sizeof token.hash;
+        if (whole) {
+            memcpy(token.hash, sqlite3_column_blob(statement, 2), sizeof token.hash);
+            row(arg, &token);
+        }
+    }
+    status = connection_finish(c, statement, err);
+    if (!status && !whole)
+        status = store_fail(err, STORE_CORRUPT, "a token's hash is damaged");
+    return read_end(s, c, status);
+}
+
 store_status sqlite_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
                                 store_answer_row *row, void *arg, store_error *err)
 {

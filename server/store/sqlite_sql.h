@@ -162,6 +162,16 @@
                   "WHERE token = ?1 AND path = ?2 AND key = ?3 AND time > ?4")                               \
     X(SQL_ANSWERS_EXPIRE, "DELETE FROM answers WHERE answer IN (SELECT answer FROM answers "                 \
                           "WHERE time <= (SELECT max(time) FROM answers) - ?1 ORDER BY time LIMIT 500)")     \
+    /* tokens */                                                                                             \
+    X(SQL_TOKEN_STUDY, "SELECT study FROM studies WHERE id = ?1 AND deleted = 0")                            \
+    X(SQL_TOKEN_PUT, "INSERT INTO tokens (id, hash, role, study, description, created_at, expires_at) "      \
+                     "VALUES (?1, ?2, ?3, (SELECT study FROM studies WHERE id = ?4 AND deleted = 0), ?5, "   \
+                     "?6, ?7) ON CONFLICT (id) DO NOTHING")                                                  \
+    X(SQL_TOKEN_REMOVE, "DELETE FROM tokens WHERE id = ?1")                                                  \
+    X(SQL_TOKENS_OF_STUDY_REMOVE, "DELETE FROM tokens WHERE study = ?1")                                     \
+    X(SQL_TOKENS_AFTER, "SELECT t.token, t.id, t.hash, t.role, coalesce(s.id, ''), t.description, "          \
+                        "t.created_at, t.expires_at FROM tokens t LEFT JOIN studies s USING (study) "        \
+                        "WHERE t.token > ?1 ORDER BY t.token LIMIT ?2")                                      \
     /* chores: slices of what is to be removed; ?2 rows at most */                                           \
     X(SQL_TOUCH, "UPDATE touched SET times = times + 1")                                                     \
     X(SQL_DELETED_STUDY, "SELECT study FROM studies WHERE deleted = 1 LIMIT 1")                              \

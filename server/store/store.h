@@ -193,6 +193,18 @@ typedef struct store_observation {
     double value;    /* metric's own units and sign */
 } store_observation;
 
+/* A token. Its secret is nowhere: only the hash is stored. */
+typedef struct store_token {
+    int64_t number; /* the store's own, ascending; 0 for a new one */
+    const char *id; /* public, unique */
+    unsigned char hash[32];
+    const char *role;
+    const char *study; /* id of the one study it is for; "": all */
+    const char *description;
+    int64_t created_at;
+    int64_t expires_at; /* 0: never */
+} store_token;
+
 /* ---- events ------------------------------------------------------------------------------------------- */
 
 /* X(enumerator, name in the log). Names are stored: never change one. */
@@ -415,6 +427,12 @@ typedef struct store_answer {
  * than a day is stored for that token, path and key. */
 store_status store_write_set_answer(store_write *write, const store_answer *answer);
 
+/* Adds a token (copied), or removes the one of that id; at most one of both a write, which needs no events
+ * then. The write fails with STORE_NOT_FOUND when there is no such study or token, with STORE_EXISTS when the
+ * id is taken. A study's tokens go when it is deleted. */
+store_status store_write_put_token(store_write *write, const store_token *token);
+store_status store_write_remove_token(store_write *write, const char *id);
+
 /* Takes the write. `done` is called exactly once, also when the store is failing or closing. Writes of a
  * lane are committed in the order of their submission. Never blocks on the disk. */
 void store_submit(store_write *write, store_done *done, void *arg);
@@ -523,6 +541,11 @@ void store_engine_state_clear(store_engine_state *state);
 typedef void store_answer_row(void *arg, const store_answer *answer);
 store_status store_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
                                store_answer_row *row, void *arg, store_error *err);
+
+/* Tokens with number > after, in their order. */
+typedef void store_token_row(void *arg, const store_token *token);
+store_status store_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
+                               store_error *err);
 
 store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                             void *arg, store_error *err);

@@ -115,6 +115,10 @@ static store_status apply_write(store *s, store_write *write, store_error *err)
     write->op.last_seq = write->first_seq - 1;
     if (write->n > 0)
         status = apply_events(s, write, err);
+    if (!status && write->token)
+        status = s->backend->token_put(s, write->token, err);
+    if (!status && write->removed_token)
+        status = s->backend->token_remove(s, write->removed_token, err);
     if (!status && write->answer)
         status = s->backend->answer_put(s, write->answer, err);
     return status;

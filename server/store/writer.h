@@ -27,6 +27,8 @@ struct store_write {
     write_item *items;
     size_t n, capacity;
     store_answer *answer; /* NULL */
+    store_token *token;   /* to be added; NULL */
+    char *removed_token;  /* id; NULL */
 };
 
 typedef struct upload_op {

@@ -1,5 +1,6 @@
 /* The first byte chooses the request, the others are its body. */
 #include "proto/changes.h"
+#include "proto/tokens.h"
 #include "tests/fuzz/fuzz.h"
 
 #define TRY(name)                                                                                            \
@@ -32,6 +33,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         break;
     case 'a':
         TRY(amendment);
+        break;
+    case 't':
+        TRY(new_token);
         break;
     case 'h': {
         wire_heartbeat out;

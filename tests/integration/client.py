@@ -20,7 +20,8 @@ class Answer:
 
 
 class Client:
-    def __init__(self, host, port, timeout=60):
+    def __init__(self, host, port, timeout=60, token=None):
+        self.token = token
         self._connection = http.client.HTTPConnection(host, port, timeout=timeout)
 
     def close(self):
@@ -34,6 +35,8 @@ class Client:
             content_type = content_type or "application/json"
         if isinstance(body, str):
             body = body.encode()
+        if self.token:
+            headers.setdefault("Authorization", f"Bearer {self.token}")
         if content_type:
             headers["Content-Type"] = content_type
         self._connection.request(method, path, body, headers)

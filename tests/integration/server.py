@@ -28,6 +28,7 @@ class Server:
         self.options = options
         self.environment = environment or {}
         self.process = None
+        self.token = None  # that clients send unless they are given another one
         self._clients = []
         self._stderr = ""
 
@@ -60,7 +61,7 @@ class Server:
         self.host, self.port = match.group(1), int(match.group(2))
 
     def client(self, **options):
-        client = Client(self.host, self.port, **options)
+        client = Client(self.host, self.port, **{"token": self.token, **options})
         self._clients.append(client)
         return client
 

@@ -121,7 +121,8 @@ BAD_OPTIONS = [
     ["--log-format", "xml"],
     ["--log-level", "loud"],
     ["--db"],
-    ["--listen", "0.0.0.0:0"],
+    ["--listen", "0.0.0.0:0", "--auth", "none"],
+    ["--auth", "maybe"],
 ]
 
 

@@ -327,7 +327,7 @@ NOWHERE = {
     "unknown": ("GET", "/v1/nothing"),
     "unknown_below_a_study": ("GET", "/v1/studies/here/nothing"),
     "unbuilt_events": ("GET", "/v1/studies/here/events"),
-    "unbuilt_tokens": ("POST", "/v1/tokens"),
+    "no_token": ("DELETE", "/v1/tokens/0123456789abcdef"),
     "trailing_slash": ("GET", "/v1/studies/"),
     "no_study": ("GET", "/v1/studies/nobody"),
     "no_study_to_ask": ("POST", "/v1/studies/nobody/ask"),

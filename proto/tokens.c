@@ -1,0 +1,49 @@
+#include "proto/tokens.h"
+#include "proto/decode.h"
+#include "proto/encode.h"
+
+#include <string.h>
+
+static void fill_new_token(wire_decoder *d, json_t *body, void *out)
+{
+    static const char *const roles[] = {"viewer", "worker", "editor", "admin", NULL};
+    wire_new_token *token = out;
+    wire_object o;
+    if (!wire_object_open(&o, d, NULL, body))
+        return;
+    wire_take_word_text(&o, "role", WIRE_REQUIRED, roles, &token->role);
+    if (wire_take_string(&o, "study", WIRE_OPTIONAL, 1, 63, &token->study) && token->study && token->role &&
+        strcmp(token->role, "admin") == 0) {
+        wire_place at = wire_place_member(NULL, "study");
+        wire_refuse(d, &at, "an admin's token is for all studies");
+    }
+    wire_take_string(&o, "description", WIRE_OPTIONAL, 0, WIRE_MAX_NAME, &token->description);
+    wire_take_given_integer(&o, "lifetime_seconds", 1, WIRE_MAX_TOKEN_LIFETIME, &token->lifetime_seconds);
+    wire_object_close(&o);
+}
+
+WIRE_DEFINE_DECODER(new_token)
+
+void wire_new_token_free(wire_new_token *token)
+{
+    if (!token)
+        return;
+    free(token->role);
+    free(token->study);
+    free(token->description);
+    free(token);
+}
+
+void wire_encode_token(wire_writer *w, const wire_token *token)
+{
+    wire_object_begin(w);
+    wire_string_member(w, "id", token->id);
+    wire_string_member(w, "role", token->role);
+    wire_optional_string(w, "study", token->study);
+    wire_optional_string(w, "description", token->description);
+    wire_time_member(w, "created_at", token->created_at);
+    if (token->expires_at)
+        wire_time_member(w, "expires_at", token->expires_at);
+    wire_optional_string(w, "token", token->text);
+    wire_object_end(w);
+}
