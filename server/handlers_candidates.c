@@ -78,7 +78,7 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
 
 /* What the study wants uploaded. */
 typedef struct wanted {
-    bool known, precomputed;
+    bool known, precomputed, space;
     size_t dimension; /* so that the reader can say which row has another */
 } wanted;
 
@@ -90,6 +90,7 @@ static void take_wanted(void *arg, const store_study *row)
     if (wire_decode_study(&definition, row->definition, strlen(row->definition), &errors) == WIRE_OK) {
         w->known = true;
         w->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
+        w->space = definition->domain_type == WIRE_DOMAIN_SPACE;
         w->dimension = (size_t)(w->precomputed ? definition->size.value : definition->dimension.value);
         wire_study_free(definition);
     }
@@ -107,6 +108,8 @@ static bool read_wanted(http_request *request, wanted *out)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
     else if (status != STORE_OK || !out->known)
         http_answer_store_problem(request, status != STORE_OK ? status : STORE_CORRUPT);
+    else if (out->space)
+        http_answer_problem(request, 409, NULL, "the study's domain is a space: it needs no upload");
     else if (kernel != out->precomputed)
         http_answer_problem(request, 409, NULL, "the study's domain is given by its %s",
                             out->precomputed ? "kernel" : "candidates");

@@ -26,11 +26,6 @@ void handle_predict(http_request *request)
     wire_predict *predict;
     wire_errors errors = {0};
     wire_status status = wire_decode_predict(&predict, request->body, request->body_size, &errors);
-    if (status == WIRE_OK && predict->parameters) {
-        wire_errors_add(&errors, "/parameters", "applies to a domain of type \"space\" only");
-        wire_predict_free(predict);
-        status = WIRE_INVALID;
-    }
     if (status == WIRE_OK) {
         request->context = predict;
         request->context_free = free_predict;

@@ -13,6 +13,7 @@ static void import_free(void *context)
     wire_observations_reader_free(in->reader);
     wire_study_free(in->definition);
     free(in->list);
+    free(in->points);
     free(in);
 }
 
@@ -42,7 +43,8 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     import *in = arg;
     double value;
     (void)index;
-    if (o->candidate >= in->candidates) {
+    size_t width = in->definition->n_parameters;
+    if (width == 0 && o->candidate >= in->candidates) {
         wire_errors_add(errors, place, "there are %lld candidates, from 0: not %lld",
                         (long long)in->candidates, (long long)o->candidate);
         return false;
@@ -56,10 +58,17 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
         if (!list)
             return false;
         in->list = list;
+        double *points = width ? realloc(in->points, capacity * width * sizeof *points) : NULL;
+        in->no_memory = width && !points;
+        if (in->no_memory)
+            return false;
+        in->points = points;
         in->capacity = capacity;
     }
-    in->list[in->n++] =
-        (store_observation){.candidate = (uint32_t)o->candidate, .repeats = o->repeats, .value = value};
+    if (width)
+        memcpy(in->points + in->n * width, o->parameters, width * sizeof *in->points);
+    in->list[in->n++] = (store_observation){
+        .candidate = width ? 0 : (uint32_t)o->candidate, .repeats = o->repeats, .value = value};
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include "server/idempotency.h"
 #include "server/log.h"
 #include "server/page.h"
+#include "server/space.h"
 #include "server/study.h"
 #include "server/study_config.h"
 #include "server/study_view.h"
@@ -90,36 +91,45 @@ static store_status stage_points(creation *c, app *a, const wire_study *points)
     return status;
 }
 
+/* A space needs no candidates: those of a small one are made from it, those of another while it is explored.
+ */
+static study_state first_state(const study_config *settings, size_t n_points)
+{
+    bool ready = n_points > 0 || settings->wire->domain_type == WIRE_DOMAIN_SPACE;
+    return ready ? STUDY_ACTIVE : STUDY_AWAITING_CANDIDATES;
+}
+
 static store_status add_events(creation *c, const study_config *settings, size_t n_points, int64_t now,
                                const char *definition)
 {
     store_event event = {.type = EVENT_STUDY_CREATED, .time = now};
     event.u.created.id = c->id;
     event.u.created.definition = definition;
-    event.u.created.state = n_points ? STUDY_ACTIVE : STUDY_AWAITING_CANDIDATES;
+    event.u.created.state = first_state(settings, n_points);
     store_status status = store_write_add(c->write, &event);
     if (status == STORE_OK && n_points) {
         event = (store_event){.type = EVENT_CANDIDATES_SET, .time = now};
         upload_describe(c->upload, &event);
-        event.u.candidates.dimension = settings->wire->dimension.value;
+        event.u.candidates.dimension = (int64_t)candidate_width(settings->wire);
         status = store_write_add(c->write, &event);
     }
     return status;
 }
 
 /* The answer, held until the study is on disk. */
-static bool set_answer(creation *c, size_t n_points, int64_t now, const char *definition)
+static bool set_answer(creation *c, const study_config *settings, size_t n_points, int64_t now,
+                       const char *definition)
 {
     http_request *request = c->request;
     store_study row = {.id = c->id,
                        .definition = definition,
-                       .state = n_points ? STUDY_ACTIVE : STUDY_AWAITING_CANDIDATES,
+                       .state = first_state(settings, n_points),
                        .state_reason = "",
                        .created_at = now,
                        .updated_at = now,
                        .candidates = (int64_t)n_points};
     wire_writer w = WIRE_WRITER_INIT;
-    if (!study_view_encode(&w, &row)) {
+    if (!study_view_encode(&w, NULL, &row)) {
         wire_writer_clear(&w);
         return false;
     }
@@ -152,7 +162,7 @@ static void create(http_request *request, const study_config *settings, const wi
         status = store_write_new(&c->write, c->lane);
     if (status == STORE_OK)
         status = add_events(c, settings, n_points, now, definition);
-    if (status == STORE_OK && !set_answer(c, n_points, now, definition))
+    if (status == STORE_OK && !set_answer(c, settings, n_points, now, definition))
         status = STORE_NO_MEMORY;
     if (status == STORE_OK)
         status = idempotency_attach(request, 0, c->write);
@@ -169,6 +179,20 @@ failed:
     if (c)
         creation_free(c);
     http_release_failed(request, status);
+}
+
+/* The points of a small space. */
+static wire_status list_space(wire_study *out, const wire_study *definition, wire_errors *errors)
+{
+    bandit_error error = {0};
+    if (space_enumerate(&out->points, &out->n_points, definition, &error) != BANDIT_OK)
+        return WIRE_NO_MEMORY;
+    out->dimension = (wire_integer){.given = true, .value = (int64_t)definition->n_parameters};
+    if (out->n_points > 0)
+        return WIRE_OK;
+    wire_errors_add(errors, "/domain/parameters", "spaces of more than %d points are not built yet",
+                    SPACE_ENUMERATED_POINTS);
+    return WIRE_INVALID;
 }
 
 void handle_study_create(http_request *request)
@@ -190,6 +214,8 @@ void handle_study_create(http_request *request)
             wire_study_free(wanted);
             status = WIRE_INVALID;
         }
+        if (status == WIRE_OK && settings->wire->domain_type == WIRE_DOMAIN_SPACE)
+            status = list_space(&points, settings->wire, &errors);
         if (status == WIRE_OK)
             create(request, settings, &points);
         free(points.points);
@@ -203,6 +229,7 @@ void handle_study_create(http_request *request)
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef struct showing {
+    store *store;
     wire_writer w;
     page page;
     char last_id[64];
@@ -212,13 +239,13 @@ typedef struct showing {
 static void show_one(void *arg, const store_study *row)
 {
     showing *s = arg;
-    if (!study_view_encode(&s->w, row))
+    if (!study_view_encode(&s->w, s->store, row))
         s->failed = true;
 }
 
 void handle_study_get(http_request *request)
 {
-    showing s = {0};
+    showing s = {.store = request->app->store};
     store_error error = {0};
     store_status status = store_read_study(request->app->store, request->study, show_one, &s, &error);
     if (status == STORE_NOT_FOUND)
@@ -241,7 +268,7 @@ static void show_listed(void *arg, const store_study *row)
 
 void handle_study_list(http_request *request)
 {
-    showing s = {0};
+    showing s = {.store = request->app->store};
     store_error error = {0};
     if (!page_read(&s.page, request, false, 0))
         return;

@@ -3,6 +3,7 @@
 #include "server/app.h"
 #include "server/handlers.h"
 #include "server/page.h"
+#include "server/space.h"
 #include "server/study.h"
 
 #include <stdlib.h>
@@ -75,8 +76,9 @@ void handle_heartbeat(http_request *request)
 typedef struct listing {
     store *store;
     int64_t study;
-    size_t dimension;
-    bool has_points; /* false: the candidates are known by a kernel matrix alone */
+    wire_study *definition;
+    bool finite;  /* the candidates are all there is */
+    size_t width; /* numbers of a point; 0: the candidates are known by a kernel matrix alone */
     double *point;
     wire_writer w;
     page page;
@@ -88,13 +90,12 @@ static void take_study(void *arg, const store_study *row)
 {
     listing *l = arg;
     l->study = row->study;
-    l->dimension = (size_t)row->dimension;
-    wire_study *definition;
     wire_errors errors = {0};
-    if (wire_decode_study(&definition, row->definition, strlen(row->definition), &errors) == WIRE_OK) {
-        l->has_points = definition->domain_type == WIRE_DOMAIN_CANDIDATES;
-        wire_study_free(definition);
-    }
+    l->finite = row->reference_candidates > 0;
+    if (wire_decode_study(&l->definition, row->definition, strlen(row->definition), &errors) == WIRE_OK)
+        l->width = candidate_width(l->definition);
+    else
+        l->status = STORE_CORRUPT;
     wire_errors_clear(&errors);
 }
 
@@ -104,7 +105,9 @@ static bool open_listing(listing *l, http_request *request)
     store_error error = {0};
     l->store = request->app->store;
     store_status status = store_read_study(l->store, request->study, take_study, l, &error);
-    if (status == STORE_OK && !(l->point = malloc((l->dimension ? l->dimension : 1) * sizeof *l->point)))
+    if (status == STORE_OK)
+        status = l->status;
+    if (status == STORE_OK && !(l->point = malloc((l->width ? l->width : 1) * sizeof *l->point)))
         status = STORE_NO_MEMORY;
     if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
@@ -117,21 +120,25 @@ static void close_listing(listing *l)
 {
     wire_writer_clear(&l->w);
     free(l->point);
+    wire_study_free(l->definition);
 }
 
 /* The row as answers show it; borrows from the row and the listing. */
 static wire_trial view(listing *l, const store_trial *row)
 {
     store_error error = {0};
-    if (l->status == STORE_OK && l->has_points)
+    if (l->status == STORE_OK && l->width > 0)
         l->status = store_read_candidates(l->store, l->study, row->candidate, 1, l->point, &error);
+    candidate_view shown = candidate_view_of(l->definition, l->finite, row->candidate, l->point);
     return (wire_trial){.id = row->trial,
                         .state = trial_state_name(row->state),
                         .batch = row->batch,
                         .attempt = row->attempt,
-                        .candidate = row->candidate,
-                        .point = l->has_points ? l->point : NULL,
-                        .dimension = l->dimension,
+                        .candidate = shown.candidate,
+                        .point = shown.point,
+                        .dimension = l->width,
+                        .space = shown.space,
+                        .parameters = shown.parameters,
                         .worker = row->worker,
                         .issued_at = row->issued_at,
                         .lease_expires_at = row->state == TRIAL_PENDING ? row->lease_expires_at : 0,

@@ -11,6 +11,7 @@ typedef struct import {
     int64_t candidates;     /* as the study had them when the import began */
     char digest[80];
     store_observation *list;
+    double *points; /* of a space: n x its parameters, coded; `list` gets its candidates later */
     size_t n, capacity;
     bool no_memory;
 } import;

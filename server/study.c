@@ -52,12 +52,13 @@ study *study_new(app *a, registry *r, const char *id)
     TAILQ_INIT(&s->told);
     TAILQ_INIT(&s->joined);
     TAILQ_INIT(&s->waiting);
+    STAILQ_INIT(&s->placing);
     return s;
 }
 
 void study_free(study *s)
 {
-    assert(!s->jobs && !s->engine_jobs && TAILQ_EMPTY(&s->waiting));
+    assert(!s->jobs && !s->engine_jobs && TAILQ_EMPTY(&s->waiting) && STAILQ_EMPTY(&s->placing));
     study_unload(s);
     study_drop_engine(s);
     forget_keys(s, UINT64_MAX);
@@ -198,7 +199,7 @@ bool study_begin_keyed(study *s, http_request *request)
     char path[160];
     key_in_flight *k;
     idempotency_path(request, s->number, path);
-    bool in_progress = study_waits_with_key(s, request);
+    bool in_progress = study_waits_with_key(s, request) || study_places_with_key(s, request);
     STAILQ_FOREACH (k, &s->keys, link)
         in_progress |= strcmp(k->key, request->idempotency_key) == 0 && strcmp(k->path, path) == 0 &&
                        strcmp(k->caller, request->caller.id) == 0;
@@ -338,5 +339,6 @@ void study_delete(study *s, http_request *request)
     s->deleted = true;
     store_submit_delete(s->lane, write_done, c);
     study_answer_waiting(s, NULL);
+    study_refuse_placing(s);
     log_event(LOG_INFO, "study_deleted", "study", s->id, NULL);
 }

@@ -1,5 +1,6 @@
 /* Asking: who gets which trial, who waits for one, and what is planned for those who wait. */
 #include "server/clock.h"
+#include "server/space.h"
 #include "server/study_internal.h"
 
 #include <assert.h>
@@ -15,7 +16,7 @@ enum { CLIENT_CHECK_MS = 2000 };
 
 bool study_may_plan(const study *s)
 {
-    return s->state == STUDY_ACTIVE && !s->planning && s->trials < study_horizon(s) &&
+    return s->state == STUDY_ACTIVE && !s->planning && !s->exhausted && s->trials < study_horizon(s) &&
            TAILQ_EMPTY(&s->queued) && !atomic_load(&s->app->stopping);
 }
 
@@ -92,13 +93,17 @@ static store_status view(const study *s, const trial *t, double *point, wire_tri
 {
     store_error error = {0};
     bool has_point = !s->config->precomputed;
+    candidate_view shown =
+        candidate_view_of(s->config->wire, s->reference_candidates > 0, t->candidate, point);
     *out = (wire_trial){.id = t->id,
                         .state = trial_state_name(t->state),
                         .batch = t->batch,
                         .attempt = t->attempt,
-                        .candidate = t->candidate,
-                        .point = has_point ? point : NULL,
+                        .candidate = shown.candidate,
+                        .point = shown.point,
                         .dimension = (size_t)s->dimension,
+                        .space = shown.space,
+                        .parameters = shown.parameters,
                         .worker = t->worker,
                         .lease_expires_at = t->lease_expires_at};
     return has_point ? store_read_candidates(s->app->store, s->number, t->candidate, 1, point, &error)

@@ -108,7 +108,7 @@ static void show_patched(void *arg, const store_study *row)
     if (v->state != STUDY_ERROR)
         shown.state_reason = "";
     shown.updated_at = v->now;
-    v->fine = study_view_encode(&v->w, &shown);
+    v->fine = study_view_encode(&v->w, v->s->app->store, &shown);
 }
 
 void study_patch(study *s, http_request *request)

@@ -1,5 +1,6 @@
 #include "server/study_config.h"
 #include "server/parameters.h"
+#include "server/space.h"
 
 #include <math.h>
 #include <sodium.h>
@@ -157,9 +158,6 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
 
 static void check_unbuilt(const wire_study *request, wire_errors *errors)
 {
-    if (request->domain_type == WIRE_DOMAIN_SPACE)
-        wire_errors_add(errors, "/domain/type",
-                        "spaces are not built yet: give \"candidates\" or \"precomputed\"");
     for (size_t i = 0; i < request->n_metrics; i++)
         if (request->metrics[i].recorded || request->n_metrics > 1) {
             wire_errors_add(errors, "/metrics", "one objective is all that is built yet");
@@ -175,6 +173,16 @@ static void complete_domain(wire_study *request, wire_errors *errors)
         set_text(&request->scaling, "standardize", errors);
     if (request->domain_type == WIRE_DOMAIN_PRECOMPUTED && request->size.value > PRECOMPUTED_MAXIMUM)
         wire_errors_add(errors, "/domain/size", "must be at most %d", PRECOMPUTED_MAXIMUM);
+}
+
+/* No parameter of another type than double or integer; also of a domain that is no space. */
+static bool has_numbers_only(const wire_study *request)
+{
+    for (size_t i = 0; i < request->n_parameters; i++)
+        if (request->parameters[i].type != WIRE_PARAMETER_DOUBLE &&
+            request->parameters[i].type != WIRE_PARAMETER_INTEGER)
+            return false;
+    return true;
 }
 
 bool study_config_complete(wire_study *request, wire_errors *errors)
@@ -200,6 +208,9 @@ bool study_config_complete(wire_study *request, wire_errors *errors)
     } else if (!bandit_algorithm_is_built(algorithm)) {
         wire_errors_add(errors, "/algorithm/name", "%s is not built yet", request->algorithm.name);
     } else {
+        if (algorithm == BANDIT_PI_GP_UCB && !has_numbers_only(request))
+            wire_errors_add(errors, "/algorithm/name",
+                            "pi_gp_ucb needs a space whose parameters all are double or integer");
         parameters_check(&request->algorithm, algorithm, errors);
         complete_algorithm(request, algorithm, errors);
     }
@@ -303,6 +314,38 @@ static bool fill_options(study_config *config)
     return kernel_options(config);
 }
 
+/* In a space: its features in *dimension, and lengthscales that were given one a parameter become one a
+ * feature. BANDIT_INVALID_ARMS, with the field in the API, for what the engine refuses. */
+static bandit_status space_options(study_config *config, size_t *dimension, bandit_error *err)
+{
+    bandit_kernel *kernel = &config->options.kernel;
+    size_t n = config->wire->n_parameters;
+    bandit_arms *arms = NULL;
+    config->parameters = space_parameters_new(config->wire);
+    if (!config->parameters)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status = bandit_arms_new_space(&arms, config->parameters, n, err);
+    if (status != BANDIT_OK)
+        return status;
+    *dimension = bandit_arms_dimension(arms);
+    if (kernel->n_lengthscales > 1 && kernel->n_lengthscales != n)
+        status = bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/lengthscale",
+                             "needs one number, or one for each of the %zu parameters", n);
+    double *each =
+        status == BANDIT_OK && kernel->n_lengthscales > 1 ? malloc(*dimension * sizeof *each) : NULL;
+    for (size_t j = 0; each && j < *dimension; j++)
+        each[j] = config->lengthscales[bandit_arms_feature_parameter(arms, j)];
+    if (each) {
+        free(config->lengthscales);
+        kernel->lengthscales = config->lengthscales = each;
+        kernel->n_lengthscales = *dimension;
+    } else if (status == BANDIT_OK && kernel->n_lengthscales > 1) {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    bandit_arms_free(arms);
+    return status;
+}
+
 wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors)
 {
     study_config *config = calloc(1, sizeof *config);
@@ -324,8 +367,10 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
     config->minimize = definition->n_metrics > 0 && definition->metrics[0].minimize;
     config->asynchronous = is_word(definition->feedback, "async");
     config->max_arm_failures = (unsigned)definition->algorithm.max_arm_failures.value;
-    if (bandit_options_check(&config->options, config->precomputed ? 0 : (size_t)definition->dimension.value,
-                             &error) != BANDIT_OK) {
+    size_t dimension = config->precomputed ? 0 : (size_t)definition->dimension.value;
+    if ((definition->domain_type == WIRE_DOMAIN_SPACE &&
+         space_options(config, &dimension, &error) != BANDIT_OK) ||
+        bandit_options_check(&config->options, dimension, &error) != BANDIT_OK) {
         char pointer[64] = "/algorithm";
         if (error.field[0]) {
             strcat(pointer, "/");
@@ -348,5 +393,6 @@ void study_config_free(study_config *config)
         return;
     wire_study_free(config->wire);
     free(config->lengthscales);
+    free(config->parameters);
     free(config);
 }

@@ -4,13 +4,15 @@
 #define SERVER_STUDY_CONFIG_H
 
 #include "bandit/engine.h"
+#include "bandit/space.h"
 #include "proto/wire.h"
 
 typedef struct study_config {
     wire_study *wire; /* every value in force; without points */
     bandit_options options;
     bandit_scaling scaling;
-    double *lengthscales; /* that options.kernel borrows */
+    double *lengthscales;         /* that options.kernel borrows */
+    bandit_parameter *parameters; /* of a space; borrows from `wire`; NULL */
     bool minimize;
     bool precomputed;  /* the candidates are known by their kernel matrix alone */
     bool asynchronous; /* feedback */

@@ -4,8 +4,10 @@
 #include "server/clock.h"
 #include "server/log.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 engine_source engine_source_of(const study *s)
 {
@@ -13,6 +15,7 @@ engine_source engine_source_of(const study *s)
                            .candidates = (size_t)s->candidates,
                            .dimension = (size_t)s->dimension,
                            .reference_candidates = (size_t)s->reference_candidates,
+                           .writes = s->submitted + (s->write != NULL),
                            .batches = s->batches,
                            .config = s->config};
 }
@@ -96,25 +99,70 @@ static store_status unpack(unpacked_state *out, const store_engine_state *stored
 
 enum { ROWS_AT_ONCE = 4096 };
 
+/* Numbers of a stored row. */
+static size_t row_width(const engine_source *from)
+{
+    return from->config->precomputed ? from->candidates : from->dimension;
+}
+
+static void new_arms(bandit_arms **arms, const engine_source *from, engine_outcome *out)
+{
+    const study_config *config = from->config;
+    if (config->precomputed)
+        bandit_arms_new_precomputed(arms, from->candidates, &out->error);
+    else if (config->parameters)
+        bandit_arms_new_space(arms, config->parameters, config->wire->n_parameters, &out->error);
+    else
+        bandit_arms_new(arms, from->candidates, from->dimension, &out->error);
+    if (engine_fine(out) && config->parameters && from->reference_candidates > 0)
+        bandit_arms_enumerate(*arms, &out->error);
+}
+
+/* An enumerated space's arms are there already: their order must be the one that is stored. */
+static bool same_points(const bandit_arms *arms, size_t first, size_t n, const double *rows)
+{
+    size_t width = bandit_arms_point_width(arms);
+    bool same = first + n <= bandit_arms_count(arms);
+    double *point = malloc(width * sizeof *point);
+    for (size_t i = 0; point && same && i < n; i++) {
+        bandit_arms_coded(arms, first + i, point);
+        for (size_t j = 0; same && j < width; j++) {
+            double stored = rows[i * width + j];
+            same = point[j] == stored || (isnan(point[j]) && isnan(stored));
+        }
+    }
+    free(point);
+    return point && same;
+}
+
+static void put_rows(bandit_arms *arms, const engine_source *from, size_t first, size_t n, const double *rows,
+                     engine_outcome *out)
+{
+    if (!from->config->parameters)
+        bandit_arms_set_rows(arms, first, n, rows, &out->error);
+    else if (bandit_arms_is_open_space(arms))
+        bandit_arms_append(arms, rows, n, &out->error);
+    else if (!same_points(arms, first, n, rows))
+        bandit_error_set(&out->error, BANDIT_INVALID_ARMS, "",
+                         "the space's points are not those that are stored");
+}
+
 static void load_arms(study *s, const engine_source *from, engine_outcome *out)
 {
     store_error error = {0};
-    double *rows = malloc(ROWS_AT_ONCE * from->dimension * sizeof *rows);
+    double *rows = malloc(ROWS_AT_ONCE * row_width(from) * sizeof *rows);
     if (!rows) {
         out->stored = STORE_NO_MEMORY;
         return;
     }
-    if (from->config->precomputed)
-        bandit_arms_new_precomputed(&s->engine.arms, from->candidates, &out->error);
-    else
-        bandit_arms_new(&s->engine.arms, from->candidates, from->dimension, &out->error);
+    new_arms(&s->engine.arms, from, out);
     for (size_t first = 0; engine_fine(out) && first < from->candidates; first += ROWS_AT_ONCE) {
         size_t left = from->candidates - first, n = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
         out->stored = store_read_candidates(s->app->store, from->number, (int64_t)first, n, rows, &error);
         if (out->stored == STORE_OK)
-            bandit_arms_set_rows(s->engine.arms, first, n, rows, &out->error);
+            put_rows(s->engine.arms, from, first, n, rows, out);
     }
-    if (engine_fine(out))
+    if (engine_fine(out) && !from->config->parameters)
         bandit_arms_finish(s->engine.arms, from->config->scaling, from->reference_candidates, &out->error);
     free(rows);
 }
@@ -198,13 +246,33 @@ static void restore_engine(study *s, const engine_source *from, engine_outcome *
     store_engine_state_clear(&stored);
 }
 
+/* The store may be a commit behind what the job was made of. */
+static bool wait_for_store(study *s, const engine_source *from)
+{
+    static const struct timespec a_moment = {.tv_nsec = 500000};
+    while (atomic_load(&s->committed) < from->writes && !atomic_load(&s->broken))
+        nanosleep(&a_moment, NULL);
+    return !atomic_load(&s->broken);
+}
+
+void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out)
+{
+    if (s->engine.arms)
+        return;
+    if (wait_for_store(s, from))
+        load_arms(s, from, out);
+    else
+        out->stored = STORE_ABORTED;
+    if (!engine_fine(out))
+        study_drop_engine(s);
+}
+
 void engine_ensure(study *s, const engine_source *from, engine_outcome *out)
 {
     if (s->engine.engine)
         return;
     double start = clock_steady();
-    if (!s->engine.arms)
-        load_arms(s, from, out);
+    engine_ensure_arms(s, from, out);
     if (engine_fine(out) && from->batches > 0)
         restore_engine(s, from, out);
     else if (engine_fine(out))

@@ -9,6 +9,7 @@ typedef struct engine_source {
     int64_t number;
     size_t candidates, dimension, reference_candidates;
     const study_config *config;
+    uint64_t writes; /* that made it so: what is loaded from the store waits for them */
     int64_t batches; /* planned so far: with any, there is a stored engine state */
 } engine_source;
 
@@ -20,6 +21,9 @@ typedef struct engine_outcome {
 
 engine_source engine_source_of(const study *s);
 bool engine_fine(const engine_outcome *outcome);
+
+/* Makes sure that the arms are there, as they are stored. */
+void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out);
 
 /* Makes sure that the engine is there, as it was after the last stored pick. */
 void engine_ensure(study *s, const engine_source *from, engine_outcome *out);

@@ -42,7 +42,8 @@ typedef struct waiting_ask {
 
 TAILQ_HEAD(waiting_list, waiting_ask);
 
-enum { ARM_INFEASIBLE = 255 };
+/* What is known of a candidate's outcomes, beside the number of failures in a row. */
+enum { ARM_INFEASIBLE = 255, ARM_EVALUATED = 254, ARM_FAILURES = 253 /* the most that are counted */ };
 
 /* An idempotency key whose answer is on its way to the disk. */
 typedef struct key_in_flight {
@@ -54,6 +55,10 @@ typedef struct key_in_flight {
 } key_in_flight;
 
 STAILQ_HEAD(key_list, key_in_flight);
+
+/* A request whose points are to be found in the space; see study_points.c. */
+typedef struct placing placing;
+STAILQ_HEAD(placing_list, placing);
 
 typedef struct engine_job {
     void (*run)(struct study *s, struct engine_job *job); /* on the engine's lane */
@@ -115,10 +120,12 @@ struct study {
      * n_observations_joining are among the results of the batch being planned. */
     store_observation *observations;
     size_t n_observations, observations_capacity, n_observations_joining;
-    bool planning;
-    size_t engine_jobs_out; /* at the engine */
-    uint8_t *
-        failures; /* per candidate: its last told pulls that failed in a row, or ARM_INFEASIBLE; NULL: none */
+    bool planning;               /* an engine job that may bring new points, or plan, is out */
+    bool exhausted;              /* nothing may be handed out until a trial is closed */
+    struct placing_list placing; /* requests with points; the first may be that job */
+    size_t engine_jobs_out;      /* at the engine */
+    uint8_t *failures; /* per candidate: its last told pulls that failed in a row, or ARM_…; NULL: none */
+    size_t failures_capacity;
     engine_lane engine;
 };
 
@@ -182,6 +189,22 @@ bool study_keep_observations(study *s, const store_observation *observations,
 void study_drop_observations(study *s, size_t n); /* the first n */
 bool study_has_news(const study *s);              /* results that the model in force does not know */
 
+/* ---- study_points.c ---------------------------------------------------------------------------------- */
+
+/* Called in a turn with the arms of a request's points; those that are new have been recorded. Answers. */
+typedef void study_placed(study *s, http_request *request, const uint32_t *arms);
+
+/* Finds the request's n points (n x the width of the space, coded, its own) and calls back, perhaps in a
+ * later turn; answers itself when it cannot. The answer of a request with a key gets a write of its own. */
+void study_place_points(study *s, http_request *request, const double *points, size_t n,
+                        study_placed *placed);
+void study_start_placing(study *s);  /* the next, if nothing is out that may number points */
+void study_refuse_placing(study *s); /* all that wait: the study is gone */
+bool study_places_with_key(const study *s, const http_request *request); /* is one with its key there? */
+
+/* Adds new points, n rows, to the study. */
+void study_record_points(study *s, const double *rows, size_t n);
+
 /* ---- study_ask.c ----------------------------------------------------------------------------------- */
 
 void study_serve_waiting(study *s, int64_t now);
@@ -216,6 +239,9 @@ void study_close_model(study *s);
 
 /* `beyond` more picks for the batch in force. */
 void study_extend_batch(study *s, size_t beyond);
+
+/* No point is worth a second pull: the space is enumerated, and evaluations have no noise. */
+bool study_pulls_once(const study *s);
 
 /* A closed trial enters its arm's record of failures, in the order of trials. False: out of memory. */
 bool study_count_outcome(study *s, uint32_t arm, trial_state state);

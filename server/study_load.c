@@ -59,6 +59,14 @@ static void count_outcome(void *arg, const store_trial *row)
         l->failed = true;
 }
 
+static void count_imported(void *arg, int64_t seq, const store_observation *row)
+{
+    loading *l = arg;
+    (void)seq;
+    if (!study_count_outcome(l->s, row->candidate, TRIAL_COMPLETED))
+        l->failed = true;
+}
+
 /* Trials in force: those that are open, and those told since the last batch was planned. Trials waiting for
  * re-issue (attempt > 0) come first in the queue: reading by number in two passes keeps their order. */
 static store_status load_trials(study *s, loading *l, store_error *err)
@@ -88,7 +96,11 @@ static store_status load_trials(study *s, loading *l, store_error *err)
 static store_status load_failures(study *s, loading *l, store_error *err)
 {
     store_trial_filter closed = {.told = true, .told_after = 0, .told_through = s->through_seq};
-    return store_read_trials(s->app->store, s->number, &closed, SIZE_MAX, count_outcome, l, err);
+    store_status status =
+        store_read_trials(s->app->store, s->number, &closed, SIZE_MAX, count_outcome, l, err);
+    if (status == STORE_OK && study_pulls_once(s))
+        status = store_read_observations(s->app->store, s->number, 0, s->through_seq, count_imported, l, err);
+    return status;
 }
 
 store_status study_load(study *s, store_error *err)
@@ -105,6 +117,8 @@ store_status study_load(study *s, store_error *err)
         wire_decode_study(&definition, l.definition, strlen(l.definition), &errors) != WIRE_OK ||
         study_config_new(&s->config, definition, &errors) != WIRE_OK)
         status = l.definition ? STORE_CORRUPT : STORE_NO_MEMORY;
+    if (status == STORE_OK && s->config->parameters)
+        s->dimension = (int64_t)s->config->wire->n_parameters;
     if (status == STORE_OK)
         status = store_lane_open(&s->lane, s->app->store, s->number, l.epoch, l.last_seq);
     if (status == STORE_OK)
@@ -112,7 +126,7 @@ store_status study_load(study *s, store_error *err)
     if (status == STORE_OK)
         status = store_read_observations(s->app->store, s->number, s->through_seq, INT64_MAX,
                                          take_observation, &l, err);
-    if (status == STORE_OK && l.failures)
+    if (status == STORE_OK && (l.failures || study_pulls_once(s)))
         status = load_failures(s, &l, err);
     if (status == STORE_OK && l.failed)
         status = STORE_NO_MEMORY;
@@ -131,6 +145,7 @@ store_status study_load(study *s, store_error *err)
 
 void study_unload(study *s)
 {
+    study_refuse_placing(s);
     study_drop_trials(s);
     store_lane_close(s->lane);
     s->lane = NULL;
@@ -141,6 +156,8 @@ void study_unload(study *s)
     study_drop_observations(s, s->n_observations);
     free(s->failures);
     s->failures = NULL;
+    s->failures_capacity = 0;
     s->planning = false;
+    s->exhausted = false;
     s->loaded = false;
 }

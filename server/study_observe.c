@@ -41,17 +41,9 @@ bool study_has_news(const study *s)
     return !TAILQ_EMPTY(&s->told) || s->n_observations > 0;
 }
 
-void study_observe(study *s, http_request *request)
+static void observe(study *s, http_request *request)
 {
     const import *in = request->context;
-    if (s->state == STUDY_AWAITING_CANDIDATES) {
-        http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
-        return;
-    }
-    if (in->candidates != s->candidates || strcmp(in->digest, s->digest) != 0) {
-        http_answer_problem(request, 409, NULL, "the candidates were replaced meanwhile");
-        return;
-    }
     store_event event = {.type = EVENT_OBSERVATIONS_ADDED, .time = clock_now()};
     event.u.observed.list = in->list;
     event.u.observed.n = in->n;
@@ -65,4 +57,25 @@ void study_observe(study *s, http_request *request)
     wire_integer_value(&w, (int64_t)in->n);
     wire_object_end(&w);
     http_answer_json(request, 200, &w);
+}
+
+static void observe_placed(study *s, http_request *request, const uint32_t *arms)
+{
+    import *in = request->context;
+    for (size_t i = 0; i < in->n; i++)
+        in->list[i].candidate = arms[i];
+    observe(s, request);
+}
+
+void study_observe(study *s, http_request *request)
+{
+    const import *in = request->context;
+    if (s->state == STUDY_AWAITING_CANDIDATES)
+        http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
+    else if (in->candidates > s->candidates || strcmp(in->digest, s->digest) != 0)
+        http_answer_problem(request, 409, NULL, "the candidates were replaced meanwhile");
+    else if (s->config->parameters)
+        study_place_points(s, request, in->points, in->n, observe_placed);
+    else
+        observe(s, request);
 }

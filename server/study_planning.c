@@ -20,8 +20,9 @@ typedef struct planning {
     size_t n_results;
     bandit_pick *pending; /* still out, by trial (asynchronous feedback) */
     size_t n_pending;
-    uint32_t *withheld;
+    uint32_t *withheld; /* with room for every candidate where `once` is set */
     size_t n_withheld;
+    bool once; /* no arm twice */
     uint64_t remaining;
     size_t max_picks;
     int64_t through_seq, first_trial;
@@ -132,8 +133,17 @@ static const char *stop_rule_name(bandit_stop_rule rule)
     return "max_batch"; /* the room for picks is the largest batch */
 }
 
-/* One call of select; appends to the picks. */
-static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bound)
+/* Keeps the list in order. */
+static void withhold(planning *p, uint32_t arm)
+{
+    size_t i = p->n_withheld++;
+    for (; i > 0 && p->withheld[i - 1] > arm; i--)
+        p->withheld[i] = p->withheld[i - 1];
+    p->withheld[i] = arm;
+}
+
+/* One call of select; appends to the picks. False when it was the last. */
+static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bound)
 {
     bandit_executor executor = pool_executor(s->app->pool);
     bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
@@ -145,13 +155,27 @@ static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bo
     limits.n_withheld = p->n_withheld;
     if (bandit_engine_select(s->engine.engine, &limits, &executor, p->picks + p->n_picks, &selection,
                              &p->outcome.error) != BANDIT_OK)
-        return;
+        return false;
+    for (size_t i = 0; p->once && i < selection.n_picks; i++)
+        withhold(p, p->picks[p->n_picks + i].arm);
     p->n_picks += selection.n_picks;
     p->ratio = selection.ratio;
     p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
     p->stop_rule = stop_rule_name(selection.stop_rule);
     if (beyond_bound && selection.n_picks > 0)
         p->stop_rule = "min_in_flight";
+    return selection.n_picks > 0 && (beyond_bound || selection.stop_rule == BANDIT_STOP_NONE);
+}
+
+/* Appends at most so many picks. */
+static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bound)
+{
+    size_t end = p->n_picks + max_picks;
+    if (!p->once)
+        select_some(s, p, max_picks, beyond_bound);
+    else
+        while (p->n_picks < end && select_some(s, p, 1, beyond_bound))
+            continue;
 }
 
 static void planning_done(study *s, study_job *job);
@@ -276,6 +300,17 @@ static void retire_joined(study *s)
     }
 }
 
+static void take_plan(study *s, const planning *p)
+{
+    s->exhausted = p->exhausted && p->n_picks == 0;
+    if (!p->extends) {
+        retire_joined(s);
+        study_drop_observations(s, s->n_observations_joining);
+    }
+    if (!p->extends || p->n_picks > 0)
+        record_picks(s, p);
+}
+
 static void planning_done(study *s, study_job *job)
 {
     planning *p = (planning *)((char *)job - offsetof(planning, done));
@@ -289,47 +324,111 @@ static void planning_done(study *s, study_job *job)
         study_answer_waiting(s, NULL); /* the next ask tries again */
     } else if (p->outcome.error.status != BANDIT_OK) {
         study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
+    } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0 && study_pulls_once(s)) {
+        take_plan(s, p);
+        study_set_state(s, STUDY_FINISHED, "every point of the space has been evaluated", NULL);
     } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0) {
         study_set_state(s, STUDY_ERROR, "no candidate is left that may be handed out", NULL);
     } else {
-        if (!p->extends) {
-            retire_joined(s);
-            study_drop_observations(s, s->n_observations_joining);
-        }
-        record_picks(s, p);
+        take_plan(s, p);
     }
     planning_free(p);
 }
 
 /* ---- before: what the actor gathers -------------------------------------------------------------------- */
 
+/* Room for every candidate that there is now. */
+static bool grow_failures(study *s)
+{
+    size_t n = s->failures_capacity ? s->failures_capacity : 1;
+    if (s->failures && s->failures_capacity >= (size_t)s->candidates)
+        return true;
+    while (n < (size_t)s->candidates)
+        n *= 2;
+    uint8_t *grown = realloc(s->failures, n * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + s->failures_capacity, 0, n - s->failures_capacity);
+    s->failures = grown;
+    s->failures_capacity = n;
+    return true;
+}
+
+bool study_pulls_once(const study *s)
+{
+    const bandit_options *options = &s->config->options;
+    return s->config->parameters && s->reference_candidates > 0 && options->noise_std == 0 &&
+           !s->config->wire->algorithm.noise_std.word;
+}
+
 bool study_count_outcome(study *s, uint32_t arm, trial_state state)
 {
     bool failed = state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
-    if (!s->failures && !failed)
+    bool evaluated = state == TRIAL_COMPLETED && study_pulls_once(s);
+    if (!s->failures && !failed && !evaluated)
         return true;
-    if (!s->failures && !(s->failures = calloc((size_t)s->candidates, sizeof *s->failures)))
+    if (!grow_failures(s))
         return false;
     uint8_t *count = &s->failures[arm];
     if (state == TRIAL_INFEASIBLE)
         *count = ARM_INFEASIBLE;
-    else if (*count != ARM_INFEASIBLE)
-        *count = !failed ? 0 : *count < ARM_INFEASIBLE - 1 ? (uint8_t)(*count + 1) : *count;
+    else if (*count != ARM_INFEASIBLE && evaluated)
+        *count = ARM_EVALUATED;
+    else if (*count <= ARM_FAILURES)
+        *count = !failed ? 0 : *count < ARM_FAILURES ? (uint8_t)(*count + 1) : *count;
     return true;
 }
 
-static bool withheld_arms(study *s, planning *p)
+static bool is_withheld(const study *s, size_t arm)
 {
-    size_t n = 0, limit = s->config->max_arm_failures;
-    if (!s->failures)
-        return true;
-    for (size_t i = 0; i < (size_t)s->candidates; i++)
-        n += s->failures[i] >= limit;
-    if (n > 0 && !(p->withheld = malloc(n * sizeof *p->withheld)))
+    if (!s->failures || arm >= s->failures_capacity)
         return false;
-    for (size_t i = 0; i < (size_t)s->candidates; i++)
-        if (s->failures[i] >= limit)
+    unsigned limit = s->config->max_arm_failures;
+    return s->failures[arm] >= (limit < ARM_FAILURES ? limit : ARM_FAILURES);
+}
+
+/* Where a point is worth one pull, those that are out, or told and not yet counted, are withheld as well;
+ * *out is the caller's to free. */
+static bool mark_open(bool **out, const study *s)
+{
+    trial *t;
+    *out = NULL;
+    if (!study_pulls_once(s))
+        return true;
+    if (!(*out = calloc((size_t)s->candidates, sizeof **out)))
+        return false;
+    TAILQ_FOREACH (t, &s->queued, link)
+        (*out)[t->candidate] = true;
+    TAILQ_FOREACH (t, &s->pending, link)
+        (*out)[t->candidate] = true;
+    TAILQ_FOREACH (t, &s->told, link)
+        (*out)[t->candidate] = true;
+    for (size_t i = 0; i < s->n_observations; i++)
+        (*out)[s->observations[i].candidate] = true;
+    return true;
+}
+
+static bool withheld_arms(const study *s, planning *p)
+{
+    size_t n = 0, candidates = (size_t)s->candidates;
+    bool *open;
+    p->once = study_pulls_once(s);
+    if (!s->failures && !p->once)
+        return true;
+    if (!mark_open(&open, s))
+        return false;
+    for (size_t i = 0; i < candidates && !p->once; i++)
+        n += is_withheld(s, i);
+    if (p->once)
+        n = candidates;
+    if (n > 0 && !(p->withheld = malloc(n * sizeof *p->withheld))) {
+        free(open);
+        return false;
+    }
+    for (size_t i = 0; i < candidates; i++)
+        if (is_withheld(s, i) || (open && open[i]))
             p->withheld[p->n_withheld++] = (uint32_t)i;
+    free(open);
     return true;
 }
 
@@ -361,8 +460,11 @@ static bool gather_results(study *s, planning *p)
         TAILQ_FOREACH (t, &s->told, link)
             told[filled++] = t;
         qsort(told, n, sizeof(trial *), compare_by_id);
-        for (size_t i = 0; i < s->n_observations; i++)
+        for (size_t i = 0; fine && i < s->n_observations; i++) {
             p->results[p->n_results++] = imported(s, &s->observations[i]);
+            fine =
+                !study_pulls_once(s) || study_count_outcome(s, s->observations[i].candidate, TRIAL_COMPLETED);
+        }
         s->n_observations_joining = s->n_observations;
         for (size_t i = 0; fine && i < n; i++) {
             t = told[i];

@@ -2,9 +2,11 @@
 #include "server/study_engine.h"
 
 #include "server/log.h"
+#include "server/space.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct question {
     engine_job job;
@@ -79,6 +81,46 @@ static void answer_engine_error(http_request *request, const bandit_error *error
         http_answer_problem(request, 422, NULL, "%s", error->message);
 }
 
+/* Where the model is asked: one of the two. */
+typedef struct places {
+    uint32_t *arms;
+    double *points; /* n x the domain's width; NULL with arms */
+} places;
+
+/* False: out of memory, or what does not fit is in *errors. */
+static bool find_places(places *out, const question *q, const wire_predict *wanted, wire_errors *errors)
+{
+    const wire_study *definition = q->source.config->wire;
+    bool space = definition->domain_type == WIRE_DOMAIN_SPACE, fine = true;
+    size_t width = wanted->parameters && space ? definition->n_parameters : wanted->dimension;
+    out->arms = calloc(wanted->n, sizeof *out->arms);
+    out->points = wanted->candidates ? NULL : calloc(wanted->n * (width ? width : 1), sizeof *out->points);
+    if (!out->arms || (!out->points && !wanted->candidates))
+        return false;
+    for (size_t i = 0; wanted->candidates && i < wanted->n; i++) {
+        fine &= wanted->candidates[i] < (int64_t)q->source.candidates;
+        if (wanted->candidates[i] >= (int64_t)q->source.candidates)
+            wire_errors_add(errors, log_format("/candidates/%zu", i), "there are %zu candidates, from 0",
+                            q->source.candidates);
+        out->arms[i] = (uint32_t)wanted->candidates[i];
+    }
+    if (wanted->parameters && !space) {
+        wire_errors_add(errors, "/parameters", "applies to a domain of type \"space\" only");
+        return false;
+    }
+    for (size_t i = 0; wanted->parameters && i < wanted->n; i++)
+        fine &= wire_code_parameters(out->points + i * width, definition->parameters, width,
+                                     &wanted->parameters[i], WIRE_WHOLE, log_format("/parameters/%zu", i),
+                                     errors);
+    if (wanted->points && space)
+        wire_errors_add(errors, "/points", "a space's points are given by name, in \"parameters\"");
+    else if (wanted->points && wanted->dimension != q->source.dimension)
+        wire_errors_add(errors, "/points/0", "must have %zu features", q->source.dimension);
+    else if (wanted->points)
+        memcpy(out->points, wanted->points, wanted->n * width * sizeof *out->points);
+    return fine && errors->n == 0;
+}
+
 static void predict(study *s, question *q)
 {
     const wire_predict *wanted = q->request->context;
@@ -86,24 +128,16 @@ static void predict(study *s, question *q)
     bandit_error error = {0};
     bandit_prediction *raw = calloc(wanted->n, sizeof *raw);
     wire_prediction *shown = calloc(wanted->n, sizeof *shown);
-    uint32_t *arms = calloc(wanted->n, sizeof *arms);
-    for (size_t i = 0; wanted->candidates && i < wanted->n; i++) {
-        if (wanted->candidates[i] >= (int64_t)q->source.candidates)
-            wire_errors_add(&errors, log_format("/candidates/%zu", i), "there are %zu candidates, from 0",
-                            q->source.candidates);
-        else if (arms)
-            arms[i] = (uint32_t)wanted->candidates[i];
-    }
-    if (wanted->points && wanted->dimension != q->source.dimension)
-        wire_errors_add(&errors, "/points/0", "must have %zu features", q->source.dimension);
+    places at = {0};
+    bool placed = find_places(&at, q, wanted, &errors);
     if (errors.n > 0) {
         http_answer_undecodable(q->request, WIRE_INVALID, &errors);
-    } else if (!raw || !shown || !arms) {
+    } else if (!raw || !shown || !placed) {
         http_answer_store_problem(q->request, STORE_NO_MEMORY);
     } else if ((wanted->candidates
-                    ? bandit_engine_predict_arms(s->engine.engine, arms, wanted->n, raw, &error)
-                    : bandit_engine_predict_points(s->engine.engine, wanted->points, wanted->n, raw,
-                                                   &error)) != BANDIT_OK) {
+                    ? bandit_engine_predict_arms(s->engine.engine, at.arms, wanted->n, raw, &error)
+                    : bandit_engine_predict_points(s->engine.engine, at.points, wanted->n, raw, &error)) !=
+               BANDIT_OK) {
         answer_engine_error(q->request, &error);
     } else {
         wire_writer w = WIRE_WRITER_INIT;
@@ -115,7 +149,8 @@ static void predict(study *s, question *q)
     wire_errors_clear(&errors);
     free(raw);
     free(shown);
-    free(arms);
+    free(at.arms);
+    free(at.points);
 }
 
 void study_predict(study *s, http_request *request)
@@ -184,6 +219,48 @@ static void take_candidate(void *arg, const store_trial *row)
     *(int64_t *)arg = row->candidate;
 }
 
+/* The rows of the observed and the recommended candidate, in a space: two of the width, to be freed. */
+static store_status read_named(double **rows, const study *s, const question *q, const wire_best *observed,
+                               const wire_recommended *recommended)
+{
+    store_error error = {0};
+    size_t width = q->source.config->wire->n_parameters;
+    store_status status = STORE_OK;
+    *rows = malloc((width ? 2 * width : 1) * sizeof **rows);
+    if (!*rows)
+        return STORE_NO_MEMORY;
+    if (width > 0 && observed->given)
+        status =
+            store_read_candidates(s->app->store, q->source.number, observed->candidate, 1, *rows, &error);
+    if (status == STORE_OK && width > 0 && recommended->given)
+        bandit_arms_coded(s->engine.arms, (size_t)recommended->candidate, *rows + width);
+    return status;
+}
+
+static void answer_best(const study *s, const question *q, wire_best *observed, wire_recommended *recommended)
+{
+    const wire_study *definition = q->source.config->wire;
+    bool finite = q->source.reference_candidates > 0;
+    double *rows;
+    store_status status = read_named(&rows, s, q, observed, recommended);
+    if (status == STORE_OK) {
+        candidate_view first = candidate_view_of(definition, finite, observed->candidate, rows);
+        candidate_view second =
+            candidate_view_of(definition, finite, recommended->candidate, rows + definition->n_parameters);
+        observed->candidate = first.candidate;
+        observed->space = recommended->space = first.space;
+        observed->parameters = first.parameters;
+        recommended->candidate = second.candidate;
+        recommended->parameters = second.parameters;
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_encode_best(&w, observed, recommended);
+        http_answer_json(q->request, 200, &w);
+    } else {
+        http_answer_store_problem(q->request, status);
+    }
+    free(rows);
+}
+
 static void best(study *s, question *q)
 {
     wire_best observed = {.given = q->best_trial > 0, .trial = q->best_trial, .value = q->best_value};
@@ -198,9 +275,7 @@ static void best(study *s, question *q)
     } else if (q->source.batches > 0 && !recommend(s, q, &recommended)) {
         http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
     } else {
-        wire_writer w = WIRE_WRITER_INIT;
-        wire_encode_best(&w, &observed, &recommended);
-        http_answer_json(q->request, 200, &w);
+        answer_best(s, q, &observed, &recommended);
     }
 }
 

@@ -157,6 +157,7 @@ void study_close_trial(study *s, trial *t, trial_state state, bool has_value, do
                        const char *reason, int32_t attempt, int64_t now)
 {
     bool better = has_value && is_better(s, value);
+    s->exhausted = false;
     leave_list(s, t);
     t->state = state;
     t->has_value = has_value;

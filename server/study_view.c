@@ -1,8 +1,22 @@
 #include "server/study_view.h"
 
+#include "server/space.h"
+
+#include <stdlib.h>
 #include <string.h>
 
-bool study_view_encode(wire_writer *w, const store_study *row)
+/* The best point's parameters into *out (to be freed), in a space; otherwise nothing. */
+static bool read_best(double **out, store *s, const store_study *row, const wire_study *definition)
+{
+    store_error error = {0};
+    *out = NULL;
+    if (definition->domain_type != WIRE_DOMAIN_SPACE || row->best_trial == 0)
+        return true;
+    *out = malloc(candidate_width(definition) * sizeof **out);
+    return *out && store_read_candidates(s, row->study, row->best_candidate, 1, *out, &error) == STORE_OK;
+}
+
+bool study_view_encode(wire_writer *w, store *s, const store_study *row)
 {
     wire_errors errors = {0};
     wire_study *definition;
@@ -10,6 +24,10 @@ bool study_view_encode(wire_writer *w, const store_study *row)
     wire_errors_clear(&errors);
     if (status != WIRE_OK)
         return false;
+    double *best;
+    bool fine = read_best(&best, s, row, definition);
+    candidate_view shown =
+        candidate_view_of(definition, row->reference_candidates > 0, row->best_candidate, best);
     wire_study_view view = {
         .definition = definition,
         .state = study_state_name(row->state),
@@ -27,10 +45,14 @@ bool study_view_encode(wire_writer *w, const store_study *row)
         .candidates = row->candidates,
         .best = {.given = row->best_trial > 0,
                  .trial = row->best_trial,
-                 .candidate = row->best_candidate,
+                 .candidate = shown.candidate,
+                 .space = shown.space,
+                 .parameters = shown.parameters,
                  .value = row->best_value},
     };
-    wire_encode_study(w, &view);
+    if (fine)
+        wire_encode_study(w, &view);
+    free(best);
     wire_study_free(definition);
-    return true;
+    return fine;
 }

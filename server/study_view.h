@@ -5,8 +5,8 @@
 #include "proto/wire.h"
 #include "server/store/store.h"
 
-/* Writes the study of this row. False: out of memory, or a stored
- * definition that cannot be read. */
-bool study_view_encode(wire_writer *w, const store_study *row);
+/* Writes the study of this row. The store is asked for the best point of a space; NULL is fine without one.
+ * False: out of memory, or something stored that cannot be read. */
+bool study_view_encode(wire_writer *w, store *s, const store_study *row);
 
 #endif

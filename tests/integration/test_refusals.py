@@ -54,10 +54,6 @@ STUDIES = {
     "domain_missing": (changed(without=["domain"]), "/domain"),
     "domain_without_type": (changed(without=["domain", "type"]), "/domain/type"),
     "domain_type_unknown": (changed("domain", "type", "circle"), "/domain/type"),
-    "domain_space_unbuilt": (
-        changed("domain", {"type": "space", "parameters": [{"name": "b", "type": "boolean"}]}),
-        "/domain/type",
-    ),
     "domain_precomputed_without_size": (changed("domain", {"type": "precomputed"}), "/domain/size"),
     "domain_precomputed_with_points": (
         changed("domain", {"type": "precomputed", "size": 1, "points": [[1]]}),
