@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 struct auth;
+struct events;
 struct registry;
 
 typedef struct app {
@@ -17,6 +18,7 @@ typedef struct app {
     pool *pool;
     struct auth *auth;
     struct registry *registry;
+    struct events *events;
     atomic_bool stopping; /* no new requests */
 } app;
 

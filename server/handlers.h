@@ -41,6 +41,7 @@ void handle_trial_get(http_request *request);
 
 /* handlers_series.c */
 void handle_series(http_request *request);
+void handle_events(http_request *request);
 
 /* handlers_model.c */
 void handle_best(http_request *request);

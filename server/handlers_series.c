@@ -1,5 +1,7 @@
-/* A study's values over its trials, thinned for plotting. */
+/* What those who look at a study read: its values over the trials, and its events as they come. */
+#include "proto/query.h"
 #include "server/app.h"
+#include "server/events.h"
 #include "server/handlers.h"
 #include "server/page.h"
 #include "server/series.h"
@@ -62,4 +64,15 @@ void handle_series(http_request *request)
         http_answer_store_problem(request, status);
     }
     series_free(s);
+}
+
+void handle_events(http_request *request)
+{
+    int64_t after = EVENTS_FROM_NOW;
+    const char *last = http_header_value(request, "Last-Event-ID");
+    if (last && *last && !wire_decode_integer(last, strlen(last), 0, WIRE_MAX_INTEGER, &after))
+        http_answer_problem(request, 400, NULL,
+                            "Last-Event-ID has to be the id of one of this study's events");
+    else
+        events_open(request->app->events, request, after);
 }

@@ -21,7 +21,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { PIECE_SIZE = 256 * 1024, DRAINED_MAXIMUM = 64 << 20, SKIPPED_MAXIMUM = 1 << 20 };
+enum {
+    PIECE_SIZE = 256 * 1024,
+    STREAM_BLOCK = 16 * 1024,
+    DRAINED_MAXIMUM = 64 << 20,
+    SKIPPED_MAXIMUM = 1 << 20
+};
 
 /* A socket that is served. */
 typedef struct front {
@@ -89,6 +94,34 @@ static const char *header(http_connection *c, const char *name)
     return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
 }
 
+const char *http_header_value(http_request *request, const char *name)
+{
+    return header(request->connection, name);
+}
+
+static ssize_t read_stream(void *arg, uint64_t position, char *out, size_t n)
+{
+    http_connection *c = arg;
+    (void)position;
+    ptrdiff_t given = c->request.answer.read(&c->request, out, n);
+    return given == HTTP_STREAM_END ? MHD_CONTENT_READER_END_OF_STREAM : given;
+}
+
+void http_stream_suspend(http_request *request)
+{
+    MHD_suspend_connection(request->connection->mhd);
+}
+
+void http_stream_cut(http_request *request)
+{
+    shutdown(request->connection->socket, SHUT_RDWR);
+}
+
+void http_stream_resume(http_request *request)
+{
+    MHD_resume_connection(request->connection->mhd);
+}
+
 static bool has_header(const http_header *headers, const char *name)
 {
     for (const http_header *h = headers; h && h->name; h++)
@@ -108,7 +141,11 @@ static enum MHD_Result send_answer(http_connection *c)
         answer->size = 0;
     }
     struct MHD_Response *response;
-    if (answer->body)
+    /* libmicrohttpd before 1.0 ends a stream's body even where there is none. */
+    bool stream = answer->read && strcmp(c->method, MHD_HTTP_METHOD_HEAD) != 0;
+    if (stream)
+        response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, c, NULL);
+    else if (answer->body)
         response = MHD_create_response_from_buffer(answer->size, answer->body, MHD_RESPMEM_MUST_FREE);
     else
         response = MHD_create_response_from_buffer(answer->size, (void *)(uintptr_t)answer->static_body,

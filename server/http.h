@@ -31,12 +31,14 @@ typedef enum http_query {
     HTTP_QUERIES
 } http_query;
 
+typedef struct http_request http_request;
+
 /* A header of an answer; lists of them are static and closed by a name of NULL. */
 typedef struct http_header {
     const char *name, *value;
 } http_header;
 
-typedef struct http_request {
+struct http_request {
     struct app *app;
     const struct route *route;
     char study[64];                   /* {study} of the path, "" */
@@ -61,6 +63,7 @@ typedef struct http_request {
         int status;
         char *body; /* owned; NULL: none */
         const char *static_body;
+        ptrdiff_t (*read)(struct http_request *request, char *out, size_t n); /* NULL: not a stream */
         size_t size;
         const char *content_type;
         char location[96];          /* "": no such header */
@@ -76,7 +79,7 @@ typedef struct http_request {
     struct http_request *next; /* for the handler's own lists */
 
     struct http_connection *connection; /* http.c's own */
-} http_request;
+};
 
 /* Sets the answer and sends it; exactly once per request, any thread. The request may be gone when these
  * return. */
@@ -89,6 +92,21 @@ void http_answer_problem(http_request *request, int status, const wire_errors *e
 /* The problem that a decoder's or the store's status stands for. */
 void http_answer_undecodable(http_request *request, wire_status status, const wire_errors *errors);
 void http_answer_store_problem(http_request *request, store_status status);
+
+/* A streamed answer. `read` is called on the HTTP thread whenever the client can take some of it: it copies
+ * up to n bytes and returns how many, or HTTP_STREAM_END. When there are none now it suspends the stream and
+ * returns 0: the next call comes after http_stream_resume (any thread, once), which must not be called before
+ * http_stream_suspend has returned. The request lives until the stream has ended or the client is gone, and
+ * not while the stream is suspended does it end. */
+#define HTTP_STREAM_END ((ptrdiff_t)-1)
+typedef ptrdiff_t http_read(http_request *request, char *out, size_t n);
+void http_answer_stream(http_request *request, int status, const char *content_type, http_read *read);
+void http_stream_suspend(http_request *request);
+void http_stream_resume(http_request *request);
+void http_stream_cut(http_request *request); /* closes the connection under a stream that is not suspended */
+
+/* A header of the request, before it is answered; NULL when it was not sent. */
+const char *http_header_value(http_request *request, const char *name);
 
 /* Sends the answer that the caller has put into request->answer. */
 void http_answer_again(http_request *request);

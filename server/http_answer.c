@@ -28,6 +28,14 @@ void http_answer_static(http_request *request, int status, const char *content_t
     http_complete(request);
 }
 
+void http_answer_stream(http_request *request, int status, const char *content_type, http_read *read)
+{
+    request->answer.status = status;
+    request->answer.content_type = content_type;
+    request->answer.read = read;
+    http_complete(request);
+}
+
 void http_answer_again(http_request *request)
 {
     http_complete(request);

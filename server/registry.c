@@ -1,5 +1,6 @@
 /* The studies in memory, by id; and the timer that wakes them. */
 #include "server/clock.h"
+#include "server/events.h"
 #include "server/study_internal.h"
 
 #include <search.h>
@@ -143,6 +144,9 @@ static void *run_timer(void *arg)
             study_free(w.disposable[i]);
         }
         dispose_of_gone(r);
+        pthread_mutex_unlock(&r->lock);
+        events_tick(r->app->events, w.now);
+        pthread_mutex_lock(&r->lock);
         clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += TICK_MS * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000;

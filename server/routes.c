@@ -48,6 +48,8 @@ const route routes[] = {
     {"/v1/studies/{study}/model", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_model, NULL},
     {"/v1/studies/{study}/batches", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, PAGED,
      handle_batch_list, NULL},
+    {"/v1/studies/{study}/events", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_events,
+     NULL},
     {"/v1/studies/{study}/series", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE,
      1u << HTTP_QUERY_POINTS, handle_series, NULL},
     {0},

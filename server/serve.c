@@ -1,6 +1,7 @@
 #include "server/serve.h"
 #include "server/app.h"
 #include "server/auth.h"
+#include "server/events.h"
 #include "server/http.h"
 #include "server/log.h"
 #include "server/study.h"
@@ -40,11 +41,14 @@ static void stop(running *r)
     atomic_store(&r->app.stopping, true);
     if (r->app.registry)
         registry_stop_waiting(r->app.registry);
+    if (r->app.events)
+        events_stop(r->app.events);
     http_stop(r->http);
     if (r->app.registry)
         registry_stop(r->app.registry);
     pool_free(r->app.pool); /* runs what is queued; requests have all been answered */
     store_close(r->app.store);
+    events_free(r->app.events);
     registry_free(r->app.registry);
     auth_close(r->app.auth);
 }
@@ -60,7 +64,8 @@ static bool start(running *r, const server_config *options, const char *address,
     }
     if (auth_open(&r->app.auth, options, r->app.store))
         r->app.pool = pool_new(options->threads);
-    r->app.registry = r->app.pool ? registry_new(&r->app) : NULL;
+    r->app.events = r->app.pool ? events_new(&r->app) : NULL;
+    r->app.registry = r->app.events ? registry_new(&r->app) : NULL;
     r->http = r->app.registry ? http_start(&r->app, address, url, url_size) : NULL;
     if (!r->http)
         stop(r);

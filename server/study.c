@@ -2,6 +2,7 @@
 
 #include "server/auth.h"
 #include "server/clock.h"
+#include "server/events.h"
 #include "server/idempotency.h"
 #include "server/log.h"
 
@@ -155,7 +156,6 @@ static void release_all(http_request *answers, store_status status)
 static void write_done(void *arg, store_status status, int64_t number, int64_t last_seq)
 {
     commit *c = arg;
-    (void)number;
     (void)last_seq;
     if (status != STORE_OK) {
         if (!atomic_exchange(&c->s->broken, true))
@@ -167,6 +167,8 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
         auth_remove_study(c->s->app->auth, c->s->id); /* they are gone from the store already */
         atomic_store(&c->s->gone, true);              /* before anybody may know */
     }
+    if (status == STORE_OK)
+        events_changed(c->s->app->events, number);
     http_request *answers = c->answers;
     atomic_fetch_add(&c->s->committed, 1); /* the study may be freed from here on */
     free(c);

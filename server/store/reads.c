@@ -1,5 +1,6 @@
 /* Reads are the backend's own. */
 #include "server/store/backend.h"
+#include "server/store/event.h"
 
 #include <stdlib.h>
 
@@ -118,4 +119,30 @@ store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t l
                             void *arg, store_error *err)
 {
     return s->backend->read_log(s, study, after_seq, limit, row, arg, err);
+}
+
+typedef struct event_reading {
+    store_event_row *row;
+    void *arg;
+    store_status status;
+    store_error *err;
+} event_reading;
+
+static void take_entry(void *arg, int64_t seq, int64_t time, const char *type, const char *payload)
+{
+    event_reading *r = arg;
+    store_event *event = NULL;
+    if (r->status == STORE_OK)
+        r->status = store_event_decode(&event, type, time, payload, r->err);
+    if (event)
+        r->row(r->arg, seq, event);
+    free(event);
+}
+
+store_status store_read_events(store *s, int64_t study, int64_t after_seq, size_t limit, store_event_row *row,
+                               void *arg, store_error *err)
+{
+    event_reading r = {.row = row, .arg = arg, .err = err};
+    store_status status = s->backend->read_log(s, study, after_seq, limit, take_entry, &r, err);
+    return status == STORE_OK ? r.status : status;
 }

@@ -547,6 +547,10 @@ typedef void store_token_row(void *arg, const store_token *token);
 store_status store_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
                                store_error *err);
 
+/* The log as events, by position; STORE_CORRUPT when one of them cannot be read. */
+typedef void store_event_row(void *arg, int64_t seq, const store_event *event);
+store_status store_read_events(store *s, int64_t study, int64_t after_seq, size_t limit, store_event_row *row,
+                               void *arg, store_error *err);
 store_status store_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
                             void *arg, store_error *err);
 

@@ -322,7 +322,6 @@ NOWHERE = {
     "root_of_the_api": ("GET", "/v1"),
     "unknown": ("GET", "/v1/nothing"),
     "unknown_below_a_study": ("GET", "/v1/studies/here/nothing"),
-    "unbuilt_events": ("GET", "/v1/studies/here/events"),
     "no_token": ("DELETE", "/v1/tokens/0123456789abcdef"),
     "trailing_slash": ("GET", "/v1/studies/"),
     "no_study": ("GET", "/v1/studies/nobody"),
