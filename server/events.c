@@ -16,11 +16,13 @@
 
 enum {
     CHUNK_EVENTS = 256,      /* of the log, read at once */
-    KEPT_BYTES = 256 * 1024, /* of a feed's chunks, at least one */
-    TICK_MS = 50,            /* at least, between two readings for a feed */
-    LISTENERS_PER_MS = 5,    /* woken: more of them are woken less often */
-    SILENCE_MS = 5000,       /* after which there is a comment */
-    RETRY_MS = 1000,         /* after a failed read */
+    KEPT_BYTES = 256 * 1024, /* of a feed's chunks, besides those of the last KEPT_MS */
+    KEPT_MS = 5000,
+    KEPT_BYTES_MAXIMUM = 4 << 20, /* of all of them */
+    TICK_MS = 50,                 /* at least, between two readings for a feed */
+    LISTENERS_PER_MS = 5,         /* woken: more of them are woken less often */
+    SILENCE_MS = 5000,            /* after which there is a comment */
+    RETRY_MS = 1000,              /* after a failed read */
     LISTENERS_MAXIMUM = 2000,
     STOP_SECONDS = 2 /* for the clients to take the rest */
 };
@@ -29,6 +31,7 @@ enum {
 typedef struct chunk {
     size_t references;
     int64_t after, through;
+    int64_t made_at; /* ms */
     STAILQ_ENTRY(chunk) link;
     char *text;
     size_t size;
@@ -294,17 +297,26 @@ static void drop_feed(feed *f)
     free_feed(f);
 }
 
-static void keep_chunk(feed *f, chunk *c)
+/* Lets chunks go that listeners have had the time to take, or that are too many. */
+static void trim_chunks(feed *f, int64_t now)
 {
-    STAILQ_INSERT_TAIL(&f->chunks, c, link);
-    f->read = c->through;
-    f->kept += c->size;
-    while (f->kept > KEPT_BYTES && STAILQ_FIRST(&f->chunks) != c) {
+    while (f->kept > KEPT_BYTES) {
         chunk *oldest = STAILQ_FIRST(&f->chunks);
+        if (f->kept <= KEPT_BYTES_MAXIMUM && now - oldest->made_at < KEPT_MS)
+            return;
         STAILQ_REMOVE_HEAD(&f->chunks, link);
         f->kept -= oldest->size;
         chunk_release(oldest);
     }
+}
+
+static void keep_chunk(feed *f, chunk *c, int64_t now)
+{
+    trim_chunks(f, now);
+    STAILQ_INSERT_TAIL(&f->chunks, c, link);
+    c->made_at = now;
+    f->read = c->through;
+    f->kept += c->size;
 }
 
 static void wake_listeners(feed *f, int64_t now)
@@ -327,7 +339,7 @@ static void run_feed(pool_task *task)
     f->reading = false;
     f->next_read = now + TICK_MS + (int64_t)f->n_listeners / LISTENERS_PER_MS;
     if (c)
-        keep_chunk(f, c);
+        keep_chunk(f, c, now);
     if (status == STORE_NOT_FOUND)
         f->ended = true;
     else if (status != STORE_OK)
@@ -364,6 +376,7 @@ static void tick_feed(const void *node, VISIT which, void *arg)
     if (which != postorder && which != leaf)
         return;
     feed *f = *(feed *const *)node;
+    trim_chunks(f, now);
     if (!f->changed || f->reading || f->ended || f->next_read > now)
         return;
     f->changed = false;
