@@ -123,7 +123,8 @@ static bool set_study_memory(server_config *out, const char *value)
 
 static const option options[] = {
     {"listen", "ADDR:PORT", "127.0.0.1:8080",
-     "where to serve; also [::1]:8080 and unix:/path; port 0 picks a free one", set_listen},
+     "where to serve; also [::1]:8080, unix:/path, systemd (its socket unit's); port 0 picks a free one",
+     set_listen},
     {"db", "PATH", "./banditd.db", "SQLite file; created and migrated on start", set_db},
     {"threads", "N", NULL, "threads of the compute pool", set_threads},
     {"allowed-host", "HOST,…", "", "names, besides the loopback ones, that requests may call this server by",

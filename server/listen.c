@@ -1,5 +1,6 @@
 #include "server/listen.h"
 #include "server/log.h"
+#include "server/supervisor.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -59,11 +60,24 @@ static bool parse(const char *text, socket_address *out, socklen_t *size)
     return inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &out->v4.sin_addr) == 1;
 }
 
+static bool is_passed(const char *address)
+{
+    return strcmp(address, "systemd") == 0;
+}
+
+/* The address of a socket that listens already. */
+static bool address_of(int fd, socket_address *out)
+{
+    socklen_t size = sizeof *out;
+    memset(out, 0, sizeof *out);
+    return fd >= 0 && getsockname(fd, &out->any, &size) == 0 && size <= sizeof *out;
+}
+
 bool listen_address_check(const char *address, bool *loopback)
 {
     socket_address parsed;
     socklen_t size;
-    if (!parse(address, &parsed, &size))
+    if (is_passed(address) ? !address_of(supervisor_socket(), &parsed) : !parse(address, &parsed, &size))
         return false;
     switch (parsed.any.sa_family) {
     case AF_INET:
@@ -108,15 +122,37 @@ static void remove_stale(const socket_address *address, socklen_t size)
         close(fd);
 }
 
+/* The service manager keeps the socket and its file. */
+static bool take_passed(listener *out, char *url, size_t url_size)
+{
+    socket_address bound;
+    int fd = supervisor_socket();
+    if (!address_of(fd, &bound)) {
+        log_event(LOG_ERROR, "listen_failed", "address", "systemd", "reason",
+                  "the service manager has not passed one listening socket", NULL);
+        return false;
+    }
+    out->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (out->fd < 0 || fcntl(out->fd, F_SETFL, O_NONBLOCK) != 0) {
+        log_event(LOG_ERROR, "listen_failed", "address", "systemd", "reason", strerror(errno), NULL);
+        listener_close(out);
+        return false;
+    }
+    write_url(&bound, url, url_size);
+    return true;
+}
+
 bool listener_open(listener *out, const char *address, char *url, size_t url_size)
 {
     socket_address wanted;
     socklen_t size;
     int one = 1;
     *out = (listener){.fd = -1, .folder = -1};
+    if (is_passed(address))
+        return take_passed(out, url, url_size);
     if (!parse(address, &wanted, &size)) {
         log_event(LOG_ERROR, "listen_failed", "address", address, "reason",
-                  "must be ADDR:PORT, [ADDR6]:PORT or unix:/path", NULL);
+                  "must be ADDR:PORT, [ADDR6]:PORT, unix:/path or systemd", NULL);
         return false;
     }
     bool local = wanted.any.sa_family == AF_UNIX;

@@ -1,4 +1,5 @@
-/* The listening socket: ADDR:PORT, [ADDR6]:PORT or unix:/path. */
+/* The listening socket: ADDR:PORT, [ADDR6]:PORT, unix:/path, or systemd: the one that the service manager
+ * passes. */
 #ifndef SERVER_LISTEN_H
 #define SERVER_LISTEN_H
 
@@ -23,7 +24,7 @@ int listener_connect_private(const char *db);
 
 void listener_close(listener *l); /* also one that failed to open */
 
-/* False when the address cannot be parsed. A unix socket counts as loopback. */
+/* False when the address cannot be parsed, or no socket has been passed. A unix socket counts as loopback. */
 bool listen_address_check(const char *address, bool *loopback);
 
 #endif

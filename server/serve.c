@@ -5,6 +5,7 @@
 #include "server/http.h"
 #include "server/log.h"
 #include "server/study.h"
+#include "server/supervisor.h"
 
 #include <signal.h>
 #include <sodium.h>
@@ -90,7 +91,6 @@ int serve(int argc, char **argv)
     running r;
     sigset_t signals;
     char url[160];
-    int received;
     switch (config_read(&options, argc, argv)) {
     case CONFIG_HELP:
         config_print_help();
@@ -110,8 +110,9 @@ int serve(int argc, char **argv)
     if (!start(&r, &options, options.listen, url, sizeof url))
         return 1;
     say_started(&r, url);
-    while (sigwait(&signals, &received) != 0) {
-    }
+    supervisor_ready(url);
+    int received = supervisor_wait(&signals, r.app.pool);
+    supervisor_stopping();
     log_event(LOG_INFO, "stopping", "signal", received == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
     stop(&r);
     log_event(LOG_INFO, "stopped", NULL);
