@@ -9,11 +9,13 @@
 #include "bandit/engine.h"
 #include "bandit/rng.h"
 #include "covariance.h"
+#include "ledger.h"
 
 typedef struct bandit_algorithm_table {
     const char *name; /* for messages */
     size_t size;      /* of the algorithm's struct */
     bool has_model;   /* engine.c binds the kernel to the arms (engine->covariance) */
+    bool from_sums; /* with a model, all but the dictionary follows from the sums, however they came about */
 
     /* The algorithm's own part, after the common one is filled. On an error engine.c calls close. */
     bandit_status (*open)(bandit_engine *engine, bandit_error *err);
@@ -60,6 +62,8 @@ struct bandit_engine {
     size_t memory_limit;          /* bytes, or SIZE_MAX */
     bool started;                 /* has begun its first batch */
     uint64_t batch;               /* in force, once started */
+    bool grows_norm_bound;        /* options.norm_bound is doubled as bandit_engine_grow_norm_bound says */
+    const bandit_ledger *given;   /* during begin_batch: the sums to have; NULL: those in force and results */
 };
 
 static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)
@@ -69,6 +73,19 @@ static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)
 
 /* BANDIT_MEMORY_LIMIT, saying the need, when `bytes` are more than the engine may hold. */
 bandit_status bandit_engine_check_memory(const bandit_engine *engine, double bytes, bandit_error *err);
+
+/* *out becomes the ledger of the batch to begin: `base` plus the results, or the one that is given
+ * (from_sums). Errors: those of bandit_ledger_add. */
+bandit_status bandit_engine_next_ledger(const bandit_engine *engine, bandit_ledger *out,
+                                        const bandit_ledger *base, const bandit_result *results,
+                                        size_t n_results, bandit_error *err);
+
+/* Doubles options.norm_bound F while the norm of the model's mean exceeds F + radius(F), where that is asked
+ * for: radius is the width of the bounds in standard deviations of the unit kernel's prior, so that a
+ * function of norm F within them has at most that norm (ours). */
+void bandit_engine_grow_norm_bound(bandit_engine *engine, double mean_norm,
+                                   double (*radius)(const bandit_engine *engine, const void *batch),
+                                   const void *batch);
 
 /* A uniform arm among those not withheld, a function of seed, batch, purpose and index. False when all are
  * withheld. */
@@ -81,5 +98,9 @@ extern const bandit_algorithm_table bandit_bbkb_table, bandit_bkb_table, bandit_
 extern const bandit_algorithm_table bandit_gp_ucb_table, bandit_igp_ucb_table, bandit_gp_bucb_table,
     bandit_gp_ts_table, bandit_async_ts_table, bandit_gp_ei_table, bandit_gp_pi_table,
     bandit_epsilon_greedy_table, bandit_uniform_table, bandit_regularized_evolution_table;
+
+/* learned.c: any of these with a model, on rewards and a kernel that are learned. */
+extern const bandit_algorithm_table bandit_learned_table;
+bool bandit_options_learn(const bandit_options *options);
 
 #endif

@@ -64,6 +64,28 @@ bandit_status bandit_engine_check_memory(const bandit_engine *engine, double byt
                        engine->table->name, ceil(bytes / 1e6), (double)engine->memory_limit / 1e6);
 }
 
+bandit_status bandit_engine_next_ledger(const bandit_engine *engine, bandit_ledger *out,
+                                        const bandit_ledger *base, const bandit_result *results,
+                                        size_t n_results, bandit_error *err)
+{
+    const bandit_ledger *given = engine->given;
+    if (!given)
+        return bandit_ledger_add(out, base, bandit_arms_count(engine->arms), results, n_results, err);
+    return bandit_ledger_load(out, bandit_arms_count(engine->arms), given->sums, given->n, given->sum_squares,
+                              err);
+}
+
+void bandit_engine_grow_norm_bound(bandit_engine *engine, double mean_norm,
+                                   double (*radius)(const bandit_engine *engine, const void *batch),
+                                   const void *batch)
+{
+    enum { MOST_DOUBLINGS = 64 };
+    double *F = &engine->options.norm_bound;
+    for (int i = 0; i < MOST_DOUBLINGS && engine->grows_norm_bound && mean_norm > *F + radius(engine, batch);
+         i++)
+        *F *= 2.0;
+}
+
 bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpose, uint64_t index,
                                const bandit_select_limits *limits, uint32_t *arm)
 {
@@ -87,6 +109,8 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
     if (status != BANDIT_OK)
         return status;
     const bandit_algorithm_table *table = tables[options->algorithm];
+    if (table && table->has_model && bandit_options_learn(options))
+        table = &bandit_learned_table;
     if (!table)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "name", "the algorithm %s is not built",
                            names[options->algorithm]);
@@ -268,6 +292,10 @@ void bandit_engine_describe(const bandit_engine *engine, bandit_description *out
                                 .lambda = engine->options.lambda,
                                 .noise_std = engine->options.noise_std,
                                 .norm_bound = engine->options.norm_bound,
+                                .signal_std = 1.0,
+                                .unit = 1.0,
+                                .lengthscales = engine->lengthscales,
+                                .n_lengthscales = engine->options.kernel.n_lengthscales,
                                 .code_path = engine->table->has_model ? engine->covariance.simd->name
                                                                       : bandit_simd_portable.name};
     engine->table->describe(engine, out);

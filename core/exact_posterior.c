@@ -396,6 +396,23 @@ size_t bandit_exact_stride(const bandit_exact *p)
     return p->stride;
 }
 
+/* With A = K + diag(tau) = L L' and e = L^{-1} y: alpha = L^{-T} e, and alpha' K alpha = e'e − sum tau
+ * alpha^2. */
+double bandit_exact_mean_norm(bandit_exact *p)
+{
+    size_t n = p->n_solid;
+    double *alpha = p->pulled, norm2 = 0.0; /* BLOCK x columns: room for more than n */
+    for (size_t i = 0; i < n; i++)
+        alpha[i] = p->columns[i].e;
+    for (size_t i = n; i-- > 0;) {
+        const double *row = p->factor + packed(i);
+        alpha[i] /= row[i];
+        cblas_daxpy((int)i, -alpha[i], row, 1, alpha, 1);
+        norm2 += p->columns[i].e * p->columns[i].e - p->columns[i].tau * alpha[i] * alpha[i];
+    }
+    return norm2 > 0.0 ? sqrt(norm2) : 0.0;
+}
+
 double bandit_exact_information_gain(const bandit_exact *p)
 {
     /* det(I + K_t/lambda) = prod of d^2 / tau: k pulls of an arm are one observation of variance lambda / k.

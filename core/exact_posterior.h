@@ -75,6 +75,9 @@ const double *bandit_exact_mean(const bandit_exact *posterior);
 const double *bandit_exact_variance(const bandit_exact *posterior); /* given the rewards that are in */
 const double *bandit_exact_selection_variance(const bandit_exact *posterior); /* and all hallucinated */
 
+/* The norm of the mean in the kernel's space; uses the memory of rows. */
+double bandit_exact_mean_norm(bandit_exact *posterior);
+
 /* 1/2 log det(I + K/lambda) over all solid pulls, each counted `repeats` times. */
 double bandit_exact_information_gain(const bandit_exact *posterior);
 

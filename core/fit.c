@@ -142,7 +142,7 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
                 .best = memory + 3 * n,
                 .best_value = -INFINITY};
     write_theta(data, start, given);
-    for (size_t k = 0; k < STARTS && status == BANDIT_OK; k++) {
+    for (size_t k = 0; k < (n_free > 0 ? STARTS : 1) && status == BANDIT_OK; k++) {
         start_theta(data, given, k, a.theta);
         if (!maximize(&a, limits->max_evaluations))
             status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");

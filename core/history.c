@@ -250,7 +250,7 @@ bandit_status bandit_history_load(bandit_history *h, const bandit_checkpoint *ch
         status = add_up(h, err);
     if (status != BANDIT_OK)
         return status;
-    if (!same_sums(&h->sums, checkpoint))
+    if (checkpoint->sums && !same_sums(&h->sums, checkpoint))
         return bandit_fail(err, BANDIT_INVALID_STATE, "",
                            "the stored sums are not those of the stored pulls");
     write_state(h);

@@ -51,7 +51,7 @@ bandit_status bandit_history_amend(bandit_history *history, const bandit_amendme
                                    const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
 
 /* Reads what a checkpoint holds. Errors: BANDIT_NO_MEMORY, BANDIT_INVALID_STATE (damaged, or sums that base
- * and log do not add up to). *history is initialized and empty. */
+ * and log do not add up to; no sums at all, NULL, are not compared). *history is initialized and empty. */
 bandit_status bandit_history_load(bandit_history *history, const bandit_checkpoint *checkpoint,
                                   bandit_error *err);
 

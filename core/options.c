@@ -127,7 +127,16 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
                            "must be at least 1 and at most the population");
     if (options->algorithm == BANDIT_UNIFORM || options->algorithm == BANDIT_REGULARIZED_EVOLUTION)
         return check_without_model(options, err);
-    bandit_status status = bandit_kernel_check(&options->kernel, dimension, err);
+    const double any = 1.0;
+    bandit_kernel kernel = options->kernel;
+    if (options->learn_lengthscale) {
+        if (kernel.type != BANDIT_KERNEL_GAUSSIAN && kernel.type != BANDIT_KERNEL_MATERN)
+            return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/lengthscale",
+                               "this kernel has none to learn");
+        kernel.lengthscales = &any;
+        kernel.n_lengthscales = 1;
+    }
+    bandit_status status = bandit_kernel_check(&kernel, dimension, err);
     if (status == BANDIT_OK && options->algorithm == BANDIT_S_GP_TS)
         status = check_s_gp_ts(options, dimension, err);
     if (status == BANDIT_OK && options->algorithm == BANDIT_PI_GP_UCB)

@@ -282,6 +282,17 @@ void bandit_posterior_clear(bandit_posterior *p)
     *p = (bandit_posterior){0};
 }
 
+double bandit_posterior_mean_norm(const bandit_posterior *posterior)
+{
+    size_t m = posterior->m;
+    double *x = posterior->work; /* at least m: build's */
+    if (m == 0)
+        return 0.0;
+    memcpy(x, posterior->g, m * sizeof *x);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, posterior->L_V, (int)m, x, 1);
+    return cblas_dnrm2((int)m, x, 1);
+}
+
 bandit_status bandit_posterior_log_det(const bandit_posterior *p, double c, double *out, bandit_error *err)
 {
     size_t m = p->m;

@@ -53,6 +53,9 @@ bandit_status bandit_posterior_build(bandit_posterior *posterior, const bandit_c
                                      double lambda, const uint32_t *dictionary, size_t n_dictionary,
                                      const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
 
+/* |V^{-1} sum_i r_i z_i|: the norm of the mean in the kernel's space. */
+double bandit_posterior_mean_norm(const bandit_posterior *posterior);
+
 /* Makes evaluate_all use the two-norm form by triangular solves, after build: slower, and the plain path that
  * the other is tested against. */
 void bandit_posterior_evaluate_plainly(bandit_posterior *posterior);

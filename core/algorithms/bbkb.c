@@ -329,14 +329,20 @@ static double alpha_of(const bandit_engine *engine, const bbkb_batch *batch)
     return bandit_confidence_alpha(options, &batch->log_sums);
 }
 
+/* The width in standard deviations of the prior. */
+static double radius(const bandit_engine *engine, const void *batch)
+{
+    return alpha_of(engine, batch) / sqrt(engine->options.lambda);
+}
+
 static bandit_status bbkb_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
                                       const bandit_pick *pending, size_t n_pending,
                                       const bandit_executor *executor, bandit_error *err)
 {
     const bbkb_batch *ended = in_force(engine);
     bbkb_batch *next = spare(engine);
-    bandit_status status = bandit_ledger_add(&next->ledger, &ended->ledger, bandit_arms_count(engine->arms),
-                                             results, n_results, err);
+    bandit_status status =
+        bandit_engine_next_ledger(engine, &next->ledger, &ended->ledger, results, n_results, err);
     if (status != BANDIT_OK)
         return status;
 
@@ -360,6 +366,8 @@ static bandit_status bbkb_begin_batch(bandit_engine *engine, const bandit_result
         if (status != BANDIT_OK)
             return status;
     }
+    if (next->has_model)
+        bandit_engine_grow_norm_bound(engine, bandit_posterior_mean_norm(&next->posterior), radius, next);
     next->alpha = alpha_of(engine, next);
     status = freeze(engine, next, pending, n_pending, executor, err);
     if (status == BANDIT_OK)
@@ -577,10 +585,11 @@ static void bbkb_describe(const bandit_engine *engine, bandit_description *out)
 }
 
 #define BBKB_FUNCTIONS                                                                                       \
-    .size = sizeof(bbkb_engine), .has_model = true, .open = bbkb_open, .close = bbkb_close,                  \
-    .begin_batch = bbkb_begin_batch, .amend = bbkb_amend, .restore = bbkb_restore, .select = bbkb_select,    \
-    .replay_picks = bbkb_replay_picks, .checkpoint = bbkb_checkpoint, .predict_arms = bbkb_predict_arms,     \
-    .predict_points = bbkb_predict_points, .describe = bbkb_describe, .memory = bbkb_memory
+    .size = sizeof(bbkb_engine), .has_model = true, .from_sums = true, .open = bbkb_open,                    \
+    .close = bbkb_close, .begin_batch = bbkb_begin_batch, .amend = bbkb_amend, .restore = bbkb_restore,      \
+    .select = bbkb_select, .replay_picks = bbkb_replay_picks, .checkpoint = bbkb_checkpoint,                 \
+    .predict_arms = bbkb_predict_arms, .predict_points = bbkb_predict_points, .describe = bbkb_describe,     \
+    .memory = bbkb_memory
 
 const bandit_algorithm_table bandit_bbkb_table = {.name = "bbkb", BBKB_FUNCTIONS};
 const bandit_algorithm_table bandit_bkb_table = {.name = "bkb", BBKB_FUNCTIONS};

@@ -161,6 +161,13 @@ static void build(bandit_exact_engine *e, const bandit_executor *executor)
     bandit_exact_observe(e->posterior, h->log, h->n_log, false, executor);
 }
 
+static double radius(const bandit_engine *engine, const void *batch)
+{
+    const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
+    (void)batch;
+    return e->rule->width(e);
+}
+
 /* The batch's constants, and what is out. Allocates nothing and cannot fail. */
 static void freeze(bandit_exact_engine *e, const bandit_pick *pending, size_t n_pending,
                    const bandit_executor *executor)
@@ -177,6 +184,8 @@ static void freeze(bandit_exact_engine *e, const bandit_pick *pending, size_t n_
 
     const double *mean = bandit_exact_mean(e->posterior);
     e->information_gain = bandit_exact_information_gain(e->posterior);
+    if (e->rule->width && e->engine.grows_norm_bound)
+        bandit_engine_grow_norm_bound(&e->engine, bandit_exact_mean_norm(e->posterior), radius, NULL);
     e->width = e->rule->width ? e->rule->width(e) : 0.0;
     e->incumbent = sums->n > 0 ? -INFINITY : 0.0; /* before the first reward: the prior mean */
     for (size_t i = 0; i < sums->n; i++)

@@ -121,6 +121,11 @@ static double variance_of(const pi_engine *pi, uint32_t arm)
     return bandit_partition_bound(&pi->partition, arm).variance / pi->base.options.lambda;
 }
 
+static double radius(const bandit_engine *engine, const void *region)
+{
+    return width(self_const(engine), ((const bandit_region *)region)->information_gain);
+}
+
 /* Puts the ledger in place `which` in force: cells, widths, what is out. `results` are those that the former
  * ledger lacks. On an error nothing has changed. */
 static bandit_status begin(pi_engine *pi, unsigned which, const bandit_result *results, size_t n_results,
@@ -150,6 +155,10 @@ static bandit_status begin(pi_engine *pi, unsigned which, const bandit_result *r
     pi->in_force = which;
     for (size_t i = 0; i < ledger->n; i++)
         pi->pulled[i] = ledger->sums[i].arm;
+    for (size_t i = 0; i < pi->partition.n && pi->base.grows_norm_bound; i++) {
+        bandit_region *region = pi->partition.regions[i];
+        bandit_engine_grow_norm_bound(&pi->base, bandit_exact_mean_norm(region->posterior), radius, region);
+    }
     for (size_t i = 0; i < pi->partition.n; i++) {
         bandit_region *region = pi->partition.regions[i];
         region->width = width(pi, region->information_gain);
@@ -174,8 +183,8 @@ static bandit_status pi_begin_batch(bandit_engine *engine, const bandit_result *
 {
     pi_engine *pi = self(engine);
     unsigned which = 1 - pi->in_force;
-    bandit_status status = bandit_ledger_add(&pi->ledgers[which], ledger_of(pi),
-                                             bandit_arms_count(engine->arms), results, n_results, err);
+    bandit_status status =
+        bandit_engine_next_ledger(engine, &pi->ledgers[which], ledger_of(pi), results, n_results, err);
     return status == BANDIT_OK ? begin(pi, which, results, n_results, pending, n_pending, executor, err)
                                : status;
 }
@@ -332,6 +341,7 @@ const bandit_algorithm_table bandit_pi_gp_ucb_table = {
     .name = "pi_gp_ucb",
     .size = sizeof(pi_engine),
     .has_model = true,
+    .from_sums = true,
     .open = pi_open,
     .close = pi_close,
     .begin_batch = pi_begin_batch,

@@ -270,6 +270,12 @@ static bandit_status resample_dictionary(bandit_engine *engine, ts_batch *ended,
     return status;
 }
 
+/* The width in standard deviations. */
+static double radius(const bandit_engine *engine, const void *batch)
+{
+    return width(&engine->options, ((const ts_batch *)batch)->ledger.observations);
+}
+
 /* From ledger and dictionary to the frozen batch: the same path for one that begins and one restored. */
 static bandit_status freeze(bandit_engine *engine, ts_batch *batch, const bandit_pick *pending,
                             size_t n_pending, const bandit_executor *executor, bandit_error *err)
@@ -284,6 +290,7 @@ static bandit_status freeze(bandit_engine *engine, ts_batch *batch, const bandit
         status = bandit_engine_check_memory(engine, (double)bandit_engine_memory(engine), err);
     if (status != BANDIT_OK)
         return status;
+    bandit_engine_grow_norm_bound(engine, bandit_posterior_mean_norm(&batch->posterior), radius, batch);
     batch->alpha = width(&engine->options, batch->ledger.observations);
     batch->n_picks = 0;
     batch->n_pending = n_pending;
@@ -307,8 +314,8 @@ static bandit_status ts_begin_batch(bandit_engine *engine, const bandit_result *
 {
     ts_engine *ts = self(engine);
     ts_batch *ended = &ts->batches[ts->in_force], *next = &ts->batches[1 - ts->in_force];
-    bandit_status status = bandit_ledger_add(&next->ledger, &ended->ledger, bandit_arms_count(engine->arms),
-                                             results, n_results, err);
+    bandit_status status =
+        bandit_engine_next_ledger(engine, &next->ledger, &ended->ledger, results, n_results, err);
     if (status != BANDIT_OK)
         return status;
     next->has_model = next->ledger.n > 0;
@@ -492,6 +499,7 @@ const bandit_algorithm_table bandit_s_gp_ts_table = {
     .name = "s_gp_ts",
     .size = sizeof(ts_engine),
     .has_model = true,
+    .from_sums = true,
     .open = ts_open,
     .close = ts_close,
     .begin_batch = ts_begin_batch,

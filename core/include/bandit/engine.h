@@ -116,6 +116,13 @@ typedef struct bandit_options {
     size_t initial_cells;  /* pi_gp_ucb: cells a side of the first cover; 0: [T^{q/d}], from the horizon */
     uint64_t horizon;      /* T; 0: none */
     uint64_t seed;
+    /* What is learned from the rewards, anew when they have doubled at the latest; see learning.h. */
+    bool learn_lengthscale;   /* of a stationary kernel, one a feature; kernel.lengthscales may be absent */
+    bool learn_noise;         /* noise_std is ignored */
+    bool learn_norm_bound;    /* 1 in the model's units, doubled while the model's mean is too large for it */
+    bool standardize_rewards; /* the model sees them shifted and scaled, outliers set aside; noise_std and
+                                 norm_bound stay in the units of the rewards, lambda is the model's */
+    bool lambda_from_noise;   /* lambda is the noise variance in the model's units, at least 1e-6 */
 } bandit_options;
 
 #define BANDIT_OPTIONS_INIT                                                                                  \
@@ -280,10 +287,17 @@ typedef struct bandit_description {
     double beta;                /* alpha: the factor before sigma in the paper's scale */
     const uint32_t *dictionary; /* as sampled, ascending; borrowed until the next begin_batch */
     size_t n_dictionary;
-    double effective_dimension; /* sum n_i sigma^2(x_i), paper's scale */
-    double information_gain;    /* 1/2 log det(I + K/lambda), of the sparse posterior where there is one */
-    double lambda, noise_std, norm_bound; /* in force */
-    const char *code_path;                /* which kernels run here ("avx512", "avx2", "portable"); static */
+    double effective_dimension;   /* sum n_i sigma^2(x_i), paper's scale */
+    double information_gain;      /* 1/2 log det(I + K/lambda), of the sparse posterior where there is one */
+    double lambda;                /* in force, of the model */
+    double noise_std, norm_bound; /* in force, in the units of the rewards */
+    double signal_std;            /* of the prior, in the units of the rewards; 1 where it is not learned */
+    double shift, unit;           /* the model sees (reward − shift) / unit */
+    const double *lengthscales;   /* in force, of scaled features; n_lengthscales; borrowed as above */
+    size_t n_lengthscales;        /* one a feature, or 1 for all, or 0 where the kernel has none */
+    uint64_t fitted_on;           /* rewards that hyper-parameters were learned from; 0: not learned (yet) */
+    uint64_t set_aside;           /* rewards that the model leaves out as impossible among the others */
+    const char *code_path;        /* which kernels run here ("avx512", "avx2", "portable"); static */
 } bandit_description;
 
 void bandit_engine_describe(const bandit_engine *engine, bandit_description *out);

@@ -1,0 +1,490 @@
+/* Engines that learn: restarts change nothing, units change nothing but units, strays change little, and poor
+ * data are survived; for every algorithm with a model. */
+#include "bandit/engine.h"
+#include "tests/support/async_study.h"
+#include "tests/support/random_problem.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST_ARMS = 256 };
+
+static const bandit_algorithm algorithms[] = {
+    BANDIT_BBKB,     BANDIT_BKB,     BANDIT_GP_UCB,    BANDIT_IGP_UCB, BANDIT_GP_BUCB, BANDIT_GP_TS,
+    BANDIT_ASYNC_TS, BANDIT_S_GP_TS, BANDIT_PI_GP_UCB, BANDIT_GP_EI,   BANDIT_GP_PI,   BANDIT_EPSILON_GREEDY,
+};
+enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
+
+static void must(bandit_status status, const bandit_error *err)
+{
+    if (status != BANDIT_OK)
+        fail_msg("%s: %s", bandit_status_text(status), err->message);
+}
+
+static void learn_everything(bandit_options *o, bandit_algorithm algorithm)
+{
+    o->algorithm = algorithm;
+    o->learn_lengthscale = o->kernel.type == BANDIT_KERNEL_GAUSSIAN || o->kernel.type == BANDIT_KERNEL_MATERN;
+    o->learn_noise = o->learn_norm_bound = o->standardize_rewards = o->lambda_from_noise = true;
+    o->inducing = 20;
+    o->prior_features = 50;
+    o->init = BANDIT_INIT_UNIFORM;
+}
+
+static void random_learner(random_problem *p, size_t a, uint64_t seed, size_t n)
+{
+    random_problem_init(p, seed, n, 2, BANDIT_KERNEL_MATERN, 0.01, 0);
+    p->options.kernel.nu = 2.5;
+    learn_everything(&p->options, algorithms[a]);
+}
+
+/* ---- restarts ------------------------------------------------------------------------------------------ */
+
+static void restarts_change_nothing(void **unused)
+{
+    (void)unused;
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        random_problem p;
+        random_learner(&p, a, 100 + a, 40);
+        async_study_check(&p, 40, NULL, NULL);
+        random_problem_clear(&p);
+    }
+}
+
+static bandit_pick next_pick(bandit_engine *engine)
+{
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_selection selection;
+    bandit_pick pick;
+    bandit_error err;
+    limits.max_picks = 1;
+    limits.beyond_bound = true;
+    must(bandit_engine_select(engine, &limits, &bandit_executor_serial, &pick, &selection, &err), &err);
+    assert_int_equal(selection.n_picks, 1);
+    return pick;
+}
+
+static bandit_result result_of(const bandit_pick *pick, double reward)
+{
+    return (bandit_result){
+        .arm = pick->arm, .repeats = 1, .reward = reward, .chosen = true, .variance = pick->variance};
+}
+
+static void begin(bandit_engine *engine, const bandit_result *results, size_t n)
+{
+    bandit_error err;
+    must(bandit_engine_begin_batch(engine, results, n, NULL, 0, &bandit_executor_serial, &err), &err);
+}
+
+/* One engine lives through all batches, another is restored before each: through fits, strays and repeats. */
+static void an_engine_restored_before_every_batch_is_its_equal(void **unused)
+{
+    (void)unused;
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        random_problem p;
+        random_learner(&p, a, 7 + a, 60);
+        bandit_engine *lives, *restored;
+        bandit_error err;
+        must(bandit_engine_new(&lives, p.arms, &p.options, 0, &err), &err);
+        must(bandit_engine_new(&restored, p.arms, &p.options, 0, &err), &err);
+        bandit_result result;
+        for (size_t t = 0; t < 60; t++) {
+            begin(lives, &result, t > 0);
+            begin(restored, &result, t > 0);
+            bandit_checkpoint checkpoint;
+            bandit_engine *again;
+            bandit_engine_checkpoint(restored, &checkpoint);
+            must(bandit_engine_restore(&again, p.arms, &p.options, 0, &checkpoint, NULL, 0,
+                                       &bandit_executor_serial, &err),
+                 &err);
+            bandit_engine_free(restored);
+            restored = again;
+            bandit_pick x = next_pick(lives), y = next_pick(restored);
+            assert_true(x.arm == y.arm && x.variance == y.variance);
+            double reward = random_problem_reward(&p, x.arm, t);
+            result = result_of(&x, t % 23 == 11 ? 1000.0 * reward : reward);
+        }
+        bandit_engine_free(lives);
+        bandit_engine_free(restored);
+        random_problem_clear(&p);
+    }
+}
+
+/* ---- units --------------------------------------------------------------------------------------------- */
+
+/* Rewards times a power of two: the same picks to the bit, predictions and hyper-parameters times it. */
+static void units_of_the_reward_do_not_matter(void **unused)
+{
+    (void)unused;
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        for (double unit = 0x1p-30; unit < 0x1p40; unit *= 0x1p60) {
+            random_problem p;
+            random_learner(&p, a, 55 + a, 50);
+            bandit_engine *one, *other;
+            bandit_error err;
+            must(bandit_engine_new(&one, p.arms, &p.options, 0, &err), &err);
+            must(bandit_engine_new(&other, p.arms, &p.options, 0, &err), &err);
+            bandit_result results[2];
+            for (size_t t = 0; t < 40; t++) {
+                begin(one, &results[0], t > 0);
+                begin(other, &results[1], t > 0);
+                bandit_pick x = next_pick(one), y = next_pick(other);
+                assert_true(x.arm == y.arm && x.variance == y.variance);
+                double reward = random_problem_reward(&p, x.arm, t);
+                results[0] = result_of(&x, reward);
+                results[1] = result_of(&y, unit * reward);
+            }
+            bandit_description d, e;
+            bandit_engine_describe(one, &d);
+            bandit_engine_describe(other, &e);
+            assert_true(e.signal_std == unit * d.signal_std && e.noise_std == unit * d.noise_std);
+            assert_true(e.shift == unit * d.shift && e.unit == unit * d.unit && e.lambda == d.lambda);
+            assert_true(e.norm_bound == unit * d.norm_bound && e.beta == unit * d.beta);
+            assert_true(e.fitted_on == d.fitted_on && d.fitted_on > 20);
+            bandit_prediction u, v;
+            for (uint32_t arm = 0; arm < 50; arm++) {
+                must(bandit_engine_predict_arms(one, &arm, 1, &u, &err), &err);
+                must(bandit_engine_predict_arms(other, &arm, 1, &v, &err), &err);
+                assert_true(v.mean == unit * u.mean && v.variance == unit * unit * u.variance);
+                assert_true(v.ucb == unit * u.ucb);
+            }
+            bandit_engine_free(one);
+            bandit_engine_free(other);
+            random_problem_clear(&p);
+        }
+    }
+}
+
+/* ---- a model of known data ----------------------------------------------------------------------------- */
+
+typedef struct surface {
+    bandit_arms *arms;
+    double truth[MOST_ARMS];
+} surface;
+
+/* A smooth function of one of two features, far from 0 and of its own unit, on a grid. */
+static void surface_init(surface *s)
+{
+    bandit_error err;
+    double rows[2 * MOST_ARMS];
+    for (size_t i = 0; i < MOST_ARMS; i++) {
+        rows[2 * i] = (double)(i % 16);
+        rows[2 * i + 1] = (double)(i / 16);
+        s->truth[i] = 500.0 + 30.0 * sin(rows[2 * i] / 3.0);
+    }
+    must(bandit_arms_new(&s->arms, MOST_ARMS, 2, &err), &err);
+    must(bandit_arms_set_rows(s->arms, 0, MOST_ARMS, rows, &err), &err);
+    must(bandit_arms_finish(s->arms, BANDIT_SCALING_STANDARDIZE, MOST_ARMS, &err), &err);
+}
+
+static double noise(uint64_t t)
+{
+    double sum = -6.0;
+    for (uint64_t k = 0; k < 12; k++) {
+        uint64_t x = (t * 12 + k + 1) * 0x9e3779b97f4a7c15u;
+        x ^= x >> 31;
+        x *= 0xbf58476d1ce4e5b9u;
+        sum += (double)((x ^ (x >> 29)) >> 11) * 0x1p-53;
+    }
+    return sum;
+}
+
+/* An engine that was told every k-th arm once, noise of this deviation, every 50th reward times `stray`. */
+static bandit_engine *told(const surface *s, bandit_algorithm algorithm, size_t k, double deviation,
+                           double stray)
+{
+    bandit_options o = BANDIT_OPTIONS_INIT;
+    bandit_engine *engine;
+    bandit_error err;
+    bandit_result results[MOST_ARMS];
+    size_t n = 0;
+    learn_everything(&o, algorithm);
+    o.kernel.lengthscales = NULL;
+    o.kernel.n_lengthscales = 0;
+    for (uint32_t arm = 0; arm < MOST_ARMS; arm += (uint32_t)k) {
+        double reward = s->truth[arm] + deviation * noise(arm);
+        results[n] =
+            (bandit_result){.arm = arm, .repeats = 1, .reward = n % 50 == 7 ? stray * reward : reward};
+        n++;
+    }
+    must(bandit_engine_new(&engine, s->arms, &o, 0, &err), &err);
+    begin(engine, results, n / 2);
+    begin(engine, results + n / 2, n - n / 2);
+    return engine;
+}
+
+static double error_of(const bandit_engine *engine, const surface *s)
+{
+    double squares = 0.0;
+    for (uint32_t arm = 0; arm < MOST_ARMS; arm++) {
+        bandit_prediction p;
+        bandit_error err;
+        must(bandit_engine_predict_arms(engine, &arm, 1, &p, &err), &err);
+        squares += (p.mean - s->truth[arm]) * (p.mean - s->truth[arm]) / MOST_ARMS;
+    }
+    return sqrt(squares);
+}
+
+static void what_is_learned_is_told_in_the_units_of_the_reward(void **unused)
+{
+    (void)unused;
+    surface s;
+    surface_init(&s);
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        bandit_engine *engine = told(&s, algorithms[a], 2, 3.0, 1.0);
+        bandit_description d;
+        bandit_engine_describe(engine, &d);
+        assert_true(d.has_model && d.observations == MOST_ARMS / 2 && d.set_aside == 0);
+        assert_true(d.noise_std > 1.5 && d.noise_std < 6.0);
+        assert_true(d.signal_std > 10.0 && d.signal_std < 150.0);
+        assert_true(d.shift > 400.0 && d.shift < 600.0);
+        assert_int_equal(d.n_lengthscales, 2);
+        assert_true(d.lengthscales[1] > 2.0 * d.lengthscales[0]); /* the second feature does nothing */
+        if (algorithms[a] != BANDIT_PI_GP_UCB)                    /* its cells know each their own rewards */
+            assert_true(error_of(engine, &s) < 3.0);
+        bandit_engine_free(engine);
+    }
+    bandit_arms_free(s.arms);
+}
+
+/* Every 50th reward a thousand times too large, or of the wrong sign, or a hundredth. */
+static void strays_hardly_move_the_model(void **unused)
+{
+    (void)unused;
+    surface s;
+    surface_init(&s);
+    for (double deviation = 0.0; deviation < 5.0; deviation += 4.0) {
+        bandit_engine *clean = told(&s, BANDIT_BBKB, 2, deviation, 1.0);
+        double without = error_of(clean, &s);
+        const double strays[] = {1000.0, -1000.0, 0.01};
+        for (size_t i = 0; i < sizeof strays / sizeof *strays; i++) {
+            bandit_engine *engine = told(&s, BANDIT_BBKB, 2, deviation, strays[i]);
+            bandit_description d;
+            bandit_engine_describe(engine, &d);
+            assert_int_equal(d.set_aside, 3);
+            assert_true(error_of(engine, &s) < 1.5 * without + 0.5);
+            bandit_engine_free(engine);
+        }
+        bandit_engine_free(clean);
+    }
+    bandit_arms_free(s.arms);
+}
+
+/* A peak is no stray: one arm is far better than all others, and it stays in the model. */
+static void a_step_is_not_set_aside(void **unused)
+{
+    (void)unused;
+    surface s;
+    surface_init(&s);
+    for (size_t i = 0; i < MOST_ARMS; i++)
+        s.truth[i] = i % 16 < 13 ? 1.0 + 0.01 * noise(i) : 100.0;
+    bandit_engine *engine = told(&s, BANDIT_BBKB, 1, 0.0, 1.0);
+    bandit_description d;
+    bandit_engine_describe(engine, &d);
+    assert_int_equal(d.set_aside, 0);
+    bandit_engine_free(engine);
+    bandit_arms_free(s.arms);
+}
+
+/* Pulled again and again with a stray now and then, an arm keeps its mean. */
+static void strays_among_repeats_hardly_move_a_mean(void **unused)
+{
+    (void)unused;
+    surface s;
+    surface_init(&s);
+    bandit_options o = BANDIT_OPTIONS_INIT;
+    bandit_engine *engine;
+    bandit_error err;
+    learn_everything(&o, BANDIT_BBKB);
+    o.kernel.n_lengthscales = 0;
+    must(bandit_engine_new(&engine, s.arms, &o, 0, &err), &err);
+    for (uint64_t t = 0; t < 1000; t++) {
+        uint32_t arm = (uint32_t)(t * 37 % 32) * 8;
+        double reward = s.truth[arm] + 3.0 * noise(t);
+        bandit_result result = {.arm = arm, .repeats = 1, .reward = t % 50 == 33 ? 1000.0 * reward : reward};
+        begin(engine, &result, 1);
+    }
+    bandit_description d;
+    bandit_engine_describe(engine, &d);
+    assert_true(d.noise_std > 1.0 && d.noise_std < 10.0);
+    for (uint32_t i = 0; i < 32; i++) {
+        uint32_t arm = i * 8;
+        bandit_prediction p;
+        must(bandit_engine_predict_arms(engine, &arm, 1, &p, &err), &err);
+        assert_true(fabs(p.mean - s.truth[arm]) < 5.0);
+    }
+    bandit_engine_free(engine);
+    bandit_arms_free(s.arms);
+}
+
+/* ---- poor data ----------------------------------------------------------------------------------------- */
+
+static void poor_data_are_survived(void **unused)
+{
+    (void)unused;
+    surface s;
+    surface_init(&s);
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        for (int kind = 0; kind < 4; kind++) {
+            bandit_options o = BANDIT_OPTIONS_INIT;
+            bandit_engine *engine;
+            bandit_error err;
+            learn_everything(&o, algorithms[a]);
+            o.kernel.n_lengthscales = 0;
+            must(bandit_engine_new(&engine, s.arms, &o, 0, &err), &err);
+            begin(engine, NULL, 0);
+            for (size_t t = 0; t < 14; t++) {
+                bandit_pick pick = next_pick(engine);
+                const double rewards[] = {0.0, t % 3 ? 1e140 : -1e140, t % 2 ? -1e-300 : 1e-300,
+                                          t == 5 ? -1e18 : 7.0};
+                bandit_result result = result_of(&pick, rewards[kind]);
+                begin(engine, &result, 1);
+                bandit_description d;
+                bandit_engine_describe(engine, &d);
+                assert_true(isfinite(d.beta) && isfinite(d.signal_std) && d.signal_std > 0.0);
+                assert_true(isfinite(d.shift) && d.lambda >= 1e-6 && isfinite(d.lambda));
+                for (uint32_t arm = 0; arm < MOST_ARMS; arm += 5) {
+                    bandit_prediction p;
+                    must(bandit_engine_predict_arms(engine, &arm, 1, &p, &err), &err);
+                    assert_true(isfinite(p.mean) && isfinite(p.variance) && isfinite(p.ucb));
+                }
+            }
+            bandit_engine_free(engine);
+        }
+    }
+    bandit_arms_free(s.arms);
+}
+
+/* ---- corrections, norms, damage -------------------------------------------------------------------------
+ */
+
+static void a_corrected_reward_is_learned_from(void **unused)
+{
+    (void)unused;
+    surface s;
+    surface_init(&s);
+    bandit_engine *engine = told(&s, BANDIT_BBKB, 2, 1.0, 1000.0),
+                  *clean = told(&s, BANDIT_BBKB, 2, 1.0, 1.0);
+    bandit_description d;
+    bandit_error err;
+    bandit_engine_describe(engine, &d);
+    assert_int_equal(d.set_aside, 3);
+    for (uint32_t n = 7; n < MOST_ARMS / 2; n += 50) {
+        uint32_t arm = 2 * n;
+        double reward = s.truth[arm] + noise(arm);
+        bandit_amendment amendment = {.arm = arm,
+                                      .was = {.repeats = 1, .reward = 1000.0 * reward},
+                                      .now = {.repeats = 1, .reward = reward}};
+        bandit_arm_sum sum = {.arm = arm, .count = 1, .sum = reward};
+        must(bandit_engine_amend(engine, &amendment, 1, &sum, 1, &err), &err);
+    }
+    begin(engine, NULL, 0);
+    bandit_engine_describe(engine, &d);
+    assert_int_equal(d.set_aside, 0);
+    assert_int_equal(d.observations, MOST_ARMS / 2);
+    assert_true(error_of(engine, &s) < 1.2 * error_of(clean, &s) + 0.1);
+    bandit_engine_free(engine);
+    bandit_engine_free(clean);
+    bandit_arms_free(s.arms);
+}
+
+/* A function far larger than its prior: a norm bound that is learned grows by powers of two, a given one does
+ * not. Nothing else is learned here. */
+static void the_norm_bound_doubles_until_it_holds_the_mean(void **unused)
+{
+    (void)unused;
+    surface s;
+    surface_init(&s);
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        if (algorithms[a] == BANDIT_GP_EI || algorithms[a] == BANDIT_GP_PI ||
+            algorithms[a] == BANDIT_EPSILON_GREEDY)
+            continue; /* no bound */
+        for (int learns = 0; learns < 2; learns++) {
+            const double lengthscale = 1.0;
+            bandit_options o = BANDIT_OPTIONS_INIT;
+            bandit_engine *engine;
+            bandit_error err;
+            bandit_result results[MOST_ARMS];
+            o.algorithm = algorithms[a];
+            o.kernel.lengthscales = &lengthscale;
+            o.kernel.n_lengthscales = 1;
+            o.learn_norm_bound = learns;
+            for (uint32_t arm = 0; arm < MOST_ARMS; arm++)
+                results[arm] =
+                    (bandit_result){.arm = arm, .repeats = 1, .reward = 1e6 * (s.truth[arm] - 500.0)};
+            must(bandit_engine_new(&engine, s.arms, &o, 0, &err), &err);
+            begin(engine, results, MOST_ARMS);
+            bandit_description d;
+            bandit_engine_describe(engine, &d);
+            assert_true(learns ? d.norm_bound >= 512.0 : d.norm_bound == 1.0);
+            assert_true(exp2(round(log2(d.norm_bound))) == d.norm_bound);
+            bandit_engine_free(engine);
+        }
+    }
+    bandit_arms_free(s.arms);
+}
+
+static void damaged_states_are_refused(void **unused)
+{
+    (void)unused;
+    surface s;
+    surface_init(&s);
+    bandit_engine *engine = told(&s, BANDIT_BBKB, 2, 1.0, 1000.0), *other = NULL;
+    bandit_options o = BANDIT_OPTIONS_INIT;
+    bandit_checkpoint checkpoint;
+    bandit_error err;
+    learn_everything(&o, BANDIT_BBKB);
+    o.kernel.n_lengthscales = 0;
+    bandit_engine_checkpoint(engine, &checkpoint);
+    unsigned char *state = malloc(checkpoint.n_state);
+    const unsigned char *intact = checkpoint.state;
+    checkpoint.state = state;
+    size_t n = checkpoint.n_state, refused = 0;
+    for (size_t size = 0; size < n; size += 7) { /* cut short */
+        memcpy(state, intact, n);
+        checkpoint.n_state = size;
+        assert_int_equal(
+            bandit_engine_restore(&other, s.arms, &o, 0, &checkpoint, NULL, 0, &bandit_executor_serial, &err),
+            BANDIT_INVALID_STATE);
+        assert_null(other);
+    }
+    checkpoint.n_state = n;
+    for (size_t at = 0; at + 8 <= n; at += 8) { /* a word of ones: NaN, and a count beyond all sizes */
+        memcpy(state, intact, n);
+        memset(state + at, 0xff, 8);
+        bandit_status status =
+            bandit_engine_restore(&other, s.arms, &o, 0, &checkpoint, NULL, 0, &bandit_executor_serial, &err);
+        refused += status != BANDIT_OK;
+        bandit_engine_free(other);
+    }
+    assert_true(refused > n / 8 / 2);
+    free(state);
+    bandit_engine_free(engine);
+    bandit_arms_free(s.arms);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(restarts_change_nothing),
+        cmocka_unit_test(an_engine_restored_before_every_batch_is_its_equal),
+        cmocka_unit_test(units_of_the_reward_do_not_matter),
+        cmocka_unit_test(what_is_learned_is_told_in_the_units_of_the_reward),
+        cmocka_unit_test(strays_hardly_move_the_model),
+        cmocka_unit_test(a_step_is_not_set_aside),
+        cmocka_unit_test(strays_among_repeats_hardly_move_a_mean),
+        cmocka_unit_test(poor_data_are_survived),
+        cmocka_unit_test(a_corrected_reward_is_learned_from),
+        cmocka_unit_test(the_norm_bound_doubles_until_it_holds_the_mean),
+        cmocka_unit_test(damaged_states_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
