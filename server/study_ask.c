@@ -1,5 +1,6 @@
 /* Asking: who gets which trial, who waits for one, and what is planned for those who wait. */
 #include "server/clock.h"
+#include "server/limits.h"
 #include "server/space.h"
 #include "server/study_internal.h"
 
@@ -200,8 +201,11 @@ void study_ask(study *s, http_request *request)
         serve(s, request, ask, own, n, now);
         return;
     }
+    if (!limit_waiting_more(request))
+        return;
     waiting_ask *w = malloc(sizeof *w);
     if (!w) {
+        limit_waiting_less(s->app);
         http_answer_store_problem(request, STORE_NO_MEMORY);
         return;
     }
@@ -219,6 +223,7 @@ static http_request *stop_waiting(study *s, waiting_ask *w)
 {
     http_request *request = w->request;
     TAILQ_REMOVE(&s->waiting, w, link);
+    limit_waiting_less(s->app);
     free(w);
     return request;
 }
