@@ -270,6 +270,10 @@ void study_set_candidates(study *s, http_request *request)
         http_answer_problem(request, 409, NULL, "candidates cannot be replaced after the first ask");
         return;
     }
+    if (s->candidates != s->reference_candidates || s->failures) {
+        http_answer_problem(request, 409, NULL, "some were added or retired: they cannot be replaced");
+        return;
+    }
     store_event event = {.type = EVENT_CANDIDATES_SET, .time = clock_now()};
     upload_describe(r->upload, &event);
     event.u.candidates.dimension = (int64_t)r->dimension;

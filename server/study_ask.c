@@ -269,7 +269,9 @@ void study_serve_waiting(study *s, int64_t now)
     for (w = TAILQ_FIRST(&s->waiting); w; w = next) {
         next = TAILQ_NEXT(w, link);
         if (s->state == STUDY_ERROR) {
-            http_answer_problem(stop_waiting(s, w), 409, NULL, "the study has stopped: %s", s->state_reason);
+            http_request *request = stop_waiting(s, w);
+            study_hold(s, request); /* the state may not be on disk yet */
+            http_answer_problem(request, 409, NULL, "the study has stopped: %s", s->state_reason);
             continue;
         }
         trial *trials[ASK_MAXIMUM];
