@@ -50,7 +50,7 @@ UNIT_SRC   := $(wildcard tests/unit/test_*.c tests/property/test_*.c tests/golde
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 BANDITCTL_SRC := $(wildcard clients/banditctl/*.c)
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
-WEB_FILES  := $(sort $(wildcard server/web/*.*))
+WEB_FILES  := $(sort $(filter-out %.md,$(wildcard server/web/*.* server/web/*/*.*)))
 
 obj = $(patsubst %.c,$(B)/%.o,$(1))
 CORE_OBJ   := $(call obj,$(CORE_SRC))

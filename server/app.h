@@ -19,8 +19,7 @@ typedef struct app {
     struct auth *auth;
     struct registry *registry;
     struct events *events;
-    atomic_size_t waiting; /* asks */
-    atomic_bool stopping;  /* no new requests */
+    atomic_bool stopping; /* no new requests */
 } app;
 
 #endif

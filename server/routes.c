@@ -29,14 +29,6 @@ const route routes[] = {
      NULL},
     {"/v1/studies/{study}/candidates", HTTP_PUT, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0,
      handle_candidates_put, handle_candidates_piece},
-    {"/v1/studies/{study}/candidates", HTTP_POST, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0,
-     handle_candidates_add, NULL},
-    {"/v1/studies/{study}/candidates", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, PAGED,
-     handle_candidate_list, NULL},
-    {"/v1/studies/{study}/candidates/retire", HTTP_POST, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0,
-     handle_candidates_retire, NULL},
-    {"/v1/studies/{study}/candidates/{number}", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0,
-     handle_candidate_get, NULL},
     {"/v1/studies/{study}/kernel", HTTP_PUT, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0,
      handle_candidates_put, handle_candidates_piece},
     {"/v1/studies/{study}/observations", HTTP_POST, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_REQUIRED, 0,
@@ -88,8 +80,8 @@ static bool find_file(const char *text, size_t n, http_request *request)
     return request->file != NULL;
 }
 
-/* Segment by segment. A {study} that cannot be a study's id, and a {file} that is not there, match
- * nothing. */
+/* Segment by segment; a {file} is all that is left of the path. A {study} that cannot be a study's id, and a
+ * {file} that is not there, match nothing. */
 static bool matches(const char *pattern, const char *path, http_request *request)
 {
     while (*pattern == '/' && *path == '/') {
@@ -105,6 +97,7 @@ static bool matches(const char *pattern, const char *path, http_request *request
             if (!wire_decode_integer(path, n, 0, WIRE_MAX_INTEGER, &request->number))
                 return false;
         } else if (strncmp(pattern, "{file}", n_pattern) == 0 && n_pattern == 6) {
+            n = strlen(path);
             if (!find_file(path, n, request))
                 return false;
         } else if (strncmp(pattern, "{token}", n_pattern) == 0 && n_pattern == 7) {

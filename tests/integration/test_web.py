@@ -21,14 +21,15 @@ TYPES = {
 
 def test_every_file_is_served_as_it_is(server):
     client = server.client()
-    files = [path for path in WEB.iterdir() if path.is_file()]
-    assert WEB / "index.html" in files
+    files = [path for path in WEB.rglob("*") if path.is_file() and path.suffix != ".md"]
+    assert WEB / "index.html" in files and WEB / "js" / "main.js" in files
     for path in files:
-        answer = client.get("/" + path.name)
+        address = "/" + str(path.relative_to(WEB))
+        answer = client.get(address)
         assert answer.status == 200 and answer.body == path.read_bytes(), path
         assert answer.headers["Content-Type"].split(";")[0] == TYPES[path.suffix], answer.headers.items()
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
-        head = client.request("HEAD", "/" + path.name)
+        head = client.request("HEAD", address)
         assert head.status == 200 and head.body == b"" and head.headers["ETag"] == answer.headers["ETag"]
         assert int(head.headers["Content-Length"]) == len(answer.body)
 
@@ -64,7 +65,7 @@ def test_a_file_that_the_client_has_is_not_sent_again(server):
 
 def test_what_is_not_there(server):
     client = server.client()
-    for path in ("/nothing.js", "/server/web/index.html", "/index.html/", "/.", "/%2e%2e/index.html", "/" + "a" * 300):
+    for path in ("/nothing.js", "/server/web/index.html", "/index.html/", "/js", "/js/", "/README.md", "/.", "/%2e%2e/index.html", "/" + "a" * 300):
         refusal(client.get(path), 404)
     refusal(client.request("PUT", "/index.html", {}), 405)
     refusal(client.request("POST", "/", {}), 405)

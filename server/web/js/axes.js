@@ -1,0 +1,70 @@
+// The coordinates of a study's points: features of candidates, or the parameters of a space.
+import { list, studyPath } from './api.js';
+import { lastTrials } from './trials.js';
+
+const SAMPLE = 1000; // candidates or trials that tell the range of a feature
+
+// -> [{name, choices | null, log, whole, min, max}]; min and max are known for a space only.
+export function axesOf(study) {
+  const { domain } = study;
+  if (domain.type === 'candidates')
+    return Array.from({ length: domain.dimension }, (_, i) => ({ name: domain.names?.[i] ?? `x${i + 1}`, index: i, choices: null }));
+  if (domain.type !== 'space') return [];
+  return domain.parameters.map((p) => ({
+    name: p.name,
+    choices: p.type === 'boolean' ? [false, true] : (p.values ?? null),
+    log: p.scale === 'log',
+    whole: p.type === 'integer',
+    min: p.min,
+    max: p.max,
+    condition: p.active_when,
+  }));
+}
+
+// Where a trial or a candidate lies on an axis; undefined where a parameter is not active.
+export function coordinate(axis, item) {
+  return item.parameters ? item.parameters[axis.name] : item.point?.[axis.index];
+}
+
+// The same as a number: choices by their position.
+export function position(axis, item) {
+  const at = coordinate(axis, item);
+  return axis.choices ? axis.choices.indexOf(at) : at;
+}
+
+// Axes with min and max, from the candidates or, where these cannot be read, from what was tried.
+export async function axesWithRanges(study, signal) {
+  const axes = axesOf(study);
+  if (!axes.some((axis) => !axis.choices && axis.min === undefined)) return axes;
+  let items;
+  try {
+    items = await list(studyPath(study.id, '/candidates'), {}, signal, SAMPLE);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    items = await lastTrials(study, SAMPLE, signal);
+  }
+  for (const axis of axes) {
+    const values = items.map((item) => coordinate(axis, item)).filter((x) => typeof x === 'number');
+    axis.min = Math.min(...values);
+    axis.max = Math.max(...values);
+  }
+  return axes;
+}
+
+// n places along an axis: all choices of one that has them.
+export function places(axis, n) {
+  if (axis.choices) return axis.choices;
+  const { min, max } = axis;
+  if (!(max > min)) return [min];
+  const between = (t) => (axis.log ? min * (max / min) ** t : min + (max - min) * t);
+  const at = Array.from({ length: n }, (_, i) => between(i / (n - 1)));
+  return axis.whole ? [...new Set(at.map((x) => Math.round(x)))] : at;
+}
+
+// The point with some coordinates changed: {name: value}.
+export function moved(base, axes, changes) {
+  if (base.parameters) return { parameters: { ...base.parameters, ...changes } };
+  const point = [...base.point];
+  for (const axis of axes) if (axis.name in changes) point[axis.index] = changes[axis.name];
+  return { point };
+}

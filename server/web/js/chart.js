@@ -1,0 +1,181 @@
+// Charts over one axis by uPlot: theme, size, logarithmic axes, a line that says the values under the cursor, and the
+// arrow keys as a second way to move it.
+import { h, replace, setText } from './dom.js';
+import { number } from './format.js';
+import { colour, faded, onThemeChange } from './theme.js';
+
+const uPlot = globalThis.uPlot;
+const FONT = '12px system-ui, sans-serif';
+
+const PATHS = {
+  line: undefined, // uPlot's own: straight lines
+  steps: uPlot.paths.stepped({ align: 1 }),
+  bars: uPlot.paths.bars({ size: [0.9, 40, 1] }),
+  points: () => null,
+};
+
+function seriesOptions(s) {
+  const points = s.kind === 'points';
+  return {
+    label: s.label,
+    scale: s.scale ?? 'y',
+    stroke: s.faint ? faded(s.colour, s.faint) : colour(s.colour),
+    fill: s.kind === 'bars' ? faded(s.colour, 0.35) : undefined,
+    width: s.hidden ? 0 : points ? 1 : (s.width ?? 1.75),
+    dash: s.dash,
+    paths: PATHS[s.kind ?? 'line'],
+    spanGaps: s.kind !== 'points',
+    points: points
+      ? { show: true, size: s.size ?? 4.5, width: 0, fill: s.faint ? faded(s.colour, s.faint) : colour(s.colour) }
+      : { show: s.dots ?? false, size: 6, fill: colour(s.colour) },
+  };
+}
+
+function axisOptions(axis, scale, side) {
+  return {
+    scale,
+    side,
+    label: axis.label,
+    labelFont: FONT,
+    labelSize: 20,
+    font: FONT,
+    size: side === 2 ? 28 : 58,
+    gap: 4,
+    space: side === 2 ? 60 : 34,
+    stroke: colour('muted'),
+    grid: { stroke: colour('grid'), width: 1, show: side !== 1 },
+    ticks: { stroke: colour('grid'), width: 1, size: 4 },
+    values: axis.values ?? ((u, ticks) => ticks.map((tick) => (tick === null ? '' : number(tick, 6)))),
+    splits: axis.splits,
+    incrs: axis.whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7] : undefined,
+  };
+}
+
+// The scale of an axis. Logarithmic below zero too: linear around it, by the inverse hyperbolic sine.
+function scaleOptions(axis, columns) {
+  const options = { time: false };
+  if (axis.range) options.range = axis.range;
+  if (!axis.log) return options;
+  let [low, smallest, largest] = [Infinity, Infinity, 0];
+  for (const column of columns)
+    for (const value of column)
+      if (value !== null && value !== undefined) {
+        low = Math.min(low, value);
+        const size = Math.abs(value);
+        if (size > 0) smallest = Math.min(smallest, size);
+        largest = Math.max(largest, size);
+      }
+  if (low > 0) return { ...options, distr: 3 };
+  return { ...options, distr: 4, asinh: Math.max(smallest, largest / 1e3) || 1 };
+}
+
+/* chart(parent, options) -> {set(columns), change(options)}
+ *   label     what a screen reader says of it
+ *   x, y, y2  axes: {label, log, values, range, whole}
+ *   series    [{label, colour, kind: line | steps | bars | points, scale: y | y2, faint, width, dash, quiet, show(value)}]
+ *             `quiet`: drawn, but not in the line of values
+ *   bands     [{series: [upper, lower], colour, opacity}]
+ *   draw      function(u), called when all is drawn */
+export function chart(parent, options, signal) {
+  let config = options;
+  let columns = null;
+  let plot = null;
+  const readout = h('p', { class: 'readout', 'aria-live': 'off' });
+  const stage = h('div', {
+    class: 'chart',
+    tabindex: 0,
+    role: 'group',
+    'aria-roledescription': 'chart',
+    'aria-label': config.label,
+  });
+  stage.style.setProperty('--chart-height', `${config.height ?? 240}px`);
+  replace(parent, readout, stage);
+
+  function read(index) {
+    if (!columns?.[0].length) return;
+    const at = index ?? columns[0].length - 1;
+    const parts = [h('span', { class: 'readout-x' }, `${config.x.label ?? 'x'} ${config.x.show?.(columns[0][at]) ?? number(columns[0][at])}`)];
+    config.series.forEach((s, i) => {
+      if (s.quiet) return;
+      const value = columns[i + 1][at];
+      parts.push(h('span', { class: 'readout-value' }, h('i', { class: `swatch ${s.colour} ${s.kind ?? 'line'}` }), `${s.label} `, h('b', {}, s.show?.(value) ?? number(value))));
+    });
+    replace(readout, parts);
+  }
+
+  function build() {
+    plot?.destroy();
+    if (!columns || !stage.clientWidth) return;
+    const of = (scale) => columns.slice(1).filter((_, i) => (config.series[i].scale ?? 'y') === scale);
+    plot = new uPlot(
+      {
+        width: stage.clientWidth,
+        height: config.height ?? 240,
+        padding: [8, config.y2 ? 0 : 12, 0, 0],
+        legend: { show: false },
+        cursor: { points: { size: 7 }, drag: { x: true, y: false }, focus: { prox: 30 }, ...config.cursor },
+        scales: {
+          x: scaleOptions(config.x, [columns[0]]),
+          y: scaleOptions(config.y, of('y')),
+          ...(config.y2 && { y2: scaleOptions(config.y2, of('y2')) }),
+        },
+        axes: [axisOptions(config.x, 'x', 2), axisOptions(config.y, 'y', 3), ...(config.y2 ? [axisOptions(config.y2, 'y2', 1)] : [])],
+        series: [{}, ...config.series.map(seriesOptions)],
+        bands: config.bands?.map((b) => ({ series: b.series, fill: faded(b.colour, b.opacity ?? 0.18) })),
+        hooks: { setCursor: [(u) => read(u.cursor.idx)], draw: config.draw ? [config.draw] : [] },
+      },
+      columns,
+      stage,
+    );
+    plot.root.setAttribute('aria-hidden', 'true');
+    read(null);
+  }
+
+  stage.addEventListener('keydown', (event) => {
+    const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -25, PageDown: 25, Home: -Infinity, End: Infinity };
+    if (!plot || !columns[0].length || !(event.key in steps)) return;
+    event.preventDefault();
+    const now = plot.cursor.idx ?? columns[0].length - 1;
+    const next = Math.min(columns[0].length - 1, Math.max(0, now + steps[event.key]));
+    readout.setAttribute('aria-live', 'polite');
+    plot.setCursor({ left: plot.valToPos(columns[0][next], 'x'), top: 20 });
+  });
+  stage.addEventListener('blur', () => readout.setAttribute('aria-live', 'off'));
+
+  let width = 0;
+  const observer = new ResizeObserver(() => {
+    if (stage.clientWidth === width) return;
+    width = stage.clientWidth;
+    if (plot && width) plot.setSize({ width, height: config.height ?? 240 });
+    else build();
+  });
+  observer.observe(stage);
+  onThemeChange(build, signal);
+  signal.addEventListener('abort', () => {
+    observer.disconnect();
+    plot?.destroy();
+  });
+
+  return {
+    // columns: the x values, then one array a series
+    set(next) {
+      const same = columns && !config.x.log && !config.y.log && !config.y2?.log;
+      columns = next;
+      if (plot && same) plot.setData(columns);
+      else build();
+      if (plot && plot.cursor.idx === null) read(null);
+      else if (plot && plot.cursor.idx === undefined) read(null);
+    },
+    change(more) {
+      config = { ...config, ...more };
+      stage.setAttribute('aria-label', config.label);
+      build();
+    },
+    describe(label) {
+      if (stage.getAttribute('aria-label') !== label) stage.setAttribute('aria-label', label);
+    },
+    say(text) {
+      setText(readout, text);
+    },
+  };
+}

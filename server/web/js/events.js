@@ -1,0 +1,67 @@
+// Server-sent events by fetch: EventSource cannot send a token. Goes on after a break where it was (Last-Event-ID).
+import { problemOf, send } from './api.js';
+
+const LONGEST_PAUSE = 15000; // ms
+
+// Splits a stream of bytes into events {id, type, data}.
+async function read(body, take) {
+  const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  let event = { type: 'message', data: '' };
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const lines = text.split(/\r\n|\n|\r/);
+    text = lines.pop();
+    for (const line of lines) {
+      const [, field, content] = /^([^:]*):? ?(.*)$/.exec(line);
+      if (line === '') {
+        if (event.data) take(event);
+        event = { type: 'message', data: '', id: event.id };
+      } else if (field === 'event') event.type = content;
+      else if (field === 'data') event.data += (event.data && '\n') + content;
+      else if (field === 'id') event.id = content;
+    }
+  }
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+// Calls onEvent(type, data) for each event and onState('live' | 'waiting' | 'unbuilt' | 'refused') when that changes,
+// until the signal is aborted. After a break onState says 'live' again; what was missed is sent by the server.
+export async function follow(path, { onEvent, onState, signal }) {
+  let lastId;
+  let pause = 500;
+  while (!signal.aborted) {
+    try {
+      const headers = { Accept: 'text/event-stream', ...(lastId !== undefined && { 'Last-Event-ID': lastId }) };
+      const response = await send('GET', path, { headers, signal });
+      if (!response.ok) {
+        const problem = await problemOf(response);
+        if (problem.isUnbuilt) return onState('unbuilt');
+        if ([401, 403, 404].includes(problem.status)) return onState('refused');
+        throw problem;
+      }
+      onState('live');
+      pause = 500;
+      await read(response.body, (event) => {
+        lastId = event.id ?? lastId;
+        onEvent(event.type, parsed(event.data));
+      });
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      if (error.status === 401) return onState('refused');
+    }
+    onState('waiting');
+    await new Promise((resolve) => setTimeout(resolve, pause));
+    pause = Math.min(LONGEST_PAUSE, pause * 2);
+  }
+  return undefined;
+}

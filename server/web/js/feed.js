@@ -1,0 +1,95 @@
+// What keeps a page up to date. Events only say what may have changed; it is then read again, not more often than it
+// takes time, so that a study with a thousand results a second costs the server and the browser little.
+import { get, studyPath } from './api.js';
+import { follow } from './events.js';
+
+const POLL = 3000; // ms, where there are no events
+
+// -> a function that runs `work` soon: at once, or when the run before is over and a pause has passed.
+export function refresher(work, signal, least = 400) {
+  let busy = false;
+  let wanted = false;
+  async function run() {
+    if (signal.aborted) return;
+    if (document.hidden) {
+      wanted = true;
+      busy = false;
+      return;
+    }
+    busy = true;
+    wanted = false;
+    const begun = performance.now();
+    await work();
+    const pause = Math.max(least, 3 * (performance.now() - begun));
+    setTimeout(() => {
+      busy = false;
+      if (wanted) run();
+    }, pause);
+  }
+  const request = () => {
+    if (busy) wanted = true;
+    else run();
+  };
+  document.addEventListener('visibilitychange', () => !document.hidden && wanted && request(), { signal });
+  return request;
+}
+
+// Which parts of a study an event of that type touches.
+const TOUCHED = {
+  trial: ['study', 'trials', 'series'],
+  batch: ['study', 'batches', 'model', 'trials'],
+  state: ['study'],
+};
+
+// A study that is being looked at: its newest definition and counters, and listeners to what changes.
+export class Feed {
+  constructor(id, signal) {
+    this.id = id;
+    this.signal = signal;
+    this.study = null;
+    this.state = 'waiting';
+    this.listeners = new Map(); // topic -> Set of functions
+    this.readAgain = refresher(() => this.read().catch(() => {}), signal);
+  }
+
+  on(topic, listener, signal = this.signal) {
+    if (!this.listeners.has(topic)) this.listeners.set(topic, new Set());
+    this.listeners.get(topic).add(listener);
+    signal.addEventListener('abort', () => this.listeners.get(topic).delete(listener));
+  }
+
+  emit(topic) {
+    for (const listener of this.listeners.get(topic) ?? []) listener();
+  }
+
+  async read() {
+    this.study = await get(studyPath(this.id), this.signal);
+    this.emit('shown');
+  }
+
+  touch(topics) {
+    for (const topic of topics) {
+      if (topic === 'study') this.readAgain();
+      this.emit(topic);
+    }
+  }
+
+  // The study is there once this has resolved; then it follows.
+  async start() {
+    await this.read();
+    follow(studyPath(this.id, '/events'), {
+      signal: this.signal,
+      onEvent: (type) => this.touch(TOUCHED[type] ?? Object.values(TOUCHED).flat()),
+      onState: (state) => this.turn(state),
+    });
+  }
+
+  turn(state) {
+    if (this.state === 'waiting' && state === 'live') this.touch(Object.values(TOUCHED).flat());
+    this.state = state;
+    this.emit('connection');
+    if (state !== 'unbuilt' || this.polling) return;
+    this.polling = setInterval(() => this.touch(new Set(Object.values(TOUCHED).flat())), POLL);
+    this.signal.addEventListener('abort', () => clearInterval(this.polling));
+  }
+}

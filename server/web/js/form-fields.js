@@ -1,0 +1,103 @@
+// Fields bound to places of a JSON document: each has a JSON pointer, reads its value from there and writes it back.
+// An empty field is a member left out.
+import { h, replace, uniqueId } from './dom.js';
+
+function steps(pointer) {
+  return pointer.split('/').slice(1).map((step) => step.replace(/~1/g, '/').replace(/~0/g, '~'));
+}
+
+export function at(document_, pointer) {
+  return steps(pointer).reduce((place, step) => place?.[step], document_);
+}
+
+// Objects on the way are made, and removed when they become empty.
+export function put(document_, pointer, value) {
+  const path = steps(pointer);
+  const last = path.pop();
+  const places = [document_];
+  for (const step of path) {
+    const place = places.at(-1);
+    if (value === undefined && place[step] === undefined) return;
+    place[step] ??= {};
+    places.push(place[step]);
+  }
+  if (value !== undefined) {
+    places.at(-1)[last] = value;
+    return;
+  }
+  delete places.at(-1)[last];
+  for (let i = path.length; i > 0 && Object.keys(places[i]).length === 0; i--) delete places[i - 1][path[i - 1]];
+}
+
+// How text becomes a value and back. What cannot be parsed is sent as it is: the server says what is wrong with it.
+export const KINDS = {
+  text: { parse: (text) => text, print: String },
+  number: { parse: (text) => (Number.isNaN(Number(text)) ? text : Number(text)), print: String },
+  // 1.5, "auto", or a list: 1, 2, 0.5
+  numbers: {
+    parse: (text) => (text.includes(',') ? text.split(',').map((part) => KINDS.number.parse(part.trim())) : KINDS.number.parse(text)),
+    print: (value) => (Array.isArray(value) ? value.join(', ') : String(value)),
+  },
+  list: { parse: (text) => text.split(',').map((part) => part.trim()).filter(Boolean), print: (value) => value.join(', ') },
+  numberList: {
+    parse: (text) => text.split(',').map((part) => part.trim()).filter(Boolean).map((part) => KINDS.number.parse(part)),
+    print: (value) => value.join(', '),
+  },
+  labels: {
+    parse: (text) => Object.fromEntries(text.split(',').map((part) => part.trim()).filter(Boolean).map((part) => [part.split(':')[0].trim(), part.split(':').slice(1).join(':').trim()])),
+    print: (value) => Object.entries(value).map(([key, x]) => `${key}:${x}`).join(', '),
+  },
+  // A word, a number or an object as JSON.
+  json: {
+    parse: (text) => {
+      try {
+        return JSON.parse(text);
+      } catch {
+        return text;
+      }
+    },
+    print: (value) => (typeof value === 'string' ? value : JSON.stringify(value)),
+  },
+};
+
+/* field({pointer, label, kind, options, hint, placeholder, list}) -> {element, pointer, load, fail}
+ *   options  [[value, text], …] makes a select; values as texts, parsed by `kind`
+ *   list     suggestions
+ * change() is called after the user has changed it. */
+export class Field {
+  constructor(document_, spec, change = () => {}) {
+    Object.assign(this, { document: document_, kind: KINDS.text, ...spec });
+    const id = uniqueId('field');
+    const described = { id, 'aria-describedby': `${id}-error${spec.hint ? ` ${id}-hint` : ''}` };
+    if (spec.options) this.input = h('select', described, spec.options.map(([value, text]) => h('option', { value }, text)));
+    else if (spec.rows) this.input = h('textarea', { ...described, rows: spec.rows, placeholder: spec.placeholder, spellcheck: 'false' });
+    else this.input = h('input', { ...described, type: 'text', placeholder: spec.placeholder, autocomplete: 'off', spellcheck: 'false', inputmode: this.kind === KINDS.number ? 'decimal' : undefined });
+    this.error = h('p', { class: 'field-error', id: `${id}-error` });
+    this.element = h(
+      'div',
+      { class: `field ${spec.class ?? ''}` },
+      h('label', { for: id }, spec.label),
+      this.input,
+      spec.hint ? h('p', { class: 'hint', id: `${id}-hint` }, spec.hint) : null,
+      this.error,
+    );
+    this.input.addEventListener('input', () => {
+      const text = this.input.value.trim();
+      put(this.document, this.pointer, text === '' ? undefined : this.kind.parse(text));
+      this.fail(null);
+      change();
+    });
+    this.load();
+  }
+
+  load() {
+    const value = at(this.document, this.pointer);
+    this.input.value = value === undefined || value === null ? '' : this.kind.print(value);
+  }
+
+  fail(text) {
+    replace(this.error, text ?? '');
+    if (text) this.input.setAttribute('aria-invalid', 'true');
+    else this.input.removeAttribute('aria-invalid');
+  }
+}

@@ -1,0 +1,283 @@
+// A new study: a form and its JSON are two views of one definition.
+import { get, post, studyPath } from './api.js';
+import { h, replace } from './dom.js';
+import { Field, KINDS, at } from './form-fields.js';
+import { spaceEditor } from './form-space.js';
+import { address, go, here } from './router.js';
+import { definitionOf, uploadCandidates } from './tab-connect.js';
+import { reasonOf, toast } from './widgets.js';
+
+const START = {
+  metric: { name: 'value', goal: 'maximize' },
+  domain: { type: 'candidates' },
+  algorithm: { name: 'bbkb', kernel: { type: 'matern', lengthscale: 1 }, noise_std: 0.1 },
+};
+const MODELLESS = ['uniform', 'regularized_evolution'];
+const BY_HAND = ['kernel', 'noise_std']; // options with fields of their own
+
+// [[from CSV lines]] -> points; blank lines are left out
+function parsePoints(text) {
+  return text.split('\n').map((line) => line.trim()).filter(Boolean).map((line) => line.split(/[,;\s]+/).map((cell) => KINDS.number.parse(cell)));
+}
+const POINTS = { parse: parsePoints, print: (points) => points.map((point) => point.join(', ')).join('\n') };
+
+// How many features a file's candidates have; undefined if that cannot be told.
+async function dimensionOf(file) {
+  const start = await file.slice(0, 65536).text();
+  if (/\.npy$/i.test(file.name)) return Number(/'shape':\s*\(\d+,\s*(\d+)/.exec(start)?.[1]) || undefined;
+  if (/\.json$/i.test(file.name)) return /\[\s*\[([^\]]*)\]/.exec(start)?.[1].split(',').length;
+  return start.split('\n', 1)[0].split(',').length;
+}
+
+// An option of an algorithm, as /v1/algorithms describes it.
+function optionField(option) {
+  const { range = {} } = option;
+  const common = { pointer: `/algorithm/${option.name}`, label: option.name.replace(/_/g, ' '), hint: option.description };
+  const standard = option.default === null || option.default === undefined ? 'default' : `default: ${KINDS.json.print(option.default)}`;
+  if (option.type === 'boolean') return { ...common, kind: KINDS.json, options: [['', standard], ['true', 'true'], ['false', 'false']] };
+  if (option.type === 'string' && range.values) return { ...common, options: [['', standard], ...range.values.map((x) => [x, x])] };
+  return { ...common, kind: KINDS.json, placeholder: standard };
+}
+
+export async function createPage(main, { signal }) {
+  const from = here().query.get('from');
+  const [{ algorithms }, model] = await Promise.all([get('v1/algorithms', signal), from ? get(studyPath(from), signal) : null]);
+  let definition = model ? definitionOf(model) : structuredClone(START);
+  let fields = [];
+  let points = []; // pointers of parts that have a field each, for messages
+  let asJson = false;
+
+  const problems = h('div', { class: 'notice wrong', role: 'alert', hidden: true });
+  const place = h('div', { class: 'form' });
+  const jsonArea = h('textarea', { class: 'json', rows: 30, spellcheck: 'false', id: 'definition-json', 'aria-label': 'Definition as JSON' });
+  const file = h('input', { type: 'file', accept: '.csv,.json,.npy', id: 'candidates-file' });
+  const formButton = h('button', { type: 'button', 'aria-pressed': 'true', onclick: () => turn(false) }, 'Form');
+  const jsonButton = h('button', { type: 'button', 'aria-pressed': 'false', onclick: () => turn(true) }, 'JSON');
+  const submit = h('button', { class: 'primary' }, 'Create the study');
+
+  const make = (spec, change) => {
+    const field = new Field(definition, spec, change);
+    fields.push(field);
+    return field.element;
+  };
+  const group = (title, note, ...content) => h('fieldset', { class: 'panel group' }, h('legend', {}, title), note ? h('p', { class: 'panel-note' }, note) : null, content);
+
+  function candidatesPart() {
+    return [
+      make({
+        pointer: '/domain/points',
+        label: 'Points, one a line',
+        kind: POINTS,
+        rows: 5,
+        placeholder: '0.1, 2\n0.4, 3',
+        hint: 'Or leave this empty and choose a file (CSV, JSON, .npy), which is uploaded once the study is there.',
+      }),
+      h('div', { class: 'field' }, h('label', { for: 'candidates-file' }, 'File with the candidates'), file),
+      h(
+        'div',
+        { class: 'row' },
+        make({ pointer: '/domain/dimension', label: 'Features', kind: KINDS.number, hint: 'How many; needed without points.' }),
+        make({ pointer: '/domain/names', label: 'Their names', kind: KINDS.list, placeholder: 'degrees, minutes', class: 'grow' }),
+        make({ pointer: '/domain/scaling', label: 'Scaling', options: [['', 'default: standardize'], ['unit', 'unit'], ['none', 'none']] }),
+      ),
+    ];
+  }
+
+  function domainPart() {
+    const { type } = definition.domain;
+    if (type === 'space') {
+      definition.domain.parameters ??= [{ name: 'x', type: 'double', min: 0, max: 1 }];
+      const editor = spaceEditor(definition, () => {});
+      points = [editor];
+      return [editor.element];
+    }
+    points = [];
+    if (type === 'precomputed')
+      return [
+        make({ pointer: '/domain/size', label: 'Candidates', kind: KINDS.number }),
+        h('div', { class: 'field' }, h('label', { for: 'candidates-file' }, 'File with the kernel matrix'), file),
+      ];
+    return candidatesPart();
+  }
+
+  function redomain() {
+    const { type } = definition.domain;
+    definition.domain = { type };
+    if (type === 'precomputed') delete definition.algorithm.kernel;
+    drawForm();
+  }
+
+  // Options that the new algorithm does not know are dropped: the server would refuse them.
+  function realgorithm() {
+    const known = algorithms.find((a) => a.name === definition.algorithm.name)?.parameters.map((p) => p.name) ?? [];
+    for (const name of Object.keys(definition.algorithm)) if (name !== 'name' && !known.includes(name)) delete definition.algorithm[name];
+    if (known.includes('kernel') && definition.domain.type !== 'precomputed') definition.algorithm.kernel ??= { type: 'matern', lengthscale: 1 };
+    drawForm();
+  }
+
+  function rekernel() {
+    const { type } = definition.algorithm.kernel;
+    definition.algorithm.kernel = type === 'linear' ? { type } : { lengthscale: 1, ...definition.algorithm.kernel };
+    if (type !== 'matern') delete definition.algorithm.kernel.nu;
+    drawForm();
+  }
+
+  function algorithmPart() {
+    const { name } = definition.algorithm;
+    const chosen = algorithms.find((a) => a.name === (name ?? 'bbkb'));
+    const kernel = definition.algorithm.kernel?.type ?? 'matern';
+    const modelled = !MODELLESS.includes(name);
+    const options = chosen?.parameters.filter((p) => !BY_HAND.includes(p.name)) ?? [];
+    return [
+      make({ pointer: '/algorithm/name', label: 'Algorithm', options: algorithms.map((a) => [a.name, a.name]), hint: chosen?.description }, realgorithm),
+      modelled && definition.domain.type !== 'precomputed'
+        ? h(
+            'div',
+            { class: 'row' },
+            make({ pointer: '/algorithm/kernel/type', label: 'Kernel', options: [['matern', 'Matérn'], ['gaussian', 'Gaussian'], ['linear', 'linear']] }, rekernel),
+            kernel === 'matern' ? make({ pointer: '/algorithm/kernel/nu', label: 'ν', kind: KINDS.number, options: [['', 'default: 2.5'], ['0.5', '0.5'], ['1.5', '1.5'], ['2.5', '2.5']] }) : null,
+            kernel === 'linear' ? null : make({ pointer: '/algorithm/kernel/lengthscale', label: 'Lengthscale', kind: KINDS.numbers, hint: 'One, one a feature (1, 2, 0.5), or auto.', class: 'grow' }),
+          )
+        : null,
+      modelled ? make({ pointer: '/algorithm/noise_std', label: 'Noise, standard deviation', kind: KINDS.number, hint: 'How much two measurements of one point differ; or auto.' }) : null,
+      h('details', { class: 'more' }, h('summary', {}, `Further options of ${chosen?.name ?? 'the algorithm'}`), h('div', { class: 'grid-fields' }, options.map((o) => make(optionField(o))))),
+    ];
+  }
+
+  function drawForm() {
+    const open = place.querySelector('details')?.open;
+    const focused = fields.find((field) => field.input === document.activeElement)?.pointer;
+    fields = [];
+    replace(
+      place,
+      group(
+        'Study',
+        '',
+        h(
+          'div',
+          { class: 'row' },
+          make({ pointer: '/id', label: 'Id', placeholder: 'made by the server', hint: 'Lower case letters, digits, . _ -' }),
+          make({ pointer: '/display_name', label: 'Name', class: 'grow' }),
+          make({ pointer: '/labels', label: 'Labels', kind: KINDS.labels, placeholder: 'team:bench, stage:test', class: 'grow' }),
+        ),
+      ),
+      group(
+        'Metric',
+        '',
+        h(
+          'div',
+          { class: 'row' },
+          make({ pointer: '/metric/name', label: 'Name', class: 'grow' }),
+          make({ pointer: '/metric/goal', label: 'Goal', options: [['maximize', 'maximize'], ['minimize', 'minimize']] }),
+          make({ pointer: '/optimum', label: 'Known optimum', kind: KINDS.number, placeholder: 'unknown', hint: 'For plots of the regret.' }),
+        ),
+      ),
+      group('What can be tried', '', make({ pointer: '/domain/type', label: 'Kind', options: [['candidates', 'a list of candidates'], ['space', 'a space of parameters'], ['precomputed', 'candidates with a kernel matrix']] }, redomain), domainPart()),
+      group('Algorithm', '', algorithmPart()),
+      group(
+        'Running',
+        '',
+        h(
+          'div',
+          { class: 'grid-fields' },
+          make({ pointer: '/horizon', label: 'Horizon, trials', kind: KINDS.number, placeholder: 'none' }),
+          make({ pointer: '/feedback', label: 'Feedback', options: [['', 'default: async'], ['async', 'async'], ['batch', 'batch']] }),
+          make({ pointer: '/lease_seconds', label: 'Lease, seconds', kind: KINDS.number, placeholder: 'default: 600' }),
+          make({ pointer: '/max_attempts', label: 'Attempts at most', kind: KINDS.number, placeholder: 'default: 3' }),
+          make({ pointer: '/min_in_flight', label: 'In flight at least', kind: KINDS.number, placeholder: 'as many as ask' }),
+          make({ pointer: '/seed', label: 'Seed', kind: KINDS.number, placeholder: 'drawn' }),
+        ),
+      ),
+    );
+    if (open) place.querySelector('details').open = true;
+    if (focused) fields.find((field) => field.pointer === focused)?.input.focus();
+  }
+
+  file.addEventListener('change', async () => {
+    if (!file.files.length || definition.domain.type !== 'candidates') return;
+    definition.domain.dimension ??= await dimensionOf(file.files[0]);
+    fields.find((field) => field.pointer === '/domain/dimension')?.load();
+  });
+
+  function say(text, errors = []) {
+    problems.hidden = !text;
+    replace(problems, h('p', {}, text ?? ''), errors.length ? h('ul', {}, errors.map((e) => h('li', {}, e.pointer ? [h('code', {}, e.pointer), ' '] : '', e.detail))) : null);
+    if (text) problems.scrollIntoView({ block: 'nearest' });
+  }
+
+  function turn(toJson) {
+    if (toJson === asJson) return;
+    if (toJson) jsonArea.value = `${JSON.stringify(definition, null, 2)}\n`;
+    else
+      try {
+        definition = JSON.parse(jsonArea.value);
+        definition.domain ??= { type: 'candidates' };
+        definition.algorithm ??= {};
+      } catch (error) {
+        say(`This is no JSON: ${error.message}`);
+        return;
+      }
+    say(null);
+    asJson = toJson;
+    formButton.setAttribute('aria-pressed', String(!asJson));
+    jsonButton.setAttribute('aria-pressed', String(asJson));
+    if (asJson) replace(place, h('section', { class: 'panel' }, jsonArea));
+    else drawForm();
+  }
+
+  // Each message goes to its field; those without one are listed above.
+  function mark(errors) {
+    const all = [...fields, ...points.flatMap((editor) => editor.fields())];
+    for (const field of all) field.fail(null);
+    if (asJson) return errors;
+    let first = null;
+    const rest = errors.filter(({ pointer, detail }) => {
+      const field = all.filter((f) => pointer === f.pointer || pointer.startsWith(`${f.pointer}/`)).at(-1);
+      if (!field) return true;
+      field.fail(detail);
+      const more = field.element.closest('details');
+      if (more) more.open = true;
+      first ??= field;
+      return false;
+    });
+    first?.input.focus();
+    return rest;
+  }
+
+  async function create() {
+    say(null);
+    let body = definition;
+    if (asJson) body = JSON.parse(jsonArea.value);
+    const study = await post('v1/studies', body);
+    if (file.files.length && study.state === 'awaiting_candidates')
+      try {
+        await uploadCandidates(study, file.files[0]);
+      } catch (error) {
+        toast(`The study is there, but its candidates are not: ${reasonOf(error, 'uploads')}`, 'wrong');
+      }
+    go(address('studies', study.id));
+  }
+
+  const form = h('form', { novalidate: true, onsubmit: async (event) => {
+    event.preventDefault();
+    submit.disabled = true;
+    try {
+      await create();
+    } catch (error) {
+      const rest = mark(error.errors ?? []);
+      const known = (error.errors?.length ?? 0) - rest.length;
+      say(known && !rest.length ? 'Some fields are not right; the messages are beside them.' : reasonOf(error, 'new studies'), rest);
+    } finally {
+      submit.disabled = false;
+    }
+  } }, problems, place, h('div', { class: 'form-end' }, submit, h('a', { href: '#/' }, 'Cancel')));
+
+  drawForm();
+  replace(
+    main,
+    h('div', { class: 'page-head' }, h('h1', {}, 'New study'), h('div', { class: 'segmented', role: 'group', 'aria-label': 'Edit as' }, formButton, jsonButton)),
+    form,
+  );
+  if (from && !model) say(`There is no study ${from}.`);
+  else if (at(definition, '/domain/dimension') && from) toast(`Everything as in ${from}, except for its candidates.`);
+}

@@ -1,0 +1,223 @@
+// All studies: state, progress, best, speed and course of each. Read again every few seconds.
+import { list } from './api.js';
+import { h, replace, setText } from './dom.js';
+import { refresher } from './feed.js';
+import { ago, count, fullTime, number, percent } from './format.js';
+import { address, here, setQuery } from './router.js';
+import { readSeries, speed } from './series.js';
+import { sparkline } from './sparkline.js';
+import { actions, objective, told } from './study-actions.js';
+import { badge, control, empty, reasonOf, select } from './widgets.js';
+
+const PAGE = 50; // rows
+const STATES = ['active', 'paused', 'awaiting_candidates', 'finished', 'error'];
+const ORDERS = {
+  recent: (a, b) => b.updated_at.localeCompare(a.updated_at) || a.id.localeCompare(b.id),
+  name: (a, b) => a.id.localeCompare(b.id),
+  trials: (a, b) => told(b) - told(a) || a.id.localeCompare(b.id),
+};
+
+// Every word occurs in the id, the name or a label (as key:value).
+function matches(study, words) {
+  const labels = Object.entries(study.labels ?? {}).map(([key, value]) => `${key}:${value}`);
+  const text = [study.id, study.display_name ?? '', ...labels].join('\n').toLowerCase();
+  return words.every((word) => text.includes(word));
+}
+
+function progressCell(study) {
+  const done = told(study);
+  if (!study.horizon) return h('span', { class: 'figure' }, count(done), h('small', {}, ' told'));
+  return h(
+    'span',
+    { class: 'progress' },
+    h('progress', { max: study.horizon, value: done, 'aria-label': `progress of ${study.id}` }),
+    h('small', {}, `${count(done)} of ${count(study.horizon)} (${percent(done / study.horizon)})`),
+  );
+}
+
+function bestCell(study) {
+  const { goal } = objective(study);
+  const best = h('span', { class: 'figure' }, study.best ? number(study.best.value) : '–');
+  return [best, h('small', {}, goal === 'minimize' ? ' min' : ' max')];
+}
+
+// One row, changed in place, so that focus stays where it is.
+class Row {
+  constructor(done) {
+    this.done = done;
+    this.name = h('th', { scope: 'row' });
+    this.state = h('td');
+    this.progress = h('td', { class: 'wide-cell' });
+    this.best = h('td', { class: 'right' });
+    this.speed = h('td', { class: 'right not-phone' });
+    this.course = h('td', { class: 'not-phone' });
+    this.updated = h('td', { class: 'not-phone muted' });
+    this.buttons = h('td', { class: 'row-actions' });
+    this.element = h('tr', {}, this.name, this.state, this.progress, this.best, this.speed, this.course, this.updated, this.buttons);
+  }
+
+  show(study) {
+    setText(this.updated, ago(Date.parse(study.updated_at)));
+    this.updated.title = fullTime(study.updated_at);
+    const text = JSON.stringify(study);
+    if (text === this.text) return;
+    this.text = text;
+    const labels = Object.entries(study.labels ?? {});
+    replace(
+      this.name,
+      h('a', { href: address('studies', study.id) }, study.display_name || study.id),
+      study.display_name ? h('small', { class: 'id' }, study.id) : null,
+      labels.map(([key, value]) => h('small', { class: 'label' }, `${key}: ${value}`)),
+    );
+    replace(this.state, badge(study.state), study.trials_pending ? h('small', {}, `${count(study.trials_pending)} pending`) : null);
+    replace(this.progress, progressCell(study));
+    replace(this.best, bestCell(study));
+    if (this.shownState !== study.state) replace(this.buttons, h('div', { class: 'buttons' }, actions(study, this.done)));
+    this.shownState = study.state;
+  }
+
+  // The series is read when something new has been told.
+  async readSeries(study, signal) {
+    if (this.observations !== study.observations) {
+      this.points = await readSeries(study.id, 80, signal);
+      this.observations = study.observations;
+      replace(this.course, sparkline(this.points));
+    }
+    const rate = speed(this.points);
+    setText(this.speed, rate > 0 ? number(rate, 3) : '–');
+  }
+}
+
+export async function studiesPage(main, { signal }) {
+  const { query: asked } = here();
+  const filter = { q: asked.get('q') ?? '', state: asked.get('state') ?? '', order: asked.get('order') ?? 'recent', page: 0 };
+  const rows = new Map(); // id -> Row
+  let studies = [];
+  let seriesUnbuilt = false;
+
+  const search = h('input', { type: 'search', class: 'small', placeholder: 'name or label:value', value: filter.q });
+  const body = h('tbody');
+  const summary = h('p', { class: 'summary', 'aria-live': 'polite' });
+  const pager = h('div', { class: 'pager' });
+  const nothing = h('div');
+  const head = ['Study', 'State', 'Progress', 'Best'].map((text, i) => h('th', { scope: 'col', class: i === 3 ? 'right' : '' }, text));
+  const tableElement = h(
+    'div',
+    { class: 'scroll panel flush', tabindex: 0, role: 'region', 'aria-label': 'Studies' },
+    h(
+      'table',
+      { class: 'studies' },
+      h('caption', { class: 'unseen' }, 'Studies'),
+      h(
+        'thead',
+        {},
+        h(
+          'tr',
+          {},
+          head,
+          h('th', { scope: 'col', class: 'right not-phone' }, 'Trials/min'),
+          h('th', { scope: 'col', class: 'not-phone' }, 'Course'),
+          h('th', { scope: 'col', class: 'not-phone' }, 'Changed'),
+          h('th', { scope: 'col' }, h('span', { class: 'unseen' }, 'Actions')),
+        ),
+      ),
+      body,
+    ),
+  );
+
+  function changed() {
+    filter.page = 0;
+    setQuery({ q: filter.q, state: filter.state, order: filter.order === 'recent' ? '' : filter.order });
+    draw();
+  }
+  search.addEventListener('input', () => {
+    filter.q = search.value;
+    changed();
+  });
+
+  function pages(n) {
+    const last = Math.max(0, Math.ceil(n / PAGE) - 1);
+    filter.page = Math.min(filter.page, last);
+    const step = (by, text) =>
+      h('button', { type: 'button', class: 'small', disabled: filter.page + by < 0 || filter.page + by > last, onclick: () => {
+        filter.page += by;
+        draw();
+      } }, text);
+    replace(pager, last ? [step(-1, 'Previous'), h('span', {}, `page ${filter.page + 1} of ${last + 1}`), step(1, 'Next')] : []);
+  }
+
+  function draw() {
+    const words = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
+    const found = studies.filter((s) => (!filter.state || s.state === filter.state) && matches(s, words)).sort(ORDERS[filter.order] ?? ORDERS.recent);
+    pages(found.length);
+    const visible = found.slice(filter.page * PAGE, (filter.page + 1) * PAGE);
+    for (const study of visible) {
+      if (!rows.has(study.id)) rows.set(study.id, new Row(read));
+      rows.get(study.id).show(study);
+    }
+    const elements = visible.map((study) => rows.get(study.id).element);
+    if (elements.length !== body.children.length || elements.some((e, i) => body.children[i] !== e)) replace(body, elements);
+    tableElement.hidden = !visible.length;
+    const active = studies.filter((s) => s.state === 'active').length;
+    const pending = studies.reduce((sum, s) => sum + s.trials_pending, 0);
+    const all = `${count(studies.length)} ${studies.length === 1 ? 'study' : 'studies'}, ${count(active)} active, ${count(pending)} trials pending`;
+    setText(summary, found.length === studies.length ? all : `${count(found.length)} of ${all}`);
+    if (visible.length) replace(nothing);
+    else if (studies.length) replace(nothing, empty('No study is like this.'));
+    else replace(nothing, empty('There is no study yet. ', h('a', { href: '#/new' }, 'Make the first one'), '.'));
+    return readCourses(visible);
+  }
+
+  async function readCourses(visible) {
+    const queue = [...visible];
+    const worker = async () => {
+      for (let study = queue.shift(); study && !seriesUnbuilt && !signal.aborted; study = queue.shift())
+        try {
+          await rows.get(study.id)?.readSeries(study, signal);
+        } catch (error) {
+          seriesUnbuilt ||= Boolean(error.isUnbuilt); // without it, the columns stay empty
+        }
+    };
+    await Promise.all([worker(), worker(), worker()]);
+  }
+
+  const read = refresher(async () => {
+    try {
+      studies = await list('v1/studies', {}, signal);
+      if (!signal.aborted) await draw();
+    } catch (error) {
+      if (!signal.aborted) setText(summary, reasonOf(error, 'a list of studies'));
+    }
+  }, signal, 1000);
+
+  replace(
+    main,
+    h(
+      'div',
+      { class: 'page-head' },
+      h('h1', {}, 'Studies'),
+      h('a', { class: 'button primary', href: '#/new' }, 'New study'),
+    ),
+    h(
+      'div',
+      { class: 'toolbar' },
+      control('Filter', search),
+      control('State', select([['', 'any'], ...STATES.map((s) => [s, s.replace('_', ' ')])], filter.state, (state) => {
+        filter.state = state;
+        changed();
+      })),
+      control('Order', select([['recent', 'last changed'], ['name', 'by name'], ['trials', 'most trials']], filter.order, (order) => {
+        filter.order = order;
+        changed();
+      })),
+      summary,
+    ),
+    nothing,
+    tableElement,
+    pager,
+  );
+  tableElement.hidden = true;
+  read();
+  const timer = setInterval(() => read(), 3000);
+  signal.addEventListener('abort', () => clearInterval(timer));
+}

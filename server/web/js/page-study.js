@@ -1,0 +1,164 @@
+// One study: head with state, figures and actions, and below it one of the tabs.
+import { h, replace, setText } from './dom.js';
+import { Feed, refresher } from './feed.js';
+import { ago, count, duration, fullTime, number, percent } from './format.js';
+import { address, go, here } from './router.js';
+import { actions, objective, told } from './study-actions.js';
+import { readSeries, speed } from './series.js';
+import { badge, empty, reasonOf } from './widgets.js';
+import { batchesTab } from './tab-batches.js';
+import { candidatesTab } from './tab-candidates.js';
+import { connectTab } from './tab-connect.js';
+import { modelTab } from './tab-model.js';
+import { overviewTab } from './tab-overview.js';
+import { parallelTab } from './tab-parallel.js';
+import { posteriorTab } from './tab-posterior.js';
+import { trialsTab } from './tab-trials.js';
+import { workersTab } from './tab-workers.js';
+
+// Each is called with (element, feed, signal) and fills the element.
+const TABS = [
+  ['', 'Overview', overviewTab],
+  ['trials', 'Trials', trialsTab],
+  ['workers', 'Workers', workersTab],
+  ['batches', 'Batches', batchesTab],
+  ['model', 'Model', modelTab],
+  ['posterior', 'Posterior', posteriorTab],
+  ['parallel', 'Parallel', parallelTab],
+  ['candidates', 'Candidates', candidatesTab],
+  ['connect', 'Connect', connectTab],
+];
+
+const CONNECTION = {
+  live: ['live', 'Live: changes are shown as they happen'],
+  waiting: ['connecting', 'The connection broke and is being made again'],
+  unbuilt: ['polling', 'This server sends no events yet; read again every 3 s'],
+  refused: ['not live', 'The server refuses its events; reload to see changes'],
+};
+
+function tile(label) {
+  const value = h('dd', {}, '–');
+  const note = h('dd', { class: 'tile-note' });
+  return { element: h('div', { class: 'tile' }, h('dt', {}, label), value, note), value, note };
+}
+
+function head(feed, signal) {
+  const tiles = {
+    best: tile('Best'),
+    told: tile('Told'),
+    pending: tile('Pending'),
+    speed: tile('Trials/min'),
+    batch: tile('Batches'),
+    changed: tile('Changed'),
+  };
+  const title = h('div', { class: 'study-title' });
+  const buttons = h('div', { class: 'buttons' });
+  const connection = h('span', { class: 'connection' });
+  const trouble = h('div');
+  let shownState = null;
+
+  function done(what) {
+    if (what === 'deleted') go('#/');
+    else feed.read();
+  }
+
+  function show() {
+    const study = feed.study;
+    const { name, goal } = objective(study);
+    const text = study.display_name || study.id;
+    if (!title.firstChild) replace(title, h('h1'), h('p', { class: 'subtitle' }));
+    setText(title.firstChild, text);
+    setText(title.lastChild, `${study.display_name ? `${study.id} · ` : ''}${goal} ${name} · ${study.algorithm.name}`);
+    setText(tiles.best.value, study.best ? number(study.best.value) : '–');
+    setText(tiles.best.note, study.best ? `trial ${study.best.trial}` : 'nothing told yet');
+    const n = told(study);
+    setText(tiles.told.value, count(n));
+    setText(tiles.told.note, study.horizon ? `of ${count(study.horizon)}, ${percent(n / study.horizon)}` : failures(study));
+    setText(tiles.pending.value, count(study.trials_pending));
+    setText(tiles.pending.note, study.trials_queued ? `${count(study.trials_queued)} queued` : 'none queued');
+    setText(tiles.batch.value, count(study.batch));
+    setText(tiles.batch.note, `${count(study.observations)} values`);
+    setText(tiles.changed.value, ago(Date.parse(study.updated_at)));
+    setText(tiles.changed.note, `made ${ago(Date.parse(study.created_at))}`);
+    tiles.changed.element.title = fullTime(study.updated_at);
+    if (shownState !== study.state) {
+      replace(buttons, badge(study.state), actions(study, done));
+      replace(trouble, study.state === 'error' ? h('p', { class: 'notice wrong', role: 'alert' }, study.state_reason) : null);
+      if (study.state === 'awaiting_candidates')
+        replace(trouble, h('p', { class: 'notice' }, 'This study awaits its candidates: ', h('a', { href: address('studies', study.id, 'connect') }, 'upload them'), '.'));
+    }
+    shownState = study.state;
+  }
+
+  const readSpeed = refresher(async () => {
+    try {
+      const rate = speed(await readSeries(feed.id, 200, signal));
+      setText(tiles.speed.value, rate > 0 ? number(rate, 3) : '–');
+      const left = feed.study.horizon - told(feed.study);
+      setText(tiles.speed.note, rate > 0 && left > 0 ? `${duration((60 * left) / rate)} to go` : 'in the last 5 min');
+    } catch {
+      // The figure stays empty.
+    }
+  }, signal, 2000);
+
+  function showConnection() {
+    const [word, sentence] = CONNECTION[feed.state];
+    connection.className = `connection ${feed.state}`;
+    setText(connection, word);
+    connection.title = sentence;
+  }
+
+  feed.on('shown', show);
+  feed.on('series', readSpeed);
+  feed.on('connection', showConnection);
+  const clock = setInterval(() => feed.study && show(), 5000);
+  signal.addEventListener('abort', () => clearInterval(clock));
+  readSpeed();
+  showConnection();
+  return h(
+    'div',
+    { class: 'study-head' },
+    h('div', { class: 'page-head' }, title, h('div', { class: 'buttons' }, connection, buttons)),
+    trouble,
+    h('dl', { class: 'tiles' }, Object.values(tiles).map((t) => t.element)),
+  );
+}
+
+function failures(study) {
+  const parts = ['failed', 'infeasible', 'stopped'].filter((state) => study[`trials_${state}`]);
+  return parts.map((state) => `${count(study[`trials_${state}`])} ${state}`).join(', ') || 'no horizon';
+}
+
+export async function studyPage(main, { parts, signal }) {
+  const id = parts[1];
+  const feed = new Feed(id, signal);
+  const top = head(feed, signal);
+  await feed.start();
+  const content = h('div', { class: 'tab-content' });
+  const links = TABS.map(([slug, text]) => h('a', { href: slug ? address('studies', id, slug) : address('studies', id) }, text));
+  replace(main, top, h('nav', { class: 'tabs', 'aria-label': 'Parts of the study' }, links), content);
+
+  let leaving = new AbortController();
+  signal.addEventListener('abort', () => leaving.abort());
+  async function showTab() {
+    const { parts: now } = here();
+    if (now[0] !== 'studies' || now[1] !== id) return;
+    const index = TABS.findIndex(([slug]) => slug === (now[2] ?? ''));
+    leaving.abort();
+    leaving = new AbortController();
+    const { signal: tabSignal } = leaving;
+    links.forEach((link, i) => (i === index ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current')));
+    links[index]?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+    if (index < 0) return replace(content, empty('There is no such part of a study.'));
+    document.title = `${TABS[index][1]} · ${id} · banditd`;
+    replace(content);
+    try {
+      await TABS[index][2](content, feed, tabSignal);
+    } catch (error) {
+      if (!tabSignal.aborted) replace(content, empty(reasonOf(error, 'this')));
+    }
+    return undefined;
+  }
+  addEventListener('hashchange', showTab, { signal });
+  await showTab();
+}

@@ -1,0 +1,51 @@
+// The trials that workers hold: with what, in which attempt, and for how long still.
+import { h, replace, setText } from './dom.js';
+import { countdown, count, fullTime, value } from './format.js';
+import { empty, table } from './widgets.js';
+
+const SOON = 30; // s
+
+export function pointText(trial) {
+  if (trial.parameters) return Object.entries(trial.parameters).map(([name, x]) => `${name} ${value(x)}`).join(', ');
+  const point = trial.point ? value(trial.point.slice(0, 6)) + (trial.point.length > 6 ? ', …' : '') : '';
+  return trial.candidate === undefined ? point : `#${trial.candidate}${point && `: ${point}`}`;
+}
+
+// -> {show(trials, howMany)}: draws them into `body`, and counts down.
+export function pendingTable(body, signal) {
+  let leases = []; // [[element, time]]
+
+  function tick() {
+    const now = Date.now();
+    for (const [element, ends] of leases) {
+      const left = (ends - now) / 1000;
+      setText(element, left > 0 ? countdown(left) : 'over');
+      element.className = `lease${left <= 0 ? ' over' : left < SOON ? ' soon' : ''}`;
+    }
+  }
+  const timer = setInterval(tick, 500);
+  signal.addEventListener('abort', () => clearInterval(timer));
+
+  return {
+    show(trials, howMany = trials.length) {
+      leases = [];
+      if (!trials.length) return replace(body, empty('No trial is pending.'));
+      const lease = (trial) => {
+        const element = h('span', { class: 'lease', title: fullTime(trial.lease_expires_at) });
+        leases.push([element, Date.parse(trial.lease_expires_at)]);
+        return element;
+      };
+      const columns = [
+        { title: 'Trial', class: 'right', cell: (t) => count(t.id) },
+        { title: 'Worker', cell: (t) => t.worker ?? h('span', { class: 'muted' }, 'no name') },
+        { title: 'Lease', class: 'right', cell: lease },
+        { title: 'Attempt', class: 'right', cell: (t) => t.attempt },
+        { title: 'Batch', class: 'right', cell: (t) => t.batch ?? '–' },
+        { title: 'Point', class: 'point', cell: pointText },
+      ];
+      replace(body, table('Pending trials', columns, trials), howMany > trials.length ? empty(`and ${count(howMany - trials.length)} more`) : null);
+      tick();
+      return undefined;
+    },
+  };
+}

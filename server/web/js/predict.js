@@ -1,0 +1,23 @@
+// The posterior at points of one's own: mean, std and the optimistic bound, in the metric's units.
+import { post, studyPath } from './api.js';
+
+const MOST = 10000; // points a call
+
+// items: [{point} | {parameters}] -> [{mean, std, ucb}]
+export async function predict(id, items, signal) {
+  const predictions = [];
+  for (let i = 0; i < items.length; i += MOST) {
+    const part = items.slice(i, i + MOST);
+    const body = part[0].parameters ? { parameters: part.map((p) => p.parameters) } : { points: part.map((p) => p.point) };
+    predictions.push(...(await post(studyPath(id, '/predict'), body, signal)).predictions);
+  }
+  return predictions;
+}
+
+// candidates: their numbers
+export async function predictCandidates(id, candidates, signal) {
+  const predictions = [];
+  for (let i = 0; i < candidates.length; i += MOST)
+    predictions.push(...(await post(studyPath(id, '/predict'), { candidates: candidates.slice(i, i + MOST) }, signal)).predictions);
+  return predictions;
+}

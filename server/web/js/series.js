@@ -1,0 +1,17 @@
+// The course of a study, thinned by the server: {trial, value, best, told_at}, extremes kept.
+import { get, query, studyPath } from './api.js';
+
+const RECENT = 5 * 60e3; // ms, over which speed is measured
+
+export async function readSeries(id, points, signal) {
+  const { items } = await get(studyPath(id, `/series${query({ points })}`), signal);
+  return items;
+}
+
+// Trials told a minute, over the last minutes. Trials are numbered one by one, so that a thinned series will do.
+export function speed(points, now = Date.now()) {
+  const recent = points.filter((p) => now - Date.parse(p.told_at) < RECENT);
+  if (recent.length < 2) return 0;
+  const minutes = (now - Date.parse(recent[0].told_at)) / 60e3;
+  return minutes > 0 ? (recent.at(-1).trial - recent[0].trial) / minutes : 0;
+}

@@ -1,0 +1,57 @@
+// What can be done with a study as a whole: pause, resume, finish, delete.
+import { patch, remove, studyPath } from './api.js';
+import { count } from './format.js';
+import { actionButton, confirm, toast } from './widgets.js';
+
+export function told(study) {
+  return study.trials_completed + study.trials_failed + study.trials_infeasible + study.trials_stopped;
+}
+
+export function trialsOf(study) {
+  return told(study) + study.trials_queued + study.trials_pending;
+}
+
+export function objective(study) {
+  return study.metric ?? study.metrics.find((metric) => metric.role === 'objective') ?? study.metrics[0];
+}
+
+async function change(study, state, done) {
+  await patch(studyPath(study.id), { state });
+  toast(`${study.id} is ${state}.`);
+  done('changed');
+}
+
+async function finish(study, done) {
+  const sure = await confirm({
+    title: `Finish ${study.id}?`,
+    text: 'No more trials are handed out. What is known stays, and the study can be made active again.',
+    action: 'Finish',
+    danger: false,
+  });
+  if (sure) await change(study, 'finished', done);
+}
+
+async function drop(study, done) {
+  const sure = await confirm({
+    title: `Delete ${study.id}?`,
+    text: `Its ${count(trialsOf(study))} trials, its candidates and its model are deleted. This cannot be undone.`,
+    action: 'Delete',
+  });
+  if (!sure) return;
+  await remove(studyPath(study.id));
+  toast(`${study.id} is deleted.`);
+  done('deleted');
+}
+
+// The buttons that the study's state allows; done('changed' | 'deleted') is called afterwards.
+export function actions(study, done) {
+  const named = (label) => ({ class: 'small', 'aria-label': `${label} ${study.id}` });
+  const buttons = [];
+  if (study.state === 'active') buttons.push(actionButton('Pause', named('Pause'), () => change(study, 'paused', done)));
+  if (study.state === 'paused') buttons.push(actionButton('Resume', named('Resume'), () => change(study, 'active', done)));
+  if (study.state === 'error') buttons.push(actionButton('Try again', named('Try again'), () => change(study, 'active', done)));
+  if (study.state !== 'finished') buttons.push(actionButton('Finish', named('Finish'), () => finish(study, done)));
+  if (study.state === 'finished') buttons.push(actionButton('Reopen', named('Reopen'), () => change(study, 'active', done)));
+  buttons.push(actionButton('Delete', { ...named('Delete'), class: 'small quiet-danger' }, () => drop(study, done)));
+  return buttons;
+}

@@ -1,0 +1,102 @@
+// What was planned: sizes, dictionary, width of the confidence bound and seconds, batch by batch.
+import { list, studyPath } from './api.js';
+import { chart } from './chart.js';
+import { h, replace } from './dom.js';
+import { refresher } from './feed.js';
+import { count, duration, fullTime, number } from './format.js';
+import { empty, guarded, legend, panel, table, toggle } from './widgets.js';
+
+const MOST = 3000; // batches drawn
+const ROWS = 30;
+
+const COLUMNS = [
+  { title: 'Batch', class: 'right', cell: (b) => count(b.batch) },
+  { title: 'Size', class: 'right', cell: (b) => count(b.size) },
+  { title: 'Ended by', cell: (b) => b.stop_rule.replace(/_/g, ' ') },
+  { title: 'Ratio', class: 'right', cell: (b) => number(b.ratio, 4) },
+  { title: 'Dictionary', class: 'right', cell: (b) => count(b.dictionary_size) },
+  { title: 'β', class: 'right', cell: (b) => number(b.beta, 4) },
+  { title: 'Values', class: 'right', cell: (b) => count(b.observations) },
+  { title: 'Update', class: 'right', cell: (b) => duration(b.update_seconds) },
+  { title: 'Select', class: 'right', cell: (b) => duration(b.select_seconds) },
+  { title: 'Started', cell: (b) => fullTime(b.started_at) },
+];
+
+export async function batchesTab(element, feed, signal) {
+  const batches = []; // by number, the newest last
+  const x = { label: 'batch', whole: true, show: count };
+  const sizes = panel('Batch size', {
+    tools: [toggle('log', false, (on) => sizePlot.change({ y: { label: 'trials', log: on } }))],
+  });
+  const dictionary = panel('Dictionary size');
+  const width = panel('Width of the confidence bound, β');
+  const seconds = panel('Seconds to plan', { tools: [legend([['line c-value', 'update'], ['line c-best', 'select']])] });
+  const rows = panel('Last batches', { wide: true });
+  replace(element, h('div', { class: 'panels' }, sizes.element, dictionary.element, width.element, seconds.element, rows.element));
+
+  const sizePlot = chart(
+    sizes.body,
+    { label: 'Batch sizes over batches', height: 200, x, y: { label: 'trials' }, series: [{ label: 'size', colour: 'c-value', kind: 'bars', show: count }] },
+    signal,
+  );
+  const dictionaryPlot = chart(
+    dictionary.body,
+    { label: 'Dictionary size over batches', height: 200, x, y: { label: 'members' }, series: [{ label: 'members', colour: 'c-best', kind: 'steps', show: count }] },
+    signal,
+  );
+  const betaPlot = chart(
+    width.body,
+    { label: 'β over batches', height: 200, x, y: { label: 'β' }, series: [{ label: 'β', colour: 'c-third', kind: 'steps' }] },
+    signal,
+  );
+  const secondsPlot = chart(
+    seconds.body,
+    {
+      label: 'Seconds to update the model and to select trials, over batches',
+      height: 200,
+      x,
+      y: { label: 'seconds', log: true },
+      series: [
+        { label: 'update', colour: 'c-value', show: duration },
+        { label: 'select', colour: 'c-best', show: duration },
+      ],
+    },
+    signal,
+  );
+
+  // The open batch still grows: it is read again with those after it.
+  async function readNew() {
+    const known = batches.at(-1)?.batch;
+    const after = known === undefined ? feed.study.batch - MOST : known - 1;
+    const fresh = await list(studyPath(feed.id, '/batches'), { page_token: after >= 0 ? after : undefined }, signal);
+    if (!fresh.length) return;
+    while (batches.length && batches.at(-1).batch >= fresh[0].batch) batches.pop();
+    batches.push(...fresh);
+    batches.splice(0, batches.length - MOST);
+  }
+
+  const read = refresher(
+    () =>
+      guarded(
+        rows,
+        'a list of batches',
+        async () => {
+          await readNew();
+          const numbers = batches.map((b) => b.batch);
+          const of = (name) => batches.map((b) => b[name]);
+          const positive = (name) => batches.map((b) => (b[name] > 0 ? b[name] : null));
+          sizePlot.set([numbers, of('size')]);
+          dictionaryPlot.set([numbers, of('dictionary_size')]);
+          betaPlot.set([numbers, of('beta')]);
+          secondsPlot.set([numbers, positive('update_seconds'), positive('select_seconds')]);
+          sizes.note(feed.study.batch > MOST ? `The last ${count(MOST)} of ${count(feed.study.batch)} batches.` : '');
+          replace(rows.body, batches.length ? table('Last batches', COLUMNS, batches.slice(-ROWS).reverse()) : empty('No batch has been planned yet.'));
+        },
+        signal,
+      ),
+    signal,
+  );
+  feed.on('batches', read, signal);
+  feed.on('trials', read, signal);
+  read();
+}

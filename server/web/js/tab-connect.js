@@ -1,0 +1,128 @@
+// How to work with this study: commands to paste, its candidates, its export, its definition.
+import { download, studyPath, upload } from './api.js';
+import { axesOf } from './axes.js';
+import { h, replace } from './dom.js';
+import { count } from './format.js';
+import { address } from './router.js';
+import { currentToken } from './token.js';
+import { actionButton, control, facts, panel, toast } from './widgets.js';
+
+// What the server adds to a definition, and a new study of the same kind does not give.
+const NOT_GIVEN = ['id', 'state', 'state_reason', 'created_at', 'updated_at', 'candidates', 'observations', 'batch', 'best'];
+
+export function definitionOf(study) {
+  return Object.fromEntries(Object.entries(study).filter(([name]) => !NOT_GIVEN.includes(name) && !name.startsWith('trials_')));
+}
+
+const base = () => new URL('.', location.href.split('#')[0]).href.replace(/\/$/, '');
+
+function curlText(study) {
+  const token = currentToken() ? ' \\\n     -H "Authorization: Bearer $BANDITD_TOKEN"' : '';
+  const url = `${base()}/v1/studies/${study.id}`;
+  return `# what to try next
+curl -s ${url}/ask${token} \\
+     --json '{"worker": "me", "wait_seconds": 30}'
+
+# how it was: the trial's number is in the answer above
+curl -s ${url}/tell${token} \\
+     --json '{"results": [{"trial": 1, "value": 0.5}]}'
+
+# the best so far
+curl -s ${url}/best${token}
+`;
+}
+
+function pythonText(study) {
+  const names = axesOf(study).map((axis) => axis.name);
+  const known = study.domain.type === 'space' || study.domain.names;
+  const point = study.domain.type === 'precomputed' ? 'trial.candidate' : known ? 'trial.parameters' : 'trial.point';
+  const what = study.domain.type === 'precomputed' ? 'the candidate\'s number' : known ? `a dict: ${names.slice(0, 4).join(', ')}${names.length > 4 ? ', …' : ''}` : `${names.length} features`;
+  return `# pip install ./clients/python, from the sources of banditd
+import banditd
+
+client = banditd.Client(${JSON.stringify(base())})${currentToken() ? '  # with BANDITD_TOKEN in the environment' : ''}
+study = client.study(${JSON.stringify(study.id)})
+
+def evaluate(trial):
+    return measure(${point})  # ${what}
+
+study.optimize(evaluate, workers=1)
+print(study.best()["observed"])
+`;
+}
+
+function shellText(study) {
+  const names = axesOf(study).map((axis) => axis.name);
+  const words = names.length && (study.domain.names || study.domain.type === 'space') ? names.slice(0, 3).map((name) => `{${name}}`).join(' ') : '{candidate}';
+  return `# ./measure prints the value in its last line
+BANDITD_URL=${base()} banditctl work ${study.id} -- ./measure ${words}
+`;
+}
+
+function code(title, text) {
+  const copy = actionButton('Copy', { class: 'small', 'aria-label': `Copy: ${title}` }, async () => {
+    await navigator.clipboard.writeText(text);
+    toast('Copied.');
+  });
+  return [h('div', { class: 'code-head' }, h('h3', {}, title), copy), h('pre', { tabindex: 0, role: 'region', 'aria-label': title }, h('code', {}, text))];
+}
+
+const TYPES = { csv: 'text/csv', json: 'application/json', npy: 'application/octet-stream' };
+
+export function typeOfFile(name) {
+  return TYPES[name.split('.').at(-1).toLowerCase()] ?? 'text/csv';
+}
+
+export async function uploadCandidates(study, file) {
+  const path = study.domain.type === 'precomputed' ? '/kernel' : '/candidates';
+  return upload(studyPath(study.id, path), file, typeOfFile(file.name));
+}
+
+function uploadPanel(feed) {
+  const view = panel(feed.study.domain.type === 'precomputed' ? 'Kernel matrix' : 'Candidates');
+  const file = h('input', { type: 'file', accept: '.csv,.json,.npy' });
+  const send = actionButton('Upload', { class: 'primary' }, async () => {
+    if (!file.files.length) throw new Error('Choose a file first.');
+    const answer = await uploadCandidates(feed.study, file.files[0]);
+    toast(`${count(answer.count)} candidates with ${count(answer.dimension)} features.`);
+    await feed.read();
+  });
+  view.note('CSV with a candidate a line, JSON {"points": […]}, or NumPy\'s .npy. It may be repeated until the first trial is asked for.');
+  replace(view.body, h('div', { class: 'upload' }, control('file', file), send));
+  return view.element;
+}
+
+export async function connectTab(element, feed, signal) {
+  const { study } = feed;
+  const paste = panel('Ask and tell', { wide: true });
+  replace(paste.body, code('curl', curlText(study)), code('Python', pythonText(study)), code('Shell', shellText(study)));
+
+  const exports_ = panel('Export');
+  const file = (format, text) => actionButton(text, {}, () => download(studyPath(study.id, `/export?format=${format}`), `${study.id}.${format}`));
+  exports_.note('NDJSON is complete and makes the same study elsewhere; CSV is a table of the trials.');
+  replace(exports_.body, h('div', { class: 'buttons' }, file('ndjson', 'Download NDJSON'), file('csv', 'Download CSV')));
+
+  const settings = panel('Settings');
+  const definition = panel('Definition', { wide: true });
+  const shown = definitionOf(study);
+  replace(
+    settings.body,
+    facts([
+      ['lease', `${study.lease_seconds} s`],
+      ['attempts at most', count(study.max_attempts)],
+      ['feedback', study.feedback],
+      ['seed', String(study.seed)],
+    ]),
+  );
+  replace(
+    definition.body,
+    code('Definition as JSON', `${JSON.stringify(shown, null, 2)}\n`),
+    h('p', {}, h('a', { href: `${address('new')}?from=${encodeURIComponent(study.id)}` }, 'Make a new study from this one')),
+  );
+  const needsCandidates = study.domain.type !== 'space' && study.state === 'awaiting_candidates';
+  const place = h('div', { class: 'panels' }, needsCandidates ? uploadPanel(feed) : null, exports_.element, settings.element, paste.element, definition.element);
+  replace(element, place);
+  feed.on('shown', () => {
+    if (needsCandidates && feed.study.state !== 'awaiting_candidates') place.firstChild.hidden = true;
+  }, signal);
+}

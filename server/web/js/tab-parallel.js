@@ -1,0 +1,183 @@
+// Parallel coordinates: a line a trial, through its parameters and its value. Ranges on the axes choose lines.
+import { axesOf, position } from './axes.js';
+import { viridisText } from './colourmap.js';
+import { h, replace } from './dom.js';
+import { refresher } from './feed.js';
+import { count, number, value } from './format.js';
+import { objective } from './study-actions.js';
+import { colour, faded, onThemeChange } from './theme.js';
+import { lastTrials } from './trials.js';
+import { control, guarded, panel } from './widgets.js';
+
+const TRIALS = 1000; // lines
+const HEIGHT = 380;
+const TOP = 46;
+const BOTTOM = 30;
+const SIDE = 48;
+const LEAST = 96; // px between axes; with more of them the picture scrolls
+
+// An axis with its range over the trials: share(x) from 0 at the bottom to 1.
+function scaled(axis, numbers) {
+  const known = numbers.filter(Number.isFinite);
+  const min = axis.choices ? 0 : Math.min(...known);
+  const max = axis.choices ? axis.choices.length - 1 : Math.max(...known);
+  const log = axis.log && min > 0;
+  const share = (x) => {
+    if (!(max > min)) return 0.5;
+    return log ? Math.log(x / min) / Math.log(max / min) : (x - min) / (max - min);
+  };
+  const text = (x) => (axis.choices ? value(axis.choices[x] ?? '') : number(x, 4));
+  return { name: axis.name, numbers, min, max, share, text, brush: null };
+}
+
+export async function parallelTab(element, feed, signal) {
+  const metric = objective(feed.study);
+  const view = panel('Parallel coordinates', { wide: true });
+  replace(element, h('div', { class: 'panels' }, view.element));
+  if (!axesOf(feed.study).length) {
+    view.fail('The candidates of this study are known by their kernel matrix alone: they have no coordinates.');
+    return;
+  }
+  const best = h('input', { type: 'range', min: 1, max: 100, value: 100, class: 'slider' });
+  const clear = h('button', { type: 'button', class: 'small', onclick: () => {
+    for (const axis of axes) axis.brush = null;
+    best.value = 100;
+    draw();
+  } }, 'All lines');
+  const share = h('output', {}, '100 %');
+  replace(view.tools, control('best', best), share, clear);
+  const canvas = h('canvas', { class: 'parallel', role: 'img' });
+  const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
+  replace(view.body, readout, h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Parallel coordinates' }, canvas));
+
+  let trials = [];
+  let axes = [];
+  let size = { width: 0, height: HEIGHT };
+  const xOf = (i) => SIDE + (i * (size.width - 2 * SIDE)) / Math.max(1, axes.length - 1);
+  const yOf = (s) => TOP + (1 - s) * (HEIGHT - TOP - BOTTOM);
+
+  const better = (a, b) => (metric.goal === 'minimize' ? a.value - b.value : b.value - a.value);
+
+  function chosen() {
+    const kept = Math.max(1, Math.round((trials.length * best.value) / 100));
+    const among = new Set(best.value < 100 ? [...trials.keys()].sort((a, b) => better(trials[a], trials[b])).slice(0, kept) : trials.keys());
+    return trials.map((_, k) => among.has(k) && axes.every(({ brush, numbers, share: s }) => !brush || (s(numbers[k]) >= brush[0] && s(numbers[k]) <= brush[1])));
+  }
+
+  function drawLines(context, isChosen) {
+    const goal = axes.at(-1);
+    const order = [...trials.keys()].sort((a, b) => isChosen[a] - isChosen[b] || -better(trials[a], trials[b]));
+    for (const k of order) {
+      const good = metric.goal === 'minimize' ? 1 - goal.share(goal.numbers[k]) : goal.share(goal.numbers[k]);
+      context.strokeStyle = isChosen[k] ? viridisText(0.05 + 0.9 * good, 0.7) : faded('muted', 0.08);
+      context.lineWidth = isChosen[k] ? 1.2 : 1;
+      context.beginPath();
+      let pen = false;
+      axes.forEach((axis, i) => {
+        const x = axis.numbers[k];
+        if (!Number.isFinite(x) || x < axis.min) return (pen = false);
+        const [px, py] = [xOf(i), yOf(axis.share(x))];
+        if (pen) context.lineTo(px, py);
+        else context.moveTo(px, py);
+        return (pen = true);
+      });
+      context.stroke();
+    }
+  }
+
+  function drawAxes(context) {
+    context.font = '12px system-ui, sans-serif';
+    axes.forEach((axis, i) => {
+      const x = xOf(i);
+      context.strokeStyle = colour('muted');
+      context.lineWidth = 1;
+      context.strokeRect(x, yOf(1), 0.01, yOf(0) - yOf(1));
+      context.textAlign = 'center';
+      context.fillStyle = colour('ink');
+      context.textBaseline = 'top';
+      const room = Math.max(60, (size.width - 2 * SIDE) / Math.max(1, axes.length - 1) - 10);
+      context.fillText(axis.name, x, 6, room);
+      context.fillStyle = colour('muted');
+      context.fillText(axis.text(axis.max), x, 24, room);
+      context.textBaseline = 'bottom';
+      context.fillText(axis.text(axis.min), x, HEIGHT - 6, room);
+      if (!axis.brush) return;
+      context.fillStyle = faded('accent', 0.25);
+      context.strokeStyle = colour('accent');
+      const [low, high] = axis.brush;
+      context.fillRect(x - 8, yOf(high), 16, yOf(low) - yOf(high));
+      context.strokeRect(x - 8, yOf(high), 16, yOf(low) - yOf(high));
+    });
+  }
+
+  function draw() {
+    const room = view.body.clientWidth;
+    if (!room || !axes.length) return;
+    size = { width: Math.max(room - 2, 2 * SIDE + LEAST * (axes.length - 1)), height: HEIGHT };
+    canvas.style.width = `${size.width}px`;
+    canvas.style.height = `${HEIGHT}px`;
+    const ratio = devicePixelRatio || 1;
+    canvas.width = size.width * ratio;
+    canvas.height = HEIGHT * ratio;
+    const context = canvas.getContext('2d');
+    context.scale(ratio, ratio);
+    const isChosen = chosen();
+    drawLines(context, isChosen);
+    drawAxes(context);
+    share.textContent = `${best.value} %`;
+    const kept = trials.filter((_, k) => isChosen[k]);
+    const values = kept.map((t) => t.value);
+    replace(readout, `${count(kept.length)} of ${count(trials.length)} trials`, kept.length ? `, ${metric.name} from ${number(Math.min(...values))} to ${number(Math.max(...values))}` : '');
+    canvas.setAttribute('aria-label', `Parameters and values of ${trials.length} trials as lines over ${axes.map((a) => a.name).join(', ')}`);
+  }
+
+  // A range is drawn along an axis; a click there takes it away.
+  let dragged = null;
+  canvas.addEventListener('pointerdown', (event) => {
+    const i = axes.findIndex((_, k) => Math.abs(event.offsetX - xOf(k)) < 16);
+    if (i < 0) return;
+    dragged = { axis: axes[i], from: event.offsetY };
+    canvas.setPointerCapture(event.pointerId);
+  });
+  canvas.addEventListener('pointermove', (event) => {
+    if (!dragged) return;
+    const shares = [dragged.from, event.offsetY].map((y) => 1 - (y - TOP) / (HEIGHT - TOP - BOTTOM)).sort((a, b) => a - b);
+    dragged.axis.brush = shares[1] - shares[0] > 0.01 ? shares : null;
+    draw();
+  });
+  canvas.addEventListener('pointerup', () => {
+    dragged = null;
+    draw();
+  });
+  best.addEventListener('input', draw);
+  const observer = new ResizeObserver(draw);
+  observer.observe(view.body);
+  onThemeChange(draw, signal);
+  signal.addEventListener('abort', () => observer.disconnect());
+
+  const read = refresher(
+    () =>
+      guarded(
+        view,
+        'a list of trials',
+        async () => {
+          const brushes = new Map(axes.map((axis) => [axis.name, axis.brush]));
+          trials = (await lastTrials(feed.study, TRIALS, signal)).filter((t) => t.value !== undefined);
+          if (!trials.length) {
+            axes = [];
+            throw new TypeError('Nothing has been told yet.');
+          }
+          axes = axesOf(feed.study).map((axis) => scaled(axis, trials.map((t) => position(axis, t))));
+          axes.push(scaled({ name: metric.name, choices: null }, trials.map((t) => t.value)));
+          for (const axis of axes) axis.brush = brushes.get(axis.name) ?? null;
+          view.note(`${trials.length >= TRIALS * 0.9 ? `The last ${count(trials.length)} trials` : 'All trials'} with a value; the better, the brighter. Draw along an axis to choose a range.`);
+          draw();
+        },
+        signal,
+      ),
+    signal,
+    1500,
+  );
+  feed.on('series', read, signal);
+  read();
+}

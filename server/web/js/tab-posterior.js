@@ -1,0 +1,237 @@
+// What the model believes around the best point: a slice along each parameter, and a map of two of them.
+import { get, studyPath } from './api.js';
+import { axesWithRanges, moved, places, position } from './axes.js';
+import { chart } from './chart.js';
+import { h, replace } from './dom.js';
+import { refresher } from './feed.js';
+import { number, value } from './format.js';
+import { heatmap } from './heatmap.js';
+import { pointText } from './pending.js';
+import { predict } from './predict.js';
+import { objective } from './study-actions.js';
+import { colour } from './theme.js';
+import { lastTrials } from './trials.js';
+import { control, empty, guarded, legend, panel, select } from './widgets.js';
+
+const SLICE = 61; // places along a parameter
+const SLICES = 24; // parameters drawn
+const MAP = 48; // places a side
+const TRIED = 500; // trials on the map
+
+// The point through which the slices go, as {point} or {parameters}.
+async function basePoint(feed, which, signal) {
+  const best = await get(studyPath(feed.id, '/best'), signal);
+  const chosen = best[which] ?? best.observed;
+  if (!chosen) return null;
+  if (chosen.parameters) return { parameters: chosen.parameters };
+  if (chosen === best.observed) return get(studyPath(feed.id, `/trials/${chosen.trial}`), signal);
+  try {
+    return await get(studyPath(feed.id, `/candidates/${chosen.candidate}`), signal);
+  } catch (error) {
+    const same = (await lastTrials(feed.study, 1000, signal)).find((t) => t.candidate === chosen.candidate);
+    if (!same) throw error;
+    return same;
+  }
+}
+
+// The mean and two standard deviations along one axis, in a small chart of its own.
+class Slice {
+  constructor(parent, axis, signal) {
+    this.axis = axis;
+    this.title = h('h3', {}, axis.name);
+    this.body = h('div');
+    parent.append(h('div', { class: 'slice' }, this.title, this.body));
+    const band = axis.choices ? { bands: undefined } : { bands: [{ series: [1, 3], colour: 'c-value', opacity: 0.2 }] };
+    this.plot = chart(
+      this.body,
+      {
+        label: `Posterior along ${axis.name}`,
+        height: 170,
+        x: {
+          label: axis.name,
+          log: axis.log,
+          show: (x) => (axis.choices ? value(axis.choices[x]) : number(x)),
+          ...(axis.choices && {
+            range: [-0.5, axis.choices.length - 0.5],
+            splits: () => axis.choices.map((_, i) => i),
+            values: () => axis.choices.map((x) => value(x)),
+          }),
+        },
+        y: { range: () => this.range ?? [0, 1] },
+        series: [
+          { label: '+2 std', colour: 'c-value', width: axis.choices ? 0.01 : 0.75, faint: 0.6, dots: Boolean(axis.choices), quiet: true },
+          { label: 'mean', colour: 'c-value', dots: Boolean(axis.choices), width: axis.choices ? 0.01 : 2 },
+          { label: '−2 std', colour: 'c-value', width: axis.choices ? 0.01 : 0.75, faint: 0.6, dots: Boolean(axis.choices), quiet: true },
+        ],
+        ...band,
+        draw: (u) => this.mark(u),
+      },
+      signal,
+    );
+  }
+
+  // Where the best point lies; and for choices, the spans of two standard deviations.
+  mark(u) {
+    const { ctx } = u;
+    ctx.save();
+    ctx.lineWidth = 1.5 * devicePixelRatio;
+    if (this.axis.choices) {
+      ctx.strokeStyle = colour('c-value');
+      u.data[0].forEach((x, i) => {
+        const at = u.valToPos(x, 'x', true);
+        ctx.beginPath();
+        ctx.moveTo(at, u.valToPos(u.data[1][i], 'y', true));
+        ctx.lineTo(at, u.valToPos(u.data[3][i], 'y', true));
+        ctx.stroke();
+      });
+    }
+    if (Number.isFinite(this.at)) {
+      ctx.strokeStyle = colour('c-best');
+      ctx.setLineDash([5 * devicePixelRatio, 4 * devicePixelRatio]);
+      const at = u.valToPos(this.at, 'x', true);
+      ctx.beginPath();
+      ctx.moveTo(at, u.bbox.top);
+      ctx.lineTo(at, u.bbox.top + u.bbox.height);
+      ctx.stroke();
+    }
+    ctx.restore();
+  }
+
+  show(at, places_, predictions, range) {
+    this.at = at;
+    this.range = range;
+    const x = this.axis.choices ? places_.map((_, i) => i) : places_;
+    const mean = predictions.map((p) => p.mean);
+    this.plot.set([x, predictions.map((p) => p.mean + 2 * p.std), mean, predictions.map((p) => p.mean - 2 * p.std)]);
+    this.plot.describe(`Posterior mean along ${this.axis.name}, from ${number(Math.min(...mean))} to ${number(Math.max(...mean))}`);
+  }
+}
+
+// The place of a trial on an axis of a map, as a fraction of places; null outside.
+function placeOf(axis, places_, item) {
+  const at = position(axis, item);
+  if (at === undefined || at < 0) return null;
+  if (axis.choices) return at;
+  const [low, high] = [places_[0], places_.at(-1)];
+  const share = axis.log ? Math.log(at / low) / Math.log(high / low) : (at - low) / (high - low);
+  return Number.isFinite(share) ? share * (places_.length - 1) : 0;
+}
+
+export async function posteriorTab(element, feed, signal) {
+  if (feed.study.domain.type === 'precomputed') {
+    replace(element, empty('The candidates of this study are known by their kernel matrix alone: there are no parameters to vary.'));
+    return;
+  }
+  const metric = objective(feed.study).name;
+  const choice = { through: 'observed', x: '', y: '', what: 'mean' };
+  const slices = panel('Along each parameter', {
+    wide: true,
+    tools: [
+      legend([['line c-value', 'mean'], ['band c-value', '± 2 std'], ['dashed c-best', 'the point']]),
+      control('through', select([['observed', 'the best value told'], ['recommended', 'the best mean']], 'observed', (which) => {
+        choice.through = which;
+        read();
+      })),
+    ],
+  });
+  const map = panel('Map of two parameters', { wide: true });
+  replace(element, h('div', { class: 'panels' }, slices.element, map.element));
+
+  let axes = [];
+  let drawn = null; // the slices
+  const grid = h('div', { class: 'slices' });
+  const mapBody = h('div');
+  replace(slices.body, grid);
+  replace(map.body, mapBody);
+  const picture = heatmap(mapBody, signal);
+
+  function setUp() {
+    axes.slice(0, SLICES).forEach((axis) => drawn.push(new Slice(grid, axis, signal)));
+    [choice.x, choice.y] = [axes[0].name, axes[1]?.name];
+    map.element.hidden = axes.length < 2;
+    const names = axes.map((axis) => [axis.name, axis.name]);
+    const pick = (which, label) => control(label, select(names, choice[which], (name) => {
+      choice[which] = name;
+      readMap();
+    }));
+    replace(map.tools, pick('x', 'across'), pick('y', 'up'), control('of', select([['mean', 'mean'], ['std', 'std'], ['ucb', 'optimistic bound']], 'mean', (what) => {
+      choice.what = what;
+      readMap();
+    })));
+    slices.note(axes.length > SLICES ? `The first ${SLICES} of ${axes.length} parameters.` : '');
+  }
+
+  let base = null;
+  async function readSlices() {
+    if (!axes.length) axes = await axesWithRanges(feed.study, signal);
+    base = await basePoint(feed, choice.through, signal);
+    if (!base) {
+      map.element.hidden = true;
+      throw new TypeError('Nothing has been told yet.');
+    }
+    if (!drawn) {
+      drawn = [];
+      setUp();
+    }
+    const along = drawn.map(({ axis }) => places(axis, SLICE));
+    const items = along.flatMap((at, k) => at.map((x) => moved(base, axes, { [axes[k].name]: x })));
+    const predictions = await predict(feed.id, items, signal);
+    const low = Math.min(...predictions.map((p) => p.mean - 2 * p.std));
+    const high = Math.max(...predictions.map((p) => p.mean + 2 * p.std));
+    const margin = 0.04 * (high - low) || 1;
+    let from = 0;
+    drawn.forEach((slice, k) => {
+      slice.show(position(slice.axis, base), along[k], predictions.slice(from, from + along[k].length), [low - margin, high + margin]);
+      from += along[k].length;
+    });
+    slices.note(`${metric} as the model of the open batch expects it, through ${pointText(base)}.`);
+  }
+
+  const readMap = refresher(
+    () =>
+      guarded(
+        map,
+        'predictions',
+        async () => {
+          if (!base || axes.length < 2) return;
+          const [x, y] = [choice.x, choice.y].map((name) => axes.find((axis) => axis.name === name));
+          if (x === y) throw new TypeError('Choose two different parameters.');
+          const [across, up] = [places(x, MAP), places(y, MAP)];
+          const items = up.flatMap((v) => across.map((u) => moved(base, axes, { [x.name]: u, [y.name]: v })));
+          const predictions = await predict(feed.id, items, signal);
+          const tried = await lastTrials(feed.study, TRIED, signal);
+          const mark = (item, best) => ({ i: placeOf(x, across, item), j: placeOf(y, up, item), best });
+          const values = up.map((_, j) => predictions.slice(j * across.length, (j + 1) * across.length).map((p) => p[choice.what]));
+          picture.show({
+            label: `${choice.what} over ${x.name} and ${y.name}`,
+            x: { name: x.name, places: across },
+            y: { name: y.name, places: up },
+            values,
+            marks: [...tried.map((trial) => mark(trial, false)), mark(base, true)].filter((m) => m.i !== null && m.j !== null),
+          });
+          const others = axes.filter((axis) => axis !== x && axis !== y);
+          map.note(`${others.length ? `The other parameters stay at the point above. ` : ''}Dots: what was tried${tried.length >= TRIED ? ` (the last ${TRIED} trials)` : ''}; ring: the point above.`);
+        },
+        signal,
+      ),
+    signal,
+    1000,
+  );
+
+  const read = refresher(
+    () =>
+      guarded(
+        slices,
+        'predictions',
+        async () => {
+          await readSlices();
+          readMap();
+        },
+        signal,
+      ),
+    signal,
+    1500,
+  );
+  feed.on('model', read, signal);
+  read();
+}

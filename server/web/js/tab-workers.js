@@ -1,0 +1,122 @@
+// Who works: a timeline of trials by worker, the same in figures, and the trials that are out.
+import { list, studyPath } from './api.js';
+import { h, replace } from './dom.js';
+import { refresher } from './feed.js';
+import { ago, count, duration, percent } from './format.js';
+import { timeline } from './gantt.js';
+import { pendingTable } from './pending.js';
+import { lastTrials } from './trials.js';
+import { control, empty, guarded, legend, panel, select, table } from './widgets.js';
+
+const TRIALS = 500; // in the timeline
+const MOST = 200; // pending trials shown
+const NO_NAME = 'no name';
+
+const WINDOWS = [['0', 'all that was read'], ['300', '5 minutes'], ['1800', '30 minutes'], ['7200', '2 hours'], ['86400', '1 day']];
+
+// {worker, state, from, to, trial}: when a trial was out. `to` of a pending one is now.
+function span(trial, now) {
+  return {
+    trial,
+    worker: trial.worker ?? NO_NAME,
+    state: trial.state,
+    from: Date.parse(trial.issued_at),
+    to: trial.told_at ? Date.parse(trial.told_at) : now,
+  };
+}
+
+// How long the union of the spans is, so that two trials at once do not count twice.
+function busy(spans) {
+  let [sum, end] = [0, -Infinity];
+  for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {
+    sum += Math.max(0, to - Math.max(from, end));
+    end = Math.max(end, to);
+  }
+  return sum;
+}
+
+function summary(spans, now) {
+  const workers = Map.groupBy ? Map.groupBy(spans, (s) => s.worker) : spans.reduce((m, s) => m.set(s.worker, [...(m.get(s.worker) ?? []), s]), new Map());
+  return [...workers].map(([worker, own]) => {
+    const done = own.filter((s) => s.state !== 'pending' && s.state !== 'queued');
+    const times = done.map((s) => (s.to - s.from) / 1000).sort((a, b) => a - b);
+    const begun = Math.min(...own.map((s) => s.from));
+    return {
+      worker,
+      told: done.length,
+      failed: own.filter((s) => s.state === 'failed').length,
+      pending: own.filter((s) => s.state === 'pending').length,
+      median: times.length ? times[Math.floor(times.length / 2)] : null,
+      busy: now > begun ? busy(own) / (now - begun) : 1,
+      seen: Math.max(...own.map((s) => (s.state === 'pending' ? s.from : s.to))),
+    };
+  });
+}
+
+const COLUMNS = [
+  { title: 'Worker', cell: (w) => w.worker },
+  { title: 'Told', class: 'right', cell: (w) => count(w.told) },
+  { title: 'Failed', class: 'right', cell: (w) => count(w.failed) },
+  { title: 'Pending', class: 'right', cell: (w) => count(w.pending) },
+  { title: 'Median', class: 'right', cell: (w) => duration(w.median) },
+  { title: 'Busy', class: 'right', cell: (w) => percent(w.busy) },
+  { title: 'Last seen', cell: (w) => ago(w.seen) },
+];
+
+export async function workersTab(element, feed, signal) {
+  let seconds = 0; // of the timeline; 0: all
+  let trials = [];
+  const gantt = panel('Timeline', {
+    wide: true,
+    tools: [
+      legend([['box s-pending', 'pending'], ['box s-completed', 'completed'], ['box s-failed', 'failed'], ['box s-other', 'infeasible, stopped']]),
+      control('last', select(WINDOWS, '0', (text) => {
+        seconds = Number(text);
+        draw();
+      })),
+    ],
+  });
+  const figures = panel('Workers');
+  const pending = panel('Pending trials');
+  replace(element, h('div', { class: 'panels' }, gantt.element, figures.element, pending.element));
+  const picture = timeline(gantt.body, signal);
+  const out = pendingTable(pending.body, signal);
+
+  function draw() {
+    const now = Date.now();
+    const spans = trials.filter((t) => t.issued_at).map((t) => span(t, now));
+    const active = spans.some((s) => s.state === 'pending');
+    const end = active ? now : Math.max(...spans.map((s) => s.to));
+    const begin = seconds ? end - 1000 * seconds : Math.min(...spans.map((s) => s.from));
+    const seen = spans.filter((s) => s.to >= begin);
+    picture.show(seen, begin, end);
+    gantt.note(trials.length >= TRIALS ? `Of the last ${count(trials.length)} trials; the last attempt of each.` : 'The last attempt of each trial.');
+    return summary(seen, end);
+  }
+
+  const read = refresher(
+    () =>
+      guarded(
+        gantt,
+        'the times of trials',
+        async () => {
+          trials = await lastTrials(feed.study, TRIALS, signal);
+          if (!trials.some((t) => t.issued_at)) throw new TypeError(trials.length ? 'This server does not say when trials were handed out.' : 'No trial has been handed out yet.');
+          const workers = draw().sort((a, b) => b.seen - a.seen);
+          replace(figures.body, workers.length ? table('Workers', COLUMNS, workers) : empty('No worker in this time.'));
+        },
+        signal,
+      ),
+    signal,
+  );
+  const readPending = refresher(
+    () => guarded(pending, 'a list of trials', async () => out.show(await list(studyPath(feed.id, '/trials'), { state: 'pending' }, signal, MOST), feed.study.trials_pending), signal),
+    signal,
+  );
+  feed.on('trials', read, signal);
+  feed.on('trials', readPending, signal);
+  const clock = setInterval(() => trials.some((t) => t.state === 'pending') && !document.hidden && draw(), 1000);
+  signal.addEventListener('abort', () => clearInterval(clock));
+  read();
+  readPending();
+}

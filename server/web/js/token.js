@@ -1,0 +1,70 @@
+// The token, when the server wants one: kept in this tab's sessionStorage, sent in a header, never in an address.
+import { h } from './dom.js';
+
+const KEY = 'banditd-token';
+let entered = null; // the promise of a dialog that is open
+
+export function currentToken() {
+  return sessionStorage.getItem(KEY);
+}
+
+export function forgetToken() {
+  sessionStorage.removeItem(KEY);
+}
+
+// Opens the dialog, once for all who wait. Resolves when a token has been entered; rejects when it is closed.
+export function askForToken(refused) {
+  entered ??= openDialog(refused).finally(() => {
+    entered = null;
+  });
+  return entered;
+}
+
+function openDialog(refused) {
+  const field = h('input', {
+    type: 'password',
+    id: 'token-field',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    required: true,
+    'aria-describedby': 'token-note',
+  });
+  const dialog = h(
+    'dialog',
+    { class: 'dialog', 'aria-labelledby': 'token-title' },
+    h(
+      'form',
+      { method: 'dialog' },
+      h('h2', { id: 'token-title' }, refused ? 'This token is not accepted' : 'This server wants a token'),
+      h(
+        'p',
+        { id: 'token-note' },
+        'An administrator makes one with ',
+        h('code', {}, 'banditd token create --role viewer'),
+        '. It stays in this tab and is gone when the tab is closed.',
+      ),
+      h('div', { class: 'field' }, h('label', { for: 'token-field' }, 'Token'), field),
+      h(
+        'div',
+        { class: 'dialog-buttons' },
+        h('button', { type: 'button', onclick: () => dialog.close('cancel') }, 'Cancel'),
+        h('button', { class: 'primary', value: 'use' }, 'Use it'),
+      ),
+    ),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve, reject) => {
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      const token = field.value.trim();
+      if (dialog.returnValue === 'use' && token) {
+        sessionStorage.setItem(KEY, token);
+        dispatchEvent(new Event('banditd-token'));
+        resolve();
+      } else {
+        reject(new Error('no token was entered'));
+      }
+    });
+  });
+}

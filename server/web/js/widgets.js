@@ -1,0 +1,169 @@
+// The small parts that pages are made of.
+import { Problem } from './api.js';
+import { h, replace, uniqueId } from './dom.js';
+
+const STATES = {
+  active: 'active',
+  paused: 'paused',
+  finished: 'finished',
+  error: 'error',
+  awaiting_candidates: 'awaiting candidates',
+};
+
+// Of a study or a trial: the word, and a mark that differs in shape as well as in colour.
+export function badge(state) {
+  return h('span', { class: `badge ${state}` }, STATES[state] ?? state);
+}
+
+// A titled part of a page. -> {element, body, tools, note(text), fail(text | null)}
+export function panel(title, { wide = false, note = '', tools = [] } = {}) {
+  const id = uniqueId('panel');
+  const text = h('p', { class: 'panel-note' }, note);
+  const body = h('div', { class: 'panel-body' });
+  const toolbar = h('div', { class: 'panel-tools' }, tools);
+  const failure = h('p', { class: 'empty', hidden: true });
+  const element = h(
+    'section',
+    { class: `panel${wide ? ' wide' : ''}`, 'aria-labelledby': id },
+    h('div', { class: 'panel-head' }, h('h2', { id }, title), toolbar),
+    text,
+    failure,
+    body,
+  );
+  text.hidden = !note;
+  return {
+    element,
+    body,
+    tools: toolbar,
+    note(words) {
+      text.hidden = !words;
+      if (text.textContent !== words) replace(text, words ?? '');
+    },
+    fail(words) {
+      failure.hidden = !words;
+      body.hidden = Boolean(words);
+      replace(failure, words ?? '');
+    },
+  };
+}
+
+export function empty(...words) {
+  return h('p', { class: 'empty' }, ...words);
+}
+
+// Why something cannot be shown, in words for the one who looks.
+export function reasonOf(error, what) {
+  if (error instanceof Problem && error.isUnbuilt) return `This server does not offer ${what} yet.`;
+  if (error instanceof Problem) return error.message;
+  return error instanceof TypeError && /fetch|network/i.test(error.message) ? 'The server cannot be reached.' : String(error.message ?? error);
+}
+
+// Runs `work`; what goes wrong is said in the panel, in place of its body, until it goes well again.
+export async function guarded(panel, what, work, signal) {
+  try {
+    await work();
+    panel.fail(null);
+  } catch (error) {
+    if (signal.aborted) return;
+    panel.fail(reasonOf(error, what));
+    if (!(error instanceof Problem || error instanceof TypeError)) throw error;
+  }
+}
+
+export function toast(text, kind = 'done') {
+  const element = h('p', { class: `toast ${kind}` }, text);
+  document.getElementById('toasts').append(element);
+  setTimeout(() => element.remove(), kind === 'wrong' ? 9000 : 4000);
+}
+
+// A button that does something on the server: locked meanwhile, and failures are said.
+export function actionButton(label, attributes, work) {
+  const button = h('button', { type: 'button', ...attributes }, label);
+  button.addEventListener('click', async () => {
+    button.disabled = true;
+    try {
+      await work();
+    } catch (error) {
+      toast(reasonOf(error, 'this'), 'wrong');
+    } finally {
+      button.disabled = false;
+    }
+  });
+  return button;
+}
+
+// Asks before something that cannot be undone. -> true when it was confirmed
+export function confirm({ title, text, action, danger = true }) {
+  const id = uniqueId('confirm');
+  const cancel = h('button', { value: 'no', autofocus: true }, 'Cancel');
+  const dialog = h(
+    'dialog',
+    { class: 'dialog', 'aria-labelledby': `${id}-title`, 'aria-describedby': `${id}-text` },
+    h(
+      'form',
+      { method: 'dialog' },
+      h('h2', { id: `${id}-title` }, title),
+      h('p', { id: `${id}-text` }, text),
+      h('div', { class: 'dialog-buttons' }, cancel, h('button', { value: 'yes', class: danger ? 'danger' : 'primary' }, action)),
+    ),
+  );
+  document.body.append(dialog);
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener('close', () => {
+      dialog.remove();
+      resolve(dialog.returnValue === 'yes');
+    });
+  });
+}
+
+// A labelled control of a toolbar.
+export function control(label, element) {
+  element.id ||= uniqueId('control');
+  return h('span', { class: 'control' }, h('label', { for: element.id }, label), element);
+}
+
+export function select(options, chosen, onchange) {
+  const element = h(
+    'select',
+    { class: 'small' },
+    options.map(([value, text]) => h('option', { value, selected: value === chosen }, text)),
+  );
+  element.addEventListener('change', () => onchange(element.value));
+  return element;
+}
+
+export function toggle(label, checked, onchange) {
+  const id = uniqueId('toggle');
+  const input = h('input', { type: 'checkbox', id, checked });
+  input.addEventListener('change', () => onchange(input.checked));
+  return h('span', { class: 'control' }, input, h('label', { for: id }, label));
+}
+
+// A table: columns [{title, cell(row), class?}]. Wide ones scroll by themselves, also by keyboard.
+export function table(caption, columns, rows, { rowClass } = {}) {
+  return h(
+    'div',
+    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
+    h(
+      'table',
+      {},
+      h('caption', { class: 'unseen' }, caption),
+      h('thead', {}, h('tr', {}, columns.map((c) => h('th', { scope: 'col', class: c.class }, c.title)))),
+      h(
+        'tbody',
+        {},
+        rows.map((row) => h('tr', { class: rowClass?.(row) }, columns.map((c) => h('td', { class: c.class }, c.cell(row))))),
+      ),
+    ),
+  );
+}
+
+// [[term, description], …]
+export function facts(pairs) {
+  return h('dl', { class: 'facts' }, pairs.map(([term, text]) => h('div', {}, h('dt', {}, term), h('dd', {}, text))));
+}
+
+export function legend(entries) {
+  return h('ul', { class: 'legend' }, entries.map(([kind, text]) => h('li', { class: `key ${kind}` }, text)));
+}
