@@ -40,6 +40,9 @@ typedef struct wire_retire {
 wire_status wire_decode_retire(wire_retire **out, const char *body, size_t size, wire_errors *errors);
 void wire_retire_free(wire_retire *retire);
 
+/* {"retired": how many were not before, "cancelled": trials that had been queued for them} */
+void wire_encode_retired(wire_writer *w, int64_t retired, int64_t cancelled);
+
 /* POST …/trials: a user's own point, {"candidate": 3} or {"parameters": {…}}. */
 typedef struct wire_proposal {
     int64_t candidate;           /* −1: parameters are given */

@@ -97,6 +97,16 @@ void wire_encode_added(wire_writer *w, int64_t first, int64_t n)
     wire_object_end(w);
 }
 
+void wire_encode_retired(wire_writer *w, int64_t retired, int64_t cancelled)
+{
+    wire_object_begin(w);
+    wire_key(w, "retired");
+    wire_integer_value(w, retired);
+    wire_key(w, "cancelled");
+    wire_integer_value(w, cancelled);
+    wire_object_end(w);
+}
+
 /* ---- trials ------------------------------------------------------------------------------------------- */
 
 static void fill_proposal(wire_decoder *d, json_t *body, void *out)

@@ -64,6 +64,15 @@ static inline void wire_arm_members(wire_writer *w, int64_t candidate, const wir
     }
 }
 
+static inline void wire_point_member(wire_writer *w, const double *point, size_t dimension)
+{
+    wire_key(w, "point");
+    wire_array_begin(w);
+    for (size_t i = 0; i < dimension; i++)
+        wire_real(w, point[i]);
+    wire_array_end(w);
+}
+
 /* The members of the algorithm's "kernel", as an object. */
 void wire_encode_kernel(wire_writer *w, const wire_kernel *kernel);
 

@@ -127,3 +127,31 @@ void wire_encode_batch(wire_writer *w, const wire_batch *batch)
     wire_time_member(w, "started_at", batch->started_at);
     wire_object_end(w);
 }
+
+void wire_encode_candidate(wire_writer *w, const wire_candidate *candidate)
+{
+    wire_object_begin(w);
+    wire_arm_members(w, candidate->candidate, candidate->space, candidate->parameters);
+    if (candidate->point)
+        wire_point_member(w, candidate->point, candidate->dimension);
+    if (candidate->retired) {
+        wire_key(w, "retired");
+        wire_boolean(w, true);
+    }
+    wire_integer_member(w, "pulls", candidate->pulls);
+    wire_key(w, "mean");
+    if (candidate->pulls > 0)
+        wire_real(w, candidate->mean);
+    else
+        wire_null(w);
+    wire_key(w, "posterior");
+    if (candidate->has_posterior) {
+        wire_object_begin(w);
+        wire_real_member(w, "mean", candidate->posterior_mean);
+        wire_real_member(w, "std", candidate->posterior_std);
+        wire_object_end(w);
+    } else {
+        wire_null(w);
+    }
+    wire_object_end(w);
+}

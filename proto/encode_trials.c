@@ -8,13 +8,8 @@ static void encode_members(wire_writer *w, const wire_trial *trial)
         wire_integer_member(w, "batch", trial->batch);
     wire_integer_member(w, "attempt", trial->attempt);
     wire_arm_members(w, trial->candidate, trial->space, trial->parameters);
-    if (trial->point) {
-        wire_key(w, "point");
-        wire_array_begin(w);
-        for (size_t i = 0; i < trial->dimension; i++)
-            wire_real(w, trial->point[i]);
-        wire_array_end(w);
-    }
+    if (trial->point)
+        wire_point_member(w, trial->point, trial->dimension);
     wire_optional_string(w, "worker", trial->worker);
     if (trial->issued_at != 0)
         wire_time_member(w, "issued_at", trial->issued_at);

@@ -293,6 +293,22 @@ typedef struct wire_predict {
     size_t n, dimension;
 } wire_predict;
 
+/* A candidate with what is known of it. */
+typedef struct wire_candidate {
+    int64_t candidate;
+    const double *point; /* NULL: left out */
+    size_t dimension;
+    const wire_study *space; /* with parameters */
+    const double *parameters;
+    bool retired;  /* left out when false */
+    int64_t pulls; /* in the model */
+    double mean;   /* of their values; null without pulls */
+    bool has_posterior;
+    double posterior_mean, posterior_std; /* "posterior": null without a model */
+} wire_candidate;
+
+void wire_encode_candidate(wire_writer *w, const wire_candidate *candidate);
+
 /* 1 … 10 000 candidates, points or points by name. */
 wire_status wire_decode_predict(wire_predict **out, const char *body, size_t size, wire_errors *errors);
 void wire_predict_free(wire_predict *predict);

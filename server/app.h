@@ -19,7 +19,8 @@ typedef struct app {
     struct auth *auth;
     struct registry *registry;
     struct events *events;
-    atomic_bool stopping; /* no new requests */
+    atomic_size_t waiting; /* asks */
+    atomic_bool stopping;  /* no new requests */
 } app;
 
 #endif

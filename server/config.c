@@ -1,93 +1,76 @@
 #include "server/config.h"
+
+#include "proto/settings.h"
 #include "server/listen.h"
 #include "server/log.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+typedef enum option_kind {
+    TEXT,
+    SWITCH, /* true, false */
+    COUNT,  /* a whole number */
+    SIZE    /* bytes, with KiB, MiB or GiB */
+} option_kind;
+
 typedef struct option {
     const char *name;
     const char *argument; /* NULL: a switch */
     const char *fallback; /* default, as the user would write it; NULL: found at run time */
     const char *meaning;
-    bool (*set)(server_config *out, const char *value); /* false: not a valid value */
+    option_kind kind;
+    size_t offset;                   /* in server_config */
+    bool (*check)(const char *text); /* of a TEXT; NULL: all are valid */
 } option;
 
-static bool set_listen(server_config *out, const char *value)
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+static bool is_address(const char *text)
 {
     bool loopback;
-    out->listen = value;
-    return listen_address_check(value, &loopback);
+    return strcmp(text, "systemd") == 0 || listen_address_check(text, &loopback);
 }
 
-static bool set_db(server_config *out, const char *value)
+static bool is_given(const char *text)
 {
-    out->db = value;
-    return *value != '\0';
+    return *text != '\0';
 }
 
-static bool parse_count(const char *value, size_t maximum, size_t *out)
+static bool is_auth(const char *text)
+{
+    return strcmp(text, "auto") == 0 || strcmp(text, "none") == 0 || strcmp(text, "token") == 0;
+}
+
+static bool is_log_format(const char *text)
+{
+    return strcmp(text, "text") == 0 || strcmp(text, "json") == 0;
+}
+
+static bool is_log_level(const char *text)
+{
+    log_level level;
+    return log_level_parse(&level, text);
+}
+
+static bool parse_count(const char *text, size_t *out)
 {
     char *end;
     errno = 0;
-    unsigned long long n = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || errno || *end || n < 1 || n > maximum)
+    unsigned long long n = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || errno || *end || n < 1 || n > INT32_MAX)
         return false;
     *out = (size_t)n;
     return true;
 }
 
-static bool set_threads(server_config *out, const char *value)
-{
-    return parse_count(value, 1024, &out->threads);
-}
-
-static bool set_insecure(server_config *out, const char *value)
-{
-    out->insecure = strcmp(value, "true") == 0;
-    return out->insecure || strcmp(value, "false") == 0;
-}
-
-static bool set_auth(server_config *out, const char *value)
-{
-    out->auth = value;
-    return *value == '\0' || strcmp(value, "none") == 0 || strcmp(value, "token") == 0;
-}
-
-static bool set_admin_token_file(server_config *out, const char *value)
-{
-    out->admin_token_file = value;
-    return true;
-}
-
-static bool set_allowed_hosts(server_config *out, const char *value)
-{
-    out->allowed_hosts = value;
-    return true;
-}
-
-static bool set_log_format(server_config *out, const char *value)
-{
-    out->log_json = strcmp(value, "json") == 0;
-    return out->log_json || strcmp(value, "text") == 0;
-}
-
-static bool set_log_level(server_config *out, const char *value)
-{
-    log_level level;
-    if (!log_level_parse(&level, value))
-        return false;
-    out->log_level = (int)level;
-    return true;
-}
-
-/* Bytes, with KiB, MiB or GiB. */
-static bool parse_size(const char *value, size_t *out)
+static bool parse_size(const char *text, size_t *out)
 {
     static const struct {
         const char *name;
@@ -95,8 +78,8 @@ static bool parse_size(const char *value, size_t *out)
     } units[] = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
     char *end;
     errno = 0;
-    unsigned long long n = strtoull(value, &end, 10);
-    if (!isdigit((unsigned char)*value) || errno || n < 1)
+    unsigned long long n = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || errno || n < 1)
         return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(end, units[i].name) == 0 && n <= SIZE_MAX >> units[i].shift) {
@@ -106,41 +89,52 @@ static bool parse_size(const char *value, size_t *out)
     return false;
 }
 
-static bool set_max_body(server_config *out, const char *value)
-{
-    return parse_size(value, &out->max_body);
-}
+/* ---- the table ----------------------------------------------------------------------------------------- */
 
-static bool set_max_upload(server_config *out, const char *value)
-{
-    return parse_size(value, &out->max_upload);
-}
-
-static bool set_study_memory(server_config *out, const char *value)
-{
-    return parse_size(value, &out->study_memory);
-}
-
+#define AT(member) offsetof(server_config, member)
 static const option options[] = {
+    {"config", "FILE", "", "file with lines `name = value`, the names being those of these options", TEXT,
+     AT(config), NULL},
     {"listen", "ADDR:PORT", "127.0.0.1:8080",
      "where to serve; also [::1]:8080, unix:/path, systemd (its socket unit's); port 0 picks a free one",
-     set_listen},
-    {"db", "PATH", "./banditd.db", "SQLite file; created and migrated on start", set_db},
-    {"threads", "N", NULL, "threads of the compute pool", set_threads},
-    {"allowed-host", "HOST,…", "", "names, besides the loopback ones, that requests may call this server by",
-     set_allowed_hosts},
-    {"auth", "none|token", "", "who may call: everybody, or who has a token (none on loopback, else token)",
-     set_auth},
+     TEXT, AT(listen), is_address},
+    {"db", "PATH", "./banditd.db", "SQLite file; created and migrated on start", TEXT, AT(db), is_given},
+    {"threads", "N", NULL, "threads of the compute pool, at most 1024", COUNT, AT(threads), NULL},
+    {"allowed-host", "HOST,...", "",
+     "names, besides the loopback ones, that requests may call this server by; for --auth none", TEXT,
+     AT(allowed_hosts), NULL},
+    {"auth", "none|token", "auto",
+     "who may call: everybody, or who has a token; auto: none on loopback, else token", TEXT, AT(auth),
+     is_auth},
     {"admin-token-file", "FILE", "", "file with one more token, an administrator's, of 32 characters or more",
-     set_admin_token_file},
-    {"insecure", NULL, "false", "allow --auth none on an address that is not loopback", set_insecure},
-    {"log-format", "text|json", "text", "one line an event, on standard error", set_log_format},
-    {"log-level", "LEVEL", "info", "error, warn, info or debug", set_log_level},
-    {"max-body", "SIZE", "4MiB", "largest request body", set_max_body},
-    {"max-upload", "SIZE", "2GiB", "largest upload of candidates", set_max_upload},
-    {"study-memory", "SIZE", "2GiB", "most that one study's engine may take", set_study_memory},
+     TEXT, AT(admin_token_file), NULL},
+    {"insecure", NULL, "false", "allow --auth none on an address that is not loopback", SWITCH, AT(insecure),
+     NULL},
+    {"log-format", "text|json", "text", "one line an event, on standard error", TEXT, AT(log_format),
+     is_log_format},
+    {"log-level", "LEVEL", "info", "error, warn, info or debug", TEXT, AT(log_level_name), is_log_level},
+    {"max-body", "SIZE", "4MiB", "largest request body; larger: 413", SIZE, AT(max_body), NULL},
+    {"max-upload", "SIZE", "2GiB", "largest upload of candidates, kernels and observations; larger: 413",
+     SIZE, AT(max_upload), NULL},
+    {"max-connections", "N", "10000", "connections at once; one more is closed", COUNT, AT(max_connections),
+     NULL},
+    {"max-connections-per-address", "N", "5000", "connections of one address at once; one more is closed",
+     COUNT, AT(max_connections_per_address), NULL},
+    {"request-seconds", "N", "60",
+     "time for a request to come, and for its answer to be taken; a second more for each 64 KiB", COUNT,
+     AT(request_seconds), NULL},
+    {"idle-seconds", "N", "120", "how long a connection may be silent between two requests", COUNT,
+     AT(idle_seconds), NULL},
+    {"max-studies", "N", "10000", "studies; one more: 422", COUNT, AT(max_studies), NULL},
+    {"max-values", "N", "100000000", "candidates times dimension of one study; more: 413", COUNT,
+     AT(max_values), NULL},
+    {"max-results", "N", "1000", "results of one tell, at most 1000; more: 422", COUNT, AT(max_results),
+     NULL},
+    {"max-waiting", "N", "8000", "asks that wait at once; one more: 429", COUNT, AT(max_waiting), NULL},
+    {"study-memory", "SIZE", "2GiB", "most that one study's engine may take", SIZE, AT(study_memory), NULL},
 };
-enum { N_OPTIONS = sizeof options / sizeof *options };
+#undef AT
+enum { N_OPTIONS = sizeof options / sizeof *options, LARGEST_FILE = 64 << 10 };
 
 static void environment_name(const option *o, char name[64])
 {
@@ -149,89 +143,228 @@ static void environment_name(const option *o, char name[64])
         name[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
 }
 
-static bool apply(server_config *out, const option *o, const char *value, const char *from)
+static const option *find_option(const char *name, size_t n)
 {
-    if (o->set(out, value))
-        return true;
-    fprintf(stderr, "banditd: %s: '%s' is not a valid value for --%s (%s)\n", from, value, o->name,
-            o->argument ? o->argument : "true or false");
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (strlen(options[i].name) == n && memcmp(options[i].name, name, n) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static bool set(server_config *out, const option *o, const char *value)
+{
+    void *field = (char *)out + o->offset;
+    switch (o->kind) {
+    case TEXT:
+        *(const char **)field = value;
+        return !o->check || o->check(value);
+    case SWITCH:
+        *(bool *)field = strcmp(value, "true") == 0;
+        return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+    case COUNT:
+        return parse_count(value, field);
+    case SIZE:
+        return parse_size(value, field);
+    }
     return false;
 }
 
-static config_outcome read_arguments(server_config *out, int argc, char **argv)
+static const char *form_of(const option *o)
+{
+    return o->argument ? o->argument : "true or false";
+}
+
+static bool apply(server_config *out, const option *o, const char *value, const char *from)
+{
+    if (set(out, o, value))
+        return true;
+    fprintf(stderr, "banditd: %s: '%s' is not a valid value for --%s (%s)\n", from, value, o->name,
+            form_of(o));
+    return false;
+}
+
+/* ---- where values come from ------------------------------------------------------------------------------
+ */
+
+/* `only`: the one option that is set; NULL: all. */
+static config_outcome read_arguments(server_config *out, int argc, char **argv, const option *only)
 {
     for (int i = 0; i < argc; i++) {
-        const char *argument = argv[i];
+        const char *argument = argv[i], *value = NULL;
         if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
             return CONFIG_HELP;
-        const option *found = NULL;
-        const char *value = NULL;
-        for (int k = 0; k < N_OPTIONS && strncmp(argument, "--", 2) == 0; k++) {
-            size_t n = strlen(options[k].name);
-            if (strncmp(argument + 2, options[k].name, n) == 0 &&
-                (argument[2 + n] == '\0' || argument[2 + n] == '=')) {
-                found = &options[k];
-                value = argument[2 + n] == '=' ? argument + 3 + n : NULL;
-            }
-        }
+        size_t n = strncmp(argument, "--", 2) == 0 ? strcspn(argument + 2, "=") : 0;
+        const option *found = n > 0 ? find_option(argument + 2, n) : NULL;
         if (!found) {
             fprintf(stderr, "banditd: unknown option '%s' (banditd serve --help lists them)\n", argument);
             return CONFIG_WRONG;
         }
-        if (!found->argument && !value)
+        if (argument[2 + n] == '=')
+            value = argument + 3 + n;
+        else if (!found->argument)
             value = "true";
-        if (!value && ++i < argc)
+        else if (++i < argc)
             value = argv[i];
         if (!value) {
             fprintf(stderr, "banditd: --%s wants a value (%s)\n", found->name, found->argument);
             return CONFIG_WRONG;
         }
-        if (!apply(out, found, value, "command line"))
+        if ((!only || found == only) && !apply(out, found, value, "command line"))
             return CONFIG_WRONG;
     }
     return CONFIG_RUN;
 }
 
-config_outcome config_read(server_config *out, int argc, char **argv)
+typedef struct file_reading {
+    server_config *out;
+    size_t lines[N_OPTIONS]; /* where each was set; 0: nowhere */
+} file_reading;
+
+static bool apply_setting(void *arg, const char *name, const char *value, size_t line, wire_errors *errors)
 {
-    *out = (server_config){0};
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    out->threads = cores > 0 ? (size_t)cores : 1;
+    file_reading *r = arg;
+    const option *o = find_option(name, strlen(name));
+    if (!o || o->offset == offsetof(server_config, config)) {
+        wire_errors_add(errors, "", "line %zu: there is no option '%s'", line, name);
+    } else if (r->lines[o - options]) {
+        wire_errors_add(errors, "", "line %zu: %s is set in line %zu already", line, name,
+                        r->lines[o - options]);
+    } else if (!set(r->out, o, value)) {
+        wire_errors_add(errors, "", "line %zu: '%s' is not a valid value for %s (%s)", line, value, name,
+                        form_of(o));
+    } else {
+        r->lines[o - options] = line;
+        return true;
+    }
+    return false;
+}
+
+/* The whole file, with a NUL after it; NULL: said why. */
+static char *read_whole(const char *path, size_t *n)
+{
+    const char *problem = NULL;
+    char *text = malloc(LARGEST_FILE + 2);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = 1;
+    *n = 0;
+    while (text && fd >= 0 && got > 0 && *n <= LARGEST_FILE) {
+        got = read(fd, text + *n, LARGEST_FILE + 1 - *n);
+        *n += got > 0 ? (size_t)got : 0;
+    }
+    if (!text)
+        problem = "out of memory";
+    else if (fd < 0 || got < 0)
+        problem = strerror(errno);
+    else if (*n > LARGEST_FILE)
+        problem = "it is larger than 64 KiB";
+    if (fd >= 0)
+        close(fd);
+    if (!problem) {
+        text[*n] = '\0';
+        return text;
+    }
+    fprintf(stderr, "banditd: --config %s: %s\n", path, problem);
+    free(text);
+    return NULL;
+}
+
+static bool read_file(server_config *out, const char *path)
+{
+    size_t n;
+    file_reading reading = {.out = out};
+    wire_errors errors = {0};
+    out->file_text = read_whole(path, &n);
+    if (!out->file_text)
+        return false;
+    wire_status status = wire_read_settings(out->file_text, n, apply_setting, &reading, &errors);
+    if (status != WIRE_OK)
+        fprintf(stderr, "banditd: %s: %s\n", path, errors.n ? errors.items[0].detail : "out of memory");
+    wire_errors_clear(&errors);
+    return status == WIRE_OK;
+}
+
+static bool read_environment(server_config *out, const option *only)
+{
     for (int i = 0; i < N_OPTIONS; i++) {
         char name[64];
         environment_name(&options[i], name);
         const char *value = getenv(name);
-        if (options[i].fallback && !apply(out, &options[i], options[i].fallback, "default"))
-            return CONFIG_WRONG;
-        if (value && !apply(out, &options[i], value, name))
-            return CONFIG_WRONG;
+        if (value && (!only || only == &options[i]) && !apply(out, &options[i], value, name))
+            return false;
     }
-    config_outcome outcome = read_arguments(out, argc, argv);
+    return true;
+}
+
+static bool set_defaults(server_config *out)
+{
+    *out = (server_config){0};
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (options[i].fallback && !apply(out, &options[i], options[i].fallback, "default"))
+            return false;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    out->threads = cores > 0 ? (size_t)cores : 1;
+    return true;
+}
+
+/* What follows from the values together. */
+static bool conclude(server_config *out)
+{
     bool loopback = true;
+    log_level level = LOG_INFO;
+    log_level_parse(&level, out->log_level_name);
+    out->log_level = (int)level;
+    out->log_json = strcmp(out->log_format, "json") == 0;
+    listen_address_check(out->listen, &loopback);
+    out->tokens_required = strcmp(out->auth, "auto") == 0 ? !loopback : strcmp(out->auth, "token") == 0;
+    if (out->threads > 1024 || out->max_results > WIRE_MAX_TRIALS) {
+        fprintf(stderr, "banditd: --%s\n",
+                out->threads > 1024 ? "threads: at most 1024" : "max-results: at most 1000");
+        return false;
+    }
+    if (!loopback && !out->tokens_required && !out->insecure) {
+        fprintf(stderr,
+                "banditd: --listen %s is not a loopback address: with --auth none anybody who reaches it "
+                "could change "
+                "every\nstudy. Give --insecure as well if that is what you want.\n",
+                out->listen);
+        return false;
+    }
+    return true;
+}
+
+config_outcome config_read(server_config *out, int argc, char **argv)
+{
+    const option *file = find_option("config", strlen("config"));
+    if (!set_defaults(out) || !read_environment(out, file))
+        return CONFIG_WRONG;
+    config_outcome outcome = read_arguments(out, argc, argv, file);
     if (outcome != CONFIG_RUN)
         return outcome;
-    listen_address_check(out->listen, &loopback);
-    out->tokens_required = *out->auth ? strcmp(out->auth, "token") == 0 : !loopback;
-    if (!loopback && !out->tokens_required && !out->insecure) {
-        fprintf(
-            stderr,
-            "banditd: --listen %s is not a loopback address: with --auth none anybody who reaches it could "
-            "change every\nstudy. Give --insecure as well if that is what you want.\n",
-            out->listen);
+    if ((*out->config && !read_file(out, out->config)) || !read_environment(out, NULL))
         return CONFIG_WRONG;
-    }
-    return outcome;
+    outcome = read_arguments(out, argc, argv, NULL);
+    return outcome == CONFIG_RUN && !conclude(out) ? CONFIG_WRONG : outcome;
+}
+
+void config_clear(server_config *config)
+{
+    free(config->file_text);
+    config->file_text = NULL;
 }
 
 void config_print_help(void)
 {
-    puts("usage: banditd serve [options]\n\nCommand line over environment over default.\n");
+    puts("usage: banditd serve [options]\n\nCommand line over environment over file over default.\n");
     for (int i = 0; i < N_OPTIONS; i++) {
         const option *o = &options[i];
         char name[64], form[64];
         environment_name(o, name);
         snprintf(form, sizeof form, "--%s %s", o->name, o->argument ? o->argument : "");
-        printf("  %-24s %s\n  %-24s (%s; default %s)\n", form, o->meaning, "", name,
+        if (strlen(form) > 24)
+            printf("  %s\n  %-24s %s\n", form, "", o->meaning);
+        else
+            printf("  %-24s %s\n", form, o->meaning);
+        printf("  %-24s (%s; default %s)\n", "", name,
                !o->fallback   ? "as many as there are cores"
                : *o->fallback ? o->fallback
                               : "none");

@@ -28,6 +28,12 @@ void handle_study_delete(http_request *request);
 void handle_candidates_piece(http_request *request, const char *bytes, size_t n);
 void handle_candidates_put(http_request *request);
 
+/* handlers_arms.c */
+void handle_candidates_add(http_request *request);
+void handle_candidates_retire(http_request *request);
+void handle_candidate_list(http_request *request);
+void handle_candidate_get(http_request *request);
+
 /* handlers_observations.c */
 void handle_observations_piece(http_request *request, const char *bytes, size_t n);
 void handle_observations_post(http_request *request);

@@ -5,6 +5,7 @@
 #include "server/app.h"
 #include "server/clock.h"
 #include "server/handlers.h"
+#include "server/limits.h"
 #include "server/routes.h"
 #include "server/study_internal.h"
 #include "server/upload.h"
@@ -23,6 +24,8 @@ typedef struct receiving {
     bandit_arms *kernel; /* a kernel matrix is kept, to be checked as a whole; NULL for candidates */
     bandit_error error;  /* what is wrong with it */
     store_status status;
+    size_t max_values;
+    bool too_large; /* more than that */
 } receiving;
 
 static void receiving_free(void *context)
@@ -48,6 +51,9 @@ static bool stage(receiving *r)
 static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
 {
     receiving *r = arg;
+    r->too_large = first + n > r->max_values / dimension;
+    if (r->too_large)
+        return false;
     if (r->kernel && (first + n > r->dimension ||
                       bandit_arms_set_rows(r->kernel, first, n, rows, &r->error) != BANDIT_OK)) {
         if (r->error.status == BANDIT_OK)
@@ -149,6 +155,7 @@ static bool open_upload(http_request *request)
         wire_points_reader_new(&r->reader, format, w.dimension, BLOCK_ROWS, take_rows, r) != WIRE_OK)
         r->status = STORE_NO_MEMORY;
     r->dimension = w.dimension;
+    r->max_values = request->app->config->max_values;
     if (w.precomputed && bandit_arms_new_precomputed(&r->kernel, w.dimension, &r->error) != BANDIT_OK)
         r->status = STORE_NO_MEMORY;
     if (r->status == STORE_OK)
@@ -160,7 +167,9 @@ static bool open_upload(http_request *request)
 static void answer_reading(http_request *request, wire_status status, const wire_errors *errors)
 {
     const receiving *r = request->context;
-    if (r->error.status != BANDIT_OK && r->status == STORE_OK) {
+    if (r->too_large) {
+        limit_values(request, SIZE_MAX, 1);
+    } else if (r->error.status != BANDIT_OK && r->status == STORE_OK) {
         wire_errors found = {0};
         wire_errors_add(&found, "", "%s", r->error.message);
         http_answer_undecodable(request, WIRE_INVALID, &found);
@@ -259,6 +268,10 @@ void study_set_candidates(study *s, http_request *request)
     }
     if (s->batches > 0 || s->planning) {
         http_answer_problem(request, 409, NULL, "candidates cannot be replaced after the first ask");
+        return;
+    }
+    if (s->candidates != s->reference_candidates || s->failures) {
+        http_answer_problem(request, 409, NULL, "some were added or retired: they cannot be replaced");
         return;
     }
     store_event event = {.type = EVENT_CANDIDATES_SET, .time = clock_now()};

@@ -4,6 +4,7 @@
 #include "server/clock.h"
 #include "server/handlers.h"
 #include "server/idempotency.h"
+#include "server/limits.h"
 #include "server/log.h"
 #include "server/page.h"
 #include "server/space.h"
@@ -195,12 +196,19 @@ static wire_status list_space(wire_study *out, const wire_study *definition, wir
     return WIRE_INVALID;
 }
 
+static bool fits(http_request *request, const wire_study *definition, const wire_study *points)
+{
+    if (definition->domain_type == WIRE_DOMAIN_PRECOMPUTED)
+        return limit_values(request, (size_t)definition->size.value, (size_t)definition->size.value);
+    return limit_values(request, points->n_points, (size_t)points->dimension.value);
+}
+
 void handle_study_create(http_request *request)
 {
     wire_study *wanted;
     wire_errors errors = {0};
     study_config *settings = NULL;
-    if (idempotency_replay(request, 0))
+    if (idempotency_replay(request, 0) || !limit_studies(request))
         return;
     wire_status status = wire_decode_study(&wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK) {
@@ -216,7 +224,7 @@ void handle_study_create(http_request *request)
         }
         if (status == WIRE_OK && settings->wire->domain_type == WIRE_DOMAIN_SPACE)
             status = list_space(&points, settings->wire, &errors);
-        if (status == WIRE_OK)
+        if (status == WIRE_OK && fits(request, settings->wire, &points))
             create(request, settings, &points);
         free(points.points);
     }

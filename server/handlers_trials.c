@@ -2,6 +2,7 @@
 #include "proto/changes.h"
 #include "server/app.h"
 #include "server/handlers.h"
+#include "server/limits.h"
 #include "server/page.h"
 #include "server/space.h"
 #include "server/study.h"
@@ -48,7 +49,8 @@ void handle_tell(http_request *request)
     if (status == WIRE_OK) {
         request->context = tell;
         request->context_free = free_tell;
-        registry_post(request->app->registry, request, study_tell);
+        if (limit_results(request, tell->n))
+            registry_post(request->app->registry, request, study_tell);
     } else {
         http_answer_undecodable(request, status, &errors);
     }

@@ -85,29 +85,20 @@ static void say_started(const running *r, const char *url)
         log_event(LOG_WARN, "ready_line_failed", NULL);
 }
 
-int serve(int argc, char **argv)
+/* Until a signal ends it. */
+static int run(const server_config *options)
 {
-    server_config options;
     running r;
     sigset_t signals;
     char url[160];
-    switch (config_read(&options, argc, argv)) {
-    case CONFIG_HELP:
-        config_print_help();
-        return 0;
-    case CONFIG_WRONG:
-        return 2;
-    case CONFIG_RUN:
-        break;
-    }
-    log_configure((log_level)options.log_level, options.log_json);
+    log_configure((log_level)options->log_level, options->log_json);
     if (sodium_init() < 0) {
         log_event(LOG_ERROR, "no_random_numbers", NULL);
         return 1;
     }
     raise_file_limit();
     block_signals(&signals);
-    if (!start(&r, &options, options.listen, url, sizeof url))
+    if (!start(&r, options, options->listen, url, sizeof url))
         return 1;
     say_started(&r, url);
     supervisor_ready(url);
@@ -117,6 +108,25 @@ int serve(int argc, char **argv)
     stop(&r);
     log_event(LOG_INFO, "stopped", NULL);
     return 0;
+}
+
+int serve(int argc, char **argv)
+{
+    server_config options;
+    int exit_code = 2;
+    switch (config_read(&options, argc, argv)) {
+    case CONFIG_HELP:
+        config_print_help();
+        exit_code = 0;
+        break;
+    case CONFIG_WRONG:
+        break;
+    case CONFIG_RUN:
+        exit_code = run(&options);
+        break;
+    }
+    config_clear(&options);
+    return exit_code;
 }
 
 int serve_briefly(const server_config *options, int (*use)(void *arg), void *arg)

@@ -37,15 +37,26 @@ void registry_stop(registry *r);
 /* After the pool and the store have gone: no write is on its way. NULL is fine. */
 void registry_free(registry *r);
 
+/* What GET …/candidates wants to see. */
+typedef struct candidate_range {
+    int64_t first;
+    size_t n;
+    bool alone;    /* one, by its number: not as a list */
+    bool *retired; /* n; filled in the study's turn */
+} candidate_range;
+
 /* ---- what request handlers do in a study's turn ---------------------------------------------------- */
 
 void study_ask(study *s, http_request *request);     /* context: wire_ask */
 void study_tell(study *s, http_request *request);    /* context: wire_tell */
 void study_observe(study *s, http_request *request); /* context: import, handlers_observations.c */
 void study_delete(study *s, http_request *request);
-void study_patch(study *s, http_request *request);          /* context: wire_study_patch */
-void study_heartbeat(study *s, http_request *request);      /* context: wire_heartbeat */
-void study_set_candidates(study *s, http_request *request); /* context: upload, handlers_candidates.c */
+void study_patch(study *s, http_request *request);             /* context: wire_study_patch */
+void study_heartbeat(study *s, http_request *request);         /* context: wire_heartbeat */
+void study_set_candidates(study *s, http_request *request);    /* context: upload, handlers_candidates.c */
+void study_add_candidates(study *s, http_request *request);    /* context: wire_points */
+void study_retire_candidates(study *s, http_request *request); /* context: wire_retire */
+void study_list_candidates(study *s, http_request *request);   /* context: candidate_range */
 void study_best(study *s, http_request *request);
 void study_predict(study *s, http_request *request); /* context: wire_predict */
 void study_model(study *s, http_request *request);

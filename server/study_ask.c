@@ -1,5 +1,6 @@
 /* Asking: who gets which trial, who waits for one, and what is planned for those who wait. */
 #include "server/clock.h"
+#include "server/limits.h"
 #include "server/space.h"
 #include "server/study_internal.h"
 
@@ -200,8 +201,11 @@ void study_ask(study *s, http_request *request)
         serve(s, request, ask, own, n, now);
         return;
     }
+    if (!limit_waiting_more(request))
+        return;
     waiting_ask *w = malloc(sizeof *w);
     if (!w) {
+        limit_waiting_less(s->app);
         http_answer_store_problem(request, STORE_NO_MEMORY);
         return;
     }
@@ -219,6 +223,7 @@ static http_request *stop_waiting(study *s, waiting_ask *w)
 {
     http_request *request = w->request;
     TAILQ_REMOVE(&s->waiting, w, link);
+    limit_waiting_less(s->app);
     free(w);
     return request;
 }
@@ -264,7 +269,9 @@ void study_serve_waiting(study *s, int64_t now)
     for (w = TAILQ_FIRST(&s->waiting); w; w = next) {
         next = TAILQ_NEXT(w, link);
         if (s->state == STUDY_ERROR) {
-            http_answer_problem(stop_waiting(s, w), 409, NULL, "the study has stopped: %s", s->state_reason);
+            http_request *request = stop_waiting(s, w);
+            study_hold(s, request); /* the state may not be on disk yet */
+            http_answer_problem(request, 409, NULL, "the study has stopped: %s", s->state_reason);
             continue;
         }
         trial *trials[ASK_MAXIMUM];

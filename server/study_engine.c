@@ -246,8 +246,7 @@ static void restore_engine(study *s, const engine_source *from, engine_outcome *
     store_engine_state_clear(&stored);
 }
 
-/* The store may be a commit behind what the job was made of. */
-static bool wait_for_store(study *s, const engine_source *from)
+bool engine_wait_for_store(study *s, const engine_source *from)
 {
     static const struct timespec a_moment = {.tv_nsec = 500000};
     while (atomic_load(&s->committed) < from->writes && !atomic_load(&s->broken))
@@ -259,7 +258,7 @@ void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out
 {
     if (s->engine.arms)
         return;
-    if (wait_for_store(s, from))
+    if (engine_wait_for_store(s, from))
         load_arms(s, from, out);
     else
         out->stored = STORE_ABORTED;
@@ -272,7 +271,10 @@ void engine_ensure(study *s, const engine_source *from, engine_outcome *out)
     if (s->engine.engine)
         return;
     double start = clock_steady();
-    engine_ensure_arms(s, from, out);
+    if (!engine_wait_for_store(s, from))
+        out->stored = STORE_ABORTED;
+    else
+        engine_ensure_arms(s, from, out);
     if (engine_fine(out) && from->batches > 0)
         restore_engine(s, from, out);
     else if (engine_fine(out))
@@ -308,11 +310,17 @@ static void run_renewal(study *s, engine_job *job)
 
 void study_renew_engine(study *s)
 {
+    s->renewing = true;
+}
+
+void study_start_renewal(study *s)
+{
+    if (!s->renewing || s->planning)
+        return; /* what is loaded while a batch is being planned would be the one before it */
     renewal *r = calloc(1, sizeof *r);
-    if (!r) {
-        s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
-        return;
-    }
+    if (!r)
+        return; /* the next turn tries again */
+    s->renewing = false;
     r->job.run = run_renewal;
     study_post_engine(s, &r->job);
 }

@@ -22,6 +22,9 @@ typedef struct engine_outcome {
 engine_source engine_source_of(const study *s);
 bool engine_fine(const engine_outcome *outcome);
 
+/* The store may be a commit behind what the job was made of: waits for it. False: it has failed. */
+bool engine_wait_for_store(study *s, const engine_source *from);
+
 /* Makes sure that the arms are there, as they are stored. */
 void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out);
 

@@ -43,7 +43,12 @@ typedef struct waiting_ask {
 TAILQ_HEAD(waiting_list, waiting_ask);
 
 /* What is known of a candidate's outcomes, beside the number of failures in a row. */
-enum { ARM_INFEASIBLE = 255, ARM_EVALUATED = 254, ARM_FAILURES = 253 /* the most that are counted */ };
+enum {
+    ARM_RETIRED = 255,
+    ARM_INFEASIBLE = 254,
+    ARM_EVALUATED = 253,
+    ARM_FAILURES = 252 /* the most that are counted */
+};
 
 /* An idempotency key whose answer is on its way to the disk. */
 typedef struct key_in_flight {
@@ -121,6 +126,7 @@ struct study {
     store_observation *observations;
     size_t n_observations, observations_capacity, n_observations_joining;
     bool planning;               /* an engine job that may bring new points, or plan, is out */
+    bool renewing;               /* the engine is to be loaded again */
     bool exhausted;              /* nothing may be handed out until a trial is closed */
     struct placing_list placing; /* requests with points; the first may be that job */
     size_t engine_jobs_out;      /* at the engine */
@@ -198,12 +204,19 @@ typedef void study_placed(study *s, http_request *request, const uint32_t *arms)
  * later turn; answers itself when it cannot. The answer of a request with a key gets a write of its own. */
 void study_place_points(study *s, http_request *request, const double *points, size_t n,
                         study_placed *placed);
+/* The same for points that all are new: features of a set of candidates that grows. */
+void study_append_points(study *s, http_request *request, const double *points, size_t n,
+                         study_placed *placed);
 void study_start_placing(study *s);  /* the next, if nothing is out that may number points */
 void study_refuse_placing(study *s); /* all that wait: the study is gone */
 bool study_places_with_key(const study *s, const http_request *request); /* is one with its key there? */
 
 /* Adds new points, n rows, to the study. */
 void study_record_points(study *s, const double *rows, size_t n);
+
+/* ---- study_candidates.c ------------------------------------------------------------------------------ */
+
+size_t study_cancel_retired(study *s); /* closes what is queued of retired candidates: how many */
 
 /* ---- study_ask.c ----------------------------------------------------------------------------------- */
 
@@ -243,6 +256,9 @@ void study_extend_batch(study *s, size_t beyond);
 /* No point is worth a second pull: the space is enumerated, and evaluations have no noise. */
 bool study_pulls_once(const study *s);
 
+bool study_is_retired(const study *s, uint32_t candidate);
+bool study_mark_retired(study *s, uint32_t candidate); /* in memory; false: there is none */
+
 /* A closed trial enters its arm's record of failures, in the order of trials. False: out of memory. */
 bool study_count_outcome(study *s, uint32_t arm, trial_state state);
 
@@ -251,7 +267,8 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state);
 /* On the engine lane, or while nothing is at it: frees the engine, to be loaded again when needed. */
 void study_drop_engine(study *s);
 
-/* The candidates have changed: the engine, if there is one, is of the old ones. */
+/* The candidates or the options have changed: the engine, if there is one, is of the old ones. */
 void study_renew_engine(study *s);
+void study_start_renewal(study *s);
 
 #endif

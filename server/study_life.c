@@ -29,6 +29,7 @@ void study_after_turn(study *s)
     study_expire_leases(s, now);
     if (s->state == STUDY_ACTIVE && s->n_open == 0 && s->trials >= study_horizon(s))
         study_set_state(s, STUDY_FINISHED, "", NULL);
+    study_start_renewal(s);
     study_start_placing(s);
     if (s->batches > 0 && study_may_plan(s) && s->n_open == 0 && !s->config->asynchronous)
         study_start_planning(s, 0); /* so that the next ask finds the batch ready */

@@ -67,6 +67,13 @@ static void count_imported(void *arg, int64_t seq, const store_observation *row)
         l->failed = true;
 }
 
+static void take_retired(void *arg, uint32_t candidate)
+{
+    loading *l = arg;
+    if (!study_mark_retired(l->s, candidate))
+        l->failed = true;
+}
+
 /* Trials in force: those that are open, and those told since the last batch was planned. Trials waiting for
  * re-issue (attempt > 0) come first in the queue: reading by number in two passes keeps their order. */
 static store_status load_trials(study *s, loading *l, store_error *err)
@@ -128,6 +135,8 @@ store_status study_load(study *s, store_error *err)
                                          take_observation, &l, err);
     if (status == STORE_OK && (l.failures || study_pulls_once(s)))
         status = load_failures(s, &l, err);
+    if (status == STORE_OK)
+        status = store_read_retired(s->app->store, s->number, take_retired, &l, err);
     if (status == STORE_OK && l.failed)
         status = STORE_NO_MEMORY;
     s->loaded = status == STORE_OK;
@@ -159,5 +168,6 @@ void study_unload(study *s)
     s->failures_capacity = 0;
     s->planning = false;
     s->exhausted = false;
+    s->renewing = false;
     s->loaded = false;
 }

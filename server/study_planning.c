@@ -309,6 +309,7 @@ static void take_plan(study *s, const planning *p)
     }
     if (!p->extends || p->n_picks > 0)
         record_picks(s, p);
+    study_cancel_retired(s); /* those retired while it was being planned */
 }
 
 static void planning_done(study *s, study_job *job)
@@ -370,12 +371,27 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state)
     if (!grow_failures(s))
         return false;
     uint8_t *count = &s->failures[arm];
+    if (*count == ARM_RETIRED || *count == ARM_INFEASIBLE)
+        return true;
     if (state == TRIAL_INFEASIBLE)
         *count = ARM_INFEASIBLE;
-    else if (*count != ARM_INFEASIBLE && evaluated)
+    else if (evaluated)
         *count = ARM_EVALUATED;
     else if (*count <= ARM_FAILURES)
         *count = !failed ? 0 : *count < ARM_FAILURES ? (uint8_t)(*count + 1) : *count;
+    return true;
+}
+
+bool study_is_retired(const study *s, uint32_t candidate)
+{
+    return s->failures && candidate < s->failures_capacity && s->failures[candidate] == ARM_RETIRED;
+}
+
+bool study_mark_retired(study *s, uint32_t candidate)
+{
+    if (!grow_failures(s))
+        return false;
+    s->failures[candidate] = ARM_RETIRED;
     return true;
 }
 

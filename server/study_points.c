@@ -1,4 +1,5 @@
-/* Points that requests bring into a space: found among those that were visited, or numbered after them.
+/* Points that requests bring: in a space found among those that were visited, or numbered after them; added
+ * to a set of candidates.
  *
  * The engine's set of arms is what knows the points, so this is a job of the engine lane, and new points get
  * their numbers there: from such a job or from the engine's own choice, never from both at once. While either
@@ -17,6 +18,7 @@ struct placing {
     http_request *request;
     const double *points; /* n x width; the request's own */
     size_t n;
+    bool appends; /* they are no points of a space, but candidates that follow the others */
     study_placed *placed;
     engine_outcome outcome;
     uint32_t *arms; /* of the points */
@@ -50,6 +52,21 @@ static void place_one(study *s, placing *p, size_t i)
     p->arms[i] = (uint32_t)arm;
 }
 
+/* A set of features grows while no engine uses it: the engine is made again when it is needed, as after a
+ * restart. */
+static void append_all(study *s, placing *p)
+{
+    size_t first = bandit_arms_count(s->engine.arms), width = p->source.dimension;
+    bandit_engine_free(s->engine.engine);
+    s->engine.engine = NULL;
+    if (bandit_arms_append(s->engine.arms, p->points, p->n, &p->outcome.error) != BANDIT_OK)
+        return;
+    memcpy(p->added, p->points, p->n * width * sizeof *p->added);
+    p->n_added = p->n;
+    for (size_t i = 0; i < p->n; i++)
+        p->arms[i] = (uint32_t)(first + i);
+}
+
 static void placing_done(study *s, study_job *job);
 
 static void run_placing(study *s, engine_job *job)
@@ -60,7 +77,9 @@ static void run_placing(study *s, engine_job *job)
     p->added = malloc((p->n ? p->n : 1) * p->source.dimension * sizeof *p->added);
     if (!p->arms || !p->added)
         p->outcome.stored = STORE_NO_MEMORY;
-    for (size_t i = 0; engine_fine(&p->outcome) && i < p->n; i++)
+    if (engine_fine(&p->outcome) && p->appends)
+        append_all(s, p);
+    for (size_t i = 0; engine_fine(&p->outcome) && !p->appends && i < p->n; i++)
         place_one(s, p, i);
     if (!engine_fine(&p->outcome))
         study_drop_engine(s); /* its arms may be more than what will be stored */
@@ -81,6 +100,14 @@ void study_record_points(study *s, const double *rows, size_t n)
     s->candidates += (int64_t)n;
 }
 
+static void refuse_points(const placing *p)
+{
+    wire_errors errors = {0};
+    wire_errors_add(&errors, "/points", "%s", p->outcome.error.message);
+    http_answer_undecodable(p->request, WIRE_INVALID, &errors);
+    wire_errors_clear(&errors);
+}
+
 static void placing_done(study *s, study_job *job)
 {
     placing *p = (placing *)((char *)job - offsetof(placing, done));
@@ -94,7 +121,7 @@ static void placing_done(study *s, study_job *job)
     } else if (p->outcome.stored != STORE_OK) {
         http_answer_store_problem(p->request, p->outcome.stored);
     } else if (p->outcome.error.status != BANDIT_OK) {
-        http_answer_problem(p->request, 422, NULL, "%s", p->outcome.error.message);
+        refuse_points(p);
     } else {
         if (keyed)
             study_submit(s); /* its answer has a write of its own */
@@ -106,7 +133,8 @@ static void placing_done(study *s, study_job *job)
     placing_free(p);
 }
 
-void study_place_points(study *s, http_request *request, const double *points, size_t n, study_placed *placed)
+static void place(study *s, http_request *request, const double *points, size_t n, bool appends,
+                  study_placed *placed)
 {
     placing *p = calloc(1, sizeof *p);
     if (!p) {
@@ -118,7 +146,19 @@ void study_place_points(study *s, http_request *request, const double *points, s
     p->points = points;
     p->n = n;
     p->placed = placed;
+    p->appends = appends;
     STAILQ_INSERT_TAIL(&s->placing, p, link);
+}
+
+void study_place_points(study *s, http_request *request, const double *points, size_t n, study_placed *placed)
+{
+    place(s, request, points, n, false, placed);
+}
+
+void study_append_points(study *s, http_request *request, const double *points, size_t n,
+                         study_placed *placed)
+{
+    place(s, request, points, n, true, placed);
 }
 
 void study_start_placing(study *s)

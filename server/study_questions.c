@@ -1,7 +1,8 @@
-/* Questions to the model: predict, model, best. Answered on the engine lane. */
+/* Questions to the model: predict, model, best, candidates. Answered on the engine lane. */
 #include "server/study_engine.h"
 
 #include "server/log.h"
+#include "server/page.h"
 #include "server/space.h"
 
 #include <math.h>
@@ -282,4 +283,120 @@ static void best(study *s, question *q)
 void study_best(study *s, http_request *request)
 {
     ask_engine(s, request, best);
+}
+
+/* ---- candidates ------------------------------------------------------------------------------------------
+ */
+
+/* What the model holds of the arms from range->first on. */
+static void take_sums(wire_candidate *shown, const study *s, const question *q, const candidate_range *range)
+{
+    bandit_checkpoint checkpoint;
+    double sign = q->source.config->minimize ? -1 : 1;
+    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
+    for (size_t i = 0; i < checkpoint.n_sums; i++) {
+        const bandit_arm_sum *sum = &checkpoint.sums[i];
+        if (sum->arm < range->first || sum->arm >= range->first + (int64_t)range->n || sum->count == 0)
+            continue;
+        wire_candidate *of = &shown[sum->arm - range->first];
+        of->pulls = (int64_t)sum->count;
+        of->mean = sign * sum->sum / (double)sum->count;
+    }
+}
+
+/* False: the model cannot be evaluated. */
+static bool take_posterior(wire_candidate *shown, const study *s, const question *q,
+                           const candidate_range *range)
+{
+    bandit_description d;
+    bandit_error error = {0};
+    bandit_engine_describe(s->engine.engine, &d);
+    for (size_t i = 0; d.has_model && i < range->n; i++) {
+        bandit_prediction p;
+        uint32_t arm = (uint32_t)(range->first + (int64_t)i);
+        if (bandit_engine_predict_arms(s->engine.engine, &arm, 1, &p, &error) != BANDIT_OK)
+            return false;
+        wire_prediction in_units = in_metric_units(q, &p);
+        shown[i].has_posterior = true;
+        shown[i].posterior_mean = in_units.mean;
+        shown[i].posterior_std = in_units.std;
+    }
+    return true;
+}
+
+static void answer_candidates(const question *q, const candidate_range *range, const wire_candidate *shown)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    char token[24];
+    int64_t end = range->first + (int64_t)range->n;
+    page_token(token, end - 1);
+    if (!range->alone)
+        wire_list_begin(&w);
+    for (size_t i = 0; i < range->n; i++)
+        wire_encode_candidate(&w, &shown[i]);
+    if (!range->alone)
+        wire_list_end(&w, end < (int64_t)q->source.candidates ? token : NULL);
+    http_answer_json(q->request, 200, &w);
+}
+
+static void candidates(study *s, question *q)
+{
+    const candidate_range *range = q->request->context;
+    const wire_study *definition = q->source.config->wire;
+    size_t width = candidate_width(definition);
+    store_error error = {0};
+    wire_candidate *shown = calloc(range->n + 1, sizeof *shown);
+    double *rows = calloc(range->n * width + 1, sizeof *rows);
+    store_status status = shown && rows ? STORE_OK : STORE_NO_MEMORY;
+    if (status == STORE_OK && width > 0 && !engine_wait_for_store(s, &q->source))
+        status = STORE_ABORTED;
+    if (status == STORE_OK && width > 0)
+        status = store_read_candidates(s->app->store, q->source.number, range->first, range->n, rows, &error);
+    for (size_t i = 0; status == STORE_OK && i < range->n; i++) {
+        candidate_view view =
+            candidate_view_of(definition, true, range->first + (int64_t)i, rows + i * width);
+        shown[i] = (wire_candidate){.candidate = view.candidate,
+                                    .point = view.point,
+                                    .dimension = width,
+                                    .space = view.space,
+                                    .parameters = view.parameters,
+                                    .retired = range->retired[i]};
+    }
+    if (status != STORE_OK) {
+        http_answer_store_problem(q->request, status);
+    } else {
+        if (q->source.batches > 0)
+            take_sums(shown, s, q, range);
+        if (take_posterior(shown, s, q, range))
+            answer_candidates(q, range, shown);
+        else
+            http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
+    }
+    free(shown);
+    free(rows);
+}
+
+void study_list_candidates(study *s, http_request *request)
+{
+    candidate_range *range = request->context;
+    if (range->alone && range->first >= s->candidates) {
+        http_answer_problem(request, 404, NULL, "there is no candidate %lld", (long long)range->first);
+        return;
+    }
+    int64_t left = s->candidates > range->first ? s->candidates - range->first : 0;
+    if (left < (int64_t)range->n)
+        range->n = (size_t)left;
+    range->retired = calloc(range->n + 1, sizeof *range->retired);
+    if (!range->retired) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+    } else if (range->n == 0) {
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_list_begin(&w);
+        wire_list_end(&w, NULL);
+        http_answer_json(request, 200, &w);
+    } else {
+        for (size_t i = 0; i < range->n; i++)
+            range->retired[i] = study_is_retired(s, (uint32_t)(range->first + (int64_t)i));
+        ask_engine(s, request, candidates);
+    }
 }

@@ -7,8 +7,8 @@
 #include "server/serve.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <jansson.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,9 +17,9 @@
 static int usage(FILE *out)
 {
     fputs("usage: banditd token create --role admin|editor|worker|viewer [--study ID] [--expires TIME]\n"
-          "                            [--description TEXT] [--db PATH]\n"
-          "       banditd token list [--db PATH]\n"
-          "       banditd token revoke ID [--db PATH]\n"
+          "                            [--description TEXT] [--db PATH] [--config FILE]\n"
+          "       banditd token list [--db PATH] [--config FILE]\n"
+          "       banditd token revoke ID [--db PATH] [--config FILE]\n"
           "\n"
           "create prints the token, which is never shown again. TIME is a number with s, m, h or d: 90d.\n"
           "Works on the file when no server runs, else through the socket PATH.sock of the server.\n",
@@ -28,7 +28,7 @@ static int usage(FILE *out)
 }
 
 typedef struct command {
-    const char *verb, *id, *role, *study, *description, *db;
+    const char *verb, *id, *role, *study, *description, *db, *config;
     int64_t lifetime; /* s; 0: for ever */
     /* The call it comes to. */
     const char *method;
@@ -61,6 +61,8 @@ static bool set_option(command *c, const char *name, const char *value)
     bool create = strcmp(c->verb, "create") == 0;
     if (strcmp(name, "--db") == 0) {
         c->db = value;
+    } else if (strcmp(name, "--config") == 0) {
+        c->config = value;
     } else if (create && strcmp(name, "--role") == 0) {
         c->role = value;
     } else if (create && strcmp(name, "--study") == 0) {
@@ -271,6 +273,25 @@ static int run(void *arg)
     return status >= 200 && status < 300 ? 0 : 1;
 }
 
+static int run_with(command *c, server_config *options)
+{
+    int result = 1;
+    log_configure(LOG_ERROR, false);
+    options->threads = 1;
+    if (c->db)
+        options->db = c->db;
+    c->db = options->db;
+    if (make_call(c)) {
+        int fd = listener_connect_private(c->db);
+        if (fd >= 0)
+            close(fd);
+        result = fd >= 0 ? run(c) : serve_briefly(options, run, c);
+    }
+    free(c->path);
+    free(c->body);
+    return result < 0 ? 1 : result;
+}
+
 int token_command(int argc, char **argv)
 {
     static const char *const verbs[] = {"create", "list", "revoke"};
@@ -284,21 +305,13 @@ int token_command(int argc, char **argv)
             return usage(stdout);
     if (!known)
         return usage(stderr);
-    if (!parse(&c, argc, argv) || config_read(&options, 0, NULL) != CONFIG_RUN)
+    if (!parse(&c, argc, argv))
         return 2;
-    log_configure(LOG_ERROR, false);
-    options.threads = 1;
-    if (c.db)
-        options.db = c.db;
-    c.db = options.db;
-    int result = 1;
-    if (make_call(&c)) {
-        int fd = listener_connect_private(c.db);
-        if (fd >= 0)
-            close(fd);
-        result = fd >= 0 ? run(&c) : serve_briefly(&options, run, &c);
-    }
-    free(c.path);
-    free(c.body);
-    return result < 0 ? 1 : result;
+    char config_option[] = "--config";
+    char *arguments[] = {config_option, (char *)(uintptr_t)c.config};
+    int result = 2;
+    if (config_read(&options, c.config ? 2 : 0, arguments) == CONFIG_RUN)
+        result = run_with(&c, &options);
+    config_clear(&options);
+    return result;
 }

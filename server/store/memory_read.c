@@ -80,6 +80,17 @@ store_status memory_read_studies(store *base, const char *after, size_t limit, s
     return unlock(base, STORE_OK);
 }
 
+store_status memory_count_studies(store *base, size_t *n, store_error *err)
+{
+    memory_store *s = memory_of(base);
+    (void)err;
+    pthread_rwlock_rdlock(&s->lock);
+    for (const memory_study *study = s->studies; study; study = study->next)
+        *n += !study->deleted;
+    pthread_rwlock_unlock(&s->lock);
+    return STORE_OK;
+}
+
 store_status memory_read_study(store *base, const char *id, store_study_row *row, void *arg, store_error *err)
 {
     memory_store *s = memory_of(base);

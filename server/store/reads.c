@@ -10,6 +10,12 @@ store_status store_read_studies(store *s, const char *after, size_t limit, store
     return s->backend->read_studies(s, after, limit, row, arg, err);
 }
 
+store_status store_count_studies(store *s, size_t *n, store_error *err)
+{
+    *n = 0;
+    return s->backend->count_studies(s, n, err);
+}
+
 store_status store_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err)
 {
     return s->backend->read_study(s, id, row, arg, err);

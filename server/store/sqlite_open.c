@@ -193,6 +193,7 @@ const store_backend sqlite_backend = {
     .close = sqlite_close,
     .wal_bytes = sqlite_wal_bytes,
     .read_studies = sqlite_read_studies,
+    .count_studies = sqlite_count_studies,
     .read_study = sqlite_read_study,
     .read_trials = sqlite_read_trials,
     .read_trial = sqlite_read_trial,

@@ -160,6 +160,18 @@ store_status sqlite_read_studies(store *s, const char *after, size_t limit, stor
     return read_end(s, c, connection_finish(c, statement, err));
 }
 
+store_status sqlite_count_studies(store *s, size_t *n, store_error *err)
+{
+    store_status status;
+    connection *c = read_begin(s, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement = connection_bind(c, SQL_STUDIES_COUNT, "");
+    if (connection_step(c, statement))
+        *n = (size_t)sqlite3_column_int64(statement, 0);
+    return read_end(s, c, connection_finish(c, statement, err));
+}
+
 store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err)
 {
     store_status status;

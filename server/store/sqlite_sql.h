@@ -47,6 +47,7 @@
     X(SQL_STUDY_ALIVE, "SELECT content, candidates, dimension FROM studies "                                 \
                        "WHERE study = ?1 AND deleted = 0")                                                   \
     X(SQL_STUDY_BY_ID, "SELECT " STUDY_COLUMNS " FROM studies WHERE id = ?1 AND deleted = 0")                \
+    X(SQL_STUDIES_COUNT, "SELECT count(*) FROM studies INDEXED BY studies_by_id WHERE deleted = 0")          \
     X(SQL_STUDIES_AFTER, "SELECT " STUDY_COLUMNS " FROM studies WHERE id > ?1 AND deleted = 0 "              \
                          "ORDER BY id LIMIT ?2")                                                             \
     X(SQL_LOG_INSERT, "INSERT INTO log (study, seq, time, type, payload) VALUES (?1, ?2, ?3, ?4, ?5)")       \

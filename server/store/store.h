@@ -463,6 +463,7 @@ typedef void store_log_row(void *arg, int64_t seq, int64_t time, const char *typ
 /* Living studies with id > after ("" from the start), by id. */
 store_status store_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
                                 store_error *err);
+store_status store_count_studies(store *s, size_t *n, store_error *err);
 store_status store_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
 
 typedef struct store_trial_filter {

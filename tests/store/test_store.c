@@ -81,6 +81,13 @@ static void an_id_belongs_to_one_study(void **state)
     store_lane_close(lane);
 }
 
+static void expect_studies(store *s, size_t want)
+{
+    size_t n = 99;
+    assert_int_equal(store_count_studies(s, &n, NULL), STORE_OK);
+    assert_int_equal(n, want);
+}
+
 static void a_deleted_study_is_gone_and_its_id_free(void **state)
 {
     store *s = ((suite_state *)*state)->s;
@@ -88,9 +95,11 @@ static void a_deleted_study_is_gone_and_its_id_free(void **state)
     int64_t old, new;
     store_lane *lane = store_fixture_lane(s, "x", &old);
     store_waiter waiter = STORE_WAITER_INIT;
+    expect_studies(s, 1);
     store_submit_delete(lane, store_waiter_done, &waiter);
     store_waiter_wait(&waiter, 1);
     assert_int_equal(waiter.last_status, STORE_OK);
+    expect_studies(s, 0);
     store_study study;
     store_trial trial;
     store_trial_filter all = {0};
@@ -106,6 +115,7 @@ static void a_deleted_study_is_gone_and_its_id_free(void **state)
     store_lane_close(lane);
     lane = suite_create(s, "x", &new);
     assert_int_not_equal(old, new);
+    expect_studies(s, 1);
     assert_int_equal(suite_study_of(s, "x").trials, 0);
     store_lane_close(lane);
 }
