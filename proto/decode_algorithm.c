@@ -70,7 +70,7 @@ void wire_fill_algorithm(wire_object *definition, wire_study *study)
     a->given = true;
     wire_take_word_text(&o, "name", WIRE_OPTIONAL, names, &a->name);
     wire_fill_kernel(&o, &a->kernel);
-    wire_take_number(&o, "lambda", &wire_positive, NULL, &a->lambda);
+    wire_take_number(&o, "lambda", &wire_positive, word_auto, &a->lambda);
     wire_take_number(&o, "noise_std", &wire_nonnegative, word_auto, &a->noise_std);
     wire_take_number(&o, "norm_bound", &wire_nonnegative, word_auto, &a->norm_bound);
     wire_take_number(&o, "delta", &delta, NULL, &a->delta);

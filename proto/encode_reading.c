@@ -102,6 +102,16 @@ void wire_encode_model(wire_writer *w, const wire_model *model)
     wire_real_member(w, "lambda", model->lambda);
     wire_real_member(w, "noise_std", model->noise_std);
     wire_real_member(w, "norm_bound", model->norm_bound);
+    wire_real_member(w, "signal_std", model->signal_std);
+    wire_key(w, "lengthscales");
+    wire_array_begin(w);
+    for (size_t i = 0; i < model->n_lengthscales; i++)
+        wire_real(w, model->lengthscales[i]);
+    wire_array_end(w);
+    wire_real_member(w, "offset", model->offset);
+    wire_real_member(w, "scale", model->scale);
+    wire_integer_member(w, "fitted_on", model->fitted_on);
+    wire_integer_member(w, "set_aside", model->set_aside);
     wire_integer_member(w, "batch", model->batch);
     wire_integer_member(w, "observations", model->observations);
     wire_real_member(w, "beta", model->beta);

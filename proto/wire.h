@@ -327,7 +327,10 @@ typedef struct wire_model {
     size_t n_dictionary;
     double effective_dimension, information_gain;
     double lambda, noise_std, norm_bound;
-    int64_t observations;
+    double signal_std, offset, scale; /* the model sees (value − offset) / scale */
+    const double *lengthscales;       /* n_lengthscales, of scaled features */
+    size_t n_lengthscales;
+    int64_t observations, fitted_on, set_aside;
 } wire_model;
 
 void wire_encode_model(wire_writer *w, const wire_model *model);

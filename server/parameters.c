@@ -35,18 +35,22 @@ static const struct parameter {
     const char *description; /* a sentence */
 } parameters[] = {
 #define FIELD(name) offsetof(wire_algorithm, name)
-    {"kernel", KERNEL, FIELD(kernel), MODEL, "object", "", "{\"type\":\"matern\",\"nu\":2.5}",
+    {"kernel", KERNEL, FIELD(kernel), MODEL, "object", "",
+     "{\"type\":\"matern\",\"nu\":2.5,\"lengthscale\":\"auto\"}",
      "The covariance: gaussian, matern (nu 0.5, 1.5 or 2.5), linear or precomputed; a lengthscale for all "
-     "features or one each."},
-    {"lambda", NUMBER, FIELD(lambda), MODEL, "number", "\"exclusive_minimum\":0", "null",
-     "Regularization; by default the noise variance, at least 1e-6, and 1 + 2/horizon for igp_ucb, gp_ts and "
-     "pi_gp_ucb."},
-    {"noise_std", NUMBER, FIELD(noise_std), MODEL, "number", "\"minimum\":0", "null",
-     "Standard deviation of the noise of one evaluation; has to be given."},
-    {"standardize_rewards", SWITCH, FIELD(standardize_rewards_given), MODEL, "boolean", "\"values\":[false]",
-     "false", "Whether rewards are scaled before the model sees them."},
-    {"norm_bound", NUMBER, FIELD(norm_bound), WIDTH, "number", "\"minimum\":0", "1",
-     "Bound on the norm of the function in the kernel's space."},
+     "features or one each, or \"auto\": one each is learned."},
+    {"lambda", NUMBER, FIELD(lambda), MODEL, "number", "\"exclusive_minimum\":0,\"words\":[\"auto\"]", "null",
+     "Regularization, of the model's units; by default (\"auto\") the noise variance in them, at least 1e-6, "
+     "and 1 + 2/horizon for igp_ucb, gp_ts and pi_gp_ucb."},
+    {"noise_std", NUMBER, FIELD(noise_std), MODEL, "number", "\"minimum\":0,\"words\":[\"auto\"]", "\"auto\"",
+     "Standard deviation of the noise of one evaluation; \"auto\": learned."},
+    {"standardize_rewards", SWITCH, FIELD(standardize_rewards_given), MODEL, "boolean", "", "null",
+     "Whether the model sees rewards shifted and scaled, without strays; by default exactly when noise_std "
+     "is "
+     "\"auto\"."},
+    {"norm_bound", NUMBER, FIELD(norm_bound), WIDTH, "number", "\"minimum\":0,\"words\":[\"auto\"]", "null",
+     "Bound on the norm of the function in the kernel's space; \"auto\", the default where rewards are "
+     "standardized: 1 in the model's units, doubled while the data contradict it. Otherwise 1."},
     {"delta", NUMBER, FIELD(delta), WIDTH, "number", "\"exclusive_minimum\":0,\"exclusive_maximum\":1",
      "null",
      "Probability with which the confidence bounds may fail; by default 1/horizon, 0.001 without one."},

@@ -20,6 +20,8 @@ static bool set_text(char **field, const char *text, wire_errors *errors)
     return true;
 }
 
+static const wire_number automatic = {.given = true, .word = "auto"};
+
 static void default_number(wire_number *field, double value)
 {
     if (!field->given)
@@ -70,21 +72,33 @@ static void complete_kernel(wire_kernel *kernel, wire_domain_type domain, wire_e
     } else if (precomputed) {
         wire_errors_add(errors, "/algorithm/kernel/type",
                         "a precomputed domain has the kernel \"precomputed\"");
-    } else if (kernel->lengthscale.word || (!kernel->lengthscale.given && !kernel->lengthscales)) {
-        wire_errors_add(errors, "/algorithm/kernel/lengthscale",
-                        "learned lengthscales (\"auto\", the default) are not built yet: give a number, or "
-                        "one a feature");
+    } else if (!kernel->lengthscale.given && !kernel->lengthscales) {
+        kernel->lengthscale = automatic;
     }
 }
 
-static void complete_noise(wire_algorithm *a, wire_errors *errors)
+static bool is_auto(const wire_number *field)
 {
-    if (!a->noise_std.given || a->noise_std.word)
-        wire_errors_add(errors, "/algorithm/noise_std",
-                        "a learned noise level (\"auto\", the default) is not built yet: give a number");
-    if (a->standardize_rewards_given && a->standardize_rewards)
-        wire_errors_add(errors, "/algorithm/standardize_rewards", "is not built yet");
+    return field->word && strcmp(field->word, automatic.word) == 0;
+}
+
+/* Noise, what rewards are scaled by, and the regularization that follows from both. */
+static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double horizon)
+{
+    if (!a->noise_std.given)
+        a->noise_std = automatic;
+    if (!a->standardize_rewards_given)
+        a->standardize_rewards = is_auto(&a->noise_std);
     a->standardize_rewards_given = true;
+    if (a->lambda.given)
+        return;
+    bool inflated = algorithm == BANDIT_IGP_UCB || algorithm == BANDIT_GP_TS || algorithm == BANDIT_PI_GP_UCB;
+    if (inflated)
+        default_number(&a->lambda, 1 + (horizon > 0 ? 2 / horizon : 0));
+    else if (is_auto(&a->noise_std) || a->standardize_rewards)
+        a->lambda = automatic;
+    else
+        default_number(&a->lambda, fmax(a->noise_std.value * a->noise_std.value, 1e-6));
 }
 
 static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, wire_errors *errors)
@@ -93,17 +107,13 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
     double horizon = request->horizon.given ? (double)request->horizon.value : 0;
     if (parameter_applies("kernel", algorithm)) {
         complete_kernel(&a->kernel, request->domain_type, errors);
-        complete_noise(a, errors);
-        double noise_variance = a->noise_std.value * a->noise_std.value;
-        bool inflated =
-            algorithm == BANDIT_IGP_UCB || algorithm == BANDIT_GP_TS || algorithm == BANDIT_PI_GP_UCB;
-        default_number(&a->lambda,
-                       inflated ? 1 + (horizon > 0 ? 2 / horizon : 0) : fmax(noise_variance, 1e-6));
+        complete_noise(a, algorithm, horizon);
     }
-    if (parameter_applies("norm_bound", algorithm)) {
-        if (a->norm_bound.word)
-            wire_errors_add(errors, "/algorithm/norm_bound", "\"auto\" is not built yet: give a number");
-        default_number(&a->norm_bound, 1);
+    if (parameter_applies("norm_bound", algorithm) && !a->norm_bound.given) {
+        if (a->standardize_rewards)
+            a->norm_bound = automatic;
+        else
+            default_number(&a->norm_bound, 1);
     }
     if (parameter_applies("delta", algorithm))
         default_number(&a->delta, horizon > 0 ? fmin(1 / horizon, 0.5) : 0.001);
@@ -239,6 +249,10 @@ static bool kernel_options(study_config *config)
         kernel->type = BANDIT_KERNEL_MATERN;
     if (kernel->type == BANDIT_KERNEL_LINEAR || kernel->type == BANDIT_KERNEL_PRECOMPUTED)
         return true;
+    if (is_auto(&given->lengthscale)) {
+        config->options.learn_lengthscale = true;
+        return true;
+    }
     size_t n = given->lengthscales ? given->n_lengthscales : 1;
     config->lengthscales = malloc(n * sizeof *config->lengthscales);
     if (!config->lengthscales)
@@ -273,6 +287,10 @@ static bool fill_options(study_config *config)
     if (!bandit_algorithm_parse(&o->algorithm, a->name))
         return false;
     number_option(&o->lambda, &a->lambda);
+    o->lambda_from_noise = is_auto(&a->lambda);
+    o->learn_noise = is_auto(&a->noise_std);
+    o->learn_norm_bound = is_auto(&a->norm_bound);
+    o->standardize_rewards = a->standardize_rewards;
     number_option(&o->noise_std, &a->noise_std);
     number_option(&o->norm_bound, &a->norm_bound);
     number_option(&o->delta, &a->delta);

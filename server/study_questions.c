@@ -177,6 +177,13 @@ static void model(study *s, question *q)
                         .lambda = d.lambda,
                         .noise_std = d.noise_std,
                         .norm_bound = d.norm_bound,
+                        .signal_std = d.signal_std,
+                        .offset = q->source.config->minimize ? -d.shift : d.shift,
+                        .scale = d.unit,
+                        .lengthscales = d.lengthscales,
+                        .n_lengthscales = d.n_lengthscales,
+                        .fitted_on = (int64_t)d.fitted_on,
+                        .set_aside = (int64_t)d.set_aside,
                         .observations = (int64_t)d.observations};
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_model(&w, &shown);

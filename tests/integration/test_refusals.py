@@ -83,9 +83,9 @@ STUDIES = {
     "lambda_a_boolean": (changed("algorithm", "lambda", True), "/algorithm/lambda"),
     "lambda_a_string": (changed("algorithm", "lambda", "0.01"), "/algorithm/lambda"),
     "noise_negative": (changed("algorithm", "noise_std", -1), "/algorithm/noise_std"),
-    "noise_auto_unbuilt": (changed("algorithm", "noise_std", "auto"), "/algorithm/noise_std"),
-    "noise_missing": (changed(without=["algorithm", "noise_std"]), "/algorithm/noise_std"),
-    "norm_bound_auto_unbuilt": (changed("algorithm", "norm_bound", "auto"), "/algorithm/norm_bound"),
+    "noise_unknown_word": (changed("algorithm", "noise_std", "automatic"), "/algorithm/noise_std"),
+    "norm_bound_unknown_word": (changed("algorithm", "norm_bound", "learned"), "/algorithm/norm_bound"),
+    "lambda_unknown_word": (changed("algorithm", "lambda", "noise"), "/algorithm/lambda"),
     "delta_zero": (changed("algorithm", "delta", 0), "/algorithm/delta"),
     "delta_one": (changed("algorithm", "delta", 1), "/algorithm/delta"),
     "q_bar_zero": (changed("algorithm", "q_bar", 0), "/algorithm/q_bar"),
@@ -103,8 +103,8 @@ STUDIES = {
     ),
     "population_of_bbkb": (changed("algorithm", "population", 100), "/algorithm/population"),
     "epsilon_of_bbkb": (changed("algorithm", "epsilon", 0.1), "/algorithm/epsilon"),
-    "standardize_rewards_unbuilt": (
-        changed("algorithm", "standardize_rewards", True),
+    "standardize_rewards_word": (
+        changed("algorithm", "standardize_rewards", "auto"),
         "/algorithm/standardize_rewards",
     ),
     "kernel_unknown": (changed("algorithm", "kernel", "type", "cubic"), "/algorithm/kernel/type"),
@@ -118,12 +118,12 @@ STUDIES = {
         "/algorithm/kernel/nu",
     ),
     "lengthscale_zero": (changed("algorithm", "kernel", "lengthscale", 0), "/algorithm/kernel/lengthscale"),
-    "lengthscale_auto_unbuilt": (
-        changed("algorithm", "kernel", "lengthscale", "auto"),
+    "lengthscale_unknown_word": (
+        changed("algorithm", "kernel", "lengthscale", "theory"),
         "/algorithm/kernel/lengthscale",
     ),
-    "lengthscale_missing": (
-        changed(without=["algorithm", "kernel", "lengthscale"]),
+    "lengthscale_auto_of_linear": (
+        changed("algorithm", "kernel", {"type": "linear", "lengthscale": "auto"}),
         "/algorithm/kernel/lengthscale",
     ),
     "lengthscale_of_linear": (

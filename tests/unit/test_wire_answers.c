@@ -174,6 +174,7 @@ static void test_model(void **state)
             .name = name,
             .kernel = {.given = true, .type = type, .lengthscale = {.given = true, .value = 12.5}}}};
     static const uint32_t dictionary[] = {3, 4294967295u};
+    static const double lengthscales[] = {0.25, 4};
     const wire_model model = {.definition = &definition,
                               .batch = 2,
                               .beta = 0.5,
@@ -184,11 +185,20 @@ static void test_model(void **state)
                               .lambda = 0.01,
                               .noise_std = 0.1,
                               .norm_bound = 1,
-                              .observations = 7};
+                              .signal_std = 3,
+                              .offset = -2,
+                              .scale = 3.5,
+                              .lengthscales = lengthscales,
+                              .n_lengthscales = 2,
+                              .observations = 7,
+                              .fitted_on = 6,
+                              .set_aside = 1};
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_model(&w, &model);
     assert_written(&w, "{'algorithm':'bbkb','kernel':{'type':'gaussian','lengthscale':12.5},'lambda':0.01,"
-                       "'noise_std':0.1,'norm_bound':1.0,'batch':2,'observations':7,'beta':0.5,"
+                       "'noise_std':0.1,'norm_bound':1.0,'signal_std':3.0,'lengthscales':[0.25,4.0],"
+                       "'offset':-2.0,'scale':3.5,'fitted_on':6,'set_aside':1,"
+                       "'batch':2,'observations':7,'beta':0.5,"
                        "'dictionary':{'size':2,'candidates':[3,4294967295]},'effective_dimension':1.5,"
                        "'information_gain':2.5}");
 }

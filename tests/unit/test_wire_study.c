@@ -173,6 +173,7 @@ static void test_accepted(void **state)
         ALGORITHM("'init':{'type':'uniform'}"),
         ALGORITHM("'init':{'type':'uncertainty'}"),
         ALGORITHM("'gamma':2.5,'noise_std':0,'norm_bound':0,'epsilon':1"),
+        ALGORITHM("'lambda':'auto'"),
         "{" METRIC ",'domain':{'type':'precomputed','size':5}}",
     };
     check_accepted(attempt, bodies, LENGTH(bodies));
@@ -309,7 +310,7 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'labmda':1"), "/algorithm/labmda", "unknown field"},
         {ALGORITHM("'beta':1"), "/algorithm/beta", "unknown field"},
         {ALGORITHM("'lambda':0"), "/algorithm/lambda", "must be greater than 0"},
-        {ALGORITHM("'lambda':'auto'"), "/algorithm/lambda", "must be a number"},
+        {ALGORITHM("'lambda':'noise'"), "/algorithm/lambda", "must be a number or \"auto\""},
         {ALGORITHM("'noise_std':-1e-9"), "/algorithm/noise_std", "must be at least 0"},
         {ALGORITHM("'noise_std':true"), "/algorithm/noise_std", "must be a number or \"auto\""},
         {ALGORITHM("'norm_bound':'big'"), "/algorithm/norm_bound", "must be a number or \"auto\""},
