@@ -247,32 +247,6 @@ bandit_status bandit_arms_append(bandit_arms *arms, const double *rows, size_t n
 
 /* ---- enumeration --------------------------------------------------------------------------------------- */
 
-/* The first values of the parameters from order[from] on, given those before. */
-static void first_values(const bandit_space *s, size_t from, double *coded)
-{
-    for (size_t at = from; at < s->n; at++) {
-        size_t i = s->order[at];
-        coded[i] = bandit_space_is_active(s, coded, i) ? bandit_space_value(s, i, 0) : (double)NAN;
-    }
-}
-
-/* The next point; false after the last. */
-static bool next_point(const bandit_space *s, double *coded)
-{
-    for (size_t at = s->n; at-- > 0;) {
-        size_t i = s->order[at];
-        if (isnan(coded[i]))
-            continue;
-        uint64_t k = bandit_space_rank(s, i, coded[i]) + 1;
-        if (k < bandit_space_values(&s->parameters[i])) {
-            coded[i] = bandit_space_value(s, i, k);
-            first_values(s, at + 1, coded);
-            return true;
-        }
-    }
-    return false;
-}
-
 bandit_status bandit_arms_enumerate(bandit_arms *arms, bandit_error *err)
 {
     bandit_space *s = arms->space;
@@ -284,10 +258,10 @@ bandit_status bandit_arms_enumerate(bandit_arms *arms, bandit_error *err)
     if (!coded || !reserve_arms(arms, s->size))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu candidates", s->size);
     if (status == BANDIT_OK) {
-        first_values(s, 0, coded);
+        bandit_space_first_point(s, coded);
         do {
             status = bandit_arms_append(arms, coded, 1, err);
-        } while (status == BANDIT_OK && next_point(s, coded));
+        } while (status == BANDIT_OK && bandit_space_next_point(s, coded));
     }
     if (status == BANDIT_OK)
         s->closed = true;

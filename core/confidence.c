@@ -130,3 +130,52 @@ double bandit_confidence_q_bar(const bandit_options *options, uint64_t observati
     double t = (double)(single && options->horizon > observations ? options->horizon : observations);
     return 72.0 * (single ? 1.0 : options->ratio_bound) * log(4.0 * fmax(1.0, t) / options->delta);
 }
+
+/* Upper bounds up to constants (Srinivas et al. 2010, Thm. 5). t = 1 gives 0. */
+static double gamma_bound(const bandit_options *o, size_t dimension, double t)
+{
+    double d = (double)dimension, exponent;
+    switch (o->kernel.type) {
+    case BANDIT_KERNEL_GAUSSIAN:
+        return pow(log(t), d + 1.0);
+    case BANDIT_KERNEL_MATERN:
+        exponent = d * (d + 1.0) / (2.0 * o->kernel.nu + d * (d + 1.0));
+        return pow(t, exponent) * log(t);
+    case BANDIT_KERNEL_LINEAR:
+        return d * log(t);
+    case BANDIT_KERNEL_PRECOMPUTED: /* refused by bandit_options_check */
+        break;
+    }
+    return NAN;
+}
+
+double bandit_confidence_gamma(const bandit_options *o, size_t dimension, uint64_t observations,
+                               double information_gain)
+{
+    switch (o->gamma) {
+    case BANDIT_GAMMA_EXACT:
+        return information_gain;
+    case BANDIT_GAMMA_BOUND:
+        return o->gamma_scale * gamma_bound(o, dimension, (double)observations + 1.0);
+    case BANDIT_GAMMA_FIXED:
+        return o->gamma_value;
+    }
+    return NAN;
+}
+
+double bandit_confidence_improved(const bandit_options *o, double gamma, double numerator)
+{
+    return o->norm_bound + o->noise_std * sqrt(2.0 * (gamma + 1.0 + log(numerator / o->delta)));
+}
+
+double bandit_confidence_gp_ucb(const bandit_options *o, double gamma, uint64_t observations)
+{
+    double l = log(((double)observations + 1.0) / o->delta);
+    return sqrt(2.0 * o->norm_bound * o->norm_bound + 300.0 * gamma * l * l * l);
+}
+
+double bandit_confidence_sparse_sample(const bandit_options *o, uint64_t observations)
+{
+    double t = (double)observations + 1.0;
+    return (1.0 + o->norm_bound + o->noise_std * sqrt(4.0 * log(t) / o->lambda)) / o->scale;
+}

@@ -41,4 +41,18 @@ double bandit_confidence_bkb(const bandit_options *options, double kappa2, uint6
  * 6 a log(4T/delta)/eps^2 = 72 log(4T/delta), T the horizon, or t where that is larger or none is given. */
 double bandit_confidence_q_bar(const bandit_options *options, uint64_t observations);
 
+/* gamma_{t-1} as options.gamma says, t = observations + 1; information_gain is what "exact" answers. Bounds
+ * up to constants are those of Srinivas et al. 2010, Thm. 5. */
+double bandit_confidence_gamma(const bandit_options *options, size_t dimension, uint64_t observations,
+                               double information_gain);
+
+/* Factors before the Bayesian standard deviation. B + R sqrt(2 (gamma_{t-1} + 1 + log(numerator / delta))):
+ * [CG17] Alg. 1 with 1, Alg. 2 with 2. */
+double bandit_confidence_improved(const bandit_options *options, double gamma, double numerator);
+/* sqrt(2 B^2 + 300 gamma_{t-1} ln^3(t/delta)): Srinivas et al. 2010, as [CG17] section 3 restates it. */
+double bandit_confidence_gp_ucb(const bandit_options *options, double gamma, uint64_t observations);
+/* alpha_t = (1 + a (B + R sqrt(2 log(t^2) / tau) + c)) / scale, t the step that the batch begins, a = 1 and
+ * c = 0: [VPA21] eq. 10. */
+double bandit_confidence_sparse_sample(const bandit_options *options, uint64_t observations);
+
 #endif

@@ -1,6 +1,7 @@
 #include "bandit/engine.h"
 
 #include "algorithm.h"
+#include "algorithms/space_engine.h"
 #include "memory.h"
 #include "stage_clock.h"
 
@@ -31,6 +32,21 @@ static const bandit_algorithm_table *const tables[BANDIT_ALGORITHMS] = {
     [BANDIT_REGULARIZED_EVOLUTION] = &bandit_regularized_evolution_table,
     [BANDIT_S_GP_TS] = &bandit_s_gp_ts_table,
     [BANDIT_PI_GP_UCB] = &bandit_pi_gp_ucb_table,
+};
+
+/* On a space that grows; NULL: not built yet. */
+static const bandit_algorithm_table *const space_tables[BANDIT_ALGORITHMS] = {
+    [BANDIT_BBKB] = &bandit_space_bbkb_table,
+    [BANDIT_BKB] = &bandit_space_bkb_table,
+    [BANDIT_GP_UCB] = &bandit_space_gp_ucb_table,
+    [BANDIT_IGP_UCB] = &bandit_space_igp_ucb_table,
+    [BANDIT_GP_BUCB] = &bandit_space_gp_bucb_table,
+    [BANDIT_GP_TS] = &bandit_space_gp_ts_table,
+    [BANDIT_ASYNC_TS] = &bandit_space_async_ts_table,
+    [BANDIT_S_GP_TS] = &bandit_space_s_gp_ts_table,
+    [BANDIT_GP_EI] = &bandit_space_gp_ei_table,
+    [BANDIT_GP_PI] = &bandit_space_gp_pi_table,
+    [BANDIT_EPSILON_GREEDY] = &bandit_space_epsilon_greedy_table,
 };
 
 const char *bandit_algorithm_name(bandit_algorithm algorithm)
@@ -108,14 +124,13 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
     bandit_status status = bandit_options_check(options, bandit_arms_dimension(arms), err);
     if (status != BANDIT_OK)
         return status;
-    const bandit_algorithm_table *table = tables[options->algorithm];
+    bool in_space = bandit_arms_is_open_space(arms);
+    const bandit_algorithm_table *table = (in_space ? space_tables : tables)[options->algorithm];
     if (table && table->has_model && bandit_options_learn(options))
         table = &bandit_learned_table;
     if (!table)
-        return bandit_fail(err, BANDIT_UNSUPPORTED, "name", "the algorithm %s is not built",
-                           names[options->algorithm]);
-    if (bandit_arms_is_open_space(arms))
-        return bandit_fail(err, BANDIT_UNSUPPORTED, "name", "%s does not work on a space yet", table->name);
+        return bandit_fail(err, BANDIT_UNSUPPORTED, "name", "the algorithm %s is not built%s",
+                           names[options->algorithm], in_space ? " for spaces" : "");
 
     bandit_engine *engine = calloc(1, table->size);
     if (!engine)

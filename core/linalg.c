@@ -51,6 +51,28 @@ bandit_status bandit_cholesky(double *a, size_t n, size_t ld, const char *what, 
     return BANDIT_OK;
 }
 
+bool bandit_reversed_cholesky(double *out, const double *M, size_t m, double shift)
+{
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k; i < m;
+             i++) /* reversed entry (i, k) is entry (m−1−i, m−1−k), of the upper triangle */
+            out[k * m + i] = M[(m - 1 - i) * m + (m - 1 - k)];
+        out[k * m + k] += shift;
+    }
+    if (bandit_cholesky(out, m, m, "", NULL) != BANDIT_OK)
+        return false;
+    /* J G' J of the factor G: entry (i, k) is G(m−1−k, m−1−i). Swap the two halves of the lower triangle. */
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k; i < m - k; i++) {
+            size_t other_row = m - 1 - k, other_column = m - 1 - i;
+            double moved = out[k * m + i];
+            out[k * m + i] = out[other_column * m + other_row];
+            out[other_column * m + other_row] = moved;
+        }
+    }
+    return true;
+}
+
 bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err)
 {
     lapack_int info = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)n, l, (lapack_int)ld);

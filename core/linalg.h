@@ -21,6 +21,11 @@ bandit_status bandit_pivoted_cholesky(double *a, size_t n, double tolerance, uin
  * strict upper triangle is not touched. BANDIT_NUMERICAL, naming `what`, when not positive definite. */
 bandit_status bandit_cholesky(double *a, size_t n, size_t ld, const char *what, bandit_error *err);
 
+/* C lower triangular with C'C = M + shift I, M symmetric n x n with its lower triangle given; by Cholesky of
+ * M with rows and columns reversed. `out` may not be M; its strict upper triangle is not specified. false:
+ * not positive definite. */
+bool bandit_reversed_cholesky(double *out, const double *M, size_t n, double shift);
+
 /* Inverse in place of the lower triangular n x n `l`, leading dimension ld. BANDIT_NUMERICAL if singular. */
 bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err);
 

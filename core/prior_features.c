@@ -413,6 +413,33 @@ void bandit_features_evaluate(const bandit_features *features, const bandit_prio
     memcpy(out, sum, sizeof sum);
 }
 
+double bandit_features_slopes(const bandit_features *features, const bandit_prior_draw *draw,
+                              const double *coordinates, double *gradient)
+{
+    size_t d = features->dimension;
+    double sum = 0.0;
+    memset(gradient, 0, d * sizeof *gradient);
+    assert(features->expansion != BANDIT_EXPANSION_EIGEN);
+    if (features->expansion == BANDIT_EXPANSION_LINEAR) {
+        for (size_t j = 0; j < d; j++) {
+            gradient[j] = draw->weight[j] * features->covariance->factor[j];
+            sum += gradient[j] * coordinates[j];
+        }
+        return sum;
+    }
+    for (size_t j = 0; j < features->n / 2; j++) {
+        const double *frequency = draw->frequency + j * d;
+        double turns = draw->phase[j];
+        for (size_t k = 0; k < d; k++)
+            turns += frequency[k] * coordinates[k];
+        double slope = -2.0 * pi * draw->amplitude[j] * sin(2.0 * pi * turns);
+        sum += draw->amplitude[j] * cos(2.0 * pi * turns);
+        for (size_t k = 0; k < d; k++)
+            gradient[k] += slope * frequency[k];
+    }
+    return sum;
+}
+
 void bandit_features_columns(const bandit_features *features, const double *tile, size_t count, double *out,
                              double *scratch)
 {

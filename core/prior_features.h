@@ -70,6 +70,10 @@ size_t bandit_features_scratch(const bandit_features *features);
 void bandit_features_evaluate(const bandit_features *features, const bandit_prior_draw *draw,
                               const double *tile, double *out, double *scratch);
 
+/* f at one point, `dimension` coordinates as stored, with its gradient. Fourier and linear features. */
+double bandit_features_slopes(const bandit_features *features, const bandit_prior_draw *draw,
+                              const double *coordinates, double *gradient);
+
 /* out[j * BANDIT_TILE + lane] = psi_j(x_lane), j < count <= n. Not for Fourier features. */
 void bandit_features_columns(const bandit_features *features, const double *tile, size_t count, double *out,
                              double *scratch);

@@ -353,6 +353,11 @@ bool bandit_space_is_active(const bandit_space *s, const double *coded, size_t i
     return true;
 }
 
+bool bandit_space_is_value(const bandit_space *s, size_t i, double value)
+{
+    return is_value(&s->parameters[i], value);
+}
+
 bandit_status bandit_space_check_point(const bandit_space *s, const double *coded, bandit_error *err)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -460,4 +465,37 @@ void bandit_space_encode(const bandit_space *s, const double *coded, double *fea
 {
     for (size_t i = 0; i < s->n; i++)
         bandit_space_encode_parameter(s, i, coded[i], features);
+}
+
+/* ---- one point after the other --------------------------------------------------------------------------
+ */
+
+/* The first values of the parameters from order[from] on, given those before. */
+static void first_values(const bandit_space *s, size_t from, double *coded)
+{
+    for (size_t at = from; at < s->n; at++) {
+        size_t i = s->order[at];
+        coded[i] = bandit_space_is_active(s, coded, i) ? bandit_space_value(s, i, 0) : (double)NAN;
+    }
+}
+
+void bandit_space_first_point(const bandit_space *s, double *coded)
+{
+    first_values(s, 0, coded);
+}
+
+bool bandit_space_next_point(const bandit_space *s, double *coded)
+{
+    for (size_t at = s->n; at-- > 0;) {
+        size_t i = s->order[at];
+        if (isnan(coded[i]))
+            continue;
+        uint64_t k = bandit_space_rank(s, i, coded[i]) + 1;
+        if (k < bandit_space_values(&s->parameters[i])) {
+            coded[i] = bandit_space_value(s, i, k);
+            first_values(s, at + 1, coded);
+            return true;
+        }
+    }
+    return false;
 }

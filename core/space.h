@@ -40,6 +40,14 @@ size_t bandit_space_memory(const bandit_space *space);
 /* Is parameter i active, its ancestors' values given? */
 bool bandit_space_is_active(const bandit_space *space, const double *coded, size_t i);
 
+/* Is it a value of parameter i? */
+bool bandit_space_is_value(const bandit_space *space, size_t i, double value);
+
+/* The first point in a fixed order, and the one after `coded`: false after the last. No parameter is double.
+ */
+void bandit_space_first_point(const bandit_space *space, double *coded);
+bool bandit_space_next_point(const bandit_space *space, double *coded);
+
 /* As bandit_arms_check_point. */
 bandit_status bandit_space_check_point(const bandit_space *space, const double *coded, bandit_error *err);
 

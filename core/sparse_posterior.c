@@ -143,30 +143,6 @@ void bandit_posterior_evaluate_plainly(bandit_posterior *p)
     p->one_factor = false;
 }
 
-/* C lower triangular with C'C = M + shift I, M symmetric with its lower triangle given; by Cholesky of M with
- * rows and columns reversed. `out` may not be M. false: not positive definite. */
-static bool reversed_cholesky(double *out, const double *M, size_t m, double shift)
-{
-    for (size_t k = 0; k < m; k++) {
-        for (size_t i = k; i < m;
-             i++) /* reversed entry (i, k) is entry (m−1−i, m−1−k), of the upper triangle */
-            out[k * m + i] = M[(m - 1 - i) * m + (m - 1 - k)];
-        out[k * m + k] += shift;
-    }
-    if (bandit_cholesky(out, m, m, "", NULL) != BANDIT_OK)
-        return false;
-    /* J G' J of the factor G: entry (i, k) is G(m−1−k, m−1−i). Swap the two halves of the lower triangle. */
-    for (size_t k = 0; k < m; k++) {
-        for (size_t i = k; i < m - k; i++) {
-            size_t other_row = m - 1 - k, other_column = m - 1 - i;
-            double moved = out[k * m + i];
-            out[k * m + i] = out[other_column * m + other_row];
-            out[other_column * m + other_row] = moved;
-        }
-    }
-    return true;
-}
-
 /* R and the weights. `inverse` holds L_V^{-1} (lower triangle), `a`, `b`: m x m scratch each.
  *
  * What the cancellation costs: the shift moves a variance by up to shift kappa^2, and R k is off by
@@ -192,7 +168,7 @@ static bandit_status factor_once(bandit_posterior *p, const double *inverse, dou
             a[k * n + i] = (i == k ? 1.0 / p->lambda : 0.0) - a[k * n + i];
     }
     int tries = 0;
-    while (!reversed_cholesky(b, a, n, shift)) {
+    while (!bandit_reversed_cholesky(b, a, n, shift)) {
         shift *= 10.0;
         if (++tries == 4)
             return BANDIT_OK; /* two norms, then */

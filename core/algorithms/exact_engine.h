@@ -121,7 +121,4 @@ double bandit_exact_gamma(const bandit_exact_engine *engine);
 /* engine->score becomes the draw of GP(0, k_{t−1}) with this number in the batch, jointly over all arms. */
 void bandit_exact_draw(bandit_exact_engine *engine, uint64_t number, const bandit_executor *executor);
 
-/* log(phi(z) + z Phi(z)), to full relative accuracy for every z. */
-double bandit_log_improvement(double z);
-
 #endif

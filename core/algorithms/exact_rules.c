@@ -1,6 +1,8 @@
 /* What several rules share: confidence widths, and the choice of an arm by its score. */
 #include "algorithms/exact_engine.h"
 
+#include "confidence.h"
+
 #include <math.h>
 
 bool bandit_exact_best(const double *score, size_t n, const bandit_select_limits *limits, uint32_t *arm)
@@ -35,44 +37,15 @@ bool bandit_exact_uniform(const bandit_exact_engine *e, bandit_purpose purpose, 
     return true;
 }
 
-/* Upper bounds up to constants (Srinivas et al. 2010, Thm. 5). t = 1 gives 0. */
-static double gamma_bound(const bandit_options *o, size_t dimension, double t)
-{
-    double d = (double)dimension, exponent;
-    switch (o->kernel.type) {
-    case BANDIT_KERNEL_GAUSSIAN:
-        return pow(log(t), d + 1.0);
-    case BANDIT_KERNEL_MATERN:
-        exponent = d * (d + 1.0) / (2.0 * o->kernel.nu + d * (d + 1.0));
-        return pow(t, exponent) * log(t);
-    case BANDIT_KERNEL_LINEAR:
-        return d * log(t);
-    case BANDIT_KERNEL_PRECOMPUTED: /* refused by bandit_options_check */
-        break;
-    }
-    return NAN;
-}
-
 double bandit_exact_gamma(const bandit_exact_engine *e)
 {
-    const bandit_options *o = &e->engine.options;
-    double t = (double)e->history.sums.observations + 1.0;
-    switch (o->gamma) {
-    case BANDIT_GAMMA_EXACT:
-        return e->information_gain;
-    case BANDIT_GAMMA_BOUND:
-        return o->gamma_scale * gamma_bound(o, bandit_arms_dimension(e->engine.arms), t);
-    case BANDIT_GAMMA_FIXED:
-        return o->gamma_value;
-    }
-    return NAN;
+    return bandit_confidence_gamma(&e->engine.options, bandit_arms_dimension(e->engine.arms),
+                                   e->history.sums.observations, e->information_gain);
 }
 
 double bandit_exact_improved_width(const bandit_exact_engine *e, double numerator)
 {
-    const bandit_options *o = &e->engine.options;
-    return o->norm_bound +
-           o->noise_std * sqrt(2.0 * (bandit_exact_gamma(e) + 1.0 + log(numerator / o->delta)));
+    return bandit_confidence_improved(&e->engine.options, bandit_exact_gamma(e), numerator);
 }
 
 bool bandit_exact_choose_ucb(bandit_exact_engine *e, const bandit_select_limits *limits,

@@ -5,20 +5,10 @@
  *
  * Both underflow to 0 on all arms once the posterior is narrow, so what is compared is log EI and, Phi being
  * increasing, Z itself: the same argmax, without a tie of zeros. sigma is the selection variance's. */
+#include "acquisition.h"
 #include "algorithms/exact_engine.h"
 
 #include <math.h>
-
-/* Far below 0, phi and Z Phi cancel to phi / Z^2 times the asymptotic series of Mills' ratio. */
-double bandit_log_improvement(double z)
-{
-    const double log_sqrt_two_pi = 0.918938533204672741780;
-    if (z > -30.0)
-        return log(exp(-0.5 * z * z - log_sqrt_two_pi) + 0.5 * z * erfc(-z * sqrt(0.5)));
-    double q = 1.0 / (z * z);
-    double series = 1.0 - q * (3.0 - q * (15.0 - q * (105.0 - q * 945.0)));
-    return -0.5 * z * z - log_sqrt_two_pi + log(q * series);
-}
 
 static double log_expected_improvement(double gain, double sigma)
 {

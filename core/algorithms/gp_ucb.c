@@ -1,14 +1,12 @@
 /* GP-UCB and IGP-UCB: x_t = argmax mu_{t−1}(x) + beta_t sigma_{t−1}(x), Bayesian scale. */
 #include "algorithms/exact_engine.h"
 
-#include <math.h>
+#include "confidence.h"
 
 /* Srinivas et al. 2010, as [CG17] section 3 restates it: sqrt(2 B^2 + 300 gamma_{t−1} ln^3(t/delta)). */
 static double gp_ucb_width(const bandit_exact_engine *e)
 {
-    const bandit_options *o = &e->engine.options;
-    double l = log(((double)e->history.sums.observations + 1.0) / o->delta);
-    return sqrt(2.0 * o->norm_bound * o->norm_bound + 300.0 * bandit_exact_gamma(e) * l * l * l);
+    return bandit_confidence_gp_ucb(&e->engine.options, bandit_exact_gamma(e), e->history.sums.observations);
 }
 
 /* [CG17] Alg. 1. */

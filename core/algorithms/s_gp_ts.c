@@ -14,20 +14,15 @@
 #include "algorithm.h"
 #include "confidence.h"
 #include "dictionary.h"
-#include "dpp.h"
+#include "inducing.h"
 #include "ledger.h"
 #include "memory.h"
 #include "svgp.h"
 
 #include <assert.h>
-#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* Of more pulled arms than this, a uniform sample is the k-DPP's ground set: its greedy start holds
- * m doubles for each †. */
-enum { MOST_GROUND = 32768 };
 
 /* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the one in
  * force as it was. */
@@ -78,13 +73,6 @@ static const ts_batch *in_force(const bandit_engine *engine)
     return &ts->batches[ts->in_force];
 }
 
-static double tolerance(const bandit_engine *engine, size_t m)
-{
-    double kappa2 = engine->covariance.kappa2;
-    double relative = kappa2 > 0.0 ? fmin(1e-10, 1e-8 * engine->options.lambda / kappa2) : 1e-10;
-    return fmax((double)m * DBL_EPSILON, relative);
-}
-
 static bandit_status ts_open(bandit_engine *engine, bandit_error *err)
 {
     ts_engine *ts = self(engine);
@@ -95,7 +83,7 @@ static bandit_status ts_open(bandit_engine *engine, bandit_error *err)
     ts->m = o->inducing ? o->inducing : bandit_svgp_inducing_for(&o->kernel, d, o->horizon);
     bool dtc = o->posterior == BANDIT_POSTERIOR_DTC;
     double m = (double)ts->m, per_batch = 4.0 * m * m + m * 256.0 + (double)M * ((double)d + 2.0);
-    double doubles = 2.0 * per_batch + m * fmin((double)n, MOST_GROUND) + (dtc ? (double)n : 0.0);
+    double doubles = 2.0 * per_batch + m * fmin((double)n, BANDIT_INDUCING_GROUND) + (dtc ? (double)n : 0.0);
     bandit_status status = bandit_engine_check_memory(engine, doubles * sizeof(double), err);
     if (status != BANDIT_OK)
         return status;
@@ -144,46 +132,11 @@ static size_t ts_memory(const bandit_engine *engine)
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
-/* alpha_t = (1 + a (B + R sqrt(2 log(t^2) / tau) + c)) / scale, t the step that the batch begins, a = 1 and
- * c = 0: eq. 10. */
-static double width(const bandit_options *o, uint64_t observations)
-{
-    double t = (double)observations + 1.0;
-    return (1.0 + o->norm_bound + o->noise_std * sqrt(4.0 * log(t) / o->lambda)) / o->scale;
-}
-
-/* The pulled arms that the k-DPP may choose from, ascending: all, or a uniform sample of MOST_GROUND (the
- * i-th of n with probability (wanted still) / (n − i)). `ground` has room. */
-static size_t ground_set(const bandit_engine *engine, const bandit_ledger *ledger, uint32_t *ground)
-{
-    size_t n = 0, wanted = ledger->n < MOST_GROUND ? ledger->n : MOST_GROUND;
-    uint64_t batch = bandit_engine_next_batch(engine), thinning = (uint64_t)1 << 62;
-    for (size_t i = 0; i < ledger->n && n < wanted; i++) {
-        double u = bandit_random_uniform(engine->options.seed, batch, BANDIT_PURPOSE_DPP, thinning + i);
-        if (u * (double)(ledger->n - i) < (double)(wanted - n))
-            ground[n++] = ledger->sums[i].arm;
-    }
-    return n;
-}
-
 /* next->dictionary = at most m pulled arms: all, or a sample of the k-DPP. */
 static bandit_status draw_inducing(bandit_engine *engine, ts_batch *next, bandit_error *err)
 {
-    size_t m = self(engine)->m;
-    const bandit_dpp_options how = {.k = m,
-                                    .steps = engine->options.dpp_steps,
-                                    .tolerance = tolerance(engine, m),
-                                    .seed = engine->options.seed,
-                                    .batch = bandit_engine_next_batch(engine)};
-    uint32_t *ground = bandit_alloc(next->ledger.n, sizeof *ground);
-    if (!ground)
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    size_t n_ground = ground_set(engine, &next->ledger, ground);
-    bandit_status status = bandit_dpp_sample(&engine->covariance, ground, n_ground, &how, next->dictionary,
-                                             &next->n_dictionary, err);
-    free(ground);
-    if (status == BANDIT_OK && next->n_dictionary == 0) /* only arms of no variance: any one will do */
-        next->dictionary[next->n_dictionary++] = next->ledger.sums[0].arm;
+    bandit_status status = bandit_inducing_draw(next->dictionary, &next->n_dictionary, self(engine)->m,
+                                                engine, &next->ledger, err);
     next->drawn_at = next->ledger.observations;
     return status;
 }
@@ -273,7 +226,7 @@ static bandit_status resample_dictionary(bandit_engine *engine, ts_batch *ended,
 /* The width in standard deviations. */
 static double radius(const bandit_engine *engine, const void *batch)
 {
-    return width(&engine->options, ((const ts_batch *)batch)->ledger.observations);
+    return bandit_confidence_sparse_sample(&engine->options, ((const ts_batch *)batch)->ledger.observations);
 }
 
 /* From ledger and dictionary to the frozen batch: the same path for one that begins and one restored. */
@@ -291,7 +244,7 @@ static bandit_status freeze(bandit_engine *engine, ts_batch *batch, const bandit
     if (status != BANDIT_OK)
         return status;
     bandit_engine_grow_norm_bound(engine, bandit_posterior_mean_norm(&batch->posterior), radius, batch);
-    batch->alpha = width(&engine->options, batch->ledger.observations);
+    batch->alpha = bandit_confidence_sparse_sample(&engine->options, batch->ledger.observations);
     batch->n_picks = 0;
     batch->n_pending = n_pending;
     batch->total = 0.0;
@@ -467,7 +420,7 @@ static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, 
     const bandit_posterior prior = {.covariance = &engine->covariance, .lambda = engine->options.lambda};
     if (!engine->started)
         posterior = &prior;
-    double alpha = engine->started ? batch->alpha : width(&engine->options, 0);
+    double alpha = engine->started ? batch->alpha : bandit_confidence_sparse_sample(&engine->options, 0);
     return bandit_posterior_predict(posterior, alpha * sqrt(engine->options.lambda), arms, coordinates, n,
                                     out, err);
 }

@@ -2,6 +2,7 @@
  * arm, where a batch ends, and what limits and errors do. */
 #include "bandit/engine.h"
 
+#include "acquisition.h"
 #include "algorithms/exact_engine.h"
 
 #include <cblas.h>
