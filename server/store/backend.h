@@ -69,6 +69,9 @@ typedef struct store_backend {
     store_status (*study_describe)(store *s, int64_t study, const char *definition, const char *reason,
                                    store_error *err); /* definition may be NULL: as before */
     store_status (*study_delete)(store *s, int64_t study, store_error *err);
+    /* A staged study is there for load, save and delete, and for nobody else. publish: STORE_EXISTS. */
+    store_status (*study_stage)(store *s, int64_t study, store_error *err);
+    store_status (*study_publish)(store *s, int64_t study, store_error *err);
     store_status (*log_append)(store *s, int64_t study, int64_t seq, const store_event *event,
                                const char *payload, store_error *err);
 

@@ -37,8 +37,7 @@ store_status store_write_new(store_write **out, store_lane *lane)
 
 store_status store_write_add(store_write *write, const store_event *event)
 {
-    store_lane *lane = write->op.lane;
-    assert((event->type == EVENT_STUDY_CREATED) == (lane->next_seq == 1 && write->n == 0));
+    assert(event->type != EVENT_STUDY_CREATED || write->n == 0);
     if (write->n == write->capacity) {
         size_t capacity = write->capacity ? 2 * write->capacity : 4;
         write_item *items = realloc(write->items, capacity * sizeof *items);
@@ -78,6 +77,16 @@ store_status store_write_remove_token(store_write *write, const char *id)
     return write->removed_token ? STORE_OK : STORE_NO_MEMORY;
 }
 
+void store_write_stage(store_write *write)
+{
+    write->stages = true;
+}
+
+void store_write_publish(store_write *write)
+{
+    write->publishes = true;
+}
+
 size_t store_write_events(const store_write *write)
 {
     return write->n;
@@ -101,6 +110,7 @@ void store_write_free(store_write *write)
 void store_submit(store_write *write, store_done *done, void *arg)
 {
     store_lane *lane = write->op.lane;
+    assert(write->n == 0 || (write->items[0].event->type == EVENT_STUDY_CREATED) == (lane->next_seq == 1));
     write->first_seq = lane->next_seq;
     lane->next_seq += (int64_t)write->n;
     write->op.done = done;

@@ -21,7 +21,7 @@ memory_study *memory_find(memory_store *s, int64_t number)
 memory_study *memory_find_id(memory_store *s, const char *id)
 {
     memory_study *study = s->studies;
-    while (study && (study->deleted || strcmp(study->id, id) != 0))
+    while (study && (study->deleted || study->staged || strcmp(study->id, id) != 0))
         study = study->next;
     return study;
 }
@@ -274,6 +274,8 @@ static const store_backend memory_backend = {
     .study_save = memory_study_save,
     .study_describe = memory_study_describe,
     .study_delete = memory_study_delete,
+    .study_stage = memory_study_stage,
+    .study_publish = memory_study_publish,
     .log_append = memory_log_append,
     .content_attach = memory_content_attach,
     .content_extend = memory_content_extend,

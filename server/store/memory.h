@@ -31,6 +31,7 @@ typedef struct memory_batch {
 
 typedef struct memory_study {
     struct memory_study *next; /* in descending order of number */
+    bool staged;               /* has no id yet, for those who read */
     bool deleted, damaged;     /* damaged: memory ran out while a write was being undone */
     study_record record;
     int64_t created_at;
@@ -110,6 +111,8 @@ store_status memory_study_save(store *base, const study_record *record, store_er
 store_status memory_study_describe(store *base, int64_t number, const char *definition, const char *reason,
                                    store_error *err);
 store_status memory_study_delete(store *base, int64_t number, store_error *err);
+store_status memory_study_stage(store *base, int64_t number, store_error *err);
+store_status memory_study_publish(store *base, int64_t number, store_error *err);
 store_status memory_log_append(store *base, int64_t number, int64_t seq, const store_event *event,
                                const char *payload, store_error *err);
 store_status memory_batch_insert(store *base, int64_t number, const store_event *event, store_error *err);

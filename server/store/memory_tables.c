@@ -113,6 +113,25 @@ store_status memory_study_delete(store *base, int64_t number, store_error *err)
     return STORE_OK;
 }
 
+store_status memory_study_stage(store *base, int64_t number, store_error *err)
+{
+    (void)err;
+    memory_find(memory_of(base), number)->staged = true;
+    return STORE_OK;
+}
+
+store_status memory_study_publish(store *base, int64_t number, store_error *err)
+{
+    memory_store *s = memory_of(base);
+    memory_study *study = memory_find(s, number);
+    if (!study || !study->staged)
+        return store_fail(err, STORE_NOT_FOUND, "there is no staged study %lld", (long long)number);
+    if (memory_find_id(s, study->id))
+        return store_fail(err, STORE_EXISTS, "there is a study '%s'", study->id);
+    study->staged = false;
+    return STORE_OK;
+}
+
 store_status memory_log_append(store *base, int64_t number, int64_t seq, const store_event *event,
                                const char *payload, store_error *err)
 {
@@ -513,6 +532,9 @@ store_status memory_content_attach(store *base, const study_record *record, cons
 {
     memory_store *s = memory_of(base);
     memory_content *content = memory_find_content(s, event->u.candidates.content);
+    memory_study *study = memory_find(s, record->study);
+    if (event->u.candidates.content == 0)
+        return set_text(&study->digest, event->u.candidates.digest) ? STORE_OK : no_memory(err);
     if (content && s->replaying)
         content->count = event->u.candidates.count; /* those added later are added again */
     if (!content || (content->study && !s->replaying) || content->count != event->u.candidates.count ||
@@ -520,7 +542,6 @@ store_status memory_content_attach(store *base, const study_record *record, cons
         return store_fail(err, STORE_NOT_FOUND, "there is no finished upload %lld",
                           (long long)event->u.candidates.content);
     content->study = record->study;
-    memory_study *study = memory_find(s, record->study);
     return set_text(&study->digest, event->u.candidates.digest) ? STORE_OK : no_memory(err);
 }
 

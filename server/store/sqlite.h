@@ -3,7 +3,8 @@
  *   sqlite_connection.c  connections, statements, statuses
  *   sqlite_open.c        the lock, what kind of file it is, settings, closing
  *   sqlite_migrate.c     migrations
- *   sqlite_backup.c      copies and checks of a database that may be in use
+ *   sqlite_backup.c      copies of a database that may be in use
+ *   sqlite_check.c       checks of one, snapshots, comparisons
  *   sqlite_write.c       the tables as apply.c writes them
  *   sqlite_chores.c      checkpoints, removal in slices, vacuum
  *   sqlite_read.c        the pool of readers, and what they read */
@@ -63,7 +64,8 @@ enum { sqlite_idle_readers = 4 }; /* kept open when nobody reads */
 typedef struct sqlite_store {
     store base;
     char *path;
-    int lock; /* file descriptor of <path>.lock */
+    int lock;      /* file descriptor of <path>.lock */
+    bool snapshot; /* `writer` is a reader in one transaction for all that is read */
     connection writer;
     int wal_frames;      /* in the log after the last commit */
     int next_checkpoint; /* when it has so many */
@@ -81,6 +83,10 @@ static inline sqlite_store *sqlite_of(store *s)
 }
 
 extern const store_backend sqlite_backend;
+
+/* A store without its writer thread. NULL: out of memory. */
+sqlite_store *sqlite_new(const char *path);
+void sqlite_free(sqlite_store *s); /* also of one that was opened in part */
 
 /* store_open_sqlite with other migrations than the program's: `files` is closed by a null name; those in
  * migrations/ count, in order, each named migrations/<version>_<name>.sql. */
@@ -117,6 +123,8 @@ store_status sqlite_study_save(store *s, const study_record *record, store_error
 store_status sqlite_study_describe(store *s, int64_t study, const char *definition, const char *reason,
                                    store_error *err);
 store_status sqlite_study_delete(store *s, int64_t study, store_error *err);
+store_status sqlite_study_stage(store *s, int64_t study, store_error *err);
+store_status sqlite_study_publish(store *s, int64_t study, store_error *err);
 store_status sqlite_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
                                const char *payload, store_error *err);
 store_status sqlite_content_extend(store *s, const study_record *record, const store_event *event,

@@ -74,19 +74,6 @@ store_status sqlite_copy(connection *c, const char *path, store_error *err)
     return status;
 }
 
-/* A reader of a database of this program's version. Closed by the caller, also after a failure. */
-static store_status open_current(connection *c, const char *path, store_error *err)
-{
-    int64_t version;
-    store_status status = sqlite_open_reader(c, path, err);
-    if (!status)
-        status = sqlite_identify(c, path, embedded_files, &version, err);
-    if (!status && version != sqlite_newest_version(embedded_files))
-        status = store_fail(err, STORE_READ_ONLY, "%s has schema version %lld: migrate it first", path,
-                            (long long)version);
-    return status;
-}
-
 store_status store_back_up(const char *path, const char *copy, store_error *err)
 {
     connection c;
@@ -98,73 +85,6 @@ store_status store_back_up(const char *path, const char *copy, store_error *err)
         status = sqlite_identify(&c, path, embedded_files, &version, err);
     if (!status)
         status = sqlite_copy(&c, copy, err);
-    connection_close(&c);
-    return status;
-}
-
-/* ---- checking ------------------------------------------------------------------------------------------ */
-
-/* Each gives a line for every problem. */
-static const char *const checks[] = {
-    "SELECT 'damaged: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
-
-    "SELECT 'a row of ' || \"table\" || ' refers to one of ' || parent || ' that is not there' "
-    "FROM pragma_foreign_key_check",
-
-    "SELECT 'study ' || id || ': the log has ' || count(l.seq) || ' entries, not ' || last_seq "
-    "FROM studies s LEFT JOIN log l USING (study) WHERE deleted = 0 GROUP BY s.study "
-    "HAVING count(l.seq) <> last_seq OR max(l.seq) <> last_seq",
-
-    "SELECT 'study ' || id || ': the counters of its trials are wrong' "
-    "FROM studies s LEFT JOIN trials t USING (study) WHERE deleted = 0 GROUP BY s.study "
-    "HAVING count(t.trial) <> trials OR coalesce(max(t.trial), 0) <> trials "
-    "OR count(*) FILTER (WHERE t.state = 0) <> queued OR count(*) FILTER (WHERE t.state = 1) <> pending "
-    "OR count(*) FILTER (WHERE t.state = 2) <> completed OR count(*) FILTER (WHERE t.state = 3) <> s.failed "
-    "OR count(*) FILTER (WHERE t.state = 4) <> infeasible OR count(*) FILTER (WHERE t.state = 5) <> stopped "
-    "OR count(*) FILTER (WHERE t.issued_at <> 0) <> issued OR count(t.value) + (SELECT count(*) FROM "
-    "observations o WHERE o.study = s.study) + (SELECT count(*) FROM late_results l WHERE l.study = s.study) "
-    "<> s.observations",
-
-    "SELECT 'study ' || id || ': its best trial ' || best_trial || ' has another value' FROM studies s "
-    "WHERE deleted = 0 AND best_trial > 0 AND NOT EXISTS (SELECT 1 FROM trials t WHERE t.study = s.study "
-    "AND t.trial = best_trial AND t.candidate = best_candidate AND (t.value = best_value OR EXISTS "
-    "(SELECT 1 FROM late_results l WHERE l.study = t.study AND l.trial = t.trial AND l.value = best_value)))",
-
-    "SELECT 'study ' || id || ', trial ' || trial || ': ' || state_of || ' with ' || open || ' open "
-    "attempts' "
-    "FROM (SELECT s.id, t.trial, t.state AS state_of, count(a.trial) FILTER (WHERE a.ended_at = 0) AS open "
-    "FROM trials t JOIN studies s USING (study) LEFT JOIN attempts a USING (study, trial) "
-    "WHERE s.deleted = 0 GROUP BY t.study, t.trial) WHERE open <> (state_of = 1)",
-
-    "SELECT 'study ' || id || ': ' || count(b.batch) || ' batches, not ' || batches "
-    "FROM studies s LEFT JOIN batches b USING (study) WHERE deleted = 0 GROUP BY s.study "
-    "HAVING count(b.batch) <> batches OR coalesce(max(b.batch) + 1, 0) <> batches",
-
-    "SELECT 'study ' || id || ': its candidates are not complete' FROM studies s WHERE deleted = 0 "
-    "AND candidates > 0 AND candidates IS NOT (SELECT sum(n) FROM candidate_blocks b "
-    "WHERE b.content = s.content AND length(rows) = n * s.dimension * 8)",
-};
-
-static store_status run_check(connection *c, const char *sql, store_check_row *problem, void *arg,
-                              store_error *err)
-{
-    sqlite3_stmt *statement = NULL;
-    c->error = sqlite3_prepare_v2(c->db, sql, -1, &statement, NULL);
-    while (!c->error && connection_step(c, statement))
-        problem(arg, column_text(statement, 0));
-    store_status status = c->error ? connection_fail(c, err, "checking") : STORE_OK;
-    sqlite3_finalize(statement);
-    return status;
-}
-
-store_status store_check(const char *path, store_check_row *problem, void *arg, store_error *err)
-{
-    connection c;
-    store_status status = open_current(&c, path, err);
-    if (!status)
-        status = connection_execute_text(&c, "BEGIN", err); /* all of one moment */
-    for (size_t i = 0; !status && i < sizeof checks / sizeof *checks; i++)
-        status = run_check(&c, checks[i], problem, arg, err);
     connection_close(&c);
     return status;
 }

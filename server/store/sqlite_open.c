@@ -70,7 +70,7 @@ static store_status open_writer(sqlite_store *s, const embedded_file *files, sto
     return STORE_OK;
 }
 
-/* Uploads that nobody will finish; and proof that the file can be written to. */
+/* Uploads and imports that nobody will finish; and proof that the file can be written to. */
 static store_status start_clean(sqlite_store *s, int64_t *next_content, store_error *err)
 {
     connection *c = &s->writer;
@@ -78,6 +78,10 @@ static store_status start_clean(sqlite_store *s, int64_t *next_content, store_er
     if (status)
         return status;
     status = connection_run(c, err, SQL_CONTENTS_DROP_STAGED, "");
+    if (!status)
+        status = connection_run(c, err, SQL_CONTENTS_DROP_OF_STAGED, "");
+    if (!status)
+        status = connection_run(c, err, SQL_STUDIES_DROP_STAGED, "");
     if (!status)
         status = sqlite_touch(&s->base, err);
     if (!status) {
@@ -93,8 +97,7 @@ static store_status start_clean(sqlite_store *s, int64_t *next_content, store_er
     return status;
 }
 
-/* Also of one that was opened in part. */
-static void sqlite_free(sqlite_store *s)
+void sqlite_free(sqlite_store *s)
 {
     sqlite_close_readers(s);
     connection_close(&s->writer);
@@ -109,7 +112,8 @@ static void sqlite_close(store *base)
 {
     sqlite_store *s = sqlite_of(base);
     sqlite_close_readers(s); /* they would keep the last checkpoint from finishing */
-    sqlite_idle(base);
+    if (!s->snapshot)
+        sqlite_idle(base);
     sqlite_free(s);
 }
 
@@ -121,20 +125,35 @@ uint64_t sqlite_wal_bytes(store *s)
     return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
 }
 
-store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err)
+sqlite_store *sqlite_new(const char *path)
 {
-    *out = NULL;
     sqlite_store *s = calloc(1, sizeof *s);
     if (!s)
-        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+        return NULL;
     s->lock = -1;
-    s->chores_left = true;
+    s->base.backend = &sqlite_backend;
     pthread_mutex_init(&s->pool_mutex, NULL);
-    int64_t next_content = 1;
     s->path = resolve(path);
-    store_status status = s->path ? take_lock(s, err) : store_fail(err, STORE_NO_MEMORY, "out of memory");
+    if (s->path)
+        return s;
+    sqlite_free(s);
+    return NULL;
+}
+
+static store_status open_store(store **out, const char *path, const embedded_file *files, bool synced,
+                               store_error *err)
+{
+    *out = NULL;
+    sqlite_store *s = sqlite_new(path);
+    if (!s)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    s->chores_left = true;
+    int64_t next_content = 1;
+    store_status status = take_lock(s, err);
     if (!status)
         status = open_writer(s, files, err);
+    if (!status && !synced)
+        status = connection_execute_text(&s->writer, "PRAGMA synchronous = OFF", err);
     if (!status)
         status = start_clean(s, &next_content, err);
     if (!status)
@@ -146,9 +165,19 @@ store_status sqlite_open_with(store **out, const char *path, const embedded_file
     return status;
 }
 
+store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err)
+{
+    return open_store(out, path, files, true, err);
+}
+
 store_status store_open_sqlite(store **out, const char *path, store_error *err)
 {
-    return sqlite_open_with(out, path, embedded_files, err);
+    return open_store(out, path, embedded_files, true, err);
+}
+
+store_status store_open_scratch(store **out, const char *path, store_error *err)
+{
+    return open_store(out, path, embedded_files, false, err);
 }
 
 const store_backend sqlite_backend = {
@@ -164,6 +193,8 @@ const store_backend sqlite_backend = {
     .study_save = sqlite_study_save,
     .study_describe = sqlite_study_describe,
     .study_delete = sqlite_study_delete,
+    .study_stage = sqlite_study_stage,
+    .study_publish = sqlite_study_publish,
     .log_append = sqlite_log_append,
     .content_attach = sqlite_content_attach,
     .content_extend = sqlite_content_extend,

@@ -64,6 +64,9 @@ void sqlite_close_readers(sqlite_store *s)
 static connection *read_begin(store *base, store_status *status, store_error *err)
 {
     sqlite_store *s = sqlite_of(base);
+    *status = STORE_OK;
+    if (s->snapshot)
+        return &s->writer; /* its transaction is open */
     connection *c = pool_take(s, status, err);
     if (!c)
         return NULL;
@@ -77,6 +80,8 @@ static connection *read_begin(store *base, store_status *status, store_error *er
 
 static store_status read_end(store *base, connection *c, store_status status)
 {
+    if (sqlite_of(base)->snapshot)
+        return status;
     connection_run(c, NULL, SQL_COMMIT, ""); /* nothing was written: it only lets the snapshot go */
     pool_return(sqlite_of(base), c);
     return status;

@@ -33,7 +33,7 @@
     X(SQL_STUDY_LOAD,                                                                                        \
       "SELECT epoch, last_seq, state, updated_at, trials, queued, pending, completed, failed, infeasible, "  \
       "stopped, issued, observations, batches, through_seq, best_trial, best_candidate, best_value, "        \
-      "content, candidates, dimension, reference_candidates FROM studies WHERE study = ?1 AND deleted = 0")  \
+      "content, candidates, dimension, reference_candidates FROM studies WHERE study = ?1 AND deleted <> 1") \
     X(SQL_STUDY_SAVE,                                                                                        \
       "UPDATE studies SET last_seq = ?2, state = ?3, updated_at = ?4, trials = ?5, queued = ?6, "            \
       "pending = ?7, completed = ?8, failed = ?9, infeasible = ?10, stopped = ?11, issued = ?12, "           \
@@ -44,6 +44,11 @@
                           "WHERE study = ?1")                                                                \
     X(SQL_STUDY_DIGEST, "UPDATE studies SET digest = ?2 WHERE study = ?1")                                   \
     X(SQL_STUDY_MARK_DELETED, "UPDATE studies SET deleted = 1 WHERE study = ?1")                             \
+    X(SQL_STUDY_STAGE, "UPDATE studies SET deleted = 2 WHERE study = ?1")                                    \
+    X(SQL_STUDY_PUBLISH, "UPDATE studies SET deleted = 0 WHERE study = ?1 AND deleted = 2")                  \
+    X(SQL_CONTENTS_DROP_OF_STAGED, "UPDATE contents SET state = 2, study = NULL WHERE study IN "             \
+                                   "(SELECT study FROM studies WHERE deleted = 2)")                          \
+    X(SQL_STUDIES_DROP_STAGED, "UPDATE studies SET deleted = 1 WHERE deleted = 2")                           \
     X(SQL_STUDY_ALIVE, "SELECT content, candidates, dimension FROM studies "                                 \
                        "WHERE study = ?1 AND deleted = 0")                                                   \
     X(SQL_STUDY_BY_ID, "SELECT " STUDY_COLUMNS " FROM studies WHERE id = ?1 AND deleted = 0")                \

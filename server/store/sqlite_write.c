@@ -127,6 +127,20 @@ store_status sqlite_study_delete(store *s, int64_t study, store_error *err)
     return status ? status : connection_run(c, err, SQL_CONTENTS_DROP_OF_STUDY, "i", study);
 }
 
+store_status sqlite_study_stage(store *s, int64_t study, store_error *err)
+{
+    return connection_run(&sqlite_of(s)->writer, err, SQL_STUDY_STAGE, "i", study);
+}
+
+store_status sqlite_study_publish(store *s, int64_t study, store_error *err)
+{
+    connection *c = &sqlite_of(s)->writer;
+    store_status status = connection_run(c, err, SQL_STUDY_PUBLISH, "i", study);
+    if (!status && sqlite3_changes(c->db) == 0)
+        status = store_fail(err, STORE_NOT_FOUND, "there is no staged study %lld", (long long)study);
+    return status;
+}
+
 store_status sqlite_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
                                const char *payload, store_error *err)
 {
@@ -369,13 +383,15 @@ store_status sqlite_content_attach(store *s, const study_record *record, const s
 {
     connection *c = &sqlite_of(s)->writer;
     int64_t content = event->u.candidates.content;
-    content_record upload;
-    bool found;
-    store_status status = content_load(c, content, &upload, &found, err);
+    content_record upload = {0};
+    bool found = false;
+    store_status status = content ? content_load(c, content, &upload, &found, err) : STORE_OK;
     if (status)
         return status;
-    if (!found || upload.state != 0 || upload.count != event->u.candidates.count ||
-        upload.dimension != event->u.candidates.dimension)
+    if (content == 0) {
+        /* nothing is there to attach */
+    } else if (!found || upload.state != 0 || upload.count != event->u.candidates.count ||
+               upload.dimension != event->u.candidates.dimension)
         return store_fail(err, STORE_NOT_FOUND, "there is no finished upload %lld of %lld x %lld values",
                           (long long)content, (long long)event->u.candidates.count,
                           (long long)event->u.candidates.dimension);
@@ -383,7 +399,7 @@ store_status sqlite_content_attach(store *s, const study_record *record, const s
         sqlite_of(s)->chores_left = true;
         status = connection_run(c, err, SQL_CONTENT_DROP, "i", record->content);
     }
-    if (!status)
+    if (!status && content)
         status = connection_run(c, err, SQL_CONTENT_ATTACH, "ii", content, record->study);
     if (!status)
         status = connection_run(c, err, SQL_STUDY_DIGEST, "it", record->study, event->u.candidates.digest);

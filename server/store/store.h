@@ -251,7 +251,7 @@ typedef struct store_event {
             const char *reason;
         } changed;
         struct {
-            int64_t content; /* of a finished upload */
+            int64_t content; /* of a finished upload; 0: gone, since a later event of the log replaces it */
             int64_t count, dimension;
             const char *digest;
         } candidates;
@@ -365,10 +365,27 @@ store_status store_probe(store *s, store_error *err);
  * whole or not at all. Takes no lock and never checkpoints. */
 store_status store_back_up(const char *path, const char *copy, store_error *err);
 
+/* The version of the schema; 0: an empty file. STORE_FOREIGN, STORE_NEWER. */
+store_status store_read_version(const char *path, int64_t *version, store_error *err);
+
 /* Checks the file, its keys, and that counters, log, attempts, batches and candidates fit one another;
  * `problem` is given a line of text for each that does not. STORE_OK: all was looked at. */
 typedef void store_check_row(void *arg, const char *problem);
 store_status store_check(const char *path, store_check_row *problem, void *arg, store_error *err);
+
+/* The database as it is at the moment of opening, whatever a server that uses it does meanwhile. It only
+ * reads: nothing is locked, nothing on disk changes, what is submitted fails with STORE_CLOSED. As long as it
+ * is open the server's write-ahead log cannot start anew. One thread at a time. STORE_READ_ONLY: to be
+ * migrated first. */
+store_status store_open_snapshot(store **out, const char *path, store_error *err);
+
+/* A new database that nobody will miss: nothing in it is synced. */
+store_status store_open_scratch(store **out, const char *path, store_error *err);
+
+/* Compares what the tables say of a study in a snapshot with what they say of study `other` in another
+ * database; `difference` is given a line of text for the first difference in each table. */
+store_status store_compare(store *snapshot, int64_t study, const char *path, int64_t other,
+                           store_check_row *difference, void *arg, store_error *err);
 
 /* ---- how it is ----------------------------------------------------------------------------------------- */
 
@@ -408,6 +425,12 @@ store_status store_write_new(store_write **out, store_lane *lane);
 store_status store_write_add(store_write *write, const store_event *event); /* copies it */
 size_t store_write_events(const store_write *write);
 void store_write_free(store_write *write); /* one that is not submitted; NULL is fine */
+
+/* For a study that comes from elsewhere, in many writes. store_write_stage: the study that this write makes
+ * is seen by nobody, and removed at the next start, until a write with store_write_publish is on disk; that
+ * one fails with STORE_EXISTS when by then there is another study of its id. */
+void store_write_stage(store_write *write);
+void store_write_publish(store_write *write);
 
 /* The answer to a request with an Idempotency-Key, stored with what the request did. Kept for a day at least.
  */

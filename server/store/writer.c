@@ -100,6 +100,8 @@ static store_status apply_events(store *s, store_write *write, store_error *err)
         status = store_apply(s, &record, lane->epoch, write->items[i].event, write->items[i].payload, err);
     if (!status)
         status = s->backend->study_save(s, &record, err);
+    if (!status && write->stages)
+        status = s->backend->study_stage(s, record.study, err);
     if (!status) {
         lane->study = record.study;
         write->op.study = record.study;
@@ -119,8 +121,13 @@ static store_status apply_write(store *s, store_write *write, store_error *err)
         status = s->backend->token_put(s, write->token, err);
     if (!status && write->removed_token)
         status = s->backend->token_remove(s, write->removed_token, err);
-    if (!status && write->answer)
+    if (!status && write->publishes)
+        status = s->backend->study_publish(s, write->op.study, err);
+    if (!status && write->answer) {
         status = s->backend->answer_put(s, write->answer, err);
+        if (status && write->publishes && s->backend->in_transaction(s))
+            s->backend->study_stage(s, write->op.study, NULL);
+    }
     return status;
 }
 
@@ -369,7 +376,8 @@ store_status store_start(store *s, const store_backend *backend, int64_t next_co
     pthread_cond_init(&s->probed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     int rc = pthread_create(&s->thread, NULL, writer_main, s);
-    if (rc == 0)
+    s->running = rc == 0;
+    if (s->running)
         return STORE_OK;
     pthread_cond_destroy(&s->probed);
     pthread_cond_destroy(&s->work);
@@ -381,6 +389,10 @@ void store_close(store *s)
 {
     if (!s)
         return;
+    if (!s->running) {
+        s->backend->close(s); /* a snapshot */
+        return;
+    }
     pthread_mutex_lock(&s->mutex);
     s->closing = true;
     pthread_cond_signal(&s->work);

@@ -29,6 +29,7 @@ struct store_write {
     store_answer *answer; /* NULL */
     store_token *token;   /* to be added; NULL */
     char *removed_token;  /* id; NULL */
+    bool stages, publishes;
 };
 
 typedef struct upload_op {
