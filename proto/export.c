@@ -79,8 +79,9 @@ void wire_encode_series(wire_writer *w, const wire_series_point *points, size_t 
 
 static wire_status keep(wire_lines *lines, const char *text, size_t n, wire_errors *errors)
 {
-    if (n > WIRE_LINE_MAX - lines->n) {
-        wire_errors_add(errors, "", "line %zu has more than %d bytes", lines->number + 1, WIRE_LINE_MAX);
+    size_t max = lines->max ? lines->max : WIRE_LINE_MAX;
+    if (n > max - lines->n) {
+        wire_errors_add(errors, "", "line %zu has more than %zu bytes", lines->number + 1, max);
         return WIRE_INVALID;
     }
     size_t capacity = lines->capacity ? lines->capacity : 4096;

@@ -34,6 +34,7 @@ typedef struct wire_lines {
     char *text; /* of a line that may go on in the next chunk */
     size_t n, capacity;
     size_t number; /* of lines so far */
+    size_t max;    /* bytes of a line; 0: WIRE_LINE_MAX */
 } wire_lines;
 
 wire_status wire_lines_feed(wire_lines *lines, const char *bytes, size_t n, wire_errors *errors);

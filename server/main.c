@@ -1,4 +1,5 @@
 /* banditd: the daemon and its administration. */
+#include "server/admin.h"
 #include "server/blas.h"
 #include "server/serve.h"
 #include "server/token_command.h"
@@ -6,12 +7,21 @@
 #include <stdio.h>
 #include <string.h>
 
+static void print_form(FILE *out, const char *first, const char *command, const char *summary)
+{
+    fprintf(out, "%-6s banditd %-20s %s\n", first, command, summary);
+}
+
 static int usage(FILE *out)
 {
-    fputs("usage: banditd serve [options]   serve studies over HTTP (banditd serve --help)\n"
-          "       banditd token …           make, list and revoke tokens (banditd token --help)\n"
-          "       banditd version           print the version\n",
-          out);
+    print_form(out, "usage:", "serve [options]", "serve studies over HTTP (banditd serve --help)");
+    for (const admin_command *c = admin_commands; c->name; c++) {
+        char form[64];
+        snprintf(form, sizeof form, "%s %s", c->name, c->operands);
+        print_form(out, "", form, c->summary);
+    }
+    print_form(out, "", "token …", "make, list and revoke tokens (banditd token --help)");
+    print_form(out, "", "version", "print the version");
     return out == stdout ? 0 : 2;
 }
 
@@ -25,6 +35,9 @@ int main(int argc, char **argv)
     }
     if (argc >= 2 && strcmp(argv[1], "token") == 0)
         return token_command(argc - 2, argv + 2);
+    for (const admin_command *c = admin_commands; argc >= 2 && c->name; c++)
+        if (strcmp(argv[1], c->name) == 0)
+            return c->run(argc - 2, argv + 2, c);
     if (argc < 2 || strcmp(argv[1], "serve") != 0)
         return usage(stderr);
     if (!blas_prepare())

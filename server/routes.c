@@ -63,7 +63,7 @@ const route routes[] = {
     {0},
 };
 
-static bool is_study_id(const char *text, size_t n)
+bool route_is_study_id(const char *text, size_t n)
 {
     if (n < 1 || n > 63)
         return false;
@@ -97,7 +97,7 @@ static bool matches(const char *pattern, const char *path, http_request *request
         path++;
         size_t n_pattern = strcspn(pattern, "/"), n = strcspn(path, "/");
         if (strncmp(pattern, "{study}", n_pattern) == 0 && n_pattern == 7) {
-            if (!is_study_id(path, n))
+            if (!route_is_study_id(path, n))
                 return false;
             memcpy(request->study, path, n);
             request->study[n] = '\0';

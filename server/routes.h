@@ -37,4 +37,7 @@ void route_allow(unsigned methods, char out[ROUTE_ALLOW_SIZE]);
 /* Every row of the table, closed by a path of NULL (for tests). */
 extern const route routes[];
 
+/* Can it be a study's id: ^[a-z0-9][a-z0-9._-]{0,62}$ ? */
+bool route_is_study_id(const char *text, size_t n);
+
 #endif

@@ -245,6 +245,11 @@ void study_submit(study *s)
     s->last_held = &s->held;
 }
 
+void study_load_again(study *s)
+{
+    atomic_store(&s->broken, true);
+}
+
 /* ---- the turn ------------------------------------------------------------------------------------------ */
 
 /* After a failed write the memory may be ahead of the store: it is dropped as soon as no write is on its way.

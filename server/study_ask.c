@@ -18,7 +18,7 @@ enum { CLIENT_CHECK_MS = 2000 };
 bool study_may_plan(const study *s)
 {
     return s->state == STUDY_ACTIVE && !s->planning && !s->exhausted && s->trials < study_horizon(s) &&
-           TAILQ_EMPTY(&s->queued) && !atomic_load(&s->app->stopping);
+           TAILQ_EMPTY(&s->queued) && !atomic_load(&s->broken) && !atomic_load(&s->app->stopping);
 }
 
 /* ---- who is at work ---------------------------------------------------------------------------------- */

@@ -151,6 +151,10 @@ void study_record(study *s, const store_event *event);
 /* Log position the next recorded event will have. */
 int64_t study_next_seq(const study *s);
 
+/* The memory is ahead of the store, or counts what did not happen: it is dropped when nothing is on its way.
+ */
+void study_load_again(study *s);
+
 /* Submits what the turn has recorded so far, with the answers that wait for it. */
 void study_submit(study *s);
 
@@ -258,6 +262,16 @@ bool study_pulls_once(const study *s);
 
 bool study_is_retired(const study *s, uint32_t candidate);
 bool study_mark_retired(study *s, uint32_t candidate); /* in memory; false: there is none */
+
+/* Plans once more, on the calling thread, what an event of the log says was planned: a batch, with the study
+ * as it is when loaded from a log that ends at its through_seq, or an extension, from one that ends just
+ * before it. Nothing else may be going on in the study. Fills *event, but for its times and first trial, with
+ * what comes of it this time, or *refusal with what the engine says. Both borrow from *out, which
+ * study_plan_free frees. */
+typedef struct planning planning;
+store_status study_plan_again(study *s, const store_event *recorded, store_event *event, planning **out,
+                              const char **refusal);
+void study_plan_free(planning *p); /* NULL is fine */
 
 /* A closed trial enters its arm's record of failures, in the order of trials. False: out of memory. */
 bool study_count_outcome(study *s, uint32_t arm, trial_state state);

@@ -33,7 +33,8 @@ void study_after_turn(study *s)
     study_start_placing(s);
     if (s->batches > 0 && study_may_plan(s) && s->n_open == 0 && !s->config->asynchronous)
         study_start_planning(s, 0); /* so that the next ask finds the batch ready */
-    if (s->state == STUDY_FINISHED && s->batches > 0 && s->n_open == 0 && study_has_news(s) && !s->planning)
+    if (s->state == STUDY_FINISHED && s->batches > 0 && s->n_open == 0 && study_has_news(s) && !s->planning &&
+        !atomic_load(&s->broken))
         study_close_model(s);
     study_serve_waiting(s, now);
     study_sweep_joined(s);

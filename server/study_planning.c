@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct planning {
+struct planning {
     engine_job job;
     study_job done;
     engine_source source;
@@ -30,6 +30,7 @@ typedef struct planning {
     engine_outcome outcome;
     bandit_pick *picks;
     size_t n_picks;
+    store_pick *stored_picks; /* the same as the log has them */
     double ratio;
     const char *stop_rule;
     bool exhausted; /* no arm was left that may be chosen */
@@ -42,7 +43,7 @@ typedef struct planning {
     size_t n_state;
     int64_t started_at;
     double update_seconds, select_seconds;
-} planning;
+};
 
 static void planning_free(planning *p)
 {
@@ -50,6 +51,7 @@ static void planning_free(planning *p)
     free(p->pending);
     free(p->withheld);
     free(p->picks);
+    free(p->stored_picks);
     free(p->dictionary);
     free(p->sums);
     free(p->state);
@@ -178,11 +180,8 @@ static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bo
             continue;
 }
 
-static void planning_done(study *s, study_job *job);
-
-static void run_planning(study *s, engine_job *job)
+static void compute(study *s, planning *p)
 {
-    planning *p = (planning *)(void *)job;
     engine_outcome *out = &p->outcome;
     bandit_executor executor = pool_executor(s->app->pool);
     p->started_at = clock_now();
@@ -205,6 +204,14 @@ static void run_planning(study *s, engine_job *job)
         keep_state(p, s->engine.engine);
     if (!engine_fine(out))
         study_drop_engine(s); /* it may be ahead of what is stored */
+}
+
+static void planning_done(study *s, study_job *job);
+
+static void run_planning(study *s, engine_job *job)
+{
+    planning *p = (planning *)(void *)job;
+    compute(s, p);
     p->done.run = planning_done;
     study_post(s, &p->done);
 }
@@ -247,29 +254,41 @@ static void describe_batch(const study *s, const planning *p, store_event *event
     event->u.planned.first_trial = s->trials + 1;
 }
 
-static void record_picks(study *s, const planning *p)
+/* What goes into the log; borrows from p. False: out of memory. */
+static bool describe_picks(const study *s, planning *p, store_event *event)
 {
     store_pick *picks = malloc((p->n_picks ? p->n_picks : 1) * sizeof *picks);
-    int64_t batch = p->extends ? s->batches - 1 : s->batches;
-    bool fine = picks != NULL;
-    for (size_t i = 0; fine && i < p->n_picks; i++) {
+    if (!picks)
+        return false;
+    for (size_t i = 0; i < p->n_picks; i++)
         picks[i] = (store_pick){.candidate = p->picks[i].arm, .variance = p->picks[i].variance};
-        fine = add_pick(s, &p->picks[i], batch, s->trials + 1 + (int64_t)i);
+    p->stored_picks = picks;
+    *event = (store_event){.time = p->started_at};
+    if (p->extends) {
+        event->type = EVENT_BATCH_EXTENDED;
+        event->u.extended.batch = s->batches - 1;
+        event->u.extended.ratio = p->ratio;
+        event->u.extended.stop_rule = p->stop_rule;
+        event->u.extended.first_trial = s->trials + 1;
+        event->u.extended.picks = picks;
+        event->u.extended.n_picks = p->n_picks;
+    } else {
+        describe_batch(s, p, event);
+        event->u.planned.picks = picks;
+        event->u.planned.n_picks = p->n_picks;
     }
+    return true;
+}
+
+static void record_picks(study *s, planning *p)
+{
+    store_event event;
+    int64_t batch = p->extends ? s->batches - 1 : s->batches;
+    bool fine = describe_picks(s, p, &event);
+    for (size_t i = 0; fine && i < p->n_picks; i++)
+        fine = add_pick(s, &p->picks[i], batch, s->trials + 1 + (int64_t)i);
     if (fine) {
-        store_event event = {.time = p->started_at};
-        if (p->extends) {
-            event.type = EVENT_BATCH_EXTENDED;
-            event.u.extended.batch = batch;
-            event.u.extended.ratio = p->ratio;
-            event.u.extended.stop_rule = p->stop_rule;
-            event.u.extended.first_trial = s->trials + 1;
-            event.u.extended.picks = picks;
-            event.u.extended.n_picks = p->n_picks;
-        } else {
-            describe_batch(s, p, &event);
-            event.u.planned.picks = picks;
-            event.u.planned.n_picks = p->n_picks;
+        if (!p->extends) {
             s->through_seq = p->through_seq;
             s->batches++;
         }
@@ -282,7 +301,6 @@ static void record_picks(study *s, const planning *p)
     } else {
         s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
     }
-    free(picks);
 }
 
 /* Results that the new batch has taken in are part of a stored model once this turn's write is on disk. */
@@ -300,7 +318,7 @@ static void retire_joined(study *s)
     }
 }
 
-static void take_plan(study *s, const planning *p)
+static void take_plan(study *s, planning *p)
 {
     s->exhausted = p->exhausted && p->n_picks == 0;
     if (!p->extends) {
@@ -323,13 +341,16 @@ static void planning_done(study *s, study_job *job)
         log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
                   store_status_text(p->outcome.stored), NULL);
         study_answer_waiting(s, NULL); /* the next ask tries again */
+        study_load_again(s);
     } else if (p->outcome.error.status != BANDIT_OK) {
         study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
+        study_load_again(s);
     } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0 && study_pulls_once(s)) {
         take_plan(s, p);
         study_set_state(s, STUDY_FINISHED, "every point of the space has been evaluated", NULL);
     } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0) {
         study_set_state(s, STUDY_ERROR, "no candidate is left that may be handed out", NULL);
+        study_load_again(s);
     } else {
         take_plan(s, p);
     }
@@ -536,32 +557,58 @@ static planning *planning_new(study *s)
     return p;
 }
 
-static void start(study *s, planning *p, size_t beyond)
+static void set_limits(const study *s, planning *p, size_t beyond)
 {
     p->beyond = beyond > p->remaining ? (size_t)p->remaining : beyond;
     p->max_picks = s->config->options.max_batch > p->beyond ? s->config->options.max_batch : p->beyond;
     if (p->remaining < p->max_picks)
         p->max_picks = (size_t)p->remaining;
+}
+
+static void start(study *s, planning *p, size_t beyond)
+{
+    set_limits(s, p, beyond);
     s->planning = true;
     study_post_engine(s, &p->job);
 }
 
-/* A new batch, from what has been told. */
-static void plan(study *s, size_t beyond, bool closes)
+/* A new batch, from what has been told. NULL: out of memory, and the study must be loaded again. */
+static planning *gather(study *s, bool closes)
 {
     planning *p = planning_new(s);
     if (!p)
-        return; /* the next turn tries again */
+        return NULL;
     p->closes = closes;
     if (closes)
         p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
     if (gather_results(s, p) && gather_pending(s, p) && withheld_arms(s, p)) {
         p->through_seq = study_next_seq(s) - 1;
-        start(s, p, beyond);
-        return;
+        return p;
     }
     planning_free(p);
-    s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
+    return NULL;
+}
+
+/* More picks for the batch in force. NULL: out of memory. */
+static planning *gather_extension(study *s)
+{
+    planning *p = planning_new(s);
+    if (!p)
+        return NULL;
+    p->extends = true;
+    if (withheld_arms(s, p))
+        return p;
+    planning_free(p);
+    return NULL;
+}
+
+static void plan(study *s, size_t beyond, bool closes)
+{
+    planning *p = gather(s, closes);
+    if (p)
+        start(s, p, beyond);
+    else
+        s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
 }
 
 void study_start_planning(study *s, size_t beyond)
@@ -576,12 +623,45 @@ void study_close_model(study *s)
 
 void study_extend_batch(study *s, size_t beyond)
 {
-    planning *p = planning_new(s);
+    planning *p = gather_extension(s);
+    if (p)
+        start(s, p, beyond); /* otherwise the next turn tries again */
+}
+
+/* ---- once more, from the log --------------------------------------------------------------------------- */
+
+/* The limits that were in force then: at most as many picks as were made lie beyond the bound, and all of an
+ * extension do. */
+static void set_limits_again(const study *s, planning *p, const char *stop_rule, size_t n_picks)
+{
+    bool beyond = p->extends || strcmp(stop_rule, "min_in_flight") == 0;
+    set_limits(s, p, p->extends && n_picks == 0 ? 1 : n_picks);
+    if (!beyond)
+        p->beyond = 0;
+}
+
+store_status study_plan_again(study *s, const store_event *recorded, store_event *event, planning **out,
+                              const char **refusal)
+{
+    bool extends = recorded->type == EVENT_BATCH_EXTENDED;
+    const char *stop_rule = extends ? recorded->u.extended.stop_rule : recorded->u.planned.batch.stop_rule;
+    size_t n_picks = extends ? recorded->u.extended.n_picks : recorded->u.planned.n_picks;
+    bool closes = !extends && n_picks == 0 && strcmp(stop_rule, stop_rule_name(BANDIT_STOP_HORIZON)) == 0;
+    planning *p = extends ? gather_extension(s) : gather(s, closes);
+    *out = NULL;
     if (!p)
-        return;
-    p->extends = true;
-    if (withheld_arms(s, p))
-        start(s, p, beyond);
-    else
+        return STORE_NO_MEMORY;
+    set_limits_again(s, p, stop_rule, n_picks);
+    compute(s, p);
+    *out = p;
+    *refusal = p->outcome.error.status != BANDIT_OK ? p->outcome.error.message : NULL;
+    if (p->outcome.stored || *refusal)
+        return p->outcome.stored;
+    return describe_picks(s, p, event) ? STORE_OK : STORE_NO_MEMORY;
+}
+
+void study_plan_free(planning *p)
+{
+    if (p)
         planning_free(p);
 }

@@ -1,0 +1,120 @@
+"""Databases of older programs: migrated by this one, their studies go on with the choices that the old program
+would have made. They are kept as SQL text in tests/migrate, one for each version of the schema that programs had."""
+
+import contextlib
+import json
+import pathlib
+import shutil
+import sqlite3
+import sys
+import tempfile
+
+STORED = pathlib.Path(__file__).resolve().parent.parent / "migrate"
+sys.path.insert(0, str(STORED))
+from goes_on import go_on  # noqa: E402
+from server import Server, run_to_end  # noqa: E402
+from support import Skip, cases  # noqa: E402
+
+OLD = cases({path.stem: path for path in sorted(STORED.glob("*.sql"))})
+
+
+@contextlib.contextmanager
+def stored(path):
+    """The database of that SQL text."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="banditd-test-"))
+    try:
+        with contextlib.closing(sqlite3.connect(folder / "a.db", isolation_level=None)) as db:
+            db.executescript(path.read_text())
+        yield folder / "a.db"
+    finally:
+        shutil.rmtree(folder)
+
+
+def value(db, sql):
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        return connection.execute(sql).fetchone()[0]
+
+
+def version(db):
+    return value(db, "PRAGMA user_version")
+
+
+def newest():
+    return len(list((STORED.parent.parent / "migrations").glob("*.sql")))
+
+
+def same_machine(db):
+    """The same choices are promised on the machine that made the others."""
+    path = value(db, "SELECT code_path FROM batches WHERE code_path <> '' LIMIT 1")
+    status, out, _ = run_to_end("check", "--db", str(db))
+    if f"({path}; this one is" in out:
+        raise Skip(f"the stored database was made on a machine with {path}, which this one is not")
+    assert status == 0, out
+
+
+def content(db):
+    """Every row of the tables that the old program knew, in the columns that it knew."""
+    with contextlib.closing(sqlite3.connect(db)) as connection:
+        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        columns = {t: [c[1] for c in connection.execute(f"PRAGMA table_info({t})")] for t in tables}
+    return columns, lambda other: {
+        t: sorted(map(repr, other.execute(f"SELECT {', '.join(columns[t])} FROM {t}")))
+        for t in tables
+        if not t.startswith("sqlite_") and t not in ("migrations", "touched")
+    }
+
+
+@OLD
+def test_migrate_brings_it_up_to_date_and_keeps_what_was(case):
+    with stored(case) as db:
+        before = version(db)
+        _, rows_of = content(db)
+        status, out, err = run_to_end("migrate", "--db", str(db))
+        assert status == 0 and f"from {before}" in out, (status, out, err)
+        copy = db.with_name(f"a.db.v{before}")
+        assert (version(db), version(copy)) == (newest(), before)
+        with contextlib.closing(sqlite3.connect(db)) as new, contextlib.closing(sqlite3.connect(copy)) as old:
+            assert rows_of(new) == rows_of(old)
+            applied = new.execute("SELECT version, program, applied_at FROM migrations ORDER BY version").fetchall()
+        assert [row[0] for row in applied] == list(range(1, newest() + 1))
+        assert all(row[1] and row[2] > 1700000000000 for row in applied), applied
+        status, out, _ = run_to_end("migrate", "--db", str(db))
+        assert status == 0 and "already" in out, out
+
+
+@OLD
+def test_its_logs_replay_to_the_same_choices(case):
+    with stored(case) as db:
+        run_to_end("migrate", "--db", str(db))
+        same_machine(db)
+        with contextlib.closing(sqlite3.connect(db)) as connection:
+            studies = connection.execute("SELECT count(*) FROM studies WHERE deleted = 0").fetchone()[0]
+        out = run_to_end("check", "--db", str(db))[1]
+        assert out.count("as its log says") == studies > 30, out
+
+
+@OLD
+def test_its_studies_go_on_as_with_the_old_program(case):
+    expected = json.loads(case.with_suffix(".json").read_text())
+    with stored(case) as db:
+        with Server("--threads", "1", db=db) as server:
+            client = server.client()
+            assert sorted(study["id"] for study in client.items("/v1/studies")) == sorted(expected)
+            chosen = {study: go_on(client, study) for study in expected}
+        same_machine(db)
+        assert chosen == expected, {s: (chosen[s], expected[s]) for s in expected if chosen[s] != expected[s]}
+
+
+@OLD
+def test_a_newer_database_is_refused_and_left_as_it_is(case):
+    with stored(case) as db:
+        with contextlib.closing(sqlite3.connect(db)) as connection:
+            connection.execute(f"PRAGMA user_version = {newest() + 1}")
+        before = db.read_bytes()
+        (db.parent / "file").write_text("")
+        for command in (["migrate"], ["check"], ["serve", "--listen", "127.0.0.1:0"], ["backup", str(db.parent / "copy")],
+                        ["export", "finished"], ["import", str(db.parent / "file")]):
+            status, out, err = run_to_end(*command, "--db", str(db))
+            assert status == 1 and "newer" in err and out == "", (command, status, out, err)
+        assert db.read_bytes() == before
+        assert not (db.parent / "copy").exists()
