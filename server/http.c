@@ -1,8 +1,8 @@
-#include "server/http_internal.h"
-
+#include "server/acceptor.h"
 #include "server/app.h"
 #include "server/auth.h"
 #include "server/clock.h"
+#include "server/http_internal.h"
 #include "server/listen.h"
 #include "server/log.h"
 #include "server/routes.h"
@@ -33,7 +33,8 @@ typedef struct front {
     http_server *server;
     struct MHD_Daemon *daemon;
     listener listener;
-    bool owners; /* only the database's owner gets here: everything is allowed */
+    acceptor *acceptor; /* of a socket that is not ours to close */
+    bool owners;        /* only the database's owner gets here: everything is allowed */
 } front;
 
 struct http_server {
@@ -640,21 +641,36 @@ static enum MHD_Result accepts(void *arg, const struct sockaddr *address, sockle
     return atomic_load(&a->stopping) ? MHD_NO : MHD_YES;
 }
 
+static void take_connection(void *arg, int fd, const struct sockaddr *address, socklen_t size)
+{
+    const front *f = arg;
+    if (MHD_add_connection(f->daemon, fd, address, size) != MHD_YES) /* has closed it */
+        log_event(LOG_DEBUG, "connection_refused", NULL);
+}
+
 static bool front_start(front *f, unsigned threads)
 {
+    unsigned listening = f->listener.passed ? MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC : 0;
+    struct MHD_OptionItem socket_option[] = {
+        {.option = f->listener.passed ? MHD_OPTION_END : MHD_OPTION_LISTEN_SOCKET, .value = f->listener.fd},
+        {.option = MHD_OPTION_END}};
     f->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, accepts,
-        f->server->app, handle, f, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_LISTEN_SOCKET,
-        f->listener.fd, MHD_OPTION_URI_LOG_CALLBACK, begin_request, f, MHD_OPTION_NOTIFY_COMPLETED,
-        request_completed, NULL, MHD_OPTION_CONNECTION_TIMEOUT, 120u, MHD_OPTION_CONNECTION_LIMIT,
-        f->owners ? 64u : 10000u, MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
-    if (!f->daemon)
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | listening, 0, accepts,
+        f->server->app, handle, f, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_ARRAY, socket_option,
+        MHD_OPTION_URI_LOG_CALLBACK, begin_request, f, MHD_OPTION_NOTIFY_COMPLETED, request_completed, NULL,
+        MHD_OPTION_CONNECTION_TIMEOUT, 120u, MHD_OPTION_CONNECTION_LIMIT, f->owners ? 64u : 10000u,
+        MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
+    if (f->daemon && f->listener.passed)
+        f->acceptor = acceptor_start(f->listener.fd, take_connection, f);
+    bool started = f->daemon && (f->acceptor || !f->listener.passed);
+    if (!started)
         log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
-    return f->daemon != NULL;
+    return started;
 }
 
 static void front_stop(front *f)
 {
+    acceptor_stop(f->acceptor);
     if (f->daemon)
         MHD_stop_daemon(f->daemon);
     listener_close(&f->listener);
