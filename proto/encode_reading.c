@@ -159,6 +159,7 @@ void wire_encode_candidate(wire_writer *w, const wire_candidate *candidate)
         wire_object_begin(w);
         wire_real_member(w, "mean", candidate->posterior_mean);
         wire_real_member(w, "std", candidate->posterior_std);
+        wire_real_member(w, "ucb", candidate->posterior_ucb);
         wire_object_end(w);
     } else {
         wire_null(w);

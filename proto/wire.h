@@ -304,7 +304,7 @@ typedef struct wire_candidate {
     int64_t pulls; /* in the model */
     double mean;   /* of their values; null without pulls */
     bool has_posterior;
-    double posterior_mean, posterior_std; /* "posterior": null without a model */
+    double posterior_mean, posterior_std, posterior_ucb; /* "posterior": null without a model */
 } wire_candidate;
 
 void wire_encode_candidate(wire_writer *w, const wire_candidate *candidate);

@@ -278,7 +278,7 @@ static const struct {
     http_query query;
 } query_names[] = {
     {"limit", HTTP_QUERY_LIMIT},   {"page_token", HTTP_QUERY_PAGE_TOKEN}, {"state", HTTP_QUERY_STATE},
-    {"worker", HTTP_QUERY_WORKER}, {"points", HTTP_QUERY_POINTS},
+    {"worker", HTTP_QUERY_WORKER}, {"points", HTTP_QUERY_POINTS},         {"sort", HTTP_QUERY_SORT},
 };
 
 typedef struct query_reading {

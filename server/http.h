@@ -28,6 +28,7 @@ typedef enum http_query {
     HTTP_QUERY_STATE,
     HTTP_QUERY_WORKER,
     HTTP_QUERY_POINTS,
+    HTTP_QUERY_SORT,
     HTTP_QUERIES
 } http_query;
 

@@ -37,12 +37,16 @@ void registry_stop(registry *r);
 /* After the pool and the store have gone: no write is on its way. NULL is fine. */
 void registry_free(registry *r);
 
+/* How candidates are listed: by number, or by what the model knows of them, the best or the largest first. */
+typedef enum candidate_order { ORDER_NUMBER, ORDER_MEAN, ORDER_UCB, ORDER_STD, ORDER_PULLS } candidate_order;
+
 /* What GET …/candidates wants to see. */
 typedef struct candidate_range {
-    int64_t first;
+    int64_t first; /* a number, or in another order a rank */
     size_t n;
-    bool alone;    /* one, by its number: not as a list */
-    bool *retired; /* n; filled in the study's turn */
+    bool alone; /* one, by its number: not as a list */
+    candidate_order order;
+    bool *retired; /* of `first` on, or in another order of all; filled in the study's turn */
 } candidate_range;
 
 /* ---- what request handlers do in a study's turn ---------------------------------------------------- */

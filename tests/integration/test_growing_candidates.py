@@ -284,3 +284,46 @@ def test_a_repeated_request_adds_once(server):
     assert (first.status, first.body) == (200, again.body), (first, again)
     assert client.study(study)["candidates"] == 37
     refusal(client.post(path, {"points": [[0.3, 0.2]]}, headers=headers), 409)
+
+
+@cases({"maximize": "maximize", "minimize": "minimize"})
+def test_sorted_by_what_is_known(server, case):
+    """Each order against the whole list in order of numbers, sorted here."""
+    client = server.client()
+    study = client.create(definition(points=grid(7), metric={"name": "value", "goal": case}, feedback="async"))["id"]
+    drive_sign = 1 if case == "maximize" else -1
+    for _ in range(30):
+        (trial,) = client.ask(study, worker="w")["trials"]
+        client.tell(study, [{"trial": trial["id"], "value": drive_sign * measure(trial)["value"]}])
+    retire(client, study, [5, 6])
+    path = f"/v1/studies/{study}/candidates"
+    everything = client.items(path)
+    assert len(everything) == 49 and sum(c["pulls"] for c in everything) > 5, everything
+    posterior = client.predict(study, candidates=list(range(49)))
+    assert [c["posterior"] for c in everything] == posterior
+    keys = {
+        "candidate": lambda c: c["candidate"],
+        "mean": lambda c: (-drive_sign * c["posterior"]["mean"], c["candidate"]),
+        "ucb": lambda c: (-drive_sign * c["posterior"]["ucb"], c["candidate"]),
+        "std": lambda c: (-c["posterior"]["std"], c["candidate"]),
+        "pulls": lambda c: (-c["pulls"], c["candidate"]),
+    }
+    for sort, key in keys.items():
+        listed = client.items(f"{path}?sort={sort}")
+        assert [c["candidate"] for c in listed] == [c["candidate"] for c in sorted(everything, key=key)], sort
+        assert listed == client.items(f"{path}?sort={sort}", limit=10), sort
+        assert {c["candidate"] for c in listed if c.get("retired")} == {5, 6}, sort
+    for sort in ("", "Mean", "value", "pulls "):
+        refusal(client.get(f"{path}?sort={sort.replace(' ', '%20')}"), 422)
+
+
+def test_without_a_model_there_is_little_to_sort_by(server):
+    client = server.client()
+    study = client.create({**definition(points=FIRST, feedback="async"), "algorithm": {"name": "uniform"}})["id"]
+    drive(client, study, 8)
+    path = f"/v1/studies/{study}/candidates"
+    for sort in ("mean", "ucb", "std"):
+        refusal(client.get(f"{path}?sort={sort}"), 409)
+    listed = client.items(f"{path}?sort=pulls")
+    assert [c["pulls"] for c in listed] == sorted((c["pulls"] for c in listed), reverse=True) and listed[0]["pulls"] > 0
+    assert all(c["posterior"] is None for c in listed)
