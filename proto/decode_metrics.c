@@ -69,6 +69,14 @@ static void fill_single(wire_decoder *d, const wire_place *at, const json_t *jso
     }
 }
 
+const wire_metric *wire_objective(const wire_study *study)
+{
+    size_t i = 0;
+    while (i + 1 < study->n_metrics && study->metrics[i].recorded)
+        i++;
+    return &study->metrics[i];
+}
+
 void wire_fill_metrics(wire_object *definition, wire_study *study)
 {
     wire_decoder *d = definition->decoder;

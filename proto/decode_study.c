@@ -27,6 +27,36 @@ static void fill_id(wire_object *o, wire_study *study)
         study->id = wire_duplicate(o->decoder, json_string_value(json));
 }
 
+static void fill_stopping(wire_object *definition, wire_stopping *stopping)
+{
+    static const char *const rules[] = {"median", "successive_halving", NULL};
+    const json_t *json = wire_take(definition, "stopping", WIRE_OPTIONAL);
+    wire_place at = wire_place_member(definition->place, "stopping");
+    wire_object o;
+    size_t rule = 0;
+    if (!json || !wire_object_open(&o, definition->decoder, &at, json))
+        return;
+    bool understood = wire_take_word(&o, "rule", WIRE_REQUIRED, rules, &rule);
+    if (understood && rule == 0) {
+        stopping->rule = WIRE_STOPPING_MEDIAN;
+        wire_take_given_integer(&o, "min_steps", 1, WIRE_MAX_INTEGER, &stopping->min_steps);
+        wire_take_given_integer(&o, "min_trials", 1, WIRE_MAX_INTEGER, &stopping->min_trials);
+        wire_forbid(&o, "min_resource", "applies to the rule \"successive_halving\" only");
+        wire_forbid(&o, "reduction", "applies to the rule \"successive_halving\" only");
+    } else if (understood) {
+        stopping->rule = WIRE_STOPPING_SUCCESSIVE_HALVING;
+        wire_take_given_integer(&o, "min_resource", 1, WIRE_MAX_INTEGER, &stopping->min_resource);
+        wire_take_given_integer(&o, "reduction", 2, WIRE_MAX_COUNT, &stopping->reduction);
+        wire_forbid(&o, "min_steps", "applies to the rule \"median\" only");
+        wire_forbid(&o, "min_trials", "applies to the rule \"median\" only");
+    } else {
+        static const char *const others[] = {"min_steps", "min_trials", "min_resource", "reduction"};
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+            wire_has(&o, others[i]);
+    }
+    wire_object_close(&o);
+}
+
 /* One lengthscale a dimension, when there is a list of them. */
 static void check_lengthscales(wire_object *o, const wire_study *study)
 {
@@ -63,6 +93,7 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     wire_take_given_integer(&o, "min_in_flight", 1, WIRE_MAX_COUNT, &study->min_in_flight);
     wire_take_number(&o, "lease_seconds", &lease, NULL, &study->lease_seconds);
     wire_take_given_integer(&o, "max_attempts", 1, WIRE_MAX_COUNT, &study->max_attempts);
+    fill_stopping(&o, &study->stopping);
     wire_object_close(&o);
     check_lengthscales(&o, study);
 }

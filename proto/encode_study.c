@@ -183,6 +183,20 @@ static void encode_algorithm(wire_writer *w, const wire_algorithm *a)
     wire_object_end(w);
 }
 
+static void encode_stopping(wire_writer *w, const wire_stopping *stopping)
+{
+    if (stopping->rule == WIRE_STOPPING_NONE)
+        return;
+    wire_key(w, "stopping");
+    wire_object_begin(w);
+    wire_string_member(w, "rule", stopping->rule == WIRE_STOPPING_MEDIAN ? "median" : "successive_halving");
+    wire_given_integer(w, "min_steps", stopping->min_steps);
+    wire_given_integer(w, "min_trials", stopping->min_trials);
+    wire_given_integer(w, "min_resource", stopping->min_resource);
+    wire_given_integer(w, "reduction", stopping->reduction);
+    wire_object_end(w);
+}
+
 static void encode_members(wire_writer *w, const wire_study *study)
 {
     if (study->id)
@@ -207,6 +221,7 @@ static void encode_members(wire_writer *w, const wire_study *study)
     wire_given_integer(w, "min_in_flight", study->min_in_flight);
     wire_given_number(w, "lease_seconds", study->lease_seconds);
     wire_given_integer(w, "max_attempts", study->max_attempts);
+    encode_stopping(w, &study->stopping);
 }
 
 void wire_encode_definition(wire_writer *w, const wire_study *study)

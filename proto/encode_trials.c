@@ -1,5 +1,30 @@
 #include "proto/encode.h"
 
+/* `recorded` is an object of ours, as text: its members go into the object being written. */
+void wire_encode_values(wire_writer *w, const wire_metric *objective, double value, const char *recorded)
+{
+    wire_object_begin(w);
+    wire_real_member(w, objective->name, value);
+    wire_raw_members(w, recorded);
+    wire_object_end(w);
+}
+
+/* What a value was told with. */
+static void encode_told_with(wire_writer *w, const wire_metric *objective, double value, const char *recorded,
+                             int64_t repeats, const char *metadata)
+{
+    if (recorded && *recorded) {
+        wire_key(w, "values");
+        wire_encode_values(w, objective, value, recorded);
+    }
+    if (repeats > 1)
+        wire_integer_member(w, "repeats", repeats);
+    if (metadata && *metadata) {
+        wire_key(w, "metadata");
+        wire_raw(w, metadata);
+    }
+}
+
 static void encode_members(wire_writer *w, const wire_trial *trial)
 {
     wire_integer_member(w, "id", trial->id);
@@ -17,6 +42,7 @@ static void encode_members(wire_writer *w, const wire_trial *trial)
         wire_time_member(w, "lease_expires_at", trial->lease_expires_at);
     if (trial->has_value)
         wire_real_member(w, "value", trial->value);
+    encode_told_with(w, trial->objective, trial->value, trial->recorded, trial->repeats, trial->metadata);
     wire_optional_string(w, "reason", trial->reason);
     if (trial->told_at != 0)
         wire_time_member(w, "told_at", trial->told_at);
@@ -42,16 +68,66 @@ static void encode_attempt(wire_writer *w, const wire_attempt *attempt)
     wire_object_end(w);
 }
 
-void wire_encode_trial_history(wire_writer *w, const wire_trial *trial, const wire_attempt *attempts,
-                               size_t n)
+static void encode_step(wire_writer *w, const wire_step *step)
+{
+    wire_object_begin(w);
+    wire_integer_member(w, "attempt", step->attempt);
+    wire_integer_member(w, "step", step->step);
+    wire_real_member(w, "value", step->value);
+    wire_time_member(w, "measured_at", step->time);
+    wire_object_end(w);
+}
+
+static void encode_late_result(wire_writer *w, const wire_late_result *late)
+{
+    wire_object_begin(w);
+    wire_integer_member(w, "attempt", late->attempt);
+    wire_real_member(w, "value", late->value);
+    encode_told_with(w, late->objective, late->value, late->recorded, late->repeats, late->metadata);
+    wire_time_member(w, "told_at", late->told_at);
+    wire_object_end(w);
+}
+
+static void encode_amended(wire_writer *w, const wire_amended *amended)
+{
+    wire_object_begin(w);
+    wire_time_member(w, "amended_at", amended->amended_at);
+    wire_optional_string(w, "reason", amended->reason);
+    wire_key(w, "was");
+    wire_object_begin(w);
+    wire_string_member(w, "state", amended->state);
+    if (amended->has_value)
+        wire_real_member(w, "value", amended->value);
+    encode_told_with(w, amended->objective, amended->value, amended->recorded, 1, NULL);
+    wire_optional_string(w, "reason", amended->was_reason);
+    wire_object_end(w);
+    wire_object_end(w);
+}
+
+/* A list under its name; left out without items. */
+#define ENCODE_LIST(w, name, items, n, encode)                                                               \
+    do {                                                                                                     \
+        if ((n) == 0)                                                                                        \
+            break;                                                                                           \
+        wire_key((w), (name));                                                                               \
+        wire_array_begin(w);                                                                                 \
+        for (size_t i = 0; i < (n); i++)                                                                     \
+            encode((w), &(items)[i]);                                                                        \
+        wire_array_end(w);                                                                                   \
+    } while (0)
+
+void wire_encode_trial_history(wire_writer *w, const wire_trial *trial, const wire_history *history)
 {
     wire_object_begin(w);
     encode_members(w, trial);
     wire_key(w, "attempts");
     wire_array_begin(w);
-    for (size_t i = 0; i < n; i++)
-        encode_attempt(w, &attempts[i]);
+    for (size_t i = 0; i < history->n_attempts; i++)
+        encode_attempt(w, &history->attempts[i]);
     wire_array_end(w);
+    ENCODE_LIST(w, "measurements", history->steps, history->n_steps, encode_step);
+    ENCODE_LIST(w, "late_results", history->late, history->n_late, encode_late_result);
+    ENCODE_LIST(w, "amendments", history->amended, history->n_amended, encode_amended);
     wire_object_end(w);
 }
 

@@ -117,6 +117,19 @@ typedef struct wire_metric {
     bool recorded; /* role "recorded"; otherwise "objective" */
 } wire_metric;
 
+/* When a worker should stop a trial before its end. */
+typedef enum wire_stopping_rule {
+    WIRE_STOPPING_NONE,
+    WIRE_STOPPING_MEDIAN,
+    WIRE_STOPPING_SUCCESSIVE_HALVING
+} wire_stopping_rule;
+
+typedef struct wire_stopping {
+    wire_stopping_rule rule;
+    wire_integer min_steps, min_trials;   /* median */
+    wire_integer min_resource, reduction; /* successive halving */
+} wire_stopping;
+
 /* A study as its creator asks for it, or as the server states it with every value in force. */
 typedef struct wire_study {
     char *id;           /* NULL when left out */
@@ -143,7 +156,11 @@ typedef struct wire_study {
     wire_integer min_in_flight;
     wire_number lease_seconds;
     wire_integer max_attempts;
+    wire_stopping stopping;
 } wire_study;
+
+/* The one metric that is modelled. */
+const wire_metric *wire_objective(const wire_study *study);
 
 wire_status wire_decode_study(wire_study **out, const char *body, size_t size, wire_errors *errors);
 void wire_study_free(wire_study *study);
@@ -238,8 +255,12 @@ typedef struct wire_trial {
     int64_t lease_expires_at; /* ms; 0: left out */
     bool has_value;
     double value;
-    const char *reason; /* "" or NULL: left out */
-    int64_t told_at;    /* ms; 0: left out */
+    const wire_metric *objective; /* with recorded values: its name */
+    const char *recorded;         /* values of recorded metrics, a JSON object's text; "" or NULL: none */
+    int64_t repeats;              /* 0 and 1 are left out */
+    const char *metadata;         /* JSON object text; "" or NULL: left out */
+    const char *reason;           /* "" or NULL: left out */
+    int64_t told_at;              /* ms; 0: left out */
 } wire_trial;
 
 void wire_encode_trial(wire_writer *w, const wire_trial *trial);
@@ -252,9 +273,51 @@ typedef struct wire_attempt {
     const char *outcome; /* "" or NULL: left out */
 } wire_attempt;
 
-/* A trial with "attempts", all of them. */
-void wire_encode_trial_history(wire_writer *w, const wire_trial *trial, const wire_attempt *attempts,
-                               size_t n);
+/* A value told under another attempt than the one that completed the trial. */
+typedef struct wire_late_result {
+    int32_t attempt;
+    double value;
+    const wire_metric *objective;
+    const char *recorded, *metadata; /* as of wire_trial */
+    int64_t repeats;
+    int64_t told_at;
+} wire_late_result;
+
+/* What an amendment replaced, when and why. */
+typedef struct wire_amended {
+    int64_t amended_at;
+    const char *reason; /* "": left out */
+    const char *state;  /* that it was, and so on */
+    bool has_value;
+    double value;
+    const wire_metric *objective;
+    const char *recorded, *was_reason;
+} wire_amended;
+
+typedef struct wire_step {
+    int32_t attempt;
+    int64_t step;
+    double value;
+    int64_t time;
+} wire_step;
+
+/* A trial with "attempts", "measurements", "late_results" and "amendments"; the last three are left out where
+ * there are none. */
+typedef struct wire_history {
+    const wire_attempt *attempts;
+    size_t n_attempts;
+    const wire_step *steps;
+    size_t n_steps;
+    const wire_late_result *late;
+    size_t n_late;
+    const wire_amended *amended;
+    size_t n_amended;
+} wire_history;
+
+void wire_encode_trial_history(wire_writer *w, const wire_trial *trial, const wire_history *history);
+
+/* {"<objective>": value, …recorded}: the values of all metrics. */
+void wire_encode_values(wire_writer *w, const wire_metric *objective, double value, const char *recorded);
 
 /* {"trials": […], "reason": null | "…"} */
 void wire_encode_ask_answer(wire_writer *w, const wire_trial *trials, size_t n, const char *reason);

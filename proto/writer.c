@@ -198,6 +198,13 @@ void wire_raw(wire_writer *w, const char *json)
     value(w, json, strlen(json));
 }
 
+void wire_raw_members(wire_writer *w, const char *object)
+{
+    size_t n = strlen(object);
+    if (n > 2)
+        value(w, object + 1, n - 2);
+}
+
 void wire_cell(wire_writer *w, const char *text)
 {
     separate(w);

@@ -34,6 +34,9 @@ void wire_null(wire_writer *w);
 void wire_time(wire_writer *w, int64_t milliseconds); /* RFC 3339 UTC with milliseconds, quoted */
 void wire_raw(wire_writer *w, const char *json);      /* a value that is JSON already */
 
+/* The members of an object that is JSON already, into the one being written; "" has none. */
+void wire_raw_members(wire_writer *w, const char *object);
+
 /* Lines: NDJSON has one JSON value a line. CSV has cells: any of the functions above that writes a number, a
  * truth or a time, and wire_cell for text, in quotes where it needs them. */
 void wire_cell(wire_writer *w, const char *text);

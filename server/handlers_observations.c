@@ -21,7 +21,7 @@ static void import_free(void *context)
 static bool objective(const import *in, const char *place, const wire_observation *o, double *out,
                       wire_errors *errors)
 {
-    const char *name = in->definition->metrics[0].name;
+    const char *name = wire_objective(in->definition)->name;
     size_t before = errors->n;
     bool found = o->has_value;
     *out = o->value;

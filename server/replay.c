@@ -268,6 +268,7 @@ static void plan_what_follows(replaying *r)
 static bool renews_engine(const store_event *event)
 {
     return event->type == EVENT_CANDIDATES_SET || event->type == EVENT_CANDIDATES_ADDED ||
+           event->type == EVENT_TRIAL_PROPOSED ||
            (event->type == EVENT_STUDY_CHANGED && event->u.changed.definition);
 }
 

@@ -54,12 +54,15 @@ study *study_new(app *a, registry *r, const char *id)
     TAILQ_INIT(&s->joined);
     TAILQ_INIT(&s->waiting);
     STAILQ_INIT(&s->placing);
+    TAILQ_INIT(&s->late);
+    s->last_deferred = &s->deferred;
     return s;
 }
 
 void study_free(study *s)
 {
-    assert(!s->jobs && !s->engine_jobs && TAILQ_EMPTY(&s->waiting) && STAILQ_EMPTY(&s->placing));
+    assert(!s->jobs && !s->engine_jobs && TAILQ_EMPTY(&s->waiting) && STAILQ_EMPTY(&s->placing) &&
+           !s->deferred);
     study_unload(s);
     study_drop_engine(s);
     forget_keys(s, UINT64_MAX);
@@ -258,6 +261,7 @@ static void recover(study *s)
 {
     if (!atomic_load(&s->broken) || atomic_load(&s->committed) != s->submitted || s->engine_jobs_out > 0)
         return;
+    study_fail_deferred(s, STORE_ABORTED);
     study_unload(s);
     study_drop_engine(s); /* nothing is at the engine */
     atomic_store(&s->broken, false);
@@ -277,6 +281,8 @@ static void run_turn(pool_task *task)
 {
     study *s = (study *)((char *)task - offsetof(study, turn));
     recover(s);
+    if (s->loaded && !s->deleted) /* what is asked now is answered as of now */
+        study_expire_leases(s, clock_now());
     for (study_job *job = take_jobs(s), *next; job; job = next) {
         next = job->next;
         job->run(s, job); /* frees itself */
@@ -347,5 +353,6 @@ void study_delete(study *s, http_request *request)
     store_submit_delete(s->lane, write_done, c);
     study_answer_waiting(s, NULL);
     study_refuse_placing(s);
+    study_fail_deferred(s, STORE_OK);
     log_event(LOG_INFO, "study_deleted", "study", s->id, NULL);
 }

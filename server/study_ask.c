@@ -82,7 +82,7 @@ static const char *shortage(const study *s)
         return "paused";
     if (s->state == STUDY_FINISHED)
         return "finished";
-    if (s->planning)
+    if (s->planning || s->delayed)
         return "computing";
     return s->trials >= study_horizon(s) ? "horizon_reached" : "awaiting_feedback";
 }
@@ -106,7 +106,15 @@ static store_status view(const study *s, const trial *t, double *point, wire_tri
                         .space = shown.space,
                         .parameters = shown.parameters,
                         .worker = t->worker,
-                        .lease_expires_at = t->lease_expires_at};
+                        .lease_expires_at = t->state == TRIAL_PENDING ? t->lease_expires_at : 0,
+                        .has_value = t->has_value,
+                        .value = t->value,
+                        .objective = s->config->objective,
+                        .recorded = t->recorded,
+                        .repeats = t->repeats,
+                        .metadata = t->metadata,
+                        .reason = t->reason,
+                        .told_at = t->told_at};
     return has_point ? store_read_candidates(s->app->store, s->number, t->candidate, 1, point, &error)
                      : STORE_OK;
 }
@@ -150,16 +158,25 @@ void study_answer_trial(study *s, http_request *request, const trial *t)
 
 enum { ASK_MAXIMUM = 1000 };
 
-/* Trials that this worker holds already: a restarted worker gets them back. */
+/* Trials that this worker holds already, by number: a restarted worker gets them back. */
 static size_t own_trials(study *s, const wire_ask *ask, trial **out)
 {
     size_t n = 0;
     trial *t;
     if (!ask->worker || ask->fresh)
         return 0;
-    TAILQ_FOREACH (t, &s->pending, link)
-        if (n < (size_t)ask->count && strcmp(t->worker, ask->worker) == 0)
-            out[n++] = t;
+    TAILQ_FOREACH (t, &s->pending, link) {
+        if (strcmp(t->worker, ask->worker) != 0)
+            continue;
+        size_t place = n;
+        while (place > 0 && out[place - 1]->id > t->id)
+            place--;
+        if (place == (size_t)ask->count)
+            continue;
+        n += n < (size_t)ask->count;
+        memmove(out + place + 1, out + place, (n - 1 - place) * sizeof *out);
+        out[place] = t;
+    }
     return n;
 }
 
@@ -243,13 +260,21 @@ void study_answer_waiting(study *s, const char *reason)
     }
 }
 
+static bool is_repeated(const http_request *held, const http_request *request)
+{
+    return held->idempotency_key && held->route == request->route && held->number == request->number &&
+           strcmp(held->idempotency_key, request->idempotency_key) == 0 &&
+           strcmp(held->caller.id, request->caller.id) == 0;
+}
+
 bool study_waits_with_key(const study *s, const http_request *request)
 {
     waiting_ask *w;
     TAILQ_FOREACH (w, &s->waiting, link)
-        if (w->request->idempotency_key &&
-            strcmp(w->request->idempotency_key, request->idempotency_key) == 0 &&
-            strcmp(w->request->caller.id, request->caller.id) == 0)
+        if (is_repeated(w->request, request))
+            return true;
+    for (const http_request *r = s->deferred; r; r = r->next)
+        if (is_repeated(r, request))
             return true;
     return false;
 }
@@ -294,21 +319,24 @@ void study_serve_waiting(study *s, int64_t now)
             plan_for_waiting(s);
         else if (study_may_plan(s) && s->n_open == 0)
             study_start_planning(s, 0);
-        bool over = now >= w->deadline && (!s->planning || now >= w->planning_deadline);
+        bool computing = s->planning || s->delayed;
+        bool over = now >= w->deadline && (!computing || now >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
         if (over || no_hope) {
             http_request *request = stop_waiting(s, w);
-            answer_ask(s, request, NULL, 0, shortage(s)); /* nothing to store: not even under a key */
+            if (!request->idempotency_key) /* nothing to store: not even under a key */
+                study_hold(s, request);    /* but what it says is to be true */
+            answer_ask(s, request, NULL, 0, shortage(s));
         }
     }
 }
 
 int64_t study_next_wake(const study *s)
 {
-    int64_t at = s->next_expiry;
+    int64_t at = s->delayed ? 0 : s->next_expiry;
     waiting_ask *w;
     TAILQ_FOREACH (w, &s->waiting, link) {
-        int64_t deadline = s->planning ? w->planning_deadline : w->deadline;
+        int64_t deadline = s->planning || s->delayed ? w->planning_deadline : w->deadline;
         if (deadline < at)
             at = deadline;
         if (w->checked_at + CLIENT_CHECK_MS < at)

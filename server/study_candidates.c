@@ -89,7 +89,8 @@ size_t study_cancel_retired(study *s)
         next = TAILQ_NEXT(t, link);
         if (!study_is_retired(s, t->candidate))
             continue;
-        study_close_trial(s, t, TRIAL_STOPPED, false, 0, "the candidate was retired", t->attempt, now);
+        told_result cancelled = {.state = TRIAL_STOPPED, .repeats = 1, .reason = "the candidate was retired"};
+        study_close_trial(s, t, &cancelled, t->attempt, now);
         n++;
     }
     return n;

@@ -166,15 +166,6 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
         default_integer(&a->initial_cells, 1);
 }
 
-static void check_unbuilt(const wire_study *request, wire_errors *errors)
-{
-    for (size_t i = 0; i < request->n_metrics; i++)
-        if (request->metrics[i].recorded || request->n_metrics > 1) {
-            wire_errors_add(errors, "/metrics", "one objective is all that is built yet");
-            break;
-        }
-}
-
 static void complete_domain(wire_study *request, wire_errors *errors)
 {
     if (!request->dimension.given && request->domain_type == WIRE_DOMAIN_CANDIDATES)
@@ -195,6 +186,22 @@ static bool has_numbers_only(const wire_study *request)
     return true;
 }
 
+static void complete_stopping(wire_stopping *stopping)
+{
+    switch (stopping->rule) {
+    case WIRE_STOPPING_NONE:
+        break;
+    case WIRE_STOPPING_MEDIAN:
+        default_integer(&stopping->min_steps, 5);
+        default_integer(&stopping->min_trials, 5);
+        break;
+    case WIRE_STOPPING_SUCCESSIVE_HALVING:
+        default_integer(&stopping->min_resource, 1);
+        default_integer(&stopping->reduction, 3);
+        break;
+    }
+}
+
 bool study_config_complete(wire_study *request, wire_errors *errors)
 {
     size_t before = errors->n;
@@ -204,8 +211,8 @@ bool study_config_complete(wire_study *request, wire_errors *errors)
     draw_seed(&request->seed);
     default_number(&request->lease_seconds, 600);
     default_integer(&request->max_attempts, 3);
+    complete_stopping(&request->stopping);
     complete_domain(request, errors);
-    check_unbuilt(request, errors);
     set_text(&request->feedback, "async", errors);
     if (request->min_in_flight.given && request->feedback && strcmp(request->feedback, "async") != 0)
         wire_errors_add(errors, "/min_in_flight", "applies to asynchronous feedback only");
@@ -382,7 +389,8 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
     else if (is_word(definition->scaling, "none"))
         config->scaling = BANDIT_SCALING_NONE;
     config->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
-    config->minimize = definition->n_metrics > 0 && definition->metrics[0].minimize;
+    config->objective = wire_objective(definition);
+    config->minimize = config->objective->minimize;
     config->asynchronous = is_word(definition->feedback, "async");
     config->max_arm_failures = (unsigned)definition->algorithm.max_arm_failures.value;
     size_t dimension = config->precomputed ? 0 : (size_t)definition->dimension.value;

@@ -14,8 +14,9 @@ typedef struct study_config {
     double *lengthscales;         /* that options.kernel borrows */
     bandit_parameter *parameters; /* of a space; borrows from `wire`; NULL */
     bool minimize;
-    bool precomputed;  /* the candidates are known by their kernel matrix alone */
-    bool asynchronous; /* feedback */
+    const wire_metric *objective; /* of wire->metrics */
+    bool precomputed;             /* the candidates are known by their kernel matrix alone */
+    bool asynchronous;            /* feedback */
     unsigned max_arm_failures;
     struct study_config *next; /* the one it replaced, while engine jobs may be reading it */
 } study_config;

@@ -15,8 +15,9 @@ engine_source engine_source_of(const study *s)
                            .candidates = (size_t)s->candidates,
                            .dimension = (size_t)s->dimension,
                            .reference_candidates = (size_t)s->reference_candidates,
-                           .writes = s->submitted + (s->write != NULL),
                            .batches = s->batches,
+                           .trials = s->trials,
+                           .writes = s->submitted + (s->write != NULL),
                            .config = s->config};
 }
 
@@ -167,9 +168,9 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
     free(rows);
 }
 
-/* The picks of the batch in force, in their order. */
+/* The picks of the batch in force and the trials that no batch planned, in their order. */
 typedef struct pick_list {
-    int64_t batch;
+    int64_t batch, last;
     bandit_pick *picks;
     size_t n, capacity;
     bool failed;
@@ -178,7 +179,7 @@ typedef struct pick_list {
 static void take_pick(void *arg, const store_trial *row)
 {
     pick_list *list = arg;
-    if (row->batch != list->batch || list->failed)
+    if ((row->batch != list->batch && row->batch >= 0) || row->trial > list->last || list->failed)
         return;
     if (list->n == list->capacity) {
         size_t capacity = list->capacity ? 2 * list->capacity : 64;
@@ -192,10 +193,11 @@ static void take_pick(void *arg, const store_trial *row)
     list->picks[list->n++] = (bandit_pick){.arm = (uint32_t)row->candidate, .variance = row->variance};
 }
 
-/* With asynchronous feedback the batch goes on: its picks are hallucinated again. */
+/* With asynchronous feedback the batch goes on: its picks, and users' own trials since it began, are
+ * hallucinated again in their order. */
 static void replay_picks(study *s, const engine_source *from, int64_t first_trial, engine_outcome *out)
 {
-    pick_list list = {.batch = from->batches - 1};
+    pick_list list = {.batch = from->batches - 1, .last = from->trials};
     store_trial_filter filter = {.after = first_trial - 1};
     store_error error = {0};
     bandit_executor executor = pool_executor(s->app->pool);
@@ -214,14 +216,17 @@ static void restore_from(study *s, const engine_source *from, const store_engine
     bandit_arm_sum *sums = malloc((stored->n_sums ? stored->n_sums : 1) * sizeof *sums);
     out->stored = sums ? unpack(&state, stored) : STORE_NO_MEMORY;
     if (out->stored == STORE_OK) {
-        for (size_t i = 0; i < stored->n_sums; i++)
-            sums[i] = (bandit_arm_sum){
-                .arm = stored->sums[i].arm, .count = stored->sums[i].count, .sum = stored->sums[i].sum};
+        size_t n_sums = 0;
+        for (size_t i = 0; i < stored->n_sums; i++) {
+            const store_arm_sum *sum = &stored->sums[i];
+            if (sum->count > 0) /* an amendment may have taken all of them back */
+                sums[n_sums++] = (bandit_arm_sum){.arm = sum->arm, .count = sum->count, .sum = sum->sum};
+        }
         bandit_checkpoint checkpoint = {.batch = (uint64_t)stored->batch,
                                         .dictionary = stored->dictionary,
                                         .n_dictionary = stored->n_dictionary,
                                         .sums = sums,
-                                        .n_sums = stored->n_sums,
+                                        .n_sums = n_sums,
                                         .state = state.state,
                                         .n_state = state.n_state};
         bandit_executor executor = pool_executor(s->app->pool);

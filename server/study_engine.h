@@ -11,6 +11,7 @@ typedef struct engine_source {
     const study_config *config;
     uint64_t writes; /* that made it so: what is loaded from the store waits for them */
     int64_t batches; /* planned so far: with any, there is a stored engine state */
+    int64_t trials;  /* numbered so far: an engine that is loaded hears of no later ones */
 } engine_source;
 
 /* How an engine job ended. */

@@ -20,15 +20,41 @@ typedef struct trial {
     char *worker;    /* of the attempt; "" */
     int64_t issued_at, lease_expires_at;
     bool has_value;
-    double value; /* as told */
-    char *reason; /* "" */
-    int64_t told_at;
+    double value; /* as told, or as amended */
+    int64_t repeats;
+    char *recorded, *metadata; /* JSON objects as text; "" */
+    char *reason;              /* "" */
+    int64_t told_at, told_seq;
+    bool released;           /* while queued: how it came back, and when */
+    int64_t requeued_at;     /* while queued; 0: it was never handed out */
     bool joining;            /* among the results of the batch being planned */
     uint64_t joined_by;      /* number of the write that made it part of the model; 0: not yet */
     TAILQ_ENTRY(trial) link; /* in queued, pending, told or joined */
 } trial;
 
 TAILQ_HEAD(trial_list, trial);
+
+/* A value told under another attempt than the one that completed its trial. */
+typedef struct late_result {
+    int64_t trial;
+    int32_t attempt;
+    uint32_t candidate;
+    double value;
+    int64_t repeats;
+    char *recorded; /* "" */
+    bool joining;
+    uint64_t joined_by; /* as of trial */
+    TAILQ_ENTRY(late_result) link;
+} late_result;
+
+TAILQ_HEAD(late_list, late_result);
+
+/* A change of a result that is part of a stored model; taken in by the next batch. */
+typedef struct amendment {
+    int64_t trial;
+    int64_t told_seq; /* of the result */
+    bandit_amendment change;
+} amendment;
 
 /* An ask that could not be served at once. */
 typedef struct waiting_ask {
@@ -132,6 +158,11 @@ struct study {
     size_t engine_jobs_out;      /* at the engine */
     uint8_t *failures; /* per candidate: its last told pulls that failed in a row, or ARM_…; NULL: none */
     size_t failures_capacity;
+    struct late_list late; /* not part of a stored model yet, or not for good */
+    amendment *amendments; /* in the order of the log */
+    size_t n_amendments, n_amendments_joining;
+    bool delayed;                            /* planning waits until all that was recorded is on disk */
+    http_request *deferred, **last_deferred; /* users' own trials, until a batch is planned */
     engine_lane engine;
 };
 
@@ -175,6 +206,15 @@ void study_unload(study *s); /* everything but the engine lane, which drops itse
 /* What a lease that ran out too often leaves as the reason; such a trial stays open to a late result. */
 extern const char study_lease_expired[];
 
+/* A told result as the trial's row has it. */
+typedef struct told_result {
+    trial_state state;
+    bool has_value;
+    double value;
+    int64_t repeats;
+    const char *recorded, *metadata, *reason; /* NULL: "" */
+} told_result;
+
 trial *study_find_trial(const study *s, int64_t id);
 bool study_add_trial(study *s, trial *t);          /* takes it; false: out of memory, and it is freed */
 trial *study_trial_of_row(const store_trial *row); /* in no list yet; NULL: out of memory */
@@ -186,9 +226,12 @@ bool study_set_text(char **field, const char *text); /* a copy; NULL: "" */
 /* Hands a queued trial out, or renews the lease of a pending one. False: out of memory. */
 bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);
 /* Ends an attempt without a result: back into the queue. */
-void study_requeue(study *s, trial *t, const char *outcome, bool counts, bool at_head, int64_t now);
-void study_close_trial(study *s, trial *t, trial_state state, bool has_value, double value,
-                       const char *reason, int32_t attempt, int64_t now);
+void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t now);
+/* Puts a queued trial in its place: released ones first, the last one at the head; then those whose lease ran
+ * out or whose attempt failed, by number; then users' own; then picks. */
+void study_place_queued(study *s, trial *t);
+void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now);
+bool study_is_better(const study *s, double value);
 void study_expire_leases(study *s, int64_t now);
 void study_sweep_joined(study *s); /* forgets what the store knows for good */
 
@@ -221,6 +264,41 @@ void study_record_points(study *s, const double *rows, size_t n);
 /* ---- study_candidates.c ------------------------------------------------------------------------------ */
 
 size_t study_cancel_retired(study *s); /* closes what is queued of retired candidates: how many */
+
+/* ---- study_results.c --------------------------------------------------------------------------------- */
+
+/* The trial, in memory or brought back from the store; NULL: `*status` says why. */
+trial *study_recall_trial(study *s, int64_t id, store_status *status);
+
+/* The values of a result: sets `value` to the objective's; *recorded becomes the text of the recorded
+ * metrics' ("" without any, the caller's). `at` is the JSON pointer of the result, "" or "/results/3".
+ * False: refused, the problems are in *errors, or out of memory (*recorded is NULL). */
+bool study_read_values(const study *s, wire_result *result, const char *at, char **recorded,
+                       wire_errors *errors);
+
+/* What is known of a told trial beside its row. */
+typedef enum late_verdict { LATE_NEW, LATE_SAME, LATE_OTHER, LATE_NEVER_ISSUED } late_verdict;
+/* A value told under `attempt` of a trial that was completed under another one. */
+store_status study_judge_late(study *s, const trial *t, int32_t attempt, double value, int64_t repeats,
+                              const char *recorded, late_verdict *verdict);
+/* Is this what was told before an amendment? */
+store_status study_was_amended_from(study *s, const trial *t, const told_result *result, bool *so);
+bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *result, int64_t now);
+
+bool study_keep_late(study *s, const store_late_result *row); /* false: no memory */
+bool study_keep_amendment(study *s, const amendment *a);      /* false: no memory */
+void study_drop_late(study *s, uint64_t committed);           /* those that were joined by then */
+void study_drop_amendments(study *s, size_t n);               /* the first n */
+
+/* ---- study_propose.c --------------------------------------------------------------------------------- */
+
+void study_run_deferred(study *s); /* users' own trials that waited for a batch */
+void study_fail_deferred(study *s, store_status status);
+
+/* ---- study_load.c, again ----------------------------------------------------------------------------- */
+
+/* The record of failures anew, from what is stored: everything that was recorded must be on disk. */
+store_status study_recount_failures(study *s);
 
 /* ---- study_ask.c ----------------------------------------------------------------------------------- */
 

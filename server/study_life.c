@@ -27,6 +27,8 @@ void study_after_turn(study *s)
 {
     int64_t now = clock_now();
     study_expire_leases(s, now);
+    s->delayed = false;
+    study_run_deferred(s);
     if (s->state == STUDY_ACTIVE && s->n_open == 0 && s->trials >= study_horizon(s))
         study_set_state(s, STUDY_FINISHED, "", NULL);
     study_start_renewal(s);
@@ -38,6 +40,7 @@ void study_after_turn(study *s)
         study_close_model(s);
     study_serve_waiting(s, now);
     study_sweep_joined(s);
+    study_drop_late(s, atomic_load(&s->committed));
     study_free_old_configs(s);
     atomic_store(&s->wake_at, study_next_wake(s));
 }

@@ -3,6 +3,7 @@
 #include "server/study_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,19 +53,20 @@ static void take_observation(void *arg, int64_t seq, const store_observation *ro
         l->failed = true;
 }
 
-static void count_outcome(void *arg, const store_trial *row)
+static void take_late(void *arg, const store_late_result *row)
 {
     loading *l = arg;
-    if (!study_count_outcome(l->s, (uint32_t)row->candidate, row->state))
+    if (!study_keep_late(l->s, row))
         l->failed = true;
 }
 
-static void count_imported(void *arg, int64_t seq, const store_observation *row)
+/* ---- the queue --------------------------------------------------------------------------------------- */
+
+static void take_last_attempt(void *arg, const store_attempt *row)
 {
-    loading *l = arg;
-    (void)seq;
-    if (!study_count_outcome(l->s, row->candidate, TRIAL_COMPLETED))
-        l->failed = true;
+    trial *t = arg;
+    t->requeued_at = row->ended_at;
+    t->released = strcmp(row->outcome, "released") == 0;
 }
 
 static void take_retired(void *arg, uint32_t candidate)
@@ -74,8 +76,22 @@ static void take_retired(void *arg, uint32_t candidate)
         l->failed = true;
 }
 
-/* Trials in force: those that are open, and those told since the last batch was planned. Trials waiting for
- * re-issue (attempt > 0) come first in the queue: reading by number in two passes keeps their order. */
+/* How trials that were handed out before have come back decides their places. */
+static store_status place_queued(study *s, store_error *err)
+{
+    store_status status = STORE_OK;
+    trial *t, *next;
+    for (t = TAILQ_FIRST(&s->queued); status == STORE_OK && t; t = next) {
+        next = TAILQ_NEXT(t, link);
+        if (t->issued_at == 0)
+            continue;
+        status = store_read_attempts(s->app->store, s->number, t->id, take_last_attempt, t, err);
+        study_place_queued(s, t);
+    }
+    return status;
+}
+
+/* Trials in force: those that are open, and those told since the last batch was planned. */
 static store_status load_trials(study *s, loading *l, store_error *err)
 {
     store_trial_filter open = {.states = 1u << TRIAL_QUEUED | 1u << TRIAL_PENDING};
@@ -83,31 +99,163 @@ static store_status load_trials(study *s, loading *l, store_error *err)
     store_status status = store_read_trials(s->app->store, s->number, &open, SIZE_MAX, take_trial, l, err);
     if (status == STORE_OK)
         status = store_read_trials(s->app->store, s->number, &told, SIZE_MAX, take_trial, l, err);
-    trial *t, *next;
-    trial *last_reissued = NULL;
-    for (t = TAILQ_FIRST(&s->queued); t; t = next) {
-        next = TAILQ_NEXT(t, link);
-        if (t->attempt == 0)
-            continue;
-        TAILQ_REMOVE(&s->queued, t, link);
-        if (last_reissued)
-            TAILQ_INSERT_AFTER(&s->queued, last_reissued, t, link);
+    if (status == STORE_OK)
+        status = store_read_late_results(s->app->store, s->number, 0, s->through_seq, INT64_MAX, take_late, l,
+                                         err);
+    return status == STORE_OK ? place_queued(s, err) : status;
+}
+
+/* ---- the record of failures -------------------------------------------------------------------------- */
+
+typedef struct outcome {
+    int64_t batch; /* that took it in */
+    int64_t trial;
+    uint32_t candidate;
+    trial_state state;
+} outcome;
+
+typedef struct outcomes {
+    int64_t *through; /* by batch */
+    size_t n_batches;
+    outcome *list;
+    size_t n;
+    bool failed;
+} outcomes;
+
+static void take_batch(void *arg, const store_batch *row)
+{
+    outcomes *o = arg;
+    o->through[o->n_batches++] = row->through_seq;
+}
+
+static void take_outcome(void *arg, const store_trial *row)
+{
+    outcomes *o = arg;
+    size_t low = 0, high = o->n_batches;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (o->through[middle] < row->told_seq)
+            low = middle + 1;
         else
-            TAILQ_INSERT_HEAD(&s->queued, t, link);
-        last_reissued = t;
+            high = middle;
     }
+    o->list[o->n++] = (outcome){.batch = (int64_t)low,
+                                .trial = row->trial,
+                                .candidate = (uint32_t)row->candidate,
+                                .state = row->state};
+}
+
+static int compare_outcomes(const void *a, const void *b)
+{
+    const outcome *x = a, *y = b;
+    if (x->batch != y->batch)
+        return (x->batch > y->batch) - (x->batch < y->batch);
+    return (x->trial > y->trial) - (x->trial < y->trial);
+}
+
+static void count_imported(void *arg, int64_t seq, const store_observation *row)
+{
+    study *s = arg;
+    (void)seq;
+    if (!study_count_outcome(s, row->candidate, TRIAL_COMPLETED))
+        s->write_status = STORE_NO_MEMORY;
+}
+
+/* Which arms have failed of late, from all trials that an earlier batch has taken in, in the order in which
+ * they were counted: batch by batch, in each by number. */
+store_status study_recount_failures(study *s)
+{
+    store_trial_filter closed = {.told = true, .told_after = 0, .told_through = s->through_seq};
+    store_error error = {0};
+    outcomes o = {0};
+    o.through = malloc(((size_t)s->batches + 1) * sizeof *o.through);
+    o.list = malloc(((size_t)s->trials + 1) * sizeof *o.list);
+    store_status status = o.through && o.list ? STORE_OK : STORE_NO_MEMORY;
+    free(s->failures);
+    s->failures = NULL;
+    s->failures_capacity = 0;
+    if (status == STORE_OK)
+        status = store_read_batches(s->app->store, s->number, -1, (size_t)s->batches, take_batch, &o, &error);
+    if (status == STORE_OK)
+        status = store_read_trials(s->app->store, s->number, &closed, SIZE_MAX, take_outcome, &o, &error);
+    if (status == STORE_OK)
+        qsort(o.list, o.n, sizeof *o.list, compare_outcomes);
+    for (size_t i = 0; status == STORE_OK && i < o.n; i++)
+        if (!study_count_outcome(s, o.list[i].candidate, o.list[i].state))
+            status = STORE_NO_MEMORY;
+    if (status == STORE_OK && study_pulls_once(s))
+        status =
+            store_read_observations(s->app->store, s->number, 0, s->through_seq, count_imported, s, &error);
+    free(o.through);
+    free(o.list);
     return status;
 }
 
-/* Which arms have failed of late, from all trials that an earlier batch has taken in, in their order. */
-static store_status load_failures(study *s, loading *l, store_error *err)
+/* ---- amendments -------------------------------------------------------------------------------------- */
+
+/* Amendments since the last batch, of results that it or an earlier one took in. */
+typedef struct amendments {
+    study *s;
+    store_amendment *rows; /* without their strings */
+    size_t n;
+    store_trial trial; /* likewise */
+    bool failed;
+} amendments;
+
+static void take_amendment(void *arg, const store_amendment *row)
 {
-    store_trial_filter closed = {.told = true, .told_after = 0, .told_through = s->through_seq};
+    amendments *a = arg;
+    store_amendment *rows = realloc(a->rows, (a->n + 1) * sizeof *rows);
+    a->failed |= !rows;
+    if (!rows)
+        return;
+    a->rows = rows;
+    rows[a->n++] = *row;
+}
+
+static void take_row(void *arg, const store_trial *row)
+{
+    ((amendments *)arg)->trial = *row;
+}
+
+/* What the amendment changed: from what it replaced to what the next one of the trial did, or what is true.
+ */
+static bool keep_change(amendments *a, size_t i)
+{
+    const study *s = a->s;
+    const store_amendment *was = &a->rows[i], *next = NULL;
+    double sign = s->config->minimize ? -1.0 : 1.0;
+    for (size_t k = a->n - 1; k > i; k--)
+        if (a->rows[k].trial == was->trial)
+            next = &a->rows[k];
+    amendment kept = {.trial = was->trial, .told_seq = a->trial.told_seq};
+    bool has_value = next ? next->had_value : a->trial.has_value;
+    kept.change.arm = (uint32_t)a->trial.candidate;
+    kept.change.chosen = a->trial.batch >= 0 && isfinite(a->trial.variance);
+    kept.change.variance = kept.change.chosen ? a->trial.variance : 0.0;
+    if (was->had_value) {
+        kept.change.was.repeats = (uint32_t)was->repeats;
+        kept.change.was.reward = sign * was->value;
+    }
+    if (has_value) {
+        kept.change.now.repeats = (uint32_t)(next ? next->repeats : a->trial.repeats);
+        kept.change.now.reward = sign * (next ? next->value : a->trial.value);
+    }
+    return study_keep_amendment(a->s, &kept);
+}
+
+static store_status load_amendments(study *s, store_error *err)
+{
+    amendments a = {.s = s};
     store_status status =
-        store_read_trials(s->app->store, s->number, &closed, SIZE_MAX, count_outcome, l, err);
-    if (status == STORE_OK && study_pulls_once(s))
-        status = store_read_observations(s->app->store, s->number, 0, s->through_seq, count_imported, l, err);
-    return status;
+        store_read_amendments(s->app->store, s->number, 0, s->through_seq, take_amendment, &a, err);
+    for (size_t i = 0; status == STORE_OK && i < a.n; i++) {
+        status = store_read_trial(s->app->store, s->number, a.rows[i].trial, take_row, &a, err);
+        if (status == STORE_OK && a.trial.told_seq <= s->through_seq && !keep_change(&a, i))
+            a.failed = true;
+    }
+    free(a.rows);
+    return status == STORE_OK && a.failed ? STORE_NO_MEMORY : status;
 }
 
 store_status study_load(study *s, store_error *err)
@@ -134,9 +282,11 @@ store_status study_load(study *s, store_error *err)
         status = store_read_observations(s->app->store, s->number, s->through_seq, INT64_MAX,
                                          take_observation, &l, err);
     if (status == STORE_OK && (l.failures || study_pulls_once(s)))
-        status = load_failures(s, &l, err);
+        status = study_recount_failures(s);
     if (status == STORE_OK)
         status = store_read_retired(s->app->store, s->number, take_retired, &l, err);
+    if (status == STORE_OK && s->batches > 0)
+        status = load_amendments(s, err);
     if (status == STORE_OK && l.failed)
         status = STORE_NO_MEMORY;
     s->loaded = status == STORE_OK;
@@ -163,6 +313,9 @@ void study_unload(study *s)
     study_config_free(s->config);
     s->config = NULL;
     study_drop_observations(s, s->n_observations);
+    study_drop_late(s, UINT64_MAX);
+    study_drop_amendments(s, s->n_amendments);
+    s->delayed = false;
     free(s->failures);
     s->failures = NULL;
     s->failures_capacity = 0;

@@ -38,7 +38,11 @@ void study_drop_observations(study *s, size_t n)
 
 bool study_has_news(const study *s)
 {
-    return !TAILQ_EMPTY(&s->told) || s->n_observations > 0;
+    const late_result *late;
+    TAILQ_FOREACH (late, &s->late, link)
+        if (late->joined_by == 0)
+            return true;
+    return !TAILQ_EMPTY(&s->told) || s->n_observations > 0 || s->n_amendments > 0;
 }
 
 static void observe(study *s, http_request *request)

@@ -3,8 +3,10 @@
 
 #include "server/clock.h"
 #include "server/log.h"
+#include "server/study_sums.h"
 
 #include <assert.h>
+#include <math.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +20,13 @@ struct planning {
     size_t beyond; /* picks to have in the end, beyond the bound if need be (no idle workers) */
     bandit_result *results;
     size_t n_results;
-    bandit_pick *pending; /* still out, by trial (asynchronous feedback) */
+    bandit_amendment *amendments; /* of results that earlier batches took in */
+    size_t n_amendments;
+    uint32_t *amended; /* their candidates, ascending, each once; as many sums */
+    bandit_arm_sum *amended_sums;
+    size_t n_amended;
+    int64_t joined_through; /* log position up to which results were in the model before */
+    bandit_pick *pending;   /* still out, by trial (asynchronous feedback) */
     size_t n_pending;
     uint32_t *withheld; /* with room for every candidate where `once` is set */
     size_t n_withheld;
@@ -48,6 +56,9 @@ struct planning {
 static void planning_free(planning *p)
 {
     free(p->results);
+    free(p->amendments);
+    free(p->amended);
+    free(p->amended_sums);
     free(p->pending);
     free(p->withheld);
     free(p->picks);
@@ -74,26 +85,33 @@ static int compare_arms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The sums that these results have changed, as the engine has them now. */
+/* The sums that results and amendments have changed, as the engine has them now. */
 static bool changed_sums(planning *p, const bandit_checkpoint *checkpoint)
 {
-    uint32_t *arms = malloc((p->n_results ? p->n_results : 1) * sizeof *arms);
-    p->sums = malloc((p->n_results ? p->n_results : 1) * sizeof *p->sums);
+    size_t n = p->n_results + p->n_amended;
+    uint32_t *arms = malloc((n ? n : 1) * sizeof *arms);
+    p->sums = malloc((n ? n : 1) * sizeof *p->sums);
     if (!arms || !p->sums) {
         free(arms);
         return false;
     }
     for (size_t i = 0; i < p->n_results; i++)
         arms[i] = p->results[i].arm;
-    qsort(arms, p->n_results, sizeof *arms, compare_arms);
+    for (size_t i = 0; i < p->n_amended; i++)
+        arms[p->n_results + i] = p->amended[i];
+    qsort(arms, n, sizeof *arms, compare_arms);
     size_t at = 0;
-    for (size_t i = 0; i < p->n_results; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (i > 0 && arms[i] == arms[i - 1])
             continue;
         while (at < checkpoint->n_sums && checkpoint->sums[at].arm < arms[i])
             at++; /* both ascend */
-        const bandit_arm_sum *sum = &checkpoint->sums[at];
-        p->sums[p->n_sums++] = (store_arm_sum){.arm = sum->arm, .count = sum->count, .sum = sum->sum};
+        store_arm_sum *sum = &p->sums[p->n_sums++];
+        *sum = (store_arm_sum){.arm = arms[i]};
+        if (at < checkpoint->n_sums && checkpoint->sums[at].arm == arms[i]) {
+            sum->count = checkpoint->sums[at].count;
+            sum->sum = checkpoint->sums[at].sum;
+        }
     }
     free(arms);
     return true;
@@ -180,6 +198,20 @@ static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bo
             continue;
 }
 
+/* Results that earlier batches took in and that have changed since. */
+static void amend_model(study *s, planning *p)
+{
+    engine_outcome *out = &p->outcome;
+    if (!engine_fine(out) || p->n_amendments == 0 || p->source.batches == 0)
+        return;
+    out->stored =
+        study_arm_sums(s->app->store, p->source.number, p->source.config->minimize, p->joined_through,
+                       p->through_seq, p->amended, p->n_amended, p->amended_sums);
+    if (out->stored == STORE_OK)
+        bandit_engine_amend(s->engine.engine, p->amendments, p->n_amendments, p->amended_sums, p->n_amended,
+                            &out->error);
+}
+
 static void compute(study *s, planning *p)
 {
     engine_outcome *out = &p->outcome;
@@ -190,6 +222,7 @@ static void compute(study *s, planning *p)
     p->picks = malloc((p->max_picks ? p->max_picks : 1) * sizeof *p->picks);
     if (!p->picks)
         out->stored = STORE_NO_MEMORY;
+    amend_model(s, p);
     if (engine_fine(out) && !p->extends)
         bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
                                   &executor, &out->error);
@@ -226,7 +259,9 @@ static bool add_pick(study *s, const bandit_pick *pick, int64_t batch, int64_t i
                        .candidate = pick->arm,
                        .variance = pick->variance,
                        .worker = "",
-                       .reason = ""};
+                       .reason = "",
+                       .recorded = "",
+                       .metadata = ""};
     trial *t = study_trial_of_row(&row);
     return t && study_add_trial(s, t);
 }
@@ -307,6 +342,12 @@ static void record_picks(study *s, planning *p)
 static void retire_joined(study *s)
 {
     trial *t, *next;
+    late_result *late;
+    TAILQ_FOREACH (late, &s->late, link)
+        if (late->joining) {
+            late->joining = false;
+            late->joined_by = s->submitted + 1;
+        }
     for (t = TAILQ_FIRST(&s->told); t; t = next) {
         next = TAILQ_NEXT(t, link);
         if (!t->joining)
@@ -324,6 +365,7 @@ static void take_plan(study *s, planning *p)
     if (!p->extends) {
         retire_joined(s);
         study_drop_observations(s, s->n_observations_joining);
+        study_drop_amendments(s, s->n_amendments_joining);
     }
     if (!p->extends || p->n_picks > 0)
         record_picks(s, p);
@@ -482,42 +524,120 @@ static bandit_result imported(const study *s, const store_observation *observati
                            .reward = s->config->minimize ? -observation->value : observation->value};
 }
 
+static int compare_late(const void *a, const void *b)
+{
+    const late_result *x = *(late_result *const *)a, *y = *(late_result *const *)b;
+    if (x->trial != y->trial)
+        return (x->trial > y->trial) - (x->trial < y->trial);
+    return (x->attempt > y->attempt) - (x->attempt < y->attempt);
+}
+
+/* A user's own trial has no variance: the engine did not choose it. */
+static bandit_result told_trial(const study *s, const trial *t)
+{
+    bool chosen = t->batch >= 0 && isfinite(t->variance);
+    return (bandit_result){.arm = t->candidate,
+                           .repeats = (uint32_t)t->repeats,
+                           .reward = s->config->minimize ? -t->value : t->value,
+                           .chosen = chosen,
+                           .variance = chosen ? t->variance : 0.0};
+}
+
+static bandit_result told_late(const study *s, const late_result *late)
+{
+    return (bandit_result){.arm = late->candidate,
+                           .repeats = (uint32_t)late->repeats,
+                           .reward = s->config->minimize ? -late->value : late->value};
+}
+
+static bool gather_told(study *s, planning *p, trial **told, size_t n)
+{
+    trial *t;
+    size_t filled = 0;
+    TAILQ_FOREACH (t, &s->told, link)
+        told[filled++] = t;
+    qsort(told, n, sizeof(trial *), compare_by_id);
+    for (size_t i = 0; i < n; i++) {
+        t = told[i];
+        t->joining = true;
+        if (!study_count_outcome(s, t->candidate, t->state))
+            return false;
+        if (t->has_value)
+            p->results[p->n_results++] = told_trial(s, t);
+    }
+    return true;
+}
+
+static void gather_late(study *s, planning *p, late_result **late, size_t n)
+{
+    late_result *l;
+    size_t filled = 0;
+    TAILQ_FOREACH (l, &s->late, link)
+        if (l->joined_by == 0)
+            late[filled++] = l;
+    qsort(late, n, sizeof(late_result *), compare_late);
+    for (size_t i = 0; i < n; i++) {
+        late[i]->joining = true;
+        p->results[p->n_results++] = told_late(s, late[i]);
+    }
+}
+
 /* What has been imported and told since the last batch: imports in the order of the log, then trials by
- * number. Which worker was faster must not show in the model's bits. */
+ * number, then late results. Which worker was faster must not show in the model's bits. study_sums.h adds up
+ * in the same order. */
 static bool gather_results(study *s, planning *p)
 {
     trial *t;
-    size_t n = 0, filled = 0;
+    late_result *l;
+    size_t n_told = 0, n_late = 0;
     TAILQ_FOREACH (t, &s->told, link)
-        n++;
-    trial **told = malloc((n ? n : 1) * sizeof(trial *));
-    p->results = malloc((n + s->n_observations + 1) * sizeof *p->results);
-    bool fine = told && p->results;
+        n_told++;
+    TAILQ_FOREACH (l, &s->late, link)
+        n_late += l->joined_by == 0;
+    trial **told = malloc((n_told + 1) * sizeof(trial *));
+    late_result **late = malloc((n_late + 1) * sizeof(late_result *));
+    p->results = malloc((n_told + n_late + s->n_observations + 1) * sizeof *p->results);
+    bool fine = told && late && p->results;
     if (fine) {
-        TAILQ_FOREACH (t, &s->told, link)
-            told[filled++] = t;
-        qsort(told, n, sizeof(trial *), compare_by_id);
         for (size_t i = 0; fine && i < s->n_observations; i++) {
             p->results[p->n_results++] = imported(s, &s->observations[i]);
             fine =
                 !study_pulls_once(s) || study_count_outcome(s, s->observations[i].candidate, TRIAL_COMPLETED);
         }
         s->n_observations_joining = s->n_observations;
-        for (size_t i = 0; fine && i < n; i++) {
-            t = told[i];
-            t->joining = true;
-            fine = study_count_outcome(s, t->candidate, t->state);
-            if (t->has_value)
-                p->results[p->n_results++] =
-                    (bandit_result){.arm = t->candidate,
-                                    .repeats = 1,
-                                    .reward = s->config->minimize ? -t->value : t->value,
-                                    .chosen = true,
-                                    .variance = t->variance};
-        }
+        fine = fine && gather_told(s, p, told, n_told);
+        gather_late(s, p, late, n_late);
     }
     free(told);
+    free(late);
     return fine;
+}
+
+/* Amendments of what is in the model; others have changed what joins it now. */
+static bool gather_amendments(study *s, planning *p)
+{
+    size_t n = s->n_amendments, arms = 0;
+    s->n_amendments_joining = n;
+    p->joined_through = s->through_seq;
+    if (n == 0)
+        return true;
+    p->amendments = malloc(n * sizeof *p->amendments);
+    p->amended = malloc(n * sizeof *p->amended);
+    p->amended_sums = malloc(n * sizeof *p->amended_sums);
+    if (!p->amendments || !p->amended || !p->amended_sums)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const amendment *a = &s->amendments[i];
+        if (a->told_seq > s->through_seq)
+            continue;
+        p->amendments[p->n_amendments++] = a->change;
+        p->amended[arms++] = a->change.arm;
+    }
+    qsort(p->amended, arms, sizeof *p->amended, compare_arms);
+    for (size_t i = 0; i < arms; i++)
+        if (i == 0 || p->amended[i] != p->amended[i - 1])
+            p->amended[p->n_amended++] = p->amended[i];
+    return p->n_amendments == 0 || study_recount_failures(s) == STORE_OK;
 }
 
 /* What is out, by trial; trial numbers rather than times decide, so that replay comes to the same. */
@@ -581,7 +701,7 @@ static planning *gather(study *s, bool closes)
     p->closes = closes;
     if (closes)
         p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
-    if (gather_results(s, p) && gather_pending(s, p) && withheld_arms(s, p)) {
+    if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) && withheld_arms(s, p)) {
         p->through_seq = study_next_seq(s) - 1;
         return p;
     }
@@ -604,6 +724,10 @@ static planning *gather_extension(study *s)
 
 static void plan(study *s, size_t beyond, bool closes)
 {
+    /* Amendments are taken in from what is stored. */
+    s->delayed = s->n_amendments > 0 && (s->write || atomic_load(&s->committed) != s->submitted);
+    if (s->delayed)
+        return;
     planning *p = gather(s, closes);
     if (p)
         start(s, p, beyond);

@@ -3,15 +3,17 @@
 #include "server/log.h"
 #include "server/study_internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum verdict { ACCEPT, DUPLICATE } verdict;
+typedef enum verdict { ACCEPT, DUPLICATE, LATE, VERDICTS } verdict;
 
 typedef struct telling {
     const wire_tell *tell;
     verdict *verdicts; /* one a result */
     trial **trials;    /* one a result: what it applies to; NULL for duplicates of closed trials */
+    char **recorded;   /* one a result: the text of its recorded metrics; NULL where it was refused */
     wire_errors errors;
     bool invalid; /* at least one 422, not only 409s */
 } telling;
@@ -40,82 +42,80 @@ static trial_state outcome_state(const wire_result *result)
     return TRIAL_QUEUED;
 }
 
-static bool same_value(bool has_a, double a, bool has_b, double b)
+static told_result told_of(const telling *t, size_t i)
 {
-    return has_a == has_b && (!has_a || a == b);
+    const wire_result *result = &t->tell->results[i];
+    return (told_result){.state = outcome_state(result),
+                         .has_value = result->has_value,
+                         .value = result->value,
+                         .repeats = result->repeats.given ? result->repeats.value : 1,
+                         .recorded = t->recorded[i],
+                         .metadata = result->metadata,
+                         .reason = result->reason};
 }
 
-/* A closed trial that only the store knows, brought back for a late result. */
-typedef struct reading {
-    study *s;
-    trial *found;
-    bool no_memory;
-} reading;
-
-static void read_closed(void *arg, const store_trial *row)
+static bool same_values(const told_result *a, const told_result *b)
 {
-    reading *r = arg;
-    trial *t = study_trial_of_row(row);
-    if (t)
-        t->joined_by = 1; /* not for the next batch: in the list that is swept as soon as nothing needs it */
-    if (t && study_add_trial(r->s, t))
-        r->found = t;
-    else
-        r->no_memory = true;
+    return a->has_value == b->has_value &&
+           (!a->has_value ||
+            (a->value == b->value && a->repeats == b->repeats && strcmp(a->recorded, b->recorded) == 0));
 }
 
-/* The value of the one objective, from "values"; false: refused. */
-static bool objective_value(const study *s, telling *t, size_t i, wire_result *result)
+/* A result of a trial that is closed and stays so: nothing new, one more measurement, or a contradiction. */
+static store_status judge_told(study *s, telling *t, size_t i, trial *target)
 {
-    const char *name = s->config->wire->metrics[0].name;
-    size_t before = t->errors.n;
-    bool found = false;
-    if (!result->values)
-        return true;
-    for (size_t k = 0; k < result->n_values; k++) {
-        if (strcmp(result->values[k].name, name) == 0) {
-            result->has_value = found = true;
-            result->value = result->values[k].value;
-        } else {
-            refuse(t, i, log_format("values/%s", result->values[k].name), false,
-                   "the study declares no such metric");
-        }
+    const wire_result *result = &t->tell->results[i];
+    told_result told = told_of(t, i);
+    told_result known = {.has_value = target->has_value,
+                         .value = target->value,
+                         .repeats = target->repeats,
+                         .recorded = target->recorded};
+    bool amended, has_attempt = result->attempt.given;
+    int32_t attempt = has_attempt ? (int32_t)result->attempt.value : target->attempt;
+    late_verdict late = LATE_OTHER;
+    if (told.state == target->state && same_values(&told, &known)) {
+        t->verdicts[i] = DUPLICATE;
+        return STORE_OK;
     }
-    if (!found)
-        refuse(t, i, log_format("values/%s", name), false, "is the study's objective, and must be there");
-    return t->errors.n == before;
-}
-
-static bool check_built(telling *t, size_t i, const wire_result *result)
-{
-    size_t before = t->errors.n;
-    if (result->repeats.given)
-        refuse(t, i, "repeats", false, "is not built yet");
-    if (result->metadata)
-        refuse(t, i, "metadata", false, "is not built yet");
-    return t->errors.n == before;
+    store_status status = study_was_amended_from(s, target, &told, &amended);
+    if (status == STORE_OK && amended) {
+        t->verdicts[i] = DUPLICATE;
+        return STORE_OK;
+    }
+    if (status == STORE_OK && attempt != target->attempt)
+        status = study_judge_late(s, target, attempt, told.value, told.repeats, told.recorded, &late);
+    if (status != STORE_OK)
+        return status;
+    if (late == LATE_NEVER_ISSUED)
+        refuse(t, i, "attempt", false, "the trial has had no such attempt");
+    else if (told.has_value && target->has_value && late == LATE_SAME)
+        t->verdicts[i] = DUPLICATE;
+    else if (told.has_value && target->has_value && late == LATE_NEW)
+        t->verdicts[i] = LATE;
+    else
+        refuse(t, i, "trial", true, "the trial has been told otherwise already");
+    return STORE_OK;
 }
 
 /* What this result is, given the trial as it stands. */
-static void judge_trial(telling *t, size_t i, const wire_result *result, trial *target)
+static store_status judge_trial(study *s, telling *t, size_t i, trial *target)
 {
+    const wire_result *result = &t->tell->results[i];
     bool open = target->state == TRIAL_QUEUED || target->state == TRIAL_PENDING;
     bool expired = target->state == TRIAL_FAILED && strcmp(target->reason, study_lease_expired) == 0;
-    if (result->attempt.given && (result->attempt.value < 1 || result->attempt.value > target->attempt)) {
+    if (!open && !expired)
+        return judge_told(s, t, i, target);
+    if (result->attempt.given && result->attempt.value > target->attempt) {
         refuse(t, i, "attempt", false, "the trial has had no such attempt");
     } else if (target->state == TRIAL_QUEUED && target->attempt == 0) {
         refuse(t, i, "trial", true, "the trial is queued: nobody holds it");
-    } else if (open || expired) {
+    } else {
         bool current = !result->attempt.given || result->attempt.value == target->attempt;
         bool held = target->state == TRIAL_PENDING && current;
         /* What has gone back to the queue already cannot be released again. */
         t->verdicts[i] = result->outcome == WIRE_RELEASED && !held ? DUPLICATE : ACCEPT;
-    } else if (outcome_state(result) == target->state &&
-               same_value(result->has_value, result->value, target->has_value, target->value)) {
-        t->verdicts[i] = DUPLICATE;
-    } else {
-        refuse(t, i, "trial", true, "the trial has been told otherwise already");
     }
+    return STORE_OK;
 }
 
 /* An earlier result of the same request for the same trial, or SIZE_MAX. */
@@ -134,57 +134,58 @@ static store_status judge(study *s, telling *t, size_t i)
         refuse(t, i, "trial", false, "there is no such trial");
         return STORE_OK;
     }
-    if (!check_built(t, i, result) || !objective_value(s, t, i, result))
-        return STORE_OK;
+    char at[32];
+    size_t problems = t->errors.n;
+    snprintf(at, sizeof at, "/results/%zu", i);
+    if (!study_read_values(s, result, at, &t->recorded[i], &t->errors)) {
+        t->invalid = true;
+        return t->errors.n > problems ? STORE_OK : STORE_NO_MEMORY;
+    }
     size_t k = earlier_result(t->tell, i);
     if (k != SIZE_MAX) {
-        const wire_result *earlier = &t->tell->results[k];
-        if (outcome_state(earlier) == outcome_state(result) &&
-            same_value(earlier->has_value, earlier->value, result->has_value, result->value))
+        told_result earlier = told_of(t, k), told = told_of(t, i);
+        if (!t->recorded[k])
+            t->verdicts[i] = DUPLICATE; /* that one is refused, and all with it */
+        else if (earlier.state == told.state && same_values(&earlier, &told))
             t->verdicts[i] = DUPLICATE;
         else
             refuse(t, i, "trial", true, "is told twice in this request, differently");
         return STORE_OK;
     }
-    trial *target = study_find_trial(s, result->trial);
-    if (!target) {
-        reading r = {.s = s};
-        store_error error = {0};
-        store_status status =
-            store_read_trial(s->app->store, s->number, result->trial, read_closed, &r, &error);
-        if (status == STORE_OK && r.no_memory)
-            status = STORE_NO_MEMORY;
-        if (status != STORE_OK)
-            return status;
-        target = r.found;
-    }
-    t->trials[i] = target;
-    judge_trial(t, i, result, target);
-    return STORE_OK;
+    store_status status;
+    trial *target = t->trials[i] = study_recall_trial(s, result->trial, &status);
+    return target ? judge_trial(s, t, i, target) : status;
 }
 
-static void apply(study *s, trial *t, const wire_result *result, int64_t now)
+static void apply(study *s, telling *t, size_t i, int64_t now)
 {
-    int32_t attempt = result->attempt.given ? (int32_t)result->attempt.value : t->attempt;
-    if (result->outcome == WIRE_RELEASED)
-        study_requeue(s, t, "released", false, true, now);
-    else if (result->outcome == WIRE_FAILED && result->retry && t->state == TRIAL_PENDING &&
-             t->attempt < s->config->wire->max_attempts.value)
-        study_requeue(s, t, "failed", true, false, now);
-    else
-        study_close_trial(s, t, outcome_state(result), result->has_value, result->value, result->reason,
-                          attempt, now);
+    const wire_result *result = &t->tell->results[i];
+    trial *target = t->trials[i];
+    told_result told = told_of(t, i);
+    int32_t attempt = result->attempt.given ? (int32_t)result->attempt.value : target->attempt;
+    if (t->verdicts[i] == LATE) {
+        if (!study_tell_late(s, target, attempt, &told, now))
+            s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+    } else if (result->outcome == WIRE_RELEASED) {
+        study_requeue(s, target, "released", false, now);
+    } else if (result->outcome == WIRE_FAILED && result->retry && target->state == TRIAL_PENDING &&
+               target->attempt < s->config->wire->max_attempts.value) {
+        study_requeue(s, target, "failed", true, now);
+    } else {
+        study_close_trial(s, target, &told, attempt, now);
+    }
 }
 
 void study_tell(study *s, http_request *request)
 {
     telling t = {.tell = request->context};
     store_status status = STORE_OK;
-    int64_t counts[2] = {0}, now = clock_now();
+    int64_t counts[VERDICTS] = {0}, now = clock_now();
     size_t n = t.tell->n;
     t.verdicts = calloc(n, sizeof *t.verdicts);
     t.trials = calloc(n, sizeof(trial *));
-    if (!t.verdicts || !t.trials)
+    t.recorded = calloc(n, sizeof(char *));
+    if (!t.verdicts || !t.trials || !t.recorded)
         status = STORE_NO_MEMORY;
     for (size_t i = 0; status == STORE_OK && i < n; i++)
         status = judge(s, &t, i);
@@ -197,14 +198,17 @@ void study_tell(study *s, http_request *request)
         for (size_t i = 0; i < n; i++) {
             counts[t.verdicts[i]]++;
             if (t.verdicts[i] != DUPLICATE)
-                apply(s, t.trials[i], &t.tell->results[i], now);
+                apply(s, &t, i, now);
         }
         wire_writer w = WIRE_WRITER_INIT;
-        wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], 0);
+        wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], counts[LATE]);
         study_hold(s, request);
         http_answer_json(request, 200, &w);
     }
     wire_errors_clear(&t.errors);
+    for (size_t i = 0; t.recorded && i < n; i++)
+        free(t.recorded[i]);
+    free(t.recorded);
     free(t.verdicts);
     free(t.trials);
 }

@@ -27,6 +27,8 @@ void study_free_trial(void *t)
 {
     free(((trial *)t)->worker);
     free(((trial *)t)->reason);
+    free(((trial *)t)->recorded);
+    free(((trial *)t)->metadata);
     free(t);
 }
 
@@ -45,8 +47,11 @@ trial *study_trial_of_row(const store_trial *row)
                  .lease_expires_at = row->lease_expires_at,
                  .has_value = row->has_value,
                  .value = row->value,
-                 .told_at = row->told_at};
-    if (study_set_text(&t->worker, row->worker) && study_set_text(&t->reason, row->reason))
+                 .repeats = row->repeats ? row->repeats : 1,
+                 .told_at = row->told_at,
+                 .told_seq = row->told_seq};
+    if (study_set_text(&t->worker, row->worker) && study_set_text(&t->reason, row->reason) &&
+        study_set_text(&t->recorded, row->recorded) && study_set_text(&t->metadata, row->metadata))
         return t;
     study_free_trial(t);
     return NULL;
@@ -68,12 +73,61 @@ static void leave_list(study *s, trial *t)
         s->n_open--;
 }
 
-/* Puts a trial in the list of its state, at the head or at the tail. */
-static void enter_list(study *s, trial *t, bool at_head)
+static int place_in_queue(const trial *t)
+{
+    if (t->requeued_at)
+        return t->released ? 0 : 1;
+    return t->batch < 0 ? 2 : 3;
+}
+
+static bool goes_before(const trial *a, const trial *b)
+{
+    int x = place_in_queue(a), y = place_in_queue(b);
+    if (x != y)
+        return x < y;
+    if (x > 0)
+        return a->id < b->id;
+    return a->requeued_at > b->requeued_at || (a->requeued_at == b->requeued_at && a->id > b->id);
+}
+
+/* The same order after a restart, whatever led to it. Picks are numbered as they are queued: from the end,
+ * they are in their place at once. */
+static void insert_queued(study *s, trial *t)
+{
+    trial *before = TAILQ_LAST(&s->queued, trial_list);
+    if (place_in_queue(t) < 3) {
+        trial *after;
+        TAILQ_FOREACH (after, &s->queued, link)
+            if (goes_before(t, after))
+                break;
+        if (after) {
+            TAILQ_INSERT_BEFORE(after, t, link);
+            return;
+        }
+        before = NULL;
+    }
+    while (before && goes_before(t, before))
+        before = TAILQ_PREV(before, trial_list, link);
+    if (before)
+        TAILQ_INSERT_AFTER(&s->queued, before, t, link);
+    else if (place_in_queue(t) < 3)
+        TAILQ_INSERT_TAIL(&s->queued, t, link);
+    else
+        TAILQ_INSERT_HEAD(&s->queued, t, link);
+}
+
+void study_place_queued(study *s, trial *t)
+{
+    TAILQ_REMOVE(&s->queued, t, link);
+    insert_queued(s, t);
+}
+
+/* Puts a trial in the list of its state. */
+static void enter_list(study *s, trial *t)
 {
     struct trial_list *list = list_of(s, t);
-    if (at_head)
-        TAILQ_INSERT_HEAD(list, t, link);
+    if (list == &s->queued)
+        insert_queued(s, t);
     else
         TAILQ_INSERT_TAIL(list, t, link);
     if (t->state == TRIAL_QUEUED || t->state == TRIAL_PENDING)
@@ -88,7 +142,7 @@ bool study_add_trial(study *s, trial *t)
         study_free_trial(t);
         return false;
     }
-    enter_list(s, t, false);
+    enter_list(s, t);
     return true;
 }
 
@@ -136,7 +190,7 @@ bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now)
         t->attempt++;
         t->issued_at = now;
     }
-    enter_list(s, t, false);
+    enter_list(s, t);
     store_event event = {.type = renewed ? EVENT_TRIAL_RENEWED : EVENT_TRIAL_ISSUED, .time = now};
     event.u.issued.trial = t->id;
     event.u.issued.attempt = t->attempt;
@@ -146,50 +200,58 @@ bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now)
     return true;
 }
 
-static bool is_better(const study *s, double value)
+bool study_is_better(const study *s, double value)
 {
     if (s->best_trial == 0)
         return true;
     return s->config->minimize ? value < s->best_value : value > s->best_value;
 }
 
-void study_close_trial(study *s, trial *t, trial_state state, bool has_value, double value,
-                       const char *reason, int32_t attempt, int64_t now)
+void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now)
 {
-    bool better = has_value && is_better(s, value);
+    bool better = result->has_value && study_is_better(s, result->value);
     s->exhausted = false;
     leave_list(s, t);
-    t->state = state;
-    t->has_value = has_value;
-    t->value = value;
+    t->state = result->state;
+    t->attempt = attempt;
+    t->has_value = result->has_value;
+    t->value = result->value;
+    t->repeats = result->repeats;
     t->told_at = now;
+    t->told_seq = study_next_seq(s);
     t->joining = false;
     t->joined_by = 0;
-    study_set_text(&t->reason,
-                   reason); /* the store's row is what is shown; this copy only judges later results */
-    enter_list(s, t, false);
+    if (!study_set_text(&t->reason, result->reason) || !study_set_text(&t->recorded, result->recorded) ||
+        !study_set_text(&t->metadata, result->metadata))
+        s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+    enter_list(s, t);
     if (better) {
         s->best_trial = t->id;
-        s->best_value = value;
+        s->best_value = result->value;
     }
     store_event event = {.type = EVENT_TRIAL_TOLD, .time = now};
     event.u.told.trial = t->id;
     event.u.told.attempt = attempt;
-    event.u.told.state = state;
-    event.u.told.has_value = has_value;
-    event.u.told.value = value;
+    event.u.told.state = result->state;
+    event.u.told.has_value = result->has_value;
+    event.u.told.value = result->value;
     event.u.told.better = better;
-    event.u.told.reason = reason ? reason : "";
+    event.u.told.reason = result->reason ? result->reason : "";
+    event.u.told.repeats = result->repeats;
+    event.u.told.recorded = result->recorded;
+    event.u.told.metadata = result->metadata;
     study_record(s, &event);
 }
 
-void study_requeue(study *s, trial *t, const char *outcome, bool counts, bool at_head, int64_t now)
+void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t now)
 {
     leave_list(s, t);
     t->state = TRIAL_QUEUED;
+    t->released = !counts;
+    t->requeued_at = now;
     if (!counts)
         t->attempt--;
-    enter_list(s, t, at_head);
+    enter_list(s, t);
     store_event event = {.type = EVENT_TRIAL_REQUEUED, .time = now};
     event.u.requeued.trial = t->id;
     event.u.requeued.outcome = outcome;
@@ -209,19 +271,10 @@ void study_expire_leases(study *s, int64_t now)
             if (t->lease_expires_at < s->next_expiry)
                 s->next_expiry = t->lease_expires_at;
         } else if (t->attempt >= s->config->wire->max_attempts.value) {
-            study_close_trial(s, t, TRIAL_FAILED, false, 0, study_lease_expired, t->attempt, now);
+            told_result nothing = {.state = TRIAL_FAILED, .repeats = 1, .reason = study_lease_expired};
+            study_close_trial(s, t, &nothing, t->attempt, now);
         } else {
-            study_requeue(s, t, "expired", true, false, now);
-            /* Handed out again first, oldest first: behind those that ran out before, ahead of new ones. */
-            TAILQ_REMOVE(&s->queued, t, link);
-            trial *place;
-            TAILQ_FOREACH (place, &s->queued, link)
-                if (place->attempt == 0 || place->id > t->id)
-                    break;
-            if (place)
-                TAILQ_INSERT_BEFORE(place, t, link);
-            else
-                TAILQ_INSERT_TAIL(&s->queued, t, link);
+            study_requeue(s, t, "expired", true, now);
         }
     }
 }

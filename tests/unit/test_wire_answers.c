@@ -99,7 +99,7 @@ static void test_trials(void **state)
          .outcome = "expired"},
         {.attempt = 2, .issued_at = 4, .lease_expires_at = 5, .outcome = ""},
     };
-    wire_encode_trial_history(&w, &told, attempts, 2);
+    wire_encode_trial_history(&w, &told, &(wire_history){.attempts = attempts, .n_attempts = 2});
     assert_written(&w, TOLD ",'attempts':[{'attempt':1,'worker':'w','issued_at':'1970-01-01T00:00:00.001Z',"
                             "'lease_expires_at':'1970-01-01T00:00:00.002Z',"
                             "'ended_at':'1970-01-01T00:00:00.003Z','outcome':'expired'},"
