@@ -204,7 +204,7 @@ def test_the_list_and_one_of_it(server):
         assert item["pulls"] == len(values), item
         assert (item["mean"] is None) == (not values), item
         assert not values or abs(item["mean"] - sum(values) / len(values)) < 1e-12, item
-        assert item["posterior"] == {"mean": prediction["mean"], "std": prediction["std"]}, item
+        assert item["posterior"] == prediction, item
     assert client.read(study, "candidates/17") == items[17]
     refusal(client.get(f"/v1/studies/{study}/candidates/36"), 404)
     refusal(client.get(f"/v1/studies/{study}/candidates?limit=0"), 422)
