@@ -10,6 +10,7 @@
 
 struct auth;
 struct events;
+struct metrics;
 struct registry;
 
 typedef struct app {
@@ -19,6 +20,7 @@ typedef struct app {
     struct auth *auth;
     struct registry *registry;
     struct events *events;
+    struct metrics *metrics;
     atomic_size_t waiting; /* asks */
     atomic_bool stopping;  /* no new requests */
 } app;

@@ -24,9 +24,10 @@ typedef struct server_config {
     size_t request_seconds;                              /* for a request to come */
     size_t idle_seconds;                                 /* between requests of a connection */
     size_t max_studies;
-    size_t max_values;  /* candidates x dimension of a study */
-    size_t max_results; /* of a tell */
-    size_t max_waiting; /* asks at once */
+    size_t max_values;      /* candidates x dimension of a study */
+    size_t max_results;     /* of a tell */
+    size_t max_waiting;     /* asks at once */
+    size_t slow_request_ms; /* from then on it is logged */
     size_t study_memory;
 
     /* What follows from it. */

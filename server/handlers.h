@@ -8,6 +8,7 @@
 void handle_healthz(http_request *request);
 void handle_readyz(http_request *request);
 void handle_version(http_request *request);
+void handle_metrics(http_request *request);
 void handle_algorithms(http_request *request);
 
 /* handlers_web.c */

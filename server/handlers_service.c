@@ -1,6 +1,7 @@
 /* The service itself: alive, ready, version, contract. */
 #include "server/app.h"
 #include "server/handlers.h"
+#include "server/metrics.h"
 #include "server/parameters.h"
 
 void handle_healthz(http_request *request)
@@ -31,4 +32,16 @@ void handle_algorithms(http_request *request)
     wire_writer w = WIRE_WRITER_INIT;
     parameters_encode(&w);
     http_answer_json(request, 200, &w);
+}
+
+void handle_metrics(http_request *request)
+{
+    store_status status = metrics_encode(request->app, &request->answer.body, &request->answer.size);
+    if (status != STORE_OK) {
+        http_answer_store_problem(request, status);
+        return;
+    }
+    request->answer.status = 200;
+    request->answer.content_type = "text/plain; version=0.0.4; charset=utf-8";
+    http_answer_again(request);
 }

@@ -5,6 +5,7 @@
 #include "server/http_internal.h"
 #include "server/listen.h"
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/routes.h"
 
 #include <assert.h>
@@ -131,6 +132,21 @@ static bool has_header(const http_header *headers, const char *name)
     return false;
 }
 
+/* Counts and logs the request. */
+static void take_note(const http_connection *c)
+{
+    const http_request *request = &c->request;
+    double seconds = clock_steady() - request->started;
+    bool slow = 1e3 * (seconds - request->may_wait) > (double)request->app->config->slow_request_ms;
+    metrics_count_request(request->app->metrics, request->route, request->answer.status,
+                          request->may_wait > 0 ? -1 : seconds);
+    if (log_enabled(slow ? LOG_WARN : LOG_DEBUG))
+        log_event(slow ? LOG_WARN : LOG_DEBUG, slow ? "slow_request" : "request", "id", request->id, "method",
+                  c->method, "path", c->path, "status", log_format("%d", request->answer.status), "token",
+                  request->caller.id[0] ? request->caller.id : NULL, "ms", log_format("%.2f", 1e3 * seconds),
+                  NULL);
+}
+
 static enum MHD_Result send_answer(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
@@ -174,10 +190,7 @@ static enum MHD_Result send_answer(http_connection *c)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, log_format("%d", answer->retry_after));
     enum MHD_Result result = MHD_queue_response(c->mhd, (unsigned)answer->status, response);
     MHD_destroy_response(response);
-    if (log_enabled(LOG_DEBUG))
-        log_event(LOG_DEBUG, "request", "id", c->request.id, "method", c->method, "path", c->path, "status",
-                  log_format("%d", answer->status), "ms",
-                  log_format("%.2f", 1e3 * (clock_steady() - c->request.started)), NULL);
+    take_note(c);
     return result;
 }
 

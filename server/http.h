@@ -55,6 +55,7 @@ struct http_request {
     char *idempotency_key;       /* NULL: none was sent */
     unsigned char body_hash[32]; /* with a key: BLAKE2b of the whole body, also of an upload */
     double started;
+    double may_wait; /* seconds: so long its client wishes to be held, if need be */
 
     pool_task task; /* for the handler's own use: the request is its task's owner */
     void *context;  /* likewise */

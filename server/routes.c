@@ -14,6 +14,7 @@ const route routes[] = {
     {"/openapi.yaml", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_openapi, NULL},
     {"/", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_index, NULL},
     {"/{file}", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_file, NULL},
+    {"/metrics", HTTP_GET, AUTH_WHOLE_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_metrics, NULL},
     {"/v1/version", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_version, NULL},
     {"/v1/algorithms", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_algorithms, NULL},
     {"/v1/tokens", HTTP_GET, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_token_list, NULL},
@@ -153,4 +154,14 @@ const route *route_find(const char *path, http_method method, http_request *requ
         *methods |= 1u << r->method;
     }
     return NULL;
+}
+
+const char *http_method_name(http_method method)
+{
+    static const char *const names[HTTP_METHODS] = {[HTTP_GET] = "GET",
+                                                    [HTTP_POST] = "POST",
+                                                    [HTTP_PUT] = "PUT",
+                                                    [HTTP_PATCH] = "PATCH",
+                                                    [HTTP_DELETE] = "DELETE"};
+    return names[method];
 }

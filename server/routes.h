@@ -25,6 +25,8 @@ typedef struct route {
     void (*piece)(http_request *request, const char *bytes, size_t n);
 } route;
 
+const char *http_method_name(http_method method);
+
 /* Finds the route; fills request->study, ->number and the like. NULL: *methods has the bits 1 << http_method
  * of those that the path does take, 0 when there is no such path. OPTIONS and HEAD are the caller's business.
  */

@@ -4,6 +4,7 @@
 #include "server/events.h"
 #include "server/http.h"
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/study.h"
 #include "server/supervisor.h"
 
@@ -51,6 +52,7 @@ static void stop(running *r)
     store_close(r->app.store);
     events_free(r->app.events);
     registry_free(r->app.registry);
+    metrics_free(r->app.metrics);
     auth_close(r->app.auth);
 }
 
@@ -63,7 +65,10 @@ static bool start(running *r, const server_config *options, const char *address,
         log_event(LOG_ERROR, "database_failed", "db", options->db, "reason", error.message, NULL);
         return false;
     }
-    if (auth_open(&r->app.auth, options, r->app.store))
+    r->app.metrics = metrics_new();
+    if (r->app.metrics)
+        store_observe(r->app.store, metrics_count_commit, r->app.metrics);
+    if (r->app.metrics && auth_open(&r->app.auth, options, r->app.store))
         r->app.pool = pool_new(options->threads);
     r->app.events = r->app.pool ? events_new(&r->app) : NULL;
     r->app.registry = r->app.events ? registry_new(&r->app) : NULL;

@@ -232,6 +232,7 @@ void study_ask(study *s, http_request *request)
                        .checked_at = now,
                        .deadline = now + wait,
                        .planning_deadline = now + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
+    request->may_wait = ask->wait_seconds;
     TAILQ_INSERT_TAIL(&s->waiting, w, link); /* served at the end of the turn, in order */
 }
 

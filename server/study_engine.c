@@ -3,6 +3,7 @@
 
 #include "server/clock.h"
 #include "server/log.h"
+#include "server/metrics.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,7 +31,18 @@ void study_drop_engine(study *s)
 {
     bandit_engine_free(s->engine.engine);
     bandit_arms_free(s->engine.arms);
-    s->engine = (engine_lane){0};
+    s->engine.arms = NULL;
+    s->engine.engine = NULL;
+    study_count_memory(s);
+}
+
+void study_count_memory(study *s)
+{
+    engine_lane *lane = &s->engine;
+    size_t memory = lane->arms ? bandit_arms_memory(lane->arms) : 0;
+    memory += lane->engine ? bandit_engine_memory(lane->engine) : 0;
+    metrics_add(s->app->metrics, METRICS_ENGINE_BYTES, (int64_t)memory - (int64_t)lane->memory);
+    lane->memory = memory;
 }
 
 /* ---- the stored state ---------------------------------------------------------------------------------- */

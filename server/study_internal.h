@@ -100,6 +100,7 @@ typedef struct engine_job {
 typedef struct engine_lane {
     bandit_arms *arms;
     bandit_engine *engine;
+    size_t memory; /* as counted in the metrics */
 } engine_lane;
 
 struct study {
@@ -358,6 +359,9 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state);
 
 /* On the engine lane, or while nothing is at it: frees the engine, to be loaded again when needed. */
 void study_drop_engine(study *s);
+
+/* On the engine lane: counts what it holds now. */
+void study_count_memory(study *s);
 
 /* The candidates or the options have changed: the engine, if there is one, is of the old ones. */
 void study_renew_engine(study *s);

@@ -1,5 +1,6 @@
 /* A study's memory, from the store. */
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/study_internal.h"
 
 #include <assert.h>
@@ -291,6 +292,7 @@ store_status study_load(study *s, store_error *err)
         status = STORE_NO_MEMORY;
     s->loaded = status == STORE_OK;
     if (s->loaded) {
+        metrics_add(s->app->metrics, METRICS_LOADED_STUDIES, 1);
         log_event(LOG_DEBUG, "study_loaded", "study", s->id, NULL);
     } else {
         log_event(LOG_ERROR, "study_load_failed", "study", s->id, "reason", store_status_text(status),
@@ -322,5 +324,7 @@ void study_unload(study *s)
     s->planning = false;
     s->exhausted = false;
     s->renewing = false;
+    if (s->loaded)
+        metrics_add(s->app->metrics, METRICS_LOADED_STUDIES, -1);
     s->loaded = false;
 }

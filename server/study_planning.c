@@ -3,6 +3,7 @@
 
 #include "server/clock.h"
 #include "server/log.h"
+#include "server/metrics.h"
 #include "server/study_sums.h"
 
 #include <assert.h>
@@ -237,6 +238,9 @@ static void compute(study *s, planning *p)
         keep_state(p, s->engine.engine);
     if (!engine_fine(out))
         study_drop_engine(s); /* it may be ahead of what is stored */
+    else
+        metrics_count_batch(s->app->metrics, p->update_seconds, p->select_seconds);
+    study_count_memory(s);
 }
 
 static void planning_done(study *s, study_job *job);

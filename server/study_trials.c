@@ -1,5 +1,6 @@
 /* The trials of a study that are open or not yet part of a stored model: where they are, and how they move.
  */
+#include "server/metrics.h"
 #include "server/study_internal.h"
 
 #include <search.h>
@@ -270,7 +271,10 @@ void study_expire_leases(study *s, int64_t now)
         if (t->lease_expires_at > now) {
             if (t->lease_expires_at < s->next_expiry)
                 s->next_expiry = t->lease_expires_at;
-        } else if (t->attempt >= s->config->wire->max_attempts.value) {
+            continue;
+        }
+        metrics_count_expiry(s->app->metrics);
+        if (t->attempt >= s->config->wire->max_attempts.value) {
             told_result nothing = {.state = TRIAL_FAILED, .repeats = 1, .reason = study_lease_expired};
             study_close_trial(s, t, &nothing, t->attempt, now);
         } else {

@@ -138,6 +138,7 @@ typedef struct store_backend {
     store_status (*read_studies)(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
                                  store_error *err);
     store_status (*count_studies)(store *s, size_t *n, store_error *err);
+    store_status (*read_totals)(store *s, store_totals *out, store_error *err); /* adds to what is there */
     store_status (*read_study)(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
     store_status (*read_trials)(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
                                 store_trial_row *row, void *arg, store_error *err);
@@ -192,6 +193,8 @@ struct store {
     int64_t next_content;
     uint64_t probes_wanted, probes_done;
     store_error probe, last_failure;
+    store_observer *observer; /* NULL: none */
+    void *observer_arg;
     _Atomic uint64_t commits, written, queued;
 };
 

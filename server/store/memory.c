@@ -306,6 +306,7 @@ static const store_backend memory_backend = {
     .wal_bytes = memory_wal_bytes,
     .read_studies = memory_read_studies,
     .count_studies = memory_count_studies,
+    .read_totals = memory_read_totals,
     .read_study = memory_read_study,
     .read_trials = memory_read_trials,
     .read_trial = memory_read_trial,

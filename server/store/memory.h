@@ -158,6 +158,7 @@ store_status memory_read_tokens(store *base, int64_t after, size_t limit, store_
 store_status memory_read_studies(store *base, const char *after, size_t limit, store_study_row *row,
                                  void *arg, store_error *err);
 store_status memory_count_studies(store *base, size_t *n, store_error *err);
+store_status memory_read_totals(store *base, store_totals *out, store_error *err);
 store_status memory_read_study(store *base, const char *id, store_study_row *row, void *arg,
                                store_error *err);
 store_status memory_read_trials(store *base, int64_t number, const store_trial_filter *filter, size_t limit,

@@ -91,6 +91,21 @@ store_status memory_count_studies(store *base, size_t *n, store_error *err)
     return STORE_OK;
 }
 
+store_status memory_read_totals(store *base, store_totals *out, store_error *err)
+{
+    memory_store *s = memory_of(base);
+    (void)err;
+    pthread_rwlock_rdlock(&s->lock);
+    for (const memory_study *study = s->studies; study; study = study->next) {
+        if (study->deleted)
+            continue;
+        out->studies[study->record.state]++;
+        for (int i = 0; i < TRIAL_STATES; i++)
+            out->trials[i] += study->record.by_state[i];
+    }
+    return unlock(base, STORE_OK);
+}
+
 store_status memory_read_study(store *base, const char *id, store_study_row *row, void *arg, store_error *err)
 {
     memory_store *s = memory_of(base);

@@ -16,6 +16,12 @@ store_status store_count_studies(store *s, size_t *n, store_error *err)
     return s->backend->count_studies(s, n, err);
 }
 
+store_status store_read_totals(store *s, store_totals *out, store_error *err)
+{
+    *out = (store_totals){0};
+    return s->backend->read_totals(s, out, err);
+}
+
 store_status store_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err)
 {
     return s->backend->read_study(s, id, row, arg, err);

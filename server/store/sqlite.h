@@ -168,6 +168,7 @@ uint64_t sqlite_wal_bytes(store *s);
 store_status sqlite_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
                                  store_error *err);
 store_status sqlite_count_studies(store *s, size_t *n, store_error *err);
+store_status sqlite_read_totals(store *s, store_totals *out, store_error *err);
 store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
 store_status sqlite_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
                                 store_trial_row *row, void *arg, store_error *err);

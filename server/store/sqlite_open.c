@@ -225,6 +225,7 @@ const store_backend sqlite_backend = {
     .wal_bytes = sqlite_wal_bytes,
     .read_studies = sqlite_read_studies,
     .count_studies = sqlite_count_studies,
+    .read_totals = sqlite_read_totals,
     .read_study = sqlite_read_study,
     .read_trials = sqlite_read_trials,
     .read_trial = sqlite_read_trial,

@@ -177,6 +177,23 @@ store_status sqlite_count_studies(store *s, size_t *n, store_error *err)
     return read_end(s, c, connection_finish(c, statement, err));
 }
 
+store_status sqlite_read_totals(store *s, store_totals *out, store_error *err)
+{
+    store_status status;
+    connection *c = read_begin(s, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *row = connection_bind(c, SQL_TOTALS, "");
+    while (connection_step(c, row)) {
+        int state = sqlite3_column_int(row, 0);
+        if (state >= 0 && state < STUDY_STATES)
+            out->studies[state] = sqlite3_column_int64(row, 1);
+        for (int i = 0; i < TRIAL_STATES; i++)
+            out->trials[i] += sqlite3_column_int64(row, 2 + i);
+    }
+    return read_end(s, c, connection_finish(c, row, err));
+}
+
 store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err)
 {
     store_status status;

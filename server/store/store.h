@@ -60,6 +60,7 @@ typedef enum study_state {
     STUDY_FINISHED,
     STUDY_ERROR
 } study_state;
+enum { STUDY_STATES = STUDY_ERROR + 1 };
 
 typedef enum trial_state {
     TRIAL_QUEUED,
@@ -399,6 +400,18 @@ typedef struct store_statistics {
 
 void store_read_statistics(store *s, store_statistics *out);
 
+/* What one transaction has done. */
+typedef struct store_commit {
+    double seconds;                   /* from its begin to its end on disk */
+    size_t writes, failed;            /* what was refused, being there already or not at all, is neither */
+    size_t events[STORE_EVENT_TYPES]; /* of the writes that succeeded */
+} store_commit;
+
+/* Has the observer called after each transaction with writes, on the writer thread, before their `done`. To
+ * be set before anything is written. */
+typedef void store_observer(void *arg, const store_commit *commit);
+void store_observe(store *s, store_observer *observer, void *arg);
+
 /* ---- writing ------------------------------------------------------------------------------------------ */
 
 /* Called on the writer thread, once per write. Must be short, and of the store's functions may only call
@@ -488,6 +501,12 @@ store_status store_read_studies(store *s, const char *after, size_t limit, store
                                 store_error *err);
 store_status store_count_studies(store *s, size_t *n, store_error *err);
 store_status store_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
+
+/* Over all living studies. */
+typedef struct store_totals {
+    int64_t studies[STUDY_STATES], trials[TRIAL_STATES];
+} store_totals;
+store_status store_read_totals(store *s, store_totals *out, store_error *err);
 
 typedef struct store_trial_filter {
     int64_t after; /* trials with a larger number */

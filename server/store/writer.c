@@ -242,6 +242,20 @@ static void run_singly(store *s, store_op *first, const store_op *end, store_err
     }
 }
 
+static void tell_observer(store *s, const store_op *first, const store_op *end, double seconds)
+{
+    store_commit commit = {.seconds = seconds};
+    for (const store_op *op = first; op != end; op = op->next) {
+        const store_write *write = op->kind == OP_WRITE ? (const store_write *)op : NULL;
+        commit.writes += op->status == STORE_OK;
+        commit.failed +=
+            op->status != STORE_OK && op->status != STORE_EXISTS && op->status != STORE_NOT_FOUND;
+        for (size_t i = 0; write && op->status == STORE_OK && i < write->n; i++)
+            commit.events[write->items[i].event->type]++;
+    }
+    s->observer(s->observer_arg, &commit);
+}
+
 /* Runs ops from the head of the list for at most `seconds` and commits them together; calls their `done`.
  * Returns the rest of the list. */
 static store_op *run_group(store *s, store_op *first, double seconds)
@@ -265,6 +279,8 @@ static store_op *run_group(store *s, store_op *first, double seconds)
     }
     if (err.status)
         remember_fault(s, &err);
+    if (s->observer)
+        tell_observer(s, first, end, store_clock() - start);
     s->backend->after_commit(s);
     while (first != end) {
         store_op *next = first->next;
@@ -425,6 +441,12 @@ store_status store_probe(store *s, store_error *err)
     if (answer.status && err)
         *err = answer;
     return answer.status;
+}
+
+void store_observe(store *s, store_observer *observer, void *arg)
+{
+    s->observer = observer;
+    s->observer_arg = arg;
 }
 
 void store_read_statistics(store *s, store_statistics *out)

@@ -81,11 +81,23 @@ static void an_id_belongs_to_one_study(void **state)
     store_lane_close(lane);
 }
 
+static void add_study(void *arg, const store_study *study)
+{
+    store_totals *sum = arg;
+    sum->studies[study->state]++;
+    for (int state = 0; state < TRIAL_STATES; state++)
+        sum->trials[state] += study->by_state[state];
+}
+
 static void expect_studies(store *s, size_t want)
 {
     size_t n = 99;
+    store_totals totals, sum = {0};
     assert_int_equal(store_count_studies(s, &n, NULL), STORE_OK);
     assert_int_equal(n, want);
+    assert_int_equal(store_read_studies(s, "", SIZE_MAX, add_study, &sum, NULL), STORE_OK);
+    assert_int_equal(store_read_totals(s, &totals, NULL), STORE_OK);
+    assert_memory_equal(&totals, &sum, sizeof totals);
 }
 
 static void a_deleted_study_is_gone_and_its_id_free(void **state)

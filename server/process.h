@@ -1,0 +1,15 @@
+/* What the system knows of this process. */
+#ifndef SERVER_PROCESS_H
+#define SERVER_PROCESS_H
+
+typedef struct process_statistics {
+    double cpu_seconds; /* user and system */
+    double resident_bytes;
+    double open_files, max_files;
+    double started_at; /* seconds since 1970 */
+} process_statistics;
+
+/* What cannot be read is 0. */
+void process_read_statistics(process_statistics *out);
+
+#endif
