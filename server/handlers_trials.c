@@ -26,11 +26,6 @@ void handle_ask(http_request *request)
     wire_errors errors = {0};
     wire_status status =
         wire_decode_ask(&ask, request->body ? request->body : "", request->body_size, &errors);
-    if (status == WIRE_OK && ask->fixed.items) {
-        wire_errors_add(&errors, "/fixed", "applies to a domain of type \"space\" only");
-        wire_ask_free(ask);
-        status = WIRE_INVALID;
-    }
     if (status == WIRE_OK) {
         request->context = ask;
         request->context_free = free_ask;

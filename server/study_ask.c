@@ -5,6 +5,7 @@
 #include "server/study_internal.h"
 
 #include <assert.h>
+#include <math.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,15 @@ enum { PLANNING_GRACE_MS = 10000 };
 /* How often it is made sure that the clients of waiting asks are still there. */
 enum { CLIENT_CHECK_MS = 2000 };
 
+static bool may_pick(const study *s)
+{
+    return s->state == STUDY_ACTIVE && !s->planning && s->trials < study_horizon(s) &&
+           !atomic_load(&s->broken) && !atomic_load(&s->app->stopping);
+}
+
 bool study_may_plan(const study *s)
 {
-    return s->state == STUDY_ACTIVE && !s->planning && !s->exhausted && s->trials < study_horizon(s) &&
-           TAILQ_EMPTY(&s->queued) && !atomic_load(&s->broken) && !atomic_load(&s->app->stopping);
+    return may_pick(s) && !s->exhausted && TAILQ_EMPTY(&s->queued);
 }
 
 /* ---- who is at work ---------------------------------------------------------------------------------- */
@@ -53,7 +59,7 @@ static size_t wanted_in_flight(const study *s)
     TAILQ_FOREACH (t, &s->pending, link)
         n += !*t->worker || is_new_name(&names, t->worker);
     TAILQ_FOREACH (w, &s->waiting, link)
-        n += !w->ask->worker ? (size_t)w->ask->count : is_new_name(&names, w->ask->worker);
+        n += w->fixed ? 0 : !w->ask->worker ? (size_t)w->ask->count : is_new_name(&names, w->ask->worker);
     tdestroy(names, keep_name);
     return n;
 }
@@ -65,13 +71,13 @@ static void plan_for_waiting(study *s)
     size_t wanted = wanted_in_flight(s), asked = 0;
     waiting_ask *w;
     TAILQ_FOREACH (w, &s->waiting, link)
-        asked += (size_t)w->ask->count;
+        asked += w->fixed ? 0 : (size_t)w->ask->count;
     size_t beyond = wanted > s->n_open ? wanted - s->n_open : 0;
     if (beyond > asked)
         beyond = asked;
     if (s->batches == 0 || study_has_news(s))
         study_start_planning(s, beyond);
-    else if (beyond > 0)
+    else if (beyond > 0 || s->batch_goes_on)
         study_extend_batch(s, beyond);
 }
 
@@ -115,8 +121,11 @@ static store_status view(const study *s, const trial *t, double *point, wire_tri
                         .metadata = t->metadata,
                         .reason = t->reason,
                         .told_at = t->told_at};
-    return has_point ? store_read_candidates(s->app->store, s->number, t->candidate, 1, point, &error)
-                     : STORE_OK;
+    if (has_point && t->point)
+        memcpy(point, t->point, (size_t)s->dimension * sizeof *point);
+    else if (has_point)
+        return store_read_candidates(s->app->store, s->number, t->candidate, 1, point, &error);
+    return STORE_OK;
 }
 
 /* Answers with these trials. */
@@ -158,15 +167,28 @@ void study_answer_trial(study *s, http_request *request, const trial *t)
 
 enum { ASK_MAXIMUM = 1000 };
 
-/* Trials that this worker holds already, by number: a restarted worker gets them back. */
-static size_t own_trials(study *s, const wire_ask *ask, trial **out)
+/* Has the trial's point these values? `fixed` NULL: none are wanted. */
+static bool has_values(const study *s, const trial *t, const double *fixed)
+{
+    wire_trial shown;
+    size_t width = (size_t)s->dimension;
+    double *point = fixed ? malloc(width * sizeof *point) : NULL;
+    bool has = !fixed || (point && view(s, t, point, &shown) == STORE_OK);
+    for (size_t i = 0; point && has && i < width; i++)
+        has = isnan(fixed[i]) || fixed[i] == point[i];
+    free(point);
+    return has;
+}
+
+/* Trials that this worker holds already, with those values, by number: a restarted worker gets them back. */
+static size_t own_trials(study *s, const wire_ask *ask, const double *fixed, trial **out)
 {
     size_t n = 0;
     trial *t;
     if (!ask->worker || ask->fresh)
         return 0;
     TAILQ_FOREACH (t, &s->pending, link) {
-        if (strcmp(t->worker, ask->worker) != 0)
+        if (strcmp(t->worker, ask->worker) != 0 || !has_values(s, t, fixed))
             continue;
         size_t place = n;
         while (place > 0 && out[place - 1]->id > t->id)
@@ -181,12 +203,13 @@ static size_t own_trials(study *s, const wire_ask *ask, trial **out)
 }
 
 /* Serves one ask with its own n trials and what can be handed out now; false when that is nothing. */
-static bool serve(study *s, http_request *request, const wire_ask *ask, trial **trials, size_t n, int64_t now)
+static bool serve(study *s, http_request *request, const wire_ask *ask, bool from_queue, trial **trials,
+                  size_t n, int64_t now)
 {
     size_t wanted = (size_t)ask->count;
     for (size_t i = 0; i < n; i++)
         study_issue(s, trials[i], ask, now);
-    while (n < wanted && s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued)) {
+    while (from_queue && n < wanted && s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued)) {
         trial *t = TAILQ_FIRST(&s->queued);
         if (!study_issue(s, t, ask, now))
             break;
@@ -197,6 +220,33 @@ static bool serve(study *s, http_request *request, const wire_ask *ask, trial **
     study_hold(s, request);
     answer_ask(s, request, trials, n, n < wanted ? shortage(s) : NULL);
     return true;
+}
+
+/* The parameters that the ask holds, coded: *out is to be freed, NULL without any. False: answered. */
+static bool code_fixed(double **out, const study *s, http_request *request)
+{
+    const wire_ask *ask = request->context;
+    const wire_study *definition = s->config->wire;
+    wire_errors errors = {0};
+    *out = NULL;
+    if (!ask->fixed.items)
+        return true;
+    if (!s->config->parameters) {
+        wire_errors_add(&errors, "/fixed", "applies to a domain of type \"space\" only");
+    } else if (!(*out = malloc((size_t)s->dimension * sizeof **out))) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return false;
+    } else {
+        wire_code_parameters(*out, definition->parameters, definition->n_parameters, &ask->fixed,
+                             WIRE_PARTIAL, "/fixed", &errors);
+    }
+    bool fine = errors.n == 0;
+    if (!fine) {
+        http_answer_undecodable(request, WIRE_INVALID, &errors);
+        free(*out);
+    }
+    wire_errors_clear(&errors);
+    return fine;
 }
 
 void study_ask(study *s, http_request *request)
@@ -213,15 +263,22 @@ void study_ask(study *s, http_request *request)
     }
     trial *own[ASK_MAXIMUM];
     assert(ask->count <= ASK_MAXIMUM);
-    size_t n = own_trials(s, ask, own);
+    double *fixed;
+    if (!code_fixed(&fixed, s, request))
+        return;
+    size_t n = own_trials(s, ask, fixed, own);
     if (n > 0) {
-        serve(s, request, ask, own, n, now);
+        serve(s, request, ask, !fixed, own, n, now);
+        free(fixed);
         return;
     }
-    if (!limit_waiting_more(request))
+    if (!limit_waiting_more(request)) {
+        free(fixed);
         return;
+    }
     waiting_ask *w = malloc(sizeof *w);
     if (!w) {
+        free(fixed);
         limit_waiting_less(s->app);
         http_answer_store_problem(request, STORE_NO_MEMORY);
         return;
@@ -229,6 +286,7 @@ void study_ask(study *s, http_request *request)
     int64_t wait = (int64_t)(ask->wait_seconds * 1000);
     *w = (waiting_ask){.request = request,
                        .ask = ask,
+                       .fixed = fixed,
                        .checked_at = now,
                        .deadline = now + wait,
                        .planning_deadline = now + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
@@ -242,6 +300,7 @@ static http_request *stop_waiting(study *s, waiting_ask *w)
     http_request *request = w->request;
     TAILQ_REMOVE(&s->waiting, w, link);
     limit_waiting_less(s->app);
+    free(w->fixed);
     free(w);
     return request;
 }
@@ -280,6 +339,45 @@ bool study_waits_with_key(const study *s, const http_request *request)
     return false;
 }
 
+static waiting_ask *find_waiting(study *s, const waiting_ask *wanted)
+{
+    waiting_ask *w;
+    TAILQ_FOREACH (w, &s->waiting, link)
+        if (w == wanted)
+            return w;
+    return NULL;
+}
+
+void study_begin_fixed(study *s, const waiting_ask *ask)
+{
+    const waiting_ask *w = find_waiting(s, ask);
+    if (w && w->request->idempotency_key)
+        study_submit(s); /* its answer has a write of its own */
+}
+
+void study_serve_fixed(study *s, const waiting_ask *ask, int64_t first, size_t n)
+{
+    waiting_ask *w = find_waiting(s, ask);
+    trial *trials[ASK_MAXIMUM];
+    size_t found = 0;
+    if (!w || s->write_status != STORE_OK)
+        return;
+    bool keyed = w->request->idempotency_key != NULL;
+    for (size_t i = 0; i < n && i < ASK_MAXIMUM; i++)
+        if ((trials[found] = study_find_trial(s, first + (int64_t)i)))
+            found++;
+    const wire_ask *wanted = w->ask;
+    http_request *request = stop_waiting(s, w);
+    if (found > 0)
+        serve(s, request, wanted, false, trials, found, clock_now());
+    else if (s->trials >= study_horizon(s))
+        answer_ask(s, request, NULL, 0, shortage(s));
+    else
+        http_answer_problem(request, 409, NULL, "no point with these values is left to be handed out");
+    if (keyed)
+        study_submit(s);
+}
+
 /* Has the client of an ask that waits gone? Looked at now and then, and before it is handed a trial. */
 static bool is_abandoned(waiting_ask *w, bool before_serving, int64_t now)
 {
@@ -301,7 +399,7 @@ void study_serve_waiting(study *s, int64_t now)
             continue;
         }
         trial *trials[ASK_MAXIMUM];
-        bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued);
+        bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued) && !w->fixed;
         if (is_abandoned(w, may_serve, now)) {
             http_request *request = stop_waiting(s, w);
             http_answer_problem(request, 408, NULL, "the client has gone");
@@ -310,13 +408,17 @@ void study_serve_waiting(study *s, int64_t now)
         bool keyed = may_serve && w->request->idempotency_key;
         if (keyed)
             study_submit(s); /* its answer has a write of its own */
-        if (may_serve && serve(s, w->request, w->ask, trials, 0, now)) {
+        if (may_serve && serve(s, w->request, w->ask, true, trials, 0, now)) {
             stop_waiting(s, w);
             if (keyed)
                 study_submit(s);
             continue;
         }
-        if (study_may_plan(s) && s->config->asynchronous)
+        if (w->fixed && may_pick(s))
+            study_plan_fixed(s, w);
+        else if (w->fixed)
+            ; /* its turn comes */
+        else if (study_may_plan(s) && s->config->asynchronous)
             plan_for_waiting(s);
         else if (study_may_plan(s) && s->n_open == 0)
             study_start_planning(s, 0);

@@ -27,6 +27,7 @@ typedef struct trial {
     int64_t told_at, told_seq;
     bool released;           /* while queued: how it came back, and when */
     int64_t requeued_at;     /* while queued; 0: it was never handed out */
+    double *point;           /* in an open space: coded; may not be in the store yet. NULL: read it there */
     bool joining;            /* among the results of the batch being planned */
     uint64_t joined_by;      /* number of the write that made it part of the model; 0: not yet */
     TAILQ_ENTRY(trial) link; /* in queued, pending, told or joined */
@@ -60,6 +61,7 @@ typedef struct amendment {
 typedef struct waiting_ask {
     http_request *request;
     const wire_ask *ask;
+    double *fixed;             /* parameters that it holds, one each, NaN: open; NULL: none */
     int64_t checked_at;        /* ms: when its client was last seen */
     int64_t deadline;          /* ms: answered then, unless a batch is being planned */
     int64_t planning_deadline; /* ms: and then even so */
@@ -153,6 +155,7 @@ struct study {
     store_observation *observations;
     size_t n_observations, observations_capacity, n_observations_joining;
     bool planning;               /* an engine job that may bring new points, or plan, is out */
+    bool batch_goes_on;          /* only fixed picks so far: its rule has not been asked yet */
     bool renewing;               /* the engine is to be loaded again */
     bool exhausted;              /* nothing may be handed out until a trial is closed */
     struct placing_list placing; /* requests with points; the first may be that job */
@@ -221,8 +224,9 @@ bool study_add_trial(study *s, trial *t);          /* takes it; false: out of me
 trial *study_trial_of_row(const store_trial *row); /* in no list yet; NULL: out of memory */
 void study_drop_trial(study *s, trial *t);
 void study_drop_trials(study *s);
-void study_free_trial(void *t);                      /* one that is in no list */
-bool study_set_text(char **field, const char *text); /* a copy; NULL: "" */
+void study_free_trial(void *t);                                      /* one that is in no list */
+bool study_set_point(const study *s, trial *t, const double *point); /* a copy */
+bool study_set_text(char **field, const char *text);                 /* a copy; NULL: "" */
 
 /* Hands a queued trial out, or renews the lease of a pending one. False: out of memory. */
 bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);
@@ -311,6 +315,10 @@ void study_answer_waiting(study *s, const char *reason);
 /* Is an ask with this request's Idempotency-Key, of the same caller, waiting? */
 bool study_waits_with_key(const study *s, const http_request *request);
 bool study_may_plan(const study *s);
+/* An ask with fixed parameters, if it still waits, gets n trials from this one on; begin: before they are
+ * recorded. */
+void study_begin_fixed(study *s, const waiting_ask *ask);
+void study_serve_fixed(study *s, const waiting_ask *ask, int64_t first, size_t n);
 int64_t study_next_wake(const study *s); /* ms: when leases or waits end */
 
 /* ---- study_life.c ---------------------------------------------------------------------------------- */
@@ -351,6 +359,10 @@ typedef struct planning planning;
 store_status study_plan_again(study *s, const store_event *recorded, store_event *event, planning **out,
                               const char **refusal);
 void study_plan_free(planning *p); /* NULL is fine */
+
+/* Picks for an ask that holds parameters, made at once: of the batch in force, or of a new one when results
+ * have come in and nothing is queued. */
+void study_plan_fixed(study *s, const waiting_ask *ask);
 
 /* A closed trial enters its arm's record of failures, in the order of trials. False: out of memory. */
 bool study_count_outcome(study *s, uint32_t arm, trial_state state);

@@ -77,6 +77,12 @@ static void take_retired(void *arg, uint32_t candidate)
         l->failed = true;
 }
 
+static void take_last_batch(void *arg, const store_batch *row)
+{
+    loading *l = arg;
+    l->s->batch_goes_on = strcmp(row->stop_rule, "fixed") == 0;
+}
+
 /* How trials that were handed out before have come back decides their places. */
 static store_status place_queued(study *s, store_error *err)
 {
@@ -285,6 +291,8 @@ store_status study_load(study *s, store_error *err)
     if (status == STORE_OK && (l.failures || study_pulls_once(s)))
         status = study_recount_failures(s);
     if (status == STORE_OK)
+        status = store_read_batches(s->app->store, s->number, s->batches - 2, 1, take_last_batch, &l, err);
+    if (status == STORE_OK)
         status = store_read_retired(s->app->store, s->number, take_retired, &l, err);
     if (status == STORE_OK && s->batches > 0)
         status = load_amendments(s, err);
@@ -323,6 +331,7 @@ void study_unload(study *s)
     s->failures_capacity = 0;
     s->planning = false;
     s->exhausted = false;
+    s->batch_goes_on = false;
     s->renewing = false;
     if (s->loaded)
         metrics_add(s->app->metrics, METRICS_LOADED_STUDIES, -1);

@@ -19,6 +19,13 @@ struct planning {
     bool closes;   /* no picks: the study is finished */
     bool extends;  /* more picks for the batch in force, beyond its bound; otherwise a new batch */
     size_t beyond; /* picks to have in the end, beyond the bound if need be (no idle workers) */
+    bool ordinary; /* picks as the batch's rule has them */
+    /* Picks for one ask, made at once, with some parameters held. */
+    const waiting_ask *ask; /* whose, if it still waits; otherwise only a name. NULL: for whoever comes */
+    double *fixed;          /* one a parameter, NaN: open */
+    size_t n_fixed;
+    uint32_t *withheld_fixed; /* in an enumerated space: also those with other values */
+    size_t n_withheld_fixed;
     bandit_result *results;
     size_t n_results;
     bandit_amendment *amendments; /* of results that earlier batches took in */
@@ -38,8 +45,11 @@ struct planning {
     /* what comes back */
     engine_outcome outcome;
     bandit_pick *picks;
-    size_t n_picks;
-    store_pick *stored_picks; /* the same as the log has them */
+    size_t n_picks, n_ordinary; /* those for the ask come last */
+    double *points;             /* in an open space: n_picks x parameters */
+    size_t n_added;             /* points that had not been visited, the arms after the source's, */
+    double *added;              /* n_added x parameters */
+    store_pick *stored_picks;   /* the same as the log has them */
     double ratio;
     const char *stop_rule;
     bool exhausted; /* no arm was left that may be chosen */
@@ -62,7 +72,11 @@ static void planning_free(planning *p)
     free(p->amended_sums);
     free(p->pending);
     free(p->withheld);
+    free(p->withheld_fixed);
+    free(p->fixed);
     free(p->picks);
+    free(p->points);
+    free(p->added);
     free(p->stored_picks);
     free(p->dictionary);
     free(p->sums);
@@ -155,16 +169,20 @@ static const char *stop_rule_name(bandit_stop_rule rule)
 }
 
 /* Keeps the list in order. */
-static void withhold(planning *p, uint32_t arm)
+static void withhold(uint32_t *list, size_t *n, uint32_t arm)
 {
-    size_t i = p->n_withheld++;
-    for (; i > 0 && p->withheld[i - 1] > arm; i--)
-        p->withheld[i] = p->withheld[i - 1];
-    p->withheld[i] = arm;
+    size_t i = *n;
+    while (i > 0 && list[i - 1] > arm)
+        i--;
+    if (i > 0 && list[i - 1] == arm)
+        return;
+    memmove(list + i + 1, list + i, (*n - i) * sizeof *list);
+    list[i] = arm;
+    ++*n;
 }
 
 /* One call of select; appends to the picks. False when it was the last. */
-static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bound)
+static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
     bandit_executor executor = pool_executor(s->app->pool);
     bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
@@ -174,28 +192,37 @@ static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bou
     limits.beyond_bound = beyond_bound;
     limits.withheld = p->withheld;
     limits.n_withheld = p->n_withheld;
+    if (fixed && p->withheld_fixed) {
+        limits.withheld = p->withheld_fixed;
+        limits.n_withheld = p->n_withheld_fixed;
+    } else if (fixed) {
+        limits.fixed = p->fixed;
+    }
     if (bandit_engine_select(s->engine.engine, &limits, &executor, p->picks + p->n_picks, &selection,
                              &p->outcome.error) != BANDIT_OK)
         return false;
-    for (size_t i = 0; p->once && i < selection.n_picks; i++)
-        withhold(p, p->picks[p->n_picks + i].arm);
+    for (size_t i = 0; p->once && i < selection.n_picks; i++) {
+        withhold(p->withheld, &p->n_withheld, p->picks[p->n_picks + i].arm);
+        if (p->withheld_fixed)
+            withhold(p->withheld_fixed, &p->n_withheld_fixed, p->picks[p->n_picks + i].arm);
+    }
     p->n_picks += selection.n_picks;
     p->ratio = selection.ratio;
     p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
     p->stop_rule = stop_rule_name(selection.stop_rule);
     if (beyond_bound && selection.n_picks > 0)
-        p->stop_rule = "min_in_flight";
+        p->stop_rule = fixed ? "fixed" : "min_in_flight";
     return selection.n_picks > 0 && (beyond_bound || selection.stop_rule == BANDIT_STOP_NONE);
 }
 
 /* Appends at most so many picks. */
-static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bound)
+static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
     size_t end = p->n_picks + max_picks;
     if (!p->once)
-        select_some(s, p, max_picks, beyond_bound);
+        select_some(s, p, max_picks, beyond_bound, fixed);
     else
-        while (p->n_picks < end && select_some(s, p, 1, beyond_bound))
+        while (p->n_picks < end && select_some(s, p, 1, beyond_bound, fixed))
             continue;
 }
 
@@ -213,6 +240,57 @@ static void amend_model(study *s, planning *p)
                             &out->error);
 }
 
+/* In an enumerated space, what an ask's fixed parameters leave out is withheld. */
+static void withhold_others(const study *s, planning *p)
+{
+    const bandit_arms *arms = s->engine.arms;
+    size_t n = bandit_arms_count(arms), width = bandit_arms_point_width(arms), at = 0;
+    double *point = malloc(width * sizeof *point);
+    p->withheld_fixed = malloc(n * sizeof *p->withheld_fixed);
+    if (!point || !p->withheld_fixed)
+        p->outcome.stored = STORE_NO_MEMORY;
+    for (size_t i = 0; engine_fine(&p->outcome) && i < n; i++) {
+        while (at < p->n_withheld && p->withheld[at] < i)
+            at++;
+        bandit_arms_coded(arms, i, point);
+        bool wanted = at == p->n_withheld || p->withheld[at] != i;
+        for (size_t j = 0; j < width; j++)
+            wanted &= isnan(p->fixed[j]) || p->fixed[j] == point[j];
+        if (!wanted)
+            p->withheld_fixed[p->n_withheld_fixed++] = (uint32_t)i;
+    }
+    free(point);
+}
+
+/* The picks of one ask: made at once, outside the queue. */
+static void select_fixed(study *s, planning *p)
+{
+    if (!bandit_arms_is_open_space(s->engine.arms))
+        withhold_others(s, p);
+    if (engine_fine(&p->outcome))
+        select_picks(s, p, p->n_fixed, true, true);
+}
+
+/* In an open space: where the picks are, and which of the points are new. */
+static void take_points(const study *s, planning *p)
+{
+    const bandit_arms *arms = s->engine.arms;
+    if (!bandit_arms_is_open_space(arms))
+        return;
+    size_t known = p->source.candidates, width = p->source.dimension;
+    p->n_added = bandit_arms_count(arms) - known;
+    p->points = malloc((p->n_picks + 1) * width * sizeof *p->points);
+    p->added = malloc((p->n_added + 1) * width * sizeof *p->added);
+    if (!p->points || !p->added) {
+        p->outcome.stored = STORE_NO_MEMORY;
+        return;
+    }
+    for (size_t i = 0; i < p->n_picks; i++)
+        bandit_arms_coded(arms, p->picks[i].arm, p->points + i * width);
+    for (size_t i = 0; i < p->n_added; i++)
+        bandit_arms_coded(arms, known + i, p->added + i * width);
+}
+
 static void compute(study *s, planning *p)
 {
     engine_outcome *out = &p->outcome;
@@ -220,7 +298,7 @@ static void compute(study *s, planning *p)
     p->started_at = clock_now();
     double start = clock_steady();
     engine_ensure(s, &p->source, out);
-    p->picks = malloc((p->max_picks ? p->max_picks : 1) * sizeof *p->picks);
+    p->picks = malloc((p->max_picks + p->n_fixed + 1) * sizeof *p->picks);
     if (!p->picks)
         out->stored = STORE_NO_MEMORY;
     amend_model(s, p);
@@ -228,10 +306,15 @@ static void compute(study *s, planning *p)
         bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
                                   &executor, &out->error);
     double updated = clock_steady();
-    if (engine_fine(out) && !p->extends && !p->closes)
-        select_picks(s, p, p->max_picks, false);
+    if (engine_fine(out) && p->ordinary)
+        select_picks(s, p, p->max_picks, false, false);
     if (engine_fine(out) && p->n_picks < p->beyond)
-        select_picks(s, p, p->beyond - p->n_picks, true);
+        select_picks(s, p, p->beyond - p->n_picks, true, false);
+    p->n_ordinary = p->n_picks;
+    if (engine_fine(out) && p->fixed)
+        select_fixed(s, p);
+    if (engine_fine(out))
+        take_points(s, p);
     p->update_seconds = updated - start;
     p->select_seconds = clock_steady() - updated;
     if (engine_fine(out))
@@ -255,7 +338,7 @@ static void run_planning(study *s, engine_job *job)
 
 /* ---- back in the study's turn -------------------------------------------------------------------------- */
 
-static bool add_pick(study *s, const bandit_pick *pick, int64_t batch, int64_t id)
+static bool add_pick(study *s, const bandit_pick *pick, const double *point, int64_t batch, int64_t id)
 {
     store_trial row = {.trial = id,
                        .state = TRIAL_QUEUED,
@@ -267,6 +350,10 @@ static bool add_pick(study *s, const bandit_pick *pick, int64_t batch, int64_t i
                        .recorded = "",
                        .metadata = ""};
     trial *t = study_trial_of_row(&row);
+    if (t && point && !study_set_point(s, t, point)) {
+        study_free_trial(t);
+        return false;
+    }
     return t && study_add_trial(s, t);
 }
 
@@ -302,6 +389,9 @@ static bool describe_picks(const study *s, planning *p, store_event *event)
     for (size_t i = 0; i < p->n_picks; i++)
         picks[i] = (store_pick){.candidate = p->picks[i].arm, .variance = p->picks[i].variance};
     p->stored_picks = picks;
+    store_held held = {.values = p->fixed,
+                       .n_values = p->fixed ? (size_t)s->dimension : 0,
+                       .n_picks = p->n_picks - p->n_ordinary};
     *event = (store_event){.time = p->started_at};
     if (p->extends) {
         event->type = EVENT_BATCH_EXTENDED;
@@ -311,10 +401,12 @@ static bool describe_picks(const study *s, planning *p, store_event *event)
         event->u.extended.first_trial = s->trials + 1;
         event->u.extended.picks = picks;
         event->u.extended.n_picks = p->n_picks;
+        event->u.extended.held = held;
     } else {
         describe_batch(s, p, event);
         event->u.planned.picks = picks;
         event->u.planned.n_picks = p->n_picks;
+        event->u.planned.held = held;
     }
     return true;
 }
@@ -325,13 +417,16 @@ static void record_picks(study *s, planning *p)
     int64_t batch = p->extends ? s->batches - 1 : s->batches;
     bool fine = describe_picks(s, p, &event);
     for (size_t i = 0; fine && i < p->n_picks; i++)
-        fine = add_pick(s, &p->picks[i], batch, s->trials + 1 + (int64_t)i);
+        fine = add_pick(s, &p->picks[i], p->points ? p->points + i * p->source.dimension : NULL, batch,
+                        s->trials + 1 + (int64_t)i);
     if (fine) {
         if (!p->extends) {
             s->through_seq = p->through_seq;
             s->batches++;
         }
         study_record(s, &event);
+        study_record_points(s, p->added,
+                            p->n_added); /* after it: where it is replayed they are not there yet */
         s->trials += (int64_t)p->n_picks;
         log_event(LOG_DEBUG, p->extends ? "batch_extended" : "batch_planned", "study", s->id, "batch",
                   log_format("%lld", (long long)batch), "picks", log_format("%zu", p->n_picks), "dictionary",
@@ -365,15 +460,24 @@ static void retire_joined(study *s)
 
 static void take_plan(study *s, planning *p)
 {
-    s->exhausted = p->exhausted && p->n_picks == 0;
+    if (!p->fixed)
+        s->exhausted = p->exhausted && p->n_picks == 0;
     if (!p->extends) {
         retire_joined(s);
         study_drop_observations(s, s->n_observations_joining);
         study_drop_amendments(s, s->n_amendments_joining);
     }
+    s->batch_goes_on = p->fixed && !p->ordinary && (s->batch_goes_on || !p->extends);
     if (!p->extends || p->n_picks > 0)
         record_picks(s, p);
     study_cancel_retired(s); /* those retired while it was being planned */
+}
+
+/* The ask gets what was chosen for it, unless it is no longer there: then they wait for the next one. */
+static void serve_fixed(study *s, const planning *p)
+{
+    int64_t first = s->trials - (int64_t)(p->n_picks - p->n_ordinary) + 1;
+    study_serve_fixed(s, p->ask, first, p->n_picks - p->n_ordinary);
 }
 
 static void planning_done(study *s, study_job *job)
@@ -391,6 +495,10 @@ static void planning_done(study *s, study_job *job)
     } else if (p->outcome.error.status != BANDIT_OK) {
         study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
         study_load_again(s);
+    } else if (p->fixed) {
+        study_begin_fixed(s, p->ask);
+        take_plan(s, p);
+        serve_fixed(s, p);
     } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0 && study_pulls_once(s)) {
         take_plan(s, p);
         study_set_state(s, STUDY_FINISHED, "every point of the space has been evaluated", NULL);
@@ -683,6 +791,8 @@ static planning *planning_new(study *s)
 
 static void set_limits(const study *s, planning *p, size_t beyond)
 {
+    if (p->n_fixed > p->remaining)
+        p->n_fixed = (size_t)p->remaining;
     p->beyond = beyond > p->remaining ? (size_t)p->remaining : beyond;
     p->max_picks = s->config->options.max_batch > p->beyond ? s->config->options.max_batch : p->beyond;
     if (p->remaining < p->max_picks)
@@ -703,6 +813,7 @@ static planning *gather(study *s, bool closes)
     if (!p)
         return NULL;
     p->closes = closes;
+    p->ordinary = !closes;
     if (closes)
         p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
     if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) && withheld_arms(s, p)) {
@@ -720,6 +831,7 @@ static planning *gather_extension(study *s)
     if (!p)
         return NULL;
     p->extends = true;
+    p->ordinary = s->batch_goes_on;
     if (withheld_arms(s, p))
         return p;
     planning_free(p);
@@ -756,13 +868,39 @@ void study_extend_batch(study *s, size_t beyond)
         start(s, p, beyond); /* otherwise the next turn tries again */
 }
 
+/* The last n picks are to have these values (one a parameter, NaN: open). False: out of memory. */
+static bool hold_values(const study *s, planning *p, const double *values, size_t n)
+{
+    size_t size = (size_t)s->dimension * sizeof *p->fixed;
+    p->n_fixed = n;
+    p->stop_rule = "fixed";
+    p->fixed = malloc(size);
+    if (p->fixed)
+        memcpy(p->fixed, values, size);
+    return p->fixed != NULL;
+}
+
+void study_plan_fixed(study *s, const waiting_ask *ask)
+{
+    bool news = s->batches == 0 || (s->config->asynchronous && study_has_news(s) && TAILQ_EMPTY(&s->queued));
+    planning *p = news ? gather(s, false) : gather_extension(s);
+    if (!p || !hold_values(s, p, ask->fixed, (size_t)ask->ask->count)) {
+        study_plan_free(p);
+        s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
+        return;
+    }
+    p->ask = ask;
+    p->ordinary = news && !s->config->asynchronous; /* such a batch is planned whole */
+    start(s, p, 0);
+}
+
 /* ---- once more, from the log --------------------------------------------------------------------------- */
 
 /* The limits that were in force then: at most as many picks as were made lie beyond the bound, and all of an
  * extension do. */
 static void set_limits_again(const study *s, planning *p, const char *stop_rule, size_t n_picks)
 {
-    bool beyond = p->extends || strcmp(stop_rule, "min_in_flight") == 0;
+    bool beyond = (p->extends && !p->fixed) || strcmp(stop_rule, "min_in_flight") == 0;
     set_limits(s, p, p->extends && n_picks == 0 ? 1 : n_picks);
     if (!beyond)
         p->beyond = 0;
@@ -779,6 +917,16 @@ store_status study_plan_again(study *s, const store_event *recorded, store_event
     *out = NULL;
     if (!p)
         return STORE_NO_MEMORY;
+    const store_held *held = extends ? &recorded->u.extended.held : &recorded->u.planned.held;
+    if (held->n_values > 0) {
+        if (held->n_values != (size_t)s->dimension || held->n_picks > n_picks ||
+            !hold_values(s, p, held->values, held->n_picks)) {
+            study_plan_free(p);
+            return STORE_NO_MEMORY;
+        }
+        n_picks -= held->n_picks;
+        p->ordinary = !extends && !s->config->asynchronous;
+    }
     set_limits_again(s, p, stop_rule, n_picks);
     compute(s, p);
     *out = p;

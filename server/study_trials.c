@@ -30,6 +30,7 @@ void study_free_trial(void *t)
     free(((trial *)t)->reason);
     free(((trial *)t)->recorded);
     free(((trial *)t)->metadata);
+    free(((trial *)t)->point);
     free(t);
 }
 
@@ -164,6 +165,15 @@ void study_drop_trials(study *s)
     TAILQ_INIT(&s->joined);
     s->n_open = 0;
     s->next_expiry = INT64_MAX;
+}
+
+bool study_set_point(const study *s, trial *t, const double *point)
+{
+    size_t size = (size_t)s->dimension * sizeof *point;
+    t->point = malloc(size);
+    if (t->point)
+        memcpy(t->point, point, size);
+    return t->point != NULL;
 }
 
 bool study_set_text(char **field, const char *text)

@@ -65,6 +65,12 @@ static const store_observation *copy_observations(arena *a, const store_observat
     return copy;
 }
 
+static store_held copy_held(arena *a, store_held held)
+{
+    held.values = copy_rows(a, held.values, held.n_values);
+    return held;
+}
+
 static void copy_planned(arena *a, store_event *event)
 {
     store_batch *batch = &event->u.planned.batch;
@@ -80,6 +86,7 @@ static void copy_planned(arena *a, store_event *event)
         arena_copy(a, event->u.planned.sums, event->u.planned.n_sums * sizeof(store_arm_sum));
     event->u.planned.engine_state =
         arena_copy(a, event->u.planned.engine_state, event->u.planned.n_engine_state);
+    event->u.planned.held = copy_held(a, event->u.planned.held);
     event->u.planned.picks = copy_picks(a, event->u.planned.picks, event->u.planned.n_picks);
 }
 
@@ -112,6 +119,7 @@ static void copy_parts(arena *a, store_event *event)
     case EVENT_BATCH_EXTENDED:
         event->u.extended.ratio = canonical(event->u.extended.ratio);
         event->u.extended.stop_rule = arena_text_or_empty(a, event->u.extended.stop_rule);
+        event->u.extended.held = copy_held(a, event->u.extended.held);
         event->u.extended.picks = copy_picks(a, event->u.extended.picks, event->u.extended.n_picks);
         break;
     case EVENT_TRIAL_ISSUED:

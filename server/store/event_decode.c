@@ -97,7 +97,7 @@ static int digit(char c)
 
 /* The arrays of an event; the event's copy is made before it is freed. */
 typedef struct event_space {
-    void *dictionary, *sums, *picks, *observations, *rows, *retired;
+    void *dictionary, *sums, *picks, *observations, *rows, *retired, *held;
     unsigned char *state;
 } event_space;
 
@@ -141,6 +141,24 @@ static const store_pick *decode_picks(reader *r, event_space *space, size_t *n, 
     return picks;
 }
 
+static store_held decode_held(reader *r, event_space *space, bool *no_memory)
+{
+    store_held held = {0};
+    if (!json_object_get(r->object, "held"))
+        return held;
+    const json_t *entries = array(r, "held", sizeof(double), &space->held, &held.n_values, no_memory);
+    double *values = space->held;
+    int64_t n_picks = integer(r, "held_picks");
+    for (size_t i = 0; i < held.n_values; i++)
+        if (!number_of(json_array_get(entries, i), &values[i]))
+            r->bad = "held";
+    if (n_picks < 0)
+        r->bad = "held_picks";
+    held.values = values;
+    held.n_picks = (size_t)n_picks;
+    return held;
+}
+
 static store_status decode_planned(reader *r, store_event *event, event_space *space)
 {
     store_batch *batch = &event->u.planned.batch;
@@ -171,6 +189,7 @@ static store_status decode_planned(reader *r, store_event *event, event_space *s
     decode_sums(r, event, sums, space->sums);
 
     event->u.planned.picks = decode_picks(r, space, &event->u.planned.n_picks, &no_memory);
+    event->u.planned.held = decode_held(r, space, &no_memory);
 
     const char *state = text(r, "engine_state");
     space->state = malloc(strlen(state) / 2 + 1);
@@ -256,6 +275,7 @@ static store_status decode_extended(reader *r, store_event *event, event_space *
     event->u.extended.stop_rule = text(r, "stop_rule");
     event->u.extended.first_trial = integer(r, "first_trial");
     event->u.extended.picks = decode_picks(r, space, &event->u.extended.n_picks, &no_memory);
+    event->u.extended.held = decode_held(r, space, &no_memory);
     return no_memory ? STORE_NO_MEMORY : STORE_OK;
 }
 
@@ -421,6 +441,7 @@ store_status store_event_decode(store_event **out, const char *type, int64_t tim
     free(space.observations);
     free(space.rows);
     free(space.retired);
+    free(space.held);
     free(space.state);
     json_decref(object);
     return status;

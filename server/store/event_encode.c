@@ -45,6 +45,18 @@ static void member_picks(wire_writer *w, int64_t first_trial, const store_pick *
     wire_array_end(w);
 }
 
+static void member_held(wire_writer *w, const store_held *held)
+{
+    if (held->n_values == 0)
+        return;
+    wire_key(w, "held");
+    wire_array_begin(w);
+    for (size_t i = 0; i < held->n_values; i++)
+        real_or_null(w, held->values[i]);
+    wire_array_end(w);
+    member_integer(w, "held_picks", (int64_t)held->n_picks);
+}
+
 /* The state in hexadecimal; the caller frees it. NULL: out of memory. */
 static char *hexadecimal(const unsigned char *bytes, size_t n)
 {
@@ -96,6 +108,7 @@ static store_status encode_planned(wire_writer *w, const store_event *event)
     member_text(w, "engine_state", state); /* hexadecimal */
     free(state);
     member_picks(w, event->u.planned.first_trial, event->u.planned.picks, event->u.planned.n_picks);
+    member_held(w, &event->u.planned.held);
     return STORE_OK;
 }
 
@@ -190,6 +203,7 @@ store_status store_event_encode(char **out, const store_event *event)
         member_real(&w, "ratio", event->u.extended.ratio);
         member_text(&w, "stop_rule", event->u.extended.stop_rule);
         member_picks(&w, event->u.extended.first_trial, event->u.extended.picks, event->u.extended.n_picks);
+        member_held(&w, &event->u.extended.held);
         break;
     case EVENT_TRIAL_ISSUED:
         member_integer(&w, "trial", event->u.issued.trial);

@@ -173,6 +173,13 @@ typedef struct store_pick {
     double variance;
 } store_pick;
 
+/* Values that an ask held, for the last of a batch's or an extension's picks. */
+typedef struct store_held {
+    const double *values; /* coded, one a parameter, NaN: open */
+    size_t n_values;      /* 0: nothing was held */
+    size_t n_picks;
+} store_held;
+
 typedef struct store_batch {
     int64_t batch; /* from 0 */
     int64_t size;
@@ -278,6 +285,7 @@ typedef struct store_event {
             int64_t first_trial; /* picks become queued trials first_trial, first_trial + 1 … */
             const store_pick *picks;
             size_t n_picks;
+            store_held held;
         } planned;
         struct {
             int64_t batch; /* the last one: gets more picks, and this ratio and stop rule */
@@ -286,6 +294,7 @@ typedef struct store_event {
             int64_t first_trial;
             const store_pick *picks;
             size_t n_picks;
+            store_held held;
         } extended;
         struct {
             int64_t trial;

@@ -290,3 +290,156 @@ def test_lengthscales_one_a_parameter(server):
     drive(client, study["id"], 5)
     four = {"kernel": {"type": "gaussian", "lengthscale": [0.3, 0.4, 0.5, 0.6]}}
     refusal(client.post("/v1/studies", space(algorithm=four)), 422, "/algorithm/kernel/lengthscale")
+
+
+# ---- asks that hold parameters ----
+
+
+def ask_fixed(client, study, fixed, count=1, **fields):
+    """Checks that the trials have these values. -> the trials"""
+    answer = client.ask(study, count, fixed=fixed, **fields)
+    for trial in answer["trials"]:
+        assert {name: trial["parameters"].get(name) for name in fixed} == fixed, (fixed, trial)
+        check_point(NESTED, trial["parameters"])
+        assert (trial["state"], trial["attempt"]) == ("pending", 1), trial
+    return answer["trials"]
+
+
+@cases({"async": "async", "batch": "batch"})
+def test_fixed_parameters_are_held(server, case):
+    client = server.client()
+    study = client.create(space(feedback=case))["id"]
+    contexts = [{"größe": 16}, {"level": -2, "opti/mizer~": "sgd"}, {"größe": 64, "momentum": False}, {"decay": 3}]
+    for i in range(24):
+        (trial,) = ask_fixed(client, study, contexts[i % 4], worker="w")
+        client.tell(study, [{"trial": trial["id"], "value": loss(trial["parameters"])}])
+        if i % 5 == 0:
+            for trial in client.ask(study, worker="other")["trials"]:
+                client.tell(study, [{"trial": trial["id"], "value": loss(trial["parameters"])}])
+    batches = client.items(f"/v1/studies/{study}/batches")
+    view = client.study(study)
+    assert sum(batch["size"] for batch in batches) == view["trials_completed"] + view["trials_queued"]
+    # Given the others, the model knows what is best at once.
+    client.ask(study, worker="w")
+    (trial,) = ask_fixed(client, study, {"größe": 32, "level": 1}, worker="v")
+    assert trial["parameters"]["opti/mizer~"] != "adam", trial
+
+
+def test_fixed_picks_are_made_at_once_outside_the_queue(server):
+    client = server.client()
+    init = {"init": {"type": "uncertainty", "parallelism": 0.05}}
+    study = client.create(space(feedback="batch", algorithm=init))["id"]
+    (first,) = client.ask(study)["trials"]
+    queued = client.items(f"/v1/studies/{study}/trials?state=queued")
+    assert queued
+    before = client.items(f"/v1/studies/{study}/batches")[-1]
+    fixed = ask_fixed(client, study, {"level": 2}, 3, worker="w")
+    assert [trial["id"] for trial in fixed] == [before["size"] + 1 + i for i in range(3)], fixed
+    assert {trial["batch"] for trial in fixed} == {first["batch"]}
+    after = client.items(f"/v1/studies/{study}/batches")
+    assert [batch["size"] for batch in after] == [before["size"] + 3], after
+    assert client.items(f"/v1/studies/{study}/trials?state=queued") == queued
+    # Like any other: the batch ends when all of it is told.
+    rest = client.ask(study, 100)["trials"]
+    assert len(rest) == len(queued), (len(rest), len(queued))
+    told = [{"trial": trial["id"], "value": loss(trial["parameters"])} for trial in (first, *rest)]
+    client.tell(study, told)
+    assert client.ask(study)["reason"] == "awaiting_feedback"
+    client.tell(study, [{"trial": trial["id"], "value": loss(trial["parameters"])} for trial in fixed])
+    assert client.ask(study)["trials"][0]["batch"] == first["batch"] + 1
+
+
+def test_a_workers_own_trials_with_these_values_come_first(server):
+    client = server.client()
+    study = client.create(space())["id"]
+    (one,) = ask_fixed(client, study, {"level": 2}, worker="w")
+    (other,) = ask_fixed(client, study, {"level": -2}, worker="w")
+    assert one["id"] != other["id"]
+    (again,) = ask_fixed(client, study, {"level": 2}, worker="w")
+    assert again["id"] == one["id"]
+    (fresh,) = ask_fixed(client, study, {"level": 2}, worker="w", fresh=True)
+    assert fresh["id"] not in (one["id"], other["id"])
+    # Without values every trial is its own.
+    assert {trial["id"] for trial in client.ask(study, 3, worker="w")["trials"]} == {
+        trial["id"] for trial in (one, other, fresh)
+    }
+
+
+def test_a_repeated_fixed_ask_gets_the_same(server):
+    client = server.client()
+    study = client.create(space())["id"]
+    body, headers = {"fixed": {"level": 2}}, {"Idempotency-Key": "a"}
+    first = client.post(f"/v1/studies/{study}/ask", body, headers=headers)
+    again = client.post(f"/v1/studies/{study}/ask", body, headers=headers)
+    assert first.status == 200 and first.body == again.body, (first, again)
+    assert client.study(study)["trials_pending"] == 1
+    refusal(client.post(f"/v1/studies/{study}/ask", {"fixed": {"level": 1}}, headers=headers), 409)
+
+
+def test_fixed_and_paused_and_at_the_horizon(server):
+    client = server.client()
+    study = client.create(space(horizon=3))["id"]
+    assert client.request("PATCH", f"/v1/studies/{study}", {"state": "paused"}).status == 200
+    assert client.ask(study, fixed={"level": 2}) == {"trials": [], "reason": "paused"}
+    assert client.request("PATCH", f"/v1/studies/{study}", {"state": "active"}).status == 200
+    answer = client.ask(study, 5, fixed={"level": 2})
+    assert (len(answer["trials"]), answer["reason"]) == (3, "horizon_reached"), answer
+    assert client.ask(study, fixed={"level": 2}) == {"trials": [], "reason": "horizon_reached"}
+
+
+def test_fixed_values_that_are_all_evaluated(server):
+    client = server.client()
+    parameters = [{"name": "n", "type": "integer", "min": 1, "max": 3}, {"name": "b", "type": "boolean"}]
+    study = client.create(space(parameters, {"noise_std": 0}))["id"]
+    for _ in range(2):
+        (trial,) = client.ask(study, fixed={"n": 2})["trials"]
+        assert trial["parameters"]["n"] == 2
+        client.tell(study, [{"trial": trial["id"], "value": 1}])
+    refusal(client.post(f"/v1/studies/{study}/ask", {"fixed": {"n": 2}}), 409)
+    drive(client, study, 4, lambda values: values["n"])
+    assert client.ask(study)["reason"] == "finished"
+
+
+@cases(
+    {
+        "out_of_range": ({"level": 3}, "level"),
+        "of_another_type": ({"level": "1"}, "level"),
+        "unknown": ({"depth": 1}, "depth"),
+        "not_active_with_the_others": ({"opti/mizer~": "adam", "momentum": True}, "momentum"),
+        "not_active_two_levels_up": ({"opti/mizer~": "adam", "decay": 1}, "decay"),
+        "no_such_word": ({"opti/mizer~": ""}, "opti~1mizer~0"),
+    }
+)
+def test_refused_fixed_values(server, case):
+    fixed, name = case
+    client = server.client()
+    study = client.create(space())["id"]
+    refusal(client.post(f"/v1/studies/{study}/ask", {"fixed": fixed}), 422, f"/fixed/{name}")
+    assert client.study(study)["batch"] == 0
+
+
+def test_fixed_asks_need_a_space(server):
+    client = server.client()
+    domain = {"type": "candidates", "points": [[1], [2]]}
+    study = client.create({**space(), "domain": domain})["id"]
+    refusal(client.post(f"/v1/studies/{study}/ask", {"fixed": {"level": 1}}), 422, "/fixed")
+
+
+def test_fixed_asks_continue_after_a_restart():
+    chosen = []
+    for interrupted in (False, True):
+        with Server() as server:
+            client = server.client()
+            client.create(space(id="study"))
+            points = []
+            for step in range(12):
+                fixed = [{"größe": 16}, {"level": 0}, {}][step % 3]
+                (trial,) = client.ask("study", worker="w", fixed=fixed)["trials"]
+                points.append(trial["parameters"])
+                if interrupted and step % 3 != 2:
+                    server.kill()
+                    server.start()
+                    client = server.client()
+                client.tell("study", [{"trial": trial["id"], "value": loss(trial["parameters"])}])
+            chosen.append((points, drive(client, "study", 10)))
+    assert chosen[0] == chosen[1]

@@ -29,7 +29,7 @@ typedef struct history {
     store_observation observations[6];
     unsigned char engine[16];
     int64_t candidates;
-    double rows[4 * DIMENSION];
+    double rows[4 * DIMENSION], held[DIMENSION];
     bool retired[MOST_CANDIDATES];
     uint32_t retiring[4];
 } history;
@@ -105,6 +105,13 @@ static store_event draw_batch(history *h, int64_t last_seq)
     return event;
 }
 
+static store_held draw_held(history *h, size_t n_picks)
+{
+    for (size_t i = 0; i < DIMENSION; i++)
+        h->held[i] = draw(h, 2) ? NAN : draw_real(h);
+    return (store_held){.values = h->held, .n_values = DIMENSION, .n_picks = draw(h, n_picks + 1)};
+}
+
 static store_event draw_extension(history *h)
 {
     store_event event = {.type = EVENT_BATCH_EXTENDED, .time = h->time};
@@ -114,6 +121,8 @@ static store_event draw_extension(history *h)
     event.u.extended.first_trial = h->trials + 1;
     event.u.extended.n_picks = draw_picks(h);
     event.u.extended.picks = h->picks;
+    if (draw(h, 3) == 0)
+        event.u.extended.held = draw_held(h, event.u.extended.n_picks);
     h->trials += (int64_t)event.u.extended.n_picks;
     return event;
 }
