@@ -361,7 +361,7 @@ static void run_feed(pool_task *task)
 
 void events_changed(events *e, int64_t study)
 {
-    if (atomic_load(&e->n_feeds) == 0)
+    if (!e || atomic_load(&e->n_feeds) == 0)
         return;
     pthread_mutex_lock(&e->lock);
     feed *f = find_feed(e, study);

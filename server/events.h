@@ -18,7 +18,8 @@ events *events_new(struct app *a); /* NULL: out of memory */
 /* After the pool has gone. NULL is fine. */
 void events_free(events *e);
 
-/* Something of the study's is on disk, or the study has been deleted. Any thread; cheap. */
+/* Something of the study's is on disk, or the study has been deleted. Any thread; cheap. e NULL: nobody can
+ * listen. */
 void events_changed(events *e, int64_t study);
 
 /* Every 50 ms: starts to read what has changed; comments to the silent, so that the lost are noticed. */

@@ -99,13 +99,16 @@ void metrics_count_request(metrics *m, const route *r, int status, double second
 
 void metrics_count_batch(metrics *m, double update_seconds, double select_seconds)
 {
+    if (!m)
+        return;
     add(&m->update_seconds, update_seconds);
     add(&m->select_seconds, select_seconds);
 }
 
 void metrics_count_expiry(metrics *m)
 {
-    count(&m->expired);
+    if (m)
+        count(&m->expired);
 }
 
 void metrics_count_commit(void *arg, const store_commit *commit)
@@ -122,7 +125,8 @@ void metrics_count_commit(void *arg, const store_commit *commit)
 
 void metrics_add(metrics *m, metrics_gauge gauge, int64_t n)
 {
-    atomic_fetch_add_explicit(&m->gauges[gauge], n, memory_order_relaxed);
+    if (m)
+        atomic_fetch_add_explicit(&m->gauges[gauge], n, memory_order_relaxed);
 }
 
 /* ---- as text ------------------------------------------------------------------------------------------- */

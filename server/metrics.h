@@ -1,6 +1,6 @@
 /* What operators watch: counters that the server's parts add to, any thread, without a lock; and their text
  * at GET /metrics, in Prometheus' format. Label values come from fixed lists (route patterns, states, event
- * types), never from requests. */
+ * types), never from requests. Whoever counts may have NULL for metrics: nobody watches. */
 #ifndef SERVER_METRICS_H
 #define SERVER_METRICS_H
 
