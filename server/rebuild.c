@@ -543,6 +543,8 @@ static const char *check_event(rebuild *r, int64_t seq, store_event *event)
     case EVENT_BATCH_EXTENDED:
         if (event->u.extended.batch != r->batches - 1)
             return "the batch is not the last one";
+        if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
+            return "through_seq is not before it";
         return check_picks(r, event->u.extended.first_trial, event->u.extended.picks,
                            event->u.extended.n_picks);
     case EVENT_TRIAL_ISSUED:

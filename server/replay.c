@@ -222,7 +222,8 @@ static store_event *decode(replaying *r, int64_t seq, int64_t time, const char *
 static void note_batch(void *arg, int64_t seq, int64_t time, const char *type, const char *payload)
 {
     replaying *r = arg;
-    if (strcmp(type, store_event_name(EVENT_BATCH_PLANNED)) != 0 || r->status)
+    bool extended = strcmp(type, store_event_name(EVENT_BATCH_EXTENDED)) == 0;
+    if ((!extended && strcmp(type, store_event_name(EVENT_BATCH_PLANNED)) != 0) || r->status)
         return;
     store_event *event = decode(r, seq, time, type, payload);
     if (!event)
@@ -238,7 +239,9 @@ static void note_batch(void *arg, int64_t seq, int64_t time, const char *type, c
         r->batches = grown;
         r->capacity = capacity;
     }
-    r->batches[r->n_batches++] = (planned_at){.seq = seq, .through_seq = event->u.planned.through_seq};
+    int64_t through_seq = extended ? event->u.extended.through_seq : event->u.planned.through_seq;
+    r->batches[r->n_batches++] =
+        (planned_at){.seq = seq, .through_seq = extended && through_seq == 0 ? seq - 1 : through_seq};
     free(event);
 }
 
@@ -283,8 +286,6 @@ static void take_entry(void *arg, int64_t seq, int64_t time, const char *type, c
         fail(r, r->status ? r->status : STORE_CORRUPT, "the log");
         return;
     }
-    if (event->type == EVENT_BATCH_EXTENDED && !r->strayed)
-        plan_again(r, seq, event);
     if (r->plan && (event->type == EVENT_BATCH_PLANNED || event->type == EVENT_BATCH_EXTENDED))
         compare_plan(r, seq, event);
     if (r->study && renews_engine(event))

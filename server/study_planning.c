@@ -396,6 +396,7 @@ static bool describe_picks(const study *s, planning *p, store_event *event)
     if (p->extends) {
         event->type = EVENT_BATCH_EXTENDED;
         event->u.extended.batch = s->batches - 1;
+        event->u.extended.through_seq = p->through_seq;
         event->u.extended.ratio = p->ratio;
         event->u.extended.stop_rule = p->stop_rule;
         event->u.extended.first_trial = s->trials + 1;
@@ -832,6 +833,7 @@ static planning *gather_extension(study *s)
         return NULL;
     p->extends = true;
     p->ordinary = s->batch_goes_on;
+    p->through_seq = study_next_seq(s) - 1;
     if (withheld_arms(s, p))
         return p;
     planning_free(p);

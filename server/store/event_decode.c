@@ -271,6 +271,7 @@ static store_status decode_extended(reader *r, store_event *event, event_space *
 {
     bool no_memory = false;
     event->u.extended.batch = integer(r, "batch");
+    event->u.extended.through_seq = json_object_get(r->object, "through_seq") ? integer(r, "through_seq") : 0;
     event->u.extended.ratio = real(r, "ratio");
     event->u.extended.stop_rule = text(r, "stop_rule");
     event->u.extended.first_trial = integer(r, "first_trial");

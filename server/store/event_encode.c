@@ -200,6 +200,7 @@ store_status store_event_encode(char **out, const store_event *event)
         break;
     case EVENT_BATCH_EXTENDED:
         member_integer(&w, "batch", event->u.extended.batch);
+        member_integer(&w, "through_seq", event->u.extended.through_seq);
         member_real(&w, "ratio", event->u.extended.ratio);
         member_text(&w, "stop_rule", event->u.extended.stop_rule);
         member_picks(&w, event->u.extended.first_trial, event->u.extended.picks, event->u.extended.n_picks);

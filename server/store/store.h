@@ -288,7 +288,8 @@ typedef struct store_event {
             store_held held;
         } planned;
         struct {
-            int64_t batch; /* the last one: gets more picks, and this ratio and stop rule */
+            int64_t batch;       /* the last one: gets more picks, and this ratio and stop rule */
+            int64_t through_seq; /* end of the log when they were planned; 0: just before this event */
             double ratio;
             const char *stop_rule;
             int64_t first_trial;

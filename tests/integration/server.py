@@ -1,5 +1,6 @@
 """A real server on a free port and a database of its own."""
 
+import os
 import pathlib
 import re
 import shutil
@@ -81,6 +82,9 @@ class Server:
         assert not sanitizers.report(self._stderr), self._stderr
         assert status == 0, f"exit status {status}; standard error: {self._stderr[-4000:]}"
         assert rest == b"", f"on standard output after the ready line: {rest!r}"
+        if os.environ.get("BANDITD_CHECK_ALL"):
+            done = subprocess.run([BINARY, "check", "--quiet", "--db", self.db], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, (done.returncode, done.stdout, done.stderr)
         return self._stderr
 
     def kill(self):
