@@ -34,7 +34,7 @@ else ifeq ($(VARIANT),tsan)
 else ifeq ($(VARIANT),fuzz)
   CC := clang
   VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fno-sanitize-recover=all \
-                   -fsanitize=fuzzer-no-link,address,undefined
+                   -fsanitize=fuzzer-no-link,address,undefined -Wno-string-conversion
 else
   $(error VARIANT is release, asan, tsan or fuzz, not '$(VARIANT)')
 endif
@@ -114,7 +114,9 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(shell pkg-config --libs cmocka) -o $@
 
-$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(LIBPROTO)
+# Decoders are in proto, but for that of the log's events.
+EVENT_OBJ := $(patsubst %,$(B)/server/store/%.o,common event event_encode event_decode)
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(EVENT_OBJ) $(LIBPROTO)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
 

@@ -19,6 +19,9 @@ const struct embedded_file *web_find(const char *name); /* a file of server/web;
 const char *web_content_type(const char *name);
 
 /* handlers_studies.c */
+void handle_study_import(http_request *request); /* an upload, with its piece */
+void handle_study_import_piece(http_request *request, const char *bytes, size_t n);
+void handle_export(http_request *request);
 void handle_study_create(http_request *request);
 void handle_study_list(http_request *request);
 void handle_study_get(http_request *request);

@@ -292,6 +292,7 @@ static const struct {
 } query_names[] = {
     {"limit", HTTP_QUERY_LIMIT},   {"page_token", HTTP_QUERY_PAGE_TOKEN}, {"state", HTTP_QUERY_STATE},
     {"worker", HTTP_QUERY_WORKER}, {"points", HTTP_QUERY_POINTS},         {"sort", HTTP_QUERY_SORT},
+    {"format", HTTP_QUERY_FORMAT},
 };
 
 typedef struct query_reading {
@@ -332,7 +333,7 @@ static bool check_headers(http_connection *c)
     http_request *request = &c->request;
     const char *length = header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
     if (request->route->body != ROUTE_BODY_NONE) {
-        if (request->route->body == ROUTE_BODY_REQUIRED && !length &&
+        if (request->route->body != ROUTE_BODY_OPTIONAL && !length &&
             !header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
             http_answer_problem(request, MHD_HTTP_LENGTH_REQUIRED, NULL,
                                 "this call takes a body with a Content-Length");

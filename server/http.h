@@ -29,6 +29,7 @@ typedef enum http_query {
     HTTP_QUERY_WORKER,
     HTTP_QUERY_POINTS,
     HTTP_QUERY_SORT,
+    HTTP_QUERY_FORMAT,
     HTTP_QUERIES
 } http_query;
 

@@ -22,6 +22,8 @@ const route routes[] = {
     {"/v1/tokens/{token}", HTTP_DELETE, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_token_delete,
      NULL},
     {"/v1/studies", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_study_list, NULL},
+    {"/v1/studies", HTTP_POST, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_LINES, 0, handle_study_import,
+     handle_study_import_piece},
     {"/v1/studies", HTTP_POST, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_study_create, NULL},
     {"/v1/studies/{study}", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_study_get, NULL},
     {"/v1/studies/{study}", HTTP_PATCH, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_study_patch,
@@ -61,6 +63,8 @@ const route routes[] = {
     {"/v1/studies/{study}/model", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_model, NULL},
     {"/v1/studies/{study}/batches", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, PAGED,
      handle_batch_list, NULL},
+    {"/v1/studies/{study}/export", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE,
+     1u << HTTP_QUERY_FORMAT, handle_export, NULL},
     {"/v1/studies/{study}/events", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_events,
      NULL},
     {"/v1/studies/{study}/series", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE,
@@ -149,7 +153,9 @@ const route *route_find(const char *path, http_method method, http_request *requ
     for (const route *r = routes; r->path; r++) {
         if (!matches(r->path, path, request))
             continue;
-        if (r->method == method)
+        bool takes =
+            r->body != ROUTE_BODY_LINES || strcmp(request->content_type, "application/x-ndjson") == 0;
+        if (r->method == method && takes)
             return r;
         *methods |= 1u << r->method;
     }

@@ -12,7 +12,12 @@ typedef enum route_kind {
     ROUTE_UPLOAD     /* `piece` takes the body in pieces, then the handler is called; both on the pool */
 } route_kind;
 
-typedef enum route_body { ROUTE_BODY_NONE, ROUTE_BODY_OPTIONAL, ROUTE_BODY_REQUIRED } route_body;
+typedef enum route_body {
+    ROUTE_BODY_NONE,
+    ROUTE_BODY_OPTIONAL,
+    ROUTE_BODY_REQUIRED,
+    ROUTE_BODY_LINES /* required, of the type application/x-ndjson; others are for a later row */
+} route_body;
 
 typedef struct route {
     const char *path; /* segments; {study}, {number} and {file} stand for one each */

@@ -139,6 +139,7 @@ typedef struct store_backend {
                                  store_error *err);
     store_status (*count_studies)(store *s, size_t *n, store_error *err);
     store_status (*read_totals)(store *s, store_totals *out, store_error *err); /* adds to what is there */
+    store_status (*read_staged)(store *s, int64_t study, store_study_row *row, void *arg, store_error *err);
     store_status (*read_study)(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
     store_status (*read_trials)(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
                                 store_trial_row *row, void *arg, store_error *err);

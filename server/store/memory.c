@@ -308,6 +308,7 @@ static const store_backend memory_backend = {
     .count_studies = memory_count_studies,
     .read_totals = memory_read_totals,
     .read_study = memory_read_study,
+    .read_staged = memory_read_staged,
     .read_trials = memory_read_trials,
     .read_trial = memory_read_trial,
     .read_attempts = memory_read_attempts,

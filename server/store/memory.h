@@ -161,6 +161,8 @@ store_status memory_count_studies(store *base, size_t *n, store_error *err);
 store_status memory_read_totals(store *base, store_totals *out, store_error *err);
 store_status memory_read_study(store *base, const char *id, store_study_row *row, void *arg,
                                store_error *err);
+store_status memory_read_staged(store *base, int64_t number, store_study_row *row, void *arg,
+                                store_error *err);
 store_status memory_read_trials(store *base, int64_t number, const store_trial_filter *filter, size_t limit,
                                 store_trial_row *row, void *arg, store_error *err);
 store_status memory_read_trial(store *base, int64_t number, int64_t trial, store_trial_row *row, void *arg,

@@ -61,7 +61,8 @@ static const memory_study *next_by_id(const memory_store *s, const char *after)
 {
     const memory_study *best = NULL;
     for (const memory_study *study = s->studies; study; study = study->next)
-        if (!study->deleted && strcmp(study->id, after) > 0 && (!best || strcmp(study->id, best->id) < 0))
+        if (!study->deleted && !study->staged && strcmp(study->id, after) > 0 &&
+            (!best || strcmp(study->id, best->id) < 0))
             best = study;
     return best;
 }
@@ -113,6 +114,19 @@ store_status memory_read_study(store *base, const char *id, store_study_row *row
     const memory_study *study = memory_find_id(s, id);
     if (!study)
         return unlock(base, store_fail(err, STORE_NOT_FOUND, "there is no study '%s'", id));
+    show_study(study, row, arg);
+    return unlock(base, STORE_OK);
+}
+
+store_status memory_read_staged(store *base, int64_t number, store_study_row *row, void *arg,
+                                store_error *err)
+{
+    memory_store *s = memory_of(base);
+    pthread_rwlock_rdlock(&s->lock);
+    const memory_study *study = memory_find(s, number);
+    if (!study || !study->staged)
+        return unlock(base,
+                      store_fail(err, STORE_NOT_FOUND, "there is no staged study %lld", (long long)number));
     show_study(study, row, arg);
     return unlock(base, STORE_OK);
 }

@@ -27,6 +27,11 @@ store_status store_read_study(store *s, const char *id, store_study_row *row, vo
     return s->backend->read_study(s, id, row, arg, err);
 }
 
+store_status store_read_staged(store *s, int64_t study, store_study_row *row, void *arg, store_error *err)
+{
+    return s->backend->read_staged(s, study, row, arg, err);
+}
+
 store_status store_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
                                store_trial_row *row, void *arg, store_error *err)
 {

@@ -170,6 +170,7 @@ store_status sqlite_read_studies(store *s, const char *after, size_t limit, stor
 store_status sqlite_count_studies(store *s, size_t *n, store_error *err);
 store_status sqlite_read_totals(store *s, store_totals *out, store_error *err);
 store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
+store_status sqlite_read_staged(store *s, int64_t study, store_study_row *row, void *arg, store_error *err);
 store_status sqlite_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
                                 store_trial_row *row, void *arg, store_error *err);
 store_status sqlite_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,

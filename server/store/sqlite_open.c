@@ -227,6 +227,7 @@ const store_backend sqlite_backend = {
     .count_studies = sqlite_count_studies,
     .read_totals = sqlite_read_totals,
     .read_study = sqlite_read_study,
+    .read_staged = sqlite_read_staged,
     .read_trials = sqlite_read_trials,
     .read_trial = sqlite_read_trial,
     .read_attempts = sqlite_read_attempts,

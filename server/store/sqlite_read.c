@@ -210,6 +210,22 @@ store_status sqlite_read_study(store *s, const char *id, store_study_row *row, v
     return read_end(s, c, status);
 }
 
+store_status sqlite_read_staged(store *s, int64_t study, store_study_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    connection *c = read_begin(s, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement = connection_bind(c, SQL_STUDY_STAGED, "i", study);
+    bool found = connection_step(c, statement);
+    if (found)
+        read_study_row(statement, row, arg);
+    status = connection_finish(c, statement, err);
+    if (!status && !found)
+        status = store_fail(err, STORE_NOT_FOUND, "there is no staged study %lld", (long long)study);
+    return read_end(s, c, status);
+}
+
 /* ---- trials -------------------------------------------------------------------------------------------- */
 
 /* Columns as in TRIAL_COLUMNS. */

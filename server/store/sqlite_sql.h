@@ -50,11 +50,12 @@
                                    "(SELECT study FROM studies WHERE deleted = 2)")                          \
     X(SQL_STUDIES_DROP_STAGED, "UPDATE studies SET deleted = 1 WHERE deleted = 2")                           \
     X(SQL_STUDY_ALIVE, "SELECT content, candidates, dimension FROM studies "                                 \
-                       "WHERE study = ?1 AND deleted = 0")                                                   \
+                       "WHERE study = ?1 AND deleted <> 1")                                                  \
     X(SQL_STUDY_BY_ID, "SELECT " STUDY_COLUMNS " FROM studies WHERE id = ?1 AND deleted = 0")                \
     X(SQL_STUDIES_COUNT, "SELECT count(*) FROM studies INDEXED BY studies_by_id WHERE deleted = 0")          \
     X(SQL_TOTALS, "SELECT state, count(*), sum(queued), sum(pending), sum(completed), sum(failed), "         \
                   "sum(infeasible), sum(stopped) FROM studies WHERE deleted = 0 GROUP BY state")             \
+    X(SQL_STUDY_STAGED, "SELECT " STUDY_COLUMNS " FROM studies WHERE study = ?1 AND deleted = 2")            \
     X(SQL_STUDIES_AFTER, "SELECT " STUDY_COLUMNS " FROM studies WHERE id > ?1 AND deleted = 0 "              \
                          "ORDER BY id LIMIT ?2")                                                             \
     X(SQL_LOG_INSERT, "INSERT INTO log (study, seq, time, type, payload) VALUES (?1, ?2, ?3, ?4, ?5)")       \

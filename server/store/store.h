@@ -518,6 +518,9 @@ typedef struct store_totals {
 } store_totals;
 store_status store_read_totals(store *s, store_totals *out, store_error *err);
 
+/* A staged study, by its number. */
+store_status store_read_staged(store *s, int64_t study, store_study_row *row, void *arg, store_error *err);
+
 typedef struct store_trial_filter {
     int64_t after; /* trials with a larger number */
     bool told;     /* only told ones, with told_after < told_seq <= told_through */

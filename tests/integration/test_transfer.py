@@ -1,0 +1,150 @@
+"""A study's export, and the study that it makes: GET …/export and POST /v1/studies with application/x-ndjson."""
+
+import http.client
+import threading
+
+from server import Server, run_to_end
+from support import cases, definition, grid, refusal, work
+from test_database import altered, fill, next_choices, without_times
+
+NDJSON = "application/x-ndjson"
+
+
+def exported(client, study, fmt="ndjson"):
+    answer = client.get(f"/v1/studies/{study}/export?format={fmt}")
+    assert answer.status == 200, answer
+    return answer
+
+
+def post(client, text, **options):
+    return client.post("/v1/studies", text, content_type=NDJSON, **options)
+
+
+def test_an_export_makes_the_same_study_elsewhere():
+    with Server() as server, Server() as other:
+        a, b = server.client(), other.client()
+        for name in fill(a):
+            answer = exported(a, name)
+            assert answer.headers["Content-Type"] == NDJSON
+            status, out, _ = run_to_end("export", name, "--db", str(server.db))
+            assert (status, out) == (0, answer.body.decode()), "the program writes what the server answers"
+            made = post(b, answer.body)
+            assert made.status == 201 and made.headers["Location"] == f"/v1/studies/{name}", made
+            assert without_times(made.json) == without_times(a.study(name)), made
+            assert a.items(f"/v1/studies/{name}/trials") == b.items(f"/v1/studies/{name}/trials")
+            choices = next_choices(a, name)
+            assert choices and choices == next_choices(b, name), name
+            refusal(post(b, answer.body), 409)
+        other.stop()
+        status, out, err = run_to_end("check", "--quiet", "--db", str(other.db))
+        assert (status, out, err) == (0, "", "")
+
+
+def test_nothing_is_there_before_all_of_it_is(server):
+    client = server.client()
+    client.create(definition(id="whole", points=grid(6)))
+    work(client, "whole", 20, 4)
+    body = exported(client, "whole").body
+    assert client.delete("/v1/studies/whole").status == 204
+    host, port = server.host, server.port
+    connection = http.client.HTTPConnection(host, port, timeout=60)
+    connection.putrequest("POST", "/v1/studies")
+    connection.putheader("Content-Type", NDJSON)
+    connection.putheader("Content-Length", str(len(body)))
+    connection.endheaders()
+    connection.send(body[: len(body) // 2])
+    assert client.get("/v1/studies/whole").status == 404
+    assert "whole" not in [s["id"] for s in client.items("/v1/studies")]
+    connection.send(body[len(body) // 2 :])
+    assert connection.getresponse().status == 201
+    connection.close()
+    assert client.study("whole")["trials_completed"] == 20
+
+
+@cases(
+    {
+        "cut off": (lambda lines: lines[:-1], 422),
+        "no JSON": (lambda lines: [*lines[:5], "{"], 400),
+        "no study": (lambda lines: ['{"a": 1}'], 422),
+        "a trial that is not there": (
+            lambda lines: altered(lines, "trial_issued", lambda p: p.__setitem__("trial", 999)),
+            422,
+        ),
+        "a result of no candidate": (
+            lambda lines: altered(lines, "batch_planned", lambda p: p["picks"][0].__setitem__(0, 400)),
+            422,
+        ),
+    }
+)
+def test_what_is_no_whole_study_is_refused_and_leaves_nothing(server, case):
+    change, status = case
+    client = server.client()
+    source = client.create(definition(points=grid(6)))["id"]
+    work(client, source, 12, 3)
+    lines = exported(client, source).body.decode().splitlines()
+    client.delete(f"/v1/studies/{source}")
+    refusal(post(client, "\n".join(change(lines))), status)
+    assert client.get(f"/v1/studies/{source}").status == 404
+    assert post(client, "\n".join(lines)).status == 201, "its name is free"
+
+
+def test_an_import_with_a_key_is_done_once(server):
+    client = server.client()
+    source = client.create(definition(points=grid(4)))["id"]
+    body = exported(client, source).body
+    client.delete(f"/v1/studies/{source}")
+    key = {"Idempotency-Key": "import-1"}
+    first = post(client, body, headers=key)
+    again = post(client, body, headers=key)
+    assert first.status == again.status == 201 and first.body == again.body, (first, again)
+    refusal(post(client, body + b"\n", headers=key), 409)
+
+
+def test_two_imports_of_one_study_make_one():
+    with Server() as server:
+        client = server.client()
+        client.create(definition(id="one", points=grid(6)))
+        work(client, "one", 30, 3)
+        body = exported(client, "one").body
+        client.delete("/v1/studies/one")
+        found = []
+        threads = [threading.Thread(target=lambda: found.append(post(server.client(), body).status)) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(found) == [201] + 5 * [409], found
+        assert client.study("one")["trials_completed"] == 30
+
+
+def test_the_table_goes_into_observations(server):
+    client = server.client()
+    source = client.create(definition())["id"]
+    work(client, source, 30, 3)
+    held = len(client.ask(source, 4)["trials"])
+    answer = exported(client, source, "csv")
+    assert answer.headers["Content-Type"].startswith("text/csv")
+    rows = answer.body.decode().splitlines()
+    assert len(rows) == 1 + 30 + held and rows[0].startswith("trial,candidate,value,state"), rows[0]
+    target = client.create(definition())["id"]
+    answer = client.post(f"/v1/studies/{target}/observations", answer.body, content_type="text/csv")
+    assert (answer.status, answer.json) == (200, {"accepted": 30}), answer
+
+
+def test_refusals(server):
+    client = server.client()
+    refusal(client.get("/v1/studies/nobody/export"), 404)
+    study = client.create(definition(points=grid(3)))["id"]
+    refusal(client.get(f"/v1/studies/{study}/export?format=xml"), 422)
+    assert client.get(f"/v1/studies/{study}/export").headers["Content-Type"] == NDJSON
+    head = client.request("HEAD", f"/v1/studies/{study}/export")
+    assert (head.status, head.body) == (200, b"")
+
+
+def test_an_import_is_bounded_by_max_upload():
+    with Server("--max-upload", "4KiB") as server:
+        client = server.client()
+        study = client.create(definition(points=grid(20)))["id"]
+        body = exported(client, study).body
+        assert len(body) > 4096
+        refusal(post(client, body), 413)
