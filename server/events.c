@@ -394,7 +394,8 @@ void events_tick(events *e, int64_t now)
     listener *l;
     TAILQ_FOREACH (l, &e->listeners, link) {
         if (l->suspended && !l->reading && now - l->heard_at >= SILENCE_MS) {
-            set_text(l, comment, sizeof comment - 1);
+            l->last = http_client_is_gone(l->request);
+            set_text(l, comment, l->last ? 0 : sizeof comment - 1);
             wake(l, now);
         }
     }

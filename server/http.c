@@ -137,13 +137,20 @@ static void take_note(const http_connection *c)
 {
     const http_request *request = &c->request;
     double seconds = clock_steady() - request->started;
+    bool failed = request->answer.status >= MHD_HTTP_INTERNAL_SERVER_ERROR;
     bool slow = 1e3 * (seconds - request->may_wait) > (double)request->app->config->slow_request_ms;
     metrics_count_request(request->app->metrics, request->route, request->answer.status,
                           request->may_wait > 0 ? -1 : seconds);
-    if (log_enabled(slow ? LOG_WARN : LOG_DEBUG))
-        log_event(slow ? LOG_WARN : LOG_DEBUG, slow ? "slow_request" : "request", "id", request->id, "method",
-                  c->method, "path", c->path, "status", log_format("%d", request->answer.status), "token",
+    log_level level = failed || slow ? LOG_WARN : LOG_DEBUG;
+    if (log_enabled(level))
+        log_event(level,
+                  failed ? "request_failed"
+                  : slow ? "slow_request"
+                         : "request",
+                  "id", request->id, "method", c->method, "path", c->path, "status",
+                  log_format("%d", request->answer.status), "token",
                   request->caller.id[0] ? request->caller.id : NULL, "ms", log_format("%.2f", 1e3 * seconds),
+                  "detail", failed ? request->answer.detail : NULL, /* others may quote what was sent */
                   NULL);
 }
 
@@ -548,6 +555,7 @@ static enum MHD_Result start_handler(http_connection *c)
         return send_answer(c);
     }
     c->phase = PHASE_HANDLING;
+    request->started = clock_steady(); /* how long the client took to send it is not our doing */
     if (request->idempotency_key)
         crypto_generichash_final(&c->hash, request->body_hash, sizeof request->body_hash);
     if (request->route->kind != ROUTE_IMMEDIATE && !suspend(c)) {

@@ -55,8 +55,8 @@ struct http_request {
     char id[72];                 /* X-Request-Id */
     char *idempotency_key;       /* NULL: none was sent */
     unsigned char body_hash[32]; /* with a key: BLAKE2b of the whole body, also of an upload */
-    double started;
-    double may_wait; /* seconds: so long its client wishes to be held, if need be */
+    double started;              /* clock_steady: when it was there, in full unless it is refused earlier */
+    double may_wait;             /* seconds: so long its client wishes to be held, if need be */
 
     pool_task task; /* for the handler's own use: the request is its task's owner */
     void *context;  /* likewise */
@@ -71,6 +71,7 @@ struct http_request {
         const char *content_type;
         char location[96];          /* "": no such header */
         int retry_after;            /* seconds; 0: no such header */
+        char detail[160];           /* of a problem, for the log */
         char allow[64];             /* "": no such header */
         const char *authenticate;   /* WWW-Authenticate; NULL: no such header */
         char etag[40];              /* quoted; "": no such header. A client that has it already gets 304 */

@@ -61,6 +61,7 @@ void http_answer_problem(http_request *request, int status, const wire_errors *e
     va_start(args, detail);
     vsnprintf(text, sizeof text, detail, args);
     va_end(args);
+    snprintf(request->answer.detail, sizeof request->answer.detail, "%.159s", text);
     wire_problem problem = {.status = status,
                             .type = "about:blank",
                             .title = status_title(status),

@@ -46,13 +46,20 @@ const char *log_format(const char *format, ...)
     return buffer;
 }
 
+/* U+0080 to U+009F: terminals obey some of them. */
+static bool is_second_control(const char *c)
+{
+    return (unsigned char)c[0] == 0xc2 && (unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0;
+}
+
 /* Values that a reader could not split at blanks are quoted as JSON strings are. */
 static bool is_plain(const char *value)
 {
     if (!*value)
         return false;
     for (const char *c = value; *c; c++)
-        if ((unsigned char)*c <= ' ' || *c == '"' || *c == '=' || *c == '\\' || *c == 127)
+        if ((unsigned char)*c <= ' ' || *c == '"' || *c == '=' || *c == '\\' || *c == 127 ||
+            is_second_control(c))
             return false;
     return true;
 }
@@ -69,6 +76,8 @@ static void text_pair(FILE *out, const char *key, const char *value)
             fprintf(out, "\\%c", *c);
         else if ((unsigned char)*c < ' ' || *c == 127)
             fprintf(out, "\\u%04x", (unsigned)(unsigned char)*c);
+        else if (is_second_control(c))
+            fprintf(out, "\\u%04x", (unsigned)(unsigned char)*++c);
         else
             fputc(*c, out);
     }

@@ -201,7 +201,7 @@ static void put_requests(FILE *out, metrics *m)
                 fprintf(out, "status=\"other\"} %" PRIu64 "\n", n);
         }
     begin(out, "banditd_http_request_seconds", "histogram",
-          "Time from a request's first line to its answer; without asks that waited for a trial.");
+          "Time from a complete request to its answer; without asks that waited for a trial by wish.");
     for (size_t i = 0; i <= m->n_routes; i++)
         if (was_asked(&m->routes[i]))
             put_histogram(out, "banditd_http_request_seconds", route_labels(m, i, labels),
@@ -285,6 +285,8 @@ static void put_process(FILE *out)
     process_read_statistics(&p);
     put_one(out, "process_cpu_seconds_total", "counter", p.cpu_seconds, "User and system time.");
     put_one(out, "process_resident_memory_bytes", "gauge", p.resident_bytes, "Resident memory.");
+    put_one(out, "banditd_machine_memory_bytes", "gauge", p.machine_bytes,
+            "Memory of the machine, or what the control group may have of it.");
     put_one(out, "process_open_fds", "gauge", p.open_files, "Open file descriptors.");
     put_one(out, "process_max_fds", "gauge", p.max_files, "File descriptors that may be open.");
     put_one(out, "process_start_time_seconds", "gauge", p.started_at, "Start, since 1970.");

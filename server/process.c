@@ -59,11 +59,25 @@ static double resident(void)
     return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
+static double machine_memory(void)
+{
+    double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    unsigned long long limit;
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re"); /* a container's own, where there is one */
+    if (!file)
+        return bytes;
+    if (fscanf(file, "%llu", &limit) == 1 && (double)limit < bytes)
+        bytes = (double)limit;
+    fclose(file);
+    return bytes;
+}
+
 void process_read_statistics(process_statistics *out)
 {
     struct rusage usage;
     struct rlimit files = {0};
-    *out = (process_statistics){.resident_bytes = resident(), .open_files = count_files()};
+    *out = (process_statistics){
+        .resident_bytes = resident(), .machine_bytes = machine_memory(), .open_files = count_files()};
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         out->cpu_seconds = seconds(usage.ru_utime) + seconds(usage.ru_stime);
     if (getrlimit(RLIMIT_NOFILE, &files) == 0)

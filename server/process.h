@@ -5,6 +5,7 @@
 typedef struct process_statistics {
     double cpu_seconds; /* user and system */
     double resident_bytes;
+    double machine_bytes; /* of memory, or what our control group may have of it */
     double open_files, max_files;
     double started_at; /* seconds since 1970 */
 } process_statistics;
