@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bayesian standard deviations, chosen by benchmark: see docs/benchmarks.md. */
+static const double calibrated_width = 1.0;
+
 bandit_status bandit_log_sums_start(bandit_log_sums *sums, const bandit_posterior *first, bandit_error *err)
 {
     double tripled;
@@ -100,6 +103,8 @@ double bandit_confidence_alpha(const bandit_options *options, const bandit_log_s
         return C * (2.0 * xi * sqrt(sums->c3 + log_delta) + (1.0 + sqrt(2.0)) * root_lambda * F);
     case BANDIT_CONFIDENCE_FIXED:
         return options->beta;
+    case BANDIT_CONFIDENCE_CALIBRATED:
+        return root_lambda * calibrated_width;
     }
     return options->beta;
 }
@@ -118,6 +123,8 @@ double bandit_confidence_bkb(const bandit_options *options, double kappa2, uint6
                (1.0 + 1.0 / sqrt(1.0 - eps)) * root_lambda * F;
     case BANDIT_CONFIDENCE_FIXED:
         return options->beta;
+    case BANDIT_CONFIDENCE_CALIBRATED:
+        return root_lambda * calibrated_width;
     }
     return options->beta;
 }

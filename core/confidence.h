@@ -25,6 +25,7 @@ bandit_status bandit_log_sums_add(bandit_log_sums *sums, const bandit_posterior 
 /* alpha of the batch that starts with these sums:
  *   theory     C beta, beta = 2 xi sqrt(Lambda_3 + log(1/delta)) + (1 + sqrt 2) sqrt(lambda) F
  *   practical  sqrt(lambda) F + xi sqrt(C Lambda_1 + log(1/delta))
+ *   calibrated sqrt(lambda): one standard deviation of the Bayesian scale (ours)
  *   fixed      as given */
 double bandit_confidence_alpha(const bandit_options *options, const bandit_log_sums *sums);
 

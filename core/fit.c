@@ -1,6 +1,6 @@
 #include "bandit/fit.h"
 
-#include "fit_objective.h"
+#include "likelihood.h"
 #include "memory.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 /* One maximization: theta's entries that are learned are the optimizer's variables. */
 typedef struct ascent {
-    bandit_objective *objective;
+    bandit_likelihood *objective;
     const size_t *free; /* n_free: entries of theta that are learned */
     size_t n_free, n;
     double *theta, *slope; /* n */
@@ -24,7 +24,7 @@ static double climb(unsigned n, const double *x, double *gradient, void *context
     double value;
     for (unsigned i = 0; i < n; i++)
         a->theta[a->free[i]] = x[i];
-    bool fine = bandit_objective_evaluate(a->objective, a->theta, &value, a->slope);
+    bool fine = bandit_likelihood_evaluate(a->objective, a->theta, &value, a->slope);
     for (unsigned i = 0; gradient && i < n; i++)
         gradient[i] = fine ? a->slope[a->free[i]] : 0.0;
     if (!fine)
@@ -113,8 +113,8 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
                          const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
                          double *surprise, bandit_error *err)
 {
-    size_t n = bandit_objective_size(data), p = data->n_lengthscales, n_free = 0;
-    bandit_objective bound = {0};
+    size_t n = bandit_likelihood_size(data), p = data->n_lengthscales, n_free = 0;
+    bandit_likelihood bound = {0};
     double *memory = bandit_alloc(4 * n, sizeof *memory);
     size_t *learned = bandit_alloc(n, sizeof *learned);
     bandit_status status = BANDIT_OK;
@@ -122,7 +122,7 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         goto out;
     }
-    status = bandit_objective_init(&bound, data, limits->max_inducing, start->lengthscales, err);
+    status = bandit_likelihood_init(&bound, data, limits->max_inducing, start->lengthscales, err);
     if (status != BANDIT_OK)
         goto out;
     for (size_t i = 0; i < p && data->learn_lengthscale; i++)
@@ -150,8 +150,8 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
     if (status != BANDIT_OK)
         goto out;
     double value;
-    if (a.best_value == -INFINITY || !bandit_objective_evaluate(&bound, a.best, &value, NULL) ||
-        (surprise && !bandit_objective_surprise(&bound, a.best, surprise))) {
+    if (a.best_value == -INFINITY || !bandit_likelihood_evaluate(&bound, a.best, &value, NULL) ||
+        (surprise && !bandit_likelihood_surprise(&bound, a.best, surprise))) {
         status = bandit_fail(err, BANDIT_NUMERICAL, "", "the likelihood of the rewards cannot be evaluated");
         goto out;
     }
@@ -163,7 +163,7 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
     if (objective)
         *objective = value;
 out:
-    bandit_objective_clear(&bound);
+    bandit_likelihood_clear(&bound);
     free(memory);
     free(learned);
     return status;

@@ -79,6 +79,7 @@ static bandit_options inner_options(const learned_engine *e, const bandit_learne
         o.lambda = fmax(smallest_lambda, o.noise_std * o.noise_std);
     o.lambda_from_noise = false;
     o.norm_bound = e->base.options.learn_norm_bound ? 1.0 : o.norm_bound / unit;
+    o.beta /= unit;
     for (size_t j = 0; j < e->n_inner_lengthscales; j++)
         lengthscales[j] = l->lengthscales[e->how.group[j]];
     o.kernel.lengthscales = lengthscales;

@@ -7,10 +7,10 @@
 
 static const char *const word_auto[] = {"auto", NULL};
 
-/* "practical", "theory" or {"beta": b}, kept as "fixed" and beta. */
+/* "practical", "theory", "calibrated" or {"beta": b}, kept as "fixed" and beta. */
 static void fill_confidence(wire_object *o, wire_algorithm *algorithm)
 {
-    static const char *const words[] = {"practical", "theory", NULL};
+    static const char *const words[] = {"practical", "theory", "calibrated", NULL};
     const json_t *json = wire_take(o, "confidence", WIRE_OPTIONAL);
     if (!json_is_object(json)) {
         wire_take_word_text(o, "confidence", WIRE_OPTIONAL, words, &algorithm->confidence);

@@ -99,7 +99,7 @@ typedef struct wire_algorithm {
     char *name; /* NULL when left out */
     wire_kernel kernel;
     wire_number lambda, noise_std, norm_bound, delta, q_bar, ratio_bound, beta; /* beta: {"beta": b} */
-    char *confidence; /* "practical", "theory", "fixed" for {"beta": b}; NULL */
+    char *confidence; /* "practical", "theory", "calibrated", "fixed" for {"beta": b}; NULL */
     char *batch_rule, *resample;
     wire_integer max_batch, max_arm_failures;
     bool standardize_rewards_given, standardize_rewards;

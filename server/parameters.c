@@ -61,8 +61,11 @@ static const struct parameter {
     {"batch_rule", WORD, FIELD(batch_rule), BIT(BANDIT_BBKB), "string",
      "\"values\":[\"global\",\"global_local\"]", "\"global\"",
      "Which bound on the variances' ratio ends a batch."},
-    {"confidence", WORD, FIELD(confidence), BUDGETED, "string", "\"values\":[\"practical\",\"theory\"]",
-     "\"practical\"", "Width of the confidence bounds; or an object, beta, that fixes it."},
+    {"confidence", WORD, FIELD(confidence), BUDGETED, "string",
+     "\"values\":[\"practical\",\"theory\",\"calibrated\"]", "null",
+     "Width of the confidence bounds: the authors' code's, the theorem's, or one standard deviation, the "
+     "default "
+     "where rewards are standardized (else practical); or an object, beta, that fixes it."},
     {"resample", WORD, FIELD(resample), BUDGETED, "string",
      "\"values\":[\"fresh\",\"persistent\",\"per_pull\"]", "\"fresh\"",
      "Random numbers of the dictionary: one coin a candidate for each dictionary or for the whole study, or "

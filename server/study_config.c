@@ -124,7 +124,7 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
     if (parameter_applies("batch_rule", algorithm))
         set_text(&a->batch_rule, "global", errors);
     if (parameter_applies("confidence", algorithm))
-        set_text(&a->confidence, "practical", errors);
+        set_text(&a->confidence, a->standardize_rewards ? "calibrated" : "practical", errors);
     if (parameter_applies("resample", algorithm))
         set_text(&a->resample, "fresh", errors);
     if (parameter_applies("max_batch", algorithm))
@@ -309,6 +309,8 @@ static bool fill_options(study_config *config)
         o->confidence = BANDIT_CONFIDENCE_THEORY;
     else if (is_word(a->confidence, "fixed"))
         o->confidence = BANDIT_CONFIDENCE_FIXED;
+    else if (is_word(a->confidence, "calibrated"))
+        o->confidence = BANDIT_CONFIDENCE_CALIBRATED;
     number_option(&o->beta, &a->beta);
     if (is_word(a->resample, "persistent"))
         o->resample = BANDIT_RESAMPLE_PERSISTENT;

@@ -1,7 +1,7 @@
 /* Learning hyper-parameters: the objective against a dense computation with a row a reward, its gradient
  * against finite differences, and what is learned from data whose hyper-parameters are known. */
 #include "bandit/fit.h"
-#include "fit_objective.h"
+#include "likelihood.h"
 #include "tests/support/dense_gp.h"
 
 #include <math.h>
@@ -234,15 +234,15 @@ static void bound_equals_the_dense_computation(void **unused)
             kernel_problem(&p, 10 * k + inducing, k, 30, 3);
             p.data.has_mean = k != 1;
             random_theta(&p, k, theta);
-            bandit_objective o;
+            bandit_likelihood o;
             double some[MOST_DIMENSION] = {0.5, 0.5, 0.5, 0.5};
-            assert_int_equal(bandit_objective_init(&o, &p.data, inducing, some, NULL), BANDIT_OK);
-            assert_true(bandit_objective_evaluate(&o, theta, &value, NULL));
+            assert_int_equal(bandit_likelihood_init(&o, &p.data, inducing, some, NULL), BANDIT_OK);
+            assert_true(bandit_likelihood_evaluate(&o, theta, &value, NULL));
             double dense = dense_bound(&p, theta, o.inducing, o.exact ? 0 : o.m);
-            dense += bandit_objective_prior(&p.data, theta, NULL);
+            dense += bandit_likelihood_prior(&p.data, theta, NULL);
             assert_true(close_to(value, dense) < 1e-7);
             assert_true(o.exact == (inducing >= 30));
-            bandit_objective_clear(&o);
+            bandit_likelihood_clear(&o);
         }
     }
 }
@@ -256,13 +256,13 @@ static void bound_grows_to_the_exact_value(void **unused)
     fill(&p, 5, BANDIT_KERNEL_MATERN, 2.5, 40, 2);
     random_theta(&p, 3, theta);
     for (size_t inducing = 5; inducing <= 40; inducing += 5) {
-        bandit_objective o;
+        bandit_likelihood o;
         double value, some[2] = {0.5, 0.5};
-        assert_int_equal(bandit_objective_init(&o, &p.data, inducing, some, NULL), BANDIT_OK);
-        assert_true(bandit_objective_evaluate(&o, theta, &value, NULL));
+        assert_int_equal(bandit_likelihood_init(&o, &p.data, inducing, some, NULL), BANDIT_OK);
+        assert_true(bandit_likelihood_evaluate(&o, theta, &value, NULL));
         assert_true(value > previous - 1e-6);
         previous = value;
-        bandit_objective_clear(&o);
+        bandit_likelihood_clear(&o);
     }
 }
 
@@ -281,21 +281,21 @@ static void gradient_is_that_of_finite_differences(void **unused)
                     p.data.n_lengthscales = 2;
                 }
                 random_theta(&p, 5 + k, theta);
-                bandit_objective o;
+                bandit_likelihood o;
                 double value, above, below;
-                assert_int_equal(bandit_objective_init(&o, &p.data, inducing, some, NULL), BANDIT_OK);
-                assert_true(bandit_objective_evaluate(&o, theta, &value, slope));
-                for (size_t i = 0; i < bandit_objective_size(&p.data); i++) {
+                assert_int_equal(bandit_likelihood_init(&o, &p.data, inducing, some, NULL), BANDIT_OK);
+                assert_true(bandit_likelihood_evaluate(&o, theta, &value, slope));
+                for (size_t i = 0; i < bandit_likelihood_size(&p.data); i++) {
                     const double h = 1e-5;
                     double kept = theta[i];
                     theta[i] = kept + h;
-                    assert_true(bandit_objective_evaluate(&o, theta, &above, NULL));
+                    assert_true(bandit_likelihood_evaluate(&o, theta, &above, NULL));
                     theta[i] = kept - h;
-                    assert_true(bandit_objective_evaluate(&o, theta, &below, NULL));
+                    assert_true(bandit_likelihood_evaluate(&o, theta, &below, NULL));
                     theta[i] = kept;
                     assert_true(close_to(slope[i], (above - below) / (2.0 * h)) < 1e-5);
                 }
-                bandit_objective_clear(&o);
+                bandit_likelihood_clear(&o);
             }
         }
     }
@@ -311,9 +311,9 @@ static void surprise_is_leave_one_out(void **unused)
     fill(&p, 9, BANDIT_KERNEL_MATERN, 1.5, n, 2);
     p.data.has_mean = false;
     random_theta(&p, 8, theta);
-    bandit_objective o;
-    assert_int_equal(bandit_objective_init(&o, &p.data, n, some, NULL), BANDIT_OK);
-    assert_true(bandit_objective_surprise(&o, theta, surprise));
+    bandit_likelihood o;
+    assert_int_equal(bandit_likelihood_init(&o, &p.data, n, some, NULL), BANDIT_OK);
+    assert_true(bandit_likelihood_surprise(&o, theta, surprise));
     double s2 = exp(theta[2]), tau = exp(theta[3]);
     for (size_t left = 0; left < n; left++) {
         size_t rows = 0;
@@ -339,7 +339,7 @@ static void surprise_is_leave_one_out(void **unused)
         }
         assert_true(close_to(surprise[left], pow(p.mean[left] - mean, 2.0) / variance) < 1e-8);
     }
-    bandit_objective_clear(&o);
+    bandit_likelihood_clear(&o);
 }
 
 /* ---- learning ------------------------------------------------------------------------------------------ */
@@ -381,11 +381,11 @@ static void lengthscales_of_a_draw_are_found(void **unused)
         bandit_hyperparameters h = {.lengthscales = found, .signal = 1.0, .noise = 0.01};
         double objective, true_value;
         assert_int_equal(bandit_fit(&p.data, &limits, &h, &h, &objective, NULL, NULL), BANDIT_OK);
-        bandit_objective o;
-        assert_int_equal(bandit_objective_init(&o, &p.data, 64, found, NULL), BANDIT_OK);
-        assert_true(bandit_objective_evaluate(&o, truth, &true_value, NULL));
+        bandit_likelihood o;
+        assert_int_equal(bandit_likelihood_init(&o, &p.data, 64, found, NULL), BANDIT_OK);
+        assert_true(bandit_likelihood_evaluate(&o, truth, &true_value, NULL));
         assert_true(objective > true_value); /* the maximum is no worse than the truth */
-        bandit_objective_clear(&o);
+        bandit_likelihood_clear(&o);
         relevant[0] += log(found[0]) / 5.0;
         relevant[1] += log(found[1]) / 5.0;
         irrelevant = fmin(irrelevant, found[2]);

@@ -173,7 +173,7 @@ static void test_accepted(void **state)
         ALGORITHM("'init':{'type':'uniform'}"),
         ALGORITHM("'init':{'type':'uncertainty'}"),
         ALGORITHM("'gamma':2.5,'noise_std':0,'norm_bound':0,'epsilon':1"),
-        ALGORITHM("'lambda':'auto'"),
+        ALGORITHM("'lambda':'auto','confidence':'calibrated'"),
         "{" METRIC ",'domain':{'type':'precomputed','size':5}}",
     };
     check_accepted(attempt, bodies, LENGTH(bodies));
@@ -321,8 +321,10 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'ratio_bound':0.99"), "/algorithm/ratio_bound", "must be at least 1"},
         {ALGORITHM("'batch_rule':'local'"), "/algorithm/batch_rule",
          "must be \"global\" or \"global_local\""},
-        {ALGORITHM("'confidence':2"), "/algorithm/confidence", "must be \"practical\" or \"theory\""},
-        {ALGORITHM("'confidence':'fixed'"), "/algorithm/confidence", "must be \"practical\" or \"theory\""},
+        {ALGORITHM("'confidence':2"), "/algorithm/confidence",
+         "must be \"practical\", \"theory\" or \"calibrated\""},
+        {ALGORITHM("'confidence':'fixed'"), "/algorithm/confidence",
+         "must be \"practical\", \"theory\" or \"calibrated\""},
         {ALGORITHM("'confidence':{}"), "/algorithm/confidence/beta", "is required"},
         {ALGORITHM("'confidence':{'beta':-1}"), "/algorithm/confidence/beta", "must be at least 0"},
         {ALGORITHM("'confidence':{'beta':1,'b':1}"), "/algorithm/confidence/b", "unknown field"},

@@ -56,7 +56,8 @@ typedef enum bandit_batch_rule { BANDIT_BATCH_GLOBAL, BANDIT_BATCH_GLOBAL_LOCAL 
 typedef enum bandit_confidence {
     BANDIT_CONFIDENCE_PRACTICAL,
     BANDIT_CONFIDENCE_THEORY,
-    BANDIT_CONFIDENCE_FIXED
+    BANDIT_CONFIDENCE_FIXED,
+    BANDIT_CONFIDENCE_CALIBRATED /* one standard deviation (Bayesian): of a model that was learned (ours) */
 } bandit_confidence;
 /* How an arm that was pulled n times enters a new dictionary; p = min(1, q_bar sigma^2). FRESH: one coin an
  * arm, min(1, n p), the bound that [BBKB] App. C has for the sum of the pulls' probabilities, so that both
@@ -120,8 +121,9 @@ typedef struct bandit_options {
     bool learn_lengthscale;   /* of a stationary kernel, one a feature; kernel.lengthscales may be absent */
     bool learn_noise;         /* noise_std is ignored */
     bool learn_norm_bound;    /* 1 in the model's units, doubled while the model's mean is too large for it */
-    bool standardize_rewards; /* the model sees them shifted and scaled, outliers set aside; noise_std and
-                                 norm_bound stay in the units of the rewards, lambda is the model's */
+    bool standardize_rewards; /* the model sees them shifted and scaled, outliers set aside; noise_std,
+                                 norm_bound and beta stay in the units of the rewards, lambda is the
+                                 model's */
     bool lambda_from_noise;   /* lambda is the noise variance in the model's units, at least 1e-6 */
 } bandit_options;
 

@@ -6,14 +6,14 @@
  * Sparse, with inducing points Z, P = s^2 R_ZZ, U = s^2 R_ZX, A replaced by U'P^{-1}U + tau C^{-1}, less
  *   1/(2 tau) sum_i c_i (k_ii − u_i'P^{-1}u_i).
  * mu maximizes value and prior for given theta, so that gradients may take it as constant. */
-#ifndef BANDIT_FIT_OBJECTIVE_H
-#define BANDIT_FIT_OBJECTIVE_H
+#ifndef BANDIT_LIKELIHOOD_H
+#define BANDIT_LIKELIHOOD_H
 
 #include "bandit/fit.h"
 
 #include <stdint.h>
 
-typedef struct bandit_objective {
+typedef struct bandit_likelihood {
     const bandit_fit_data *data; /* borrowed */
     bool exact;
     size_t m;           /* inducing points; n when exact */
@@ -30,26 +30,26 @@ typedef struct bandit_objective {
     double *sums;                        /* m + n */
     double *product;                     /* n x dimension */
     double mean;                         /* mu of the last evaluation */
-} bandit_objective;
+} bandit_likelihood;
 
 /* Sets up for evaluation with at most max_inducing inducing points, chosen by the largest variance left under
  * `lengthscales` (pivoted Cholesky). Errors: BANDIT_NO_MEMORY. */
-bandit_status bandit_objective_init(bandit_objective *out, const bandit_fit_data *data, size_t max_inducing,
-                                    const double *lengthscales, bandit_error *err);
-void bandit_objective_clear(bandit_objective *objective);
+bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_data *data, size_t max_inducing,
+                                     const double *lengthscales, bandit_error *err);
+void bandit_likelihood_clear(bandit_likelihood *objective);
 
 /* Number of entries of theta: n_lengthscales + 2, whatever is learned. */
-size_t bandit_objective_size(const bandit_fit_data *data);
+size_t bandit_likelihood_size(const bandit_fit_data *data);
 
 /* The value at theta, and its gradient there (of all entries; NULL: not wanted). false where a matrix is not
  * positive definite to working precision: the value is then −infinity. Allocates nothing. */
-bool bandit_objective_evaluate(bandit_objective *objective, const double *theta, double *value,
-                               double *gradient);
+bool bandit_likelihood_evaluate(bandit_likelihood *objective, const double *theta, double *value,
+                                double *gradient);
 
 /* Squared standardized residual of each point's mean given all others, at theta; out: n. false as above. */
-bool bandit_objective_surprise(bandit_objective *objective, const double *theta, double *out);
+bool bandit_likelihood_surprise(bandit_likelihood *objective, const double *theta, double *out);
 
 /* Log density of the priors at theta; adds its gradient unless that is NULL. */
-double bandit_objective_prior(const bandit_fit_data *data, const double *theta, double *gradient);
+double bandit_likelihood_prior(const bandit_fit_data *data, const double *theta, double *gradient);
 
 #endif

@@ -1,4 +1,4 @@
-#include "fit_objective.h"
+#include "likelihood.h"
 
 #include "linalg.h"
 #include "memory.h"
@@ -18,7 +18,7 @@ static const double jitter = 1e-8;
 /* mu ~ N(0, 1): rewards are of about unit variance, and about 0. */
 static const double mean_precision = 1.0;
 
-size_t bandit_objective_size(const bandit_fit_data *data)
+size_t bandit_likelihood_size(const bandit_fit_data *data)
 {
     return data->n_lengthscales + 2;
 }
@@ -40,10 +40,10 @@ static prior prior_of(const bandit_fit_data *data, size_t entry)
     return (prior){log(1e-3), 2.5};
 }
 
-double bandit_objective_prior(const bandit_fit_data *data, const double *theta, double *gradient)
+double bandit_likelihood_prior(const bandit_fit_data *data, const double *theta, double *gradient)
 {
     double value = 0.0;
-    for (size_t i = 0; i < bandit_objective_size(data); i++) {
+    for (size_t i = 0; i < bandit_likelihood_size(data); i++) {
         prior p = prior_of(data, i);
         double z = (theta[i] - p.peak) / p.deviation;
         value -= 0.5 * z * z;
@@ -67,14 +67,14 @@ void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out)
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-void bandit_objective_clear(bandit_objective *o)
+void bandit_likelihood_clear(bandit_likelihood *o)
 {
     void *const parts[] = {o->inducing,     o->scaled, o->centre,  o->cross,    o->slope,  o->square,
                            o->square_slope, o->factor, o->inverse, o->gradient, o->solved, o->alpha,
                            o->ones,         o->right,  o->sums,    o->product};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
-    *o = (bandit_objective){0};
+    *o = (bandit_likelihood){0};
 }
 
 static double *reals(size_t rows, size_t columns)
@@ -82,7 +82,7 @@ static double *reals(size_t rows, size_t columns)
     return bandit_alloc(rows, columns * sizeof(double));
 }
 
-static bool allocate(bandit_objective *o)
+static bool allocate(bandit_likelihood *o)
 {
     size_t n = o->data->n, d = o->data->dimension, m = o->m, widest = n > m ? n : m;
     size_t sparse = o->exact ? 0 : 1;
@@ -111,7 +111,7 @@ static bool allocate(bandit_objective *o)
 
 /* Coordinates about their mean (distances do not change, and products of them cancel less), by lengthscale.
  */
-static void scale_points(bandit_objective *o, const double *lengthscales)
+static void scale_points(bandit_likelihood *o, const double *lengthscales)
 {
     const bandit_fit_data *data = o->data;
     for (size_t j = 0; j < data->dimension; j++) {
@@ -143,7 +143,7 @@ static double profile(const bandit_fit_data *data, double r2, double *slope)
 }
 
 /* Column of s^2 R: rows[0 … n_rows−1] against point `column`; rows NULL: all points. */
-static void kernel_column(const bandit_objective *o, double signal, const uint32_t *rows, size_t n_rows,
+static void kernel_column(const bandit_likelihood *o, double signal, const uint32_t *rows, size_t n_rows,
                           size_t column, double *k, double *slope)
 {
     const bandit_fit_data *data = o->data;
@@ -177,7 +177,7 @@ static double diagonal(const bandit_fit_data *data, size_t i)
 
 /* The m points whose variance given those before is largest, by pivoted Cholesky under these lengthscales;
  * `cross` holds its rows. */
-static void choose_inducing(bandit_objective *o, const double *lengthscales)
+static void choose_inducing(bandit_likelihood *o, const double *lengthscales)
 {
     size_t n = o->data->n;
     double *left = o->right, *column = o->alpha, *unused = o->ones;
@@ -209,13 +209,13 @@ static void choose_inducing(bandit_objective *o, const double *lengthscales)
     o->m = found;
 }
 
-bandit_status bandit_objective_init(bandit_objective *out, const bandit_fit_data *data, size_t max_inducing,
-                                    const double *lengthscales, bandit_error *err)
+bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_data *data, size_t max_inducing,
+                                     const double *lengthscales, bandit_error *err)
 {
-    *out = (bandit_objective){.data = data, .exact = data->n <= max_inducing};
+    *out = (bandit_likelihood){.data = data, .exact = data->n <= max_inducing};
     out->m = out->exact ? data->n : max_inducing;
     if (!allocate(out)) {
-        bandit_objective_clear(out);
+        bandit_likelihood_clear(out);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     for (size_t j = 0; j < data->dimension; j++) {
@@ -238,7 +238,7 @@ static double best_mean(const bandit_fit_data *data, double one_y, double one_on
 
 /* gradient[lengthscale of j] −= 2 sum_ab T_ab (x_a − x_b)^2 over coordinate j, for T of rows x columns with
  * the coordinates of the row points (rows NULL: all) and of all columns' points. */
-static void add_distances(bandit_objective *o, const double *T, const uint32_t *rows, size_t n_rows,
+static void add_distances(bandit_likelihood *o, const double *T, const uint32_t *rows, size_t n_rows,
                           const uint32_t *columns, size_t n_columns, double *gradient)
 {
     const bandit_fit_data *data = o->data;
@@ -279,7 +279,7 @@ static double evaluate_within(const bandit_fit_data *data, double noise)
     return -0.5 * value;
 }
 
-static bool exact_value(bandit_objective *o, double signal, double noise, double *value)
+static bool exact_value(bandit_likelihood *o, double signal, double noise, double *value)
 {
     const bandit_fit_data *data = o->data;
     size_t n = data->n;
@@ -307,7 +307,7 @@ static bool exact_value(bandit_objective *o, double signal, double noise, double
 }
 
 /* After exact_value. With G = −1/2 (A^{-1} − alpha alpha'), d value = tr(G dA). */
-static bool exact_gradient(bandit_objective *o, double noise, double *gradient)
+static bool exact_gradient(bandit_likelihood *o, double noise, double *gradient)
 {
     const bandit_fit_data *data = o->data;
     size_t n = data->n, p = data->n_lengthscales;
@@ -336,7 +336,7 @@ static bool exact_gradient(bandit_objective *o, double noise, double *gradient)
 /* P = L L', z = L^{-1} U, B = I + z C z' / tau = L_B L_B', b = z C y, e = L_B^{-1} b:
  *   −1/2 ((n + w) log(2 pi tau) + log det B + (y'Cy − e'e / tau + W + sum_i c_i (k_ii − |z_i|^2)) / tau).
  * `square` becomes L, `solved` z, `factor` L_B, `right` e. */
-static bool sparse_value(bandit_objective *o, double signal, double noise, double *value)
+static bool sparse_value(bandit_likelihood *o, double signal, double noise, double *value)
 {
     const bandit_fit_data *data = o->data;
     size_t n = data->n, m = o->m;
@@ -390,7 +390,7 @@ static bool sparse_value(bandit_objective *o, double signal, double noise, doubl
  * diagonal's part, where
  *   G_P = −1/2 (L^{-T} (B^{-1} + B − 2I) L^{-1} + alpha alpha')
  *   G_U = −1/tau (L^{-T} (B^{-1} − I) z + alpha (U'alpha − y)') C. */
-static bool sparse_gradient(bandit_objective *o, double signal, double noise, double *gradient)
+static bool sparse_gradient(bandit_likelihood *o, double signal, double noise, double *gradient)
 {
     const bandit_fit_data *data = o->data;
     size_t n = data->n, m = o->m, p = data->n_lengthscales;
@@ -484,7 +484,7 @@ static bool sparse_gradient(bandit_objective *o, double signal, double noise, do
 
 /* ---- together ------------------------------------------------------------------------------------------ */
 
-bool bandit_objective_evaluate(bandit_objective *o, const double *theta, double *value, double *gradient)
+bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, double *value, double *gradient)
 {
     const bandit_fit_data *data = o->data;
     size_t p = data->n_lengthscales;
@@ -503,19 +503,19 @@ bool bandit_objective_evaluate(bandit_objective *o, const double *theta, double 
     if (gradient &&
         !(o->exact ? exact_gradient(o, noise, gradient) : sparse_gradient(o, signal, noise, gradient)))
         return false;
-    *value = bound + bandit_objective_prior(data, theta, gradient);
+    *value = bound + bandit_likelihood_prior(data, theta, gradient);
     return isfinite(*value);
 }
 
 /* Leave-one-out residuals from A^{-1} (Rasmussen and Williams 2006, eq. 5.10–5.12): deviation
  * alpha_i / [A^{-1}]_ii, variance 1 / [A^{-1}]_ii; sparse, with what the inducing points leave of k_ii added.
  */
-bool bandit_objective_surprise(bandit_objective *o, const double *theta, double *out)
+bool bandit_likelihood_surprise(bandit_likelihood *o, const double *theta, double *out)
 {
     const bandit_fit_data *data = o->data;
     size_t n = data->n, m = o->m, p = data->n_lengthscales;
     double signal = exp(theta[p]), noise = exp(theta[p + 1]), value;
-    if (!bandit_objective_evaluate(o, theta, &value, NULL))
+    if (!bandit_likelihood_evaluate(o, theta, &value, NULL))
         return false;
     if (o->exact) {
         cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, o->factor, (int)n, o->alpha,
