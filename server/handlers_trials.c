@@ -68,6 +68,22 @@ void handle_heartbeat(http_request *request)
     wire_errors_clear(&errors);
 }
 
+void handle_measurement(http_request *request)
+{
+    wire_errors errors = {0};
+    wire_measurement *measurement = malloc(sizeof *measurement);
+    wire_status status = WIRE_NO_MEMORY;
+    request->context = measurement;
+    request->context_free = free;
+    if (measurement)
+        status = wire_decode_measurement(measurement, request->body, request->body_size, &errors);
+    if (status == WIRE_OK)
+        registry_post(request->app->registry, request, study_measure);
+    else
+        http_answer_undecodable(request, status, &errors);
+    wire_errors_clear(&errors);
+}
+
 static void free_amendment(void *amendment)
 {
     wire_amendment_free(amendment);

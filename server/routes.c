@@ -55,6 +55,8 @@ const route routes[] = {
      handle_trial_propose, NULL},
     {"/v1/studies/{study}/trials/{number}/amend", HTTP_POST, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0,
      handle_trial_amend, NULL},
+    {"/v1/studies/{study}/trials/{number}/measurements", HTTP_POST, AUTH_WORKER, ROUTE_POOL,
+     ROUTE_BODY_REQUIRED, 0, handle_measurement, NULL},
     {"/v1/studies/{study}/trials/{number}/heartbeat", HTTP_POST, AUTH_WORKER, ROUTE_POOL, ROUTE_BODY_OPTIONAL,
      0, handle_heartbeat, NULL},
     {"/v1/studies/{study}/best", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_best, NULL},

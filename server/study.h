@@ -57,6 +57,7 @@ void study_observe(study *s, http_request *request); /* context: import, handler
 void study_delete(study *s, http_request *request);
 void study_patch(study *s, http_request *request);             /* context: wire_study_patch */
 void study_heartbeat(study *s, http_request *request);         /* context: wire_heartbeat */
+void study_measure(study *s, http_request *request);           /* context: wire_measurement */
 void study_amend(study *s, http_request *request);             /* context: wire_amendment */
 void study_propose(study *s, http_request *request);           /* context: wire_proposal */
 void study_set_candidates(study *s, http_request *request);    /* context: upload, handlers_candidates.c */

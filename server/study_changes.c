@@ -153,25 +153,33 @@ out:
 
 /* ---- heartbeats -------------------------------------------------------------------------------------- */
 
-void study_heartbeat(study *s, http_request *request)
+trial *study_held_trial(study *s, http_request *request, wire_integer attempt)
 {
-    const wire_heartbeat *heartbeat = request->context;
     trial *t = study_find_trial(s, request->number);
     if (request->number < 1 || request->number > s->trials) {
         http_answer_problem(request, 404, NULL, "there is no trial %lld", (long long)request->number);
-        return;
+        return NULL;
     }
     if (!t || t->state != TRIAL_PENDING) {
         http_answer_problem(request, 409, NULL, "the trial is %s: nobody holds it",
                             t ? trial_state_name(t->state) : "closed");
-        return;
+        return NULL;
     }
-    if (heartbeat->attempt.given && heartbeat->attempt.value != t->attempt) {
+    if (attempt.given && attempt.value != t->attempt) {
         http_answer_problem(request, 409, NULL,
                             "the trial is at attempt %d: the lease of attempt %lld ran out", t->attempt,
-                            (long long)heartbeat->attempt.value);
-        return;
+                            (long long)attempt.value);
+        return NULL;
     }
+    return t;
+}
+
+void study_heartbeat(study *s, http_request *request)
+{
+    const wire_heartbeat *heartbeat = request->context;
+    trial *t = study_held_trial(s, request, heartbeat->attempt);
+    if (!t)
+        return;
     wire_ask renewal = {.lease_seconds = heartbeat->lease_seconds};
     if (!study_issue(s, t, &renewal, clock_now())) {
         http_answer_store_problem(request, STORE_NO_MEMORY);

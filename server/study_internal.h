@@ -165,6 +165,7 @@ struct study {
     struct late_list late; /* not part of a stored model yet, or not for good */
     amendment *amendments; /* in the order of the log */
     size_t n_amendments, n_amendments_joining;
+    struct study_curves *curves;             /* what trials have measured; NULL: not loaded */
     bool delayed;                            /* planning waits until all that was recorded is on disk */
     http_request *deferred, **last_deferred; /* users' own trials, until a batch is planned */
     engine_lane engine;
@@ -295,6 +296,12 @@ bool study_keep_amendment(study *s, const amendment *a);      /* false: no memor
 void study_drop_late(study *s, uint64_t committed);           /* those that were joined by then */
 void study_drop_amendments(study *s, size_t n);               /* the first n */
 
+/* ---- study_measure.c --------------------------------------------------------------------------------- */
+
+void study_drop_curves(study *s);
+void study_note_progress(study *s, const trial *t);   /* its attempt, or its state, is another */
+void study_forget_progress(study *s, const trial *t); /* what it measured: its attempt is given back */
+
 /* ---- study_propose.c --------------------------------------------------------------------------------- */
 
 void study_run_deferred(study *s); /* users' own trials that waited for a batch */
@@ -326,6 +333,11 @@ int64_t study_next_wake(const study *s); /* ms: when leases or waits end */
 int64_t study_horizon(const study *s); /* INT64_MAX: none */
 void study_set_state(study *s, study_state state, const char *reason, const char *definition);
 void study_after_turn(study *s); /* leases, planning, waiting asks, timer */
+
+/* ---- study_changes.c, first -------------------------------------------------------------------------- */
+
+/* The pending trial that the request means, at the attempt that it gives; NULL: answered. */
+trial *study_held_trial(study *s, http_request *request, wire_integer attempt);
 
 /* ---- study_changes.c ------------------------------------------------------------------------------- */
 

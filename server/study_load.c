@@ -324,6 +324,7 @@ void study_unload(study *s)
     s->config = NULL;
     study_drop_observations(s, s->n_observations);
     study_drop_late(s, UINT64_MAX);
+    study_drop_curves(s);
     study_drop_amendments(s, s->n_amendments);
     s->delayed = false;
     free(s->failures);

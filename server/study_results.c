@@ -389,6 +389,7 @@ static store_status amend(study *s, trial *t, const told_result *now)
         return STORE_NO_MEMORY;
     if (t->joined_by > 0)
         t->joined_by = s->submitted + 1; /* the store knows it so from then on */
+    study_note_progress(s, t);
     store_status status = STORE_OK;
     if (s->best_trial == t->id)
         status = find_best(s);

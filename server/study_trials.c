@@ -236,6 +236,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
         !study_set_text(&t->metadata, result->metadata))
         s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
     enter_list(s, t);
+    study_note_progress(s, t);
     if (better) {
         s->best_trial = t->id;
         s->best_value = result->value;
@@ -260,8 +261,10 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t
     t->state = TRIAL_QUEUED;
     t->released = !counts;
     t->requeued_at = now;
-    if (!counts)
+    if (!counts) {
+        study_forget_progress(s, t);
         t->attempt--;
+    }
     enter_list(s, t);
     store_event event = {.type = EVENT_TRIAL_REQUEUED, .time = now};
     event.u.requeued.trial = t->id;

@@ -320,6 +320,9 @@ store_status memory_trial_requeue(store *base, int64_t number, int32_t attempt, 
     memory_trial *row = find_trial(base, number, event->u.requeued.trial);
     row->t.state = TRIAL_QUEUED;
     row->t.attempt = attempt;
+    while (!event->u.requeued.attempt_counts && row->n_measurements > 0 &&
+           row->measurements[row->n_measurements - 1].attempt > attempt)
+        row->n_measurements--; /* what the attempt that is given back has measured */
     return end_open_attempts(row, event->time, event->u.requeued.outcome, err);
 }
 

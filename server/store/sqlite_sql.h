@@ -114,6 +114,7 @@
     X(SQL_MEASUREMENT_PUT, "INSERT INTO measurements (study, trial, attempt, step, value, time) "            \
                            "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (study, trial, attempt, step) "      \
                            "DO UPDATE SET value = ?5, time = ?6")                                            \
+    X(SQL_MEASUREMENTS_FORGET, "DELETE FROM measurements WHERE study = ?1 AND trial = ?2 AND attempt > ?3")  \
     X(SQL_MEASUREMENTS_OF_TRIAL, "SELECT trial, attempt, step, value, time FROM measurements "               \
                                  "WHERE study = ?1 AND trial = ?2 ORDER BY trial, attempt, step")            \
     X(SQL_MEASUREMENTS, "SELECT trial, attempt, step, value, time FROM measurements "                        \

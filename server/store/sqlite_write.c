@@ -244,6 +244,8 @@ store_status sqlite_trial_requeue(store *s, int64_t study, int32_t attempt, cons
     connection *c = &sqlite_of(s)->writer;
     int64_t trial = event->u.requeued.trial;
     store_status status = connection_run(c, err, SQL_TRIAL_REQUEUE, "iii", study, trial, (int64_t)attempt);
+    if (!status && !event->u.requeued.attempt_counts) /* what the attempt that is given back has measured */
+        status = connection_run(c, err, SQL_MEASUREMENTS_FORGET, "iii", study, trial, (int64_t)attempt);
     if (status)
         return status;
     return connection_run(c, err, SQL_ATTEMPT_END, "iiit", study, trial, event->time,

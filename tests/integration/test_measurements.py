@@ -1,0 +1,183 @@
+"""Measurements on the way to a result, and the rules that stop trials, against a direct reading of their
+definitions."""
+
+import json
+import pathlib
+import statistics
+
+from server import Server
+from support import cases, definition, refusal
+
+CURVES = json.loads((pathlib.Path(__file__).parent / "curves" / "curves.json").read_text())
+
+
+def study_with(client, stopping, goal="minimize", **fields):
+    body = definition(algorithm={}, stopping=stopping, **fields)
+    body["algorithm"] = {"name": "uniform"}
+    body["metric"]["goal"] = goal
+    del body["feedback"]
+    return client.create(body)
+
+
+def measure(client, study, trial, step, value, **more):
+    return client.post(f"/v1/studies/{study}/trials/{trial}/measurements", {"step": step, "value": value, **more})
+
+
+# ---- the definitions, read directly ------------------------------------------------------------------------
+
+
+def better(a, b, goal):
+    return a < b if goal == "minimize" else a > b
+
+
+def median_stops(curves, finished, run, goal, min_steps, min_trials):
+    """Is the best value so far worse than the median of the finished trials' averages up to this step?"""
+    own = curves[run]
+    if len(own) < min_steps:
+        return False
+    last = max(own)
+    averages = []
+    for other in finished:
+        values = [curves[other][step] for step in sorted(curves[other]) if step <= last]
+        if values:
+            averages.append(sum(values) / len(values))
+    if len(averages) < min_trials:
+        return False
+    best = min(own.values()) if goal == "minimize" else max(own.values())
+    return better(statistics.median(averages), best, goal)
+
+
+def halving_stops(curves, finished, run, goal, min_resource, reduction):
+    """At its highest rung: is the trial outside the best 1/reduction of those that have reached it?"""
+    del finished
+    last = max(curves[run])
+    rungs = [min_resource * reduction**k for k in range(40) if min_resource * reduction**k <= last]
+    if not rungs:
+        return False
+
+    def at_rung(curve):
+        reached = [step for step in curve if step >= rungs[-1]]
+        return curve[min(reached)] if reached else None
+
+    values = [value for value in map(at_rung, curves.values()) if value is not None]
+    own = at_rung(curves[run])
+    return sum(better(value, own, goal) for value in values) >= max(1, len(values) // reduction)
+
+
+MEDIAN = ({"rule": "median", "min_steps": 4, "min_trials": 3}, median_stops, {"min_steps": 4, "min_trials": 3})
+HALVING = (
+    {"rule": "successive_halving", "min_resource": 2, "reduction": 3},
+    halving_stops,
+    {"min_resource": 2, "reduction": 3},
+)
+
+
+@cases({"median": (*MEDIAN, "minimize"), "successive halving": (*HALVING, "minimize"), "median, maximized": (*MEDIAN, "maximize")})
+def test_a_hundred_recorded_curves(case):
+    stopping, stops, parameters, goal = case
+    with Server() as server:
+        client = server.client()
+        study = study_with(client, stopping, goal)["id"]
+        trials, curves, finished = {}, {}, []
+        answers = {True: 0, False: 0}
+        for number, event in enumerate(CURVES):
+            kind, run = event[:2]
+            if number == len(CURVES) // 2:
+                server.kill()
+                server.start()
+                client = server.client()
+            if kind == "start":
+                (trial,) = client.ask(study, worker=f"run {run}", wait_seconds=10)["trials"]
+                trials[run], curves[run] = trial["id"], {}
+            elif kind == "measure":
+                step, value = event[2:]
+                curves[run][step] = value
+                expected = stops(curves, finished, run, goal, **parameters)
+                answer = measure(client, study, trials[run], step, value)
+                assert answer.status == 200 and answer.json == {"should_stop": expected}, (event, expected, answer)
+                answers[expected] += 1
+            else:
+                state, value = event[2:]
+                result = {"trial": trials[run]}
+                if state != "completed":
+                    result["state"] = state
+                if value is not None:
+                    result["value"] = value
+                    finished.append(run)
+                client.tell(study, [result])
+        assert min(answers.values()) > 50, answers  # both answers are common
+        view = client.study(study)
+        assert view["trials_stopped"] > 0 and view["trials_completed"] + view["trials_failed"] + view["trials_stopped"] == 100
+        assert view["observations"] == len(finished), view
+
+
+# ---- around them -------------------------------------------------------------------------------------------
+
+
+def test_defaults_are_shown(server):
+    client = server.client()
+    view = study_with(client, {"rule": "median"})
+    assert view["stopping"] == {"rule": "median", "min_steps": 5, "min_trials": 5}, view
+    view = study_with(client, {"rule": "successive_halving"})
+    assert view["stopping"] == {"rule": "successive_halving", "min_resource": 1, "reduction": 3}, view
+    assert client.study(view["id"])["stopping"] == view["stopping"]
+
+
+@cases(
+    {
+        "no such rule": ({"rule": "hyperband"}, "/stopping/rule"),
+        "no rule": ({"min_steps": 3}, "/stopping/rule"),
+        "of the other rule": ({"rule": "median", "reduction": 3}, "/stopping/reduction"),
+        "no steps": ({"rule": "median", "min_steps": 0}, "/stopping/min_steps"),
+        "reduction of one": ({"rule": "successive_halving", "reduction": 1}, "/stopping/reduction"),
+    }
+)
+def test_wrong_rules(server, case):
+    stopping, pointer = case
+    body = definition(stopping=stopping)
+    refusal(server.client().post("/v1/studies", body), 422, pointer)
+
+
+def test_measurements_are_shown(server):
+    client = server.client()
+    body = definition()
+    study = client.create(body)["id"]
+    (trial,) = client.ask(study, worker="w")["trials"]
+    for step, value in ((2, 0.5), (0, 1.5), (2, 0.25)):
+        assert measure(client, study, trial["id"], step, value, attempt=1).json == {"should_stop": False}
+    shown = client.read(study, f"trials/{trial['id']}")
+    steps = [(m["attempt"], m["step"], m["value"]) for m in shown["measurements"]]
+    assert steps == [(1, 0, 1.5), (1, 2, 0.25)], shown
+    refusal(measure(client, study, trial["id"], 3, 1, attempt=2), 409)
+    refusal(measure(client, study, 99, 3, 1), 404)
+    client.tell(study, [{"trial": trial["id"], "state": "stopped"}])
+    refusal(measure(client, study, trial["id"], 3, 1), 409)
+    view = client.study(study)
+    assert (view["trials_stopped"], view["observations"]) == (1, 0), view
+
+
+def test_a_stopped_trial_with_a_value_is_a_result(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    (trial,) = client.ask(study)["trials"]
+    client.tell(study, [{"trial": trial["id"], "state": "stopped", "value": 0.5}])
+    view = client.study(study)
+    assert (view["trials_stopped"], view["observations"], view["best"]["value"]) == (1, 1, 0.5), view
+    client.ask(study, wait_seconds=10)
+    assert client.items(f"/v1/studies/{study}/batches")[-1]["observations"] == 1
+
+
+def test_a_released_attempt_takes_its_curve_along(server):
+    client = server.client()
+    study = study_with(client, {"rule": "median", "min_steps": 1, "min_trials": 1})["id"]
+    (first,) = client.ask(study, worker="a")["trials"]
+    measure(client, study, first["id"], 5, 1)
+    client.tell(study, [{"trial": first["id"], "value": 1}])
+    (second,) = client.ask(study, worker="b")["trials"]
+    assert measure(client, study, second["id"], 5, 2).json == {"should_stop": True}
+    client.tell(study, [{"trial": second["id"], "state": "released"}])
+    (again,) = client.ask(study, worker="c")["trials"]
+    assert (again["id"], again["attempt"]) == (second["id"], 1)
+    assert measure(client, study, again["id"], 5, 0.5).json == {"should_stop": False}
+    shown = client.read(study, f"trials/{again['id']}")
+    assert [m["value"] for m in shown["measurements"]] == [0.5], shown
