@@ -74,6 +74,35 @@ def trial_point(site, candidate):
     return grid(12)[candidate]
 
 
+def test_what_results_carry(site):
+    client = banditd.Client(site.url)
+    study = client.create_study(
+        {
+            "metrics": [
+                {"name": "loss", "goal": "minimize"},
+                {"name": "seconds", "goal": "minimize", "role": "recorded"},
+            ],
+            "domain": {"type": "candidates", "scaling": "none", "points": [[x / 10] for x in range(11)]},
+            "algorithm": {"name": "uniform"},
+            "stopping": {"rule": "median", "min_steps": 1, "min_trials": 1},
+        }
+    )
+    own = study.propose(7)
+    (trial,) = study.ask()
+    assert (trial.id, trial.candidate) == (own.id, 7)
+    assert study.measure(trial, 0, 1.0) is False
+    study.tell(trial, {"loss": 0.5, "seconds": 3}, repeats=2, metadata={"host": "a"})
+    (shown,) = study.trials(state="completed")
+    assert shown.raw["values"] == {"loss": 0.5, "seconds": 3} and shown.raw["repeats"] == 2, shown.raw
+    assert shown.raw["metadata"] == {"host": "a"}
+    (trial,) = study.ask()
+    assert study.measure(trial, 0, 2.0) is True
+    study.stop(trial, 2.0, "too slow")
+    assert study.amend(trial, 1.5, reason="read wrongly").raw["value"] == 1.5
+    assert study.amend(trial, state="infeasible").state == "infeasible"
+    assert study.info()["observations"] == 1
+
+
 def test_many_pages_of_trials(site):
     study = make(site, algorithm={"ratio_bound": 1e9, "max_batch": 4096}, horizon=1200)
     for trial in study.ask(1):

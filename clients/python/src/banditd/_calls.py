@@ -222,11 +222,23 @@ def _addressed(trial: Union[Trial, int]) -> dict[str, Any]:
     return {"trial": trial} if isinstance(trial, int) else {"trial": trial.id, "attempt": trial.attempt}
 
 
-def measured(trial: Union[Trial, int], value: Value) -> dict[str, Any]:
+def measured(
+    trial: Union[Trial, int],
+    value: Value,
+    repeats: Optional[int] = None,
+    metadata: Optional[Mapping[str, Any]] = None,
+) -> dict[str, Any]:
     """A result with a value."""
+    result = _addressed(trial)
     if isinstance(value, Mapping):
-        return {**_addressed(trial), "values": {name: _finite(number) for name, number in value.items()}}
-    return {**_addressed(trial), "value": _finite(value)}
+        result["values"] = {name: _finite(number) for name, number in value.items()}
+    else:
+        result["value"] = _finite(value)
+    if repeats is not None:
+        result["repeats"] = repeats
+    if metadata is not None:
+        result["metadata"] = dict(metadata)
+    return result
 
 
 def ended(trial: Union[Trial, int], state: str, reason: str = "", retry: bool = False) -> dict[str, Any]:
@@ -247,6 +259,40 @@ def heartbeat(study: str, trial: Union[Trial, int], lease_seconds: Optional[floa
     number = trial if isinstance(trial, int) else trial.id
     body = {} if lease_seconds is None else {"lease_seconds": lease_seconds}
     return _post(study_path(study, f"/trials/{number}/heartbeat"), body)
+
+
+def measure(study: str, trial: Union[Trial, int], step: int, value: float) -> Call:
+    number = trial if isinstance(trial, int) else trial.id
+    body: dict[str, Any] = {"step": step, "value": _finite(value)}
+    if not isinstance(trial, int):
+        body["attempt"] = trial.attempt
+    return _post(
+        study_path(study, f"/trials/{number}/measurements"), body, parse=lambda answer: bool(answer["should_stop"])
+    )
+
+
+def amend(
+    study: str, trial: Union[Trial, int], names: Optional[Sequence[str]], value: Optional[Value], state: Optional[str], reason: str
+) -> Call:
+    number = trial if isinstance(trial, int) else trial.id
+    body: dict[str, Any] = {}
+    if isinstance(value, Mapping):
+        body["values"] = {name: _finite(each) for name, each in value.items()}
+    elif value is not None:
+        body["value"] = _finite(value)
+    if state is not None:
+        body["state"] = state
+    if reason:
+        body["reason"] = reason[:1000]
+    return _post(study_path(study, f"/trials/{number}/amend"), body, parse=lambda raw: read_trial(raw, names))
+
+
+def propose(
+    study: str, names: Optional[Sequence[str]], candidate: Optional[int], parameters: Optional[Mapping[str, Any]]
+) -> Call:
+    given = {"candidate": candidate, "parameters": parameters}
+    body = {name: value for name, value in given.items() if value is not None}
+    return _post(study_path(study, "/trials"), body, parse=lambda raw: read_trial(raw, names))
 
 
 def list_trials(study: str, names: Optional[Sequence[str]], query: Mapping[str, str]) -> Call:

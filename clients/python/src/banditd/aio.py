@@ -146,8 +146,15 @@ class AsyncStudy:
         call = _calls.ask(self.id, names, count, worker, wait_seconds, lease_seconds, fresh)
         return cast(Asked, await self._client._run(call))
 
-    async def tell(self, trial: Union[Trial, int], value: Value) -> dict[str, int]:
-        return await self.tell_results([_calls.measured(trial, value)])
+    async def tell(
+        self,
+        trial: Union[Trial, int],
+        value: Value,
+        *,
+        repeats: Optional[int] = None,
+        metadata: Optional[Mapping[str, Any]] = None,
+    ) -> dict[str, int]:
+        return await self.tell_results([_calls.measured(trial, value, repeats, metadata)])
 
     async def fail(self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False) -> dict[str, int]:
         return await self.tell_results([_calls.ended(trial, "failed", reason, retry)])
@@ -157,6 +164,30 @@ class AsyncStudy:
 
     async def release(self, trial: Union[Trial, int]) -> dict[str, int]:
         return await self.tell_results([_calls.ended(trial, "released")])
+
+    async def stop(self, trial: Union[Trial, int], value: Optional[Value] = None, reason: str = "") -> dict[str, int]:
+        result = _calls.ended(trial, "stopped", reason)
+        return await self.tell_results([result if value is None else {**result, **_calls.measured(trial, value)}])
+
+    async def measure(self, trial: Union[Trial, int], step: int, value: float) -> bool:
+        return cast(bool, await self._client._run(_calls.measure(self.id, trial, step, value)))
+
+    async def amend(
+        self,
+        trial: Union[Trial, int],
+        value: Optional[Value] = None,
+        *,
+        state: Optional[str] = None,
+        reason: str = "",
+    ) -> Trial:
+        call = _calls.amend(self.id, trial, await self._feature_names(), value, state, reason)
+        return cast(Trial, await self._client._run(call))
+
+    async def propose(
+        self, candidate: Optional[int] = None, *, parameters: Optional[Mapping[str, Any]] = None
+    ) -> Trial:
+        call = _calls.propose(self.id, await self._feature_names(), candidate, parameters)
+        return cast(Trial, await self._client._run(call))
 
     async def tell_results(self, results: Sequence[Mapping[str, Any]]) -> dict[str, int]:
         return cast("dict[str, int]", await self._client._run(_calls.tell(self.id, results)))

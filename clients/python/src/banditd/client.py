@@ -187,9 +187,18 @@ class Study:
         asked: Asked = self._client._run(call)
         return asked
 
-    def tell(self, trial: Union[Trial, int], value: Value) -> dict[str, int]:
-        """The value of a trial, or the values of its metrics by name. -> {"accepted", "duplicates", "late"}"""
-        return self.tell_results([_calls.measured(trial, value)])
+    def tell(
+        self,
+        trial: Union[Trial, int],
+        value: Value,
+        *,
+        repeats: Optional[int] = None,
+        metadata: Optional[Mapping[str, Any]] = None,
+    ) -> dict[str, int]:
+        """The value of a trial, or the values of its metrics by name. -> {"accepted", "duplicates", "late"}
+
+        repeats: the value is the mean of so many evaluations. metadata: the user's own, kept with the trial."""
+        return self.tell_results([_calls.measured(trial, value, repeats, metadata)])
 
     def fail(self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False) -> dict[str, int]:
         """The trial has failed; with `retry` it is handed out again while attempts remain."""
@@ -202,6 +211,38 @@ class Study:
     def release(self, trial: Union[Trial, int]) -> dict[str, int]:
         """Gives a trial back that was not tried."""
         return self.tell_results([_calls.ended(trial, "released")])
+
+    def stop(self, trial: Union[Trial, int], value: Optional[Value] = None, reason: str = "") -> dict[str, int]:
+        """The trial was ended early, after `measure` said so; it counts as a result only with a value."""
+        result = _calls.ended(trial, "stopped", reason)
+        return self.tell_results([result if value is None else {**result, **_calls.measured(trial, value)}])
+
+    def measure(self, trial: Union[Trial, int], step: int, value: float) -> bool:
+        """A value on the way to the result. -> whether the trial should stop"""
+        stop: bool = self._client._run(_calls.measure(self.id, trial, step, value))
+        return stop
+
+    def amend(
+        self,
+        trial: Union[Trial, int],
+        value: Optional[Value] = None,
+        *,
+        state: Optional[str] = None,
+        reason: str = "",
+    ) -> Trial:
+        """Corrects what was told: to another value, or to the state "failed" or "infeasible". -> the trial"""
+        call = _calls.amend(self.id, trial, self._feature_names(), value, state, reason)
+        amended: Trial = self._client._run(call)
+        return amended
+
+    def propose(
+        self, candidate: Optional[int] = None, *, parameters: Optional[Mapping[str, Any]] = None
+    ) -> Trial:
+        """Queues a trial of one's own: a candidate's number, or in a space its parameters. -> the trial"""
+        proposed: Trial = self._client._run(
+            _calls.propose(self.id, self._feature_names(), candidate, parameters)
+        )
+        return proposed
 
     def tell_results(self, results: Sequence[Mapping[str, Any]]) -> dict[str, int]:
         """Many results at once, as the HTTP API takes them: all or nothing."""
