@@ -47,6 +47,8 @@ static const bandit_algorithm_table *const space_tables[BANDIT_ALGORITHMS] = {
     [BANDIT_GP_EI] = &bandit_space_gp_ei_table,
     [BANDIT_GP_PI] = &bandit_space_gp_pi_table,
     [BANDIT_EPSILON_GREEDY] = &bandit_space_epsilon_greedy_table,
+    [BANDIT_UNIFORM] = &bandit_uniform_table,
+    [BANDIT_REGULARIZED_EVOLUTION] = &bandit_regularized_evolution_table,
 };
 
 const char *bandit_algorithm_name(bandit_algorithm algorithm)

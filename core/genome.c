@@ -149,6 +149,15 @@ void bandit_genome_coded(const bandit_genome *g, const double *genes, double *co
     }
 }
 
+void bandit_genome_point(const bandit_genome *g, const double *genes, double *coded)
+{
+    bandit_genome_coded(g, genes, coded);
+    for (size_t i = 0; i < g->space->n; i++) {
+        if (g->space->parameters[i].type == BANDIT_PARAMETER_DOUBLE && !isnan(coded[i]) && isnan(g->fixed[i]))
+            coded[i] = bandit_space_round_number(g->space, i, coded[i]);
+    }
+}
+
 void bandit_genome_take(const bandit_genome *g, const double *coded, double *genes)
 {
     for (size_t i = 0; i < g->space->n; i++) {

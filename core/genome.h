@@ -47,6 +47,10 @@ double bandit_genome_value(const bandit_genome *genome, size_t i, double gene);
 /* The point: NaN for what is not active. */
 void bandit_genome_coded(const bandit_genome *genome, const double *genes, double *coded);
 
+/* The same for a point that is to be evaluated: doubles rounded, so that a point taken apart into genes comes
+ * back as it was. */
+void bandit_genome_point(const bandit_genome *genome, const double *genes, double *coded);
+
 /* Genes of a point; what is not active in it, and what may not be what it is, keeps the gene it has. */
 void bandit_genome_take(const bandit_genome *genome, const double *coded, double *genes);
 

@@ -15,8 +15,9 @@ enum {
     CENTRES = 4,       /* of the perturbations */
     AROUND = 64,       /* perturbations of each */
     STARTS = 5,        /* of ascents */
+    POOL = 272,        /* best points, from which starts apart from each other are taken */
     EVALUATIONS = 60,  /* of one ascent, at most */
-    ROUNDS = 4,        /* of ascent and moves */
+    ROUNDS = 6,        /* of ascent and moves; the last without moves */
     TRIALS = BANDIT_MAXIMIZE_TRIALS,
     LISTED = 16 /* values of a parameter that a move tries, at most */
 };
@@ -84,8 +85,8 @@ static bandit_status reserve_run(bandit_maximizer *max, bandit_error *err)
 {
     const bandit_space *s = max->genome.space;
     size_t trial = s->n + s->dimension + 1, start = s->n + 1, one = 8 * s->n + 4 * s->dimension;
-    size_t list = s->n > STARTS ? s->n : STARTS;
-    if (bandit_reserve((void **)&max->run, &max->capacity_run, TRIALS * trial + STARTS * start + one,
+    size_t list = s->n;
+    if (bandit_reserve((void **)&max->run, &max->capacity_run, TRIALS * trial + POOL * start + one,
                        sizeof(double)) &&
         bandit_reserve((void **)&max->list, &max->capacity_list, list, sizeof *max->list))
         return BANDIT_OK;
@@ -162,7 +163,7 @@ typedef struct search {
     uint64_t pick;
     double *trial_genes, *trial_features, *trial_values; /* TRIALS each */
     size_t n_trials;
-    double *start_genes, *start_values; /* STARTS each */
+    double *start_genes, *start_values; /* POOL each: the best points, best first */
     size_t n_starts;
     double *genes;          /* n: where a climb stands */
     double *features;       /* dimension: of it */
@@ -186,8 +187,8 @@ static void search_init(search *s, bandit_maximizer *max, const bandit_objective
     s->trial_features = s->trial_genes + TRIALS * n;
     s->trial_values = s->trial_features + TRIALS * d;
     s->start_genes = s->trial_values + TRIALS;
-    s->start_values = s->start_genes + STARTS * n;
-    s->genes = s->start_values + STARTS;
+    s->start_values = s->start_genes + POOL * n;
+    s->genes = s->start_values + POOL;
     s->features = s->genes + n;
     s->gradient = s->features + d;
     s->coded = s->gradient + d;
@@ -202,7 +203,7 @@ static void offer(search *s, const double *genes, const double *features, double
 {
     if (isnan(value) || (s->found && !(value > s->value)))
         return;
-    bandit_genome_coded(&s->max->genome, genes, s->coded);
+    bandit_genome_point(&s->max->genome, genes, s->coded);
     if (s->objective->accepts && !s->objective->accepts(s->objective->context, s->coded, features))
         return;
     memcpy(s->answer, s->coded, s->space->n * sizeof *s->coded);
@@ -230,13 +231,13 @@ static bool same_genes(const search *s, const double *a, const double *b)
 static void keep_start(search *s, const double *genes, double value)
 {
     size_t n = s->space->n;
-    if (isnan(value) || (s->n_starts == STARTS && !(value > s->start_values[STARTS - 1])))
+    if (isnan(value) || (s->n_starts == POOL && !(value > s->start_values[POOL - 1])))
         return;
     for (size_t k = 0; k < s->n_starts; k++) {
         if (s->start_values[k] == value && same_genes(s, s->start_genes + k * n, genes))
             return;
     }
-    size_t place = s->n_starts < STARTS ? s->n_starts++ : STARTS - 1;
+    size_t place = s->n_starts < POOL ? s->n_starts++ : POOL - 1;
     for (; place > 0 && s->start_values[place - 1] < value; place--) {
         s->start_values[place] = s->start_values[place - 1];
         memcpy(s->start_genes + place * n, s->start_genes + (place - 1) * n, n * sizeof *genes);
@@ -273,6 +274,36 @@ static void perturb(search *s, const double *centre, uint64_t number, double *ge
     }
 }
 
+/* Mean squared difference of numbers, 1 for any in what is discrete. Of random points it is about 1/6. */
+static double apart(const search *s, const double *a, const double *b)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < s->space->n; i++) {
+        bandit_parameter_type type = s->space->parameters[i].type;
+        bool number = type == BANDIT_PARAMETER_DOUBLE || type == BANDIT_PARAMETER_INTEGER;
+        sum += number ? (a[i] - b[i]) * (a[i] - b[i]) : a[i] != b[i] ? 1.0 : 0.0;
+    }
+    return sum / (double)s->space->n;
+}
+
+/* Of the pool, the best, and the best of those that are apart from the ones before; only so many stay. */
+static void spread_starts(search *s, size_t wanted)
+{
+    const double enough = 0.04;
+    size_t n = s->space->n, kept = 0;
+    for (size_t k = 0; k < s->n_starts && kept < wanted; k++) {
+        bool far = true;
+        for (size_t e = 0; e < kept && far; e++)
+            far = apart(s, s->start_genes + e * n, s->start_genes + k * n) > enough;
+        if (!far)
+            continue;
+        s->start_values[kept] = s->start_values[k];
+        memmove(s->start_genes + kept * n, s->start_genes + k * n, n * sizeof(double));
+        kept++;
+    }
+    s->n_starts = kept;
+}
+
 static void choose_starts(search *s, const double *grid_values)
 {
     const bandit_maximizer *max = s->max;
@@ -283,13 +314,15 @@ static void choose_starts(search *s, const double *grid_values)
     }
     if (max->exhaustive)
         return;
-    size_t centres = s->n_starts < CENTRES ? s->n_starts : CENTRES;
+    spread_starts(s, CENTRES);
+    size_t centres = s->n_starts;
     s->n_trials = centres * AROUND;
     for (size_t t = 0; t < s->n_trials; t++)
         perturb(s, s->start_genes + t % centres * n, t, s->trial_genes + t * n);
     evaluate_trials(s);
     for (size_t t = 0; t < s->n_trials; t++)
         keep_start(s, s->trial_genes + t * n, s->trial_values[t]);
+    spread_starts(s, STARTS);
 }
 
 /* ---- climbing ------------------------------------------------------------------------------------------ */
@@ -310,17 +343,17 @@ static double along(unsigned n, const double *x, double *gradient, void *context
     return value;
 }
 
-/* From s->genes, whose value is `value`, to where its numbers are best. Returns the value there, integers
- * rounded; false: no memory. */
-static bool ascend(search *s, double *value)
+/* From s->genes, whose value is `value`, to where its doubles are best; relaxed: integers as well, which are
+ * rounded then. Nothing changes if that is no better. false: no memory. */
+static bool ascend(search *s, bool relaxed, double *value)
 {
     const bandit_genome *g = &s->max->genome;
     s->n_free = 0;
     express(s->max, s->genes, s->coded, s->features);
     for (size_t i = 0; i < s->space->n; i++) {
         bandit_parameter_type type = s->space->parameters[i].type;
-        bool number =
-            type == BANDIT_PARAMETER_DOUBLE || (type == BANDIT_PARAMETER_INTEGER && !g->choices[i].values);
+        bool number = type == BANDIT_PARAMETER_DOUBLE ||
+                      (relaxed && type == BANDIT_PARAMETER_INTEGER && !g->choices[i].values);
         if (!number || isnan(s->coded[i]) || !isnan(g->fixed[i]))
             continue;
         s->x[s->n_free] = s->genes[i];
@@ -434,6 +467,15 @@ static bool move(search *s, double *value)
     }
 }
 
+static bool has_integers(const search *s)
+{
+    for (size_t i = 0; i < s->space->n; i++) {
+        if (s->space->parameters[i].type == BANDIT_PARAMETER_INTEGER)
+            return true;
+    }
+    return false;
+}
+
 bandit_status bandit_maximizer_run(bandit_maximizer *max, const bandit_objective *objective,
                                    const double *grid_values, uint64_t pick, double *coded, bool *found,
                                    bandit_error *err)
@@ -444,11 +486,11 @@ bandit_status bandit_maximizer_run(bandit_maximizer *max, const bandit_objective
     for (size_t k = 0; k < s.n_starts && !max->exhaustive; k++) {
         double value = s.start_values[k];
         memcpy(s.genes, s.start_genes + k * s.space->n, s.space->n * sizeof *s.genes);
-        for (int round = 0; round < ROUNDS; round++) {
-            if (!ascend(&s, &value))
+        bool moved = true;
+        for (int round = 0; moved && round < ROUNDS; round++) {
+            if ((round == 0 && has_integers(&s) && !ascend(&s, true, &value)) || !ascend(&s, false, &value))
                 return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-            if (!move(&s, &value))
-                break;
+            moved = round + 1 < ROUNDS && move(&s, &value);
         }
     }
     *found = s.found;

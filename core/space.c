@@ -430,6 +430,21 @@ double bandit_space_decode_number(const bandit_space *s, size_t i, double u)
     return fmin(p->max, fmax(p->min, value)) + 0.0; /* no −0 */
 }
 
+double bandit_space_round_number(const bandit_space *s, size_t i, double value)
+{
+    const bandit_parameter *p = &s->parameters[i];
+    double width = p->log ? fabs(value) * s->places[i].width : s->places[i].width, rounded;
+    double exponent = floor(log10(width)) - 12.0;
+    if (!(fabs(exponent) <= 22.0)) /* beyond, powers of ten are not exact */
+        return value;
+    double power = pow(10.0, fabs(exponent));
+    double steps = exponent < 0.0 ? value * power : value / power;
+    if (!(fabs(steps) < LARGEST_INTEGER))
+        return value;
+    rounded = exponent < 0.0 ? round(steps) / power : round(steps) * power;
+    return fmin(p->max, fmax(p->min, rounded)) + 0.0;
+}
+
 void bandit_space_encode_parameter(const bandit_space *s, size_t i, double value, double *features)
 {
     const double root_half = 0.70710678118654752440;

@@ -67,6 +67,10 @@ void bandit_space_encode_parameter(const bandit_space *space, size_t i, double v
 /* The value of active double or integer parameter i at feature u in [0, 1] (clamped), integers rounded. */
 double bandit_space_decode_number(const bandit_space *space, size_t i, double u);
 
+/* A value of a double parameter rounded to about 12 digits of its range (of its factor, on a log scale): what
+ * comes back from a feature is then what went into it, and numbers are short to read. */
+double bandit_space_round_number(const bandit_space *space, size_t i, double value);
+
 /* The feature of double or integer parameter i at a value. */
 double bandit_space_encode_number(const bandit_space *space, size_t i, double value);
 

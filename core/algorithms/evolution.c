@@ -53,19 +53,13 @@ static size_t nearest(const bandit_arms *arms, size_t parent, const bandit_selec
     return n;
 }
 
-static bool choose_child(bandit_exact_engine *e, const bandit_select_limits *limits,
-                         const bandit_executor *executor, uint32_t *arm)
+/* The best of a sample drawn with the random numbers first …; ties: the youngest. */
+static const bandit_pull *best_of_sample(const bandit_exact_engine *e, uint64_t first)
 {
-    (void)executor;
     const bandit_options *o = &e->engine.options;
     const bandit_history *h = &e->history;
-    /* This pick's numbers: the members of the sample, then the child. */
-    const uint64_t first = e->n_picked << 32, last = first + o->sample;
-    if (h->n_log == 0 || h->n_log + e->n_pending + e->n_picked < o->population)
-        return bandit_exact_uniform(e, BANDIT_PURPOSE_EVOLUTION, last, limits, arm);
-
     const bandit_pull *parent = NULL;
-    for (uint64_t index = first; index < last; index++) {
+    for (uint64_t index = first; index < first + o->sample; index++) {
         const bandit_pull *member =
             h->log + bandit_random_below(o->seed, e->engine.batch, BANDIT_PURPOSE_EVOLUTION, index, h->n_log);
         if (!parent || member->reward > parent->reward ||
@@ -73,6 +67,26 @@ static bool choose_child(bandit_exact_engine *e, const bandit_select_limits *lim
             parent = member;
     }
     assert(parent); /* the sample has a member */
+    return parent;
+}
+
+static bool has_population(const bandit_exact_engine *e)
+{
+    const bandit_history *h = &e->history;
+    return h->n_log > 0 && h->n_log + e->n_pending + e->n_picked >= e->engine.options.population;
+}
+
+static bool choose_child(bandit_exact_engine *e, const bandit_select_limits *limits,
+                         const bandit_executor *executor, uint32_t *arm)
+{
+    (void)executor;
+    const bandit_options *o = &e->engine.options;
+    /* This pick's numbers: the members of the sample, then the child. */
+    const uint64_t first = e->n_picked << 32, last = first + o->sample;
+    if (!has_population(e))
+        return bandit_exact_uniform(e, BANDIT_PURPOSE_EVOLUTION, last, limits, arm);
+
+    const bandit_pull *parent = best_of_sample(e, first);
     uint32_t children[NEIGHBOURS];
     size_t n = nearest(e->engine.arms, parent->arm, limits, children);
     if (n == 0) /* the parent may be the only arm left */
@@ -81,10 +95,29 @@ static bool choose_child(bandit_exact_engine *e, const bandit_select_limits *lim
     return true;
 }
 
+/* In a space: one parameter of the parent is changed (bandit_genome_mutate). */
+static void choose_child_point(const bandit_exact_engine *e, const bandit_genome *genome, uint64_t attempt,
+                               double *genes, double *coded)
+{
+    const bandit_options *o = &e->engine.options;
+    const uint64_t first = e->n_picked << 32, last = first + o->sample + 16 * attempt;
+    const uint64_t random = (uint64_t)1 << 20 | attempt; /* of points: beyond the samples' numbers */
+    bandit_genome_random(genome, e->engine.batch, BANDIT_PURPOSE_UNIFORM, (e->n_picked << 24) + random,
+                         genes);
+    if (has_population(e)) {
+        bandit_arms_coded(e->engine.arms, best_of_sample(e, first)->arm, coded);
+        bandit_genome_take(genome, coded, genes);
+        bandit_genome_coded(genome, genes, coded); /* with what is fixed */
+        bandit_genome_mutate(genome, e->engine.batch, BANDIT_PURPOSE_EVOLUTION, last, coded, genes);
+    }
+    bandit_genome_point(genome, genes, coded);
+}
+
 const bandit_exact_rule bandit_evolution_rule = {
     .end = BANDIT_END_SEQUENTIAL,
     .keeps_population = true,
     .choose = choose_child,
+    .choose_point = choose_child_point,
 };
 
 const bandit_algorithm_table bandit_regularized_evolution_table =

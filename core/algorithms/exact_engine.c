@@ -200,6 +200,7 @@ bandit_status bandit_exact_engine_begin_batch(bandit_engine *engine, const bandi
 {
     bandit_exact_engine *e = (bandit_exact_engine *)engine;
     bandit_history *h = &e->history;
+    h->n_arms = bandit_arms_count(engine->arms); /* a space grows */
     bandit_status status = bandit_history_prepare(h, results, n_results, err);
     if (status != BANDIT_OK)
         return status;
@@ -317,6 +318,39 @@ static bool choose(bandit_exact_engine *e, const bandit_select_limits *limits,
     return e->rule->choose(e, limits, executor, arm);
 }
 
+/* The next point of a space, appended when it is new. *found is false when the points that were tried are
+ * withheld. */
+static bandit_status choose_in_space(bandit_exact_engine *e, const bandit_select_limits *limits,
+                                     uint32_t *arm, bool *found, bandit_error *err)
+{
+    enum { TRIES = 256 };
+    bandit_arms *arms = e->engine.arms;
+    size_t n = bandit_arms_point_width(arms), known = SIZE_MAX;
+    bandit_genome genome = {0};
+    double *genes = bandit_alloc(2 * n, sizeof *genes), *coded = genes + n;
+    *found = false;
+    if (!genes)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status =
+        bandit_genome_init(&genome, arms->space, limits->fixed, e->engine.options.seed, err);
+    for (uint64_t attempt = 0; status == BANDIT_OK && attempt < TRIES && !*found; attempt++) {
+        e->rule->choose_point(e, &genome, attempt, genes, coded);
+        known = bandit_arms_find(arms, coded);
+        *found = true;
+        for (size_t w = 0; known != SIZE_MAX && w < limits->n_withheld; w++)
+            *found &= limits->withheld[w] != known;
+    }
+    if (status == BANDIT_OK && *found) {
+        *arm = (uint32_t)(known == SIZE_MAX ? bandit_arms_count(arms) : known);
+        if (known == SIZE_MAX)
+            status = bandit_arms_append(arms, coded, 1, err);
+        e->history.n_arms = bandit_arms_count(arms);
+    }
+    bandit_genome_clear(&genome);
+    free(genes);
+    return status;
+}
+
 bandit_status bandit_exact_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
                                          const bandit_executor *executor, bandit_pick *picks,
                                          bandit_selection *out, bandit_error *err)
@@ -335,8 +369,17 @@ bandit_status bandit_exact_engine_select(bandit_engine *engine, const bandit_sel
             return status;
         if (status != BANDIT_OK)
             break; /* the picks made stand; the next call says why there are no more */
-        uint32_t arm;
-        if (!choose(e, limits, executor, &arm)) {
+        uint32_t arm = 0;
+        bool found = true;
+        if (bandit_arms_is_open_space(engine->arms))
+            status = choose_in_space(e, limits, &arm, &found, err);
+        else
+            found = choose(e, limits, executor, &arm);
+        if (status != BANDIT_OK && n == 0)
+            return status;
+        if (status != BANDIT_OK)
+            break;
+        if (!found) {
             stop = BANDIT_STOP_EXHAUSTED;
             break;
         }

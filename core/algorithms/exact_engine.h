@@ -10,6 +10,7 @@
 #include "algorithm.h"
 #include "bandit/rng.h"
 #include "exact_posterior.h"
+#include "genome.h"
 #include "history.h"
 #include "prior_sampler.h"
 
@@ -33,6 +34,10 @@ typedef struct bandit_exact_rule {
     /* The next arm; false when all are withheld. `limits` is select's. */
     bool (*choose)(bandit_exact_engine *engine, const bandit_select_limits *limits,
                    const bandit_executor *executor, uint32_t *arm);
+    /* The same on a space that grows, for rules without a model: the next point, coded, by random numbers of
+     * this attempt of this pick. `genome` knows what is fixed; genes: scratch, one a parameter. */
+    void (*choose_point)(const bandit_exact_engine *engine, const bandit_genome *genome, uint64_t attempt,
+                         double *genes, double *coded);
 } bandit_exact_rule;
 
 struct bandit_exact_engine {

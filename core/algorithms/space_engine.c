@@ -839,7 +839,7 @@ static bandit_status choose_design(space_engine *e, bandit_space_batch *b, const
             bandit_genome_random(&genome, e->base.batch, BANDIT_PURPOSE_UNIFORM, number + 1, genes);
         else
             bandit_genome_sweep(&genome, number, genes);
-        bandit_genome_coded(&genome, genes, e->coded);
+        bandit_genome_point(&genome, genes, e->coded);
         *found = accepts_design(e, limits, !random && attempt < tries);
     }
     bandit_genome_clear(&genome);

@@ -1,4 +1,5 @@
-/* Uniform: every pick a uniform arm. Picks depend on no reward, so a batch ends at max_batch only. */
+/* Uniform: every pick a uniform arm; in a space, every parameter uniform on its scale. Picks depend on no
+ * reward, so a batch ends at max_batch only. */
 #include "algorithms/exact_engine.h"
 
 static bool choose_uniform(bandit_exact_engine *e, const bandit_select_limits *limits,
@@ -8,9 +9,18 @@ static bool choose_uniform(bandit_exact_engine *e, const bandit_select_limits *l
     return bandit_exact_uniform(e, BANDIT_PURPOSE_UNIFORM, e->n_picked, limits, arm);
 }
 
+static void choose_uniform_point(const bandit_exact_engine *e, const bandit_genome *genome, uint64_t attempt,
+                                 double *genes, double *coded)
+{
+    uint64_t index = e->n_picked + (attempt << 32);
+    bandit_genome_random(genome, e->engine.batch, BANDIT_PURPOSE_UNIFORM, index, genes);
+    bandit_genome_point(genome, genes, coded);
+}
+
 const bandit_exact_rule bandit_uniform_rule = {
     .end = BANDIT_END_NEVER,
     .choose = choose_uniform,
+    .choose_point = choose_uniform_point,
 };
 
 const bandit_algorithm_table bandit_uniform_table = BANDIT_EXACT_ENGINE_TABLE("uniform", false);

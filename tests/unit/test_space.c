@@ -2,6 +2,7 @@
 #include "bandit/space.h"
 
 #include "arms_storage.h"
+#include "genome.h"
 #include "tests/support/dense_gp.h"
 #include "tests/support/random_space.h"
 
@@ -136,6 +137,36 @@ static void points_come_back(void **state)
         }
         free(points);
         free(features);
+        bandit_arms_free(arms);
+    }
+}
+
+/* A point that was made of genes is what its genes make again: picked again it is the same arm. */
+static void points_are_fixed_points(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 40; seed++) {
+        random_space space;
+        bandit_genome genome;
+        bandit_error err = {0};
+        double genes[RANDOM_SPACE_MOST], point[RANDOM_SPACE_MOST], again[RANDOM_SPACE_MOST];
+        random_space_init(&space, seed, 1 + seed % RANDOM_SPACE_MOST, false);
+        bandit_arms *arms = arms_in(space.parameters, space.n);
+        assert_int_equal(bandit_genome_init(&genome, arms->space, NULL, seed, &err), BANDIT_OK);
+        for (uint64_t k = 0; k < 100; k++) {
+            bandit_genome_random(&genome, 0, BANDIT_PURPOSE_UNIFORM, k, genes);
+            bandit_genome_point(&genome, genes, point);
+            assert_int_equal(bandit_arms_check_point(arms, point, &err), BANDIT_OK);
+            for (size_t i = 0; i < space.n; i++) {
+                if (space.parameters[i].type == BANDIT_PARAMETER_DOUBLE && !isnan(point[i]))
+                    assert_true(fabs(bandit_space_encode_number(arms->space, i, point[i]) - genes[i]) <
+                                1e-11);
+            }
+            bandit_genome_take(&genome, point, genes);
+            bandit_genome_point(&genome, genes, again);
+            assert_true(equal_points(point, again, space.n));
+        }
+        bandit_genome_clear(&genome);
         bandit_arms_free(arms);
     }
 }
@@ -324,13 +355,10 @@ static void candidates_can_be_added(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(features_are_as_documented),
-        cmocka_unit_test(points_come_back),
-        cmocka_unit_test(enumeration_is_complete),
-        cmocka_unit_test(counts_without_walking),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(append_is_all_or_nothing),
-        cmocka_unit_test(candidates_can_be_added),
+        cmocka_unit_test(features_are_as_documented), cmocka_unit_test(points_come_back),
+        cmocka_unit_test(points_are_fixed_points),    cmocka_unit_test(enumeration_is_complete),
+        cmocka_unit_test(counts_without_walking),     cmocka_unit_test(refusals),
+        cmocka_unit_test(append_is_all_or_nothing),   cmocka_unit_test(candidates_can_be_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
