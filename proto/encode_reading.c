@@ -83,11 +83,16 @@ void wire_encode_predictions(wire_writer *w, const wire_prediction *predictions,
 static void encode_dictionary(wire_writer *w, const wire_model *model)
 {
     wire_object_begin(w);
+    const wire_study *definition = model->definition;
     wire_integer_member(w, "size", (int64_t)model->n_dictionary);
-    wire_key(w, "candidates");
+    wire_key(w, model->points ? "points" : "candidates");
     wire_array_begin(w);
     for (size_t i = 0; i < model->n_dictionary; i++)
-        wire_integer_value(w, model->dictionary[i]);
+        if (model->points)
+            wire_encode_parameters(w, definition->parameters, definition->n_parameters,
+                                   model->points + i * definition->n_parameters);
+        else
+            wire_integer_value(w, model->dictionary[i]);
     wire_array_end(w);
     wire_object_end(w);
 }

@@ -386,7 +386,8 @@ typedef struct wire_model {
     const wire_study *definition; /* the algorithm in force */
     int64_t batch;
     double beta;
-    const uint32_t *dictionary;
+    const uint32_t *dictionary; /* candidates */
+    const double *points;       /* n_dictionary x parameters of the definition, coded, in their place; NULL */
     size_t n_dictionary;
     double effective_dimension, information_gain;
     double lambda, noise_std, norm_bound;

@@ -40,7 +40,8 @@ void event_view_encode(wire_writer *w, int64_t seq, const store_event *event)
         wire_encode_count_event(w, seq, time, "candidates", event->u.candidates.count);
         break;
     case EVENT_CANDIDATES_ADDED:
-        wire_encode_count_event(w, seq, time, "candidates", event->u.added.first + (int64_t)event->u.added.n);
+        wire_encode_count_event(w, seq, time, "candidates",
+                                event->u.added.first + (int64_t)event->u.added.points.n);
         break;
     case EVENT_CANDIDATES_RETIRED:
         wire_encode_count_event(w, seq, time, "retired", (int64_t)event->u.retired.n);

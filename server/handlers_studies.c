@@ -182,18 +182,23 @@ failed:
     http_release_failed(request, status);
 }
 
-/* The points of a small space. */
-static wire_status list_space(wire_study *out, const wire_study *definition, wire_errors *errors)
+/* The points of a small space; none of another. */
+static wire_status list_space(wire_study *out, const study_config *settings, wire_errors *errors)
 {
+    const wire_study *definition = settings->wire;
     bandit_error error = {0};
     if (space_enumerate(&out->points, &out->n_points, definition, &error) != BANDIT_OK)
         return WIRE_NO_MEMORY;
+    if (!out->points &&
+        !space_takes(settings->parameters, definition->n_parameters, &settings->options, &error)) {
+        if (error.status == BANDIT_NO_MEMORY)
+            return WIRE_NO_MEMORY;
+        wire_errors_add(errors, log_format("/algorithm/%s", *error.field ? error.field : "name"), "%s",
+                        error.message);
+        return WIRE_INVALID;
+    }
     out->dimension = (wire_integer){.given = true, .value = (int64_t)definition->n_parameters};
-    if (out->n_points > 0)
-        return WIRE_OK;
-    wire_errors_add(errors, "/domain/parameters", "spaces of more than %d points are not built yet",
-                    SPACE_ENUMERATED_POINTS);
-    return WIRE_INVALID;
+    return WIRE_OK;
 }
 
 static bool fits(http_request *request, const wire_study *definition, const wire_study *points)
@@ -223,7 +228,7 @@ void handle_study_create(http_request *request)
             status = WIRE_INVALID;
         }
         if (status == WIRE_OK && settings->wire->domain_type == WIRE_DOMAIN_SPACE)
-            status = list_space(&points, settings->wire, &errors);
+            status = list_space(&points, settings, &errors);
         if (status == WIRE_OK && fits(request, settings->wire, &points))
             create(request, settings, &points);
         free(points.points);

@@ -104,19 +104,26 @@ void handle_trial_amend(http_request *request)
     wire_errors_clear(&errors);
 }
 
-static void free_proposal(void *proposal)
+static void free_proposal(void *context)
 {
-    wire_proposal_free(proposal);
+    proposal *p = context;
+    if (!p)
+        return;
+    wire_proposal_free(p->wanted);
+    free(p->point);
+    free(p);
 }
 
 void handle_trial_propose(http_request *request)
 {
-    wire_proposal *proposal;
     wire_errors errors = {0};
-    wire_status status = wire_decode_proposal(&proposal, request->body, request->body_size, &errors);
+    proposal *p = calloc(1, sizeof *p);
+    wire_status status = WIRE_NO_MEMORY;
+    request->context = p;
+    request->context_free = free_proposal;
+    if (p)
+        status = wire_decode_proposal(&p->wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK) {
-        request->context = proposal;
-        request->context_free = free_proposal;
         registry_post(request->app->registry, request, study_propose);
     } else {
         http_answer_undecodable(request, status, &errors);

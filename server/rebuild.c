@@ -386,6 +386,24 @@ static bool below(const uint32_t *list, size_t n, int64_t candidates)
     return true;
 }
 
+/* New candidates; none is fine. */
+static const char *check_points(rebuild *r, const store_points *points)
+{
+    bool space = r->config->wire->domain_type == WIRE_DOMAIN_SPACE;
+    int64_t width = space ? (int64_t)r->config->wire->n_parameters : r->config->wire->dimension.value;
+    if (points->n == 0)
+        return NULL;
+    if (points->dimension != width || points->dimension < 1 ||
+        (r->candidates > 0 && points->dimension != r->columns))
+        return "the candidates have another dimension";
+    for (size_t i = 0; i < points->n * (size_t)points->dimension; i++)
+        if (!isfinite(points->rows[i]) && !(space && isnan(points->rows[i])))
+            return "a value is not finite";
+    r->columns = points->dimension;
+    r->candidates += (int64_t)points->n;
+    return r->candidates > WIRE_MAX_COUNT ? "there are too many of them" : NULL;
+}
+
 static const char *check_picks(rebuild *r, int64_t first_trial, const store_pick *picks, size_t n)
 {
     if (first_trial != r->trials + 1)
@@ -404,6 +422,9 @@ static const char *check_planned(rebuild *r, int64_t seq, const store_event *eve
         return "the batch is not the next one";
     if (event->u.planned.through_seq < 0 || event->u.planned.through_seq >= seq)
         return "through_seq is not before it";
+    const char *problem = check_points(r, &event->u.planned.points);
+    if (problem)
+        return problem;
     if (!below(event->u.planned.dictionary, (size_t)event->u.planned.batch.dictionary_size, r->candidates))
         return "the dictionary has a member that is not one of the candidates";
     for (size_t i = 0; i < event->u.planned.n_sums; i++)
@@ -457,18 +478,9 @@ static const char *check_candidates(rebuild *r, store_event *event)
 
 static const char *check_added(rebuild *r, const store_event *event)
 {
-    const double *rows = event->u.added.rows;
-    bool space = r->config->wire->domain_type == WIRE_DOMAIN_SPACE;
-    int64_t width = space ? (int64_t)r->config->wire->n_parameters : r->config->wire->dimension.value;
-    if (event->u.added.dimension != width || event->u.added.first != r->candidates || event->u.added.n < 1 ||
-        event->u.added.dimension < 1 || (r->candidates > 0 && event->u.added.dimension != r->columns))
+    if (event->u.added.first != r->candidates || event->u.added.points.n < 1)
         return "the candidates are not the next ones";
-    for (size_t i = 0; i < event->u.added.n * (size_t)event->u.added.dimension; i++)
-        if (!isfinite(rows[i]) && !(space && isnan(rows[i])))
-            return "a value is not finite";
-    r->columns = event->u.added.dimension;
-    r->candidates += (int64_t)event->u.added.n;
-    return r->candidates > WIRE_MAX_COUNT ? "there are too many of them" : NULL;
+    return check_points(r, &event->u.added.points);
 }
 
 /* "" or the text of a JSON object: it is written into answers as it is. */
@@ -545,6 +557,8 @@ static const char *check_event(rebuild *r, int64_t seq, store_event *event)
             return "the batch is not the last one";
         if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
             return "through_seq is not before it";
+        if ((problem = check_points(r, &event->u.extended.points)))
+            return problem;
         return check_picks(r, event->u.extended.first_trial, event->u.extended.picks,
                            event->u.extended.n_picks);
     case EVENT_TRIAL_ISSUED:

@@ -78,6 +78,18 @@ out:
     return status;
 }
 
+bool space_takes(const bandit_parameter *parameters, size_t n, const bandit_options *options,
+                 bandit_error *err)
+{
+    bandit_arms *arms = NULL;
+    bandit_engine *engine = NULL;
+    bool takes = bandit_arms_new_space(&arms, parameters, n, err) == BANDIT_OK &&
+                 bandit_engine_new(&engine, arms, options, 0, err) == BANDIT_OK;
+    bandit_engine_free(engine);
+    bandit_arms_free(arms);
+    return takes;
+}
+
 size_t candidate_width(const wire_study *definition)
 {
     switch (definition->domain_type) {

@@ -3,6 +3,7 @@
 #ifndef SERVER_SPACE_H
 #define SERVER_SPACE_H
 
+#include "bandit/engine.h"
 #include "bandit/space.h"
 #include "proto/wire.h"
 
@@ -16,6 +17,10 @@ bandit_parameter *space_parameters_new(const wire_study *definition);
 /* Lists all points of a small space, coded, in the engine's order: *rows is *n x definition->n_parameters and
  * the caller's to free; NULL and 0 when it is not small. */
 bandit_status space_enumerate(double **rows, size_t *n, const wire_study *definition, bandit_error *err);
+
+/* Does the algorithm work on the space when it is not enumerated? False: *err says why. */
+bool space_takes(const bandit_parameter *parameters, size_t n, const bandit_options *options,
+                 bandit_error *err);
 
 /* Numbers in a stored row of this domain: features or parameters; 0 for a set known by its kernel alone. */
 size_t candidate_width(const wire_study *definition);

@@ -10,6 +10,7 @@
 #ifndef SERVER_STUDY_H
 #define SERVER_STUDY_H
 
+#include "proto/changes.h"
 #include "server/app.h"
 #include "server/http.h"
 
@@ -49,6 +50,12 @@ typedef struct candidate_range {
     bool *retired; /* of `first` on, or in another order of all; filled in the study's turn */
 } candidate_range;
 
+/* A user's own trial. */
+typedef struct proposal {
+    wire_proposal *wanted;
+    double *point; /* of a space: its parameters, coded in the study's turn */
+} proposal;
+
 /* ---- what request handlers do in a study's turn ---------------------------------------------------- */
 
 void study_ask(study *s, http_request *request);     /* context: wire_ask */
@@ -59,7 +66,7 @@ void study_patch(study *s, http_request *request);             /* context: wire_
 void study_heartbeat(study *s, http_request *request);         /* context: wire_heartbeat */
 void study_measure(study *s, http_request *request);           /* context: wire_measurement */
 void study_amend(study *s, http_request *request);             /* context: wire_amendment */
-void study_propose(study *s, http_request *request);           /* context: wire_proposal */
+void study_propose(study *s, http_request *request);           /* context: proposal */
 void study_set_candidates(study *s, http_request *request);    /* context: upload, handlers_candidates.c */
 void study_add_candidates(study *s, http_request *request);    /* context: wire_points */
 void study_retire_candidates(study *s, http_request *request); /* context: wire_retire */

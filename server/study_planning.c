@@ -392,6 +392,7 @@ static bool describe_picks(const study *s, planning *p, store_event *event)
     store_held held = {.values = p->fixed,
                        .n_values = p->fixed ? (size_t)s->dimension : 0,
                        .n_picks = p->n_picks - p->n_ordinary};
+    store_points points = {.n = p->n_added, .dimension = s->dimension, .rows = p->added};
     *event = (store_event){.time = p->started_at};
     if (p->extends) {
         event->type = EVENT_BATCH_EXTENDED;
@@ -403,11 +404,13 @@ static bool describe_picks(const study *s, planning *p, store_event *event)
         event->u.extended.picks = picks;
         event->u.extended.n_picks = p->n_picks;
         event->u.extended.held = held;
+        event->u.extended.points = points;
     } else {
         describe_batch(s, p, event);
         event->u.planned.picks = picks;
         event->u.planned.n_picks = p->n_picks;
         event->u.planned.held = held;
+        event->u.planned.points = points;
     }
     return true;
 }
@@ -426,8 +429,7 @@ static void record_picks(study *s, planning *p)
             s->batches++;
         }
         study_record(s, &event);
-        study_record_points(s, p->added,
-                            p->n_added); /* after it: where it is replayed they are not there yet */
+        s->candidates += (int64_t)p->n_added;
         s->trials += (int64_t)p->n_picks;
         log_event(LOG_DEBUG, p->extends ? "batch_extended" : "batch_planned", "study", s->id, "batch",
                   log_format("%lld", (long long)batch), "picks", log_format("%zu", p->n_picks), "dictionary",

@@ -93,9 +93,7 @@ void study_record_points(study *s, const double *rows, size_t n)
         return;
     store_event event = {.type = EVENT_CANDIDATES_ADDED, .time = clock_now()};
     event.u.added.first = s->candidates;
-    event.u.added.dimension = s->dimension;
-    event.u.added.n = n;
-    event.u.added.rows = rows;
+    event.u.added.points = (store_points){.n = n, .dimension = s->dimension, .rows = rows};
     study_record(s, &event);
     s->candidates += (int64_t)n;
 }
@@ -164,7 +162,7 @@ void study_append_points(study *s, http_request *request, const double *points, 
 void study_start_placing(study *s)
 {
     placing *p = STAILQ_FIRST(&s->placing);
-    if (!p || s->planning)
+    if (!p || s->planning || atomic_load(&s->broken))
         return;
     p->source = engine_source_of(s);
     s->planning = true;

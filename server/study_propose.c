@@ -69,34 +69,32 @@ static const char *obstacle(const study *s)
     return s->trials >= study_horizon(s) ? "the study's horizon is reached" : NULL;
 }
 
-static void propose(study *s, http_request *request)
+/* False: answered. */
+static bool is_possible(const study *s, http_request *request)
 {
-    const wire_proposal *proposal = request->context;
-    wire_errors errors = {0};
     const char *why = obstacle(s);
-    if (why) {
+    if (why)
         http_answer_problem(request, 409, NULL, "%s", why);
-        return;
-    }
-    if (proposal->candidate < 0)
-        wire_errors_add(&errors, "/parameters", "applies to a domain of type \"space\" only");
-    else if (proposal->candidate >= s->candidates)
-        wire_errors_add(&errors, "/candidate", "the study has %lld candidates", (long long)s->candidates);
-    if (errors.n > 0) {
-        http_answer_problem(request, 422, &errors, "no trial was made: see errors");
-        wire_errors_clear(&errors);
-        return;
-    }
+    return !why;
+}
+
+/* `point`: of an open space. */
+static void add_proposed(study *s, http_request *request, uint32_t candidate, const double *point)
+{
     store_trial row = {.trial = s->trials + 1,
                        .state = TRIAL_QUEUED,
                        .batch = -1,
-                       .candidate = proposal->candidate,
+                       .candidate = candidate,
                        .variance = NAN,
                        .worker = "",
                        .reason = "",
                        .recorded = "",
                        .metadata = ""};
     trial *t = study_trial_of_row(&row);
+    if (t && point && !study_set_point(s, t, point)) {
+        study_free_trial(t);
+        t = NULL;
+    }
     if (!t || !study_add_trial(s, t)) {
         http_answer_store_problem(request, STORE_NO_MEMORY);
         return;
@@ -109,6 +107,54 @@ static void propose(study *s, http_request *request)
     notify_engine(s, t->candidate);
     study_hold(s, request);
     study_answer_trial(s, request, t);
+}
+
+static void placed(study *s, http_request *request, const uint32_t *arms)
+{
+    const proposal *p = request->context;
+    if (is_possible(s, request))
+        add_proposed(s, request, arms[0], p->point);
+}
+
+/* A point by name: its number is found, or made, first. */
+static void propose_point(study *s, http_request *request)
+{
+    proposal *p = request->context;
+    const wire_study *definition = s->config->wire;
+    wire_errors errors = {0};
+    p->point = malloc(definition->n_parameters * sizeof *p->point);
+    if (!p->point)
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+    else if (wire_code_parameters(p->point, definition->parameters, definition->n_parameters,
+                                  &p->wanted->parameters, WIRE_WHOLE, "/parameters", &errors))
+        study_place_points(s, request, p->point, 1, placed);
+    else
+        http_answer_undecodable(request, WIRE_INVALID, &errors);
+    wire_errors_clear(&errors);
+}
+
+static void propose(study *s, http_request *request)
+{
+    const proposal *p = request->context;
+    int64_t candidate = p->wanted->candidate;
+    wire_errors errors = {0};
+    if (!is_possible(s, request))
+        return;
+    if (candidate < 0 && s->config->parameters) {
+        propose_point(s, request);
+        return;
+    }
+    if (candidate < 0)
+        wire_errors_add(&errors, "/parameters", "applies to a domain of type \"space\" only");
+    else if (candidate >= s->candidates)
+        wire_errors_add(&errors, "/candidate", "the study has %lld candidates", (long long)s->candidates);
+    else if (study_is_retired(s, (uint32_t)candidate))
+        wire_errors_add(&errors, "/candidate", "has been retired");
+    if (errors.n > 0)
+        http_answer_problem(request, 422, &errors, "no trial was made: see errors");
+    else
+        add_proposed(s, request, (uint32_t)candidate, NULL);
+    wire_errors_clear(&errors);
 }
 
 void study_propose(study *s, http_request *request)

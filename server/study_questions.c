@@ -160,6 +160,17 @@ void study_predict(study *s, http_request *request)
     ask_engine(s, request, predict);
 }
 
+/* Where the dictionary's members are, in a space whose candidates have no numbers outside; NULL: no memory.
+ */
+static double *dictionary_points(const study *s, const bandit_description *d)
+{
+    size_t width = bandit_arms_point_width(s->engine.arms);
+    double *points = malloc((d->n_dictionary + 1) * width * sizeof *points);
+    for (size_t i = 0; points && i < d->n_dictionary; i++)
+        bandit_arms_coded(s->engine.arms, d->dictionary[i], points + i * width);
+    return points;
+}
+
 static void model(study *s, question *q)
 {
     bandit_description d;
@@ -168,7 +179,13 @@ static void model(study *s, question *q)
         http_answer_problem(q->request, 409, NULL, "%s has no model", q->source.config->wire->algorithm.name);
         return;
     }
+    double *points = NULL;
+    if (bandit_arms_is_open_space(s->engine.arms) && !(points = dictionary_points(s, &d))) {
+        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+        return;
+    }
     wire_model shown = {.definition = q->source.config->wire,
+                        .points = points,
                         .batch = (int64_t)d.batch,
                         .beta = d.beta,
                         .dictionary = d.dictionary,
@@ -189,6 +206,7 @@ static void model(study *s, question *q)
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_model(&w, &shown);
     http_answer_json(q->request, 200, &w);
+    free(points);
 }
 
 void study_model(study *s, http_request *request)

@@ -33,19 +33,26 @@ static store_status apply_candidates(store *s, study_record *study, const store_
     return STORE_OK;
 }
 
-static store_status apply_added(store *s, study_record *study, const store_event *event, store_error *err)
+/* Candidates with the next numbers. */
+static store_status add_points(store *s, study_record *study, const store_points *points, store_error *err)
 {
-    bool first = study->content == 0;
-    if (event->u.added.first != study->candidates || event->u.added.n == 0 ||
-        (!first && event->u.added.dimension != study->dimension))
-        return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates of dimension %lld",
-                          (long long)study->study, (long long)study->candidates, (long long)study->dimension);
-    store_status status = s->backend->content_extend(s, study, event, &study->content, err);
+    if (study->content != 0 && points->dimension != study->dimension)
+        return store_fail(err, STORE_NOT_FOUND, "study %lld has candidates of dimension %lld",
+                          (long long)study->study, (long long)study->dimension);
+    store_status status = s->backend->content_extend(s, study, points, &study->content, err);
     if (status)
         return status;
-    study->candidates += (int64_t)event->u.added.n;
-    study->dimension = event->u.added.dimension;
+    study->candidates += (int64_t)points->n;
+    study->dimension = points->dimension;
     return STORE_OK;
+}
+
+static store_status apply_added(store *s, study_record *study, const store_event *event, store_error *err)
+{
+    if (event->u.added.first != study->candidates || event->u.added.points.n == 0)
+        return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)study->study,
+                          (long long)study->candidates);
+    return add_points(s, study, &event->u.added.points, err);
 }
 
 static store_status apply_retired(store *s, const study_record *study, const store_event *event,
@@ -81,6 +88,8 @@ static store_status apply_planned(store *s, study_record *study, const store_eve
     if (event->u.planned.batch.batch != study->batches || event->u.planned.first_trial != study->trials + 1)
         return out_of_order(err, study);
     store_status status = s->backend->batch_insert(s, study->study, event, err);
+    if (!status && event->u.planned.points.n > 0)
+        status = add_points(s, study, &event->u.planned.points, err);
     for (size_t i = 0; !status && i < event->u.planned.n_sums; i++)
         status = s->backend->sum_put(s, study->study, &event->u.planned.sums[i], err);
     if (status)
@@ -96,6 +105,8 @@ static store_status apply_extended(store *s, study_record *study, const store_ev
     if (event->u.extended.batch != study->batches - 1 || event->u.extended.first_trial != study->trials + 1)
         return out_of_order(err, study);
     store_status status = s->backend->batch_extend(s, study->study, event, err);
+    if (!status && event->u.extended.points.n > 0)
+        status = add_points(s, study, &event->u.extended.points, err);
     if (status)
         return status;
     return queue_picks(s, study, event->u.extended.batch, event->u.extended.picks, event->u.extended.n_picks,

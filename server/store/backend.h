@@ -80,7 +80,7 @@ typedef struct store_backend {
                                    store_error *err);
     /* Candidates that follow those that the study has; *content as in its record: 0, for the number of a new
      * one, before the first. */
-    store_status (*content_extend)(store *s, const study_record *record, const store_event *added,
+    store_status (*content_extend)(store *s, const study_record *record, const store_points *points,
                                    int64_t *content, store_error *err);
     store_status (*candidate_retire)(store *s, int64_t study, uint32_t candidate, store_error *err);
     store_status (*batch_insert)(store *s, int64_t study, const store_event *planned, store_error *err);

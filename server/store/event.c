@@ -65,6 +65,12 @@ static const store_observation *copy_observations(arena *a, const store_observat
     return copy;
 }
 
+static store_points copy_points(arena *a, store_points points)
+{
+    points.rows = copy_rows(a, points.rows, points.n * (size_t)points.dimension);
+    return points;
+}
+
 static store_held copy_held(arena *a, store_held held)
 {
     held.values = copy_rows(a, held.values, held.n_values);
@@ -86,6 +92,7 @@ static void copy_planned(arena *a, store_event *event)
         arena_copy(a, event->u.planned.sums, event->u.planned.n_sums * sizeof(store_arm_sum));
     event->u.planned.engine_state =
         arena_copy(a, event->u.planned.engine_state, event->u.planned.n_engine_state);
+    event->u.planned.points = copy_points(a, event->u.planned.points);
     event->u.planned.held = copy_held(a, event->u.planned.held);
     event->u.planned.picks = copy_picks(a, event->u.planned.picks, event->u.planned.n_picks);
 }
@@ -106,8 +113,7 @@ static void copy_parts(arena *a, store_event *event)
         event->u.candidates.digest = arena_text_or_empty(a, event->u.candidates.digest);
         break;
     case EVENT_CANDIDATES_ADDED:
-        event->u.added.rows =
-            copy_rows(a, event->u.added.rows, event->u.added.n * (size_t)event->u.added.dimension);
+        event->u.added.points = copy_points(a, event->u.added.points);
         break;
     case EVENT_CANDIDATES_RETIRED:
         event->u.retired.list =
@@ -119,6 +125,7 @@ static void copy_parts(arena *a, store_event *event)
     case EVENT_BATCH_EXTENDED:
         event->u.extended.ratio = canonical(event->u.extended.ratio);
         event->u.extended.stop_rule = arena_text_or_empty(a, event->u.extended.stop_rule);
+        event->u.extended.points = copy_points(a, event->u.extended.points);
         event->u.extended.held = copy_held(a, event->u.extended.held);
         event->u.extended.picks = copy_picks(a, event->u.extended.picks, event->u.extended.n_picks);
         break;

@@ -141,6 +141,38 @@ static const store_pick *decode_picks(reader *r, event_space *space, size_t *n, 
     return picks;
 }
 
+static store_status decode_rows(reader *r, const char *key, const char *dimension_key, store_points *out,
+                                event_space *space)
+{
+    const json_t *entries = json_object_get(r->object, key);
+    int64_t dimension = integer(r, dimension_key);
+    size_t n = json_array_size(entries);
+    if (!json_is_array(entries) || dimension < 1 || (size_t)dimension > SIZE_MAX / sizeof(double) / (n + 1)) {
+        r->bad = key;
+        return STORE_OK;
+    }
+    double *rows = space->rows = calloc(n + 1, (size_t)dimension * sizeof *rows);
+    if (!rows)
+        return STORE_NO_MEMORY;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *entry = json_array_get(entries, i);
+        if (json_array_size(entry) != (size_t)dimension)
+            r->bad = key;
+        for (size_t j = 0; j < (size_t)dimension; j++)
+            if (!number_of(json_array_get(entry, j), &rows[i * (size_t)dimension + j]))
+                r->bad = key;
+    }
+    *out = (store_points){.n = n, .dimension = dimension, .rows = rows};
+    return STORE_OK;
+}
+
+/* Of a plan: there are none but in a space. */
+static store_status decode_points(reader *r, store_points *out, event_space *space)
+{
+    return json_object_get(r->object, "points") ? decode_rows(r, "points", "parameters", out, space)
+                                                : STORE_OK;
+}
+
 static store_held decode_held(reader *r, event_space *space, bool *no_memory)
 {
     store_held held = {0};
@@ -196,7 +228,7 @@ static store_status decode_planned(reader *r, store_event *event, event_space *s
     if (no_memory || !space->state)
         return STORE_NO_MEMORY;
     decode_state(r, event, state, space->state);
-    return STORE_OK;
+    return decode_points(r, &event->u.planned.points, space);
 }
 
 static study_state state_of_study(reader *r)
@@ -277,7 +309,7 @@ static store_status decode_extended(reader *r, store_event *event, event_space *
     event->u.extended.first_trial = integer(r, "first_trial");
     event->u.extended.picks = decode_picks(r, space, &event->u.extended.n_picks, &no_memory);
     event->u.extended.held = decode_held(r, space, &no_memory);
-    return no_memory ? STORE_NO_MEMORY : STORE_OK;
+    return no_memory ? STORE_NO_MEMORY : decode_points(r, &event->u.extended.points, space);
 }
 
 static store_status decode_observed(reader *r, store_event *event, event_space *space)
@@ -303,29 +335,8 @@ static store_status decode_observed(reader *r, store_event *event, event_space *
 
 static store_status decode_added(reader *r, store_event *event, event_space *space)
 {
-    const json_t *entries = json_object_get(r->object, "rows");
-    int64_t dimension = integer(r, "dimension");
-    size_t n = json_array_size(entries);
     event->u.added.first = integer(r, "first");
-    event->u.added.dimension = dimension;
-    if (!json_is_array(entries) || dimension < 1 || (size_t)dimension > SIZE_MAX / sizeof(double) / (n + 1)) {
-        r->bad = "rows";
-        return STORE_OK;
-    }
-    double *rows = space->rows = calloc(n + 1, (size_t)dimension * sizeof *rows);
-    if (!rows)
-        return STORE_NO_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        const json_t *entry = json_array_get(entries, i);
-        if (json_array_size(entry) != (size_t)dimension)
-            r->bad = "rows";
-        for (size_t j = 0; j < (size_t)dimension; j++)
-            if (!number_of(json_array_get(entry, j), &rows[i * (size_t)dimension + j]))
-                r->bad = "rows";
-    }
-    event->u.added.n = n;
-    event->u.added.rows = rows;
-    return STORE_OK;
+    return decode_rows(r, "rows", "dimension", &event->u.added.points, space);
 }
 
 static store_status decode_retired(reader *r, store_event *event, event_space *space)

@@ -45,6 +45,29 @@ static void member_picks(wire_writer *w, int64_t first_trial, const store_pick *
     wire_array_end(w);
 }
 
+static void member_rows(wire_writer *w, const char *key, const store_points *points)
+{
+    size_t dimension = (size_t)points->dimension;
+    wire_key(w, key);
+    wire_array_begin(w);
+    for (size_t i = 0; i < points->n; i++) {
+        wire_array_begin(w);
+        for (size_t j = 0; j < dimension; j++)
+            real_or_null(w, points->rows[i * dimension + j]);
+        wire_array_end(w);
+    }
+    wire_array_end(w);
+}
+
+/* What a plan in a space has beside its picks. */
+static void member_points(wire_writer *w, const store_points *points)
+{
+    if (points->n == 0)
+        return;
+    member_integer(w, "parameters", points->dimension);
+    member_rows(w, "points", points);
+}
+
 static void member_held(wire_writer *w, const store_held *held)
 {
     if (held->n_values == 0)
@@ -109,6 +132,7 @@ static store_status encode_planned(wire_writer *w, const store_event *event)
     free(state);
     member_picks(w, event->u.planned.first_trial, event->u.planned.picks, event->u.planned.n_picks);
     member_held(w, &event->u.planned.held);
+    member_points(w, &event->u.planned.points);
     return STORE_OK;
 }
 
@@ -129,18 +153,9 @@ static void encode_observed(wire_writer *w, const store_event *event)
 
 static void encode_added(wire_writer *w, const store_event *event)
 {
-    size_t dimension = (size_t)event->u.added.dimension;
     member_integer(w, "first", event->u.added.first);
-    member_integer(w, "dimension", event->u.added.dimension);
-    wire_key(w, "rows");
-    wire_array_begin(w);
-    for (size_t i = 0; i < event->u.added.n; i++) {
-        wire_array_begin(w);
-        for (size_t j = 0; j < dimension; j++)
-            real_or_null(w, event->u.added.rows[i * dimension + j]);
-        wire_array_end(w);
-    }
-    wire_array_end(w);
+    member_integer(w, "dimension", event->u.added.points.dimension);
+    member_rows(w, "rows", &event->u.added.points);
 }
 
 static void encode_retired(wire_writer *w, const store_event *event)
@@ -205,6 +220,7 @@ store_status store_event_encode(char **out, const store_event *event)
         member_text(&w, "stop_rule", event->u.extended.stop_rule);
         member_picks(&w, event->u.extended.first_trial, event->u.extended.picks, event->u.extended.n_picks);
         member_held(&w, &event->u.extended.held);
+        member_points(&w, &event->u.extended.points);
         break;
     case EVENT_TRIAL_ISSUED:
         member_integer(&w, "trial", event->u.issued.trial);

@@ -139,7 +139,7 @@ store_status memory_observation_insert(store *base, int64_t number, int64_t seq,
 store_status memory_content_append(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err);
 store_status memory_content_abandon(store *base, int64_t number, store_error *err);
-store_status memory_content_extend(store *base, const study_record *record, const store_event *event,
+store_status memory_content_extend(store *base, const study_record *record, const store_points *points,
                                    int64_t *content, store_error *err);
 store_status memory_candidate_retire(store *base, int64_t number, uint32_t candidate, store_error *err);
 store_status memory_content_attach(store *base, const study_record *record, const store_event *event,

@@ -482,7 +482,7 @@ store_status memory_content_append(store *base, int64_t number, int64_t first, s
 }
 
 /* What an undone write has added is cut off again. */
-store_status memory_content_extend(store *base, const study_record *record, const store_event *event,
+store_status memory_content_extend(store *base, const study_record *record, const store_points *points,
                                    int64_t *number, store_error *err)
 {
     memory_store *s = memory_of(base);
@@ -494,12 +494,12 @@ store_status memory_content_extend(store *base, const study_record *record, cons
         *content = (memory_content){.next = s->contents,
                                     .content = store_new_content(base),
                                     .study = record->study,
-                                    .dimension = event->u.added.dimension};
+                                    .dimension = points->dimension};
         s->contents = content;
         *number = content->content;
     }
     content->count = record->candidates;
-    return append_rows(content, event->u.added.n, event->u.added.rows) ? STORE_OK : no_memory(err);
+    return append_rows(content, points->n, points->rows) ? STORE_OK : no_memory(err);
 }
 
 store_status memory_candidate_retire(store *base, int64_t number, uint32_t candidate, store_error *err)

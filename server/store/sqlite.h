@@ -127,7 +127,7 @@ store_status sqlite_study_stage(store *s, int64_t study, store_error *err);
 store_status sqlite_study_publish(store *s, int64_t study, store_error *err);
 store_status sqlite_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
                                const char *payload, store_error *err);
-store_status sqlite_content_extend(store *s, const study_record *record, const store_event *event,
+store_status sqlite_content_extend(store *s, const study_record *record, const store_points *points,
                                    int64_t *content, store_error *err);
 store_status sqlite_candidate_retire(store *s, int64_t study, uint32_t candidate, store_error *err);
 store_status sqlite_content_attach(store *s, const study_record *record, const store_event *event,

@@ -353,20 +353,20 @@ store_status sqlite_content_append(store *s, int64_t content, int64_t first, siz
     return status ? status : insert_block(c, content, first, n, dimension, rows, err);
 }
 
-store_status sqlite_content_extend(store *s, const study_record *record, const store_event *event,
+store_status sqlite_content_extend(store *s, const study_record *record, const store_points *points,
                                    int64_t *content, store_error *err)
 {
     connection *c = &sqlite_of(s)->writer;
     store_status status = STORE_OK;
     if (*content == 0) {
         *content = store_new_content(s);
-        status = connection_run(c, err, SQL_CONTENT_INSERT, "ii", *content, event->u.added.dimension);
+        status = connection_run(c, err, SQL_CONTENT_INSERT, "ii", *content, points->dimension);
         if (!status)
             status = connection_run(c, err, SQL_CONTENT_ATTACH, "ii", *content, record->study);
     }
     return status ? status
-                  : insert_block(c, *content, event->u.added.first, event->u.added.n,
-                                 (size_t)event->u.added.dimension, event->u.added.rows, err);
+                  : insert_block(c, *content, record->candidates, points->n, (size_t)points->dimension,
+                                 points->rows, err);
 }
 
 store_status sqlite_candidate_retire(store *s, int64_t study, uint32_t candidate, store_error *err)

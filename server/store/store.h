@@ -180,6 +180,13 @@ typedef struct store_held {
     size_t n_picks;
 } store_held;
 
+/* Points of a space that picks are the first to visit: they get the next numbers. */
+typedef struct store_points {
+    size_t n;
+    int64_t dimension;  /* parameters */
+    const double *rows; /* n x dimension, coded, NaN: not active */
+} store_points;
+
 typedef struct store_batch {
     int64_t batch; /* from 0 */
     int64_t size;
@@ -264,10 +271,8 @@ typedef struct store_event {
             const char *digest;
         } candidates;
         struct {
-            int64_t first;     /* the number of candidates so far */
-            int64_t dimension; /* of a space: parameters */
-            size_t n;
-            const double *rows; /* n x dimension; NaN: not there */
+            int64_t first;       /* the number of candidates so far */
+            store_points points; /* of a space; or rows of features */
         } added;
         struct {
             const uint32_t *list; /* that were not retired before */
@@ -286,6 +291,7 @@ typedef struct store_event {
             const store_pick *picks;
             size_t n_picks;
             store_held held;
+            store_points points;
         } planned;
         struct {
             int64_t batch;       /* the last one: gets more picks, and this ratio and stop rule */
@@ -296,6 +302,7 @@ typedef struct store_event {
             const store_pick *picks;
             size_t n_picks;
             store_held held;
+            store_points points;
         } extended;
         struct {
             int64_t trial;

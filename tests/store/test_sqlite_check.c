@@ -44,7 +44,7 @@ static void checks_find_what_is_wrong(void **state)
         "UPDATE studies SET queued = queued + 1, failed = failed - 1",
         "UPDATE studies SET observations = observations + 1",
         "UPDATE studies SET issued = issued - 1",
-        "UPDATE studies SET best_value = best_value / 2",
+        "UPDATE studies SET best_value = -best_value - 1",
         "UPDATE studies SET batches = batches + 1",
         "UPDATE attempts SET ended_at = 0 WHERE issued_seq = (SELECT min(issued_seq) FROM attempts "
         "WHERE ended_at > 0)",

@@ -351,12 +351,12 @@ static void candidates_are_added_and_retired(void **state)
     store_event events[] = {{.type = EVENT_CANDIDATES_ADDED, .time = 2000},
                             {.type = EVENT_CANDIDATES_ADDED, .time = 2000},
                             {.type = EVENT_CANDIDATES_RETIRED, .time = 2000}};
-    events[0].u.added.dimension = events[1].u.added.dimension = 2;
-    events[0].u.added.n = 1;
-    events[0].u.added.rows = rows;
+    events[0].u.added.points.dimension = events[1].u.added.points.dimension = 2;
+    events[0].u.added.points.n = 1;
+    events[0].u.added.points.rows = rows;
     events[1].u.added.first = 1;
-    events[1].u.added.n = 2;
-    events[1].u.added.rows = rows + 2;
+    events[1].u.added.points.n = 2;
+    events[1].u.added.points.rows = rows + 2;
     events[2].u.retired.list = retired;
     events[2].u.retired.n = 2;
     assert_int_equal(store_fixture_write(lane, events, 3, NULL), STORE_OK);

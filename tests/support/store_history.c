@@ -58,6 +58,15 @@ static double draw_real(history *h)
     return x;
 }
 
+static store_points draw_points(history *h)
+{
+    store_points points = {.n = 1 + draw(h, 4), .dimension = DIMENSION, .rows = h->rows};
+    for (size_t i = 0; i < points.n * DIMENSION; i++)
+        h->rows[i] = draw(h, 5) ? draw_real(h) : NAN;
+    h->candidates += (int64_t)points.n;
+    return points;
+}
+
 static size_t draw_picks(history *h)
 {
     size_t n = draw(h, sizeof h->picks / sizeof *h->picks);
@@ -100,6 +109,8 @@ static store_event draw_batch(history *h, int64_t last_seq)
     event.u.planned.first_trial = h->trials + 1;
     event.u.planned.n_picks = draw_picks(h);
     event.u.planned.picks = h->picks;
+    if (draw(h, 4) == 0)
+        event.u.planned.points = draw_points(h);
     event.u.planned.batch.size = (int64_t)event.u.planned.n_picks;
     h->trials += (int64_t)event.u.planned.n_picks;
     return event;
@@ -121,6 +132,8 @@ static store_event draw_extension(history *h)
     event.u.extended.first_trial = h->trials + 1;
     event.u.extended.n_picks = draw_picks(h);
     event.u.extended.picks = h->picks;
+    if (draw(h, 4) == 0)
+        event.u.extended.points = draw_points(h);
     if (draw(h, 3) == 0)
         event.u.extended.held = draw_held(h, event.u.extended.n_picks);
     h->trials += (int64_t)event.u.extended.n_picks;
@@ -142,12 +155,7 @@ static store_event draw_added(history *h)
 {
     store_event event = {.type = EVENT_CANDIDATES_ADDED, .time = h->time};
     event.u.added.first = h->candidates;
-    event.u.added.dimension = DIMENSION;
-    event.u.added.n = 1 + draw(h, 4);
-    for (size_t i = 0; i < event.u.added.n * DIMENSION; i++)
-        h->rows[i] = draw(h, 5) ? draw_real(h) : NAN;
-    event.u.added.rows = h->rows;
-    h->candidates += (int64_t)event.u.added.n;
+    event.u.added.points = draw_points(h);
     return event;
 }
 
