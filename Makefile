@@ -46,7 +46,8 @@ SYSTEM_FLAGS := -D_GNU_SOURCE
 CORE_SRC   := $(wildcard core/*.c core/*/*.c)
 PROTO_SRC  := $(wildcard proto/*.c)
 SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c server/*/*.c))
-UNIT_SRC   := $(wildcard tests/unit/test_*.c tests/property/test_*.c tests/golden/test_*.c tests/store/test_*.c)
+UNIT_SRC   := $(wildcard tests/unit/test_*.c tests/property/test_*.c tests/golden/test_*.c tests/store/test_*.c \
+              tests/faults/test_*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 BANDITCTL_SRC := $(wildcard clients/banditctl/*.c)
 MIGRATIONS := $(sort $(wildcard migrations/*.sql))
@@ -124,7 +125,7 @@ $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(EVENT_OBJ) $(LIBPROTO)
 $(B)/tests/unit/%_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 
 .PHONY: unit-binaries fuzz-binaries
-unit-binaries: $(UNIT_BIN)
+unit-binaries: $(UNIT_BIN) $(B)/tests/faults/banditd_with_faults
 fuzz-binaries: $(FUZZ_BIN)
 
 .SECONDARY:

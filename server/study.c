@@ -264,6 +264,7 @@ static void recover(study *s)
     study_fail_deferred(s, STORE_ABORTED);
     study_unload(s);
     study_drop_engine(s); /* nothing is at the engine */
+    s->deleted = atomic_load(&s->gone); /* a deletion may be what has failed */
     atomic_store(&s->broken, false);
 }
 

@@ -48,7 +48,7 @@ class Server:
     def start(self):
         command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--db", self.db, *self.options]
         self._log = tempfile.TemporaryFile()
-        self.process = subprocess.Popen(
+        self.process = self.popen(
             command,
             stdout=subprocess.PIPE,
             stderr=self._log,
@@ -60,6 +60,9 @@ class Server:
             self._abandon()
             raise AssertionError(f"no ready line but {line!r}; standard error: {self._stderr}")
         self.host, self.port = match.group(1), int(match.group(2))
+
+    def popen(self, command, **options):
+        return subprocess.Popen(command, **options)
 
     def client(self, **options):
         client = Client(self.host, self.port, **{"token": self.token, **options})

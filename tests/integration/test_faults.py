@@ -1,0 +1,194 @@
+"""A server on a disk that is full, breaks, cannot sync, or loses its power: at the nth call of a scripted
+scenario. Nothing that was answered is lost, what is refused is refused clearly, reads go on, and when the disk is
+well again so is the server. BANDITD_FAULTS=all takes every n, otherwise some."""
+
+import http.client
+import os
+import pathlib
+import subprocess
+
+import server as servers
+from server import Server, run_to_end
+from support import cases, definition, grid, measure
+
+EVERY = os.environ.get("BANDITD_FAULTS") == "all"
+POWER_LOST = 86
+LOST = (OSError, http.client.HTTPException)
+
+
+class FaultyServer(Server):
+    """The server's parts on a disk that takes orders; see tests/faults/banditd_with_faults.c."""
+
+    def __init__(self, power=False):
+        super().__init__("--threads", "2", environment={"BANDITD_POWER": "1"} if power else {})
+        self._program = pathlib.Path(servers.BINARY).parent / "tests" / "faults" / "banditd_with_faults"
+
+    def popen(self, command, **options):
+        answers, their_end = os.pipe()
+        self._answers = os.fdopen(answers)
+
+        def give_end():
+            os.dup2(their_end, 3)
+
+        process = subprocess.Popen(
+            [self._program, *command[1:]], stdin=subprocess.PIPE, preexec_fn=give_end, pass_fds=(3, their_end), **options
+        )
+        os.close(their_end)
+        return process
+
+    def order(self, text):
+        self.process.stdin.write(f"{text}\n".encode())
+        self.process.stdin.flush()
+        answer = self._answers.readline().strip()
+        assert answer and answer != "no such order", (text, answer)
+        return answer
+
+    def _ended(self):
+        self.process.stdin.close()
+        self._answers.close()
+        return super()._ended()
+
+    def lose_power(self):
+        """Its process has ended by a cut: what the disk has takes the files' place."""
+        self.process.wait()
+        assert self._ended() == POWER_LOST, self._stderr
+        for end in ("", "-wal", "-shm"):
+            path = pathlib.Path(f"{self.db}{end}")
+            lost = pathlib.Path(f"{path}.lost")
+            path.unlink(missing_ok=True)
+            if lost.exists():
+                lost.rename(path)
+
+
+class Scenario:
+    """What a few workers and a user do, again and again; remembers what was acknowledged."""
+
+    def __init__(self):
+        self.told, self.held, self.imported, self.round, self.studies, self.refused = {}, {}, 0, 0, set(), 0
+
+    def _take(self, answer, done):
+        """A write's answer: done, or refused with the disk as the reason."""
+        if answer.status < 300:
+            done(answer)
+            return
+        problem = answer.json
+        assert answer.status == 503, answer
+        assert problem["status"] == 503 and problem["title"] and problem["detail"], problem
+        self.refused += 1
+
+    def run(self, client):
+        self.round += 1
+        for _ in range(2):
+            self._take(client.post("/v1/studies/study/ask", {"count": 2, "worker": "w"}), self._keep)
+            results = [measure(trial) for trial in self.held.values()]
+            if results:
+                self._take(client.post("/v1/studies/study/tell", {"results": results}), lambda a, r=results: self._note(r))
+        rows = [{"candidate": self.round % 144, "value": 0.1}]
+        self._take(client.post("/v1/studies/study/observations", {"observations": rows}), self._count)
+        self._take(client.request("PATCH", "/v1/studies/study", {"labels": {"n": str(self.round)}}), lambda _: None)
+        name = f"made-{self.round}"
+        body = definition(points=grid(4), id=name)
+        self._take(client.post("/v1/studies", body), lambda _: self.studies.add(name))
+        if self.studies and self.round % 3 == 0:
+            gone = min(self.studies)
+            self.studies.discard(gone)  # without an answer nobody knows
+            before = self.refused
+            self._take(client.delete(f"/v1/studies/{gone}"), lambda _: None)
+            if self.refused > before:
+                self.studies.add(gone)
+
+    def _keep(self, answer):
+        self.held = {trial["id"]: trial for trial in answer.json["trials"]}
+
+    def _note(self, results):
+        self.told |= {result["trial"]: result["value"] for result in results}
+        self.held = {}
+
+    def _count(self, _):
+        self.imported += 1
+
+    def verify(self, client, exact=True):
+        trials = {trial["id"]: trial for trial in client.items("/v1/studies/study/trials")}
+        for number, value in self.told.items():
+            assert trials[number].get("value") == value, (number, value, trials[number])
+        told = sum("value" in trial for trial in trials.values())
+        study = client.study("study")
+        assert study["observations"] == told + self.imported if exact else study["observations"] >= told, (study, told)
+        living = {study["id"] for study in client.items("/v1/studies")}
+        assert self.studies <= living, (self.studies, living)
+
+
+def expect_sound(db):
+    status, out, err = run_to_end("check", "--quiet", "--db", str(db), timeout=300)
+    assert (status, out, err) == (0, "", ""), (status, out, err)
+
+
+KINDS = {
+    "the disk is full": "full",
+    "a write is short": "short",
+    "the disk breaks": "io",
+    "syncs fail": "sync",
+}
+
+
+@cases(KINDS)
+def test_a_fault_is_refused_clearly_and_leaves_with_the_disk_well(case):
+    struck, quiet = 0, 0
+    with FaultyServer() as server:
+        client = server.client()
+        client.create(definition(id="study", algorithm={"ratio_bound": 4}))
+        scenario = Scenario()
+        scenario.run(client)
+        for once in ("once", ""):
+            nth = 1
+            while True:
+                before = scenario.refused
+                server.order(f"{case} {nth} {once}")
+                scenario.run(client)
+                scenario.verify(client, exact=False)  # reads go on
+                ready = client.get("/readyz").status
+                assert client.get("/healthz").status == 200
+                failed = int(server.order("none"))
+                if failed == 0:
+                    break
+                struck += 1
+                quiet += scenario.refused == before  # a checkpoint's: nobody's write
+                assert once or scenario.refused == before or ready == 503, "it lasts, and the server says it is ready"
+                assert client.get("/readyz").status == 200
+                refused = scenario.refused
+                scenario.run(client)
+                assert scenario.refused == refused, "the disk is well, and a write is refused"
+                nth += 1 if EVERY or nth < 4 else 7
+        assert struck > 6 and struck > quiet, (struck, quiet)
+        server.stop()
+        expect_sound(server.db)
+
+
+def test_what_was_answered_outlasts_a_loss_of_power():
+    cuts = 0
+    with FaultyServer(power=True) as server:
+        client = server.client()
+        client.create(definition(id="study", algorithm={"ratio_bound": 4}))
+        scenario = Scenario()
+        for nth in range(1, 120, 1 if EVERY else 9):
+            server.order(f"power {nth} {nth}")
+            try:
+                for _ in range(60):
+                    scenario.run(client)
+                raise AssertionError("the power stays")
+            except LOST:
+                cuts += 1
+            server.lose_power()
+            server.start()
+            client = server.client()
+            scenario.verify(client, exact=False)
+            scenario.imported = client.study("study")["observations"] - sum(
+                "value" in trial for trial in client.items("/v1/studies/study/trials")
+            )
+            scenario.studies = {study["id"] for study in client.items("/v1/studies")} - {"study"}
+            scenario.held = {}
+            scenario.run(client)
+            scenario.verify(client)
+        assert cuts > 10
+        server.stop()
+        expect_sound(server.db)
