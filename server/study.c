@@ -263,7 +263,7 @@ static void recover(study *s)
         return;
     study_fail_deferred(s, STORE_ABORTED);
     study_unload(s);
-    study_drop_engine(s); /* nothing is at the engine */
+    study_drop_engine(s);               /* nothing is at the engine */
     s->deleted = atomic_load(&s->gone); /* a deletion may be what has failed */
     atomic_store(&s->broken, false);
 }
