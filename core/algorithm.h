@@ -63,6 +63,7 @@ struct bandit_engine {
     bool started;                 /* has begun its first batch */
     uint64_t batch;               /* in force, once started */
     bool grows_norm_bound;        /* options.norm_bound is doubled as bandit_engine_grow_norm_bound says */
+    struct bandit_listed *listed; /* on an enumerated space; NULL otherwise (listed.h) */
     const bandit_ledger *given;   /* during begin_batch: the sums to have; NULL: those in force and results */
 };
 

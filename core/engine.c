@@ -2,6 +2,7 @@
 
 #include "algorithm.h"
 #include "algorithms/space_engine.h"
+#include "listed.h"
 #include "memory.h"
 #include "stage_clock.h"
 
@@ -156,6 +157,8 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
             goto fail;
     }
     status = table->open(engine, err);
+    if (status == BANDIT_OK && table != &bandit_learned_table) /* that has an engine of its own */
+        status = bandit_listed_new(&engine->listed, arms, err);
     if (status != BANDIT_OK)
         goto fail;
     *out = engine;
@@ -201,6 +204,8 @@ bandit_status bandit_engine_restore(bandit_engine **out, bandit_arms *arms, cons
         bandit_engine_free(engine);
         return status;
     }
+    if (engine->listed)
+        bandit_listed_begin(engine->listed, engine, pending, n_pending);
     *out = engine;
     return BANDIT_OK;
 }
@@ -237,6 +242,8 @@ bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_resu
         return status;
     engine->batch = bandit_engine_next_batch(engine);
     engine->started = true;
+    if (engine->listed)
+        bandit_listed_begin(engine->listed, engine, pending, n_pending);
     return BANDIT_OK;
 }
 
@@ -247,7 +254,9 @@ bandit_status bandit_engine_select(bandit_engine *engine, const bandit_select_li
     assert(engine->started);
     *out = (bandit_selection){0};
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
-    bandit_status status = engine->table->select(engine, limits, executor, picks, out, err);
+    bandit_status status =
+        engine->listed ? bandit_listed_select(engine->listed, engine, limits, executor, picks, out, err)
+                       : engine->table->select(engine, limits, executor, picks, out, err);
     bandit_stage_switch(outer);
     return status;
 }
@@ -257,7 +266,11 @@ bandit_status bandit_engine_replay_picks(bandit_engine *engine, const bandit_pic
 {
     assert(engine->started);
     bandit_status status = check_picks(engine, picks, n_picks, err);
-    return status != BANDIT_OK ? status : engine->table->replay_picks(engine, picks, n_picks, executor, err);
+    if (status == BANDIT_OK)
+        status = engine->table->replay_picks(engine, picks, n_picks, executor, err);
+    if (status == BANDIT_OK && engine->listed)
+        bandit_listed_note(engine->listed, picks, n_picks);
+    return status;
 }
 
 void bandit_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
@@ -330,6 +343,7 @@ void bandit_engine_free(bandit_engine *engine)
         return;
     engine->table->close(engine);
     bandit_covariance_clear(&engine->covariance);
+    bandit_listed_free(engine->listed);
     free(engine->lengthscales);
     free(engine);
 }

@@ -3,6 +3,7 @@
 #include "bless.h"
 #include "dictionary.h"
 #include "inducing.h"
+#include "listed.h"
 #include "memory.h"
 #include "prior_sampler.h"
 
@@ -624,15 +625,12 @@ static bool is_near_withheld(const choice *c, const double *features)
 static bool accepts(void *context, const double *coded, const double *features)
 {
     const choice *c = context;
-    const bandit_options *o = &c->e->base.options;
     size_t arm = bandit_arms_find(c->e->base.arms, coded);
     if (arm != SIZE_MAX && is_in(c->limits->withheld, c->limits->n_withheld, (uint32_t)arm))
         return false;
     if (!c->strict)
         return true;
-    bool silent = o->noise_std * o->noise_std <=
-                  BANDIT_SPACE_SILENT * BANDIT_SPACE_SILENT * c->e->base.covariance.kappa2;
-    if (silent && arm != SIZE_MAX && is_visited(c->b, (uint32_t)arm))
+    if (bandit_is_silent(&c->e->base) && arm != SIZE_MAX && is_visited(c->b, (uint32_t)arm))
         return false;
     return c->limits->n_withheld == 0 || !is_near_withheld(c, features);
 }

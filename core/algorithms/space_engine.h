@@ -9,9 +9,9 @@
  * what is out is hallucinated (surface.h). Picks are points of the space, appended to the arms when they are
  * new.
  *
- * Where noise is below BANDIT_SPACE_SILENT of the prior's deviation, a point that was pulled, or is out, is
- * not picked again as long as there is another †. Points that may not be chosen (failures) keep others away
- * that are within BANDIT_SPACE_AVOIDED lengthscales of them, as long as there are any †. */
+ * Where noise is no reason for it (bandit_is_silent), a point that was pulled, or is out, is not picked again
+ * as long as there is another †. Points that may not be chosen (failures) keep others away that are within
+ * BANDIT_SPACE_AVOIDED lengthscales of them, as long as there are any †. */
 #ifndef BANDIT_SPACE_ENGINE_H
 #define BANDIT_SPACE_ENGINE_H
 
@@ -23,7 +23,6 @@
 #include "surface.h"
 #include "svgp.h"
 
-#define BANDIT_SPACE_SILENT  0.01
 #define BANDIT_SPACE_AVOIDED 0.1
 
 typedef enum bandit_space_dictionary {

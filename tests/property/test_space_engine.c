@@ -308,21 +308,38 @@ static void as_on_the_enumerated_space(void **state)
 
 /* ---- repeats ------------------------------------------------------------------------------------------- */
 
-/* Without noise to speak of every point of a space of 24 is picked once before any is picked again. */
-static void no_repeats_without_noise(void **state)
+/* Without noise to speak of every point of a space of 24 is picked once before any is picked again, in the
+ * space and on its list; the defaults first. With noise some are picked again before that. */
+static void repeats_only_for_noise(void **state)
 {
     static const bandit_algorithm greedy[] = {BANDIT_BBKB, BANDIT_GP_UCB, BANDIT_GP_EI, BANDIT_GP_TS};
-    const bandit_parameter parameters[] = {
-        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 3, .parent = BANDIT_NO_PARENT},
-        {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT},
-        {.type = BANDIT_PARAMETER_INTEGER, .min = 1, .max = 4, .parent = BANDIT_NO_PARENT}};
+    const bandit_parameter parameters[] = {{.type = BANDIT_PARAMETER_CATEGORICAL,
+                                            .n_values = 3,
+                                            .has_default = true,
+                                            .default_value = 1,
+                                            .parent = BANDIT_NO_PARENT},
+                                           {.type = BANDIT_PARAMETER_BOOLEAN,
+                                            .has_default = true,
+                                            .default_value = 1,
+                                            .parent = BANDIT_NO_PARENT},
+                                           {.type = BANDIT_PARAMETER_INTEGER,
+                                            .min = 1,
+                                            .max = 4,
+                                            .has_default = true,
+                                            .default_value = 3,
+                                            .parent = BANDIT_NO_PARENT}};
     (void)state;
-    for (size_t a = 0; a < sizeof greedy / sizeof *greedy; a++) {
+    for (size_t k = 0; k < 4 * sizeof greedy / sizeof *greedy; k++) {
+        bool listed = k % 2, noisy = k / 2 % 2;
         bandit_arms *arms = arms_in(parameters, 3);
-        bandit_options o = options_of(greedy[a], 3, 0.0);
+        bandit_error err = {0};
+        if (listed)
+            assert_int_equal(bandit_arms_enumerate(arms, &err), BANDIT_OK);
+        bandit_options o = options_of(greedy[k / 4], 3, noisy ? 0.5 : 0.0);
         bandit_engine *engine = engine_on(arms, &o);
         bandit_result results[MOST];
-        size_t n_results = 0, picked = 0;
+        size_t n_results = 0, picked = 0, pulls[24] = {0}, repeats = 0;
+        uint64_t random = k;
         while (picked < 40) {
             bandit_pick picks[3];
             bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
@@ -333,17 +350,79 @@ static void no_repeats_without_noise(void **state)
             assert_int_equal(n, 3);
             n_results = 0;
             for (size_t i = 0; i < n; i++, picked++) {
-                if (picked < 24)
-                    assert_int_equal(picks[i].arm, picked); /* a new one */
-                results[n_results++] = (bandit_result){.arm = picks[i].arm,
-                                                       .repeats = 1,
-                                                       .reward = sin((double)picks[i].arm),
-                                                       .chosen = true,
-                                                       .variance = picks[i].variance};
+                double x[3];
+                bandit_arms_coded(arms, picks[i].arm, x);
+                if (picked == 0)
+                    assert_true(x[0] == 1 && x[1] == 1 && x[2] == 3);
+                repeats += picked < 24 && pulls[picks[i].arm] > 0;
+                pulls[picks[i].arm]++;
+                results[n_results++] =
+                    (bandit_result){.arm = picks[i].arm,
+                                    .repeats = 1,
+                                    .reward = x[0] * x[2] / 4.0 + o.noise_std * dense_normal(&random),
+                                    .chosen = true,
+                                    .variance = picks[i].variance};
             }
         }
-        assert_int_equal(bandit_arms_count(arms), 24);
+        assert_true(noisy || repeats == 0);
+        assert_true(!noisy || greedy[k / 4] != BANDIT_GP_EI || repeats > 0);
+        assert_true(noisy || bandit_arms_count(arms) == 24);
         bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
+/* On the list of a space's points: picks have what is fixed, a restored engine goes on the same way, and what
+ * no point has is refused. */
+static void fixed_on_the_list(void **state)
+{
+    (void)state;
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        random_space space;
+        bandit_error err = {0};
+        random_space_init(&space, 21 + a, 4, true);
+        bandit_arms *arms = arms_in(space.parameters, space.n);
+        assert_int_equal(bandit_arms_enumerate(arms, &err), BANDIT_OK);
+        bandit_options o = options_of(algorithms[a], 4, 1e-3);
+        bandit_engine *engine = engine_on(arms, &o), *other;
+        bandit_result results[6];
+        for (size_t i = 0; i < 6; i++) {
+            double x[RANDOM_SPACE_MOST];
+            random_space_point(&space, x);
+            results[i] = (bandit_result){.arm = (uint32_t)bandit_arms_find(arms, x), .repeats = 1};
+            results[i].reward = reward_at(arms, results[i].arm, &space.state, 0.1);
+        }
+        begin(engine, results, 6, NULL, 0);
+        bandit_checkpoint checkpoint;
+        bandit_engine_checkpoint(engine, &checkpoint);
+        assert_int_equal(
+            bandit_engine_restore(&other, arms, &o, 0, &checkpoint, NULL, 0, &bandit_executor_serial, &err),
+            BANDIT_OK);
+        for (int round = 0; round < 8; round++) {
+            double fixed[RANDOM_SPACE_MOST], x[RANDOM_SPACE_MOST];
+            bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+            bandit_pick one, same;
+            random_space_point(&space, fixed);
+            for (size_t i = 0; i < space.n; i++)
+                fixed[i] = random_space_below(&space, 2) ? fixed[i] : (double)NAN;
+            limits.max_picks = 1;
+            limits.beyond_bound = true;
+            limits.fixed = fixed;
+            assert_int_equal(choose(engine, &limits, &one).n_picks, 1);
+            assert_int_equal(choose(other, &limits, &same).n_picks, 1);
+            assert_int_equal(one.arm, same.arm);
+            bandit_arms_coded(arms, one.arm, x);
+            for (size_t i = 0; i < space.n; i++)
+                assert_true(isnan(fixed[i]) || fixed[i] == x[i]);
+            fixed[0] = 1e6;
+            bandit_selection selection;
+            assert_int_equal(
+                bandit_engine_select(engine, &limits, &bandit_executor_serial, &one, &selection, &err),
+                BANDIT_INVALID_OPTION);
+            assert_string_equal(err.field, "fixed");
+        }
+        bandit_engine_free(engine);
+        bandit_engine_free(other);
         bandit_arms_free(arms);
     }
 }
@@ -567,9 +646,13 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(restores_to_the_bit),      cmocka_unit_test(as_on_the_enumerated_space),
-        cmocka_unit_test(no_repeats_without_noise), cmocka_unit_test(first_picks_are_spread),
-        cmocka_unit_test(better_than_chance),       cmocka_unit_test(refusals),
+        cmocka_unit_test(restores_to_the_bit),
+        cmocka_unit_test(as_on_the_enumerated_space),
+        cmocka_unit_test(repeats_only_for_noise),
+        cmocka_unit_test(fixed_on_the_list),
+        cmocka_unit_test(first_picks_are_spread),
+        cmocka_unit_test(better_than_chance),
+        cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
