@@ -188,6 +188,15 @@ bench-engine: deps-test ## the engine's speed against a model of the machine and
 	@python3 tests/bench/engine_table.py --engine build/release/bench_engine \
 	    --profile build/profile/bench_engine $(if $(FULL),--full)
 
+$(B)/bench_fit: $(B)/tests/bench/bench_fit.o $(LIBBANDIT)
+	@echo "  LD    $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+.PHONY: bench-fit
+bench-fit: deps-test ## milliseconds that learning hyper-parameters takes
+	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_fit
+	@build/release/bench_fit
+
 .PHONY: bench-quality
 bench-quality: all ## points found by banditd and by its peers on 16 tasks, at most 3 hours; goes on where it stopped
 	@python3 tests/bench/quality/run.py --banditd $(BANDITD)

@@ -57,15 +57,13 @@ static bool maximize(ascent *a, size_t max_evaluations)
     const bandit_fit_data *data = a->objective->data;
     double *x = bandit_alloc(a->n_free, sizeof *x), *low = bandit_alloc(a->n_free, sizeof *low);
     double *high = bandit_alloc(a->n_free, sizeof *high), value;
-    nlopt_opt optimizer = a->n_free > 0 ? nlopt_create(NLOPT_LD_LBFGS, (unsigned)a->n_free) : NULL;
-    bool fine = x && low && high && (a->n_free == 0 || optimizer);
+    nlopt_opt optimizer = nlopt_create(NLOPT_LD_LBFGS, (unsigned)a->n_free);
+    bool fine = x && low && high && optimizer;
     for (size_t i = 0; fine && i < a->n_free; i++) {
         limits_of(data, a->free[i], &low[i], &high[i]);
         x[i] = fmin(fmax(a->theta[a->free[i]], low[i]), high[i]);
     }
-    if (fine && a->n_free == 0) {
-        climb(0, x, NULL, a);
-    } else if (fine) {
+    if (fine) {
         fine = nlopt_set_lower_bounds(optimizer, low) > 0 && nlopt_set_upper_bounds(optimizer, high) > 0 &&
                nlopt_set_max_objective(optimizer, climb, a) > 0 &&
                nlopt_set_maxeval(optimizer, (int)max_evaluations) > 0 &&
@@ -142,7 +140,8 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
                 .best = memory + 3 * n,
                 .best_value = -INFINITY};
     write_theta(data, start, given);
-    for (size_t k = 0; k < (n_free > 0 ? STARTS : 1) && status == BANDIT_OK; k++) {
+    memcpy(a.best, given, n * sizeof *given); /* where nothing is learned, it stays */
+    for (size_t k = 0; k < STARTS && n_free > 0 && status == BANDIT_OK; k++) {
         start_theta(data, given, k, a.theta);
         if (!maximize(&a, limits->max_evaluations))
             status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -150,8 +149,8 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
     if (status != BANDIT_OK)
         goto out;
     double value;
-    if (a.best_value == -INFINITY || !bandit_likelihood_evaluate(&bound, a.best, &value, NULL) ||
-        (surprise && !bandit_likelihood_surprise(&bound, a.best, surprise))) {
+    if (!(surprise ? bandit_likelihood_surprise(&bound, a.best, &value, surprise)
+                   : bandit_likelihood_evaluate(&bound, a.best, &value, NULL))) {
         status = bandit_fail(err, BANDIT_NUMERICAL, "", "the likelihood of the rewards cannot be evaluated");
         goto out;
     }

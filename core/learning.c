@@ -209,7 +209,7 @@ static void standardize(bandit_learned *out, sample *s)
     out->low = -INFINITY;
     out->high = INFINITY;
     if (n >= 8 && range > 0.0) {
-        out->low = low - 3.0 * range;
+        out->low = low - range;
         out->high = high + 20.0 * range;
     }
     out->offset = quantile(sorted, n, 0.5);

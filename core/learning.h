@@ -7,8 +7,9 @@
  * but for the clamp, and frozen until the next fit.
  *
  * Robust in three steps, all ours, none of them by the letter of a paper:
- *   1. offset and scale are the median and the interquartile range of the arms' means, low and high Tukey's
- *      fences about the quartiles: 3 ranges below, where a value only says "bad", and 20 above.
+ *   1. offset and scale are the median and the interquartile range of the arms' means, low and high fences
+ * about the quartiles: one range below, where a value only says "bad" (what is worse would leave the model no
+ *      eyes for differences among the good), and 20 above.
  *   2. rewards that the others make all but impossible (leave-one-out, z above 5.5) are set aside, if the
  * data without them, each paid for as a draw of a broad distribution that 2 % of rewards have, are likelier
  *      than all data with hyper-parameters of their own: a new peak that a shorter lengthscale explains

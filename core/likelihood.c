@@ -510,12 +510,12 @@ bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, doubl
 /* Leave-one-out residuals from A^{-1} (Rasmussen and Williams 2006, eq. 5.10–5.12): deviation
  * alpha_i / [A^{-1}]_ii, variance 1 / [A^{-1}]_ii; sparse, with what the inducing points leave of k_ii added.
  */
-bool bandit_likelihood_surprise(bandit_likelihood *o, const double *theta, double *out)
+bool bandit_likelihood_surprise(bandit_likelihood *o, const double *theta, double *value, double *out)
 {
     const bandit_fit_data *data = o->data;
     size_t n = data->n, m = o->m, p = data->n_lengthscales;
-    double signal = exp(theta[p]), noise = exp(theta[p + 1]), value;
-    if (!bandit_likelihood_evaluate(o, theta, &value, NULL))
+    double signal = exp(theta[p]), noise = exp(theta[p + 1]);
+    if (!bandit_likelihood_evaluate(o, theta, value, NULL))
         return false;
     if (o->exact) {
         cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, o->factor, (int)n, o->alpha,

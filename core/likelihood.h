@@ -46,8 +46,10 @@ size_t bandit_likelihood_size(const bandit_fit_data *data);
 bool bandit_likelihood_evaluate(bandit_likelihood *objective, const double *theta, double *value,
                                 double *gradient);
 
-/* Squared standardized residual of each point's mean given all others, at theta; out: n. false as above. */
-bool bandit_likelihood_surprise(bandit_likelihood *objective, const double *theta, double *out);
+/* The value at theta, and the squared standardized residual of each point's mean given all others; out: n.
+ * false as above. */
+bool bandit_likelihood_surprise(bandit_likelihood *objective, const double *theta, double *value,
+                                double *out);
 
 /* Log density of the priors at theta; adds its gradient unless that is NULL. */
 double bandit_likelihood_prior(const bandit_fit_data *data, const double *theta, double *gradient);

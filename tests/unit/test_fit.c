@@ -306,14 +306,15 @@ static void surprise_is_leave_one_out(void **unused)
 {
     (void)unused;
     static problem p;
-    double theta[MOST_DIMENSION + 2], surprise[MOST], some[2] = {0.5, 0.5}, a[MOST * MOST], k[MOST], y[MOST];
+    double theta[MOST_DIMENSION + 2], value, surprise[MOST], some[2] = {0.5, 0.5}, a[MOST * MOST], k[MOST],
+                                                             y[MOST];
     size_t n = 25;
     fill(&p, 9, BANDIT_KERNEL_MATERN, 1.5, n, 2);
     p.data.has_mean = false;
     random_theta(&p, 8, theta);
     bandit_likelihood o;
     assert_int_equal(bandit_likelihood_init(&o, &p.data, n, some, NULL), BANDIT_OK);
-    assert_true(bandit_likelihood_surprise(&o, theta, surprise));
+    assert_true(bandit_likelihood_surprise(&o, theta, &value, surprise));
     double s2 = exp(theta[2]), tau = exp(theta[3]);
     for (size_t left = 0; left < n; left++) {
         size_t rows = 0;

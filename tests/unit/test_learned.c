@@ -1,6 +1,7 @@
 /* Engines that learn: restarts change nothing, units change nothing but units, strays change little, and poor
  * data are survived; for every algorithm with a model. */
 #include "bandit/engine.h"
+#include "bandit/space.h"
 #include "tests/support/async_study.h"
 #include "tests/support/random_problem.h"
 
@@ -115,6 +116,97 @@ static void an_engine_restored_before_every_batch_is_its_equal(void **unused)
         bandit_engine_free(lives);
         bandit_engine_free(restored);
         random_problem_clear(&p);
+    }
+}
+
+/* ---- spaces -------------------------------------------------------------------------------------------- */
+
+enum { PARAMETERS = 3 };
+
+static bandit_arms *new_space(void)
+{
+    static const double numbers[] = {1.0, 10.0, 100.0};
+    const bandit_parameter parameters[PARAMETERS] = {
+        {.type = BANDIT_PARAMETER_DOUBLE, .min = 1e-4, .max = 1.0, .log = true, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_DISCRETE, .numbers = numbers, .n_values = 3, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 4, .parent = BANDIT_NO_PARENT}};
+    bandit_arms *arms;
+    bandit_error err;
+    must(bandit_arms_new_space(&arms, parameters, PARAMETERS, &err), &err);
+    return arms;
+}
+
+/* The same visited points, in their order. */
+static bandit_arms *copy_space(const bandit_arms *arms)
+{
+    bandit_arms *copy = new_space();
+    bandit_error err;
+    for (size_t i = 0; i < bandit_arms_count(arms); i++) {
+        double coded[PARAMETERS];
+        bandit_arms_coded(arms, i, coded);
+        must(bandit_arms_append(copy, coded, 1, &err), &err);
+    }
+    return copy;
+}
+
+static double at(const bandit_arms *arms, uint32_t arm)
+{
+    double coded[PARAMETERS];
+    bandit_arms_coded(arms, arm, coded);
+    return -pow(log10(coded[0]) + 2.0, 2.0) - (coded[2] == 1.0 ? 0.0 : 2.0) -
+           0.1 * fabs(log10(coded[1]) - 1.0);
+}
+
+/* On a space as on candidates; one lengthscale a parameter, whatever number of features it has; and it is of
+ * use: the best of 40 points is close to the best there is. */
+static void spaces_are_learned_on(void **unused)
+{
+    (void)unused;
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        if (algorithms[a] == BANDIT_PI_GP_UCB)
+            continue; /* for candidates */
+        bandit_arms *of_lives = new_space(), *of_restored = new_space();
+        bandit_options o = BANDIT_OPTIONS_INIT;
+        bandit_engine *lives, *restored;
+        bandit_error err;
+        learn_everything(&o, algorithms[a]);
+        o.confidence = BANDIT_CONFIDENCE_CALIBRATED;
+        o.kernel.n_lengthscales = 0;
+        o.seed = 3;
+        must(bandit_engine_new(&lives, of_lives, &o, 0, &err), &err);
+        must(bandit_engine_new(&restored, of_restored, &o, 0, &err), &err);
+        bandit_result result;
+        double best = -INFINITY;
+        for (size_t t = 0; t < 40; t++) {
+            begin(lives, &result, t > 0);
+            begin(restored, &result, t > 0);
+            bandit_checkpoint checkpoint;
+            bandit_engine *again;
+            bandit_arms *copy = copy_space(of_restored);
+            bandit_engine_checkpoint(restored, &checkpoint);
+            must(bandit_engine_restore(&again, copy, &o, 0, &checkpoint, NULL, 0, &bandit_executor_serial,
+                                       &err),
+                 &err);
+            bandit_engine_free(restored);
+            bandit_arms_free(of_restored);
+            restored = again;
+            of_restored = copy;
+            bandit_pick x = next_pick(lives), y = next_pick(restored);
+            assert_true(x.arm == y.arm && x.variance == y.variance);
+            double reward = at(of_lives, x.arm);
+            assert_true(reward == at(of_restored, y.arm));
+            best = fmax(best, reward);
+            result = result_of(&x, reward);
+        }
+        bandit_description d;
+        bandit_engine_describe(lives, &d);
+        assert_true(d.n_lengthscales == 6 && d.lengthscales[2] == d.lengthscales[5]);
+        if (algorithms[a] == BANDIT_BBKB || algorithms[a] == BANDIT_GP_EI)
+            assert_true(best > -0.05);
+        bandit_engine_free(lives);
+        bandit_engine_free(restored);
+        bandit_arms_free(of_lives);
+        bandit_arms_free(of_restored);
     }
 }
 
@@ -269,7 +361,8 @@ static void strays_hardly_move_the_model(void **unused)
             bandit_engine *engine = told(&s, BANDIT_BBKB, 2, deviation, strays[i]);
             bandit_description d;
             bandit_engine_describe(engine, &d);
-            assert_int_equal(d.set_aside, 3);
+            assert_true(d.set_aside <= 3); /* cut to the fence, one may pass for a bad value */
+            assert_true(strays[i] < 1.0 || d.set_aside == 3);
             assert_true(error_of(engine, &s) < 1.5 * without + 0.5);
             bandit_engine_free(engine);
         }
@@ -476,6 +569,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(restarts_change_nothing),
         cmocka_unit_test(an_engine_restored_before_every_batch_is_its_equal),
+        cmocka_unit_test(spaces_are_learned_on),
         cmocka_unit_test(units_of_the_reward_do_not_matter),
         cmocka_unit_test(what_is_learned_is_told_in_the_units_of_the_reward),
         cmocka_unit_test(strays_hardly_move_the_model),
