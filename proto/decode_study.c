@@ -13,18 +13,18 @@ static bool is_id(const char *text)
     return n >= 1 && n <= 63 && strchr(first, text[0]) && strspn(text, others) == n;
 }
 
-static void fill_id(wire_object *o, wire_study *study)
+static void fill_study_id(wire_object *o, const char *name, char **out)
 {
-    const json_t *json = wire_take(o, "id", WIRE_OPTIONAL);
+    const json_t *json = wire_take(o, name, WIRE_OPTIONAL);
     if (!json)
         return;
-    wire_place at = wire_place_member(o->place, "id");
+    wire_place at = wire_place_member(o->place, name);
     if (!json_is_string(json))
         wire_refuse(o->decoder, &at, "must be a string");
     else if (!is_id(json_string_value(json)))
         wire_refuse(o->decoder, &at, "must match ^[a-z0-9][a-z0-9._-]{0,62}$");
     else
-        study->id = wire_duplicate(o->decoder, json_string_value(json));
+        *out = wire_duplicate(o->decoder, json_string_value(json));
 }
 
 static void fill_stopping(wire_object *definition, wire_stopping *stopping)
@@ -79,7 +79,7 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     wire_object o;
     if (!wire_object_open(&o, d, NULL, body))
         return;
-    fill_id(&o, study);
+    fill_study_id(&o, "id", &study->id);
     wire_take_string(&o, "display_name", WIRE_OPTIONAL, 0, WIRE_MAX_NAME, &study->display_name);
     wire_take_labels(&o, &study->labels);
     wire_take_object_text(&o, "metadata", WIRE_MAX_METADATA, &study->metadata);
@@ -88,6 +88,7 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     wire_fill_domain(&o, study);
     wire_fill_algorithm(&o, study);
     wire_take_given_integer(&o, "horizon", 1, WIRE_MAX_INTEGER, &study->horizon);
+    fill_study_id(&o, "history_from", &study->history_from);
     wire_take_given_integer(&o, "seed", 0, WIRE_MAX_INTEGER, &study->seed);
     wire_take_word_text(&o, "feedback", WIRE_OPTIONAL, feedbacks, &study->feedback);
     wire_take_given_integer(&o, "min_in_flight", 1, WIRE_MAX_COUNT, &study->min_in_flight);
@@ -114,5 +115,6 @@ void wire_study_free(wire_study *study)
     wire_domain_clear(study);
     wire_algorithm_clear(&study->algorithm);
     free(study->feedback);
+    free(study->history_from);
     free(study);
 }

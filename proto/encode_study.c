@@ -217,6 +217,7 @@ static void encode_members(wire_writer *w, const wire_study *study)
     encode_algorithm(w, &study->algorithm);
     wire_given_integer(w, "horizon", study->horizon);
     wire_given_integer(w, "seed", study->seed);
+    wire_optional_string(w, "history_from", study->history_from);
     wire_optional_string(w, "feedback", study->feedback);
     wire_given_integer(w, "min_in_flight", study->min_in_flight);
     wire_given_number(w, "lease_seconds", study->lease_seconds);
@@ -228,6 +229,27 @@ void wire_encode_definition(wire_writer *w, const wire_study *study)
 {
     wire_object_begin(w);
     encode_members(w, study);
+    wire_object_end(w);
+}
+
+static void encode_taken_over(wire_writer *w, const wire_taken_over *history)
+{
+    wire_key(w, "history");
+    wire_object_begin(w);
+    wire_string_member(w, "study", history->study);
+    wire_integer_member(w, "imported", history->imported);
+    wire_integer_member(w, "left_out", history->left_out);
+    wire_key(w, "examples");
+    wire_array_begin(w);
+    for (size_t i = 0; i < history->n_examples; i++) {
+        const wire_left_out *one = &history->examples[i];
+        wire_object_begin(w);
+        wire_integer_member(w, one->is_trial ? "trial" : "observation", one->number);
+        wire_string_member(w, "pointer", one->pointer);
+        wire_string_member(w, "detail", one->detail);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
     wire_object_end(w);
 }
 
@@ -250,5 +272,7 @@ void wire_encode_study(wire_writer *w, const wire_study_view *view)
     wire_integer_member(w, "batch", view->batch);
     wire_key(w, "best");
     wire_encode_observed(w, &view->best);
+    if (view->history)
+        encode_taken_over(w, view->history);
     wire_object_end(w);
 }

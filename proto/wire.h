@@ -152,7 +152,8 @@ typedef struct wire_study {
     size_t n_parameters;
     wire_algorithm algorithm;
     wire_integer horizon, seed;
-    char *feedback; /* "async", "batch"; NULL */
+    char *history_from; /* the study whose results it starts with; NULL */
+    char *feedback;     /* "async", "batch"; NULL */
     wire_integer min_in_flight;
     wire_number lease_seconds;
     wire_integer max_attempts;
@@ -178,6 +179,20 @@ typedef struct wire_best {
     double value;
 } wire_best;
 
+/* What a new study has taken over from another one. */
+typedef struct wire_left_out {
+    int64_t number; /* of the trial, from 1; of the observation, from 0 */
+    bool is_trial;
+    const char *pointer, *detail; /* what does not fit, in the new study */
+} wire_left_out;
+
+typedef struct wire_taken_over {
+    const char *study;
+    int64_t imported, left_out;
+    const wire_left_out *examples; /* the first of those left out */
+    size_t n_examples;
+} wire_taken_over;
+
 typedef struct wire_study_view {
     const wire_study *definition;
     const char *state, *state_reason; /* reason: "" is left out */
@@ -185,6 +200,7 @@ typedef struct wire_study_view {
     int64_t queued, pending, completed, failed, infeasible, stopped;
     int64_t observations, batch, candidates; /* batch: planned so far */
     wire_best best;
+    const wire_taken_over *history; /* NULL: left out */
 } wire_study_view;
 
 void wire_encode_study(wire_writer *w, const wire_study_view *view);

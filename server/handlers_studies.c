@@ -11,6 +11,7 @@
 #include "server/study.h"
 #include "server/study_config.h"
 #include "server/study_view.h"
+#include "server/takeover.h"
 #include "server/upload.h"
 
 #include <stdio.h>
@@ -100,9 +101,30 @@ static study_state first_state(const study_config *settings, size_t n_points)
     return ready ? STUDY_ACTIVE : STUDY_AWAITING_CANDIDATES;
 }
 
-static store_status add_events(creation *c, const study_config *settings, size_t n_points, int64_t now,
-                               const char *definition)
+static store_status add_history(creation *c, const study_config *settings, const takeover *history,
+                                int64_t now)
 {
+    store_status status = STORE_OK;
+    if (history->n_points > 0) {
+        store_event event = {.type = EVENT_CANDIDATES_ADDED, .time = now};
+        event.u.added.points = (store_points){.n = history->n_points,
+                                              .dimension = (int64_t)candidate_width(settings->wire),
+                                              .rows = history->points};
+        status = store_write_add(c->write, &event);
+    }
+    if (status == STORE_OK && history->n > 0) {
+        store_event event = {.type = EVENT_OBSERVATIONS_ADDED, .time = now};
+        event.u.observed.list = history->list;
+        event.u.observed.n = history->n;
+        status = store_write_add(c->write, &event);
+    }
+    return status;
+}
+
+static store_status add_events(creation *c, const study_config *settings, const wire_study *points,
+                               const takeover *history, int64_t now, const char *definition)
+{
+    size_t n_points = points->points ? points->n_points : 0;
     store_event event = {.type = EVENT_STUDY_CREATED, .time = now};
     event.u.created.id = c->id;
     event.u.created.definition = definition;
@@ -111,15 +133,15 @@ static store_status add_events(creation *c, const study_config *settings, size_t
     if (status == STORE_OK && n_points) {
         event = (store_event){.type = EVENT_CANDIDATES_SET, .time = now};
         upload_describe(c->upload, &event);
-        event.u.candidates.dimension = (int64_t)candidate_width(settings->wire);
+        event.u.candidates.dimension = points->dimension.value;
         status = store_write_add(c->write, &event);
     }
-    return status;
+    return status == STORE_OK && history ? add_history(c, settings, history, now) : status;
 }
 
 /* The answer, held until the study is on disk. */
-static bool set_answer(creation *c, const study_config *settings, size_t n_points, int64_t now,
-                       const char *definition)
+static bool set_answer(creation *c, const study_config *settings, size_t n_points, const takeover *history,
+                       int64_t now, const char *definition)
 {
     http_request *request = c->request;
     store_study row = {.id = c->id,
@@ -128,9 +150,10 @@ static bool set_answer(creation *c, const study_config *settings, size_t n_point
                        .state_reason = "",
                        .created_at = now,
                        .updated_at = now,
-                       .candidates = (int64_t)n_points};
+                       .candidates = (int64_t)(n_points + (history ? history->n_points : 0)),
+                       .observations = history ? (int64_t)history->n : 0};
     wire_writer w = WIRE_WRITER_INIT;
-    if (!study_view_encode(&w, NULL, &row)) {
+    if (!study_view_encode_new(&w, &row, history ? &history->shown : NULL)) {
         wire_writer_clear(&w);
         return false;
     }
@@ -140,7 +163,8 @@ static bool set_answer(creation *c, const study_config *settings, size_t n_point
     return true;
 }
 
-static void create(http_request *request, const study_config *settings, const wire_study *points)
+static void create(http_request *request, const study_config *settings, const wire_study *points,
+                   const takeover *history)
 {
     size_t n_points = points->points ? points->n_points : 0;
     app *a = request->app;
@@ -162,8 +186,8 @@ static void create(http_request *request, const study_config *settings, const wi
     if (status == STORE_OK)
         status = store_write_new(&c->write, c->lane);
     if (status == STORE_OK)
-        status = add_events(c, settings, n_points, now, definition);
-    if (status == STORE_OK && !set_answer(c, settings, n_points, now, definition))
+        status = add_events(c, settings, points, history, now, definition);
+    if (status == STORE_OK && !set_answer(c, settings, n_points, history, now, definition))
         status = STORE_NO_MEMORY;
     if (status == STORE_OK)
         status = idempotency_attach(request, 0, c->write);
@@ -208,14 +232,37 @@ static bool fits(http_request *request, const wire_study *definition, const wire
     return limit_values(request, points->n_points, (size_t)points->dimension.value);
 }
 
-void handle_study_create(http_request *request)
+/* With the results of another study, if it wants them. False: answered, or listed in *errors. */
+static bool create_with_history(http_request *request, const study_config *settings, wire_study *points,
+                                wire_errors *errors)
+{
+    takeover *history = NULL;
+    store_status stored = STORE_OK;
+    wire_status status = WIRE_OK;
+    if (settings->wire->history_from)
+        status = takeover_new(&history, request->app->store, settings, points, errors, &stored);
+    if (stored != STORE_OK)
+        http_answer_store_problem(request, stored);
+    else if (status == WIRE_OK && fits(request, settings->wire, points))
+        create(request, settings, points, history);
+    takeover_free(history);
+    return status == WIRE_OK;
+}
+
+static void create_later(pool_task *task);
+
+static void create_study(http_request *request, bool at_leisure)
 {
     wire_study *wanted;
     wire_errors errors = {0};
     study_config *settings = NULL;
-    if (idempotency_replay(request, 0) || !limit_studies(request))
-        return;
     wire_status status = wire_decode_study(&wanted, request->body, request->body_size, &errors);
+    if (status == WIRE_OK && wanted->history_from && !at_leisure) {
+        wire_study_free(wanted);
+        request->task.run = create_later;
+        pool_submit(request->app->pool, &request->task, POOL_LONG);
+        return;
+    }
     if (status == WIRE_OK) {
         /* The points go into the store, not into the definition. */
         wire_study points = {
@@ -229,14 +276,26 @@ void handle_study_create(http_request *request)
         }
         if (status == WIRE_OK && settings->wire->domain_type == WIRE_DOMAIN_SPACE)
             status = list_space(&points, settings, &errors);
-        if (status == WIRE_OK && fits(request, settings->wire, &points))
-            create(request, settings, &points);
+        if (status == WIRE_OK && !create_with_history(request, settings, &points, &errors))
+            status = WIRE_INVALID;
         free(points.points);
     }
     if (status != WIRE_OK)
         http_answer_undecodable(request, status, &errors);
     wire_errors_clear(&errors);
     study_config_free(settings);
+}
+
+/* A long task: another study's results are read. */
+static void create_later(pool_task *task)
+{
+    create_study((http_request *)((char *)task - offsetof(http_request, task)), true);
+}
+
+void handle_study_create(http_request *request)
+{
+    if (!idempotency_replay(request, 0) && limit_studies(request))
+        create_study(request, false);
 }
 
 /* ---- reading ------------------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@ static bool read_best(double **out, store *s, const store_study *row, const wire
     return *out && store_read_candidates(s, row->study, row->best_candidate, 1, *out, &error) == STORE_OK;
 }
 
-bool study_view_encode(wire_writer *w, store *s, const store_study *row)
+static bool encode(wire_writer *w, store *s, const store_study *row, const wire_taken_over *history)
 {
     wire_errors errors = {0};
     wire_study *definition;
@@ -43,6 +43,7 @@ bool study_view_encode(wire_writer *w, store *s, const store_study *row)
         .observations = row->observations,
         .batch = row->batches,
         .candidates = row->candidates,
+        .history = history,
         .best = {.given = row->best_trial > 0,
                  .trial = row->best_trial,
                  .candidate = shown.candidate,
@@ -55,4 +56,14 @@ bool study_view_encode(wire_writer *w, store *s, const store_study *row)
     free(best);
     wire_study_free(definition);
     return fine;
+}
+
+bool study_view_encode(wire_writer *w, store *s, const store_study *row)
+{
+    return encode(w, s, row, NULL);
+}
+
+bool study_view_encode_new(wire_writer *w, const store_study *row, const wire_taken_over *history)
+{
+    return encode(w, NULL, row, history);
 }

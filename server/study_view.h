@@ -9,4 +9,7 @@
  * False: out of memory, or something stored that cannot be read. */
 bool study_view_encode(wire_writer *w, store *s, const store_study *row);
 
+/* A study that has just been made, with what it has taken over; NULL: nothing. */
+bool study_view_encode_new(wire_writer *w, const store_study *row, const wire_taken_over *history);
+
 #endif
