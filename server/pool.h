@@ -24,7 +24,7 @@ pool *pool_new(size_t threads);
 /* Any thread. */
 void pool_submit(pool *p, pool_task *task, pool_priority priority);
 
-/* For engine calls made from a long task. */
+/* For engine calls made from a long task, and from nowhere else: `worker` is the number of a pool thread. */
 bandit_executor pool_executor(pool *p);
 
 size_t pool_threads(const pool *p);

@@ -153,6 +153,44 @@ static bool compare_planned(replaying *r, int64_t seq, const store_event *a, con
     return same;
 }
 
+/* Engines spread their work from a thread of the pool. */
+typedef struct pooled_plan {
+    pool_task task;
+    replaying *r;
+    const store_event *recorded;
+    const char *refusal;
+    store_status status;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool done;
+} pooled_plan;
+
+static void run_pooled(pool_task *task)
+{
+    pooled_plan *p = (pooled_plan *)(void *)task;
+    p->status = study_plan_again(p->r->study, p->recorded, &p->r->planned, &p->r->plan, &p->refusal);
+    pthread_mutex_lock(&p->lock);
+    p->done = true;
+    pthread_cond_signal(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static store_status plan_on_pool(replaying *r, const store_event *recorded, const char **refusal)
+{
+    pooled_plan p = {.task.run = run_pooled, .r = r, .recorded = recorded};
+    pthread_mutex_init(&p.lock, NULL);
+    pthread_cond_init(&p.changed, NULL);
+    pool_submit(r->options->pool, &p.task, POOL_LONG);
+    pthread_mutex_lock(&p.lock);
+    while (!p.done)
+        pthread_cond_wait(&p.changed, &p.lock);
+    pthread_mutex_unlock(&p.lock);
+    pthread_cond_destroy(&p.changed);
+    pthread_mutex_destroy(&p.lock);
+    *refusal = p.refusal;
+    return p.status;
+}
+
 /* Makes the plan again, with the study as it is when everything up to here is known. */
 static void plan_again(replaying *r, int64_t seq, const store_event *recorded)
 {
@@ -172,7 +210,7 @@ static void plan_again(replaying *r, int64_t seq, const store_event *recorded)
         fail(r, status, "the study as rebuilt");
         return;
     }
-    status = study_plan_again(r->study, recorded, &r->planned, &r->plan, &refusal);
+    status = plan_on_pool(r, recorded, &refusal);
     if (status)
         fail(r, status, "planning again");
     else if (refusal) {

@@ -362,10 +362,11 @@ bool study_pulls_once(const study *s);
 bool study_is_retired(const study *s, uint32_t candidate);
 bool study_mark_retired(study *s, uint32_t candidate); /* in memory; false: there is none */
 
-/* Plans once more, on the calling thread, what an event of the log says was planned: a batch, or more
- * picks for one, with the study as it is when loaded from a log that ends at its through_seq. Nothing else
- * may be going on in the study. Fills *event, but for its times and first trial, with what comes of it this
- * time, or *refusal with what the engine says. Both borrow from *out, which study_plan_free frees. */
+/* Plans once more, on the calling thread, one of the pool, what an event of the log says was planned: a
+ * batch, or more picks for one, with the study as it is when loaded from a log that ends at its through_seq.
+ * Nothing else may be going on in the study. Fills *event, but for its times and first trial, with what comes
+ * of it this time, or *refusal with what the engine says. Both borrow from *out, which study_plan_free frees.
+ */
 typedef struct planning planning;
 store_status study_plan_again(study *s, const store_event *recorded, store_event *event, planning **out,
                               const char **refusal);
