@@ -3,6 +3,7 @@
 #include "server/auth.h"
 #include "server/events.h"
 #include "server/http.h"
+#include "server/listen.h"
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/study.h"
@@ -118,6 +119,7 @@ static int run(const server_config *options)
 int serve(int argc, char **argv)
 {
     server_config options;
+    bool loopback;
     int exit_code = 2;
     switch (config_read(&options, argc, argv)) {
     case CONFIG_HELP:
@@ -127,7 +129,10 @@ int serve(int argc, char **argv)
     case CONFIG_WRONG:
         break;
     case CONFIG_RUN:
-        exit_code = run(&options);
+        if (listen_address_check(options.listen, &loopback))
+            exit_code = run(&options);
+        else /* not so for banditd token, which reads the same file */
+            fputs("banditd: --listen systemd: the service manager has not passed one listening socket\n", stderr);
         break;
     }
     config_clear(&options);
