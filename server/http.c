@@ -1,8 +1,8 @@
-#include "server/acceptor.h"
 #include "server/app.h"
 #include "server/auth.h"
 #include "server/clock.h"
 #include "server/http_internal.h"
+#include "server/http_links.h"
 #include "server/listen.h"
 #include "server/log.h"
 #include "server/metrics.h"
@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,21 +27,24 @@ enum {
     PIECE_SIZE = 256 * 1024,
     STREAM_BLOCK = 16 * 1024,
     DRAINED_MAXIMUM = 64 << 20,
-    SKIPPED_MAXIMUM = 1 << 20
+    SKIPPED_MAXIMUM = 1 << 20,
+    DAEMONS_MAXIMUM = 2,
+    BYTES_A_SECOND = 64 << 10
 };
 
 /* A socket that is served. */
 typedef struct front {
     http_server *server;
-    struct MHD_Daemon *daemon;
+    struct MHD_Daemon *daemons[DAEMONS_MAXIMUM]; /* a thread each; connections go to them in turn */
+    size_t n_daemons, next;
     listener listener;
-    acceptor *acceptor; /* of a socket that is not ours to close */
-    bool owners;        /* only the database's owner gets here: everything is allowed */
+    bool owners; /* only the database's owner gets here: everything is allowed */
 } front;
 
 struct http_server {
     app *app;
-    front everyone, owner; /* without a daemon: not served */
+    front everyone, owner; /* without daemons: not served */
+    http_links *links;
     pthread_mutex_t lock;
     pthread_cond_t none_left;
     bool closing;       /* no request is begun any more */
@@ -58,6 +62,7 @@ typedef enum phase {
 typedef struct http_connection {
     http_request request;
     const front *front;
+    http_link *link; /* NULL: its socket is not known to server->links */
     http_server *server;
     struct MHD_Connection *mhd;
     int socket;
@@ -70,7 +75,9 @@ typedef struct http_connection {
     size_t limit;
     size_t capacity;
     crypto_generichash_state hash; /* of the body of a request with a key */
-    size_t piece_size;             /* bytes of an upload's piece collected in body */
+    double working;                /* seconds of the request's time that were ours */
+    double suspended_at;
+    size_t piece_size; /* bytes of an upload's piece collected in body */
     bool last_piece;
     const char *method;
     char *path;
@@ -154,6 +161,20 @@ static void take_note(const http_connection *c)
                   NULL);
 }
 
+/* Seconds for so many bytes to come or go. */
+static double patience(const http_connection *c, size_t n)
+{
+    return (double)(c->request.app->config->request_seconds + n / BYTES_A_SECOND);
+}
+
+/* The request is coming: its time runs from its first line on, without what was ours. */
+static void expect_more(http_connection *c)
+{
+    double left = c->request.started + c->working + patience(c, c->request.body_size) - clock_steady();
+    if (c->link)
+        http_link_set(c->link, HTTP_LINK_RECEIVING, left > 1e-3 ? left : 1e-3);
+}
+
 static enum MHD_Result send_answer(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
@@ -195,6 +216,8 @@ static enum MHD_Result send_answer(http_connection *c)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
     if (answer->retry_after > 0)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, log_format("%d", answer->retry_after));
+    if (c->link)
+        http_link_set(c->link, HTTP_LINK_WORKING, stream ? 0 : patience(c, answer->size));
     enum MHD_Result result = MHD_queue_response(c->mhd, (unsigned)answer->status, response);
     MHD_destroy_response(response);
     take_note(c);
@@ -236,11 +259,14 @@ static void connection_free(http_connection *c)
 static void request_completed(void *arg, struct MHD_Connection *mhd, void **slot,
                               enum MHD_RequestTerminationCode why)
 {
-    (void)arg;
+    const front *f = arg;
     (void)mhd;
     (void)why;
-    if (*slot)
-        connection_free(*slot);
+    http_connection *c = *slot;
+    if (c && c->link)
+        http_link_set(c->link, HTTP_LINK_IDLE, (double)f->server->app->config->idle_seconds);
+    if (c)
+        connection_free(c);
     *slot = NULL;
 }
 
@@ -470,6 +496,7 @@ static bool collect(http_connection *c, const char *data, size_t n)
         crypto_generichash_update(&c->hash, (const unsigned char *)data, n);
     request->body_size += n;
     request->body[request->body_size] = '\0';
+    expect_more(c);
     return true;
 }
 
@@ -494,6 +521,9 @@ static bool suspend(http_connection *c)
     if (!c->counted && !count_in(c))
         return false;
     c->suspended = true;
+    c->suspended_at = clock_steady();
+    if (c->link)
+        http_link_set(c->link, HTTP_LINK_WORKING, 0);
     MHD_suspend_connection(c->mhd);
     return true;
 }
@@ -514,6 +544,8 @@ void http_upload_continue(http_request *request)
         return;
     }
     c->suspended = false;
+    c->working += clock_steady() - c->suspended_at;
+    expect_more(c);
     MHD_resume_connection(c->mhd);
 }
 
@@ -535,6 +567,7 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
         crypto_generichash_update(&c->hash, (const unsigned char *)data, take);
     c->piece_size += take;
     request->body_size += take;
+    expect_more(c);
     *n -= take;
     if (c->piece_size == PIECE_SIZE) {
         if (!suspend(c))
@@ -597,6 +630,9 @@ static void *begin_request(void *arg, const char *target, struct MHD_Connection 
     c->request.app = server->app;
     c->request.number = -1;
     c->request.started = clock_steady();
+    info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    c->link = info ? info->socket_context : NULL;
+    expect_more(c);
     return c;
 }
 
@@ -653,81 +689,100 @@ static void log_mhd(void *arg, const char *format, va_list args)
     log_event(LOG_DEBUG, "http", "detail", text, NULL);
 }
 
-/* New connections are closed at once while stopping. (MHD_quiesce_daemon would do it earlier, but in 0.9.75
- * it races with the polling threads for removing the listening socket, and the loser aborts the process.) */
-static enum MHD_Result accepts(void *arg, const struct sockaddr *address, socklen_t size)
-{
-    const app *a = arg;
-    (void)address;
-    (void)size;
-    return atomic_load(&a->stopping) ? MHD_NO : MHD_YES;
-}
-
-static void take_connection(void *arg, int fd, const struct sockaddr *address, socklen_t size)
+static void connection_changed(void *arg, struct MHD_Connection *mhd, void **context,
+                               enum MHD_ConnectionNotificationCode what)
 {
     const front *f = arg;
-    if (MHD_add_connection(f->daemon, fd, address, size) != MHD_YES) /* has closed it */
-        log_event(LOG_DEBUG, "connection_refused", NULL);
+    const union MHD_ConnectionInfo *info;
+    switch (what) {
+    case MHD_CONNECTION_NOTIFY_STARTED:
+        info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *context = info ? http_links_find(f->server->links, info->connect_fd) : NULL;
+        break;
+    case MHD_CONNECTION_NOTIFY_CLOSED:
+        if (*context)
+            http_link_gone(*context);
+        *context = NULL;
+        break;
+    }
 }
 
-static bool front_start(front *f, unsigned threads)
+/* ---- starting and stopping --------------------------------------------------------------------------- */
+
+/* libmicrohttpd is given sockets that are accepted already: it has no limit that it answers, shuts a
+ * listening socket that is another's, and its pause in accepting races with its end (0.9.75). */
+static bool take_connection(void *arg, int fd, const struct sockaddr *address, socklen_t size)
 {
-    unsigned listening = f->listener.passed ? MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC : 0;
-    struct MHD_OptionItem socket_option[] = {
-        {.option = f->listener.passed ? MHD_OPTION_END : MHD_OPTION_LISTEN_SOCKET, .value = f->listener.fd},
-        {.option = MHD_OPTION_END}};
-    f->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | listening, 0, accepts,
-        f->server->app, handle, f, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_ARRAY, socket_option,
-        MHD_OPTION_URI_LOG_CALLBACK, begin_request, f, MHD_OPTION_NOTIFY_COMPLETED, request_completed, NULL,
-        MHD_OPTION_CONNECTION_TIMEOUT, 120u, MHD_OPTION_CONNECTION_LIMIT, f->owners ? 64u : 10000u,
-        MHD_OPTION_THREAD_POOL_SIZE, threads, MHD_OPTION_END);
-    if (f->daemon && f->listener.passed)
-        f->acceptor = acceptor_start(f->listener.fd, take_connection, f);
-    bool started = f->daemon && (f->acceptor || !f->listener.passed);
-    if (!started)
-        log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
-    return started;
+    front *f = arg;
+    return MHD_add_connection(f->daemons[f->next++ % f->n_daemons], fd, address, size) == MHD_YES;
+}
+
+static bool front_start(front *f, size_t threads)
+{
+    const server_config *config = f->server->app->config;
+    /* Of a stalled stream; all other times are ours (http_links.h). */
+    unsigned longest =
+        30 + (unsigned)(config->idle_seconds > config->request_seconds ? config->idle_seconds
+                                                                       : config->request_seconds);
+    for (f->n_daemons = 0; f->n_daemons < threads; f->n_daemons++) {
+        f->daemons[f->n_daemons] = MHD_start_daemon(
+            MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC |
+                MHD_USE_NO_LISTEN_SOCKET,
+            0, NULL, NULL, handle, f, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_URI_LOG_CALLBACK,
+            begin_request, f, MHD_OPTION_NOTIFY_COMPLETED, request_completed, f, MHD_OPTION_NOTIFY_CONNECTION,
+            connection_changed, f, MHD_OPTION_CONNECTION_TIMEOUT, longest, MHD_OPTION_CONNECTION_LIMIT,
+            (unsigned)config->max_connections + 1024u, MHD_OPTION_END);
+        if (!f->daemons[f->n_daemons]) {
+            log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
+            return false;
+        }
+    }
+    http_links_add(f->server->links, f->listener.fd, true, take_connection, f);
+    return true;
 }
 
 static void front_stop(front *f)
 {
-    acceptor_stop(f->acceptor);
-    if (f->daemon)
-        MHD_stop_daemon(f->daemon);
+    for (size_t i = 0; i < f->n_daemons; i++)
+        MHD_stop_daemon(f->daemons[i]);
     listener_close(&f->listener);
 }
 
-static void server_free(http_server *server)
+/* Not more than there may be files, with some left for the database. */
+static size_t most_connections(const server_config *config)
 {
-    front_stop(&server->everyone);
-    front_stop(&server->owner);
-    pthread_cond_destroy(&server->none_left);
-    pthread_mutex_destroy(&server->lock);
-    free(server);
+    enum { OTHER_FILES = 128 };
+    struct rlimit limit;
+    size_t most = config->max_connections;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < most + OTHER_FILES)
+        most = limit.rlim_cur > 2 * OTHER_FILES ? limit.rlim_cur - OTHER_FILES : OTHER_FILES;
+    return most;
 }
 
 http_server *http_start(app *a, const char *listen_address, char *url, size_t url_size)
 {
+    http_links_limits limits = {.total = most_connections(a->config),
+                                .per_address = a->config->max_connections_per_address,
+                                .request_seconds = (double)a->config->request_seconds};
     http_server *server = calloc(1, sizeof *server);
     if (!server)
         return NULL;
     server->app = a;
-    server->everyone = (front){.server = server, .listener.fd = -1};
-    server->owner = (front){.server = server, .listener.fd = -1, .owners = true};
+    server->everyone = (front){.server = server, .listener = {.fd = -1, .folder = -1}};
+    server->owner = (front){.server = server, .listener = {.fd = -1, .folder = -1}, .owners = true};
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->none_left, NULL);
-    unsigned threads = a->config->threads > 1 ? 2 : 0; /* 0: the one thread of the daemon itself */
-    bool started = true;
-    if (listen_address)
+    server->links = http_links_new(&limits);
+    bool started = server->links != NULL;
+    if (started && listen_address)
         started = listener_open(&server->everyone.listener, listen_address, url, url_size);
     if (started && listener_open_private(&server->owner.listener, a->config->db))
-        started = front_start(&server->owner, 0);
+        started = front_start(&server->owner, 1);
     else if (!listen_address)
         started = false;
     if (started && listen_address)
-        started = front_start(&server->everyone, threads);
-    if (started)
+        started = front_start(&server->everyone, a->config->threads > 1 ? DAEMONS_MAXIMUM : 1);
+    if (started && http_links_start(server->links))
         return server;
     http_stop(server);
     return NULL;
@@ -737,10 +792,18 @@ void http_stop(http_server *server)
 {
     if (!server)
         return;
+    if (server->links)
+        http_links_stop_accepting(server->links);
+    listener_close(&server->everyone.listener); /* who comes now is refused, and need not wait */
     pthread_mutex_lock(&server->lock);
     server->closing = true;
     while (server->in_progress > 0)
         pthread_cond_wait(&server->none_left, &server->lock);
     pthread_mutex_unlock(&server->lock);
-    server_free(server);
+    front_stop(&server->everyone);
+    front_stop(&server->owner);
+    http_links_free(server->links);
+    pthread_cond_destroy(&server->none_left);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
 }

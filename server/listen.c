@@ -138,7 +138,6 @@ static bool take_passed(listener *out, char *url, size_t url_size)
         listener_close(out);
         return false;
     }
-    out->passed = true;
     write_url(&bound, url, url_size);
     return true;
 }

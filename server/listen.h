@@ -10,7 +10,6 @@ typedef struct listener {
     int fd;
     char unix_path[108]; /* "" for TCP */
     int folder;          /* unix_path is in it; −1: in none */
-    bool passed;         /* a service manager's: not to be shut down */
 } listener;
 
 /* Opens it and writes what clients connect to (http://127.0.0.1:8080, unix:/path) to url; logs and returns

@@ -132,7 +132,8 @@ int serve(int argc, char **argv)
         if (listen_address_check(options.listen, &loopback))
             exit_code = run(&options);
         else /* not so for banditd token, which reads the same file */
-            fputs("banditd: --listen systemd: the service manager has not passed one listening socket\n", stderr);
+            fputs("banditd: --listen systemd: the service manager has not passed one listening socket\n",
+                  stderr);
         break;
     }
     config_clear(&options);

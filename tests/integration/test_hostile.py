@@ -1,0 +1,378 @@
+"""Clients that mean harm, or are broken: each gets one exact answer, and nobody else notices."""
+
+import json
+import resource
+import socket
+import struct
+import time
+
+from server import Server
+from support import Skip, cases, definition, refusal
+
+HEAD = b"Host: localhost\r\nContent-Type: application/json\r\n"
+
+
+def connect(server, timeout=20):
+    return socket.create_connection((server.host, server.port), timeout=timeout)
+
+
+def received(connection):
+    """All that comes until the server closes."""
+    data = b""
+    try:
+        while piece := connection.recv(65536):
+            data += piece
+    except ConnectionResetError:
+        pass
+    return data
+
+
+def answer_to(server, request, timeout=60):
+    """What a connection of its own gets to hear after these bytes, until it is closed or silent for a second."""
+    with connect(server, timeout) as connection:
+        connection.sendall(request)
+        connection.settimeout(1)
+        data = b""
+        try:
+            while piece := connection.recv(65536):
+                data += piece
+        except (socket.timeout, ConnectionResetError):
+            pass
+        return data
+
+
+def problem_in(answer, status):
+    """The problem in the one answer that there is, which says that the connection closes."""
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 %d " % status), answer
+    assert b"\r\nContent-Type: application/problem+json" in head, answer
+    problem = json.loads(body)
+    assert problem["status"] == status, problem
+    return problem
+
+
+def is_well(server):
+    answer = server.client().get("/healthz")
+    assert answer.status == 200, answer
+    return True
+
+
+# ---- framing -------------------------------------------------------------------------------------------------
+
+BODY = b"POST /v1/studies HTTP/1.1\r\n" + HEAD
+FRAMING = {
+    "two_lengths": (BODY + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{} ", "more than one Content-Length"),
+    "equal_lengths": (BODY + b"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}", "more than one Content-Length"),
+    "list_of_lengths": (BODY + b"Content-Length: 2, 2\r\n\r\n{}", None),
+    "length_and_chunks": (
+        BODY + b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+        "both Content-Length and Transfer-Encoding",
+    ),
+    "unknown_encoding": (BODY + b"Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "framing"),
+    "two_encodings": (BODY + b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "more than one"),
+    "negative_length": (BODY + b"Content-Length: -2\r\n\r\n{}", None),
+    "hexadecimal_length": (BODY + b"Content-Length: 0x2\r\n\r\n{}", None),
+    "plus_length": (BODY + b"Content-Length: +2\r\n\r\n{}", None),
+    "overflowing_length": (BODY + b"Content-Length: 99999999999999999999999\r\n\r\n{}", None),
+    "no_host": (b"GET /healthz HTTP/1.1\r\n\r\n", "one Host"),
+    "two_hosts": (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", "one Host"),
+    "bad_percent": (b"GET /v1/studies/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", "percent sign"),
+    "half_percent": (b"GET /v1/studies?limit=1%2 HTTP/1.1\r\nHost: localhost\r\n\r\n", "percent sign"),
+    "nul": (b"GET /v1/studies/a%00b HTTP/1.1\r\nHost: localhost\r\n\r\n", "NUL"),
+    "nul_in_the_query": (b"GET /v1/studies?page_token=%00 HTTP/1.1\r\nHost: localhost\r\n\r\n", "NUL"),
+}
+
+
+@cases(FRAMING)
+def test_framing(server, case):
+    """400, and the connection is closed: what follows cannot be told from the body. A Content-Length that is no
+    number is refused by libmicrohttpd before we see it, in its own words (0.9.75 says its head twice): 400, or
+    413 for one that no integer holds."""
+    request, detail = case
+    answer = answer_to(server, request + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert b"HTTP/1.1 200" not in answer, "what follows is not looked at"
+    if detail is not None:
+        assert answer.count(b"HTTP/1.1 ") == 1, answer
+        problem = problem_in(answer, 400)
+        assert detail in problem["detail"], problem
+        assert b"\r\nConnection: close\r\n" in answer, answer
+    else:
+        assert answer.split()[1] == (b"413" if b"Length: 999" in request else b"400"), answer
+    assert is_well(server)
+
+
+def test_chunks_that_are_none(server):
+    for chunk in (b"zz\r\n{}\r\n0\r\n\r\n", b"-2\r\n{}\r\n0\r\n\r\n", b"fffffffffffffffff\r\n{}\r\n0\r\n\r\n"):
+        answer = answer_to(server, BODY + b"Transfer-Encoding: chunked\r\n\r\n" + chunk)
+        assert answer == b"" or answer.split()[1] in (b"400", b"413"), (chunk, answer)
+    assert is_well(server)
+
+
+# ---- too large -----------------------------------------------------------------------------------------------
+
+
+def test_a_url_that_is_too_long(server):
+    answer = answer_to(server, b"GET /v1/studies/" + b"a" * 100000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert answer.split()[1] == b"414", answer[:200]
+    assert is_well(server)
+
+
+def test_headers_that_are_too_large(server):
+    for header in (b"X-Filler: " + b"a" * 100000, b"\r\n".join(b"X-%d: filler" % i for i in range(10000))):
+        answer = answer_to(server, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + header + b"\r\n\r\n")
+        assert answer.split()[1] == b"431", answer[:200]
+    assert is_well(server)
+
+
+def test_a_body_that_is_too_large(server):
+    """With Expect nothing of it is asked for; without, it is read and dropped, so that the answer arrives."""
+    size = 5 * 2**20
+    announced = BODY + b"Content-Length: %d\r\n" % size
+    answer = answer_to(server, announced + b"Expect: 100-continue\r\n\r\n")
+    assert "4194304" in problem_in(answer, 413)["detail"] and b"100 Continue" not in answer
+    with connect(server) as connection:
+        connection.sendall(announced + b"\r\n")
+        connection.sendall(b" " * size)
+        connection.shutdown(socket.SHUT_WR)
+        assert "4194304" in problem_in(received(connection), 413)["detail"]
+    assert is_well(server)
+
+
+def test_expect_is_answered_when_a_body_is_wanted(server):
+    with connect(server) as connection:
+        body = json.dumps(definition()).encode()
+        connection.sendall(BODY + b"Content-Length: %d\r\nExpect: 100-continue\r\n\r\n" % len(body))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 100 Continue\r\n")
+        connection.sendall(body)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 201 ")
+
+
+# ---- slow ----------------------------------------------------------------------------------------------------
+
+
+def trickle(connection, data, seconds):
+    """Sends a byte now and then until that fails or the server has answered. -> what the server says"""
+    end = time.monotonic() + seconds
+    connection.settimeout(0.2)
+    for byte in data:
+        try:
+            connection.sendall(bytes([byte]))
+            if piece := connection.recv(65536):
+                connection.settimeout(10)
+                return piece + received(connection)
+            return b""
+        except socket.timeout:
+            pass
+        except OSError:
+            return b""
+        assert time.monotonic() < end, "it goes on for ever"
+    raise AssertionError("all of it was taken")
+
+
+def test_requests_that_come_slowly():
+    """Each byte keeps the connection from being silent; the whole has its time all the same."""
+    with Server("--request-seconds", "2") as server:
+        with connect(server) as connection:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\n")
+            late = problem_in(trickle(connection, b"X-Slow: " + b"a" * 1000, 30), 408)
+            assert "--request-seconds" in late["detail"], late
+        with connect(server) as connection:
+            connection.sendall(BODY + b"Content-Length: 1000\r\n\r\n")
+            problem_in(trickle(connection, b" " * 1000, 30), 408)
+        with connect(server) as connection:
+            assert trickle(connection, b"GET /" + b"a" * 1000, 30) == b"", "without a request there is no answer"
+        assert is_well(server)
+
+
+def test_an_upload_that_comes_slowly_is_given_time_for_its_size():
+    with Server("--request-seconds", "1") as server:
+        client = server.client()
+        client.create({**definition(id="slow"), "domain": {"type": "candidates", "dimension": 1}})
+        rows = b"".join(b"%d\n" % i for i in range(150000))  # 938 890 bytes: 14 s
+        with connect(server) as connection:
+            head = b"PUT /v1/studies/slow/candidates HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/csv\r\n"
+            connection.sendall(head + b"Content-Length: %d\r\n\r\n" % len(rows))
+            step = len(rows) // 12 + 1
+            for first in range(0, len(rows), step):
+                connection.sendall(rows[first : first + step])
+                time.sleep(0.25)
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 "), "3 s were allowed although 1 is not enough"
+
+
+def test_connections_that_are_silent():
+    with Server("--request-seconds", "1", "--idle-seconds", "1") as server:
+        with connect(server) as never, connect(server) as between:
+            between.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            answers = received(between)
+            assert answers.count(b"HTTP/1.1 200 ") == 1, answers
+            assert received(never) == b""
+        study = server.client().create(definition())["id"]
+        client = server.client()
+        client.ask(study)
+        asked = client.ask(study, wait_seconds=4)  # longer than all of these times
+        assert asked["trials"] == [], asked
+
+
+# ---- gone ----------------------------------------------------------------------------------------------------
+
+
+def test_connections_that_end_half_way(server):
+    starts = (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: lo", BODY + b"Content-Length: 100\r\n\r\n{", BODY)
+    for start in starts:
+        for reset in (False, True):
+            connection = connect(server)
+            connection.sendall(start)
+            if reset:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                connection.close()
+            else:
+                connection.shutdown(socket.SHUT_WR)
+                assert received(connection) == b"", start
+                connection.close()
+    assert is_well(server)
+
+
+def test_a_client_that_has_shut_its_sending_side_is_answered(server):
+    with connect(server) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        assert received(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_answers_that_nobody_reads():
+    """They have their time too: the only place of this server becomes free."""
+    with Server("--request-seconds", "1", "--max-connections", "1") as server:
+        with socket.socket() as connection:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            connection.connect((server.host, server.port))
+            connection.sendall(b"GET /openapi.yaml HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200)
+            _until_well(server)
+
+
+# ---- many ----------------------------------------------------------------------------------------------------
+
+
+def test_connections_beyond_the_limit():
+    with Server("--max-connections", "5") as server:
+        held = [connect(server) for _ in range(5)]
+        for connection in held:  # so that they are counted
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
+        with connect(server) as one_more:
+            problem = problem_in(received(one_more), 503)
+            assert "--max-connections" in problem["detail"], problem
+        held.pop().close()
+        _until_well(server)
+        for connection in held:
+            connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200 "), "those that are served notice nothing"
+            connection.close()
+
+
+def _until_well(server):
+    """A freed place is seen a moment later."""
+    for _ in range(600):
+        try:
+            if server.client().get("/healthz").status == 200:
+                return
+        except OSError:
+            pass
+        time.sleep(0.05)
+    raise AssertionError("no place becomes free")
+
+
+def test_connections_of_one_address_beyond_its_limit():
+    with Server("--max-connections-per-address", "3") as server:
+        held = [connect(server) for _ in range(3)]
+        with connect(server) as one_more:
+            problem = problem_in(received(one_more), 503)
+            assert "--max-connections-per-address" in problem["detail"], problem
+        with socket.socket() as other:
+            other.bind(("127.0.0.2", 0))
+            other.settimeout(60)
+            other.connect((server.host, server.port))
+            other.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert other.recv(65536).startswith(b"HTTP/1.1 200 "), "another address has its own"
+        for connection in held:
+            connection.close()
+        _until_well(server)
+
+
+def test_ten_thousand_connections():
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 11000:
+        raise Skip(f"the limit of open files is {hard}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (11000, hard))
+    held = []
+    try:
+        with Server("--max-connections", "9900", "--max-connections-per-address", "5000") as server:
+            for i in range(10000):
+                connection = socket.socket()
+                connection.bind((f"127.0.0.{i % 3 + 1}", 0))
+                connection.settimeout(60)
+                connection.connect((server.host, server.port))
+                held.append(connection)
+            last = received(held[-1])
+            assert "--max-connections" in problem_in(last, 503)["detail"], last
+            for connection in held[::500]:
+                connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                assert connection.recv(65536).startswith(b"HTTP/1.1 200 "), "every one of the others is served"
+            for connection in held:
+                connection.close()
+            _until_well(server)
+    finally:
+        for connection in held:
+            connection.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+# ---- bodies --------------------------------------------------------------------------------------------------
+
+BODIES = {
+    "deep": (b"[" * 100000 + b"]" * 100000, 400, None),
+    "deep_metadata": (b'{"metadata": ' + b'{"a":' * 5000 + b"1" + b"}" * 5000 + b"}", 400, None),
+    "huge_exponent": (b'{"horizon": 1e999}', 400, None),
+    "many_digits": (b'{"horizon": ' + b"9" * 100000 + b"}", 400, None),
+    "beyond_2_to_53": (b'{"horizon": 9007199254740993}', 422, "/horizon"),
+    "nan": (b'{"horizon": NaN}', 400, None),
+    "duplicate_key": (b'{"id": "a", "id": "b"}', 400, None),
+    "duplicate_key_below": (b'{"metric": {"name": "a", "name": "b"}}', 400, None),
+    "invalid_utf_8": (b'{"display_name": "\xff\xfe"}', 400, None),
+    "overlong_utf_8": (b'{"display_name": "\xc0\xaf"}', 400, None),
+    "lone_surrogate": (b'{"display_name": "\\ud800"}', 400, None),
+    "nul_in_a_text": (b'{"display_name": "a\\u0000b"}', 400, None),
+    "cut": (b'{"id": "a"', 400, None),
+    "two_values": (b"{} {}", 400, None),
+    "empty": (b"", 400, None),
+    "blank": (b"   ", 400, None),
+    "a_number": (b"1", 422, ""),
+}
+
+
+@cases(BODIES)
+def test_bodies(server, case):
+    body, status, pointer = case
+    client = server.client()
+    refusal(client.post("/v1/studies", body, content_type="application/json"), status, pointer)
+    assert client.get("/healthz").status == 200, "the connection goes on"
+
+
+# ---- pipelining ----------------------------------------------------------------------------------------------
+
+
+def test_pipelined_requests_are_answered_in_order(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    requests = []
+    for i in range(20):
+        requests.append(b"GET /v1/studies/%s HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: r%d\r\n\r\n" % (study.encode(), i))
+        body = b'{"count": 1}'
+        head = b"POST /v1/studies/%s/ask HTTP/1.1\r\n" % study.encode() + HEAD
+        requests.append(head + b"X-Request-Id: p%d\r\nContent-Length: %d\r\n\r\n" % (i, len(body)) + body)
+    requests.append(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    with connect(server) as connection:
+        connection.sendall(b"".join(requests))
+        answers = received(connection)
+    assert answers.count(b"HTTP/1.1 200 ") == 41, answers[:2000]
+    named = [line.split(b": ")[1].strip() for line in answers.splitlines() if line.startswith(b"X-Request-Id: ")]
+    assert named[:40] == [b"%s%d" % (kind, i) for i in range(20) for kind in (b"r", b"p")], named
