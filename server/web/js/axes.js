@@ -61,9 +61,34 @@ export function places(axis, n) {
   return axis.whole ? [...new Set(at.map((x) => Math.round(x)))] : at;
 }
 
+// Is the axis' parameter there at this point? Its condition is met, and that parameter is there too.
+export function isActive(axis, axes, item) {
+  if (!axis.condition) return true;
+  const on = axes.find((other) => other.name === axis.condition.parameter);
+  return isActive(on, axes, item) && axis.condition.in.includes(item.parameters[on.name]);
+}
+
+// Something for a parameter that has become active.
+function somewhere(axis) {
+  const at = places(axis, 3);
+  return at[Math.floor(at.length / 2)];
+}
+
+// The parameters that are active, all of them. Conditions may stand in any order, hence in rounds.
+function completed(parameters, axes) {
+  let now = parameters;
+  for (let round = 0; round < axes.length; round++) {
+    const next = {};
+    for (const axis of axes) if (isActive(axis, axes, { parameters: now })) next[axis.name] = now[axis.name] ?? somewhere(axis);
+    if (JSON.stringify(next) === JSON.stringify(now)) break;
+    now = next;
+  }
+  return now;
+}
+
 // The point with some coordinates changed: {name: value}.
 export function moved(base, axes, changes) {
-  if (base.parameters) return { parameters: { ...base.parameters, ...changes } };
+  if (base.parameters) return { parameters: completed({ ...base.parameters, ...changes }, axes) };
   const point = [...base.point];
   for (const axis of axes) if (axis.name in changes) point[axis.index] = changes[axis.name];
   return { point };

@@ -20,8 +20,8 @@ function seriesOptions(s) {
     label: s.label,
     scale: s.scale ?? 'y',
     stroke: s.faint ? faded(s.colour, s.faint) : colour(s.colour),
-    fill: s.kind === 'bars' ? faded(s.colour, 0.35) : undefined,
-    width: s.hidden ? 0 : points ? 1 : (s.width ?? 1.75),
+    fill: s.kind === 'bars' ? faded(s.colour, 0.65) : undefined,
+    width: points ? 1 : (s.width ?? (s.kind === 'bars' ? 0 : 1.75)),
     dash: s.dash,
     paths: PATHS[s.kind ?? 'line'],
     spanGaps: s.kind !== 'points',
@@ -51,6 +51,10 @@ function axisOptions(axis, scale, side) {
   };
 }
 
+function tight(u, low, high) {
+  return low < high ? [low * 0.97, high * 1.03] : [low / 2, high * 2];
+}
+
 // The scale of an axis. Logarithmic below zero too: linear around it, by the inverse hyperbolic sine.
 function scaleOptions(axis, columns) {
   const options = { time: false };
@@ -65,7 +69,8 @@ function scaleOptions(axis, columns) {
         if (size > 0) smallest = Math.min(smallest, size);
         largest = Math.max(largest, size);
       }
-  if (low > 0) return { ...options, distr: 3 };
+  // Without a range of its own, a logarithmic scale would go on to the next powers of ten.
+  if (low > 0) return { distr: 3, range: tight, ...options };
   return { ...options, distr: 4, asinh: Math.max(smallest, largest / 1e3) || 1 };
 }
 

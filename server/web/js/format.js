@@ -17,6 +17,15 @@ export function count(n) {
   return n === null || n === undefined ? '–' : grouped.format(n).replace(/,/g, '\u202f');
 }
 
+// A formatter for a column: as many decimals for all as the largest value needs to show so many digits.
+export function columnFormat(values, digits = 5) {
+  const sizes = values.filter((x) => Number.isFinite(x) && x !== 0).map(Math.abs);
+  const decimals = digits - 1 - Math.floor(Math.log10(Math.max(...sizes)));
+  if (!sizes.length || decimals < 0 || decimals > 8) return (x) => number(x, digits);
+  const whole = values.every((x) => !Number.isFinite(x) || Number.isInteger(x));
+  return (x) => (Number.isFinite(x) ? x.toFixed(whole ? 0 : decimals).replace('-', '−') : '–');
+}
+
 export function plural(n, one, many = `${one}s`) {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
@@ -30,7 +39,7 @@ export function duration(seconds) {
   if (seconds === null || seconds === undefined || Number.isNaN(seconds)) return '–';
   if (seconds < 0) return `−${duration(-seconds)}`;
   if (seconds === 0) return '0 s';
-  if (seconds < 1e-3) return `${(seconds * 1e6).toPrecision(2)} µs`;
+  if (seconds < 1e-3) return `${Math.round(seconds * 1e6)} µs`;
   if (seconds < 1) return `${Number((seconds * 1e3).toPrecision(3))} ms`;
   if (seconds < 60) return `${Number(seconds.toPrecision(3))} s`;
   const whole = Math.round(seconds);

@@ -31,7 +31,7 @@ function sentence({ trial, from, to, state }) {
 
 // -> {show(spans, begin, end)}; spans as of tab-workers.js, times in ms
 export function timeline(parent, signal) {
-  const stage = h('div', { class: 'scroll gantt', tabindex: 0, role: 'region', 'aria-label': 'Timeline of workers' });
+  const stage = h('div', { class: 'scroll gantt', tabindex: 0, role: 'group', 'aria-label': 'Timeline of workers' });
   replace(parent, stage);
   let last = null;
 

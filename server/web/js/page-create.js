@@ -266,7 +266,7 @@ export async function createPage(main, { signal }) {
     } catch (error) {
       const rest = mark(error.errors ?? []);
       const known = (error.errors?.length ?? 0) - rest.length;
-      say(known && !rest.length ? 'Some fields are not right; the messages are beside them.' : reasonOf(error, 'new studies'), rest);
+      say(known && !rest.length ? 'Some fields are not right; the messages are beside them.' : error.errors?.length ? error.message : reasonOf(error, 'new studies'), rest);
     } finally {
       submit.disabled = false;
     }

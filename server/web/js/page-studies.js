@@ -79,7 +79,7 @@ class Row {
   // The series is read when something new has been told.
   async readSeries(study, signal) {
     if (this.observations !== study.observations) {
-      this.points = await readSeries(study.id, 80, signal);
+      this.points = (await readSeries(study.id, 80, signal)).items;
       this.observations = study.observations;
       replace(this.course, sparkline(this.points));
     }
@@ -103,7 +103,7 @@ export async function studiesPage(main, { signal }) {
   const head = ['Study', 'State', 'Progress', 'Best'].map((text, i) => h('th', { scope: 'col', class: i === 3 ? 'right' : '' }, text));
   const tableElement = h(
     'div',
-    { class: 'scroll panel flush', tabindex: 0, role: 'region', 'aria-label': 'Studies' },
+    { class: 'scroll panel flush', tabindex: 0, role: 'group', 'aria-label': 'Studies' },
     h(
       'table',
       { class: 'studies' },

@@ -92,7 +92,8 @@ function head(feed, signal) {
 
   const readSpeed = refresher(async () => {
     try {
-      const rate = speed(await readSeries(feed.id, 200, signal));
+      const { items } = await readSeries(feed.id, 200, signal);
+      const rate = speed(items);
       setText(tiles.speed.value, rate > 0 ? number(rate, 3) : '–');
       const left = feed.study.horizon - told(feed.study);
       setText(tiles.speed.note, rate > 0 && left > 0 ? `${duration((60 * left) / rate)} to go` : 'in the last 5 min');

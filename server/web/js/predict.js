@@ -13,11 +13,3 @@ export async function predict(id, items, signal) {
   }
   return predictions;
 }
-
-// candidates: their numbers
-export async function predictCandidates(id, candidates, signal) {
-  const predictions = [];
-  for (let i = 0; i < candidates.length; i += MOST)
-    predictions.push(...(await post(studyPath(id, '/predict'), { candidates: candidates.slice(i, i + MOST) }, signal)).predictions);
-  return predictions;
-}

@@ -11,6 +11,11 @@ export function trialsOf(study) {
   return told(study) + study.trials_queued + study.trials_pending;
 }
 
+// Trials are handed out by number, so that those which are still queued come last, but for a few that came back.
+export function handedOut(study) {
+  return trialsOf(study) - study.trials_queued;
+}
+
 export function objective(study) {
   return study.metric ?? study.metrics.find((metric) => metric.role === 'objective') ?? study.metrics[0];
 }

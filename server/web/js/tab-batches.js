@@ -3,24 +3,28 @@ import { list, studyPath } from './api.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { count, duration, fullTime, number } from './format.js';
+import { columnFormat, count, duration, fullTime } from './format.js';
 import { empty, guarded, legend, panel, table, toggle } from './widgets.js';
 
 const MOST = 3000; // batches drawn
 const ROWS = 30;
 
-const COLUMNS = [
-  { title: 'Batch', class: 'right', cell: (b) => count(b.batch) },
-  { title: 'Size', class: 'right', cell: (b) => count(b.size) },
-  { title: 'Ended by', cell: (b) => b.stop_rule.replace(/_/g, ' ') },
-  { title: 'Ratio', class: 'right', cell: (b) => number(b.ratio, 4) },
-  { title: 'Dictionary', class: 'right', cell: (b) => count(b.dictionary_size) },
-  { title: 'β', class: 'right', cell: (b) => number(b.beta, 4) },
-  { title: 'Values', class: 'right', cell: (b) => count(b.observations) },
-  { title: 'Update', class: 'right', cell: (b) => duration(b.update_seconds) },
-  { title: 'Select', class: 'right', cell: (b) => duration(b.select_seconds) },
-  { title: 'Started', cell: (b) => fullTime(b.started_at) },
-];
+function columns(batches) {
+  const ratio = columnFormat(batches.map((b) => b.ratio), 4);
+  const beta = columnFormat(batches.map((b) => b.beta), 4);
+  return [
+    { title: 'Batch', class: 'right', cell: (b) => count(b.batch) },
+    { title: 'Size', class: 'right', cell: (b) => count(b.size) },
+    { title: 'Ended by', cell: (b) => b.stop_rule.replace(/_/g, ' ') },
+    { title: 'Ratio', class: 'right', cell: (b) => ratio(b.ratio) },
+    { title: 'Dictionary', class: 'right', cell: (b) => count(b.dictionary_size) },
+    { title: 'β', class: 'right', cell: (b) => beta(b.beta) },
+    { title: 'Values', class: 'right', cell: (b) => count(b.observations) },
+    { title: 'Update', class: 'right', cell: (b) => duration(b.update_seconds) },
+    { title: 'Select', class: 'right', cell: (b) => duration(b.select_seconds) },
+    { title: 'Started', cell: (b) => fullTime(b.started_at) },
+  ];
+}
 
 export async function batchesTab(element, feed, signal) {
   const batches = []; // by number, the newest last
@@ -90,7 +94,8 @@ export async function batchesTab(element, feed, signal) {
           betaPlot.set([numbers, of('beta')]);
           secondsPlot.set([numbers, positive('update_seconds'), positive('select_seconds')]);
           sizes.note(feed.study.batch > MOST ? `The last ${count(MOST)} of ${count(feed.study.batch)} batches.` : '');
-          replace(rows.body, batches.length ? table('Last batches', COLUMNS, batches.slice(-ROWS).reverse()) : empty('No batch has been planned yet.'));
+          const last = batches.slice(-ROWS).reverse();
+          replace(rows.body, batches.length ? table('Last batches', columns(last), last) : empty('No batch has been planned yet.'));
         },
         signal,
       ),

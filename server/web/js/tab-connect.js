@@ -5,7 +5,7 @@ import { h, replace } from './dom.js';
 import { count } from './format.js';
 import { address } from './router.js';
 import { currentToken } from './token.js';
-import { actionButton, control, facts, panel, toast } from './widgets.js';
+import { actionButton, control, facts, panel, reasonOf, toast } from './widgets.js';
 
 // What the server adds to a definition, and a new study of the same kind does not give.
 const NOT_GIVEN = ['id', 'state', 'state_reason', 'created_at', 'updated_at', 'candidates', 'observations', 'batch', 'best'];
@@ -64,7 +64,7 @@ function code(title, text) {
     await navigator.clipboard.writeText(text);
     toast('Copied.');
   });
-  return [h('div', { class: 'code-head' }, h('h3', {}, title), copy), h('pre', { tabindex: 0, role: 'region', 'aria-label': title }, h('code', {}, text))];
+  return [h('div', { class: 'code-head' }, h('h3', {}, title), copy), h('pre', { tabindex: 0, role: 'group', 'aria-label': title }, h('code', {}, text))];
 }
 
 const TYPES = { csv: 'text/csv', json: 'application/json', npy: 'application/octet-stream' };
@@ -98,7 +98,14 @@ export async function connectTab(element, feed, signal) {
   replace(paste.body, code('curl', curlText(study)), code('Python', pythonText(study)), code('Shell', shellText(study)));
 
   const exports_ = panel('Export');
-  const file = (format, text) => actionButton(text, {}, () => download(studyPath(study.id, `/export?format=${format}`), `${study.id}.${format}`));
+  const file = (format, text) =>
+    actionButton(text, {}, async () => {
+      try {
+        await download(studyPath(study.id, `/export?format=${format}`), `${study.id}.${format}`);
+      } catch (error) {
+        toast(reasonOf(error, 'exports'), 'wrong');
+      }
+    });
   exports_.note('NDJSON is complete and makes the same study elsewhere; CSV is a table of the trials.');
   replace(exports_.body, h('div', { class: 'buttons' }, file('ndjson', 'Download NDJSON'), file('csv', 'Download CSV')));
 

@@ -91,13 +91,12 @@ export async function overviewTab(element, feed, signal) {
         course,
         'the series of a study',
         async () => {
-          const points = await readSeries(feed.id, POINTS, signal);
+          const { items: points, count: all } = await readSeries(feed.id, POINTS, signal);
           const trials = points.map((p) => p.trial);
           plot.set([trials, points.map((p) => p.value), points.map((p) => p.best), ...(optimum === undefined ? [] : [trials.map(() => optimum)])]);
-          const { observations, best } = feed.study;
-          plot.describe(`Values and the best so far over trials: ${count(observations)} values, the best ${number(best?.value)}`);
-          const complete = points.length >= observations;
-          course.note(complete ? '' : `${count(points.length)} of ${count(observations)} values are drawn; extremes are kept. Drag to look closer, double-click to see all.`);
+          plot.describe(`Values and the best so far over trials: ${count(all)} values, the best ${number(points.at(-1)?.best)}`);
+          const complete = points.length === all;
+          course.note(complete ? '' : `${count(points.length)} of ${count(all)} values are drawn; extremes are kept. Drag to look closer, double-click to see all.`);
           if (!regret) return;
           const columns = regretColumns(points, optimum, metric.goal === 'minimize', complete);
           regretPlot.set(complete ? columns : [...columns, columns[0].map(() => null)]);

@@ -48,7 +48,7 @@ export async function parallelTab(element, feed, signal) {
   replace(view.tools, control('best', best), share, clear);
   const canvas = h('canvas', { class: 'parallel', role: 'img' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
-  replace(view.body, readout, h('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Parallel coordinates' }, canvas));
+  replace(view.body, readout, h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Parallel coordinates' }, canvas));
 
   let trials = [];
   let axes = [];

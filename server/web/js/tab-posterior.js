@@ -1,6 +1,6 @@
 // What the model believes around the best point: a slice along each parameter, and a map of two of them.
 import { get, studyPath } from './api.js';
-import { axesWithRanges, moved, places, position } from './axes.js';
+import { axesWithRanges, isActive, moved, places, position } from './axes.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
@@ -15,8 +15,10 @@ import { control, empty, guarded, legend, panel, select } from './widgets.js';
 
 const SLICE = 61; // places along a parameter
 const SLICES = 24; // parameters drawn
+const LABELS = 5; // of choices, along an axis
 const MAP = 48; // places a side
-const TRIED = 500; // trials on the map
+const TRIED = 500; // trials on the maps
+const BESIDE = { std: 'Standard deviation', ucb: 'Optimistic bound' };
 
 // The point through which the slices go, as {point} or {parameters}.
 async function basePoint(feed, which, signal) {
@@ -40,7 +42,8 @@ class Slice {
     this.axis = axis;
     this.title = h('h3', {}, axis.name);
     this.body = h('div');
-    parent.append(h('div', { class: 'slice' }, this.title, this.body));
+    this.element = h('div', { class: 'slice' }, this.title, this.body);
+    parent.append(this.element);
     const band = axis.choices ? { bands: undefined } : { bands: [{ series: [1, 3], colour: 'c-value', opacity: 0.2 }] };
     this.plot = chart(
       this.body,
@@ -54,7 +57,7 @@ class Slice {
           ...(axis.choices && {
             range: [-0.5, axis.choices.length - 0.5],
             splits: () => axis.choices.map((_, i) => i),
-            values: () => axis.choices.map((x) => value(x)),
+            values: () => axis.choices.map((x, i) => (i % Math.ceil(axis.choices.length / LABELS) ? '' : value(x))),
           }),
         },
         y: { range: () => this.range ?? [0, 1] },
@@ -123,7 +126,7 @@ export async function posteriorTab(element, feed, signal) {
     return;
   }
   const metric = objective(feed.study).name;
-  const choice = { through: 'observed', x: '', y: '', what: 'mean' };
+  const choice = { through: 'observed', x: '', y: '', what: 'std' };
   const slices = panel('Along each parameter', {
     wide: true,
     tools: [
@@ -134,16 +137,17 @@ export async function posteriorTab(element, feed, signal) {
       })),
     ],
   });
-  const map = panel('Map of two parameters', { wide: true });
+  const map = panel('Maps of two parameters', { wide: true });
   replace(element, h('div', { class: 'panels' }, slices.element, map.element));
 
   let axes = [];
   let drawn = null; // the slices
   const grid = h('div', { class: 'slices' });
-  const mapBody = h('div');
+  const titles = [h('h3', {}, 'Mean'), h('h3')];
+  const places_ = [h('div'), h('div')];
   replace(slices.body, grid);
-  replace(map.body, mapBody);
-  const picture = heatmap(mapBody, signal);
+  replace(map.body, h('div', { class: 'maps' }, titles.map((title, i) => h('div', {}, title, places_[i]))));
+  const pictures = places_.map((place) => heatmap(place, signal));
 
   function setUp() {
     axes.slice(0, SLICES).forEach((axis) => drawn.push(new Slice(grid, axis, signal)));
@@ -154,7 +158,7 @@ export async function posteriorTab(element, feed, signal) {
       choice[which] = name;
       readMap();
     }));
-    replace(map.tools, pick('x', 'across'), pick('y', 'up'), control('of', select([['mean', 'mean'], ['std', 'std'], ['ucb', 'optimistic bound']], 'mean', (what) => {
+    replace(map.tools, pick('x', 'across'), pick('y', 'up'), control('beside the mean', select(Object.entries(BESIDE), choice.what, (what) => {
       choice.what = what;
       readMap();
     })));
@@ -173,18 +177,21 @@ export async function posteriorTab(element, feed, signal) {
       drawn = [];
       setUp();
     }
-    const along = drawn.map(({ axis }) => places(axis, SLICE));
-    const items = along.flatMap((at, k) => at.map((x) => moved(base, axes, { [axes[k].name]: x })));
+    for (const slice of drawn) slice.element.hidden = !isActive(slice.axis, axes, base);
+    const active = drawn.filter((slice) => !slice.element.hidden);
+    const along = active.map(({ axis }) => places(axis, SLICE));
+    const items = along.flatMap((at, k) => at.map((x) => moved(base, axes, { [active[k].axis.name]: x })));
     const predictions = await predict(feed.id, items, signal);
     const low = Math.min(...predictions.map((p) => p.mean - 2 * p.std));
     const high = Math.max(...predictions.map((p) => p.mean + 2 * p.std));
     const margin = 0.04 * (high - low) || 1;
     let from = 0;
-    drawn.forEach((slice, k) => {
+    active.forEach((slice, k) => {
       slice.show(position(slice.axis, base), along[k], predictions.slice(from, from + along[k].length), [low - margin, high + margin]);
       from += along[k].length;
     });
-    slices.note(`${metric} as the model of the open batch expects it, through ${pointText(base)}.`);
+    const idle = drawn.filter((slice) => slice.element.hidden).map((slice) => slice.axis.name);
+    slices.note(`${metric} as the model of the open batch expects it, through ${pointText(base)}.${idle.length ? ` Not active there: ${idle.join(', ')}.` : ''}`);
   }
 
   const readMap = refresher(
@@ -196,19 +203,24 @@ export async function posteriorTab(element, feed, signal) {
           if (!base || axes.length < 2) return;
           const [x, y] = [choice.x, choice.y].map((name) => axes.find((axis) => axis.name === name));
           if (x === y) throw new TypeError('Choose two different parameters.');
+          const idle = [x, y].find((axis) => !isActive(axis, axes, base));
+          if (idle) throw new TypeError(`${idle.name} is not active at the point above.`);
           const [across, up] = [places(x, MAP), places(y, MAP)];
           const items = up.flatMap((v) => across.map((u) => moved(base, axes, { [x.name]: u, [y.name]: v })));
           const predictions = await predict(feed.id, items, signal);
           const tried = await lastTrials(feed.study, TRIED, signal);
           const mark = (item, best) => ({ i: placeOf(x, across, item), j: placeOf(y, up, item), best });
-          const values = up.map((_, j) => predictions.slice(j * across.length, (j + 1) * across.length).map((p) => p[choice.what]));
-          picture.show({
-            label: `${choice.what} over ${x.name} and ${y.name}`,
-            x: { name: x.name, places: across },
-            y: { name: y.name, places: up },
-            values,
-            marks: [...tried.map((trial) => mark(trial, false)), mark(base, true)].filter((m) => m.i !== null && m.j !== null),
-          });
+          const marks = [...tried.map((trial) => mark(trial, false)), mark(base, true)].filter((m) => m.i !== null && m.j !== null);
+          ['mean', choice.what].forEach((what, k) =>
+            pictures[k].show({
+              label: `${what} over ${x.name} and ${y.name}`,
+              x: { name: x.name, places: across },
+              y: { name: y.name, places: up },
+              values: up.map((_, j) => predictions.slice(j * across.length, (j + 1) * across.length).map((p) => p[what])),
+              marks,
+            }),
+          );
+          replace(titles[1], BESIDE[choice.what]);
           const others = axes.filter((axis) => axis !== x && axis !== y);
           map.note(`${others.length ? `The other parameters stay at the point above. ` : ''}Dots: what was tried${tried.length >= TRIED ? ` (the last ${TRIED} trials)` : ''}; ring: the point above.`);
         },

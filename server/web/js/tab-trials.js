@@ -1,14 +1,15 @@
-// The trials, newest first, by state and worker; one of them with all its attempts.
+// The trials, newest first (of the queued ones a few), by state and worker; one of them with all its attempts.
 import { get, list, query, studyPath } from './api.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { ago, count, duration, fullTime, number, value } from './format.js';
+import { ago, columnFormat, count, duration, fullTime, value } from './format.js';
 import { pointText } from './pending.js';
 import { here, setQuery } from './router.js';
-import { trialsOf } from './study-actions.js';
+import { handedOut, trialsOf } from './study-actions.js';
 import { badge, control, empty, facts, guarded, panel, select, table } from './widgets.js';
 
 const PAGE = 50;
+const QUEUED = 10; // of the queued ones, above the newest
 const STATES = ['queued', 'pending', 'completed', 'failed', 'infeasible', 'stopped'];
 
 function seconds(trial) {
@@ -28,6 +29,11 @@ function historyTables(trial) {
       const columns = names.map((key) => ({ title: key.replace(/_/g, ' '), cell: (row) => (row[key] === undefined ? '–' : key.endsWith('_at') ? fullTime(row[key]) : value(row[key])) }));
       return [h('h3', {}, name.replace(/_/g, ' ')), table(`${name} of trial ${trial.id}`, columns, rows)];
     });
+}
+
+function valueColumn(trials) {
+  const text = columnFormat(trials.map((t) => t.value));
+  return { title: 'Value', class: 'right', cell: (t) => text(t.value) };
 }
 
 async function showTrial(id, number_, signal) {
@@ -61,10 +67,10 @@ export async function trialsTab(element, feed, signal) {
   let before = null; // the number below which the page lies; null: the newest
   let tokens = [undefined]; // filtered lists go forwards: the tokens of the pages so far
 
-  const columns = [
+  const columns = (trials) => [
     { title: 'Trial', class: 'right', cell: (t) => h('button', { type: 'button', class: 'link', onclick: () => guarded(view, 'a trial', () => showTrial(feed.id, t.id, signal), signal) }, count(t.id)) },
     { title: 'State', cell: (t) => badge(t.state) },
-    { title: 'Value', class: 'right', cell: (t) => number(t.value ?? null) },
+    valueColumn(trials),
     { title: 'Worker', cell: (t) => t.worker ?? h('span', { class: 'muted' }, '–') },
     { title: 'Batch', class: 'right', cell: (t) => t.batch ?? '–' },
     { title: 'Attempt', class: 'right', cell: (t) => t.attempt },
@@ -77,7 +83,8 @@ export async function trialsTab(element, feed, signal) {
   const button = (text, enabled, onclick) => h('button', { type: 'button', class: 'small', disabled: !enabled, onclick }, text);
 
   async function readNewest() {
-    const top = before ?? trialsOf(feed.study);
+    const newest = Math.min(trialsOf(feed.study), handedOut(feed.study) + QUEUED);
+    const top = before ?? newest;
     const after = Math.max(0, top - PAGE);
     const trials = await list(studyPath(feed.id, '/trials'), { page_token: after || undefined }, signal, top - after);
     const turn = (to) => {
@@ -87,7 +94,7 @@ export async function trialsTab(element, feed, signal) {
     replace(
       pager,
       button('Newest', before !== null, () => turn(null)),
-      button('Newer', before !== null, () => turn(top + PAGE >= trialsOf(feed.study) ? null : top + PAGE)),
+      button('Newer', before !== null, () => turn(top + PAGE >= newest ? null : top + PAGE)),
       button('Older', after > 0, () => turn(after)),
     );
     return trials.reverse();
@@ -118,7 +125,7 @@ export async function trialsTab(element, feed, signal) {
           const filtered = filter.state || filter.worker;
           const trials = filtered ? await readFiltered() : await readNewest();
           const focused = view.body.contains(document.activeElement) ? document.activeElement.textContent : null;
-          replace(view.body, trials.length ? table('Trials', columns, trials) : empty(filtered ? 'No trial is like this.' : 'No trial has been handed out yet.'));
+          replace(view.body, trials.length ? table('Trials', columns(trials), trials) : empty(filtered ? 'No trial is like this.' : 'No trial has been handed out yet.'));
           if (focused) [...view.body.querySelectorAll('button')].find((b) => b.textContent === focused)?.focus();
         },
         signal,

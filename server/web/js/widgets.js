@@ -54,7 +54,7 @@ export function empty(...words) {
 // Why something cannot be shown, in words for the one who looks.
 export function reasonOf(error, what) {
   if (error instanceof Problem && error.isUnbuilt) return `This server does not offer ${what} yet.`;
-  if (error instanceof Problem) return error.message;
+  if (error instanceof Problem) return [error.message, ...error.errors.map((e) => `${e.pointer} ${e.detail}`)].join('; ');
   return error instanceof TypeError && /fetch|network/i.test(error.message) ? 'The server cannot be reached.' : String(error.message ?? error);
 }
 
@@ -144,7 +144,7 @@ export function toggle(label, checked, onchange) {
 export function table(caption, columns, rows, { rowClass } = {}) {
   return h(
     'div',
-    { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': caption },
+    { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption },
     h(
       'table',
       {},

@@ -1,0 +1,26 @@
+// All tests in the browser, one after another. See run.
+import { browser, finish, test } from './harness.mjs';
+import * as use from './test_use.mjs';
+import * as form from './test_form.mjs';
+import * as looks from './test_looks.mjs';
+import * as safety from './test_safety.mjs';
+import * as large from './test_large.mjs';
+import { Api, seed } from './seed.mjs';
+
+const wanted = process.argv[2] ?? '';
+const chrome = await browser();
+const url = process.env.BANDITD_URL;
+const api = new Api(url);
+const site = {
+  chrome,
+  url,
+  api,
+  closed: { url: process.env.BANDITD_CLOSED_URL, token: process.env.BANDITD_CLOSED_TOKEN },
+  screenshots: process.env.SCREENSHOTS,
+};
+
+await seed(api);
+for (const module of [looks, use, form, safety, large])
+  for (const [name, work] of Object.entries(module.tests)) if (name.includes(wanted)) await test(name, () => work(site));
+await chrome.close();
+finish();

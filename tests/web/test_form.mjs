@@ -1,0 +1,146 @@
+// New studies: from the form, from JSON, from a file, in a space, from another study; and what is not right.
+import assert from 'node:assert/strict';
+import { until, with_ } from './harness.mjs';
+
+const created = (page, id) => until(`${id} is shown`, async () => page.url().endsWith(`#/studies/${id}`));
+const refusals = { allowed: /422/ };
+
+async function wrong(site) {
+  await with_(site.chrome, refusals, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Id', { exact: true }).fill('Not An Id');
+    await page.getByLabel('Noise, standard deviation').fill('-1');
+    await page.getByLabel('Horizon, trials').fill('many');
+    await page.click('text=Create the study');
+    await until('the fields are marked', async () => (await page.locator('[aria-invalid=true]').count()) >= 3);
+    const marked = await page.locator('.field:has([aria-invalid=true]) > label').allTextContents();
+    for (const label of ['Id', 'Noise, standard deviation', 'Horizon, trials']) assert.ok(marked.includes(label), `${label} among ${marked}`);
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-invalid')), 'true');
+    await page.getByLabel('Horizon, trials').fill('10');
+    assert.equal(await page.getByLabel('Horizon, trials').getAttribute('aria-invalid'), null);
+  });
+}
+
+async function json(site) {
+  await with_(site.chrome, refusals, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Name', { exact: true }).first().fill('Typed by hand');
+    await page.click('button:text-is("JSON")');
+    const area = page.getByLabel('Definition as JSON');
+    const definition = JSON.parse(await area.inputValue());
+    assert.equal(definition.display_name, 'Typed by hand');
+    Object.assign(definition, { id: 'by-json', domain: { type: 'candidates', points: [[0], [1]] }, horizonn: 3 });
+    await area.fill(JSON.stringify(definition));
+    await page.click('text=Create the study');
+    await page.waitForSelector('.notice >> text=/horizonn');
+    delete definition.horizonn;
+    await area.fill(JSON.stringify(definition));
+    await page.click('button:text-is("Form")');
+    assert.equal(await page.getByLabel('Id', { exact: true }).inputValue(), 'by-json');
+    assert.equal(await page.getByLabel('Points, one a line').inputValue(), '0\n1');
+    await page.click('text=Create the study');
+    await created(page, 'by-json');
+  });
+}
+
+async function file(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Id', { exact: true }).fill('by-file');
+    await page.getByLabel('File with the candidates').setInputFiles({ name: 'points.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b,c\n1,2,3\n4,5,6\n7,8,10\n') });
+    await until('the features are counted', async () => (await page.getByLabel('Features').inputValue()) === '3');
+    await page.click('text=Create the study');
+    await created(page, 'by-file');
+    await until('the candidates are there', async () => (await site.api.get('/v1/studies/by-file')).candidates === 3);
+    assert.equal((await site.api.get('/v1/studies/by-file')).state, 'active');
+  });
+}
+
+async function later(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await site.api.create({ id: 'later', metric: { name: 'v', goal: 'maximize' }, domain: { type: 'candidates', dimension: 2 }, algorithm: { name: 'uniform' } });
+    await page.goto(`${site.url}/#/studies/later`);
+    await page.click('.notice >> text=upload them');
+    await page.locator('input[type=file]').setInputFiles({ name: 'points.json', mimeType: 'application/json', buffer: Buffer.from('{"points": [[1, 2], [3, 4]]}') });
+    await page.click('button:text-is("Upload")');
+    await until('it is active', async () => (await page.locator('.study-head .badge').textContent()) === 'active');
+    assert.equal((await site.api.get('/v1/studies/later')).candidates, 2);
+  });
+}
+
+async function space(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Id', { exact: true }).fill('by-space');
+    await page.getByLabel('Kind').selectOption('space');
+    const row = (n) => page.locator('.parameter').nth(n);
+    await row(0).getByLabel('Name').fill('depth');
+    await row(0).getByLabel('Type').selectOption('integer');
+    await row(0).getByLabel('From').fill('1');
+    await row(0).getByLabel('To', { exact: true }).fill('8');
+    await row(0).getByLabel('Scale').selectOption('log');
+    await page.click('text=Add a parameter');
+    await row(1).getByLabel('Name').fill('optimizer');
+    await row(1).getByLabel('Type').selectOption('categorical');
+    await row(1).getByLabel('Values').fill('adam, sgd');
+    await page.click('text=Add a parameter');
+    await row(2).getByLabel('Name').fill('momentum');
+    await row(2).getByLabel('Type').selectOption('discrete');
+    await row(2).getByLabel('Numbers').fill('0.5, 0.9');
+    await row(2).getByLabel('Only if').fill('optimizer');
+    await row(2).getByLabel('is one of').fill('sgd');
+    await page.click('text=Create the study');
+    await created(page, 'by-space');
+    const { domain } = await site.api.get('/v1/studies/by-space');
+    assert.deepEqual(domain.parameters, [
+      { name: 'depth', type: 'integer', min: 1, max: 8, scale: 'log' },
+      { name: 'optimizer', type: 'categorical', values: ['adam', 'sgd'] },
+      { name: 'momentum', type: 'discrete', values: [0.5, 0.9], active_when: { parameter: 'optimizer', in: ['sgd'] } },
+    ]);
+  });
+}
+
+// Every algorithm that the server offers can be made by the form, with an option of its own.
+async function algorithms(site) {
+  const { algorithms: all } = await site.api.get('/v1/algorithms');
+  await with_(site.chrome, {}, async (page) => {
+    for (const { name } of all) {
+      await page.goto(`${site.url}/#/`);
+      await page.goto(`${site.url}/#/new`);
+      const id = `form-${name.replaceAll('_', '-')}`;
+      await page.getByLabel('Id', { exact: true }).fill(id);
+      await page.getByLabel('Points, one a line').fill('0, 0\n0.5, 0.5\n1, 0\n0.2, 0.8');
+      await page.getByLabel('Algorithm', { exact: true }).selectOption(name);
+      await page.click('summary');
+      await page.getByLabel('max arm failures').fill('2');
+      await page.click('text=Create the study');
+      await created(page, id);
+      const { algorithm } = await site.api.get(`/v1/studies/${id}`);
+      assert.equal(algorithm.name, name);
+      assert.equal(algorithm.max_arm_failures, 2);
+    }
+  });
+}
+
+async function again(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/training/connect`);
+    await page.click('text=Make a new study from this one');
+    await page.getByLabel('Id', { exact: true }).fill('training-2');
+    await page.click('text=Create the study');
+    await created(page, 'training-2');
+    const [one, two] = await Promise.all(['training', 'training-2'].map((id) => site.api.get(`/v1/studies/${id}`)));
+    assert.deepEqual(two.domain, one.domain);
+    assert.deepEqual(two.algorithm, one.algorithm);
+  });
+}
+
+export const tests = {
+  'messages stand beside their fields': wrong,
+  'a definition as JSON': json,
+  'candidates from a file': file,
+  'candidates uploaded later': later,
+  'a space of parameters': space,
+  'every algorithm by the form': algorithms,
+  'a study like another': again,
+};

@@ -1,0 +1,84 @@
+// Every page in light, in dark and on a phone: without violations of axe, without errors, with a screenshot to look at.
+import assert from 'node:assert/strict';
+import { AXE, until, with_ } from './harness.mjs';
+
+// Address, and a selector that is there once the page has its contents.
+export const PAGES = {
+  studies: ['#/', '.studies .spark-best'],
+  new: ['#/new', '.form-end button'],
+  overview: ['#/studies/bread', '.chart canvas'],
+  regret: ['#/studies/molecules', '.panel:nth-child(2) canvas'],
+  trials: ['#/studies/bread/trials', 'tbody tr'],
+  workers: ['#/studies/bread/workers', '.gantt rect'],
+  batches: ['#/studies/molecules/batches', 'tbody tr'],
+  model: ['#/studies/molecules/model', '.relevance .bar'],
+  posterior: ['#/studies/bread/posterior', '.slice canvas'],
+  'posterior-space': ['#/studies/training/posterior', '.slice canvas'],
+  parallel: ['#/studies/molecules/parallel', '.parallel'],
+  candidates: ['#/studies/bread/candidates', 'tbody tr'],
+  connect: ['#/studies/bread/connect', 'pre'],
+  markup: ['#/studies/markup', '.chart canvas'],
+  awaiting: ['#/studies/waiting/connect', 'input[type=file]'],
+  missing: ['#/nothing', '.empty'],
+};
+const LOOKS = { light: {}, dark: { dark: true }, phone: { phone: true } };
+
+async function violations(page) {
+  await page.evaluate(AXE); // not as a script of the page: its policy would forbid it
+  const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')}`);
+}
+
+async function look(site, look_, name) {
+  const [hash, ready] = PAGES[name];
+  await with_(site.chrome, { ...LOOKS[look_] }, async (page) => {
+    await page.goto(`${site.url}/${hash}`);
+    await page.waitForSelector(ready);
+    await page.waitForTimeout(400); // charts and figures that come by themselves
+    await page.screenshot({ path: `${site.screenshots}/${name}-${look_}.png`, fullPage: true });
+    assert.deepEqual(await violations(page), []);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
+  });
+}
+
+async function dialogs(site, look_) {
+  await with_(site.chrome, { ...LOOKS[look_] }, async (page) => {
+    await page.goto(`${site.url}/#/studies/bread/trials`);
+    await page.click('tbody tr:nth-child(8) button.link');
+    await page.waitForSelector('dialog[open] table');
+    await page.screenshot({ path: `${site.screenshots}/trial-${look_}.png` });
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press('Escape');
+    await until('the dialog is gone', async () => (await page.locator('dialog').count()) === 0);
+    await page.click('.study-head button:has-text("Delete")');
+    await page.waitForSelector('dialog[open]');
+    await page.screenshot({ path: `${site.screenshots}/delete-${look_}.png` });
+    assert.deepEqual(await violations(page), []);
+    await page.keyboard.press('Escape');
+  });
+}
+
+// The switch overrides the system's theme, and is kept.
+async function theme(site) {
+  await with_(site.chrome, {}, async (page) => {
+    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    await page.goto(`${site.url}/#/`);
+    const light = await background();
+    await page.selectOption('.top-tools select', 'dark');
+    const dark = await background();
+    assert.notEqual(dark, light);
+    await page.reload();
+    assert.equal(await background(), dark);
+    await page.selectOption('.top-tools select', '');
+    assert.equal(await background(), light);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    assert.equal(await background(), dark);
+  });
+}
+
+export const tests = {
+  ...Object.fromEntries(Object.keys(LOOKS).flatMap((look_) => Object.keys(PAGES).map((name) => [`page ${name}, ${look_}`, (site) => look(site, look_, name)]))),
+  ...Object.fromEntries(Object.keys(LOOKS).map((look_) => [`dialogs, ${look_}`, (site) => dialogs(site, look_)])),
+  'the switch of the theme': theme,
+};

@@ -1,0 +1,233 @@
+// A study from the first click to the last, while workers work on it.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { until, with_ } from './harness.mjs';
+import { target, work } from './seed.mjs';
+
+const text = (page, selector) => page.locator(selector).first().textContent();
+const tileOf = (page, label) => page.locator(`.tile:has(dt:text-is("${label}")) dd`).first().textContent();
+
+function csv(n) {
+  const cells = [];
+  for (let i = 0; i < n; i++) for (let j = 0; j < n; j++) cells.push(`${i / (n - 1)}, ${j / (n - 1)}`);
+  return cells.join('\n');
+}
+
+// Created by the form, worked on, watched without a reload, paused, resumed, finished, deleted.
+async function life(site) {
+  return with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/`);
+    await page.click('text=New study');
+    await page.getByLabel('Id', { exact: true }).fill('life');
+    await page.getByLabel('Points, one a line').fill(csv(9));
+    await page.getByLabel('Their names').fill('left, right');
+    await page.getByLabel('Lengthscale').fill('0.5');
+    await page.getByLabel('Horizon, trials').fill('60');
+    await page.click('text=Create the study');
+    await until('the study is shown', async () => page.url().endsWith('#/studies/life'));
+    await page.waitForSelector('.connection.live');
+    const made = await site.api.get('/v1/studies/life');
+    assert.equal(made.candidates, 81);
+    assert.deepEqual(made.domain.names, ['left', 'right']);
+    assert.equal(made.algorithm.kernel.lengthscale, 0.5);
+
+    await page.evaluate(() => (globalThis.marked = true)); // gone after a reload
+    assert.equal(await tileOf(page, 'Best'), '–');
+    let [best, changes] = [-Infinity, 0];
+    for (let told = 0; told < 40; told += 4) {
+      await work(site.api, 'life', 4, ['w1', 'w2'], (trial) => ({ value: target(trial.point) }));
+      const now = (await site.api.get('/v1/studies/life/best')).observed.value;
+      if (now > best) {
+        best = now;
+        changes += 1;
+        const shown = String(Number(best.toPrecision(5)));
+        await until(`the page shows ${shown}`, async () => (await tileOf(page, 'Best')) === shown);
+      }
+    }
+    assert.ok(changes >= 2, `the best changed ${changes} times`);
+    await until('all are counted', async () => (await tileOf(page, 'Told')) === '40');
+    await until('the chart has them', async () => /40 values/.test(await page.locator('.chart').first().getAttribute('aria-label')));
+    assert.ok(await page.evaluate(() => globalThis.marked), 'the page was not loaded again');
+
+    const [held] = await site.api.ask('life', 1, 'slow', { lease_seconds: 100 });
+    const lease = page.locator(`tr:has(td:text-is("${held.id}")) .lease`);
+    await until('the pending trial counts down', async () => /^1:[34]\d$/.test(await lease.first().textContent()));
+    const before = await lease.first().textContent();
+    await until('and goes on', async () => (await lease.first().textContent()) !== before);
+
+    await page.click('.study-head button:has-text("Pause")');
+    await until('it is paused', async () => (await text(page, '.study-head .badge')) === 'paused');
+    assert.equal((await site.api.get('/v1/studies/life')).state, 'paused');
+    await page.click('.study-head button:has-text("Resume")');
+    await until('it is active', async () => (await text(page, '.study-head .badge')) === 'active');
+
+    await page.click('.study-head button:has-text("Finish")');
+    await page.click('dialog button:has-text("Finish")');
+    await until('it is finished', async () => (await text(page, '.study-head .badge')) === 'finished');
+
+    await page.click('.study-head button:has-text("Delete")');
+    await page.click('dialog button:has-text("Cancel")');
+    assert.equal((await site.api.get('/v1/studies/life')).state, 'finished', 'nothing is deleted before it is confirmed');
+    await page.click('.study-head button:has-text("Delete")');
+    await page.click('dialog button:has-text("Delete")');
+    await until('the list is shown', async () => page.url().endsWith('#/'));
+    const { items } = await site.api.get('/v1/studies?limit=1000');
+    assert.ok(!items.some((study) => study.id === 'life'));
+  });
+}
+
+// Both formats as files of the browser's; or, from a server without exports, a word about that.
+async function exports_(site) {
+  const offered = (await fetch(`${site.url}/v1/studies/bread/export?format=csv`)).ok;
+  await with_(site.chrome, offered ? {} : { allowed: /404/ }, async (page) => {
+    await page.goto(`${site.url}/#/studies/bread/connect`);
+    for (const [button, format] of [['Download NDJSON', 'ndjson'], ['Download CSV', 'csv']]) {
+      if (!offered) {
+        await page.click(`text=${button}`);
+        await page.waitForSelector('.toast >> text=does not offer');
+        continue;
+      }
+      const [download] = await Promise.all([page.waitForEvent('download'), page.click(`text=${button}`)]);
+      assert.equal(download.suggestedFilename(), `bread.${format}`);
+      const lines = (await readFile(await download.path(), 'utf8')).trim().split('\n');
+      if (format === 'ndjson') lines.forEach((line) => JSON.parse(line));
+      else {
+        assert.match(lines[0], /^trial,candidate,value,state/);
+        const { trials_completed: completed } = await site.api.get('/v1/studies/bread');
+        assert.equal(lines.filter((line) => line.split(',')[3] === 'completed').length, completed);
+      }
+    }
+  });
+}
+
+const shown = (page) => page.locator('.studies tbody tr').evaluateAll((rows) => rows.filter((r) => r.offsetParent).map((r) => r.querySelector('a').getAttribute('href').split('/').at(-1)).sort());
+
+async function filter(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/`);
+    await page.waitForSelector('.studies tbody tr');
+    const is = (what, wanted) => until(`${what}: ${wanted}`, async () => JSON.stringify(await shown(page)) === JSON.stringify(wanted));
+    await page.getByLabel('Filter').fill('team:bak');
+    await is('a label', ['bread']);
+    await page.getByLabel('Filter').fill('small');
+    await is('a name', ['molecules', 'training']);
+    await page.getByLabel('Filter').fill('');
+    await page.getByLabel('State', { exact: true }).selectOption('paused');
+    await is('a state', ['paused']);
+    await page.reload();
+    await is('after a reload', ['paused']);
+    await page.getByLabel('Filter').fill('bread');
+    await page.waitForSelector('text=No study is like this');
+    await page.getByLabel('State', { exact: true }).selectOption('');
+    await page.getByLabel('Filter').fill('');
+    await page.getByLabel('Order').selectOption('trials');
+    const first = page.locator('.studies tbody tr').first().locator('a').first();
+    await until('the most trials first', async () => (await first.getAttribute('href')) === '#/studies/molecules');
+  });
+}
+
+// What another does is seen in the list too, and buttons there work.
+async function listIsLive(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await site.api.create({ id: 'listed', metric: { name: 'v', goal: 'minimize' }, domain: { type: 'candidates', points: [[0], [1], [2]] }, algorithm: { name: 'uniform' } });
+    await page.goto(`${site.url}/#/`);
+    const row = page.locator('tr:has(a[href="#/studies/listed"])');
+    await row.waitFor();
+    await work(site.api, 'listed', 3, ['w'], (trial) => ({ value: -trial.id }));
+    await until('the best value', async () => (await row.textContent()).includes('−3'));
+    await row.getByRole('button', { name: 'Pause' }).click();
+    await until('the button has changed', async () => (await row.getByRole('button', { name: 'Resume' }).count()) === 1);
+    assert.equal((await site.api.get('/v1/studies/listed')).state, 'paused');
+    await site.api.call('DELETE', '/v1/studies/listed');
+    await until('it is gone from the list', async () => (await row.count()) === 0);
+  });
+}
+
+// Without a mouse: the link past the head, the tabs, the chart's cursor, the dialog's focus.
+async function keyboard(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/bread`);
+    await page.waitForSelector('.chart canvas');
+    await page.keyboard.press('Tab');
+    assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');
+    const chart = page.locator('.chart').first();
+    await chart.focus();
+    const readout = page.locator('.readout').first();
+    const last = await readout.textContent();
+    await page.keyboard.press('ArrowLeft');
+    await until('the cursor has moved', async () => (await readout.textContent()) !== last);
+    await page.keyboard.press('Home');
+    await until('to the first trial', async () => /^trial 1(?!\d)/.test(await readout.textContent()));
+    await page.locator('.study-head button:has-text("Delete")').focus();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('dialog[open]');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Cancel');
+    await page.keyboard.press('Enter');
+    await until('the dialog is gone', async () => (await page.locator('dialog').count()) === 0);
+    assert.equal((await site.api.get('/v1/studies/bread')).state, 'active');
+  });
+}
+
+async function trials(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/bread/trials`);
+    await page.waitForSelector('tbody tr');
+    await page.getByLabel('State', { exact: true }).selectOption('failed');
+    await until('only failed ones', async () => {
+      const states = await page.locator('tbody .badge').allTextContents();
+      return states.length > 0 && states.every((state) => state === 'failed');
+    });
+    await page.getByLabel('Worker').fill('bela');
+    await page.getByLabel('Worker').press('Enter');
+    const failed = (await site.api.get('/v1/studies/bread/trials?state=failed&worker=bela')).items.map((t) => String(t.id));
+    await until('only of bela', async () => JSON.stringify(await page.locator('tbody button.link').allTextContents()) === JSON.stringify(failed));
+    await page.locator('tbody button.link').first().click();
+    await page.waitForSelector('dialog >> text=the oven was off');
+  });
+}
+
+// The order in the table is that of the values in it.
+async function candidates(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/bread/candidates`);
+    await page.waitForSelector('tbody tr');
+    const column = (n) => page.locator(`tbody td:nth-child(${n})`).evaluateAll((cells) => cells.map((c) => Number(c.textContent)));
+    const falls = (values) => values.every((v, i) => i === 0 || v <= values[i - 1]);
+    assert.ok(falls(await column(2)), 'the best mean first');
+    for (const [order, n] of [['ucb', 4], ['pulls', 5], ['std', 3]]) {
+      await page.getByLabel('sorted by').selectOption(order);
+      await until(`sorted by ${order}`, async () => falls(await column(n)));
+    }
+    const first = await page.locator('tbody td').first().textContent();
+    await page.click('text=More');
+    await until('the next page', async () => (await page.locator('tbody td').first().textContent()) !== first);
+    await page.click('text=Back');
+    await until('back', async () => (await page.locator('tbody td').first().textContent()) === first);
+  });
+}
+
+// The page goes on by itself when events stop and come again.
+async function reconnects(site) {
+  await with_(site.chrome, { allowed: /ERR_(FAILED|CONNECTION|ABORTED)|Failed to load resource/ }, async (page) => {
+    let broken = true;
+    await page.route('**/events', (route) => (broken ? route.abort() : route.continue()));
+    await page.goto(`${site.url}/#/studies/training`);
+    await page.waitForSelector('.connection.waiting');
+    await work(site.api, 'training', 3, ['late'], () => ({ value: 1 }));
+    broken = false;
+    await page.waitForSelector('.connection.live');
+    const { observations } = await site.api.get('/v1/studies/training');
+    await until('what was missed is shown', async () => (await page.locator('.tile:has(dt:text-is("Batches")) .tile-note').textContent()) === `${observations} values`);
+  });
+}
+
+export const tests = {
+  'a study from its creation to its deletion': life,
+  'the export': exports_,
+  'the filter': filter,
+  'the list is live': listIsLive,
+  'by keyboard': keyboard,
+  'trials by state and worker': trials,
+  'candidates in each order': candidates,
+  'events that break and come again': reconnects,
+};
