@@ -4,7 +4,7 @@ import { AXE, until, with_ } from './harness.mjs';
 
 // Address, and a selector that is there once the page has its contents.
 export const PAGES = {
-  studies: ['#/', '.studies .spark-best'],
+  studies: ['#/', '.studies tbody tr:nth-child(7)'],
   new: ['#/new', '.form-end button'],
   overview: ['#/studies/bread', '.chart canvas'],
   regret: ['#/studies/molecules', '.panel:nth-child(2) canvas'],

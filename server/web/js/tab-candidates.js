@@ -44,7 +44,7 @@ export async function candidatesTab(element, feed, signal) {
     { title: 'Pulls', class: 'right', cell: (c) => count(c.pulls) },
     numbers('Mean told', items, (c) => c.mean),
     ...axes.map((axis) => feature(axis, items)),
-    { title: '', cell: (c) => (c.retired ? h('span', { class: 'muted' }, 'retired') : '') },
+    { title: 'State', cell: (c) => (c.retired ? h('span', { class: 'muted' }, 'retired') : 'open') },
   ];
 
   const turn = (text, enabled, change) =>
