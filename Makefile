@@ -189,13 +189,18 @@ bench-engine: deps-test ## the engine's speed against a model of the machine and
 	    --profile build/profile/bench_engine $(if $(FULL),--full)
 
 $(B)/bench_fit: $(B)/tests/bench/bench_fit.o $(LIBBANDIT)
+$(B)/bench_space: $(B)/tests/bench/bench_space.o $(LIBBANDIT)
+$(B)/bench_fit $(B)/bench_space:
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-.PHONY: bench-fit
+.PHONY: bench-fit bench-space
 bench-fit: deps-test ## milliseconds that learning hyper-parameters takes
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_fit
 	@build/release/bench_fit
+bench-space: deps-test ## milliseconds that an ask takes on a space of parameters
+	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_space
+	@build/release/bench_space
 
 .PHONY: bench-quality
 bench-quality: all ## points found by banditd and by its peers on 16 tasks, at most 3 hours; goes on where it stopped

@@ -37,8 +37,6 @@ typedef enum bandit_space_end {
     BANDIT_SPACE_PRODUCT     /* … at which prod (1 + sigma^2_{s−1}) does: Desautels et al. 2014 */
 } bandit_space_end;
 
-typedef struct bandit_space_batch bandit_space_batch;
-
 typedef struct bandit_space_rule {
     bandit_algorithm algorithm;
     bandit_space_dictionary dictionary;
@@ -46,6 +44,77 @@ typedef struct bandit_space_rule {
     bool samples; /* what is maximized is a sample of the posterior; else `acquire`, with what is out in it */
     bandit_acquisition_kind acquire;
 } bandit_space_rule;
+
+/* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the one in
+ * force as it was. */
+typedef struct bandit_space_batch {
+    bandit_ledger ledger;
+    bool has_model; /* false: no rewards yet; the picks are the design's */
+    uint32_t *dictionary;
+    size_t n_dictionary, capacity_dictionary;
+    uint64_t drawn_at; /* inducing points: rewards when they were drawn; 0: they are all pulled points */
+    bandit_posterior posterior;
+    bandit_surface surface; /* and what is out */
+    bandit_log_sums log_sums;
+    double width;     /* before the Bayesian standard deviation */
+    double incumbent; /* f+: the largest posterior mean among the pulled points */
+    double *w, *scratch;
+    size_t capacity_w, capacity_scratch;
+    uint32_t *out; /* the arms that are out */
+    size_t n_out, capacity_out;
+    uint64_t n_picks; /* of this batch */
+    double ratio;
+    unsigned char state[96];
+    size_t n_state;
+} bandit_space_batch;
+
+typedef struct bandit_space_engine {
+    bandit_engine base;
+    const bandit_space_rule *rule;
+    bandit_features features; /* of rules that sample */
+    size_t inducing;          /* most members, with BANDIT_SPACE_INDUCING */
+    bandit_space_batch batches[2];
+    unsigned in_force;
+
+    /* of the batch in force, made at its first pick */
+    bandit_maximizer maximizer;
+    bandit_grid grid;
+    bandit_svgp_sampler sampler;
+    bool has_grid;
+    double *fixed; /* what the grid was made for */
+    double *values, *coded;
+    double *means, *variances; /* of all arms: for resampling */
+    size_t capacity_values, capacity_means, capacity_variances;
+} bandit_space_engine;
+
+enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* that are out: room made for at once */
+
+/* ---- space_model.c ------------------------------------------------------------------------------------- */
+
+/* The dictionary of the batch to begin, from the one that has ended. has_history: among the first results are
+ * some that the engine did not choose. */
+bandit_status bandit_space_choose_dictionary(bandit_space_engine *engine, bandit_space_batch *ended,
+                                             bandit_space_batch *next, bool has_history,
+                                             const bandit_pick *pending, size_t n_pending, bandit_error *err);
+/* The posterior on the batch's dictionary and ledger. Errors also: BANDIT_MEMORY_LIMIT. */
+bandit_status bandit_space_build(bandit_space_engine *engine, bandit_space_batch *batch, bandit_error *err);
+/* The factor before the Bayesian standard deviation. */
+double bandit_space_width(const bandit_space_engine *engine, const bandit_space_batch *batch);
+/* batch->incumbent, where the rule looks at it. */
+bandit_status bandit_space_find_incumbent(bandit_space_engine *engine, bandit_space_batch *batch,
+                                          bandit_error *err);
+void bandit_space_features_of(const bandit_arms *arms, uint32_t arm, double *features);
+
+/* ---- space_picks.c ------------------------------------------------------------------------------------- */
+
+/* Points of a batch before the first reward. */
+uint64_t bandit_space_design_size(const bandit_space_engine *engine);
+/* Does the batch sample by uncertainty ([BBKB] Alg. 3)? */
+bool bandit_space_samples_uncertainty(const bandit_space_engine *engine, const bandit_space_batch *batch);
+/* The next point in engine->coded; *stop when there is none. */
+bandit_status bandit_space_choose(bandit_space_engine *engine, bandit_space_batch *batch,
+                                  const bandit_select_limits *limits, bandit_stop_rule *stop,
+                                  bandit_error *err);
 
 extern const bandit_algorithm_table bandit_space_bbkb_table, bandit_space_bkb_table,
     bandit_space_gp_ucb_table, bandit_space_igp_ucb_table, bandit_space_gp_bucb_table,

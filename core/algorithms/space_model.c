@@ -1,0 +1,193 @@
+/* On which of the visited points the posterior stands, and how wide the bounds are: the part of an engine on
+ * a space that differs by algorithm between two batches. */
+#include "algorithms/space_engine.h"
+
+#include "bless.h"
+#include "dictionary.h"
+#include "inducing.h"
+#include "memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* [BBKB] Alg. 1, l. 11–16. has_history: among the first results are some that the engine did not choose. */
+static bandit_status resample(bandit_space_engine *e, bandit_space_batch *ended, bandit_space_batch *next,
+                              bool has_history, const bandit_pick *pending, size_t n_pending,
+                              bandit_error *err)
+{
+    const bandit_options *o = &e->base.options;
+    bandit_offer *offers = NULL;
+    size_t n_offers, n_arms = bandit_arms_count(e->base.arms);
+    bandit_status status = bandit_offers_new(&offers, &n_offers, &next->ledger, pending, n_pending, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (!bandit_reserve((void **)&next->dictionary, &next->capacity_dictionary, n_offers, sizeof(uint32_t)) ||
+        !bandit_reserve((void **)&e->means, &e->capacity_means, n_arms, sizeof(double)) ||
+        !bandit_reserve((void **)&e->variances, &e->capacity_variances, n_arms, sizeof(double))) {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        goto out;
+    }
+    const bandit_resampling how = {
+        .q_bar = bandit_confidence_q_bar(o, next->ledger.observations),
+        .seed = o->seed,
+        .per_pull = o->resample == BANDIT_RESAMPLE_PER_PULL,
+        .batch = o->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : bandit_engine_next_batch(&e->base),
+        .covariance = &e->base.covariance,
+        .lambda = o->lambda,
+        .posterior = &ended->posterior,
+        .variance = e->variances,
+    };
+    if (ended->has_model) {
+        status = bandit_posterior_evaluate_all(&ended->posterior, &bandit_executor_serial, e->means,
+                                               e->variances, err);
+        if (status == BANDIT_OK)
+            status = bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how,
+                                                err);
+    } else if (has_history) {
+        status = bandit_dictionary_bless(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
+    } else { /* the first picks: all of them */
+        for (size_t i = 0; i < n_offers; i++)
+            next->dictionary[i] = offers[i].arm;
+        next->n_dictionary = n_offers;
+    }
+out:
+    free(offers);
+    return status;
+}
+
+static void take_pulled(bandit_space_batch *next)
+{
+    next->n_dictionary = next->ledger.n;
+    for (size_t i = 0; i < next->ledger.n; i++)
+        next->dictionary[i] = next->ledger.sums[i].arm;
+}
+
+/* [VPA21]: all pulled points while they are few enough, then a k-DPP, drawn again when rewards have doubled.
+ */
+static bandit_status choose_inducing(bandit_space_engine *e, const bandit_space_batch *ended,
+                                     bandit_space_batch *next, bandit_error *err)
+{
+    if (next->ledger.n <= e->inducing) {
+        take_pulled(next);
+        return BANDIT_OK;
+    }
+    if (ended->drawn_at > 0 && next->ledger.observations / 2 < ended->drawn_at) {
+        memcpy(next->dictionary, ended->dictionary, ended->n_dictionary * sizeof *next->dictionary);
+        next->n_dictionary = ended->n_dictionary;
+        next->drawn_at = ended->drawn_at;
+        return BANDIT_OK;
+    }
+    next->drawn_at = next->ledger.observations;
+    return bandit_inducing_draw(next->dictionary, &next->n_dictionary, e->inducing, &e->base, &next->ledger,
+                                err);
+}
+
+static bandit_space_dictionary dictionary_of(const bandit_space_engine *e)
+{
+    bool dtc = e->rule->algorithm == BANDIT_S_GP_TS && e->base.options.posterior == BANDIT_POSTERIOR_DTC;
+    return dtc ? BANDIT_SPACE_RESAMPLED : e->rule->dictionary;
+}
+
+bandit_status bandit_space_choose_dictionary(bandit_space_engine *e, bandit_space_batch *ended,
+                                             bandit_space_batch *next, bool has_history,
+                                             const bandit_pick *pending, size_t n_pending, bandit_error *err)
+{
+    size_t room = next->ledger.n > e->inducing ? next->ledger.n : e->inducing;
+    if (!bandit_reserve((void **)&next->dictionary, &next->capacity_dictionary, room, sizeof(uint32_t)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    switch (dictionary_of(e)) {
+    case BANDIT_SPACE_RESAMPLED:
+        return resample(e, ended, next, has_history, pending, n_pending, err);
+    case BANDIT_SPACE_PULLED:
+        take_pulled(next);
+        return BANDIT_OK;
+    case BANDIT_SPACE_INDUCING:
+        break;
+    }
+    return choose_inducing(e, ended, next, err);
+}
+
+/* What building a posterior on so many points takes, with the surface and the grid. */
+static bandit_status check_need(const bandit_space_engine *e, const bandit_space_batch *b, bandit_error *err)
+{
+    double m = (double)b->n_dictionary, room = m + (double)b->n_out + BANDIT_SPACE_MORE_PICKS;
+    double doubles = 2.0 * (6.0 * m * m + 512.0 * m) + 2.0 * room * room + 3072.0 * room;
+    return bandit_engine_check_memory(&e->base, doubles * sizeof(double), err);
+}
+
+bandit_status bandit_space_build(bandit_space_engine *e, bandit_space_batch *b, bandit_error *err)
+{
+    bandit_status status = check_need(e, b, err);
+    return status != BANDIT_OK
+               ? status
+               : bandit_posterior_build(&b->posterior, &e->base.covariance, e->base.options.lambda,
+                                        b->dictionary, b->n_dictionary, b->ledger.sums, b->ledger.n, err);
+}
+
+/* The factor before the Bayesian standard deviation. */
+double bandit_space_width(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    const bandit_options *o = &e->base.options;
+    uint64_t t = b->ledger.observations;
+    double gain = 0.5 * b->posterior.log_det_ratio;
+    double gamma = bandit_confidence_gamma(o, bandit_arms_dimension(e->base.arms), t, gain);
+    switch (o->algorithm) {
+    case BANDIT_BBKB:
+        return bandit_confidence_alpha(o, &b->log_sums) / sqrt(o->lambda);
+    case BANDIT_BKB:
+        return (b->has_model
+                    ? bandit_confidence_bkb(o, e->base.covariance.kappa2, t, b->posterior.effective_dimension)
+                    : bandit_confidence_alpha(o, &b->log_sums)) /
+               sqrt(o->lambda);
+    case BANDIT_GP_UCB:
+        return bandit_confidence_gp_ucb(o, gamma, t);
+    case BANDIT_IGP_UCB:
+        return bandit_confidence_improved(o, gamma, 1.0);
+    case BANDIT_GP_BUCB:
+        return o->ratio_bound * bandit_confidence_improved(o, gamma, 1.0);
+    case BANDIT_GP_TS:
+    case BANDIT_ASYNC_TS:
+        return bandit_confidence_improved(o, gamma, 2.0) / o->scale;
+    case BANDIT_S_GP_TS:
+        return bandit_confidence_sparse_sample(o, t);
+    case BANDIT_PI_GP_UCB:
+    case BANDIT_GP_EI:
+    case BANDIT_GP_PI:
+    case BANDIT_EPSILON_GREEDY:
+    case BANDIT_UNIFORM:
+    case BANDIT_REGULARIZED_EVOLUTION:
+    case BANDIT_ALGORITHMS:
+        break;
+    }
+    return 0.0;
+}
+
+void bandit_space_features_of(const bandit_arms *arms, uint32_t arm, double *features)
+{
+    for (size_t j = 0; j < arms->dimension; j++)
+        features[j] = bandit_arms_feature(arms, arm, j);
+}
+
+/* The largest posterior mean among the pulled points; before the first reward the prior's. */
+bandit_status bandit_space_find_incumbent(bandit_space_engine *e, bandit_space_batch *b, bandit_error *err)
+{
+    enum { AT_ONCE = 256 };
+    size_t d = bandit_arms_dimension(e->base.arms), n = b->ledger.n;
+    b->incumbent = n > 0 ? -INFINITY : 0.0;
+    if (e->rule->acquire != BANDIT_ACQUIRE_IMPROVEMENT && e->rule->acquire != BANDIT_ACQUIRE_PROBABILITY)
+        return BANDIT_OK;
+    double means[AT_ONCE], *features = bandit_alloc((size_t)AT_ONCE * d, sizeof *features);
+    if (!features)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t first = 0; first < n; first += AT_ONCE) {
+        size_t rows = n - first < AT_ONCE ? n - first : AT_ONCE;
+        for (size_t i = 0; i < rows; i++)
+            bandit_space_features_of(e->base.arms, b->ledger.sums[first + i].arm, features + i * d);
+        bandit_surface_values(&b->surface, features, rows, means, NULL);
+        for (size_t i = 0; i < rows; i++)
+            b->incumbent = fmax(b->incumbent, means[i]);
+    }
+    free(features);
+    return BANDIT_OK;
+}

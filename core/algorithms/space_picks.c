@@ -1,0 +1,348 @@
+/* The choice of the next point: the design before the first reward, then the maximum of the acquisition or of
+ * a sampled function among the points that may be picked. */
+#include "algorithms/space_engine.h"
+
+#include "listed.h"
+#include "memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STARTS = 1024, DESIGN_TRIES = 64, LEAST_DESIGN = 4, MOST_DESIGN = 10 };
+
+static const bandit_space *space_of(const bandit_space_engine *e)
+{
+    return e->base.arms->space;
+}
+
+/* ---- what may be picked -------------------------------------------------------------------------------- */
+
+typedef struct choice {
+    bandit_space_engine *e;
+    bandit_space_batch *b;
+    const bandit_select_limits *limits;
+    bandit_acquisition acquisition;
+    bool strict; /* no repeats where they are useless, and away from what is withheld */
+    double *means, *variances;
+    double mean, variance;
+} choice;
+
+static bool is_in(const uint32_t *sorted, size_t n, uint32_t arm)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sorted[middle] < arm)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && sorted[low] == arm;
+}
+
+static bool is_visited(const bandit_space_batch *b, uint32_t arm)
+{
+    size_t low = 0, high = b->ledger.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (b->ledger.sums[middle].arm < arm)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < b->ledger.n && b->ledger.sums[low].arm == arm)
+        return true;
+    for (size_t i = 0; i < b->n_out; i++) {
+        if (b->out[i] == arm)
+            return true;
+    }
+    return false;
+}
+
+/* Within BANDIT_SPACE_AVOIDED lengthscales of a withheld point? Distances are the kernel's. */
+static bool is_near_withheld(const choice *c, const double *features)
+{
+    const bandit_covariance *covariance = &c->e->base.covariance;
+    const bandit_arms *arms = c->e->base.arms;
+    const bandit_kernel *kernel = &c->e->base.options.kernel;
+    if (kernel->n_lengthscales == 0)
+        return false;
+    for (size_t i = 0; i < c->limits->n_withheld; i++) {
+        double sum = 0.0;
+        for (size_t j = 0; j < covariance->dimension; j++) {
+            double l = kernel->lengthscales[kernel->n_lengthscales == 1 ? 0 : j];
+            double t = (features[j] - bandit_arms_feature(arms, c->limits->withheld[i], j)) / l;
+            sum += t * t;
+        }
+        if (sum < BANDIT_SPACE_AVOIDED * BANDIT_SPACE_AVOIDED)
+            return true;
+    }
+    return false;
+}
+
+static bool accepts(void *context, const double *coded, const double *features)
+{
+    const choice *c = context;
+    size_t arm = bandit_arms_find(c->e->base.arms, coded);
+    if (arm != SIZE_MAX && is_in(c->limits->withheld, c->limits->n_withheld, (uint32_t)arm))
+        return false;
+    if (!c->strict)
+        return true;
+    if (bandit_is_silent(&c->e->base) && arm != SIZE_MAX && is_visited(c->b, (uint32_t)arm))
+        return false;
+    return c->limits->n_withheld == 0 || !is_near_withheld(c, features);
+}
+
+/* ---- objectives ---------------------------------------------------------------------------------------- */
+
+static void acquisition_values(void *context, const double *features, size_t n, double *out)
+{
+    choice *c = context;
+    bool needs_variance = c->acquisition.kind != BANDIT_ACQUIRE_MEAN;
+    bandit_surface_values(&c->b->surface, features, n, c->means, needs_variance ? c->variances : NULL);
+    for (size_t i = 0; i < n; i++)
+        out[i] =
+            bandit_acquisition_value(&c->acquisition, c->means[i], needs_variance ? c->variances[i] : 0.0);
+}
+
+static double acquisition_slopes(void *context, const double *features, double *gradient)
+{
+    choice *c = context;
+    bandit_surface *s = &c->b->surface;
+    double by_mean, by_variance;
+    bandit_surface_look(s, features);
+    double value =
+        bandit_acquisition_slopes(&c->acquisition, s->mean, fmax(0.0, s->variance), &by_mean, &by_variance);
+    bandit_surface_slope(s, by_mean, by_variance, gradient);
+    return value;
+}
+
+static void sample_values(void *context, const double *features, size_t n, double *out)
+{
+    choice *c = context;
+    const bandit_svgp_sampler *sampler = &c->e->sampler;
+    size_t d = bandit_arms_dimension(c->e->base.arms);
+    bandit_surface_combine(&c->b->surface, sampler->weight, features, n, out);
+    double *tile = sampler->scratch, values[BANDIT_TILE];
+    for (size_t first = 0; first < n; first += BANDIT_TILE) {
+        size_t lanes = n - first < BANDIT_TILE ? n - first : BANDIT_TILE;
+        for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+            for (size_t j = 0; j < d; j++)
+                tile[j * BANDIT_TILE + lane] = features[(first + (lane < lanes ? lane : 0)) * d + j];
+        }
+        bandit_features_evaluate(&c->e->features, &sampler->draw, tile, values, tile + d * BANDIT_TILE);
+        for (size_t lane = 0; lane < lanes; lane++)
+            out[first + lane] += sampler->alpha * values[lane];
+    }
+}
+
+static double sample_slopes(void *context, const double *features, double *gradient)
+{
+    choice *c = context;
+    const bandit_svgp_sampler *sampler = &c->e->sampler;
+    size_t d = bandit_arms_dimension(c->e->base.arms);
+    double *prior = sampler->scratch;
+    double value = bandit_surface_combine_slopes(&c->b->surface, sampler->weight, features, gradient);
+    value += sampler->alpha * bandit_features_slopes(&c->e->features, &sampler->draw, features, prior);
+    for (size_t j = 0; j < d; j++)
+        gradient[j] += sampler->alpha * prior[j];
+    return value;
+}
+
+/* ---- picks --------------------------------------------------------------------------------------------- */
+
+static bool same_fixed(const bandit_space_engine *e, const double *fixed)
+{
+    for (size_t i = 0; i < space_of(e)->n; i++) {
+        double wanted = fixed ? fixed[i] : (double)NAN;
+        if (e->fixed[i] != wanted && !(isnan(e->fixed[i]) && isnan(wanted)))
+            return false;
+    }
+    return true;
+}
+
+/* The grid for these fixed values: sweep and dictionary. Made at the batch's first pick, and whenever other
+ * values are fixed. */
+static bandit_status make_grid(bandit_space_engine *e, bandit_space_batch *b, const double *fixed,
+                               bandit_error *err)
+{
+    const bandit_space *space = space_of(e);
+    if (e->has_grid && same_fixed(e, fixed))
+        return BANDIT_OK;
+    e->has_grid = false;
+    bandit_status status =
+        bandit_maximizer_start(&e->maximizer, space, fixed, e->base.options.seed, e->base.batch, err);
+    for (size_t i = 0; status == BANDIT_OK && i < b->n_dictionary && i < MOST_STARTS; i++) {
+        bandit_arms_coded(e->base.arms, b->dictionary[b->n_dictionary - 1 - i], e->coded);
+        status = bandit_maximizer_add(&e->maximizer, e->coded, err);
+    }
+    size_t n = e->maximizer.n_grid, d = space->dimension;
+    if (status == BANDIT_OK && !e->rule->samples)
+        status = bandit_grid_start(&e->grid, &b->surface, e->maximizer.features, n, err);
+    size_t trials = n > BANDIT_MAXIMIZE_TRIALS ? n : BANDIT_MAXIMIZE_TRIALS;
+    if (status == BANDIT_OK &&
+        !bandit_reserve((void **)&e->values, &e->capacity_values, n + 2 * trials + d, sizeof(double)))
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (status != BANDIT_OK)
+        return status;
+    for (size_t i = 0; i < space->n; i++)
+        e->fixed[i] = fixed ? fixed[i] : (double)NAN;
+    e->has_grid = true;
+    return bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
+}
+
+static bandit_acquisition acquisition_of(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    const bandit_options *o = &e->base.options;
+    bandit_acquisition a = {.kind = e->rule->acquire, .smallest = 1e-12 * e->base.covariance.kappa2};
+    if (!b->has_model)
+        a.kind = BANDIT_ACQUIRE_VARIANCE;
+    else if (a.kind == BANDIT_ACQUIRE_UCB)
+        a.parameter = b->width;
+    else
+        a.parameter = b->incumbent + o->zeta;
+    return a;
+}
+
+/* The maximizer's answer in e->coded. */
+static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
+                              const bandit_select_limits *limits, bool *found, bandit_error *err)
+{
+    const bandit_options *o = &e->base.options;
+    const uint64_t most = (uint64_t)1 << 24;
+    bandit_status status = make_grid(e, b, limits->fixed, err);
+    if (status != BANDIT_OK)
+        return status;
+    size_t n = e->maximizer.n_grid, trials = n > BANDIT_MAXIMIZE_TRIALS ? n : BANDIT_MAXIMIZE_TRIALS;
+    choice c = {.e = e,
+                .b = b,
+                .limits = limits,
+                .acquisition = acquisition_of(e, b),
+                .strict = true,
+                .means = e->values + n,
+                .variances = e->values + n + trials};
+    bandit_objective objective = {&c, acquisition_values, acquisition_slopes, accepts};
+    if (e->rule->samples) {
+        objective = (bandit_objective){&c, sample_values, sample_slopes, accepts};
+        status = bandit_svgp_sampler_prepare(&e->sampler, &b->posterior, &e->features,
+                                             &bandit_executor_serial, err);
+        if (status != BANDIT_OK)
+            return status;
+        bandit_svgp_draw(&e->sampler, b->width, o->seed, e->base.batch, b->n_picks % most);
+        sample_values(&c, e->maximizer.features, n, e->values);
+    } else {
+        status = bandit_grid_update(&e->grid, &b->surface, err);
+        for (size_t i = 0; status == BANDIT_OK && i < n; i++)
+            e->values[i] = bandit_acquisition_value(&c.acquisition, e->grid.mean[i], e->grid.variance[i]);
+    }
+    *found = false;
+    for (int attempt = 0; status == BANDIT_OK && attempt < 2 && !*found; attempt++) {
+        c.strict = attempt == 0;
+        status = bandit_maximizer_run(&e->maximizer, &objective, e->values, b->n_picks % most, e->coded,
+                                      found, err);
+    }
+    return status;
+}
+
+/* ---- the design ---------------------------------------------------------------------------------------- */
+
+static bool has_default(const bandit_space *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->parameters[i].has_default)
+            return true;
+    }
+    return false;
+}
+
+/* Defaults, and the middle where there is none. */
+static void default_genes(bandit_space_engine *e, const bandit_genome *g, double *genes)
+{
+    for (size_t i = 0; i < g->space->n; i++) {
+        const bandit_parameter *p = &g->space->parameters[i];
+        genes[i] = bandit_genome_gene(g, i, 0.5);
+        e->coded[i] = p->has_default ? p->default_value : (double)NAN;
+    }
+    bandit_genome_take(g, e->coded, genes);
+}
+
+static bool accepts_design(bandit_space_engine *e, const bandit_select_limits *limits, bool strict)
+{
+    size_t arm = bandit_arms_find(e->base.arms, e->coded);
+    return arm == SIZE_MAX || (!strict && !is_in(limits->withheld, limits->n_withheld, (uint32_t)arm));
+}
+
+/* Picks before the first reward, and what epsilon-greedy explores: e->coded. Points of the sequence (of
+ * random numbers) until there is one that is new; then one that may be chosen. */
+static bandit_status choose_design(bandit_space_engine *e, bandit_space_batch *b,
+                                   const bandit_select_limits *limits, bool random, bool *found,
+                                   bandit_error *err)
+{
+    const bandit_space *space = space_of(e);
+    bandit_genome genome = {0};
+    double *genes = bandit_alloc(space->n, sizeof *genes);
+    if (!genes)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status = bandit_genome_init(&genome, space, limits->fixed, e->base.options.seed, err);
+    if (status == BANDIT_OK && !random)
+        status = bandit_genome_sequence(&genome, e->base.batch, err);
+    bool defaults = !random && b->n_out == 0 && e->base.batch == 0 && has_default(space);
+    *found = false;
+    const uint64_t tries = DESIGN_TRIES;
+    for (uint64_t attempt = 0; status == BANDIT_OK && attempt < 2 * tries && !*found; attempt++) {
+        uint64_t number = (random ? b->n_picks : b->n_out) + attempt * ((uint64_t)1 << 20);
+        if (defaults && attempt == 0)
+            default_genes(e, &genome, genes);
+        else if (random)
+            bandit_genome_random(&genome, e->base.batch, BANDIT_PURPOSE_UNIFORM, number + 1, genes);
+        else
+            bandit_genome_sweep(&genome, number, genes);
+        bandit_genome_point(&genome, genes, e->coded);
+        *found = accepts_design(e, limits, !random && attempt < tries);
+    }
+    bandit_genome_clear(&genome);
+    free(genes);
+    return status;
+}
+
+/* Points of the first batch: a few more than there are parameters, at most a quarter of the horizon. */
+uint64_t bandit_space_design_size(const bandit_space_engine *e)
+{
+    uint64_t n = space_of(e)->n + 1, horizon = e->base.options.horizon;
+    n = n < LEAST_DESIGN ? LEAST_DESIGN : n > MOST_DESIGN ? MOST_DESIGN : n;
+    if (horizon > 0 && n > horizon / 4)
+        n = horizon / 4 > 0 ? horizon / 4 : 1;
+    return n < e->base.options.max_batch ? n : e->base.options.max_batch;
+}
+
+bool bandit_space_samples_uncertainty(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    return !b->has_model && e->base.options.init == BANDIT_INIT_UNCERTAINTY;
+}
+
+/* The next point in e->coded; *stop when there is none. */
+bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
+                                  const bandit_select_limits *limits, bandit_stop_rule *stop,
+                                  bandit_error *err)
+{
+    const bandit_options *o = &e->base.options;
+    bool found = false, explores = false;
+    bandit_status status;
+    if (o->algorithm == BANDIT_EPSILON_GREEDY)
+        explores = bandit_random_uniform(o->seed, e->base.batch, BANDIT_PURPOSE_UNIFORM,
+                                         (uint64_t)1 << 63 | b->n_picks) < o->epsilon;
+    if (explores || (!b->has_model && !bandit_space_samples_uncertainty(e, b)))
+        status = choose_design(e, b, limits, explores && b->has_model, &found, err);
+    else
+        status = maximize(e, b, limits, &found, err);
+    *stop = found ? BANDIT_STOP_NONE : BANDIT_STOP_EXHAUSTED;
+    if (status != BANDIT_OK || !found || !bandit_space_samples_uncertainty(e, b) || b->n_out == 0 ||
+        limits->beyond_bound)
+        return status;
+    bandit_arms_scale_point(e->base.arms, e->coded, e->values);
+    bandit_surface_look(&b->surface, e->values);
+    if (fmax(0.0, b->surface.variance) / o->lambda < 1.0 / o->parallelism)
+        *stop = BANDIT_STOP_INITIAL; /* [BBKB] Alg. 3 */
+    return BANDIT_OK;
+}
