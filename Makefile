@@ -121,6 +121,10 @@ $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(EVENT_OBJ) $(LIBPROTO)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# The clock of the model test, preloaded into a server.
+$(B)/tests/model/clock.so: tests/model/clock.c $(B)/flags
+	@mkdir -p $(@D); $(CC) -shared -fPIC -O2 -Wall -Wextra -Werror $(SYSTEM_FLAGS) $< -o $@
+
 # Tests that fail allocations put their own functions in the allocator's place.
 $(B)/tests/unit/%_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
 

@@ -19,6 +19,7 @@ typedef struct app {
     pool *pool;
     struct auth *auth;
     struct registry *registry;
+    int64_t started_at; /* ms; 0: not serving */
     struct events *events;
     struct metrics *metrics;
     atomic_size_t waiting; /* asks */

@@ -134,6 +134,8 @@ static const option options[] = {
     {"max-results", "N", "1000", "results of one tell, at most 1000; more: 422", COUNT, AT(max_results),
      NULL},
     {"max-waiting", "N", "8000", "asks that wait at once; one more: 429", COUNT, AT(max_waiting), NULL},
+    {"evict-seconds", "N", "300", "how long a study that nobody uses stays in memory", COUNT,
+     AT(evict_seconds), NULL},
     {"study-memory", "SIZE", "2GiB", "most that one study's engine may take", SIZE, AT(study_memory), NULL},
 };
 #undef AT

@@ -28,6 +28,7 @@ typedef struct server_config {
     size_t max_results;     /* of a tell */
     size_t max_waiting;     /* asks at once */
     size_t slow_request_ms; /* from then on it is logged */
+    size_t evict_seconds;   /* that an unused study stays in memory */
     size_t study_memory;
 
     /* What follows from it. */

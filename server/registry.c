@@ -82,8 +82,10 @@ void registry_post(registry *r, http_request *request, void (*run)(study *s, htt
             s = NULL;
         }
     }
-    if (s)
+    if (s) {
+        atomic_store(&s->used_at, (int64_t)(1000 * clock_steady()));
         study_post(s, &job->job);
+    }
     pthread_mutex_unlock(&r->lock);
     if (s)
         return;
@@ -96,10 +98,16 @@ no_memory:
 
 typedef struct walk {
     int64_t now;
+    int64_t steady, evict; /* ms: the steady clock; how long a study that is not used stays */
     study *disposable[DISPOSE_AT_ONCE];
     size_t n;
     void (*visit)(study *s, struct walk *w);
 } walk;
+
+static int64_t steady_ms(void)
+{
+    return (int64_t)(1000 * clock_steady());
+}
 
 static void walk_node(const void *node, VISIT which, void *arg)
 {
@@ -110,7 +118,11 @@ static void walk_node(const void *node, VISIT which, void *arg)
 
 static void tick(study *s, walk *w)
 {
-    if (atomic_load(&s->wake_at) <= w->now) {
+    if (w->steady - atomic_load(&s->used_at) >= w->evict) {
+        atomic_store(&s->used_at, w->steady);
+        atomic_store(&s->resting, true);
+        study_post_tick(s);
+    } else if (atomic_load(&s->wake_at) <= w->now) {
         atomic_store(&s->wake_at, INT64_MAX);
         study_post_tick(s);
     } else if (w->n < DISPOSE_AT_ONCE && study_is_disposable(s)) {
@@ -137,7 +149,10 @@ static void *run_timer(void *arg)
     pthread_mutex_lock(&r->lock);
     while (!r->stopping) {
         struct timespec until;
-        walk w = {.now = clock_now(), .visit = tick};
+        walk w = {.now = clock_now(),
+                  .steady = steady_ms(),
+                  .evict = 1000 * (int64_t)r->app->config->evict_seconds,
+                  .visit = tick};
         twalk_r(r->by_id, walk_node, &w);
         for (size_t i = 0; i < w.n; i++) {
             tdelete(w.disposable[i], &r->by_id, compare_ids);
@@ -147,7 +162,7 @@ static void *run_timer(void *arg)
         pthread_mutex_unlock(&r->lock);
         events_tick(r->app->events, w.now);
         pthread_mutex_lock(&r->lock);
-        clock_gettime(CLOCK_REALTIME, &until);
+        clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += TICK_MS * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
@@ -166,7 +181,11 @@ registry *registry_new(app *a)
         return NULL;
     r->app = a;
     pthread_mutex_init(&r->lock, NULL);
-    pthread_cond_init(&r->stop, NULL);
+    pthread_condattr_t steady; /* the wall clock may jump */
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->stop, &steady);
+    pthread_condattr_destroy(&steady);
     if (pthread_create(&r->timer, NULL, run_timer, r) != 0) {
         pthread_cond_destroy(&r->stop);
         pthread_mutex_destroy(&r->lock);
@@ -174,6 +193,29 @@ registry *registry_new(app *a)
         return NULL;
     }
     return r;
+}
+
+static void take_pending(void *arg, const store_study *row)
+{
+    registry *r = arg;
+    if (row->by_state[TRIAL_PENDING] == 0)
+        return;
+    study *s = study_new(r->app, r, row->id);
+    if (!s)
+        return; /* loaded by the first request */
+    atomic_store(&s->needed, true);
+    atomic_store(&s->used_at, steady_ms());
+    atomic_store(&s->wake_at, 0);
+    if (!tsearch(s, &r->by_id, compare_ids))
+        study_free(s);
+}
+
+store_status registry_wake_pending(registry *r, store_error *err)
+{
+    pthread_mutex_lock(&r->lock);
+    store_status status = store_read_studies(r->app->store, "", SIZE_MAX, take_pending, r, err);
+    pthread_mutex_unlock(&r->lock);
+    return status;
 }
 
 static void wake_now(study *s, walk *w)

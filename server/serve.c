@@ -1,6 +1,7 @@
 #include "server/serve.h"
 #include "server/app.h"
 #include "server/auth.h"
+#include "server/clock.h"
 #include "server/events.h"
 #include "server/http.h"
 #include "server/listen.h"
@@ -72,7 +73,10 @@ static bool start(running *r, const server_config *options, const char *address,
     if (r->app.metrics && auth_open(&r->app.auth, options, r->app.store))
         r->app.pool = pool_new(options->threads);
     r->app.events = r->app.pool ? events_new(&r->app) : NULL;
+    r->app.started_at = clock_now();
     r->app.registry = r->app.events ? registry_new(&r->app) : NULL;
+    if (r->app.registry && registry_wake_pending(r->app.registry, &error) != STORE_OK)
+        log_event(LOG_ERROR, "leases_not_watched", "reason", error.message, NULL);
     r->http = r->app.registry ? http_start(&r->app, address, url, url_size) : NULL;
     if (!r->http)
         stop(r);

@@ -303,6 +303,21 @@ static void run_turn(pool_task *task)
 
 /* ---- what the registry asks ---------------------------------------------------------------------------- */
 
+/* Leaves memory: the engine, and without leases to be watched the rest. */
+static void rest(study *s)
+{
+    bool at_rest = !s->planning && s->engine_jobs_out == 0 && TAILQ_EMPTY(&s->waiting) && !s->deferred &&
+                   STAILQ_EMPTY(&s->placing) && !s->held && !s->write &&
+                   atomic_load(&s->committed) == s->submitted && !atomic_load(&s->broken);
+    if (!at_rest || !s->loaded || s->deleted)
+        return;
+    study_drop_engine(s); /* nothing is at it */
+    if (TAILQ_EMPTY(&s->pending)) {
+        study_unload(s);
+        log_event(LOG_DEBUG, "study_evicted", "study", s->id, NULL);
+    }
+}
+
 static void run_tick(study *s, study_job *job)
 {
     (void)job;
@@ -310,8 +325,12 @@ static void run_tick(study *s, study_job *job)
     s->tick_posted = false;
     pthread_mutex_unlock(&s->lock);
     store_error error;
-    if (!s->loaded && !TAILQ_EMPTY(&s->waiting) && study_load(s, &error) != STORE_OK)
+    bool needed = atomic_exchange(&s->needed, false) || !TAILQ_EMPTY(&s->waiting);
+    bool resting = atomic_exchange(&s->resting, false);
+    if (!s->loaded && !s->deleted && needed && study_load(s, &error) != STORE_OK)
         study_answer_waiting(s, NULL);
+    if (resting && !needed)
+        rest(s);
 }
 
 void study_post_tick(study *s)

@@ -25,6 +25,10 @@ typedef struct study_job {
 
 registry *registry_new(app *a);
 
+/* Loads, in their own time, the studies whose trials somebody holds: their leases go on running. Before the
+ * first request. */
+store_status registry_wake_pending(registry *r, store_error *err);
+
 /* Gives a request to its study (request->study): `run` is called in the study's turn, with the study loaded.
  * If there is no such study, or it cannot be loaded, the request is answered. */
 void registry_post(registry *r, http_request *request, void (*run)(study *s, http_request *request));

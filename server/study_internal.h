@@ -120,6 +120,9 @@ struct study {
 
     atomic_uint_fast64_t committed; /* writes that are done, whatever came of them */
     atomic_bool broken;             /* one of them failed */
+    atomic_llong used_at;           /* ms of the steady clock: the last request */
+    atomic_bool resting;            /* at the next tick, leaves memory if nothing is going on */
+    atomic_bool needed;             /* at the next tick, is loaded: leases may run out */
     atomic_llong wake_at;           /* ms: when the registry's timer should post a tick; INT64_MAX: never */
 
     /* Everything below belongs to the turn. */

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* For workers whose lease ran out while the server was down: they could not renew it. */
+enum { RESTART_GRACE_MS = 30000 };
+
 typedef struct loading {
     study *s;
     int64_t epoch, last_seq;
@@ -42,6 +45,9 @@ static void take_trial(void *arg, const store_trial *row)
 {
     loading *l = arg;
     trial *t = study_trial_of_row(row);
+    int64_t started_at = l->s->app->started_at;
+    if (t && t->state == TRIAL_PENDING && t->lease_expires_at <= started_at)
+        t->lease_expires_at = started_at + RESTART_GRACE_MS;
     if (!t || !study_add_trial(l->s, t))
         l->failed = true;
 }
