@@ -72,7 +72,8 @@ static void ask_engine(study *s, http_request *request, void (*answer)(study *s,
 static wire_prediction in_metric_units(const question *q, const bandit_prediction *p)
 {
     double sign = q->source.config->minimize ? -1 : 1;
-    return (wire_prediction){.mean = sign * p->mean, .std = sqrt(p->variance), .ucb = sign * p->ucb};
+    return (wire_prediction){
+        .mean = sign * p->mean + 0.0, .std = sqrt(p->variance), .ucb = sign * p->ucb + 0.0}; /* no -0.0 */
 }
 
 static void answer_engine_error(http_request *request, const bandit_error *error)

@@ -17,6 +17,7 @@ typedef enum option_id {
     OPTION_WAIT,
     OPTION_LEASE,
     OPTION_FRESH,
+    OPTION_FIXED,
     OPTION_OUTCOME,
     OPTION_REASON,
     OPTION_ATTEMPT,

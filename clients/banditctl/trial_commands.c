@@ -5,6 +5,7 @@
 #include "clients/banditctl/trial.h"
 #include "proto/encode.h"
 #include "proto/number.h"
+#include "proto/parse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +43,17 @@ static exit_status post(const arguments *a, const char *rest, wire_writer *w, do
     free(path);
     free(body);
     return status;
+}
+
+/* The object that the text is; false, and nothing, if it is none. */
+static bool write_object(wire_writer *w, const char *text)
+{
+    json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    bool good = json_is_object(object);
+    if (good)
+        wire_write_json(w, object);
+    json_decref(object);
+    return good;
 }
 
 /* ---- ask ------------------------------------------------------------------------------------------- */
@@ -82,6 +94,13 @@ exit_status command_ask(const arguments *a)
     if (option_given(a, OPTION_FRESH)) {
         wire_key(&w, "fresh");
         wire_boolean(&w, true);
+    }
+    if (option_given(a, OPTION_FIXED)) {
+        wire_key(&w, "fixed");
+        if (!write_object(&w, option_text(a, OPTION_FIXED))) {
+            wire_writer_clear(&w);
+            return wrong("a JSON object", option_text(a, OPTION_FIXED));
+        }
     }
     wire_object_end(&w);
     json_t *asked;
@@ -183,15 +202,17 @@ exit_status command_predict(const arguments *a)
 {
     wire_writer w = WIRE_WRITER_INIT;
     wire_object_begin(&w);
-    wire_key(&w, "candidates");
+    bool named = *a->operands[1] == '{';
+    wire_key(&w, named ? "parameters" : "candidates");
     wire_array_begin(&w);
     for (size_t i = 1; i < a->n_operands; i++) {
-        int64_t candidate;
-        if (!read_whole(a->operands[i], &candidate)) {
+        int64_t candidate = 0;
+        if (named ? !write_object(&w, a->operands[i]) : !read_whole(a->operands[i], &candidate)) {
             wire_writer_clear(&w);
-            return wrong("the number of a candidate", a->operands[i]);
+            return wrong(named ? "a JSON object" : "the number of a candidate", a->operands[i]);
         }
-        wire_integer_value(&w, candidate);
+        if (!named)
+            wire_integer_value(&w, candidate);
     }
     wire_array_end(&w);
     wire_object_end(&w);

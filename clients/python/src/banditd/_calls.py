@@ -195,6 +195,7 @@ def ask(
     wait_seconds: float,
     lease_seconds: Optional[float],
     fresh: bool,
+    fixed: Optional[Mapping[str, Any]],
 ) -> Call:
     body: dict[str, Any] = {"count": count, "wait_seconds": wait_seconds}
     if worker is not None:
@@ -203,6 +204,8 @@ def ask(
         body["lease_seconds"] = lease_seconds
     if fresh:
         body["fresh"] = True
+    if fixed is not None:
+        body["fixed"] = dict(fixed)
     return _post(
         study_path(study, "/ask"),
         body,

@@ -127,9 +127,10 @@ class AsyncStudy:
         wait_seconds: float = 0,
         lease_seconds: Optional[float] = None,
         fresh: bool = False,
+        fixed: Optional[Mapping[str, Any]] = None,
     ) -> list[Trial]:
         asked = await self.ask_with_reason(
-            count, worker=worker, wait_seconds=wait_seconds, lease_seconds=lease_seconds, fresh=fresh
+            count, worker=worker, wait_seconds=wait_seconds, lease_seconds=lease_seconds, fresh=fresh, fixed=fixed
         )
         return asked.trials
 
@@ -141,9 +142,10 @@ class AsyncStudy:
         wait_seconds: float = 0,
         lease_seconds: Optional[float] = None,
         fresh: bool = False,
+        fixed: Optional[Mapping[str, Any]] = None,
     ) -> Asked:
         names = await self._feature_names()
-        call = _calls.ask(self.id, names, count, worker, wait_seconds, lease_seconds, fresh)
+        call = _calls.ask(self.id, names, count, worker, wait_seconds, lease_seconds, fresh, fixed)
         return cast(Asked, await self._client._run(call))
 
     async def tell(

@@ -164,11 +164,12 @@ class Study:
         wait_seconds: float = 0,
         lease_seconds: Optional[float] = None,
         fresh: bool = False,
+        fixed: Optional[Mapping[str, Any]] = None,
     ) -> list[Trial]:
         """Trials to evaluate: `count` or fewer, or none (see `ask_with_reason`). A worker that asks again gets the
-        trials it holds first, unless it says `fresh`."""
+        trials it holds first, unless it says `fresh`. fixed: in a space, values that the trials have."""
         return self.ask_with_reason(
-            count, worker=worker, wait_seconds=wait_seconds, lease_seconds=lease_seconds, fresh=fresh
+            count, worker=worker, wait_seconds=wait_seconds, lease_seconds=lease_seconds, fresh=fresh, fixed=fixed
         ).trials
 
     def ask_with_reason(
@@ -179,11 +180,12 @@ class Study:
         wait_seconds: float = 0,
         lease_seconds: Optional[float] = None,
         fresh: bool = False,
+        fixed: Optional[Mapping[str, Any]] = None,
     ) -> Asked:
         """The trials, and why there are fewer than wanted: "awaiting_feedback", "computing", "paused", "finished",
         "horizon_reached" or None."""
         names = self._feature_names()
-        call = _calls.ask(self.id, names, count, worker, wait_seconds, lease_seconds, fresh)
+        call = _calls.ask(self.id, names, count, worker, wait_seconds, lease_seconds, fresh, fixed)
         asked: Asked = self._client._run(call)
         return asked
 
