@@ -209,6 +209,7 @@ bench-space: deps-test ## milliseconds that an ask takes on a space of parameter
 .PHONY: bench-quality
 bench-quality: all ## points found by banditd and by its peers on 16 tasks, at most 3 hours; goes on where it stopped
 	@python3 tests/bench/quality/run.py --banditd $(BANDITD)
+	@python3 tests/bench/quality/run.py --banditd $(BANDITD) --scale
 
 .PHONY: format check-format check-layers lint
 format: ## rewrite the C sources in the project's format

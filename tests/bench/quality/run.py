@@ -32,6 +32,8 @@ sys.path.insert(0, str(HERE))
 import tasks as task_list  # noqa: E402
 
 TRIALS = 200
+# At scale: one task, ten thousand trials in batches; the peers have ten minutes, and the rest is extrapolated.
+SCALE_TASK, SCALE_TRIALS, SCALE_BATCH, SCALE_SECONDS = "hartmann6-noise", 10000, 100, 600
 RUN_SECONDS, ALL_SECONDS = 240, 3 * 3600
 SEEDS = {"banditd": 20, "uniform": 20, "optuna-tpe": 20, "optuna-gp": 5, "skopt-gp": 5}
 MODES = {"sequential": 1, "batches": 10}
@@ -240,7 +242,7 @@ def file_of(run):
 def attempt(run, task, trials, seconds):
     """Rows (trial, value without noise, seconds of its share of ask and tell)."""
     name, mode, sampler, seed, fault = run
-    count, rows, draw = MODES[mode], [], random.Random(f"{name} {seed} {fault}")
+    count, rows, draw = SCALE_BATCH if mode == "scale" else MODES[mode], [], random.Random(f"{name} {seed} {fault}")
     begun = time.monotonic()
     optimizer = SAMPLERS[sampler](task, seed)
     while len(rows) < trials and time.monotonic() - begun < seconds:
@@ -308,6 +310,39 @@ def work(options, runs, tasks):
         Banditd.server.stop()
 
 
+# ---- at scale --------------------------------------------------------------------------------------------
+
+
+def seconds_in_all(path):
+    """-> (seconds that SCALE_TRIALS trials take, trials that were made). What is missing is extrapolated by the power
+    of the number of trials that the second half of the run followed."""
+    with path.open() as rows:
+        spent = [float(row["seconds"]) for row in csv.DictReader(rows)]
+    total, half = sum(spent), sum(spent[: len(spent) // 2])
+    if len(spent) >= SCALE_TRIALS:
+        return total, len(spent)
+    power = max(1.0, math.log(total / half) / math.log(len(spent) / (len(spent) // 2)))
+    return total * (SCALE_TRIALS / len(spent)) ** power, len(spent)
+
+
+def scale(options, tasks, samplers):
+    for sampler in samplers:
+        run = (SCALE_TASK, "scale", sampler, 0, "")
+        if sampler == "uniform":
+            continue
+        if not file_of(run).exists() and not options.table:
+            if sampler == "banditd":
+                Banditd.server = Server(options.banditd)
+            rows = attempt(run, tasks[SCALE_TASK], SCALE_TRIALS, ALL_SECONDS if sampler == "banditd" else SCALE_SECONDS)
+            write(run, rows)
+            if sampler == "banditd":
+                Banditd.server.stop()
+        if file_of(run).exists():
+            seconds, made = seconds_in_all(file_of(run))
+            how = "" if made >= SCALE_TRIALS else f", extrapolated from {made}"
+            print(f"{sampler}: {seconds:.0f} s for {SCALE_TRIALS} trials of {SCALE_TASK} in batches of {SCALE_BATCH}{how}")
+
+
 # ---- the table -------------------------------------------------------------------------------------------
 
 
@@ -319,6 +354,8 @@ def read_runs():
         with path.open() as rows:
             rows = [(float(row["value"]), float(row["seconds"])) for row in csv.DictReader(rows)]
         best, seconds = min(value for value, _ in rows), statistics.fmean(s for _, s in rows)
+        if mode not in MODES:
+            continue
         found.setdefault((name, mode, sampler, fault), []).append((best, seconds, len(rows)))
     return found
 
@@ -384,7 +421,7 @@ def print_table(tasks):
 # ---- peers are installed into an environment of their own ------------------------------------------------
 
 
-def environment(options):
+def environment():
     """The Python that has the peers; those that cannot be installed are left out."""
     folder = KEPT / "venv"
     python, done = folder / "bin" / "python", folder / "installed"
@@ -411,6 +448,7 @@ def main():
     parser.add_argument("--seeds", type=int, help="at most so many of each")
     parser.add_argument("--samplers", help="separated by commas")
     parser.add_argument("--tasks", help="separated by commas")
+    parser.add_argument("--scale", action="store_true", help="ten thousand trials instead")
     parser.add_argument("--table", action="store_true", help="only the table of what is there")
     parser.add_argument("--job", type=int, default=-1, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -421,7 +459,8 @@ def main():
     if not options.table and options.job < 0:
         if "product" in tasks:
             tasks["product"].value({"order": "ijk", "bi": 8, "bj": 8, "bk": 8, "packed": False})
-        python = environment(options)
+        python = environment()
+        options.jobs = 1 if options.scale else options.jobs
         command = [python, __file__, *sys.argv[1:], "--jobs", str(options.jobs)]
         limits = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
         jobs = [subprocess.Popen([*command, "--job", str(n)], env={**os.environ, **limits}) for n in range(options.jobs)]
@@ -429,8 +468,11 @@ def main():
             sys.exit("a job failed")
     if options.job >= 0:
         samplers = options.samplers.split(",") if options.samplers else peers_here()
-        work(options, all_runs(tasks, samplers, options.seeds), tasks)
-    else:
+        if options.scale:
+            scale(options, tasks, samplers)
+        else:
+            work(options, all_runs(tasks, samplers, options.seeds), tasks)
+    elif not options.scale:
         print_table(tasks)
 
 
