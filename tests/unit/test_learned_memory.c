@@ -1,0 +1,175 @@
+/* Every allocation of a learning engine's batches fails once: the engine says so, loses nothing, is as it was
+ * before the call, and goes on as if nothing had happened. The linker puts the __wrap functions in the place
+ * of the allocator's. */
+#include "bandit/engine.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void __real_free(void *p);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
+void __wrap_free(void *p);
+
+static long until_failure = -1; /* allocations that still succeed; negative: all of them */
+static long live;               /* blocks */
+
+static bool fails(void)
+{
+    if (until_failure < 0)
+        return false;
+    return until_failure-- == 0;
+}
+
+static void *counted(void *p)
+{
+    live += p != NULL;
+    return p;
+}
+
+void *__wrap_malloc(size_t size)
+{
+    return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return fails() ? NULL : counted(__real_calloc(n, size));
+}
+
+void *__wrap_realloc(void *p, size_t size)
+{
+    void *q = fails() ? NULL : __real_realloc(p, size);
+    live += p == NULL && q != NULL;
+    return q;
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size)
+{
+    return fails() ? NULL : counted(__real_aligned_alloc(alignment, size));
+}
+
+void __wrap_free(void *p)
+{
+    live -= p != NULL;
+    __real_free(p);
+}
+
+enum { ARMS = 36, BATCHES = 14 };
+
+static bandit_arms *grid(void)
+{
+    bandit_arms *arms;
+    double rows[2 * ARMS];
+    for (size_t i = 0; i < ARMS; i++) {
+        rows[2 * i] = (double)(i % 6);
+        rows[2 * i + 1] = (double)(i / 6);
+    }
+    assert_int_equal(bandit_arms_new(&arms, ARMS, 2, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, ARMS, rows, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_STANDARDIZE, ARMS, NULL), BANDIT_OK);
+    return arms;
+}
+
+static double reward(uint32_t arm)
+{
+    return arm == 7 ? 5000.0 : sin(arm % 6) + 0.3 * cos(arm / 6); /* and one stray, if it is met */
+}
+
+/* Begins the batch with its nth allocation failing, for every n that there is, then without a failure. */
+static void begin_against_all_odds(bandit_engine *engine, const bandit_result *results, size_t n_results)
+{
+    for (long n = 0;; n++) {
+        bandit_error err = {0};
+        until_failure = n;
+        bandit_status status =
+            bandit_engine_begin_batch(engine, results, n_results, NULL, 0, &bandit_executor_serial, &err);
+        bool reached = until_failure < 0;
+        until_failure = -1;
+        if (status == BANDIT_OK) {
+            assert_false(reached); /* no failure goes unnoticed */
+            return;
+        }
+        assert_int_equal(status, BANDIT_NO_MEMORY);
+        assert_int_equal(err.status, BANDIT_NO_MEMORY);
+        assert_true(n < 20000);
+    }
+}
+
+static bandit_pick next_pick(bandit_engine *engine)
+{
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_selection selection;
+    bandit_pick pick = {0};
+    limits.max_picks = 1;
+    limits.beyond_bound = true;
+    assert_int_equal(bandit_engine_select(engine, &limits, &bandit_executor_serial, &pick, &selection, NULL),
+                     BANDIT_OK);
+    return pick;
+}
+
+static void failing_allocations_change_nothing(void **unused)
+{
+    (void)unused;
+    static const bandit_algorithm algorithms[] = {BANDIT_BBKB, BANDIT_GP_EI, BANDIT_S_GP_TS};
+    for (size_t a = 0; a < 3; a++) {
+        long before = live;
+        bandit_arms *arms = grid();
+        bandit_options o = BANDIT_OPTIONS_INIT;
+        bandit_engine *fine, *tried;
+        o.algorithm = algorithms[a];
+        o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = o.standardize_rewards = true;
+        o.lambda_from_noise = true;
+        o.prior_features = 20;
+        assert_int_equal(bandit_engine_new(&fine, arms, &o, 0, NULL), BANDIT_OK);
+        for (long n = 0;; n++) {
+            long blocks = live;
+            until_failure = n;
+            bandit_status status = bandit_engine_new(&tried, arms, &o, 0, NULL);
+            until_failure = -1;
+            if (status == BANDIT_OK)
+                break;
+            assert_int_equal(status, BANDIT_NO_MEMORY);
+            assert_int_equal(live, blocks);
+        }
+        bandit_result result;
+        for (size_t t = 0; t < BATCHES; t++) {
+            assert_int_equal(
+                bandit_engine_begin_batch(fine, &result, t > 0, NULL, 0, &bandit_executor_serial, NULL),
+                BANDIT_OK);
+            begin_against_all_odds(tried, &result, t > 0);
+            bandit_pick x = next_pick(fine), y = next_pick(tried);
+            assert_true(x.arm == y.arm && x.variance == y.variance);
+            result = (bandit_result){
+                .arm = x.arm, .repeats = 1, .reward = reward(x.arm), .chosen = true, .variance = x.variance};
+        }
+        bandit_checkpoint p, q;
+        bandit_engine_checkpoint(fine, &p);
+        bandit_engine_checkpoint(tried, &q);
+        assert_int_equal(p.n_state, q.n_state);
+        assert_memory_equal(p.state, q.state, p.n_state);
+        bandit_engine_free(fine);
+        bandit_engine_free(tried);
+        bandit_arms_free(arms);
+        assert_int_equal(live, before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(failing_allocations_change_nothing)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
