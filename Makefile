@@ -212,6 +212,47 @@ bench-quality: all ## points found by banditd and by its peers on 16 tasks, at m
 	@python3 tests/bench/quality/run.py --banditd $(BANDITD)
 	@python3 tests/bench/quality/run.py --banditd $(BANDITD) --scale
 
+# ---- installing -----------------------------------------------------------------------------------------
+PREFIX     ?= /usr/local
+DESTDIR    ?=
+SYSCONFDIR ?= $(if $(filter /usr,$(PREFIX)),/etc,$(PREFIX)/etc)
+UNITDIR    ?= $(PREFIX)/lib/systemd/system
+SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
+fill_in = sed -e 's|@prefix@|$(PREFIX)|g;s|@bindir@|$(PREFIX)/bin|g;s|@sysconfdir@|$(SYSCONFDIR)|g;s|@version@|$(VERSION)|g'
+place = install -D -m $(1) $(2) $(DESTDIR)$(3)
+
+# What is installed is made by building; installing copies.
+.PHONY: install-files install dist deb
+install-files: build $(BANDITD).1 $(BANDITCTL).1
+	@docs/make-config --example $(BANDITD) > $(B)/banditd.conf
+	@$(fill_in) server/etc/banditd.service > $(B)/banditd.service
+	@$(fill_in) server/etc/libbandit.pc.in > $(B)/libbandit.pc
+install: install-files ## install under PREFIX (/usr/local), below DESTDIR
+	@$(call place,755,$(BANDITD),$(PREFIX)/bin/banditd)
+	@$(call place,755,$(BANDITCTL),$(PREFIX)/bin/banditctl)
+	@$(call place,644,$(BANDITD).1,$(PREFIX)/share/man/man1/banditd.1)
+	@$(call place,644,$(BANDITCTL).1,$(PREFIX)/share/man/man1/banditctl.1)
+	@$(call place,644,clients/banditctl/completion.bash,$(PREFIX)/share/bash-completion/completions/banditctl)
+	@$(call place,644,$(B)/banditd.service,$(UNITDIR)/banditd.service)
+	@$(call place,644,server/etc/banditd.socket,$(UNITDIR)/banditd.socket)
+	@$(call place,644,server/etc/banditd.sysusers,$(SYSUSERSDIR)/banditd.conf)
+	@$(call place,644,$(B)/banditd.conf,$(PREFIX)/share/doc/banditd/examples/banditd.conf)
+	@test -e $(DESTDIR)$(SYSCONFDIR)/banditd/banditd.conf || \
+	    $(call place,644,$(B)/banditd.conf,$(SYSCONFDIR)/banditd/banditd.conf)
+	@$(call place,644,$(LIBBANDIT),$(PREFIX)/lib/libbandit.a)
+	@$(call place,644,$(B)/libbandit.pc,$(PREFIX)/lib/pkgconfig/libbandit.pc)
+	@for header in core/include/bandit/*.h; do $(call place,644,$$header,$(PREFIX)/include/bandit/$${header##*/}); done
+	@echo "installed below $(DESTDIR)$(PREFIX); $(SYSCONFDIR)/banditd/banditd.conf says how it serves"
+
+# The same commit makes the same bytes.
+dist: ## write build/banditd-VERSION.tar.gz, what git has of this version
+	@mkdir -p build
+	@git archive --format=tar --prefix=banditd-$(VERSION)/ HEAD | gzip -n -9 > build/banditd-$(VERSION).tar.gz
+	@echo build/banditd-$(VERSION).tar.gz
+deb: dist ## build Debian packages into build/deb
+	@.ci/deps build package
+	@server/etc/debian/build build/banditd-$(VERSION).tar.gz $(VERSION) build/deb
+
 .PHONY: format check-format check-layers lint
 format: ## rewrite the C sources in the project's format
 	@clang-format-14 -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')
