@@ -253,6 +253,11 @@ deb: dist ## build Debian packages into build/deb
 	@.ci/deps build package
 	@server/etc/debian/build build/banditd-$(VERSION).tar.gz $(VERSION) build/deb
 
+RESULTS ?= 1000000
+.PHONY: bench-startup
+bench-startup: all ## seconds from start to first answers, with a study of RESULTS=1000000
+	@python3 tests/bench/startup.py $(BANDITD) $(RESULTS)
+
 .PHONY: format check-format check-layers lint
 format: ## rewrite the C sources in the project's format
 	@clang-format-14 -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')
