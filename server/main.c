@@ -9,7 +9,7 @@
 
 static void print_form(FILE *out, const char *first, const char *command, const char *summary)
 {
-    fprintf(out, "%-6s banditd %-20s %s\n", first, command, summary);
+    fprintf(out, "%-6s banditd %-22s %s\n", first, command, summary);
 }
 
 static int usage(FILE *out)

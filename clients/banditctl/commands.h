@@ -5,6 +5,7 @@
 #include "clients/banditctl/options.h"
 
 exit_status command_study_create(const arguments *a);
+exit_status command_study_import(const arguments *a);
 exit_status command_study_list(const arguments *a);
 exit_status command_study_show(const arguments *a);
 exit_status command_study_state(const arguments *a); /* pause, resume, finish */

@@ -72,6 +72,8 @@ static const option options[N_OPTIONS] = {
 static const command commands[] = {
     {"study create", "FILE", 1, 1, 0, command_study_create,
      "creates a study from its definition (JSON) and prints its id; - reads standard input", NULL},
+    {"study import", "FILE", 1, 1, 0, command_study_import,
+     "makes the study that `export` wrote and prints its id; - reads standard input", NULL},
     {"study list", "", 0, 0, BIT(OPTION_STATE) | BIT(OPTION_LABEL), command_study_list,
      "lists studies: id, state, trials completed, horizon, best value", NULL},
     {"study show", "STUDY", 1, 1, 0, command_study_show, "shows a study's state and counters", NULL},

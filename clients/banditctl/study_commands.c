@@ -209,35 +209,75 @@ static const char *type_of_file(const char *name)
     return NULL;
 }
 
+/* A file of known size; NULL: it has been said why not, and *status is what that means. */
+static FILE *open_upload(const char *name, size_t *size, exit_status *status)
+{
+    struct stat about;
+    if (stat(name, &about) == 0 && !S_ISREG(about.st_mode)) {
+        fprintf(stderr, "banditctl: %s is not a file\n", name);
+        *status = STATUS_USAGE;
+        return NULL;
+    }
+    FILE *file = fopen(name, "re");
+    if (file && fstat(fileno(file), &about) == 0) {
+        *size = (size_t)about.st_size;
+        return file;
+    }
+    *status = cannot_read(name);
+    if (file)
+        fclose(file);
+    return NULL;
+}
+
+exit_status command_study_import(const arguments *a)
+{
+    http_request request = {.method = "POST",
+                            .path = "/v1/studies",
+                            .content_type = "application/x-ndjson",
+                            .seconds = -1,
+                            .cancel = -1};
+    const char *name = a->operands[0];
+    exit_status status = STATUS_FAILED;
+    char *body = NULL;
+    if (strcmp(name, "-") == 0)
+        request.body = body = read_all(stdin, &request.size);
+    else
+        request.upload = open_upload(name, &request.size, &status);
+    if (!request.body && !request.upload)
+        return strcmp(name, "-") == 0 ? cannot_read(name) : status;
+    json_t *study;
+    status = call(a, &request, &study);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        puts(json_text(study, "id", ""));
+    json_decref(study);
+    if (request.upload)
+        fclose(request.upload);
+    free(body);
+    return status;
+}
+
 exit_status command_candidates_upload(const arguments *a)
 {
     const char *name = a->operands[1], *type = type_of_file(name);
-    struct stat about;
+    size_t size;
+    exit_status status;
     if (!type) {
         fprintf(stderr, "banditctl: %s is not named .csv, .json or .npy\n", name);
         return STATUS_USAGE;
     }
-    if (stat(name, &about) == 0 && !S_ISREG(about.st_mode)) {
-        fprintf(stderr, "banditctl: %s is not a file\n", name);
-        return STATUS_USAGE;
-    }
-    FILE *file = fopen(name, "re");
+    FILE *file = open_upload(name, &size, &status);
     if (!file)
-        return cannot_read(name);
-    if (fstat(fileno(file), &about) != 0) {
-        fclose(file);
-        return cannot_read(name);
-    }
+        return status;
     char *path = study_path(a->operands[0], "/candidates");
     http_request request = {.method = "PUT",
                             .path = path,
                             .upload = file,
-                            .size = (size_t)about.st_size,
+                            .size = size,
                             .content_type = type,
                             .seconds = -1,
                             .cancel = -1};
     json_t *counted;
-    exit_status status = call(a, &request, &counted);
+    status = call(a, &request, &counted);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
         printf("%lld candidates of dimension %lld\n", json_count(counted, "count"),
                json_count(counted, "dimension"));

@@ -30,6 +30,32 @@ def test_a_study_from_its_creation_to_its_end(site):
     assert site.run("study", "show", "from-file").returncode == 4
 
 
+def test_a_study_goes_out_and_comes_in(site):
+    client = site.server.client()
+    client.create(definition(id="moved"))
+    for _ in range(3):
+        trials = client.ask("moved", 2)["trials"]
+        client.tell("moved", [{"trial": t["id"], "value": 0.5} for t in trials])
+    before, trials = client.study("moved"), client.items("/v1/studies/moved/trials")
+    lines = site.output("export", "moved")
+    assert lines == site.output("export", "moved", "--format", "ndjson") and lines.count("\n") > 10
+    table = site.output("export", "moved", "--format", "csv").splitlines()
+    assert len(table) == 1 + len(trials) and table[0].startswith("trial,candidate,value"), table[0]
+    assert site.run("export", "nobody").returncode == 4
+    assert site.run("export", "moved", "--format", "xml").returncode == 1
+    (site.folder / "moved.ndjson").write_text(lines)
+    assert site.run("study", "import", "moved.ndjson").returncode == 5, "it is there already"
+    client.delete("/v1/studies/moved")
+    assert site.output("study", "import", "moved.ndjson") == "moved\n"
+    assert client.study("moved") == before and client.items("/v1/studies/moved/trials") == trials
+    client.delete("/v1/studies/moved")
+    assert site.output("study", "import", "-", stdin=lines) == "moved\n"
+    cut = site.run("study", "import", "-", stdin=lines[:-20])
+    assert cut.returncode == 1, cut
+    assert site.run("study", "import", "absent").returncode == 1
+    assert site.run("study", "import", site.folder).returncode == 2
+
+
 def test_a_list_of_many_pages(site):
     client = site.server.client()
     wanted = [f"s{i:04}" for i in range(1003)]
