@@ -132,10 +132,15 @@ static void removed(void *arg, store_status status, int64_t study, int64_t last_
 /* Nothing is on its way any more. */
 static void destroy(rebuild *r)
 {
-    if (r->staged && r->made && !r->published)
+    bool left = r->staged && r->made && !r->published;
+    if (left) { /* by a lane of its own: a write of the other one may have failed */
+        store_lane_close(r->lane);
+        left = store_lane_open(&r->lane, r->store, r->number, 0, 0) == STORE_OK;
+    }
+    if (left)
         store_submit_delete(r->lane, removed, r);
     else
-        free_parts(r);
+        free_parts(r); /* what is left in the store is removed at the next start */
 }
 
 static void take_held(rebuild *r)

@@ -178,7 +178,8 @@ static void count_imported(void *arg, int64_t seq, const store_observation *row)
  * they were counted: batch by batch, in each by number. */
 store_status study_recount_failures(study *s)
 {
-    store_trial_filter closed = {.told = true, .told_after = 0, .told_through = s->through_seq};
+    store_trial_filter closed = {
+        .told = true, .told_through = s->through_seq, .failed_arms = !study_pulls_once(s)};
     store_error error = {0};
     outcomes o = {0};
     o.through = malloc(((size_t)s->batches + 1) * sizeof *o.through);

@@ -141,6 +141,17 @@ static bool wanted(const store_trial *trial, const store_trial_filter *filter)
     return !filter->worker || strcmp(filter->worker, trial->worker) == 0;
 }
 
+static bool has_failed(const memory_study *study, int64_t candidate)
+{
+    for (size_t i = 0; i < study->n_trials; i++) {
+        const store_trial *trial = &study->trials[i].t;
+        if (trial->candidate == candidate &&
+            (trial->state == TRIAL_FAILED || trial->state == TRIAL_INFEASIBLE))
+            return true;
+    }
+    return false;
+}
+
 store_status memory_read_trials(store *base, int64_t number, const store_trial_filter *filter, size_t limit,
                                 store_trial_row *row, void *arg, store_error *err)
 {
@@ -150,7 +161,8 @@ store_status memory_read_trials(store *base, int64_t number, const store_trial_f
         return status;
     size_t given = 0;
     for (size_t i = 0; i < study->n_trials && given < limit; i++) {
-        if (wanted(&study->trials[i].t, filter)) {
+        const store_trial *trial = &study->trials[i].t;
+        if (wanted(trial, filter) && (!filter->failed_arms || has_failed(study, trial->candidate))) {
             row(arg, &study->trials[i].t);
             given++;
         }

@@ -263,7 +263,10 @@ store_status sqlite_read_trials(store *s, int64_t study, const store_trial_filte
     if (!c)
         return status;
     sqlite3_stmt *statement;
-    if (filter->told)
+    if (filter->told && filter->failed_arms)
+        statement = connection_bind(c, SQL_TRIALS_FAILED_ARMS, "iiii", study, filter->after, limit_of(limit),
+                                    filter->told_through);
+    else if (filter->told)
         statement =
             connection_bind(c, SQL_TRIALS_TOLD, "iiitiii", study, filter->after, (int64_t)states,
                             filter->worker, limit_of(limit), filter->told_after, filter->told_through);

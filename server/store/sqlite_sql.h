@@ -129,6 +129,10 @@
     X(SQL_TRIALS_TOLD, "SELECT " TRIAL_COLUMNS " FROM trials INDEXED BY trials_told WHERE study = ?1 "       \
                        "AND trial > ?2 AND (?3 >> state) & 1 AND (?4 IS NULL OR worker = ?4) "               \
                        "AND told_seq > 0 AND told_seq > ?6 AND told_seq <= ?7 ORDER BY trial LIMIT ?5")      \
+    X(SQL_TRIALS_FAILED_ARMS,                                                                                \
+      "SELECT " TRIAL_COLUMNS " FROM trials WHERE study = ?1 AND trial > ?2 AND +told_seq > 0 "              \
+      "AND +told_seq <= ?4 AND candidate IN (SELECT candidate FROM trials WHERE study = ?1 "                 \
+      "AND state IN (3, 4)) ORDER BY trial LIMIT ?3")                                                        \
     X(SQL_VALUES, "SELECT trial, value, told_at FROM trials WHERE study = ?1 AND value IS NOT NULL "         \
                   "ORDER BY trial")                                                                          \
     X(SQL_OBSERVATION_INSERT, "INSERT INTO observations (study, seq, number, candidate, repeats, value) "    \

@@ -533,6 +533,8 @@ typedef struct store_trial_filter {
     bool told;     /* only told ones, with told_after < told_seq <= told_through */
     int64_t told_after, told_through;
     uint32_t states;    /* bit 1 << state; 0: all */
+    bool failed_arms;   /* only of candidates of which some trial failed or was infeasible; with `told` and
+                         * told_after 0 only, states and worker do not count */
     const char *worker; /* NULL: all */
 } store_trial_filter;
 

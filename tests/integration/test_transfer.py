@@ -1,7 +1,10 @@
 """A study's export, and the study that it makes: GET …/export and POST /v1/studies with application/x-ndjson."""
 
+import contextlib
 import http.client
+import sqlite3
 import threading
+import time
 
 from server import Server, run_to_end
 from support import cases, definition, grid, refusal, work
@@ -38,6 +41,11 @@ def test_an_export_makes_the_same_study_elsewhere():
         other.stop()
         status, out, err = run_to_end("check", "--quiet", "--db", str(other.db))
         assert (status, out, err) == (0, "", "")
+
+
+def left_over(path):
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
+        return db.execute("SELECT count(*) FROM studies WHERE deleted <> 0").fetchone()[0]
 
 
 def test_nothing_is_there_before_all_of_it_is(server):
@@ -85,6 +93,10 @@ def test_what_is_no_whole_study_is_refused_and_leaves_nothing(server, case):
     client.delete(f"/v1/studies/{source}")
     refusal(post(client, "\n".join(change(lines))), status)
     assert client.get(f"/v1/studies/{source}").status == 404
+    end = time.monotonic() + 30
+    while left_over(server.db):
+        assert time.monotonic() < end, "what was staged stays"
+        time.sleep(0.05)
     assert post(client, "\n".join(lines)).status == 201, "its name is free"
 
 

@@ -214,6 +214,17 @@ static void trials_are_filtered(void **state)
     expect_trials(s, study, (store_trial_filter){.told = true, .told_through = 6}, 9, "4 ");
     store_trial trial;
     assert_int_equal(store_read_trial(s, study, 7, take_trial, &trial, NULL), STORE_NOT_FOUND);
+    /* Of candidate 4 (trials 5 and 7) one fails; of all others none. */
+    const store_pick again = {4, 0};
+    store_event failing[] = {suite_told(5, 1, 0.0, false), suite_planned(1, 7, &again, 1),
+                             suite_issued(7, 1, "w1", 10), suite_told(7, 1, 3.0, false)};
+    failing[0].u.told.state = TRIAL_FAILED;
+    failing[0].u.told.has_value = false;
+    assert_int_equal(store_fixture_write(lane, failing, 4, NULL), STORE_OK); /* 8 … 11 */
+    store_trial_filter failed = {.told = true, .told_through = INT64_MAX, .failed_arms = true};
+    expect_trials(s, study, failed, 9, "5 7 ");
+    failed.told_through = 10;
+    expect_trials(s, study, failed, 9, "5 ");
     store_lane_close(lane);
 }
 
