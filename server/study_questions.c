@@ -328,7 +328,7 @@ static void take_sums(wire_candidate *shown, const study *s, const question *q, 
     bandit_checkpoint checkpoint;
     double sign = q->source.config->minimize ? -1 : 1;
     bandit_engine_checkpoint(s->engine.engine, &checkpoint);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; checkpoint.n_sums > 0 && i < n; i++) {
         const bandit_arm_sum *sum =
             bsearch(&arms[i], checkpoint.sums, checkpoint.n_sums, sizeof *sum, compare_sum);
         if (!sum || sum->count == 0)
