@@ -23,8 +23,8 @@ void bandit_cover_init(bandit_cover *out, const bandit_arms *arms, uint32_t init
             low = fmin(low, x);
             high = fmax(high, x);
         }
-        out->low[k] = low;
-        out->width[k] = high - low;
+        out->low[k] = arms->space ? 0.0 : low; /* a space is its own box */
+        out->width[k] = arms->space ? 1.0 : high - low;
     }
 }
 
@@ -59,6 +59,17 @@ static bool cells_along_side(double u, double per_side, uint64_t *first, uint64_
         *first = *last = (uint64_t)floor(position);
     }
     return true;
+}
+
+void bandit_cover_lowest_cell(const bandit_cover *cover, uint32_t level, const double *unit, bandit_cell *out)
+{
+    *out = (bandit_cell){.level = level};
+    for (size_t k = 0; k < cover->dimension; k++) {
+        uint64_t last;
+        bool inside = cells_along_side(unit[k], bandit_cover_per_side(cover, level), &out->corner[k], &last);
+        assert(inside);
+        (void)inside;
+    }
 }
 
 /* A feature that is the same in all arms spans nothing: it stays at 0. */

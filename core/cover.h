@@ -75,6 +75,11 @@ void bandit_cover_arm_to_unit(const bandit_cover *cover, uint32_t arm, double *u
  * rounding of the scaled features does not decide; cells at the border do not reach beyond the box. */
 bool bandit_cell_contains(const bandit_cover *cover, const bandit_cell *cell, const double *unit);
 
+/* *out = of the level's cells that contain the point of the unit box, the one with the lowest corner; no
+ * members. */
+void bandit_cover_lowest_cell(const bandit_cover *cover, uint32_t level, const double *unit,
+                              bandit_cell *out);
+
 void bandit_cells_clear(bandit_cells *cells);
 
 #endif

@@ -35,7 +35,7 @@ static const bandit_algorithm_table *const tables[BANDIT_ALGORITHMS] = {
     [BANDIT_PI_GP_UCB] = &bandit_pi_gp_ucb_table,
 };
 
-/* On a space that grows; NULL: not built yet. */
+/* On a space that grows. */
 static const bandit_algorithm_table *const space_tables[BANDIT_ALGORITHMS] = {
     [BANDIT_BBKB] = &bandit_space_bbkb_table,
     [BANDIT_BKB] = &bandit_space_bkb_table,
@@ -48,6 +48,7 @@ static const bandit_algorithm_table *const space_tables[BANDIT_ALGORITHMS] = {
     [BANDIT_GP_EI] = &bandit_space_gp_ei_table,
     [BANDIT_GP_PI] = &bandit_space_gp_pi_table,
     [BANDIT_EPSILON_GREEDY] = &bandit_space_epsilon_greedy_table,
+    [BANDIT_PI_GP_UCB] = &bandit_space_pi_gp_ucb_table,
     [BANDIT_UNIFORM] = &bandit_uniform_table,
     [BANDIT_REGULARIZED_EVOLUTION] = &bandit_regularized_evolution_table,
 };
@@ -127,6 +128,10 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
     bandit_status status = bandit_options_check(options, bandit_arms_dimension(arms), err);
     if (status != BANDIT_OK)
         return status;
+    if (arms->space && options->algorithm == BANDIT_PI_GP_UCB && !bandit_space_is_numeric(arms))
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "name",
+                           "pi_gp_ucb partitions a box: every parameter must be double or integer, and none "
+                           "conditional");
     bool in_space = bandit_arms_is_open_space(arms);
     const bandit_algorithm_table *table = (in_space ? space_tables : tables)[options->algorithm];
     if (table && table->has_model && bandit_options_learn(options))

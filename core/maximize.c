@@ -343,6 +343,23 @@ static double along(unsigned n, const double *x, double *gradient, void *context
     return value;
 }
 
+bool bandit_ascend(bandit_slope_function *f, void *context, size_t n, double *x, const double *low,
+                   const double *high)
+{
+    nlopt_opt optimizer = nlopt_create(NLOPT_LD_LBFGS, (unsigned)n);
+    if (!optimizer)
+        return false;
+    bool ready = nlopt_set_max_objective(optimizer, f, context) > 0 &&
+                 nlopt_set_lower_bounds(optimizer, low) > 0 && nlopt_set_upper_bounds(optimizer, high) > 0 &&
+                 nlopt_set_maxeval(optimizer, EVALUATIONS) > 0 && nlopt_set_xtol_abs1(optimizer, 1e-7) > 0 &&
+                 nlopt_set_ftol_rel(optimizer, 1e-10) > 0 && nlopt_set_vector_storage(optimizer, 8) > 0;
+    double reached;
+    /* Stopping for rounding or at a limit is as good: the best point met is what counts. */
+    nlopt_result result = ready ? nlopt_optimize(optimizer, x, &reached) : NLOPT_OUT_OF_MEMORY;
+    nlopt_destroy(optimizer);
+    return result != NLOPT_OUT_OF_MEMORY;
+}
+
 /* From s->genes, whose value is `value`, to where its doubles are best; relaxed: integers as well, which are
  * rounded then. Nothing changes if that is no better. false: no memory. */
 static bool ascend(search *s, bool relaxed, double *value)
@@ -363,20 +380,8 @@ static bool ascend(search *s, bool relaxed, double *value)
     }
     if (s->n_free == 0)
         return true;
-    nlopt_opt optimizer = nlopt_create(NLOPT_LD_LBFGS, (unsigned)s->n_free);
-    if (!optimizer)
-        return false;
     s->best_value = -INFINITY;
-    bool ready = nlopt_set_max_objective(optimizer, along, s) > 0 &&
-                 nlopt_set_lower_bounds(optimizer, s->low) > 0 &&
-                 nlopt_set_upper_bounds(optimizer, s->high) > 0 &&
-                 nlopt_set_maxeval(optimizer, EVALUATIONS) > 0 && nlopt_set_xtol_abs1(optimizer, 1e-7) > 0 &&
-                 nlopt_set_ftol_rel(optimizer, 1e-10) > 0 && nlopt_set_vector_storage(optimizer, 8) > 0;
-    double reached;
-    /* Stopping for rounding or at a limit is as good: the best point met is what counts. */
-    nlopt_result result = ready ? nlopt_optimize(optimizer, s->x, &reached) : NLOPT_OUT_OF_MEMORY;
-    nlopt_destroy(optimizer);
-    if (result == NLOPT_OUT_OF_MEMORY)
+    if (!bandit_ascend(along, s, s->n_free, s->x, s->low, s->high))
         return false;
     if (!(s->best_value > *value))
         return true;

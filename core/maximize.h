@@ -54,4 +54,12 @@ bandit_status bandit_maximizer_run(bandit_maximizer *max, const bandit_objective
                                    const double *grid_values, uint64_t pick, double *coded, bool *found,
                                    bandit_error *err);
 
+/* NLopt's kind of function: the value at x of n coordinates; gradient, unless it is NULL. */
+typedef double bandit_slope_function(unsigned n, const double *x, double *gradient, void *context);
+
+/* L-BFGS uphill within bounds from x, which is overwritten. The function keeps the best point it has seen.
+ * false: no memory. */
+bool bandit_ascend(bandit_slope_function *f, void *context, size_t n, double *x, const double *low,
+                   const double *high);
+
 #endif

@@ -1,5 +1,6 @@
 #include "algorithms/space_engine.h"
 
+#include "algorithms/space_design.h"
 #include "dictionary.h"
 #include "memory.h"
 #include "prior_sampler.h"
@@ -339,7 +340,7 @@ static bandit_stop_rule stop_rule(const bandit_space_engine *e, const bandit_spa
     if (bandit_space_samples_uncertainty(e, b))
         return b->n_picks >= o->max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE; /* and choose's */
     if (!b->has_model)
-        return b->n_out >= bandit_space_design_size(e) ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
+        return b->n_out >= bandit_design_size(&e->base) ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
     if (e->rule->end == BANDIT_SPACE_SEQUENTIAL) {
         /* Samples are independent: what is out is no reason to wait (Kandasamy et al. 2018). */
         bool waits = e->rule->algorithm == BANDIT_BKB;

@@ -107,8 +107,6 @@ void bandit_space_features_of(const bandit_arms *arms, uint32_t arm, double *fea
 
 /* ---- space_picks.c ------------------------------------------------------------------------------------- */
 
-/* Points of a batch before the first reward. */
-uint64_t bandit_space_design_size(const bandit_space_engine *engine);
 /* Does the batch sample by uncertainty ([BBKB] Alg. 3)? */
 bool bandit_space_samples_uncertainty(const bandit_space_engine *engine, const bandit_space_batch *batch);
 /* The next point in engine->coded; *stop when there is none. */
@@ -120,5 +118,9 @@ extern const bandit_algorithm_table bandit_space_bbkb_table, bandit_space_bkb_ta
     bandit_space_gp_ucb_table, bandit_space_igp_ucb_table, bandit_space_gp_bucb_table,
     bandit_space_gp_ts_table, bandit_space_async_ts_table, bandit_space_s_gp_ts_table,
     bandit_space_gp_ei_table, bandit_space_gp_pi_table, bandit_space_epsilon_greedy_table;
+
+/* pi_space.c: pi_gp_ucb, for spaces of which all parameters are double or integer and always active. */
+extern const bandit_algorithm_table bandit_space_pi_gp_ucb_table;
+bool bandit_space_is_numeric(const bandit_arms *arms);
 
 #endif

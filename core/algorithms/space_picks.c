@@ -1,5 +1,6 @@
 /* The choice of the next point: the design before the first reward, then the maximum of the acquisition or of
  * a sampled function among the points that may be picked. */
+#include "algorithms/space_design.h"
 #include "algorithms/space_engine.h"
 
 #include "listed.h"
@@ -9,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_STARTS = 1024, DESIGN_TRIES = 64, LEAST_DESIGN = 4, MOST_DESIGN = 10 };
+enum { MOST_STARTS = 1024 };
 
 static const bandit_space *space_of(const bandit_space_engine *e)
 {
@@ -245,76 +246,8 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
     return status;
 }
 
-/* ---- the design ---------------------------------------------------------------------------------------- */
-
-static bool has_default(const bandit_space *s)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        if (s->parameters[i].has_default)
-            return true;
-    }
-    return false;
-}
-
-/* Defaults, and the middle where there is none. */
-static void default_genes(bandit_space_engine *e, const bandit_genome *g, double *genes)
-{
-    for (size_t i = 0; i < g->space->n; i++) {
-        const bandit_parameter *p = &g->space->parameters[i];
-        genes[i] = bandit_genome_gene(g, i, 0.5);
-        e->coded[i] = p->has_default ? p->default_value : (double)NAN;
-    }
-    bandit_genome_take(g, e->coded, genes);
-}
-
-static bool accepts_design(bandit_space_engine *e, const bandit_select_limits *limits, bool strict)
-{
-    size_t arm = bandit_arms_find(e->base.arms, e->coded);
-    return arm == SIZE_MAX || (!strict && !is_in(limits->withheld, limits->n_withheld, (uint32_t)arm));
-}
-
-/* Picks before the first reward, and what epsilon-greedy explores: e->coded. Points of the sequence (of
- * random numbers) until there is one that is new; then one that may be chosen. */
-static bandit_status choose_design(bandit_space_engine *e, bandit_space_batch *b,
-                                   const bandit_select_limits *limits, bool random, bool *found,
-                                   bandit_error *err)
-{
-    const bandit_space *space = space_of(e);
-    bandit_genome genome = {0};
-    double *genes = bandit_alloc(space->n, sizeof *genes);
-    if (!genes)
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    bandit_status status = bandit_genome_init(&genome, space, limits->fixed, e->base.options.seed, err);
-    if (status == BANDIT_OK && !random)
-        status = bandit_genome_sequence(&genome, e->base.batch, err);
-    bool defaults = !random && b->n_out == 0 && e->base.batch == 0 && has_default(space);
-    *found = false;
-    const uint64_t tries = DESIGN_TRIES;
-    for (uint64_t attempt = 0; status == BANDIT_OK && attempt < 2 * tries && !*found; attempt++) {
-        uint64_t number = (random ? b->n_picks : b->n_out) + attempt * ((uint64_t)1 << 20);
-        if (defaults && attempt == 0)
-            default_genes(e, &genome, genes);
-        else if (random)
-            bandit_genome_random(&genome, e->base.batch, BANDIT_PURPOSE_UNIFORM, number + 1, genes);
-        else
-            bandit_genome_sweep(&genome, number, genes);
-        bandit_genome_point(&genome, genes, e->coded);
-        *found = accepts_design(e, limits, !random && attempt < tries);
-    }
-    bandit_genome_clear(&genome);
-    free(genes);
-    return status;
-}
-
-/* Points of the first batch: a few more than there are parameters, at most a quarter of the horizon. */
-uint64_t bandit_space_design_size(const bandit_space_engine *e)
-{
-    uint64_t n = space_of(e)->n + 1, horizon = e->base.options.horizon;
-    n = n < LEAST_DESIGN ? LEAST_DESIGN : n > MOST_DESIGN ? MOST_DESIGN : n;
-    if (horizon > 0 && n > horizon / 4)
-        n = horizon / 4 > 0 ? horizon / 4 : 1;
-    return n < e->base.options.max_batch ? n : e->base.options.max_batch;
-}
+/* ---- the next point -------------------------------------------------------------------------------------
+ */
 
 bool bandit_space_samples_uncertainty(const bandit_space_engine *e, const bandit_space_batch *b)
 {
@@ -333,7 +266,9 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
         explores = bandit_random_uniform(o->seed, e->base.batch, BANDIT_PURPOSE_UNIFORM,
                                          (uint64_t)1 << 63 | b->n_picks) < o->epsilon;
     if (explores || (!b->has_model && !bandit_space_samples_uncertainty(e, b)))
-        status = choose_design(e, b, limits, explores && b->has_model, &found, err);
+        status = explores && b->has_model
+                     ? bandit_design_random(&e->base, b->n_picks, limits, e->coded, &found, err)
+                     : bandit_design_next(&e->base, b->n_out, limits, e->coded, &found, err);
     else
         status = maximize(e, b, limits, &found, err);
     *stop = found ? BANDIT_STOP_NONE : BANDIT_STOP_EXHAUSTED;

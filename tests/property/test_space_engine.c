@@ -30,7 +30,8 @@ static const bandit_algorithm algorithms[] = {BANDIT_BBKB,
                                               BANDIT_GP_PI,
                                               BANDIT_EPSILON_GREEDY,
                                               BANDIT_UNIFORM,
-                                              BANDIT_REGULARIZED_EVOLUTION};
+                                              BANDIT_REGULARIZED_EVOLUTION,
+                                              BANDIT_PI_GP_UCB};
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 
 static bandit_arms *arms_in(const bandit_parameter *parameters, size_t n)
@@ -151,6 +152,8 @@ static void restored_study(bandit_algorithm algorithm, uint64_t seed, bool learn
 {
     random_space space;
     random_space_init(&space, seed, 2 + seed % 6, false);
+    if (algorithm == BANDIT_PI_GP_UCB)
+        random_space_make_numeric(&space);
     bandit_arms *arms = arms_in(space.parameters, space.n);
     bandit_options o = options_of(algorithm, seed, seed % 2 ? 0.1 : 1e-3);
     if (learned) {
@@ -381,6 +384,11 @@ static void fixed_on_the_list(void **state)
         random_space space;
         bandit_error err = {0};
         random_space_init(&space, 21 + a, 4, true);
+        if (algorithms[a] == BANDIT_PI_GP_UCB) {
+            random_space_make_numeric(&space);
+            for (size_t i = 0; i < space.n; i++)
+                space.parameters[i].type = BANDIT_PARAMETER_INTEGER;
+        }
         bandit_arms *arms = arms_in(space.parameters, space.n);
         assert_int_equal(bandit_arms_enumerate(arms, &err), BANDIT_OK);
         bandit_options o = options_of(algorithms[a], 4, 1e-3);
@@ -561,7 +569,8 @@ static double median_regret(bandit_algorithm algorithm, bool is_branin, size_t t
 /* A fifth of chance's regret after as many trials, one by one and in batches. */
 static void better_than_chance(void **state)
 {
-    static const bandit_algorithm serious[] = {BANDIT_BBKB, BANDIT_BKB, BANDIT_GP_EI, BANDIT_GP_TS};
+    static const bandit_algorithm serious[] = {BANDIT_BBKB, BANDIT_BKB, BANDIT_GP_EI, BANDIT_GP_TS,
+                                               BANDIT_PI_GP_UCB};
     (void)state;
     for (int is_branin = 0; is_branin < 2; is_branin++) {
         double chance = median_regret(BANDIT_UNIFORM, is_branin, 50, 1);
@@ -597,6 +606,9 @@ static void refusals(void **state)
     o.features = BANDIT_FEATURES_EIGEN;
     assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, &err), BANDIT_INVALID_OPTION);
     assert_string_equal(err.field, "features");
+    o = options_of(BANDIT_PI_GP_UCB, 1, 0.1);
+    assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, &err), BANDIT_INVALID_OPTION);
+    assert_string_equal(err.field, "name");
 
     o = options_of(BANDIT_BBKB, 1, 0.1);
     engine = engine_on(arms, &o);

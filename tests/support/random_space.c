@@ -77,6 +77,17 @@ void random_space_init(random_space *s, uint64_t seed, size_t n, bool small)
         random_condition(s, i);
 }
 
+void random_space_make_numeric(random_space *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        bandit_parameter *p = &s->parameters[i];
+        p->type = random_space_below(s, 3) ? BANDIT_PARAMETER_DOUBLE : BANDIT_PARAMETER_INTEGER;
+        p->min = p->log ? fmax(1.0, ceil(p->min)) : p->min;
+        p->parent = BANDIT_NO_PARENT;
+        p->n_parent_values = 0;
+    }
+}
+
 bool random_space_is_active(const random_space *s, const double *coded, size_t i)
 {
     const bandit_parameter *p = &s->parameters[i];

@@ -19,6 +19,9 @@ typedef struct random_space {
 /* n parameters; small: no doubles, and integers of a few values. */
 void random_space_init(random_space *space, uint64_t seed, size_t n, bool small);
 
+/* Makes every parameter double or integer, and always active. */
+void random_space_make_numeric(random_space *space);
+
 /* Uniform on 0 … n−1. */
 size_t random_space_below(random_space *space, size_t n);
 

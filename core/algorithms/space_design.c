@@ -1,0 +1,95 @@
+#include "algorithms/space_design.h"
+
+#include "genome.h"
+#include "memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { TRIES = 64, LEAST = 4, MOST = 10 };
+
+uint64_t bandit_design_size(const bandit_engine *engine)
+{
+    uint64_t n = engine->arms->space->n + 1, horizon = engine->options.horizon;
+    n = n < LEAST ? LEAST : n > MOST ? MOST : n;
+    if (horizon > 0 && n > horizon / 4)
+        n = horizon / 4 > 0 ? horizon / 4 : 1;
+    return n < engine->options.max_batch ? n : engine->options.max_batch;
+}
+
+static bool has_default(const bandit_space *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        if (s->parameters[i].has_default)
+            return true;
+    }
+    return false;
+}
+
+/* Defaults, and the middle where there is none; coded: scratch. */
+static void default_genes(const bandit_genome *g, double *coded, double *genes)
+{
+    for (size_t i = 0; i < g->space->n; i++) {
+        const bandit_parameter *p = &g->space->parameters[i];
+        genes[i] = bandit_genome_gene(g, i, 0.5);
+        coded[i] = p->has_default ? p->default_value : (double)NAN;
+    }
+    bandit_genome_take(g, coded, genes);
+}
+
+static bool accepts(const bandit_engine *engine, const bandit_select_limits *limits, const double *coded,
+                    bool strict)
+{
+    size_t arm = bandit_arms_find(engine->arms, coded);
+    if (arm == SIZE_MAX)
+        return true;
+    for (size_t w = 0; w < limits->n_withheld && !strict; w++) {
+        if (limits->withheld[w] == arm)
+            return false;
+    }
+    return !strict;
+}
+
+static bandit_status choose(const bandit_engine *engine, uint64_t number, const bandit_select_limits *limits,
+                            bool random, double *coded, bool *found, bandit_error *err)
+{
+    const bandit_space *space = engine->arms->space;
+    const uint64_t tries = TRIES;
+    bandit_genome genome = {0};
+    *found = false;
+    double *genes = bandit_alloc(space->n, sizeof *genes);
+    if (!genes)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status = bandit_genome_init(&genome, space, limits->fixed, engine->options.seed, err);
+    if (status == BANDIT_OK && !random)
+        status = bandit_genome_sequence(&genome, engine->batch, err);
+    bool defaults = !random && number == 0 && engine->batch == 0 && has_default(space);
+    for (uint64_t attempt = 0; status == BANDIT_OK && attempt < 2 * tries && !*found; attempt++) {
+        uint64_t index = number + attempt * ((uint64_t)1 << 20);
+        if (defaults && attempt == 0)
+            default_genes(&genome, coded, genes);
+        else if (random)
+            bandit_genome_random(&genome, engine->batch, BANDIT_PURPOSE_UNIFORM, index + 1, genes);
+        else
+            bandit_genome_sweep(&genome, index, genes);
+        bandit_genome_point(&genome, genes, coded);
+        *found = accepts(engine, limits, coded, !random && attempt < tries);
+    }
+    bandit_genome_clear(&genome);
+    free(genes);
+    return status;
+}
+
+bandit_status bandit_design_next(const bandit_engine *engine, uint64_t number,
+                                 const bandit_select_limits *limits, double *coded, bool *found,
+                                 bandit_error *err)
+{
+    return choose(engine, number, limits, false, coded, found, err);
+}
+
+bandit_status bandit_design_random(const bandit_engine *engine, uint64_t number,
+                                   const bandit_select_limits *limits, double *coded, bool *found,
+                                   bandit_error *err)
+{
+    return choose(engine, number, limits, true, coded, found, err);
+}
