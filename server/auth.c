@@ -184,6 +184,17 @@ auth_identity auth_identify(auth *a, const char *authorization, int64_t now)
     return found;
 }
 
+bool auth_is_valid(auth *a, const auth_identity *identity, int64_t now)
+{
+    bool valid = identity->id[0] == '\0'; /* without a token */
+    pthread_rwlock_rdlock(&a->lock);
+    for (const auth_entry *entry = a->entries; entry && !valid; entry = entry->next)
+        valid = strcmp(entry->identity.id, identity->id) == 0 &&
+                (entry->expires_at == 0 || now < entry->expires_at);
+    pthread_rwlock_unlock(&a->lock);
+    return valid;
+}
+
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
 typedef struct loading {

@@ -55,6 +55,9 @@ auth_identity auth_identify(auth *a, const char *authorization, int64_t now);
 enum { AUTH_TEXT_SIZE = 80 };
 void auth_make(store_token *out, char id[AUTH_ID_SIZE], char text[AUTH_TEXT_SIZE]);
 
+/* May whoever was identified still be who they were? False once the token has been revoked or has expired. */
+bool auth_is_valid(auth *a, const auth_identity *identity, int64_t now);
+
 /* Keeps up with the store; any thread. auth_entry_new comes before the write, so that nothing can fail after
  * it; auth_add takes the entry. */
 typedef struct auth_entry auth_entry;

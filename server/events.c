@@ -1,6 +1,7 @@
 #include "server/events.h"
 
 #include "server/app.h"
+#include "server/auth.h"
 #include "server/clock.h"
 #include "server/event_view.h"
 #include "server/log.h"
@@ -60,14 +61,15 @@ typedef struct listener {
     int64_t position; /* of the log: events up to here have been given out, or are in `text` */
     const char *text;
     size_t size, offset;
-    chunk *current;   /* NULL */
-    char *own;        /* NULL */
-    bool caught_up;   /* has been at the feed's end */
-    bool suspended;   /* until somebody wakes it */
-    bool reading;     /* its task is at work; it is suspended */
-    bool last;        /* the stream ends after `text` */
-    int64_t heard_at; /* ms: when it was last given something */
-    int64_t wanted;   /* events to read from the log */
+    chunk *current;     /* NULL */
+    char *own;          /* NULL */
+    bool caught_up;     /* has been at the feed's end */
+    bool suspended;     /* until somebody wakes it */
+    bool reading;       /* its task is at work; it is suspended */
+    bool last;          /* the stream ends after `text` */
+    int64_t checked_at; /* ms: when its token was last looked at */
+    int64_t heard_at;   /* ms: when it was last given something */
+    int64_t wanted;     /* events to read from the log */
     pool_task task;
     TAILQ_ENTRY(listener) link;
 } listener;
@@ -393,6 +395,12 @@ void events_tick(events *e, int64_t now)
     twalk_r(e->feeds, tick_feed, &now);
     listener *l;
     TAILQ_FOREACH (l, &e->listeners, link) {
+        if (now - l->checked_at >= SILENCE_MS) {
+            l->checked_at = now;
+            l->last |= !auth_is_valid(e->app->auth, &l->request->caller, now);
+        }
+        if (l->last)
+            wake(l, now);
         if (l->suspended && !l->reading && now - l->heard_at >= SILENCE_MS) {
             l->last = http_client_is_gone(l->request);
             set_text(l, comment, l->last ? 0 : sizeof comment - 1);
@@ -487,7 +495,11 @@ void events_open(events *e, http_request *request, int64_t after)
     store_status status =
         l ? store_read_study(e->app->store, request->study, take_place, &at, &error) : STORE_NO_MEMORY;
     if (status == STORE_OK) {
-        *l = (listener){.hub = e, .request = request, .heard_at = clock_now(), .task.run = run_listener};
+        *l = (listener){.hub = e,
+                        .request = request,
+                        .heard_at = clock_now(),
+                        .checked_at = clock_now(),
+                        .task.run = run_listener};
         if (!set_greeting(l, &at, after))
             status = STORE_NO_MEMORY;
     }

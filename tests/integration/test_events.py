@@ -6,8 +6,9 @@ import selectors
 import socket
 
 from server import Server
-from support import cases, definition, measure, refusal, work
+from support import cases, definition, grid, measure, refusal, work
 from test_series import uniform
+from test_tokens import Guarded
 
 TIMEOUT = 60
 
@@ -15,9 +16,10 @@ TIMEOUT = 60
 class Stream:
     """One listener. Events come as (id, type, data); comments as (None, "comment", text)."""
 
-    def __init__(self, server, study, last_id=None):
+    def __init__(self, server, study, last_id=None, token=None):
         self._connection = http.client.HTTPConnection(server.host, server.port, timeout=TIMEOUT)
         headers = {} if last_id is None else {"Last-Event-ID": str(last_id)}
+        headers |= {"Authorization": f"Bearer {token}"} if token else {}
         self._connection.request("GET", f"/v1/studies/{study}/events", headers=headers)
         self.response = self._connection.getresponse()
         assert self.response.status == 200, (self.response.status, self.response.read())
@@ -116,6 +118,76 @@ def test_what_happens_is_seen(server):
         assert all(row[field] == data[field] for field in ("stop_rule", "dictionary_size", "beta", "started_at")), data
     bests = [data["id"] for _, kind, data in events if kind == "trial" and data.get("best")]
     assert bests[-1] == client.study(study)["best"]["trial"]
+
+
+def test_events_of_every_kind(server):
+    client = server.client()
+    body = definition(feedback="async")
+    del body["domain"]["points"]
+    study = client.create({**body, "domain": {"type": "candidates", "dimension": 2}})["id"]
+    path = f"/v1/studies/{study}"
+    stream = Stream(server, study, 0)
+    assert client.put(f"{path}/candidates", {"points": grid(12)}).status == 200
+    assert client.post(f"{path}/observations", {"observations": [{"candidate": 3, "value": 0.5}] * 2}).status == 200
+    added = client.post(f"{path}/candidates", {"points": [[2, 2], [3, 3]]})
+    assert added.status == 200, added
+    assert client.post(f"{path}/candidates/retire", {"candidates": [0, 1, 2]}).status == 200
+    own = client.post(f"{path}/trials", {"candidate": 7})
+    assert own.status in (200, 201), own
+    trial = client.ask(study, worker="w")["trials"][0]
+    assert client.post(f"{path}/trials/{trial['id']}/measurements", {"step": 3, "value": 0.25}).status == 200
+    client.tell(study, [{"trial": trial["id"], "value": 0.75}])
+    amended = client.post(f"{path}/trials/{trial['id']}/amend", {"value": 0.5, "reason": "a slip"})
+    assert amended.status == 200, amended
+    pause(client, study)
+    events = stream.until(paused)
+    stream.close()
+
+    def first(kind, **fields):
+        for _, name, data in events:
+            if name == kind and all(data.get(key) == value for key, value in fields.items()):
+                return data
+        raise AssertionError(f"no {kind} with {fields} among {events}")
+
+    assert events[0][1:] == ("state", {"state": "awaiting_candidates", "time": events[0][2]["time"]})
+    first("candidates", count=144)
+    first("state", state="active")
+    first("observations", count=2)
+    first("candidates", count=146)
+    first("retired", count=3)
+    first("trial", id=own.json["id"], state="queued")
+    first("measurement", id=trial["id"], attempt=1, step=3, value=0.25)
+    first("trial", id=trial["id"], state="completed", value=0.75)
+    first("trial", id=trial["id"], state="completed", value=0.5, amended=True, reason="a slip")
+
+
+def test_a_late_result_is_an_event(server):
+    client = server.client()
+    study = client.create(definition(lease_seconds=1))["id"]
+    stream = Stream(server, study)
+    trial = client.ask(study, worker="first")["trials"][0]
+    again = client.ask(study, worker="second", wait_seconds=30)["trials"][0]
+    assert again["id"] == trial["id"] and again["attempt"] == 2, again
+    client.tell(study, [{"trial": trial["id"], "attempt": 2, "value": 0.5}])
+    assert client.tell(study, [{"trial": trial["id"], "attempt": 1, "value": 0.75}])["late"] == 1
+    events = stream.until(lambda event: event[1] == "late")
+    assert {"id": trial["id"], "attempt": 1, "value": 0.75}.items() <= events[-1][2].items(), events[-1]
+    expired = [data for _, kind, data in events if kind == "trial" and data["state"] == "queued"]
+    assert [data["reason"] for data in expired] == ["expired"], expired
+    stream.close()
+
+
+def test_a_stream_ends_with_its_token():
+    with Guarded() as server:
+        made = server.make(role="viewer", study="mine")
+        stream, others = Stream(server, "mine", token=made["token"]), Stream(server, "mine", token=server.token)
+        refusal(server.client(token=made["token"]).get("/v1/studies/theirs/events"), 403)
+        server.client().delete(f"/v1/tokens/{made['id']}")
+        assert all(event[1] == "comment" for event in stream.rest())
+        pause(server.client(), "mine")
+        assert paused(others.until(paused)[-1])
+        stream.close()
+        others.close()
 
 
 def test_resumed_from_any_event(server):
