@@ -13,6 +13,7 @@ typedef struct wire_study_patch {
     wire_integer horizon;
     wire_number lease_seconds;
     wire_integer max_attempts, min_in_flight;
+    bool no_display_name, no_labels, no_metadata, no_horizon; /* null was given: there is to be none */
 } wire_study_patch;
 
 wire_status wire_decode_study_patch(wire_study_patch **out, const char *body, size_t size,

@@ -6,6 +6,13 @@
 
 /* ---- PATCH of a study --------------------------------------------------------------------------------- */
 
+/* Is a member null? Otherwise it is still to be taken. */
+static bool take_null(wire_object *o, const char *name, bool *out)
+{
+    *out = json_is_null(json_object_get(o->json, name));
+    return *out && wire_has(o, name);
+}
+
 static void fill_study_patch(wire_decoder *d, json_t *body, void *out)
 {
     static const char *const states[] = {"active", "paused", "finished", NULL};
@@ -14,11 +21,15 @@ static void fill_study_patch(wire_decoder *d, json_t *body, void *out)
     wire_object o;
     if (!wire_object_open(&o, d, NULL, body))
         return;
-    wire_take_string(&o, "display_name", WIRE_OPTIONAL, 0, WIRE_MAX_NAME, &patch->display_name);
-    wire_take_labels(&o, &patch->labels);
-    wire_take_object_text(&o, "metadata", WIRE_MAX_METADATA, &patch->metadata);
+    if (!take_null(&o, "display_name", &patch->no_display_name))
+        wire_take_string(&o, "display_name", WIRE_OPTIONAL, 0, WIRE_MAX_NAME, &patch->display_name);
+    if (!take_null(&o, "labels", &patch->no_labels))
+        wire_take_labels(&o, &patch->labels);
+    if (!take_null(&o, "metadata", &patch->no_metadata))
+        wire_take_object_text(&o, "metadata", WIRE_MAX_METADATA, &patch->metadata);
     wire_take_word_text(&o, "state", WIRE_OPTIONAL, states, &patch->state);
-    wire_take_given_integer(&o, "horizon", 1, WIRE_MAX_INTEGER, &patch->horizon);
+    if (!take_null(&o, "horizon", &patch->no_horizon))
+        wire_take_given_integer(&o, "horizon", 1, WIRE_MAX_INTEGER, &patch->horizon);
     wire_take_number(&o, "lease_seconds", &lease, NULL, &patch->lease_seconds);
     wire_take_given_integer(&o, "max_attempts", 1, WIRE_MAX_COUNT, &patch->max_attempts);
     wire_take_given_integer(&o, "min_in_flight", 1, WIRE_MAX_COUNT, &patch->min_in_flight);

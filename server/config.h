@@ -12,6 +12,7 @@ typedef struct server_config {
     const char *listen;
     const char *db;
     const char *allowed_hosts; /* comma-separated */
+    const char *cors_origins;  /* comma-separated, or * */
     const char *auth;          /* "none", "token" or "auto": by the address */
     const char *admin_token_file;
     const char *log_format, *log_level_name;

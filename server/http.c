@@ -85,9 +85,28 @@ typedef struct http_connection {
 
 /* ---- answers --------------------------------------------------------------------------------------- */
 
+static const char *header(http_connection *c, const char *name)
+{
+    return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
+}
+
+/* On the thread that made the answer, once. What may be stored for a repeated request stays as it is. */
+static void prepare(http_connection *c)
+{
+    struct http_answer *answer = &c->request.answer;
+    if (!c->opened || !answer->body || answer->gzip || answer->status != MHD_HTTP_OK ||
+        c->request.idempotency_key)
+        return;
+    if (!answer->etag[0] && c->request.route->method == HTTP_GET)
+        http_tag(answer);
+    if (http_accepts_gzip(header(c, MHD_HTTP_HEADER_ACCEPT_ENCODING)))
+        http_compress(answer);
+}
+
 void http_complete(http_request *request)
 {
     http_connection *c = request->connection;
+    prepare(c);
     if (request->held)
         return;
     assert(c->phase != PHASE_ANSWERED);
@@ -96,11 +115,6 @@ void http_complete(http_request *request)
         c->suspended = false;
         MHD_resume_connection(c->mhd); /* the request may be gone from here on */
     }
-}
-
-static const char *header(http_connection *c, const char *name)
-{
-    return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
 }
 
 const char *http_header_value(http_request *request, const char *name)
@@ -175,6 +189,31 @@ static void expect_more(http_connection *c)
         http_link_set(c->link, HTTP_LINK_RECEIVING, left > 1e-3 ? left : 1e-3);
 }
 
+/* Answers depend on what is accepted, and on who asks. */
+static void add_vary(struct MHD_Response *response, const server_config *config)
+{
+    MHD_add_response_header(response, MHD_HTTP_HEADER_VARY,
+                            *config->cors_origins ? "Accept-Encoding, Origin" : "Accept-Encoding");
+}
+
+/* For pages of the origins that are allowed to see answers (Fetch standard, CORS protocol). */
+static void add_cors(http_connection *c, struct MHD_Response *response)
+{
+    const char *origin = http_cors_origin(header(c, MHD_HTTP_HEADER_ORIGIN), c->request.app->config);
+    if (!origin)
+        return;
+    MHD_add_response_header(response, "Access-Control-Allow-Origin", origin);
+    MHD_add_response_header(response, "Access-Control-Expose-Headers",
+                            "ETag, Location, Retry-After, X-Request-Id");
+    if (strcmp(c->method, "OPTIONS") != 0)
+        return;
+    MHD_add_response_header(response, "Access-Control-Allow-Methods", c->request.answer.allow);
+    MHD_add_response_header(response, "Access-Control-Allow-Headers",
+                            "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, "
+                            "Last-Event-ID, X-Request-Id");
+    MHD_add_response_header(response, "Access-Control-Max-Age", "600");
+}
+
 static enum MHD_Result send_answer(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
@@ -183,6 +222,9 @@ static enum MHD_Result send_answer(http_connection *c)
         answer->status = MHD_HTTP_NOT_MODIFIED;
         answer->content_type = NULL;
         answer->static_body = NULL;
+        free(answer->body);
+        answer->body = NULL;
+        answer->gzip = false;
         answer->size = 0;
     }
     struct MHD_Response *response;
@@ -206,6 +248,10 @@ static enum MHD_Result send_answer(http_connection *c)
     MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     for (const http_header *h = answer->headers; h && h->name; h++)
         MHD_add_response_header(response, h->name, h->value);
+    if (answer->gzip)
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+    add_vary(response, c->request.app->config);
+    add_cors(c, response);
     if (answer->etag[0])
         MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, answer->etag);
     if (answer->location[0])
@@ -325,7 +371,7 @@ static const struct {
 } query_names[] = {
     {"limit", HTTP_QUERY_LIMIT},   {"page_token", HTTP_QUERY_PAGE_TOKEN}, {"state", HTTP_QUERY_STATE},
     {"worker", HTTP_QUERY_WORKER}, {"points", HTTP_QUERY_POINTS},         {"sort", HTTP_QUERY_SORT},
-    {"format", HTTP_QUERY_FORMAT},
+    {"format", HTTP_QUERY_FORMAT}, {"label", HTTP_QUERY_LABEL},
 };
 
 typedef struct query_reading {
@@ -381,10 +427,13 @@ static bool check_headers(http_connection *c)
                                 "the body has %s bytes; the limit is %zu", length, c->limit);
             return false;
         }
-        if (request->route->kind != ROUTE_UPLOAD && request->content_type[0] &&
+        bool sent =
+            header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) || (length && strtoull(length, NULL, 10) > 0);
+        if (request->route->kind != ROUTE_UPLOAD && sent &&
             strcmp(request->content_type, "application/json") != 0) {
             http_answer_problem(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
-                                "the body has to be application/json, not %s", request->content_type);
+                                "the body has to be application/json, not %s",
+                                request->content_type[0] ? request->content_type : "without a Content-Type");
             return false;
         }
     }

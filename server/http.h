@@ -30,6 +30,7 @@ typedef enum http_query {
     HTTP_QUERY_POINTS,
     HTTP_QUERY_SORT,
     HTTP_QUERY_FORMAT,
+    HTTP_QUERY_LABEL,
     HTTP_QUERIES
 } http_query;
 
@@ -74,6 +75,7 @@ struct http_request {
         char detail[160];           /* of a problem, for the log */
         char allow[64];             /* "": no such header */
         const char *authenticate;   /* WWW-Authenticate; NULL: no such header */
+        bool gzip;                  /* so is the body */
         char etag[40];              /* quoted; "": no such header. A client that has it already gets 304 */
         const http_header *headers; /* more of them; NULL: none. One may take the place of no-store */
     } answer;
@@ -122,6 +124,10 @@ void http_release_failed(http_request *request, store_status status);
 /* Has the client of this suspended request closed its side of the connection? libmicrohttpd does not look
  * while a connection is suspended. A client that only shuts down its sending side counts as gone. */
 bool http_client_is_gone(const http_request *request);
+
+/* Is the entity tag in the list of an If-None-Match (NULL: there is none)? Weak comparison (RFC
+ * 9110, 13.1.2). */
+bool http_etag_matches(const char *list, const char *etag);
 
 /* An upload's route: pieces of the body, one at a time. The connection is suspended until
  * http_upload_continue (any thread), so that memory stays bounded. After the last piece the route's handler

@@ -128,6 +128,15 @@ static bool is_listed(const char *list, const char *host)
     return false;
 }
 
+const char *http_cors_origin(const char *origin, const server_config *config)
+{
+    if (!origin || !*config->cors_origins)
+        return NULL;
+    if (strcmp(config->cors_origins, "*") == 0)
+        return "*";
+    return is_listed(config->cors_origins, origin) ? origin : NULL;
+}
+
 static bool is_safe(const char *method)
 {
     return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 || strcmp(method, "OPTIONS") == 0;
@@ -146,6 +155,8 @@ http_refusal http_check_origin(struct MHD_Connection *connection, const char *me
     if (host && !is_loopback(name) && !is_listed(config->allowed_hosts, name))
         return refusal(403, "the host '%.64s' is not one that this server answers to (--allowed-host)", name);
     if (is_safe(method))
+        return none;
+    if (http_cors_origin(origin, config))
         return none;
     const char *authority = origin ? strstr(origin, "://") : NULL;
     if (origin && (!authority || !host || strcasecmp(authority + 3, host) != 0))

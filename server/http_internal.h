@@ -10,9 +10,10 @@ struct server_config;
 /* The request's answer is set: sends it, unless it is held. */
 void http_complete(http_request *request);
 
-/* Is the entity tag in the list of an If-None-Match (NULL: there is none)? Weak comparison (RFC
- * 9110, 13.1.2). */
-bool http_etag_matches(const char *list, const char *etag);
+/* http_compress.c. The tag is that of the body as it is; compressing (true: done) marks it. */
+void http_tag(struct http_answer *answer);
+bool http_accepts_gzip(const char *accepted);
+bool http_compress(struct http_answer *answer);
 
 /* Why a request is refused before anything else is looked at. */
 typedef struct http_refusal {
@@ -30,5 +31,8 @@ http_refusal http_check_framing(struct MHD_Connection *connection, const char *v
  * of its own that it points here (DNS rebinding), nor with writes from another origin. */
 http_refusal http_check_origin(struct MHD_Connection *connection, const char *method,
                                const struct server_config *config);
+
+/* Is the origin one of --cors-origin? What is answered to it then; NULL when it is not. */
+const char *http_cors_origin(const char *origin, const struct server_config *config);
 
 #endif

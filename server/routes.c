@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define PAGED         (1u << HTTP_QUERY_LIMIT | 1u << HTTP_QUERY_PAGE_TOKEN)
+#define STUDY_FILTERS (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_LABEL)
 #define TRIAL_FILTERS (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_WORKER)
 
 const route routes[] = {
@@ -21,7 +22,8 @@ const route routes[] = {
     {"/v1/tokens", HTTP_POST, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_token_create, NULL},
     {"/v1/tokens/{token}", HTTP_DELETE, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_token_delete,
      NULL},
-    {"/v1/studies", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, PAGED, handle_study_list, NULL},
+    {"/v1/studies", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, STUDY_FILTERS, handle_study_list,
+     NULL},
     {"/v1/studies", HTTP_POST, AUTH_EDITOR, ROUTE_UPLOAD, ROUTE_BODY_LINES, 0, handle_study_import,
      handle_study_import_piece},
     {"/v1/studies", HTTP_POST, AUTH_EDITOR, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_study_create, NULL},

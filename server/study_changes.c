@@ -9,6 +9,14 @@
 
 /* ---- PATCH of a study ------------------------------------------------------------------------------ */
 
+static void clear_text(char **text, bool clear)
+{
+    if (!clear)
+        return;
+    free(*text);
+    *text = NULL;
+}
+
 static void take_text(char **field, char **given)
 {
     if (!*given)
@@ -37,7 +45,10 @@ static wire_status changed_definition(char **text, study_config **config, const 
     take_text(&definition->display_name, &patch->display_name);
     take_text(&definition->labels, &patch->labels);
     take_text(&definition->metadata, &patch->metadata);
-    if (patch->horizon.given)
+    clear_text(&definition->display_name, patch->no_display_name);
+    clear_text(&definition->labels, patch->no_labels);
+    clear_text(&definition->metadata, patch->no_metadata);
+    if (patch->horizon.given || patch->no_horizon)
         definition->horizon = patch->horizon;
     if (patch->lease_seconds.given)
         definition->lease_seconds = patch->lease_seconds;
@@ -118,14 +129,21 @@ void study_patch(study *s, http_request *request)
     store_error error = {0};
     study_state state;
     bool conflict;
+    const char *wanted = http_header_value(request, "If-Match");
+    char etag[40];
     char *definition = NULL;
     study_config *config = NULL;
     patched_view view = {.s = s, .now = clock_now()};
+    study_etag(etag, s->number, study_next_seq(s) - 1);
+    if (wanted && !http_etag_matches(wanted, etag)) {
+        http_answer_problem(request, 412, NULL, "the study has changed since: read it again");
+        goto out;
+    }
     if (!check_patch(s, patch, &state, &errors, &conflict)) {
         http_answer_problem(request, conflict ? 409 : 422, &errors, "the study was not changed: see errors");
         goto out;
     }
-    bool new_horizon = patch->horizon.given;
+    bool new_horizon = patch->horizon.given || patch->no_horizon;
     wire_status status = changed_definition(&definition, &config, s, patch, &errors);
     if (status != WIRE_OK) {
         http_answer_undecodable(request, status, &errors);

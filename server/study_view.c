@@ -2,6 +2,8 @@
 
 #include "server/space.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,4 +68,9 @@ bool study_view_encode(wire_writer *w, store *s, const store_study *row)
 bool study_view_encode_new(wire_writer *w, const store_study *row, const wire_taken_over *history)
 {
     return encode(w, NULL, row, history);
+}
+
+void study_etag(char out[40], int64_t number, int64_t last_seq)
+{
+    snprintf(out, 40, "\"%" PRIx64 "-%" PRIx64 "\"", (uint64_t)number, (uint64_t)last_seq);
 }

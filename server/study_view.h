@@ -12,4 +12,7 @@ bool study_view_encode(wire_writer *w, store *s, const store_study *row);
 /* A study that has just been made, with what it has taken over; NULL: nothing. */
 bool study_view_encode_new(wire_writer *w, const store_study *row, const wire_taken_over *history);
 
+/* Differs whenever the study has changed, and from that of another study of the same id. */
+void study_etag(char out[40], int64_t number, int64_t last_seq);
+
 #endif

@@ -66,12 +66,18 @@ static void test_study_patch(void **state)
     assert_true(!p->display_name && !p->labels && !p->metadata && !p->state);
     assert_false(p->horizon.given || p->lease_seconds.given || p->max_attempts.given ||
                  p->min_in_flight.given);
+    assert_false(p->no_display_name || p->no_labels || p->no_metadata || p->no_horizon);
+    wire_study_patch_free(p);
+    DECODE(study_patch, &p, "{'display_name':null,'labels':null,'metadata':null,'horizon':null}");
+    assert_true(p->no_display_name && p->no_labels && p->no_metadata && p->no_horizon);
+    assert_true(!p->display_name && !p->labels && !p->metadata && !p->horizon.given);
     wire_study_patch_free(p);
 
     static const refusal cases[] = {
         {"{'id':'a'}", "/id", "unknown field"},
         {"{'seed':1}", "/seed", "unknown field"},
-        {"{'display_name':null}", "/display_name", "must be a string"},
+        {"{'display_name':1}", "/display_name", "must be a string"},
+        {"{'state':null}", "/state", "must be a string"},
         {"{'labels':{'a':1}}", "/labels/a", "must be a string"},
         {"{'metadata':[]}", "/metadata", "must be an object"},
         {"{'state':'error'}", "/state", "must be \"active\", \"paused\" or \"finished\""},
