@@ -497,7 +497,7 @@ bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, doubl
             o->product[i] = exp(theta[i]);
         scale_points(o, o->product);
     }
-    double bound;
+    double bound = -INFINITY;
     if (!(o->exact ? exact_value(o, signal, noise, &bound) : sparse_value(o, signal, noise, &bound)))
         return false;
     if (gradient &&

@@ -368,7 +368,7 @@ static bandit_status space_select(bandit_engine *engine, const bandit_select_lim
     bandit_space_batch *b = &e->batches[e->in_force];
     bandit_status status = BANDIT_OK;
     while (status == BANDIT_OK) {
-        uint32_t arm;
+        uint32_t arm = 0;
         out->stop_rule = stop_rule(e, b);
         if (out->stop_rule != BANDIT_STOP_NONE && !limits->beyond_bound)
             break;

@@ -123,6 +123,19 @@ def test_every_algorithm(case):
     assert points[0] == points[1], "a restart has changed what is chosen"
 
 
+def test_pi_gp_ucb_in_a_space_of_numbers(server):
+    client = server.client()
+    numbers = [{"name": n, "type": "double", "min": 0, "max": 1} for n in "ab"]
+    algorithm = {"name": "pi_gp_ucb", "kernel": {"type": "matern", "nu": 1.5, "lengthscale": 0.3}, "noise_std": 0.1}
+    study = client.create(space(numbers, algorithm, horizon=20))["id"]
+    for _ in range(20):
+        (trial,) = client.ask(study)["trials"]
+        check_point(numbers, trial["parameters"])
+        value = (trial["parameters"]["a"] - 0.3) ** 2
+        client.tell(study, [{"trial": trial["id"], "value": value}])
+    assert client.study(study)["state"] == "finished"
+
+
 def script(server, how):
     """Asks of several workers, held parameters, own points and imports. -> all that it comes to"""
     client = server.client()
