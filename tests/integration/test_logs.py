@@ -128,7 +128,8 @@ def test_no_secrets(case):
         client = server.client()
 
         def call(method, target, token, body=None):
-            return client.request(method, target, body, headers={"Authorization": f"Bearer {token}"})
+            headers = {"Authorization": f"Bearer {token}"}
+            return client.request(method, target, body, headers=headers, content_type=body and "application/json")
 
         made = call("POST", "/v1/tokens", secret, {"role": "editor", "description": "for the test"})
         assert made.status == 201, made
