@@ -139,14 +139,15 @@ export async function seed(api) {
     domain: {
       type: 'space',
       parameters: [
-        { name: 'rate', type: 'discrete', values: [1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1] },
+        { name: 'rate', type: 'double', min: 1e-5, max: 0.1, scale: 'log' },
         { name: 'width', type: 'integer', min: 16, max: 64, scale: 'log' },
         { name: 'optimizer', type: 'categorical', values: ['adam', 'sgd', 'rmsprop'] },
-        { name: 'momentum', type: 'discrete', values: [0.5, 0.9, 0.99], active_when: { parameter: 'optimizer', in: ['sgd'] } },
+        { name: 'momentum', type: 'double', min: 0, max: 0.99, active_when: { parameter: 'optimizer', in: ['sgd'] } },
         { name: 'augment', type: 'boolean' },
+        { name: 'workers', type: 'discrete', values: [1, 2, 4, 8] },
       ],
     },
-    algorithm: { name: 'bbkb', kernel: { type: 'matern', lengthscale: 0.5 }, noise_std: 0.05 },
+    algorithm: { name: 'bbkb' },
     seed: 6,
   });
   const loss = ({ rate, width, optimizer, momentum = 0, augment }) => 0.3 + 0.1 * (Math.log10(rate) + 3) ** 2 + 0.1 * (Math.log2(width) - 5) ** 2 + (optimizer === 'adam' ? 0 : 0.1) + 0.05 * (momentum - 0.9) ** 2 - (augment ? 0.05 : 0);

@@ -1,6 +1,6 @@
 // Charts over one axis by uPlot: theme, size, logarithmic axes, a line that says the values under the cursor, and the
 // arrow keys as a second way to move it.
-import { h, replace, setText } from './dom.js';
+import { h, replace } from './dom.js';
 import { number } from './format.js';
 import { colour, faded, onThemeChange } from './theme.js';
 
@@ -18,7 +18,6 @@ function seriesOptions(s) {
   const points = s.kind === 'points';
   return {
     label: s.label,
-    scale: s.scale ?? 'y',
     stroke: s.faint ? faded(s.colour, s.faint) : colour(s.colour),
     fill: s.kind === 'bars' ? faded(s.colour, 0.65) : undefined,
     width: points ? 1 : (s.width ?? (s.kind === 'bars' ? 0 : 1.75)),
@@ -29,6 +28,19 @@ function seriesOptions(s) {
       ? { show: true, size: s.size ?? 4.5, width: 0, fill: s.faint ? faded(s.colour, s.faint) : colour(s.colour) }
       : { show: s.dots ?? false, size: 6, fill: colour(s.colour) },
   };
+}
+
+// 1, 2, 5 of each power of ten; of many powers only these, of less than one what divides it evenly.
+function logarithmicTicks(u, axis, low, high) {
+  const powers = Math.log10(high / low);
+  if (powers < 0.5) {
+    const step = 10 ** Math.floor(Math.log10((high - low) / 2));
+    return Array.from({ length: Math.floor((high - low) / step) + 1 }, (_, i) => (Math.ceil(low / step) + i) * step).filter((x) => x <= high);
+  }
+  const ticks = [];
+  for (let k = Math.floor(Math.log10(low)); k <= Math.ceil(Math.log10(high)); k++)
+    for (const m of powers > 3 ? [1] : powers > 1.5 ? [1, 3] : [1, 2, 5]) ticks.push(Number(`${m}e${k}`));
+  return ticks.filter((x) => x >= low && x <= high);
 }
 
 function axisOptions(axis, scale, side) {
@@ -43,10 +55,11 @@ function axisOptions(axis, scale, side) {
     gap: 4,
     space: side === 2 ? 60 : 34,
     stroke: colour('muted'),
-    grid: { stroke: colour('grid'), width: 1, show: side !== 1 },
+    grid: { stroke: colour('grid'), width: 1 },
     ticks: { stroke: colour('grid'), width: 1, size: 4 },
     values: axis.values ?? ((u, ticks) => ticks.map((tick) => (tick === null ? '' : number(tick, 6)))),
-    splits: axis.splits,
+    splits: axis.splits ?? (axis.log && axis.positive ? logarithmicTicks : undefined),
+    filter: axis.log && axis.positive ? (u, ticks) => ticks : undefined,
     incrs: axis.whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7] : undefined,
   };
 }
@@ -58,6 +71,7 @@ function tight(u, low, high) {
 // The scale of an axis. Logarithmic below zero too: linear around it, by the inverse hyperbolic sine.
 function scaleOptions(axis, columns) {
   const options = { time: false };
+  axis.positive = false;
   if (axis.range) options.range = axis.range;
   if (!axis.log) return options;
   let [low, smallest, largest] = [Infinity, Infinity, 0];
@@ -70,14 +84,15 @@ function scaleOptions(axis, columns) {
         largest = Math.max(largest, size);
       }
   // Without a range of its own, a logarithmic scale would go on to the next powers of ten.
+  axis.positive = low > 0;
   if (low > 0) return { distr: 3, range: tight, ...options };
   return { ...options, distr: 4, asinh: Math.max(smallest, largest / 1e3) || 1 };
 }
 
 /* chart(parent, options) -> {set(columns), change(options)}
  *   label     what a screen reader says of it
- *   x, y, y2  axes: {label, log, values, range, whole}
- *   series    [{label, colour, kind: line | steps | bars | points, scale: y | y2, faint, width, dash, quiet, show(value)}]
+ *   x, y      axes: {label, log, values, range, whole}
+ *   series    [{label, colour, kind: line | steps | bars | points, faint, width, dash, quiet, show(value)}]
  *             `quiet`: drawn, but not in the line of values
  *   bands     [{series: [upper, lower], colour, opacity}]
  *   draw      function(u), called when all is drawn */
@@ -111,20 +126,19 @@ export function chart(parent, options, signal) {
   function build() {
     plot?.destroy();
     if (!columns || !stage.clientWidth) return;
-    const of = (scale) => columns.slice(1).filter((_, i) => (config.series[i].scale ?? 'y') === scale);
+    const scales = {
+      x: scaleOptions(config.x, [columns[0]]),
+      y: scaleOptions(config.y, columns.slice(1)),
+    };
     plot = new uPlot(
       {
         width: stage.clientWidth,
         height: config.height ?? 240,
-        padding: [8, config.y2 ? 0 : 12, 0, 0],
+        padding: [8, 26, 0, 0],
         legend: { show: false },
         cursor: { points: { size: 7 }, drag: { x: true, y: false }, focus: { prox: 30 }, ...config.cursor },
-        scales: {
-          x: scaleOptions(config.x, [columns[0]]),
-          y: scaleOptions(config.y, of('y')),
-          ...(config.y2 && { y2: scaleOptions(config.y2, of('y2')) }),
-        },
-        axes: [axisOptions(config.x, 'x', 2), axisOptions(config.y, 'y', 3), ...(config.y2 ? [axisOptions(config.y2, 'y2', 1)] : [])],
+        scales,
+        axes: [axisOptions(config.x, 'x', 2), axisOptions(config.y, 'y', 3)],
         series: [{}, ...config.series.map(seriesOptions)],
         bands: config.bands?.map((b) => ({ series: b.series, fill: faded(b.colour, b.opacity ?? 0.18) })),
         hooks: { setCursor: [(u) => read(u.cursor.idx)], draw: config.draw ? [config.draw] : [] },
@@ -164,12 +178,11 @@ export function chart(parent, options, signal) {
   return {
     // columns: the x values, then one array a series
     set(next) {
-      const same = columns && !config.x.log && !config.y.log && !config.y2?.log;
+      const same = columns && !config.x.log && !config.y.log;
       columns = next;
       if (plot && same) plot.setData(columns);
       else build();
-      if (plot && plot.cursor.idx === null) read(null);
-      else if (plot && plot.cursor.idx === undefined) read(null);
+      if (plot && (plot.cursor.idx ?? null) === null) read(null);
     },
     change(more) {
       config = { ...config, ...more };
@@ -178,9 +191,6 @@ export function chart(parent, options, signal) {
     },
     describe(label) {
       if (stage.getAttribute('aria-label') !== label) stage.setAttribute('aria-label', label);
-    },
-    say(text) {
-      setText(readout, text);
     },
   };
 }

@@ -79,7 +79,7 @@ export class Feed {
     await this.read();
     follow(studyPath(this.id, '/events'), {
       signal: this.signal,
-      onEvent: (type) => this.touch(TOUCHED[type] ?? Object.values(TOUCHED).flat()),
+      onEvent: (type, data) => (data?.state === 'deleted' && type === 'state' ? this.emit('deleted') : this.touch(TOUCHED[type] ?? Object.values(TOUCHED).flat())),
       onState: (state) => this.turn(state),
     });
   }

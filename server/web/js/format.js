@@ -6,15 +6,17 @@ export function number(x, digits = 5) {
   if (!Number.isFinite(x)) return x > 0 ? '∞' : '−∞';
   const size = Math.abs(x);
   let text;
-  if (Number.isInteger(x) && size < 1e7) text = String(x);
+  if (Number.isInteger(x) && size < 1e10) return count(x).replace('-', '−');
   else if (size >= 1e7 || size < 1e-4) text = x.toExponential(digits - 2).replace(/\.?0+e/, 'e').replace('e+', 'e');
   else text = String(Number(x.toPrecision(digits)));
   return text.replace(/-/g, '−');
 }
 
+// Groups of three, from five digits on.
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 export function count(n) {
-  return n === null || n === undefined ? '–' : grouped.format(n).replace(/,/g, '\u202f');
+  if (n === null || n === undefined) return '–';
+  return n < 1e4 && n > -1e4 ? String(n) : grouped.format(n).replace(/,/g, '\u202f');
 }
 
 // A formatter for a column: as many decimals for all as the largest value needs to show so many digits.

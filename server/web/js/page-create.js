@@ -10,7 +10,7 @@ import { reasonOf, toast } from './widgets.js';
 const START = {
   metric: { name: 'value', goal: 'maximize' },
   domain: { type: 'candidates' },
-  algorithm: { name: 'bbkb', kernel: { type: 'matern', lengthscale: 1 }, noise_std: 0.1 },
+  algorithm: { name: 'bbkb' },
 };
 const MODELLESS = ['uniform', 'regularized_evolution'];
 const BY_HAND = ['kernel', 'noise_std']; // options with fields of their own
@@ -111,14 +111,13 @@ export async function createPage(main, { signal }) {
   function realgorithm() {
     const known = algorithms.find((a) => a.name === definition.algorithm.name)?.parameters.map((p) => p.name) ?? [];
     for (const name of Object.keys(definition.algorithm)) if (name !== 'name' && !known.includes(name)) delete definition.algorithm[name];
-    if (known.includes('kernel') && definition.domain.type !== 'precomputed') definition.algorithm.kernel ??= { type: 'matern', lengthscale: 1 };
     drawForm();
   }
 
   function rekernel() {
-    const { type } = definition.algorithm.kernel;
-    definition.algorithm.kernel = type === 'linear' ? { type } : { lengthscale: 1, ...definition.algorithm.kernel };
-    if (type !== 'matern') delete definition.algorithm.kernel.nu;
+    const { kernel } = definition.algorithm;
+    if (kernel && kernel.type !== 'matern') delete kernel.nu;
+    if (kernel?.type === 'linear') delete kernel.lengthscale;
     drawForm();
   }
 
@@ -134,12 +133,12 @@ export async function createPage(main, { signal }) {
         ? h(
             'div',
             { class: 'row' },
-            make({ pointer: '/algorithm/kernel/type', label: 'Kernel', options: [['matern', 'Matérn'], ['gaussian', 'Gaussian'], ['linear', 'linear']] }, rekernel),
+            make({ pointer: '/algorithm/kernel/type', label: 'Kernel', options: [['', 'default: Matérn'], ['matern', 'Matérn'], ['gaussian', 'Gaussian'], ['linear', 'linear']] }, rekernel),
             kernel === 'matern' ? make({ pointer: '/algorithm/kernel/nu', label: 'ν', kind: KINDS.number, options: [['', 'default: 2.5'], ['0.5', '0.5'], ['1.5', '1.5'], ['2.5', '2.5']] }) : null,
-            kernel === 'linear' ? null : make({ pointer: '/algorithm/kernel/lengthscale', label: 'Lengthscale', kind: KINDS.numbers, hint: 'One, one a feature (1, 2, 0.5), or auto.', class: 'grow' }),
+            kernel === 'linear' ? null : make({ pointer: '/algorithm/kernel/lengthscale', label: 'Lengthscale', kind: KINDS.numbers, placeholder: 'auto: learned', hint: 'Or one for all, or one a feature: 1, 2, 0.5', class: 'grow' }),
           )
         : null,
-      modelled ? make({ pointer: '/algorithm/noise_std', label: 'Noise, standard deviation', kind: KINDS.number, hint: 'How much two measurements of one point differ; or auto.' }) : null,
+      modelled ? make({ pointer: '/algorithm/noise_std', label: 'Noise, standard deviation', kind: KINDS.number, placeholder: 'auto: learned', hint: 'How much two measurements of one point differ.' }) : null,
       h('details', { class: 'more' }, h('summary', {}, `Further options of ${chosen?.name ?? 'the algorithm'}`), h('div', { class: 'grid-fields' }, options.map((o) => make(optionField(o))))),
     ];
   }

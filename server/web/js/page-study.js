@@ -70,7 +70,7 @@ function head(feed, signal) {
     setText(title.firstChild, text);
     setText(title.lastChild, `${study.display_name ? `${study.id} · ` : ''}${goal} ${name} · ${study.algorithm.name}`);
     setText(tiles.best.value, study.best ? number(study.best.value) : '–');
-    setText(tiles.best.note, study.best ? `trial ${study.best.trial}` : 'nothing told yet');
+    setText(tiles.best.note, study.best ? `trial ${count(study.best.trial)}` : 'nothing told yet');
     const n = told(study);
     setText(tiles.told.value, count(n));
     setText(tiles.told.note, study.horizon ? `of ${count(study.horizon)}, ${percent(n / study.horizon)}` : failures(study));
@@ -110,6 +110,7 @@ function head(feed, signal) {
   }
 
   feed.on('shown', show);
+  feed.on('deleted', () => replace(trouble, h('p', { class: 'notice wrong', role: 'alert' }, 'This study has been deleted. ', h('a', { href: '#/' }, 'All studies'))));
   feed.on('series', readSpeed);
   feed.on('connection', showConnection);
   const clock = setInterval(() => feed.study && show(), 5000);

@@ -20,6 +20,11 @@ export function objective(study) {
   return study.metric ?? study.metrics.find((metric) => metric.role === 'objective') ?? study.metrics[0];
 }
 
+// Metrics that are kept and not modelled.
+export function recorded(study) {
+  return (study.metrics ?? []).filter((metric) => metric.role === 'recorded');
+}
+
 async function change(study, state, done) {
   await patch(studyPath(study.id), { state });
   toast(`${study.id} is ${state}.`);

@@ -4,10 +4,10 @@ import { viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { count, number, value } from './format.js';
-import { objective } from './study-actions.js';
-import { colour, faded, onThemeChange } from './theme.js';
+import { objective, recorded } from './study-actions.js';
+import { colour, faded, isDark, onThemeChange } from './theme.js';
 import { lastTrials } from './trials.js';
-import { control, guarded, panel } from './widgets.js';
+import { control, guarded, panel, select } from './widgets.js';
 
 const TRIALS = 1000; // lines
 const HEIGHT = 380;
@@ -42,10 +42,26 @@ export async function parallelTab(element, feed, signal) {
   const clear = h('button', { type: 'button', class: 'small', onclick: () => {
     for (const axis of axes) axis.brush = null;
     best.value = 100;
+    showBrush();
     draw();
   } }, 'All lines');
   const share = h('output', {}, '100 %');
-  replace(view.tools, control('best', best), share, clear);
+
+  // The ranges on the axes without a pointer.
+  const which = select([], '', () => showBrush());
+  const ends = ['from', 'to'].map((text, i) => h('input', { type: 'range', min: 0, max: 100, value: 100 * i, 'aria-label': `range ${text}, percent of the axis` }));
+  for (const end of ends)
+    end.addEventListener('input', () => {
+      const shares = ends.map((e) => e.value / 100).sort((a, b) => a - b);
+      axisChosen().brush = shares[0] > 0 || shares[1] < 1 ? shares : null;
+      draw();
+    });
+  const axisChosen = () => axes.find((axis) => axis.name === which.value) ?? axes[0];
+  function showBrush() {
+    const [low, high] = axisChosen().brush ?? [0, 1];
+    [ends[0].value, ends[1].value] = [100 * low, 100 * high];
+  }
+  replace(view.tools, h('span', { class: 'control' }, control('range of', which), ends), control('best', best), share, clear);
   const canvas = h('canvas', { class: 'parallel', role: 'img' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   replace(view.body, readout, h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Parallel coordinates' }, canvas));
@@ -65,11 +81,12 @@ export async function parallelTab(element, feed, signal) {
   }
 
   function drawLines(context, isChosen) {
-    const goal = axes.at(-1);
-    const order = [...trials.keys()].sort((a, b) => isChosen[a] - isChosen[b] || -better(trials[a], trials[b]));
-    for (const k of order) {
-      const good = metric.goal === 'minimize' ? 1 - goal.share(goal.numbers[k]) : goal.share(goal.numbers[k]);
-      context.strokeStyle = isChosen[k] ? viridisText(0.05 + 0.9 * good, 0.7) : faded('muted', 0.08);
+    // By rank, the worst first; the end of the colours that stands out from the background is that of the best.
+    const ranked = [...trials.keys()].sort((a, b) => better(trials[b], trials[a]));
+    const good = new Map(ranked.map((k, rank) => [k, rank / Math.max(1, trials.length - 1)]));
+    for (const k of ranked.sort((a, b) => isChosen[a] - isChosen[b])) {
+      const share = 0.04 + 0.92 * (isDark() ? good.get(k) : 1 - good.get(k));
+      context.strokeStyle = isChosen[k] ? viridisText(share, 0.35 + 0.5 * good.get(k)) : faded('muted', 0.08);
       context.lineWidth = isChosen[k] ? 1.2 : 1;
       context.beginPath();
       let pen = false;
@@ -146,6 +163,8 @@ export async function parallelTab(element, feed, signal) {
     draw();
   });
   canvas.addEventListener('pointerup', () => {
+    if (dragged) which.value = dragged.axis.name;
+    showBrush();
     dragged = null;
     draw();
   });
@@ -168,9 +187,11 @@ export async function parallelTab(element, feed, signal) {
             throw new TypeError('Nothing has been told yet.');
           }
           axes = axesOf(feed.study).map((axis) => scaled(axis, trials.map((t) => position(axis, t))));
+          for (const { name } of recorded(feed.study)) axes.push(scaled({ name, choices: null }, trials.map((t) => t.values?.[name])));
           axes.push(scaled({ name: metric.name, choices: null }, trials.map((t) => t.value)));
           for (const axis of axes) axis.brush = brushes.get(axis.name) ?? null;
-          view.note(`${trials.length >= TRIALS * 0.9 ? `The last ${count(trials.length)} trials` : 'All trials'} with a value; the better, the brighter. Draw along an axis to choose a range.`);
+          if (which.options.length !== axes.length) replace(which, axes.map((axis) => h('option', { value: axis.name }, axis.name)));
+          view.note(`${trials.length >= TRIALS * 0.9 ? `The last ${count(trials.length)} trials` : 'All trials'} with a value; the better, the stronger. Draw along an axis to choose a range.`);
           draw();
         },
         signal,

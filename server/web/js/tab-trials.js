@@ -5,7 +5,7 @@ import { refresher } from './feed.js';
 import { ago, columnFormat, count, duration, fullTime, value } from './format.js';
 import { pointText } from './pending.js';
 import { here, setQuery } from './router.js';
-import { handedOut, trialsOf } from './study-actions.js';
+import { handedOut, recorded, trialsOf } from './study-actions.js';
 import { badge, control, empty, facts, guarded, panel, select, table } from './widgets.js';
 
 const PAGE = 50;
@@ -31,9 +31,9 @@ function historyTables(trial) {
     });
 }
 
-function valueColumn(trials) {
-  const text = columnFormat(trials.map((t) => t.value));
-  return { title: 'Value', class: 'right', cell: (t) => text(t.value) };
+function valueColumn(title, trials, of) {
+  const text = columnFormat(trials.map(of));
+  return { title, class: 'right', cell: (t) => text(of(t)) };
 }
 
 async function showTrial(id, number_, signal) {
@@ -70,7 +70,8 @@ export async function trialsTab(element, feed, signal) {
   const columns = (trials) => [
     { title: 'Trial', class: 'right', cell: (t) => h('button', { type: 'button', class: 'link', onclick: () => guarded(view, 'a trial', () => showTrial(feed.id, t.id, signal), signal) }, count(t.id)) },
     { title: 'State', cell: (t) => badge(t.state) },
-    valueColumn(trials),
+    valueColumn('Value', trials, (t) => t.value),
+    ...recorded(feed.study).map(({ name }) => valueColumn(name, trials, (t) => t.values?.[name])),
     { title: 'Worker', cell: (t) => t.worker ?? h('span', { class: 'muted' }, '–') },
     { title: 'Batch', class: 'right', cell: (t) => t.batch ?? '–' },
     { title: 'Attempt', class: 'right', cell: (t) => t.attempt },

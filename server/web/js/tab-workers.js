@@ -1,5 +1,5 @@
 // Who works: a timeline of trials by worker, the same in figures, and the trials that are out.
-import { list, studyPath } from './api.js';
+import { get, list, studyPath } from './api.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { ago, count, duration, percent } from './format.js';
@@ -9,6 +9,7 @@ import { lastTrials } from './trials.js';
 import { control, empty, guarded, legend, panel, select, table } from './widgets.js';
 
 const TRIALS = 500; // in the timeline
+const RETURNED = 40; // trials whose earlier attempts are shown
 const MOST = 200; // pending trials shown
 const NO_NAME = 'no name';
 
@@ -25,6 +26,19 @@ function span(trial, now) {
   };
 }
 
+// The earlier attempts of a trial that came back, each as a span of its own. An attempt that was told is in the list.
+function earlier(trial) {
+  return trial.attempts
+    .filter((a) => a.ended_at && a.outcome !== trial.state)
+    .map((a) => ({
+      trial: { ...trial, attempt: a.attempt, value: undefined, reason: a.outcome },
+      worker: a.worker ?? NO_NAME,
+      state: 'ended',
+      from: Date.parse(a.issued_at),
+      to: Date.parse(a.ended_at),
+    }));
+}
+
 // How long the union of the spans is, so that two trials at once do not count twice.
 function busy(spans) {
   let [sum, end] = [0, -Infinity];
@@ -38,7 +52,7 @@ function busy(spans) {
 function summary(spans, now) {
   const workers = Map.groupBy ? Map.groupBy(spans, (s) => s.worker) : spans.reduce((m, s) => m.set(s.worker, [...(m.get(s.worker) ?? []), s]), new Map());
   return [...workers].map(([worker, own]) => {
-    const done = own.filter((s) => s.state !== 'pending' && s.state !== 'queued');
+    const done = own.filter((s) => s.state !== 'pending' && s.state !== 'ended');
     const times = done.map((s) => (s.to - s.from) / 1000).sort((a, b) => a - b);
     const begun = Math.min(...own.map((s) => s.from));
     return {
@@ -66,10 +80,12 @@ const COLUMNS = [
 export async function workersTab(element, feed, signal) {
   let seconds = 0; // of the timeline; 0: all
   let trials = [];
+  let returned = []; // spans of earlier attempts
+  const histories = new Map(); // trial with its attempt and state -> the trial with all attempts
   const gantt = panel('Timeline', {
     wide: true,
     tools: [
-      legend([['box s-pending', 'pending'], ['box s-completed', 'completed'], ['box s-failed', 'failed'], ['box s-other', 'infeasible, stopped']]),
+      legend([['box s-pending', 'pending'], ['box s-completed', 'completed'], ['box s-failed', 'failed'], ['box s-other', 'infeasible, stopped, lease over']]),
       control('last', select(WINDOWS, '0', (text) => {
         seconds = Number(text);
         draw();
@@ -84,14 +100,28 @@ export async function workersTab(element, feed, signal) {
 
   function draw() {
     const now = Date.now();
-    const spans = trials.filter((t) => t.issued_at).map((t) => span(t, now));
+    const spans = trials.filter((t) => t.issued_at && t.state !== 'queued').map((t) => span(t, now));
+    spans.push(...returned);
     const active = spans.some((s) => s.state === 'pending');
     const end = active ? now : Math.max(...spans.map((s) => s.to));
     const begin = seconds ? end - 1000 * seconds : Math.min(...spans.map((s) => s.from));
     const seen = spans.filter((s) => s.to >= begin);
     picture.show(seen, begin, end);
-    gantt.note(trials.length >= TRIALS ? `Of the last ${count(trials.length)} trials; the last attempt of each.` : 'The last attempt of each trial.');
+    gantt.note(trials.length >= TRIALS ? `The last ${count(trials.length)} trials.` : '');
     return summary(seen, end);
+  }
+
+  // Trials that were handed out more than once are read one by one: lists have the last attempt.
+  async function readReturned() {
+    const back = trials.filter((t) => t.attempt > 1 || t.state === 'queued').slice(-RETURNED);
+    const found = await Promise.all(
+      back.map(async (t) => {
+        const key = `${t.id} ${t.attempt} ${t.state}`;
+        if (!histories.has(key)) histories.set(key, await get(studyPath(feed.id, `/trials/${t.id}`), signal));
+        return histories.get(key);
+      }),
+    );
+    returned = found.flatMap(earlier);
   }
 
   const read = refresher(
@@ -102,6 +132,7 @@ export async function workersTab(element, feed, signal) {
         async () => {
           trials = await lastTrials(feed.study, TRIALS, signal);
           if (!trials.some((t) => t.issued_at)) throw new TypeError(trials.length ? 'This server does not say when trials were handed out.' : 'No trial has been handed out yet.');
+          await readReturned();
           const workers = draw().sort((a, b) => b.seen - a.seen);
           replace(figures.body, workers.length ? table('Workers', COLUMNS, workers) : empty('No worker in this time.'));
         },
