@@ -14,6 +14,7 @@ export const PAGES = {
   model: ['#/studies/molecules/model', '.relevance .bar'],
   posterior: ['#/studies/bread/posterior', '.slice canvas'],
   'posterior-space': ['#/studies/training/posterior', '.slice canvas'],
+  'model-space': ['#/studies/training/model', '.relevance .bar'],
   parallel: ['#/studies/molecules/parallel', '.parallel'],
   candidates: ['#/studies/bread/candidates', 'tbody tr'],
   connect: ['#/studies/bread/connect', 'pre'],

@@ -221,6 +221,72 @@ async function reconnects(site) {
   });
 }
 
+// A lease that runs out: the countdown ends, the trial goes to another worker, and the timeline shows both attempts.
+async function leases(site) {
+  await site.api.create({ id: 'leases', metric: { name: 'v', goal: 'maximize' }, domain: { type: 'candidates', points: [[0], [1]] }, algorithm: { name: 'uniform' }, lease_seconds: 1 });
+  await with_(site.chrome, {}, async (page) => {
+    const [lost] = await site.api.ask('leases', 1, 'lost');
+    const taken = await until('another worker has it', async () => (await site.api.ask('leases', 1, 'found', { fresh: true })).find((t) => t.id === lost.id));
+    assert.equal(taken.attempt, 2);
+    await site.api.tell('leases', [{ trial: taken.id, value: 1 }]);
+    await page.goto(`${site.url}/#/studies/leases/workers`);
+    const bars = page.locator('.gantt rect title');
+    await until('both attempts', async () => {
+      const said = await bars.allTextContents();
+      return said.some((s) => s.startsWith('trial 1, ended, attempt 1')) && said.some((s) => s.startsWith('trial 1, completed, attempt 2'));
+    });
+    await page.goto(`${site.url}/#/studies/leases/trials`);
+    await page.locator('tbody button.link').last().click();
+    await until('both in the table', async () => (await page.locator('dialog tbody tr').count()) === 2);
+    await site.api.call('DELETE', '/v1/studies/leases');
+    await page.waitForSelector('text=This study has been deleted', { state: 'attached' });
+  });
+}
+
+// What is told besides the objective, and how values came about.
+async function recorded(site) {
+  await site.api.create({
+    id: 'recorded',
+    metrics: [{ name: 'accuracy', goal: 'maximize' }, { name: 'latency', goal: 'minimize', role: 'recorded' }],
+    domain: { type: 'candidates', points: [[0], [1], [2]] },
+    algorithm: { name: 'uniform' },
+  });
+  await with_(site.chrome, {}, async (page) => {
+    const [trial] = await site.api.ask('recorded', 1, 'w');
+    await site.api.post(`/v1/studies/recorded/trials/${trial.id}/measurements`, { step: 3, value: 0.25 });
+    await site.api.tell('recorded', [{ trial: trial.id, values: { accuracy: 0.5, latency: 12.75 } }]);
+    await site.api.post(`/v1/studies/recorded/trials/${trial.id}/amend`, { value: 0.625, reason: 'read off wrongly' });
+    await page.goto(`${site.url}/#/studies/recorded/trials`);
+    await page.waitForSelector('th:text-is("latency")');
+    const row = (await page.locator('tbody tr').first().textContent()) ?? '';
+    assert.ok(row.includes('0.625') && row.includes('12.75'), row);
+    await page.locator('tbody button.link').first().click();
+    await page.waitForSelector('dialog >> text=read off wrongly');
+    await page.waitForSelector('dialog h3:text-is("measurements")');
+    await page.keyboard.press('Escape');
+    await page.goto(`${site.url}/#/studies/recorded/parallel`);
+    await until('an axis of its own', async () => /latency, accuracy/.test(await page.locator('.parallel').getAttribute('aria-label')));
+  });
+}
+
+// Ranges on the axes of the parallel coordinates by keyboard alone.
+async function ranges(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/molecules/parallel`);
+    const readout = page.locator('.readout').first();
+    await until('all trials', async () => (await readout.textContent()).startsWith('300 of 300'));
+    await page.getByLabel('range of').selectOption('solubility');
+    await page.getByLabel('range from, percent of the axis').focus();
+    for (let i = 0; i < 50; i++) await page.keyboard.press('ArrowRight');
+    const values = (await site.api.get('/v1/studies/molecules/series?points=1000')).items.map((p) => p.value);
+    const [low, high] = [Math.min(...values), Math.max(...values)];
+    const wanted = values.filter((v) => v >= (low + high) / 2).length;
+    await until(`${wanted} trials`, async () => (await readout.textContent()).startsWith(`${wanted} of 300`));
+    await page.click('text=All lines');
+    await until('all again', async () => (await readout.textContent()).startsWith('300 of 300'));
+  });
+}
+
 export const tests = {
   'a study from its creation to its deletion': life,
   'the export': exports_,
@@ -230,4 +296,7 @@ export const tests = {
   'trials by state and worker': trials,
   'candidates in each order': candidates,
   'events that break and come again': reconnects,
+  'a lease that runs out, a study that is deleted': leases,
+  'recorded metrics, measurements and amendments': recorded,
+  'ranges without a mouse': ranges,
 };

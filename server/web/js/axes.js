@@ -4,7 +4,7 @@ import { lastTrials } from './trials.js';
 
 const SAMPLE = 1000; // candidates or trials that tell the range of a feature
 
-// -> [{name, choices | null, log, whole, min, max}]; min and max are known for a space only.
+// -> [{name, choices | null, words, log, whole, min, max}]; min and max are known for a space only.
 export function axesOf(study) {
   const { domain } = study;
   if (domain.type === 'candidates')
@@ -13,6 +13,7 @@ export function axesOf(study) {
   return domain.parameters.map((p) => ({
     name: p.name,
     choices: p.type === 'boolean' ? [false, true] : (p.values ?? null),
+    words: p.type === 'categorical',
     log: p.scale === 'log',
     whole: p.type === 'integer',
     min: p.min,

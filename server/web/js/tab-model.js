@@ -3,7 +3,7 @@ import { get, studyPath } from './api.js';
 import { axesOf } from './axes.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
-import { count, number, value } from './format.js';
+import { count, number, plural, value } from './format.js';
 import { empty, facts, guarded, panel } from './widgets.js';
 
 const MEMBERS = 200;
@@ -15,10 +15,25 @@ const KERNELS = {
   precomputed: () => 'given as a matrix',
 };
 
+// [{name, lengthscale}] of features, or of the parameters of a space: what the model sees of a choice among words are as
+// many features with one lengthscale; behind the parameters' features come those that say what is active.
+function scalesByName(study, lengthscales) {
+  const axes = axesOf(study);
+  const widths = axes.map((axis) => (axis.words ? axis.choices.length : 1));
+  const fit = widths.reduce((sum, width) => sum + width, 0) <= lengthscales.length;
+  if (!axes.length || !fit) return lengthscales.map((lengthscale, i) => ({ name: `feature ${i + 1}`, lengthscale }));
+  let from = 0;
+  return axes.map((axis, i) => {
+    const row = { name: axis.name, lengthscale: lengthscales[from] };
+    from += widths[i];
+    return row;
+  });
+}
+
 // A short lengthscale: the metric changes fast along the feature, which therefore matters.
-function relevance(lengthscales, names) {
-  const largest = Math.max(...lengthscales.map((l) => 1 / l));
-  const rows = lengthscales.map((l, i) => ({ name: names[i] ?? `coordinate ${i + 1}`, lengthscale: l, share: 1 / l / largest }));
+function relevance(scales) {
+  const largest = Math.max(...scales.map((s) => 1 / s.lengthscale));
+  const rows = scales.map(({ name, lengthscale }) => ({ name, lengthscale, share: 1 / lengthscale / largest }));
   rows.sort((a, b) => b.share - a.share);
   return h(
     'table',
@@ -56,18 +71,18 @@ export async function modelTab(element, feed, signal) {
 
   function show(model) {
     const k = model.kernel;
-    const scales = k.lengthscale;
-    const names = axesOf(feed.study).map((axis) => axis.name);
-    const several = Array.isArray(scales);
+    const scales = model.lengthscales ?? [];
+    const several = scales.length > 1;
     replace(
       kernel.body,
       facts([
         ['kernel', KERNELS[k.type]?.(k) ?? k.type],
-        ...(scales !== undefined && !several ? [['lengthscale ℓ, of every feature', number(scales)]] : []),
+        ...(scales.length === 1 ? [['lengthscale ℓ, of every feature', number(scales[0])]] : []),
+        ...(k.lengthscale === undefined ? [] : [['lengthscale', k.lengthscale === 'auto' ? `learned, from ${plural(model.fitted_on ?? 0, 'value')}` : 'as given']]),
       ]),
-      several ? relevance(scales, scales.length === names.length ? names : []) : null,
+      several ? relevance(scalesByName(feed.study, scales)) : null,
     );
-    kernel.note(several ? 'A short lengthscale ℓ is a long bar: along this feature the metric changes fastest.' : '');
+    kernel.note(several ? 'A short lengthscale ℓ, in scaled features, is a long bar: along it the metric changes fastest.' : '');
     replace(
       figures.body,
       facts([
@@ -79,6 +94,9 @@ export async function modelTab(element, feed, signal) {
         ['dictionary', `${count(model.dictionary.size)} members`],
         ['regularization λ', number(model.lambda)],
         ['noise, std', number(model.noise_std)],
+        ['signal, std', number(model.signal_std)],
+        ['values are shifted and scaled by', `${number(model.offset)}, ${number(model.scale)}`],
+        ['values left out', count(model.set_aside)],
         ['norm bound', number(model.norm_bound)],
       ]),
     );

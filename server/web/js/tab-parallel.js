@@ -61,7 +61,7 @@ export async function parallelTab(element, feed, signal) {
     const [low, high] = axisChosen().brush ?? [0, 1];
     [ends[0].value, ends[1].value] = [100 * low, 100 * high];
   }
-  replace(view.tools, h('span', { class: 'control' }, control('range of', which), ends), control('best', best), share, clear);
+  replace(view.tools, h('span', { class: 'control wrap' }, control('range of', which), ends), control('best', best), share, clear);
   const canvas = h('canvas', { class: 'parallel', role: 'img' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
   replace(view.body, readout, h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Parallel coordinates' }, canvas));
