@@ -25,8 +25,8 @@ bandit_status bandit_log_sums_add(bandit_log_sums *sums, const bandit_posterior 
 /* alpha of the batch that starts with these sums:
  *   theory     C beta, beta = 2 xi sqrt(Lambda_3 + log(1/delta)) + (1 + sqrt 2) sqrt(lambda) F
  *   practical  sqrt(lambda) F + xi sqrt(C Lambda_1 + log(1/delta))
- *   calibrated sqrt(lambda): one standard deviation of the Bayesian scale (ours)
- *   fixed      as given */
+ *   calibrated sqrt(lambda) (1 + xi / (xi + 1/4)): one to two standard deviations of the Bayesian scale, for
+ * a prior of variance 1 (ours) fixed      as given */
 double bandit_confidence_alpha(const bandit_options *options, const bandit_log_sums *sums);
 
 /* alpha of BKB ([BKB] Alg. 1), from the effective dimension d = sum n_i sigma^2(x_i) under the dictionary in

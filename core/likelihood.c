@@ -34,10 +34,10 @@ typedef struct prior {
 static prior prior_of(const bandit_fit_data *data, size_t entry)
 {
     if (entry < data->n_lengthscales)
-        return (prior){log(0.7 * sqrt((double)data->dimension) * data->extent[entry]), 1.2};
+        return (prior){log(0.35 * sqrt((double)data->dimension) * data->extent[entry]), 1.2};
     if (entry == data->n_lengthscales)
         return (prior){0.0, 1.0};
-    return (prior){log(1e-3), 2.5};
+    return (prior){log(3e-3), 2.0};
 }
 
 double bandit_likelihood_prior(const bandit_fit_data *data, const double *theta, double *gradient)

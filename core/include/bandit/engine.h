@@ -57,7 +57,7 @@ typedef enum bandit_confidence {
     BANDIT_CONFIDENCE_PRACTICAL,
     BANDIT_CONFIDENCE_THEORY,
     BANDIT_CONFIDENCE_FIXED,
-    BANDIT_CONFIDENCE_CALIBRATED /* one standard deviation (Bayesian): of a model that was learned (ours) */
+    BANDIT_CONFIDENCE_CALIBRATED /* one to two standard deviations, of a model that was learned (ours) */
 } bandit_confidence;
 /* How an arm that was pulled n times enters a new dictionary; p = min(1, q_bar sigma^2). FRESH: one coin an
  * arm, min(1, n p), the bound that [BBKB] App. C has for the sum of the pulls' probabilities, so that both
