@@ -13,7 +13,7 @@ CC      := $(if $(filter default,$(origin CC)),gcc,$(CC))
 JOBS    ?= $(shell nproc)
 
 # ---- flags ---------------------------------------------------------------------------------------------
-PACKAGES   := libmicrohttpd jansson sqlite3 libsodium zlib lapacke openblas nlopt
+PACKAGES   := libmicrohttpd jansson sqlite3 libsodium zlib gnutls lapacke openblas nlopt
 PKG_CFLAGS  = $(shell pkg-config --cflags $(PACKAGES))
 PKG_LIBS    = $(shell pkg-config --libs $(PACKAGES))
 # Release binaries run on any x86-64-v2 or aarch64 machine; faster paths are chosen at run time.

@@ -111,6 +111,9 @@ static const option options[] = {
      is_auth},
     {"admin-token-file", "FILE", "", "file with one more token, an administrator's, of 32 characters or more",
      TEXT, AT(admin_token_file), NULL},
+    {"tls-cert", "FILE", "", "certificate, PEM, with its chain: HTTPS, TLS 1.2 or 1.3; read again on SIGHUP",
+     TEXT, AT(tls_cert), NULL},
+    {"tls-key", "FILE", "", "its private key, PEM", TEXT, AT(tls_key), NULL},
     {"insecure", NULL, "false", "allow --auth none on an address that is not loopback", SWITCH, AT(insecure),
      NULL},
     {"log-format", "text|json", "text", "one line an event, on standard error", TEXT, AT(log_format),
@@ -327,6 +330,10 @@ static bool conclude(server_config *out)
     if (out->threads > 1024 || out->max_results > WIRE_MAX_TRIALS) {
         fprintf(stderr, "banditd: --%s\n",
                 out->threads > 1024 ? "threads: at most 1024" : "max-results: at most 1000");
+        return false;
+    }
+    if ((*out->tls_cert == '\0') != (*out->tls_key == '\0')) {
+        fputs("banditd: --tls-cert and --tls-key go together\n", stderr);
         return false;
     }
     if (!loopback && !out->tokens_required && !out->insecure) {

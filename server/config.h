@@ -15,6 +15,7 @@ typedef struct server_config {
     const char *cors_origins;  /* comma-separated, or * */
     const char *auth;          /* "none", "token" or "auto": by the address */
     const char *admin_token_file;
+    const char *tls_cert, *tls_key; /* both or none */
     const char *log_format, *log_level_name;
     bool insecure;
 

@@ -3,6 +3,7 @@
 #include "server/clock.h"
 #include "server/http_internal.h"
 #include "server/http_links.h"
+#include "server/http_tls.h"
 #include "server/listen.h"
 #include "server/log.h"
 #include "server/metrics.h"
@@ -12,6 +13,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sodium.h>
 #include <stdarg.h>
@@ -579,9 +581,8 @@ static bool suspend(http_connection *c)
 
 bool http_client_is_gone(const http_request *request)
 {
-    char byte;
-    ssize_t n = recv(request->connection->socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+    struct pollfd polled = {.fd = request->connection->socket, .events = POLLRDHUP};
+    return poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
 void http_upload_continue(http_request *request)
@@ -773,20 +774,27 @@ static bool front_start(front *f, size_t threads)
     unsigned longest =
         30 + (unsigned)(config->idle_seconds > config->request_seconds ? config->idle_seconds
                                                                        : config->request_seconds);
+    bool tls = !f->owners && *config->tls_cert;
+    struct MHD_OptionItem none[] = {{.option = MHD_OPTION_END}};
+    struct MHD_OptionItem secure[] = {
+        {.option = MHD_OPTION_HTTPS_PRIORITIES, .ptr_value = (void *)(uintptr_t)http_tls_priorities},
+        {.option = MHD_OPTION_HTTPS_CERT_CALLBACK, .ptr_value = (void *)(intptr_t)http_tls_retrieve},
+        {.option = MHD_OPTION_END}};
     for (f->n_daemons = 0; f->n_daemons < threads; f->n_daemons++) {
         f->daemons[f->n_daemons] = MHD_start_daemon(
             MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC |
-                MHD_USE_NO_LISTEN_SOCKET,
-            0, NULL, NULL, handle, f, MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_URI_LOG_CALLBACK,
-            begin_request, f, MHD_OPTION_NOTIFY_COMPLETED, request_completed, f, MHD_OPTION_NOTIFY_CONNECTION,
-            connection_changed, f, MHD_OPTION_CONNECTION_TIMEOUT, longest, MHD_OPTION_CONNECTION_LIMIT,
+                MHD_USE_NO_LISTEN_SOCKET | (tls ? MHD_USE_TLS : 0),
+            0, NULL, NULL, handle, f, MHD_OPTION_ARRAY, tls ? secure : none, MHD_OPTION_EXTERNAL_LOGGER,
+            log_mhd, NULL, MHD_OPTION_URI_LOG_CALLBACK, begin_request, f, MHD_OPTION_NOTIFY_COMPLETED,
+            request_completed, f, MHD_OPTION_NOTIFY_CONNECTION, connection_changed, f,
+            MHD_OPTION_CONNECTION_TIMEOUT, longest, MHD_OPTION_CONNECTION_LIMIT,
             (unsigned)config->max_connections + 1024u, MHD_OPTION_END);
         if (!f->daemons[f->n_daemons]) {
             log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
             return false;
         }
     }
-    http_links_add(f->server->links, f->listener.fd, true, take_connection, f);
+    http_links_add(f->server->links, f->listener.fd, !tls, take_connection, f);
     return true;
 }
 
@@ -824,7 +832,9 @@ http_server *http_start(app *a, const char *listen_address, char *url, size_t ur
     server->links = http_links_new(&limits);
     bool started = server->links != NULL;
     if (started && listen_address)
-        started = listener_open(&server->everyone.listener, listen_address, url, url_size);
+        started = listener_open(&server->everyone.listener, listen_address, *a->config->tls_cert != '\0', url,
+                                url_size) &&
+                  (!*a->config->tls_cert || http_tls_load(a->config->tls_cert, a->config->tls_key));
     if (started && listener_open_private(&server->owner.listener, a->config->db))
         started = front_start(&server->owner, 1);
     else if (!listen_address)
@@ -835,6 +845,14 @@ http_server *http_start(app *a, const char *listen_address, char *url, size_t ur
         return server;
     http_stop(server);
     return NULL;
+}
+
+void http_reload(http_server *server)
+{
+    const server_config *config = server->app->config;
+    log_event(LOG_INFO, "reloading", NULL);
+    if (*config->tls_cert)
+        http_tls_load(config->tls_cert, config->tls_key);
 }
 
 void http_stop(http_server *server)
@@ -852,6 +870,7 @@ void http_stop(http_server *server)
     front_stop(&server->everyone);
     front_stop(&server->owner);
     http_links_free(server->links);
+    http_tls_clear();
     pthread_cond_destroy(&server->none_left);
     pthread_mutex_destroy(&server->lock);
     free(server);

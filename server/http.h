@@ -139,6 +139,9 @@ void http_upload_continue(http_request *request);
  * there is no address. */
 http_server *http_start(struct app *app, const char *listen_address, char *url, size_t url_size);
 
+/* Reads the certificate again; keeps the old one when the files are not good. */
+void http_reload(http_server *server);
+
 /* Stops accepting, waits until every request in progress has been answered, closes. */
 void http_stop(http_server *server);
 

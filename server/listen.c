@@ -92,17 +92,18 @@ bool listen_address_check(const char *address, bool *loopback)
     return true;
 }
 
-static void write_url(const socket_address *bound, char *url, size_t size)
+static void write_url(const socket_address *bound, bool tls, char *url, size_t size)
 {
+    const char *scheme = tls ? "https" : "http";
     char host[64];
     switch (bound->any.sa_family) {
     case AF_INET:
         inet_ntop(AF_INET, &bound->v4.sin_addr, host, sizeof host);
-        snprintf(url, size, "http://%s:%u", host, (unsigned)ntohs(bound->v4.sin_port));
+        snprintf(url, size, "%s://%s:%u", scheme, host, (unsigned)ntohs(bound->v4.sin_port));
         break;
     case AF_INET6:
         inet_ntop(AF_INET6, &bound->v6.sin6_addr, host, sizeof host);
-        snprintf(url, size, "http://[%s]:%u", host, (unsigned)ntohs(bound->v6.sin6_port));
+        snprintf(url, size, "%s://[%s]:%u", scheme, host, (unsigned)ntohs(bound->v6.sin6_port));
         break;
     default:
         snprintf(url, size, "unix:%s", bound->local.sun_path);
@@ -123,7 +124,7 @@ static void remove_stale(const socket_address *address, socklen_t size)
 }
 
 /* The service manager keeps the socket and its file. */
-static bool take_passed(listener *out, char *url, size_t url_size)
+static bool take_passed(listener *out, bool tls, char *url, size_t url_size)
 {
     socket_address bound;
     int fd = supervisor_socket();
@@ -138,18 +139,18 @@ static bool take_passed(listener *out, char *url, size_t url_size)
         listener_close(out);
         return false;
     }
-    write_url(&bound, url, url_size);
+    write_url(&bound, tls, url, url_size);
     return true;
 }
 
-bool listener_open(listener *out, const char *address, char *url, size_t url_size)
+bool listener_open(listener *out, const char *address, bool tls, char *url, size_t url_size)
 {
     socket_address wanted;
     socklen_t size;
     int one = 1;
     *out = (listener){.fd = -1, .folder = -1};
     if (is_passed(address))
-        return take_passed(out, url, url_size);
+        return take_passed(out, tls, url, url_size);
     if (!parse(address, &wanted, &size)) {
         log_event(LOG_ERROR, "listen_failed", "address", address, "reason",
                   "must be ADDR:PORT, [ADDR6]:PORT, unix:/path or systemd", NULL);
@@ -171,7 +172,7 @@ bool listener_open(listener *out, const char *address, char *url, size_t url_siz
         memcpy(out->unix_path, wanted.local.sun_path, sizeof wanted.local.sun_path);
     if (listen(out->fd, 1024) != 0 || getsockname(out->fd, &wanted.any, &size) != 0)
         goto failed;
-    write_url(&wanted, url, url_size);
+    write_url(&wanted, tls, url, url_size);
     return true;
 failed:
     log_event(LOG_ERROR, "listen_failed", "address", address, "reason", strerror(errno), NULL);

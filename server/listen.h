@@ -14,7 +14,7 @@ typedef struct listener {
 
 /* Opens it and writes what clients connect to (http://127.0.0.1:8080, unix:/path) to url; logs and returns
  * false when it cannot. Port 0 picks a free one. */
-bool listener_open(listener *out, const char *address, char *url, size_t url_size);
+bool listener_open(listener *out, const char *address, bool tls, char *url, size_t url_size);
 /* A unix socket <database>.sock that only the owner of this process (and root) may connect to. Logs and
  * returns false when it cannot. */
 bool listener_open_private(listener *out, const char *db);

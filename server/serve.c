@@ -31,6 +31,7 @@ static void block_signals(sigset_t *wanted)
     sigemptyset(wanted);
     sigaddset(wanted, SIGTERM);
     sigaddset(wanted, SIGINT);
+    sigaddset(wanted, SIGHUP);
     pthread_sigmask(SIG_BLOCK, wanted, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
@@ -83,6 +84,12 @@ static bool start(running *r, const server_config *options, const char *address,
     return r->http != NULL;
 }
 
+static bool is_near(const char *address)
+{
+    bool loopback = false;
+    return listen_address_check(address, &loopback) && loopback;
+}
+
 static void say_started(const running *r, const char *url)
 {
     const server_config *options = r->app.config;
@@ -90,6 +97,8 @@ static void say_started(const running *r, const char *url)
               log_format("%zu", options->threads), "auth", options->tokens_required ? "token" : "none", NULL);
     if (options->tokens_required && auth_tokens(r->app.auth) == 0)
         log_event(LOG_WARN, "no_tokens", "hint", "banditd token create --role admin makes the first", NULL);
+    if (options->tokens_required && !*options->tls_cert && !is_near(options->listen))
+        log_event(LOG_WARN, "no_tls", "hint", "tokens travel in the clear, unless a proxy does TLS", NULL);
     printf("banditd listening on %s\n", url);
     if (fflush(stdout) != 0)
         log_event(LOG_WARN, "ready_line_failed", NULL);
@@ -112,7 +121,9 @@ static int run(const server_config *options)
         return 1;
     say_started(&r, url);
     supervisor_ready(url);
-    int received = supervisor_wait(&signals, r.app.pool);
+    int received;
+    while ((received = supervisor_wait(&signals, r.app.pool)) == SIGHUP)
+        http_reload(r.http);
     supervisor_stopping();
     log_event(LOG_INFO, "stopping", "signal", received == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
     stop(&r);

@@ -16,7 +16,7 @@ BINARY = None  # set by the runner
 START_SECONDS = 60
 STOP_SECONDS = 60
 
-_READY = re.compile(r"^banditd listening on http://(127\.0\.0\.1):(\d+)\n$")
+_READY = re.compile(r"^banditd listening on https?://(127\.0\.0\.1):(\d+)\n$")
 
 
 class Server:

@@ -77,7 +77,7 @@ static void test_study_patch(void **state)
         {"{'id':'a'}", "/id", "unknown field"},
         {"{'seed':1}", "/seed", "unknown field"},
         {"{'display_name':1}", "/display_name", "must be a string"},
-        {"{'state':null}", "/state", "must be a string"},
+        {"{'state':null}", "/state", "must be \"active\", \"paused\" or \"finished\""},
         {"{'labels':{'a':1}}", "/labels/a", "must be a string"},
         {"{'metadata':[]}", "/metadata", "must be an object"},
         {"{'state':'error'}", "/state", "must be \"active\", \"paused\" or \"finished\""},
