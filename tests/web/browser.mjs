@@ -17,6 +17,7 @@ const site = {
   api,
   closed: { url: process.env.BANDITD_CLOSED_URL, token: process.env.BANDITD_CLOSED_TOKEN },
   screenshots: process.env.SCREENSHOTS,
+  build: process.env.BANDITD_BUILD, // where the programs are
 };
 
 await seed(api);

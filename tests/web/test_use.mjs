@@ -1,8 +1,11 @@
 // A study from the first click to the last, while workers work on it.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { promisify } from 'node:util';
 import { until, with_ } from './harness.mjs';
-import { target, work } from './seed.mjs';
+import { points, target, work } from './seed.mjs';
 
 const text = (page, selector) => page.locator(selector).first().textContent();
 const tileOf = (page, label) => page.locator(`.tile:has(dt:text-is("${label}")) dd`).first().textContent();
@@ -221,6 +224,71 @@ async function reconnects(site) {
   });
 }
 
+// A hidden tab holds no connection and reads nothing; shown again, it is up to date.
+async function hidden(site) {
+  await with_(site.chrome, {}, async (page) => {
+    const hide = (value) =>
+      page.evaluate((now) => {
+        Object.defineProperty(document, 'hidden', { configurable: true, get: () => now });
+        document.dispatchEvent(new Event('visibilitychange'));
+      }, value);
+    await page.goto(`${site.url}/#/studies/paused`);
+    await page.waitForSelector('.connection.live');
+    await hide(true);
+    await page.waitForSelector('.connection.waiting');
+    await page.waitForTimeout(1000);
+    const requests = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await site.api.patch('paused', { display_name: 'Renamed meanwhile' });
+    await page.waitForTimeout(1500);
+    assert.deepEqual(requests, []);
+    await hide(false);
+    await page.waitForSelector('.connection.live');
+    await page.waitForSelector('h1:text-is("Renamed meanwhile")');
+    await site.api.patch('paused', { display_name: '' });
+  });
+}
+
+// What is to be pasted works as it stands.
+async function pasted(site) {
+  const folder = await mkdtemp(`${tmpdir()}/banditd-web-`);
+  const root = process.cwd();
+  const environment = {
+    ...process.env,
+    PATH: `${folder}:${site.build}:${process.env.PATH}`,
+    PYTHONPATH: `${root}/clients/python/src`,
+  };
+  const shell = (command) => promisify(execFile)('bash', ['-ec', command], { cwd: folder, env: environment, timeout: 60000 });
+  await writeFile(`${folder}/measure`, '#!/bin/sh\necho "$1 + $2" | bc -l 2>/dev/null || python3 -c "print($1 + $2)"\n', { mode: 0o755 });
+  await with_(site.chrome, {}, async (page) => {
+    const paste = async (id, title) => {
+      await site.api.create({
+        id,
+        metric: { name: 'sum', goal: 'maximize' },
+        domain: { type: 'candidates', points: points(20, 2, 7), names: ['left', 'right'] },
+        algorithm: { name: 'uniform' },
+        horizon: 5,
+      });
+      await page.goto(`${site.url}/#/studies/${id}/connect`);
+      const text = await page.getByLabel(title, { exact: true }).locator('code').textContent();
+      const before = 'measure = lambda parameters: parameters["left"] + parameters["right"]';
+      await writeFile(`${folder}/pasted`, title === 'Python' ? `${before}\n${text}` : text);
+      return shell(title === 'Python' ? 'python3 pasted' : '. ./pasted');
+    };
+    const curl = await paste('pasted-curl', 'curl');
+    assert.equal(curl.stdout.split('}{').length, 3, curl.stdout);
+    assert.ok(curl.stdout.includes('"accepted":1'), curl.stdout);
+    for (const [id, title] of [['pasted-python', 'Python'], ['pasted-shell', 'Shell']]) {
+      await paste(id, title);
+      assert.equal((await site.api.get(`/v1/studies/${id}`)).state, 'finished');
+      const { items } = await site.api.get(`/v1/studies/${id}/trials`);
+      assert.equal(items.length, 5);
+      for (const trial of items) assert.ok(Math.abs(trial.value - trial.point[0] - trial.point[1]) < 1e-6, JSON.stringify(trial));
+    }
+  });
+  await rm(folder, { recursive: true });
+}
+
 // A lease that runs out: the countdown ends, the trial goes to another worker, and the timeline shows both attempts.
 async function leases(site) {
   await site.api.create({ id: 'leases', metric: { name: 'v', goal: 'maximize' }, domain: { type: 'candidates', points: [[0], [1]] }, algorithm: { name: 'uniform' }, lease_seconds: 1 });
@@ -296,6 +364,8 @@ export const tests = {
   'trials by state and worker': trials,
   'candidates in each order': candidates,
   'events that break and come again': reconnects,
+  'a hidden tab': hidden,
+  'what is to be pasted': pasted,
   'a lease that runs out, a study that is deleted': leases,
   'recorded metrics, measurements and amendments': recorded,
   'ranges without a mouse': ranges,

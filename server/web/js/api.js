@@ -1,7 +1,7 @@
 // Calls of the HTTP API. Addresses are relative, so that the server may stand behind a prefix.
 import { askForToken, currentToken } from './token.js';
 
-// An answer other than 2xx: problem+json (RFC 9457), or what came in its place.
+// An answer other than 2xx: problem+json (RFC 9457), or what came in its place; status 0 when none came.
 export class Problem extends Error {
   constructor(status, body) {
     super(body.detail || body.title || `the server answered ${status}`);
@@ -15,11 +15,20 @@ export class Problem extends Error {
   }
 }
 
+async function reach(path, options) {
+  try {
+    return await fetch(path, options);
+  } catch (error) {
+    if (options.signal?.aborted) throw error;
+    throw new Problem(0, { detail: 'The server cannot be reached.' });
+  }
+}
+
 // The response whatever its status but 401, for which a token is asked for.
 export async function send(method, path, { body, headers, signal } = {}) {
   for (;;) {
     const token = currentToken();
-    const response = await fetch(path, {
+    const response = await reach(path, {
       method,
       body,
       signal,

@@ -1,7 +1,8 @@
 // Server-sent events by fetch: EventSource cannot send a token. Goes on after a break where it was (Last-Event-ID).
 import { problemOf, send } from './api.js';
 
-const LONGEST_PAUSE = 15000; // ms
+const SHORTEST_PAUSE = 500; // ms
+const LONGEST_PAUSE = 15000;
 
 // Splits a stream of bytes into events {id, type, data}.
 async function read(body, take) {
@@ -34,15 +35,32 @@ function parsed(text) {
   }
 }
 
+function untilVisible() {
+  if (!document.hidden) return Promise.resolve();
+  return new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
+}
+
+// Aborted when the page is left and when its tab is hidden: a browser has few connections to one server, and a stream
+// keeps one of them.
+function whileVisible(signal) {
+  const hidden = new AbortController();
+  const check = () => document.hidden && hidden.abort();
+  document.addEventListener('visibilitychange', check, { signal: AbortSignal.any([signal, hidden.signal]) });
+  check();
+  return AbortSignal.any([signal, hidden.signal]);
+}
+
 // Calls onEvent(type, data) for each event and onState('live' | 'waiting' | 'unbuilt' | 'refused') when that changes,
 // until the signal is aborted. After a break onState says 'live' again; what was missed is sent by the server.
 export async function follow(path, { onEvent, onState, signal }) {
   let lastId;
-  let pause = 500;
+  let pause = SHORTEST_PAUSE;
   while (!signal.aborted) {
+    await untilVisible();
+    const connected = whileVisible(signal);
     try {
       const headers = { Accept: 'text/event-stream', ...(lastId !== undefined && { 'Last-Event-ID': lastId }) };
-      const response = await send('GET', path, { headers, signal });
+      const response = await send('GET', path, { headers, signal: connected });
       if (!response.ok) {
         const problem = await problemOf(response);
         if (problem.isUnbuilt) return onState('unbuilt');
@@ -50,7 +68,7 @@ export async function follow(path, { onEvent, onState, signal }) {
         throw problem;
       }
       onState('live');
-      pause = 500;
+      pause = SHORTEST_PAUSE;
       await read(response.body, (event) => {
         lastId = event.id ?? lastId;
         onEvent(event.type, parsed(event.data));

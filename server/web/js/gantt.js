@@ -6,7 +6,7 @@ const ROW = 24; // px
 const BAR = 14;
 const AXIS = 24;
 const NAMES = 120;
-const ROWS = 60; // workers drawn, the most recent ones
+export const ROWS = 60; // workers drawn, the most recent ones
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 604800]; // s
 
 const CLASS = { pending: 's-pending', completed: 's-completed', failed: 's-failed' };
@@ -42,9 +42,9 @@ export function timeline(parent, signal) {
     const plot = Math.max(120, width - NAMES - 12);
     const range = Math.max(1000, end - begin);
     const x = (time) => NAMES + (plot * Math.max(0, time - begin)) / range;
-    const byWorker = new Map();
-    for (const s of spans) byWorker.set(s.worker, [...(byWorker.get(s.worker) ?? []), s]);
-    const names = [...byWorker.keys()].sort((a, b) => byWorker.get(b).at(-1).from - byWorker.get(a).at(-1).from).slice(0, ROWS).sort();
+    const byWorker = Map.groupBy(spans, (s) => s.worker);
+    const last_ = (name) => Math.max(...byWorker.get(name).map((s) => s.from));
+    const names = [...byWorker.keys()].sort((a, b) => last_(b) - last_(a)).slice(0, ROWS).sort();
     const step = STEPS.find((s) => range / (1000 * s) <= plot / 90) ?? STEPS.at(-1);
     const height = AXIS + ROW * names.length;
     const parts = [];
@@ -72,7 +72,7 @@ export function timeline(parent, signal) {
         parts.push(bar);
       }
     });
-    replace(stage, svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${names.length} workers, ${spans.length} trials; the table below says the same in figures` }, parts));
+    replace(stage, svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${names.length} of ${byWorker.size} workers, ${spans.length} trials; the table below says the same in figures` }, parts));
   }
 
   const observer = new ResizeObserver(draw);

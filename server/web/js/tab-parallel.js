@@ -7,7 +7,7 @@ import { count, number, value } from './format.js';
 import { objective, recorded } from './study-actions.js';
 import { colour, faded, isDark, onThemeChange } from './theme.js';
 import { lastTrials } from './trials.js';
-import { control, guarded, panel, select } from './widgets.js';
+import { control, guarded, NothingToShow, panel, select } from './widgets.js';
 
 const TRIALS = 1000; // lines
 const HEIGHT = 380;
@@ -184,7 +184,7 @@ export async function parallelTab(element, feed, signal) {
           trials = (await lastTrials(feed.study, TRIALS, signal)).filter((t) => t.value !== undefined);
           if (!trials.length) {
             axes = [];
-            throw new TypeError('Nothing has been told yet.');
+            throw new NothingToShow('Nothing has been told yet.');
           }
           axes = axesOf(feed.study).map((axis) => scaled(axis, trials.map((t) => position(axis, t))));
           for (const { name } of recorded(feed.study)) axes.push(scaled({ name, choices: null }, trials.map((t) => t.values?.[name])));

@@ -11,7 +11,7 @@ import { predict } from './predict.js';
 import { objective } from './study-actions.js';
 import { colour } from './theme.js';
 import { lastTrials } from './trials.js';
-import { control, empty, guarded, legend, panel, select } from './widgets.js';
+import { control, empty, guarded, legend, NothingToShow, panel, select } from './widgets.js';
 
 const SLICE = 61; // places along a parameter
 const SLICES = 24; // parameters drawn
@@ -171,7 +171,7 @@ export async function posteriorTab(element, feed, signal) {
     base = await basePoint(feed, choice.through, signal);
     if (!base) {
       map.element.hidden = true;
-      throw new TypeError('Nothing has been told yet.');
+      throw new NothingToShow('Nothing has been told yet.');
     }
     if (!drawn) {
       drawn = [];
@@ -202,9 +202,9 @@ export async function posteriorTab(element, feed, signal) {
         async () => {
           if (!base || axes.length < 2) return;
           const [x, y] = [choice.x, choice.y].map((name) => axes.find((axis) => axis.name === name));
-          if (x === y) throw new TypeError('Choose two different parameters.');
+          if (x === y) throw new NothingToShow('Choose two different parameters.');
           const idle = [x, y].find((axis) => !isActive(axis, axes, base));
-          if (idle) throw new TypeError(`${idle.name} is not active at the point above.`);
+          if (idle) throw new NothingToShow(`${idle.name} is not active at the point above.`);
           const [across, up] = [places(x, MAP), places(y, MAP)];
           const items = up.flatMap((v) => across.map((u) => moved(base, axes, { [x.name]: u, [y.name]: v })));
           const predictions = await predict(feed.id, items, signal);

@@ -3,10 +3,10 @@ import { get, list, studyPath } from './api.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { ago, count, duration, percent } from './format.js';
-import { timeline } from './gantt.js';
+import { ROWS, timeline } from './gantt.js';
 import { pendingTable } from './pending.js';
 import { lastTrials } from './trials.js';
-import { control, empty, guarded, legend, panel, select, table } from './widgets.js';
+import { control, empty, guarded, legend, NothingToShow, panel, select, table } from './widgets.js';
 
 const TRIALS = 500; // in the timeline
 const RETURNED = 40; // trials whose earlier attempts are shown
@@ -50,8 +50,7 @@ function busy(spans) {
 }
 
 function summary(spans, now) {
-  const workers = Map.groupBy ? Map.groupBy(spans, (s) => s.worker) : spans.reduce((m, s) => m.set(s.worker, [...(m.get(s.worker) ?? []), s]), new Map());
-  return [...workers].map(([worker, own]) => {
+  return [...Map.groupBy(spans, (s) => s.worker)].map(([worker, own]) => {
     const done = own.filter((s) => s.state !== 'pending' && s.state !== 'ended');
     const times = done.map((s) => (s.to - s.from) / 1000).sort((a, b) => a - b);
     const begun = Math.min(...own.map((s) => s.from));
@@ -107,7 +106,8 @@ export async function workersTab(element, feed, signal) {
     const begin = seconds ? end - 1000 * seconds : Math.min(...spans.map((s) => s.from));
     const seen = spans.filter((s) => s.to >= begin);
     picture.show(seen, begin, end);
-    gantt.note(trials.length >= TRIALS ? `The last ${count(trials.length)} trials.` : '');
+    const notes = [trials.length >= TRIALS ? `The last ${count(trials.length)} trials.` : '', new Set(seen.map((s) => s.worker)).size > ROWS ? `The ${ROWS} workers seen last.` : ''];
+    gantt.note(notes.filter(Boolean).join(' '));
     return summary(seen, end);
   }
 
@@ -131,7 +131,7 @@ export async function workersTab(element, feed, signal) {
         'the times of trials',
         async () => {
           trials = await lastTrials(feed.study, TRIALS, signal);
-          if (!trials.some((t) => t.issued_at)) throw new TypeError(trials.length ? 'This server does not say when trials were handed out.' : 'No trial has been handed out yet.');
+          if (!trials.some((t) => t.issued_at)) throw new NothingToShow('No trial has been handed out yet.');
           await readReturned();
           const workers = draw().sort((a, b) => b.seen - a.seen);
           replace(figures.body, workers.length ? table('Workers', COLUMNS, workers) : empty('No worker in this time.'));

@@ -51,11 +51,14 @@ export function empty(...words) {
   return h('p', { class: 'empty' }, ...words);
 }
 
+// Thrown when there is nothing wrong and nothing to show.
+export class NothingToShow extends Error {}
+
 // Why something cannot be shown, in words for the one who looks.
 export function reasonOf(error, what) {
   if (error instanceof Problem && error.isUnbuilt) return `This server does not offer ${what} yet.`;
   if (error instanceof Problem) return [error.message, ...error.errors.map((e) => `${e.pointer} ${e.detail}`)].join('; ');
-  return error instanceof TypeError && /fetch|network/i.test(error.message) ? 'The server cannot be reached.' : String(error.message ?? error);
+  return String(error.message ?? error);
 }
 
 // Runs `work`; what goes wrong is said in the panel, in place of its body, until it goes well again.
@@ -66,7 +69,7 @@ export async function guarded(panel, what, work, signal) {
   } catch (error) {
     if (signal.aborted) return;
     panel.fail(reasonOf(error, what));
-    if (!(error instanceof Problem || error instanceof TypeError)) throw error;
+    if (!(error instanceof Problem || error instanceof NothingToShow)) throw error; // ours: to the console
   }
 }
 
@@ -141,7 +144,7 @@ export function toggle(label, checked, onchange) {
 }
 
 // A table: columns [{title, cell(row), class?}]. Wide ones scroll by themselves, also by keyboard.
-export function table(caption, columns, rows, { rowClass } = {}) {
+export function table(caption, columns, rows) {
   return h(
     'div',
     { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption },
@@ -153,7 +156,7 @@ export function table(caption, columns, rows, { rowClass } = {}) {
       h(
         'tbody',
         {},
-        rows.map((row) => h('tr', { class: rowClass?.(row) }, columns.map((c) => h('td', { class: c.class }, c.cell(row))))),
+        rows.map((row) => h('tr', {}, columns.map((c) => h('td', { class: c.class }, c.cell(row))))),
       ),
     ),
   );
