@@ -276,9 +276,9 @@ def test_silence_is_broken_by_comments(server):
 
 
 def long_results(client, study, n):
-    """Events of more than a kilobyte each."""
+    """Events of four kilobytes each."""
     trials = client.ask(study, n, fresh=True)["trials"]
-    client.tell(study, [{"trial": trial["id"], "state": "stopped", "reason": "x" * 1000} for trial in trials])
+    client.tell(study, [{"trial": trial["id"], "state": "stopped", "reason": "\U0001f600" * 1000} for trial in trials])
 
 
 def test_a_slow_listener_is_dropped_and_may_come_back(server):
@@ -290,8 +290,8 @@ def test_a_slow_listener_is_dropped_and_may_come_back(server):
     slow.sendall(f"GET /v1/studies/{study}/events HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 0\r\n\r\n".encode())
     quick = Stream(server, study, 0)
     for _ in range(12):
-        long_results(client, study, 1000)
-        quick.until(lambda event: event[1] == "trial" and event[2]["state"] == "stopped" and event[2]["id"] % 1000 == 0)
+        long_results(client, study, 250)
+        quick.until(lambda event: event[1] == "trial" and event[2]["state"] == "stopped" and event[2]["id"] % 250 == 0)
     slow.settimeout(TIMEOUT)
     response = http.client.HTTPResponse(slow)
     response.begin()
@@ -369,7 +369,7 @@ def test_streams_do_not_hold_up_the_end():
         stream = Stream(server, quiet)
         stuck = listen_raw(server, study, 1)  # reads nothing
         for _ in range(8):
-            long_results(client, study, 1000)
+            long_results(client, study, 250)
         server.stop()
         assert all(event[1] == "comment" for event in stream.rest())
         stuck[0].close()
