@@ -433,8 +433,8 @@ static const char *check_planned(rebuild *r, int64_t seq, const store_event *eve
     if (!below(event->u.planned.dictionary, (size_t)event->u.planned.batch.dictionary_size, r->candidates))
         return "the dictionary has a member that is not one of the candidates";
     for (size_t i = 0; i < event->u.planned.n_sums; i++)
-        if (sums[i].arm >= r->candidates || (i > 0 && sums[i].arm <= sums[i - 1].arm) || sums[i].count < 1 ||
-            !isfinite(sums[i].sum))
+        if (sums[i].arm >= r->candidates || (i > 0 && sums[i].arm <= sums[i - 1].arm) ||
+            sums[i].count > WIRE_MAX_INTEGER || !isfinite(sums[i].sum))
             return "the sums are not those of candidates, in ascending order";
     r->batches++;
     return check_picks(r, event->u.planned.first_trial, event->u.planned.picks, event->u.planned.n_picks);

@@ -901,11 +901,12 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
 /* ---- once more, from the log --------------------------------------------------------------------------- */
 
 /* The limits that were in force then: at most as many picks as were made lie beyond the bound, and all of an
- * extension do. */
+ * extension do. Where no more were left, one more was asked for. */
 static void set_limits_again(const study *s, planning *p, const char *stop_rule, size_t n_picks)
 {
-    bool beyond = (p->extends && !p->fixed) || strcmp(stop_rule, "min_in_flight") == 0;
-    set_limits(s, p, p->extends && n_picks == 0 ? 1 : n_picks);
+    bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
+    bool beyond = (!p->fixed && (p->extends || exhausted)) || strcmp(stop_rule, "min_in_flight") == 0;
+    set_limits(s, p, n_picks + exhausted);
     if (!beyond)
         p->beyond = 0;
 }
@@ -917,6 +918,7 @@ store_status study_plan_again(study *s, const store_event *recorded, store_event
     const char *stop_rule = extends ? recorded->u.extended.stop_rule : recorded->u.planned.batch.stop_rule;
     size_t n_picks = extends ? recorded->u.extended.n_picks : recorded->u.planned.n_picks;
     bool closes = !extends && n_picks == 0 && strcmp(stop_rule, stop_rule_name(BANDIT_STOP_HORIZON)) == 0;
+    bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
     planning *p = extends ? gather_extension(s) : gather(s, closes);
     *out = NULL;
     if (!p)
@@ -924,7 +926,7 @@ store_status study_plan_again(study *s, const store_event *recorded, store_event
     const store_held *held = extends ? &recorded->u.extended.held : &recorded->u.planned.held;
     if (held->n_values > 0) {
         if (held->n_values != (size_t)s->dimension || held->n_picks > n_picks ||
-            !hold_values(s, p, held->values, held->n_picks)) {
+            !hold_values(s, p, held->values, held->n_picks + exhausted)) {
             study_plan_free(p);
             return STORE_NO_MEMORY;
         }
