@@ -17,9 +17,9 @@ HTTP_FAILED = 22  # curl's exit status for it
 UNEQUAL = ("_at", "_seconds")  # members that differ from run to run
 
 
-def steps():
+def steps(title):
     """[(command, the output shown, or None)]: each ```sh block, and the ```json or ```text block after it."""
-    section = README.read_text().split("\n## A first study\n")[1].split("\n## ")[0]
+    section = README.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
     found = []
     for language, text in re.findall(r"^```(\w*)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
         if language == "sh":
@@ -49,11 +49,33 @@ def same(shown, answered, where=""):
         assert shown == answered, (where, shown, answered)
 
 
+def alike(shown, answered, where=""):
+    """Compares the form: what is chosen may change with the algorithms."""
+    if isinstance(shown, dict):
+        assert isinstance(answered, dict), (where, shown, answered)
+        assert set(shown) - {"momentum"} == set(answered) - {"momentum"}, (where, shown, answered)
+        for name in set(shown) & set(answered):
+            alike(shown[name], answered[name], f"{where}/{name}")
+    elif isinstance(shown, list):
+        assert isinstance(answered, list) and len(shown) == len(answered), (where, shown, answered)
+        for i, (a, b) in enumerate(zip(shown, answered)):
+            alike(a, b, f"{where}/{i}")
+    else:
+        assert type(shown) is type(answered), (where, shown, answered)
+
+
 def test_the_first_study_works_as_pasted():
+    paste(steps("A first study"), same, 12)
+
+
+def test_the_space_works_as_pasted():
+    paste(steps("Named parameters"), alike, 3)
+
+
+def paste(commands, compare, fewest):
     if not shutil.which("curl"):
         raise Skip("needs curl (make deps installs it)")
-    commands = steps()
-    assert len(commands) >= 12, commands
+    assert len(commands) >= fewest, commands
     with Server() as server, tempfile.TemporaryDirectory() as folder:
         address = f"{server.host}:{server.port}"
         for command, shown in commands:
@@ -69,4 +91,4 @@ def test_the_first_study_works_as_pasted():
             if shown is None:
                 assert done.stdout == "", (command, done.stdout)
             else:
-                same(json.loads(shown), json.loads(done.stdout))
+                compare(json.loads(shown), json.loads(done.stdout))
