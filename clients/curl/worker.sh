@@ -17,7 +17,7 @@ while :; do
         sleep 1
         continue
     fi
-    features=$(printf %s "$asked" | jq -r '.trials[0].point | map(tostring) | join(" ")')
+    features=$(printf %s "$asked" | jq -r '.trials[0] | (.point // [.parameters[]]) | map(tostring) | join(" ")')
     # shellcheck disable=SC2086 # one word each
     result=$(output=$("$@" $features) && value=$(printf '%s\n' "$output" | tail -n 1) &&
         jq -n --argjson trial "$trial" --arg value "$value" '{$trial, value: ($value | tonumber)}') ||

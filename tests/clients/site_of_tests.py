@@ -5,14 +5,17 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
+import venv
 
 from harness import sanitizers
 from server import Server
-from support import definition, grid
+from support import Skip, definition, grid
 
 BANDITCTL = None  # set by the runner
 SECONDS = 120  # that a command may take
+_making_environment = threading.Lock()
 
 
 class Site:
@@ -95,6 +98,24 @@ class Site:
 
     def trials(self, study="s", query=""):
         return self.server.client().items(f"/v1/studies/{study}/trials{query}")
+
+
+def python_environment():
+    """A Python with what requirements.txt lists, made once. -> its folder of programs"""
+    here = pathlib.Path(__file__).resolve()
+    wanted = (here.parent / "requirements.txt").read_text()
+    folder = here.parents[2] / "build" / "clients-venv"
+    done = folder / "requirements.txt"
+    with _making_environment:
+        if not done.exists() or done.read_text() != wanted:
+            try:
+                venv.create(folder, with_pip=True, clear=True)
+                install = [folder / "bin" / "pip", "install", "--quiet", "--requirement", here.parent / "requirements.txt"]
+                subprocess.run(install, check=True, capture_output=True, timeout=900)
+            except subprocess.CalledProcessError as error:
+                raise Skip(f"no environment for Python: {(error.stderr or b'').decode()[-300:]}") from error
+            done.write_text(wanted)
+    return folder / "bin"
 
 
 def wait_until(condition, seconds=30, what="what was waited for"):

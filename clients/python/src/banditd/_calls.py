@@ -298,6 +298,14 @@ def propose(
     return _post(study_path(study, "/trials"), body, parse=lambda raw: read_trial(raw, names))
 
 
+def trial(study: str, number: int, names: Optional[Sequence[str]]) -> Call:
+    return Call("GET", study_path(study, f"/trials/{number}"), parse=lambda raw: read_trial(raw, names))
+
+
+def observe(study: str, observations: Sequence[Mapping[str, Any]]) -> Call:
+    return _post(study_path(study, "/observations"), {"observations": plain(list(observations))})
+
+
 def list_trials(study: str, names: Optional[Sequence[str]], query: Mapping[str, str]) -> Call:
     return Call(
         "GET",

@@ -197,6 +197,12 @@ class AsyncStudy:
     async def heartbeat(self, trial: Union[Trial, int], lease_seconds: Optional[float] = None) -> None:
         await self._client._run(_calls.heartbeat(self.id, trial, lease_seconds))
 
+    async def observe(self, observations: Sequence[Mapping[str, Any]]) -> None:
+        await self._client._run(_calls.observe(self.id, observations))
+
+    async def trial(self, number: int) -> Trial:
+        return cast(Trial, await self._client._run(_calls.trial(self.id, number, await self._feature_names())))
+
     async def trials(self, *, state: Optional[str] = None, worker: Optional[str] = None) -> AsyncIterator[Trial]:
         query = {name: value for name, value in (("state", state), ("worker", worker)) if value is not None}
         names = await self._feature_names()

@@ -255,6 +255,15 @@ class Study:
         """Renews the lease of a trial."""
         self._client._run(_calls.heartbeat(self.id, trial, lease_seconds))
 
+    def observe(self, observations: Sequence[Mapping[str, Any]]) -> None:
+        """Results of before: each with "candidate" or "parameters", and "value"; they join the model at the next batch."""
+        self._client._run(_calls.observe(self.id, observations))
+
+    def trial(self, number: int) -> Trial:
+        """A trial as it stands."""
+        trial: Trial = self._client._run(_calls.trial(self.id, number, self._feature_names()))
+        return trial
+
     def trials(self, *, state: Optional[str] = None, worker: Optional[str] = None) -> Iterator[Trial]:
         """All trials, or those in a state or of a worker."""
         query = {name: value for name, value in (("state", state), ("worker", worker)) if value is not None}

@@ -1,0 +1,193 @@
+"""Optuna's studies with parameters from a real server."""
+
+import math
+import subprocess
+import sys
+import textwrap
+
+import optuna
+import pytest
+from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
+
+import banditd
+from banditd.optuna import BanditdSampler, from_server, parameter, to_server
+
+optuna.logging.set_verbosity(optuna.logging.WARNING)
+SPACE = {"x": FloatDistribution(-5, 10), "y": FloatDistribution(0, 15)}
+
+
+def branin(trial):
+    x, y = trial.suggest_float("x", -5, 10), trial.suggest_float("y", 0, 15)
+    value = (y - 5.1 * x**2 / (4 * math.pi**2) + 5 * x / math.pi - 6) ** 2
+    return value + 10 * (1 - 1 / (8 * math.pi)) * math.cos(x) + 10
+
+
+def the_study(url):
+    (info,) = banditd.Client(url).studies()
+    return banditd.Client(url).study(info["id"])
+
+
+def test_a_script_changed_in_one_line_runs_200_trials(url):
+    study = optuna.create_study(study_name="Branin's function", sampler=BanditdSampler(url))
+    study.optimize(branin, n_trials=200)
+    assert len(study.trials) == 200 and study.best_value < 0.45, study.best_value
+    info = the_study(url).info()
+    assert info["id"] == "optuna-branin-s-function"
+    assert (info["trials_completed"], info["trials_pending"], info["observations"]) == (190, 0, 200), info
+    assert the_study(url).best()["observed"]["value"] <= study.best_value + 1e-12 or study.best_trial.number < 10
+    told = {trial.id: trial for trial in the_study(url).trials()}
+    for trial in study.trials[10:]:
+        assert told[trial.system_attrs["banditd:trial"]].raw["value"] == trial.value
+        assert told[trial.system_attrs["banditd:trial"]].parameters == trial.params
+
+
+def test_the_space_can_be_given(url):
+    study = optuna.create_study(direction="maximize", sampler=BanditdSampler(url, space=SPACE, study="given", seed=3))
+    study.optimize(lambda trial: -branin(trial), n_trials=15)
+    info = the_study(url).info()
+    assert info["trials_completed"] == 15 and info["metric"]["goal"] == "maximize" and info["seed"] == 3, info
+
+
+def test_every_kind_of_distribution(url):
+    space = {
+        "rate": FloatDistribution(1e-5, 1e-1, log=True),
+        "share": FloatDistribution(0, 1, step=0.1),
+        "layers": IntDistribution(1, 8),
+        "width": IntDistribution(16, 256, step=16),
+        "batch": IntDistribution(1, 1024, log=True),
+        "kind": CategoricalDistribution(["a", "b", None, True, 1, "1"]),
+    }
+
+    def objective(trial):
+        rate = trial.suggest_float("rate", 1e-5, 1e-1, log=True)
+        share = trial.suggest_float("share", 0, 1, step=0.1)
+        layers, width = trial.suggest_int("layers", 1, 8), trial.suggest_int("width", 16, 256, step=16)
+        batch, kind = trial.suggest_int("batch", 1, 1024, log=True), trial.suggest_categorical("kind", ["a", "b", None, True, 1, "1"])
+        assert isinstance(layers, int) and isinstance(batch, int) and width % 16 == 0
+        assert abs(share * 10 - round(share * 10)) < 1e-9
+        return math.log10(rate) + share + layers + width / 256 + math.log(batch) + (kind is None)
+
+    study = optuna.create_study(sampler=BanditdSampler(url, space=space))
+    study.optimize(objective, n_trials=30)
+    assert the_study(url).info()["trials_completed"] == 30
+    for trial in study.trials:
+        for name, value in trial.params.items():
+            back = from_server(space[name], to_server(space[name], value))
+            assert type(back) is type(value) and back == pytest.approx(value), (name, value, back)
+    with pytest.raises(ValueError, match="steps"):
+        parameter("fine", FloatDistribution(0, 1, step=1e-5))
+
+
+def test_failed_and_pruned_trials(url):
+    def objective(trial):
+        value = branin(trial)
+        if trial.number % 5 == 1:
+            raise ArithmeticError("it broke")
+        for step in range(3):
+            trial.report(value + 3 - step, step)
+            if trial.number % 5 == 2 and step == 1:
+                raise optuna.TrialPruned()
+        return float("nan") if trial.number % 5 == 3 else value
+
+    study = optuna.create_study(sampler=BanditdSampler(url, space=SPACE))
+    study.optimize(objective, n_trials=20, catch=(ArithmeticError,))
+    info = the_study(url).info()
+    states = [info[f"trials_{state}"] for state in ("completed", "failed", "stopped", "pending")]
+    assert states == [8, 8, 4, 0], info
+    stopped = [trial for trial in the_study(url).trials() if trial.state == "stopped"]
+    assert all(trial.raw["value"] is not None for trial in stopped), stopped
+
+
+def test_asking_and_telling(url):
+    study = optuna.create_study(sampler=BanditdSampler(url, space=SPACE))
+    trials = [study.ask() for _ in range(4)]
+    points = {(branin(trial), trial.params["x"]) for trial in trials}
+    assert len(points) == 4, "no two of them are the same"
+    for trial in trials[:3]:
+        study.tell(trial, branin(trial))
+    study.tell(trials[3], state=optuna.trial.TrialState.FAIL)
+    info = the_study(url).info()
+    assert (info["trials_completed"], info["trials_failed"]) == (3, 1), info
+
+
+def test_many_at_once(url):
+    study = optuna.create_study(sampler=BanditdSampler(url, space=SPACE))
+    study.optimize(branin, n_trials=40, n_jobs=4)
+    info = the_study(url).info()
+    assert (info["trials_completed"], info["trials_pending"]) == (40, 0), info
+
+
+def test_parameters_outside_the_space_are_independent(url):
+    def objective(trial):
+        return branin(trial) + trial.suggest_float("more", 0, 1) + (trial.suggest_int("deep", 1, 3) if trial.number % 2 else 0)
+
+    study = optuna.create_study(sampler=BanditdSampler(url, space=SPACE))
+    study.optimize(objective, n_trials=8)
+    assert {p["name"] for p in the_study(url).info()["domain"]["parameters"]} == {"x", "y"}
+    assert all(0 <= trial.params["more"] <= 1 for trial in study.trials)
+
+
+def test_only_what_all_trials_have_is_inferred(url):
+    def objective(trial):
+        return branin(trial) + (trial.suggest_int("deep", 1, 3) if trial.number % 2 else 0)
+
+    study = optuna.create_study(sampler=BanditdSampler(url, inferred_after=6))
+    study.optimize(objective, n_trials=9)
+    assert {p["name"] for p in the_study(url).info()["domain"]["parameters"]} == {"x", "y"}
+    assert the_study(url).info()["trials_completed"] == 3
+
+
+def test_enqueued_trials_are_observations(url):
+    study = optuna.create_study(sampler=BanditdSampler(url, space=SPACE))
+    study.enqueue_trial({"x": math.pi, "y": 2.275})
+    study.optimize(branin, n_trials=5)
+    info = the_study(url).info()
+    assert (info["trials_completed"], info["observations"]) == (4, 5), info
+    assert study.best_value == pytest.approx(0.397887, abs=1e-5)
+
+
+@pytest.mark.parametrize("high", [12, 5])
+def test_a_changed_distribution_is_an_error(url, high):
+    def changed(trial):
+        return trial.suggest_float("x", -5, high) + trial.suggest_float("y", 0, 15)
+
+    study = optuna.create_study(sampler=BanditdSampler(url, space=SPACE))
+    study.optimize(branin, n_trials=3)
+    with pytest.raises(ValueError, match="'x'.*changed distribution"):
+        study.optimize(changed, n_trials=20)
+    assert the_study(url).info()["trials_completed"] == 3
+
+
+def test_several_objectives_are_an_error(url):
+    study = optuna.create_study(directions=["minimize", "minimize"], sampler=BanditdSampler(url, space=SPACE))
+    with pytest.raises(ValueError, match="one objective"):
+        study.optimize(lambda trial: (branin(trial), 1.0), n_trials=1)
+
+
+def test_going_on_in_another_process(url, tmp_path):
+    storage = f"sqlite:///{tmp_path}/optuna.db"
+    script = textwrap.dedent(
+        """
+        import sys, optuna
+        sys.path[:0] = sys.argv[3:]
+        from test_sampler import branin
+        from banditd.optuna import BanditdSampler
+        study = optuna.create_study(storage=sys.argv[2], study_name="both", load_if_exists=True, sampler=BanditdSampler(sys.argv[1]))
+        study.optimize(branin, n_trials=12)
+        """
+    )
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", script, url, storage, *sys.path], check=True, timeout=300)
+    info = the_study(url).info()
+    assert (info["observations"], info["trials_completed"]) == (24, 14), info
+
+
+def test_another_space_under_the_same_name_is_an_error(url):
+    optuna.create_study(sampler=BanditdSampler(url, space=SPACE, study="same")).optimize(branin, n_trials=1)
+    other = {"x": FloatDistribution(0, 1), "y": FloatDistribution(0, 15)}
+    study = optuna.create_study(sampler=BanditdSampler(url, space=other, study="same"))
+    with pytest.raises(ValueError, match="'x'"):
+        study.optimize(branin, n_trials=1)
+    turned = optuna.create_study(direction="maximize", sampler=BanditdSampler(url, space=SPACE, study="same"))
+    with pytest.raises(ValueError, match="direction"):
+        turned.optimize(branin, n_trials=1)
