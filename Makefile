@@ -258,6 +258,21 @@ RESULTS ?= 1000000
 bench-startup: all ## seconds from start to first answers, with a study of RESULTS=1000000
 	@python3 tests/bench/startup.py $(BANDITD) $(RESULTS)
 
+# The server under load.
+$(B)/tests/load/load: tests/load/load.c $(B)/flags
+	@mkdir -p $(@D); $(CC) $(CFLAGS) $(SYSTEM_FLAGS) $< -o $@
+$(B)/tests/load/echo: tests/load/echo.c $(B)/flags
+	@mkdir -p $(@D); $(CC) $(CFLAGS) $(SYSTEM_FLAGS) $< $(shell pkg-config --libs libmicrohttpd) -o $@
+$(B)/tests/load/rows: tests/load/rows.c $(B)/flags
+	@mkdir -p $(@D); $(CC) $(CFLAGS) $(SYSTEM_FLAGS) $< $(shell pkg-config --libs sqlite3) -o $@
+$(B)/tests/load/commits: $(B)/tests/load/commits.o  $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+.PHONY: bench-load
+bench-load: deps-test all ## asks and tells a second against the HTTP library, SQLite and Optuna alone
+	@$(MAKE) --no-print-directory $(patsubst %,build/release/tests/load/%,load echo commits rows)
+	@tests/load/run build/release $(ARGS)
+
 .PHONY: format check-format check-layers lint
 format: ## rewrite the C sources in the project's format
 	@clang-format-14 -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')
