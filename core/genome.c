@@ -193,7 +193,7 @@ static uint32_t next_prime(uint32_t prime)
 static unsigned levels_of(uint32_t base)
 {
     unsigned levels = 0;
-    for (double share = 1.0; share > 0x1p-24; share /= base)
+    for (uint32_t reached = 1; reached < (uint32_t)1 << 24; reached *= base)
         levels++;
     return levels;
 }

@@ -235,10 +235,11 @@ static size_t capped_sum(size_t a, size_t b)
 /* Has a child of parameter i before the k-th value of child c's condition made `value` counted? */
 static bool is_counted(const bandit_space *s, size_t i, size_t c, size_t k)
 {
-    double value = s->parameters[c].parent_values[k];
-    bool counted = is_among(value, s->parameters[c].parent_values, k);
+    const double *values = s->parameters[c].parent_values;
+    assert(values); /* c is a child */
+    bool counted = is_among(values[k], values, k);
     for (size_t e = 0; e < c && !counted; e++)
-        counted = s->parameters[e].parent == i && condition_holds(&s->parameters[e], value);
+        counted = s->parameters[e].parent == i && condition_holds(&s->parameters[e], values[k]);
     return counted;
 }
 

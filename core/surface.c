@@ -35,8 +35,9 @@ static bandit_status factor_gain(const bandit_posterior *p, double *inverse, dou
         for (size_t i = k; i < m; i++)
             matrix[k * m + i] = (i == k ? 1.0 : 0.0) - p->lambda * inverse[k * m + i];
     }
-    for (double shift = 1e-15; shift < 1e-8; shift *= 10.0) {
-        if (bandit_reversed_cholesky(out, matrix, m, shift))
+    static const double shifts[] = {1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9};
+    for (size_t k = 0; k < sizeof shifts / sizeof *shifts; k++) {
+        if (bandit_reversed_cholesky(out, matrix, m, shifts[k]))
             return BANDIT_OK;
     }
     return bandit_fail(err, BANDIT_NUMERICAL, "", "I - lambda V^-1 is not positive semi-definite");

@@ -327,10 +327,11 @@ static bandit_status choose_in_space(bandit_exact_engine *e, const bandit_select
     bandit_arms *arms = e->engine.arms;
     size_t n = bandit_arms_point_width(arms), known = SIZE_MAX;
     bandit_genome genome = {0};
-    double *genes = bandit_alloc(2 * n, sizeof *genes), *coded = genes + n;
+    double *genes = bandit_alloc(2 * n, sizeof *genes);
     *found = false;
     if (!genes)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    double *coded = genes + n;
     bandit_status status =
         bandit_genome_init(&genome, arms->space, limits->fixed, e->engine.options.seed, err);
     for (uint64_t attempt = 0; status == BANDIT_OK && attempt < TRIES && !*found; attempt++) {

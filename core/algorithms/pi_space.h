@@ -1,0 +1,72 @@
+/* What the files of pi_gp_ucb on a space share: pi_space.c (its life), pi_cells.c (the cover's cells and
+ * their bounds), pi_search.c (the next point). */
+#ifndef BANDIT_PI_SPACE_H
+#define BANDIT_PI_SPACE_H
+
+#include "algorithms/space_engine.h"
+#include "cover.h"
+
+enum { BANDIT_PI_DIMENSIONS = BANDIT_COVER_DIMENSIONS };
+
+typedef struct bandit_pi_cell {
+    bandit_cell cell; /* members: the pulled arms in it */
+    uint64_t pulls;
+    bandit_posterior posterior;
+    bandit_surface surface; /* and what is out */
+    double width;           /* beta_A */
+    double pulled_variance; /* sum_i n_i sigma^2(x_i), paper's scale */
+} bandit_pi_cell;
+
+typedef struct bandit_pi_batch {
+    bandit_ledger ledger;
+    bandit_pi_cell **cells; /* n, owned */
+    size_t n, capacity;
+    uint32_t *pulled; /* the ledger's arms */
+    size_t capacity_pulled;
+    uint64_t n_picks, n_out;
+    double total; /* sum of the start-of-batch variances of what is out, paper's scale */
+    unsigned char state[64];
+    size_t n_state;
+} bandit_pi_batch;
+
+typedef struct bandit_pi_space {
+    bandit_engine base;
+    bandit_cover cover;
+    bandit_pi_batch batches[2];
+    unsigned in_force;
+    double *coded; /* a parameter each */
+} bandit_pi_space;
+
+/* ---- pi_cells.c ---------------------------------------------------------------------------------------- */
+
+/* beta_A before step t = observations + 1, for a cell of this information gain. */
+double bandit_pi_width(const bandit_pi_space *engine, const bandit_pi_batch *batch, double information_gain);
+
+void bandit_pi_clear_cells(bandit_pi_batch *batch);
+size_t bandit_pi_cell_memory(const bandit_pi_cell *cell);
+bool bandit_pi_contains(const bandit_pi_space *engine, const bandit_pi_cell *cell, const double *features);
+
+/* The arm's pulls, or NULL. */
+const bandit_arm_sum *bandit_pi_sum_of(const bandit_ledger *ledger, uint32_t arm);
+
+/* batch->cells: the leaves with pulls, as the ledger makes them; widths are not set. Errors:
+ * BANDIT_NO_MEMORY, BANDIT_NUMERICAL, BANDIT_MEMORY_LIMIT. */
+bandit_status bandit_pi_make_cells(bandit_pi_space *engine, bandit_pi_batch *batch, bandit_error *err);
+
+/* The largest bound of the batch's start among the cells that contain the point; the prior's where none does.
+ * Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_pi_bound_at(const bandit_pi_space *engine, const bandit_pi_batch *batch,
+                                 const double *features, bandit_prediction *out, bandit_error *err);
+
+/* Takes a pull out in every cell that contains it, the leaf that does being added where none has pulls.
+ * *variance: of the batch's start, paper's scale. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_pi_take_out(bandit_pi_space *engine, bandit_pi_batch *batch, uint32_t arm,
+                                 double *variance, bandit_error *err);
+
+/* ---- pi_search.c --------------------------------------------------------------------------------------- */
+
+/* The next point in engine->coded. */
+bandit_status bandit_pi_choose(bandit_pi_space *engine, bandit_pi_batch *batch,
+                               const bandit_select_limits *limits, bool *found, bandit_error *err);
+
+#endif
