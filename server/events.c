@@ -487,6 +487,9 @@ static bool set_greeting(listener *l, const place *at, int64_t after)
     return true;
 }
 
+/* Proxies of nginx's kind are not to collect events before they pass them on. */
+static const http_header headers[] = {{"X-Accel-Buffering", "no"}, {0}};
+
 void events_open(events *e, http_request *request, int64_t after)
 {
     place at;
@@ -511,6 +514,7 @@ void events_open(events *e, http_request *request, int64_t after)
         pthread_mutex_unlock(&e->lock);
     }
     if (joined) {
+        request->answer.headers = headers;
         http_answer_stream(request, 200, "text/event-stream", read_stream);
         return;
     }

@@ -24,6 +24,7 @@ class Stream:
         self.response = self._connection.getresponse()
         assert self.response.status == 200, (self.response.status, self.response.read())
         assert self.response.headers["Content-Type"] == "text/event-stream"
+        assert self.response.headers["X-Accel-Buffering"] == "no"
         assert self._block()["retry"].isdigit()
 
     def _block(self):
@@ -309,6 +310,17 @@ def test_a_slow_listener_is_dropped_and_may_come_back(server):
     quick.close()
 
 
+def test_a_stream_outlives_the_limits_of_requests():
+    with Server("--request-seconds", "1", "--idle-seconds", "1") as server:
+        client = server.client()
+        study = client.create(definition())["id"]
+        stream = Stream(server, study)
+        assert [stream.read()[1] for _ in range(2)] == ["comment"] * 2
+        pause(server.client(), study)
+        assert paused(stream.until(paused)[-1])
+        stream.close()
+
+
 def listen_raw(server, study, n):
     """n sockets that have asked for events."""
     request = f"GET /v1/studies/{study}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
@@ -350,16 +362,17 @@ def test_five_hundred_listeners(server):
         connection.close()
 
 
-def test_there_is_an_end_to_listeners(server):
-    client = server.client()
-    study = client.create(definition())["id"]
-    sockets = listen_raw(server, study, 2000)
-    read_all(sockets, lambda data: b"\nid: " in data or b" 429 " in data)
-    answer = client.get(f"/v1/studies/{study}/events")
-    refusal(answer, 429)
-    assert int(answer.headers["Retry-After"]) > 0
-    for connection in sockets:
-        connection.close()
+def test_there_is_an_end_to_listeners():
+    with Server() as server:
+        client = server.client()
+        study = client.create(definition())["id"]
+        sockets = listen_raw(server, study, 2000)
+        read_all(sockets, lambda data: b"\nid: " in data or b" 429 " in data)
+        answer = client.get(f"/v1/studies/{study}/events")
+        refusal(answer, 429)
+        assert int(answer.headers["Retry-After"]) > 0
+        for connection in sockets:
+            connection.close()
 
 
 def test_streams_do_not_hold_up_the_end():
