@@ -172,9 +172,11 @@ static bool has_values(const study *s, const trial *t, const double *fixed)
 {
     wire_trial shown;
     size_t width = (size_t)s->dimension;
-    double *point = fixed ? malloc(width * sizeof *point) : NULL;
-    bool has = !fixed || (point && view(s, t, point, &shown) == STORE_OK);
-    for (size_t i = 0; point && has && i < width; i++)
+    if (!fixed)
+        return true;
+    double *point = calloc(width, sizeof *point);
+    bool has = point && view(s, t, point, &shown) == STORE_OK;
+    for (size_t i = 0; has && i < width; i++)
         has = isnan(fixed[i]) || fixed[i] == point[i];
     free(point);
     return has;

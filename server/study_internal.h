@@ -362,6 +362,9 @@ void study_extend_batch(study *s, size_t beyond);
 /* No point is worth a second pull: the space is enumerated, and evaluations have no noise. */
 bool study_pulls_once(const study *s);
 
+/* Candidates that may not be picked now, ascending; *out is the caller's to free. *once: neither what is out
+ * nor what has been evaluated may be, and there is room for every candidate. False: out of memory. */
+bool study_withheld(const study *s, uint32_t **out, size_t *n, bool *once);
 bool study_is_retired(const study *s, uint32_t candidate);
 bool study_mark_retired(study *s, uint32_t candidate); /* in memory; false: there is none */
 

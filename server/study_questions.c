@@ -87,7 +87,7 @@ static void answer_engine_error(http_request *request, const bandit_error *error
 /* Where the model is asked: one of the two. */
 typedef struct places {
     uint32_t *arms;
-    double *points; /* n x the domain's width; NULL with arms */
+    double *points; /* n x the domain's width */
 } places;
 
 /* False: out of memory, or what does not fit is in *errors. */
@@ -97,8 +97,8 @@ static bool find_places(places *out, const question *q, const wire_predict *want
     bool space = definition->domain_type == WIRE_DOMAIN_SPACE, fine = true;
     size_t width = wanted->parameters && space ? definition->n_parameters : wanted->dimension;
     out->arms = calloc(wanted->n, sizeof *out->arms);
-    out->points = wanted->candidates ? NULL : calloc(wanted->n * (width ? width : 1), sizeof *out->points);
-    if (!out->arms || (!out->points && !wanted->candidates))
+    out->points = calloc(wanted->candidates ? 1 : wanted->n * (width ? width : 1), sizeof *out->points);
+    if (!out->arms || !out->points)
         return false;
     for (size_t i = 0; wanted->candidates && i < wanted->n; i++) {
         fine &= wanted->candidates[i] < (int64_t)q->source.candidates;
