@@ -8,11 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bayesian standard deviations, chosen by benchmark (docs/benchmarks.md): one without noise, towards two
- * where noise hides the signal, else what a lucky draw made look good is pulled until its mean comes down. */
-static double calibrated_width(double noise_std)
+double bandit_confidence_calibrated(const bandit_options *options, uint64_t pick, uint64_t stagnation)
 {
-    return 1.0 + noise_std / (noise_std + 0.25);
+    const double patience = 20.0; /* rewards */
+    double xi = options->noise_std;
+    switch (pick % 3) {
+    case 0:
+        return 1.0 / (1.0 + 2.0 * xi);
+    case 1:
+        return 1.0;
+    default:
+        return fmax(1.0, fmin(1.0 + 2.0 / (1.0 + 4.0 * xi), (double)stagnation / patience));
+    }
 }
 
 bandit_status bandit_log_sums_start(bandit_log_sums *sums, const bandit_posterior *first, bandit_error *err)
@@ -108,7 +115,7 @@ double bandit_confidence_alpha(const bandit_options *options, const bandit_log_s
     case BANDIT_CONFIDENCE_FIXED:
         return options->beta;
     case BANDIT_CONFIDENCE_CALIBRATED:
-        return root_lambda * calibrated_width(xi);
+        return root_lambda;
     }
     return options->beta;
 }
@@ -128,7 +135,7 @@ double bandit_confidence_bkb(const bandit_options *options, double kappa2, uint6
     case BANDIT_CONFIDENCE_FIXED:
         return options->beta;
     case BANDIT_CONFIDENCE_CALIBRATED:
-        return root_lambda * calibrated_width(xi);
+        return root_lambda;
     }
     return options->beta;
 }

@@ -43,11 +43,11 @@ typedef struct learned_state {
     uint64_t n_lengthscales, n_aside;
     uint64_t fitted_on, observations;
     double sum_squares, within, within_degrees;
-    double offset, scale, low, high, signal, noise, mean;
+    double offset, scale, low, high, range, signal, noise, mean;
     double norm_bound; /* the inner one */
 } learned_state;
 
-static const char STATE_MAGIC[8] = "learn 1";
+static const char STATE_MAGIC[8] = "learn 2";
 
 static const double smallest_lambda = 1e-6;
 
@@ -147,7 +147,7 @@ static const bandit_arm_sum *find(const bandit_arm_sum *sums, size_t n, uint32_t
 
 static double standardized(const bandit_learned *l, double reward)
 {
-    return (fmin(fmax(reward, l->low), l->high) - bandit_learned_shift(l)) / bandit_learned_unit(l);
+    return (bandit_learned_fold(l, reward) - bandit_learned_shift(l)) / bandit_learned_unit(l);
 }
 
 /* What the model counts of an arm: its pulls but for those set aside. */
@@ -278,6 +278,7 @@ static void write_state(learned_engine *e)
                            .scale = l->scale,
                            .low = l->low,
                            .high = l->high,
+                           .range = l->range,
                            .signal = l->signal,
                            .noise = l->noise,
                            .mean = l->mean,
@@ -335,12 +336,14 @@ static bandit_status read_state(learned_engine *e, const bandit_checkpoint *chec
         (left - state->n_lengthscales * sizeof(double)) / sizeof(bandit_arm_sum) < state->n_aside ||
         !is_positive(state->scale) || !is_positive(state->signal) || !is_positive(state->noise) ||
         !isfinite(state->offset) || !isfinite(state->mean) || !(state->low < state->high) ||
-        !(state->within >= 0.0) || !(state->within_degrees >= 0.0) || !(state->norm_bound >= 0.0))
+        !is_positive(state->range) || !(state->within >= 0.0) || !(state->within_degrees >= 0.0) ||
+        !(state->norm_bound >= 0.0))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored hyper-parameters are not valid");
     l->offset = state->offset;
     l->scale = state->scale;
     l->low = state->low;
     l->high = state->high;
+    l->range = state->range;
     l->signal = state->signal;
     l->noise = state->noise;
     l->mean = state->mean;
@@ -544,13 +547,19 @@ static void learned_checkpoint(const bandit_engine *engine, bandit_checkpoint *o
     out->n_state = e->n_state;
 }
 
+/* Where values are folded, the mean and the bound are unfolded, and the deviation by the slope at the mean.
+ */
 static void in_reward_units(const learned_engine *e, bandit_prediction *p, size_t n)
 {
-    double shift = bandit_learned_shift(&e->learned), unit = bandit_learned_unit(&e->learned);
+    const bandit_learned *l = &e->learned;
+    double shift = bandit_learned_shift(l), unit = bandit_learned_unit(l);
     for (size_t i = 0; i < n; i++) {
-        p[i].mean = shift + unit * p[i].mean;
-        p[i].variance = fmin(p[i].variance * unit * unit, DBL_MAX);
-        p[i].ucb = shift + unit * p[i].ucb;
+        double folded = shift + unit * p[i].mean, slope = 1.0;
+        p[i].mean = bandit_learned_unfold(l, folded);
+        if (p[i].mean < l->low)
+            slope = 1.0 + (l->low - p[i].mean) / l->range;
+        p[i].variance = fmin(p[i].variance * (unit * slope) * (unit * slope), DBL_MAX);
+        p[i].ucb = bandit_learned_unfold(l, shift + unit * p[i].ucb);
     }
 }
 

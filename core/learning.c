@@ -127,6 +127,7 @@ bandit_status bandit_learned_prior(bandit_learned *out, const bandit_learning *h
     *out = (bandit_learned){.scale = 1.0,
                             .low = -INFINITY,
                             .high = INFINITY,
+                            .range = 1.0,
                             .signal = 1.0,
                             .noise = given_noise(how, 1.0),
                             .n_lengthscales = how->n_lengthscales};
@@ -211,6 +212,7 @@ static void standardize(bandit_learned *out, sample *s)
     if (n >= 8 && range > 0.0) {
         out->low = low - range;
         out->high = high + 20.0 * range;
+        out->range = range;
     }
     out->offset = quantile(sorted, n, 0.5);
     out->scale = range / 1.349; /* of a normal distribution: its standard deviation */
@@ -262,7 +264,7 @@ static bandit_fit_data lay_out(sample *s, const bandit_learned *l)
     bandit_fit_data data = fit_data(s->how);
     size_t n = s->n_kept, d = arms->dimension;
     for (size_t i = 0; i < n; i++) {
-        double y = fmin(fmax(mean_of(&s->rows[i]), l->low), l->high);
+        double y = bandit_learned_fold(l, mean_of(&s->rows[i]));
         s->value[i] = (y - l->offset) / l->scale;
         s->count[i] = (double)s->rows[i].count;
         for (size_t j = 0; j < d; j++)
@@ -368,7 +370,7 @@ static double strays(const sample *s, const bandit_learned *l)
 {
     double sum = 0.0;
     for (size_t i = s->n_kept; i < s->n; i++)
-        sum += stray_density((fmin(fmax(mean_of(&s->rows[i]), l->low), l->high) - l->offset) / l->scale);
+        sum += stray_density((bandit_learned_fold(l, mean_of(&s->rows[i])) - l->offset) / l->scale);
     return sum;
 }
 
@@ -386,6 +388,7 @@ static bandit_status judge(sample *s, bandit_learned *l, const bandit_learned *b
     without.scale = l->scale;
     without.low = l->low;
     without.high = l->high;
+    without.range = l->range;
     if (!s->how->learn_noise)
         without.noise = l->noise;
     for (int round = 0; round < 2 && status == BANDIT_OK; round++) {

@@ -2,14 +2,15 @@
  * are set aside, and the kernel's hyper-parameters (bandit/fit.h).
  *
  * An arm's mean reward y enters the model as
- *   (clamp(y, low, high) − shift) / unit,   shift = offset + scale mu,  unit = scale s,
+ *   (fold(y) − shift) / unit,   shift = offset + scale mu,  unit = scale s,
  * so that the model has a unit kernel, a mean of zero and the noise variance tau / s^2. All of it is affine
- * but for the clamp, and frozen until the next fit.
+ * but for fold, and frozen until the next fit. fold(y) is y up to `high`, and logarithmic below `low`:
+ *   low − range log(1 + (low − y) / range).
  *
  * Robust in three steps, all ours, none of them by the letter of a paper:
- *   1. offset and scale are the median and the interquartile range of the arms' means, low and high fences
- * about the quartiles: one range below, where a value only says "bad" (what is worse would leave the model no
- *      eyes for differences among the good), and 20 above.
+ *   1. offset and scale are the median and the interquartile range of the arms' means; low is one range below
+ * the lower quartile, high 20 above the upper. What is worse than low is folded: the worst points would leave
+ * the model no eyes for differences among the good, and cut off they would leave it none among the bad.
  *   2. rewards that the others make all but impossible (leave-one-out, z above 5.5) are set aside, if the
  * data without them, each paid for as a draw of a broad distribution that 2 % of rewards have, are likelier
  *      than all data with hyper-parameters of their own: a new peak that a shorter lengthscale explains
@@ -39,9 +40,9 @@ typedef struct bandit_learning {
 
 /* What is in force. Starts as {0}. */
 typedef struct bandit_learned {
-    double offset, scale, low, high;
-    double signal, noise, mean; /* s^2, tau, mu: of standardized rewards */
-    double *lengthscales;       /* n_lengthscales; owned */
+    double offset, scale, low, high, range; /* low −infinity, high infinity: nothing is folded or cut */
+    double signal, noise, mean;             /* s^2, tau, mu: of standardized rewards */
+    double *lengthscales;                   /* n_lengthscales; owned */
     size_t n_lengthscales;
     bandit_arm_sum *aside; /* n_aside: set aside, ascending by arm; owned */
     size_t n_aside;
@@ -66,6 +67,20 @@ bandit_status bandit_learn(bandit_learned *out, const bandit_learned *from, cons
 
 /* Is a fit due at so many rewards? When they have doubled at the latest; sooner while fits are cheap. */
 bool bandit_learning_due(const bandit_learned *learned, uint64_t observations);
+
+/* A reward as the model sees it but for shift and unit, and back. */
+static inline double bandit_learned_fold(const bandit_learned *learned, double y)
+{
+    y = fmin(y, learned->high);
+    return y < learned->low ? learned->low - learned->range * log1p((learned->low - y) / learned->range) : y;
+}
+static inline double bandit_learned_unfold(const bandit_learned *learned, double y)
+{
+    const double furthest = 50.0; /* ranges: beyond, nobody has looked */
+    if (!(y < learned->low))
+        return y;
+    return learned->low - learned->range * expm1(fmin((learned->low - y) / learned->range, furthest));
+}
 
 /* The affine part: (y − shift) / unit. */
 static inline double bandit_learned_shift(const bandit_learned *learned)

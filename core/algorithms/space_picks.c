@@ -193,6 +193,28 @@ static bandit_status make_grid(bandit_space_engine *e, bandit_space_batch *b, co
     return bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
 }
 
+/* Arms visited since the first that is as good as the best, to a thousandth of the prior's deviation; arms
+ * are in the order of their first visit. */
+static uint64_t stagnation(const bandit_ledger *ledger)
+{
+    double best = -INFINITY;
+    size_t first = 0;
+    for (size_t i = 0; i < ledger->n; i++)
+        best = fmax(best, ledger->sums[i].sum / (double)ledger->sums[i].count);
+    while (first < ledger->n && ledger->sums[first].sum / (double)ledger->sums[first].count < best - 1e-3)
+        first++;
+    return ledger->n - first;
+}
+
+static double width_of_pick(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    const bandit_options *o = &e->base.options;
+    bool budgeted = o->algorithm == BANDIT_BBKB || o->algorithm == BANDIT_BKB;
+    if (!budgeted || o->confidence != BANDIT_CONFIDENCE_CALIBRATED)
+        return b->width;
+    return bandit_confidence_calibrated(o, e->base.batch + b->n_picks, stagnation(&b->ledger));
+}
+
 static bandit_acquisition acquisition_of(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     const bandit_options *o = &e->base.options;
@@ -200,7 +222,7 @@ static bandit_acquisition acquisition_of(const bandit_space_engine *e, const ban
     if (!b->has_model)
         a.kind = BANDIT_ACQUIRE_VARIANCE;
     else if (a.kind == BANDIT_ACQUIRE_UCB)
-        a.parameter = b->width;
+        a.parameter = width_of_pick(e, b);
     else
         a.parameter = b->incumbent + o->zeta;
     return a;
