@@ -180,7 +180,8 @@ static void take_note(const http_connection *c)
 /* Seconds for so many bytes to come or go. */
 static double patience(const http_connection *c, size_t n)
 {
-    return (double)(c->request.app->config->request_seconds + n / BYTES_A_SECOND);
+    size_t seconds = c->request.app->config->request_seconds + n / BYTES_A_SECOND;
+    return (double)seconds;
 }
 
 /* The request is coming: its time runs from its first line on, without what was ours. */
