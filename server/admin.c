@@ -114,7 +114,7 @@ static int read_arguments(admin_arguments *out, int argc, char **argv, const adm
 {
     char *shared[16];
     int n_shared = 0;
-    *out = (admin_arguments){0};
+    *out = (admin_arguments){.operands = {"", ""}};
     for (int i = 0; i < argc; i++) {
         const char *value;
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -214,8 +214,10 @@ typedef struct checking {
     const char *study; /* whose log is being replayed; NULL: none */
     int64_t problems, last_seq;
     bool terminal;
-    char **ids;
-    int64_t *entries;
+    struct checked_study {
+        char *id;
+        int64_t entries;
+    } * studies;
     size_t n, capacity;
     bool no_memory;
 } checking;
@@ -252,19 +254,17 @@ static void keep_id(void *arg, const store_study *row)
         return;
     if (c->n == c->capacity) {
         size_t capacity = c->capacity ? 2 * c->capacity : 64;
-        char **ids = realloc(c->ids, capacity * sizeof *ids);
-        c->ids = ids ? ids : c->ids;
-        int64_t *entries = realloc(c->entries, capacity * sizeof *entries);
-        c->entries = entries ? entries : c->entries;
-        c->no_memory |= !ids || !entries;
-        if (c->no_memory)
+        struct checked_study *grown = realloc(c->studies, capacity * sizeof *grown);
+        c->no_memory |= !grown;
+        if (!grown)
             return;
+        c->studies = grown;
         c->capacity = capacity;
     }
-    c->entries[c->n] = row->last_seq;
-    c->ids[c->n] = strdup(row->id);
-    c->no_memory |= !c->ids[c->n];
-    c->n += c->ids[c->n] != NULL;
+    struct checked_study *next = &c->studies[c->n];
+    *next = (struct checked_study){.id = strdup(row->id), .entries = row->last_seq};
+    c->no_memory |= !next->id;
+    c->n += next->id != NULL;
 }
 
 /* A directory of our own, and later what it holds. */
@@ -304,12 +304,12 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
                                        .progress = print_progress,
                                        .arg = c};
         replay_result result;
-        c->study = c->ids[i];
-        c->last_seq = c->entries[i];
-        status = replay_study(snapshot, c->ids[i], &wanted, &result, error);
+        c->study = c->studies[i].id;
+        c->last_seq = c->studies[i].entries;
+        status = replay_study(snapshot, c->studies[i].id, &wanted, &result, error);
         clear_progress(c);
         if (!status && result.differences == 0 && !c->a->quiet)
-            printf("study %s: as its log says: %lld entries, %lld batches planned again\n", c->ids[i],
+            printf("study %s: as its log says: %lld entries, %lld batches planned again\n", c->studies[i].id,
                    (long long)result.entries, (long long)result.batches);
         fflush(stdout);
         clear_scratch(directory);
@@ -356,9 +356,8 @@ static int check(int argc, char **argv, const admin_command *command)
     if (!status && !a.no_replay)
         status = check_studies(&c, &error);
     for (size_t i = 0; i < c.n; i++)
-        free(c.ids[i]);
-    free(c.ids);
-    free(c.entries);
+        free(c.studies[i].id);
+    free(c.studies);
     if (status == STORE_CORRUPT && c.problems > 0)
         status = STORE_OK; /* more cannot be read, and that has been said */
     if (status)

@@ -17,8 +17,10 @@ static int usage(FILE *out)
     print_form(out, "usage:", "serve [options]", "serve studies over HTTP (banditd serve --help)");
     for (const admin_command *c = admin_commands; c->name; c++) {
         char form[64];
+        char summary[128];
         snprintf(form, sizeof form, "%s %s", c->name, c->operands);
-        print_form(out, "", form, c->summary);
+        snprintf(summary, sizeof summary, "%s (banditd %s --help)", c->summary, c->name);
+        print_form(out, "", form, summary);
     }
     print_form(out, "", "token …", "make, list and revoke tokens (banditd token --help)");
     print_form(out, "", "version", "print the version");

@@ -62,15 +62,17 @@ static void differs(replaying *r, int64_t seq, const char *format, ...)
 
 /* ---- planning again ------------------------------------------------------------------------------------ */
 
-static bool same_real(double a, double b)
+static uint64_t bits_of(double x)
 {
-    return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0 || (a == 0.0 && b == 0.0);
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
 }
 
 /* As the log has them: no sign on a zero, NaN for what is not finite. */
 static bool same_logged(double a, double b)
 {
-    return isfinite(b) ? same_real(a, b) : !isfinite(a);
+    return isfinite(b) ? a == b : !isfinite(a);
 }
 
 static bool compare_picks(replaying *r, int64_t seq, int64_t batch, const store_pick *a, size_t n_a,
@@ -122,7 +124,7 @@ static bool compare_sums(replaying *r, int64_t seq, const store_event *a, const 
     bool same = b->u.planned.n_sums == n;
     for (size_t i = 0; same && i < n; i++) {
         const store_arm_sum *x = &a->u.planned.sums[i], *y = &b->u.planned.sums[i];
-        same = x->arm == y->arm && x->count == y->count && memcmp(&x->sum, &y->sum, sizeof x->sum) == 0;
+        same = x->arm == y->arm && x->count == y->count && bits_of(x->sum) == bits_of(y->sum);
     }
     if (!same)
         differs(r, seq, "batch %lld: the sums are others when planned again",

@@ -180,8 +180,8 @@ static bool same_value(sqlite3_stmt *a, sqlite3_stmt *b, int column)
     if (type == SQLITE_INTEGER)
         return sqlite3_column_int64(a, column) == sqlite3_column_int64(b, column);
     if (type == SQLITE_FLOAT) {
-        double x = sqlite3_column_double(a, column), y = sqlite3_column_double(b, column);
-        return memcmp(&x, &y, sizeof x) == 0;
+        /* No table has a signed zero or what is not a number. */
+        return sqlite3_column_double(a, column) == sqlite3_column_double(b, column);
     }
     int n = sqlite3_column_bytes(a, column);
     return type == SQLITE_NULL || (sqlite3_column_bytes(b, column) == n &&

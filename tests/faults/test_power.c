@@ -168,19 +168,6 @@ static bool lives(store *s, const char *id)
     return store_read_study(s, id, take_row, &study, NULL) == STORE_OK;
 }
 
-/* The study's tables are what its log makes of an empty store. */
-static void expect_rebuilt(store *s, const char *id)
-{
-    store *other;
-    assert_int_equal(store_open_memory(&other, NULL), STORE_OK);
-    store_fixture_replay(s, other, id);
-    char *here = store_fixture_dump(s, id, false), *there = store_fixture_dump(other, id, false);
-    assert_string_equal(here, there);
-    free(here);
-    free(there);
-    store_close(other);
-}
-
 static void look(const char *path, const said *heard, int64_t before)
 {
     store *s = store_fixture_open(path);
@@ -190,11 +177,11 @@ static void look(const char *path, const said *heard, int64_t before)
     assert_true(x.last_seq <= before + 10);
     assert_true(!heard->made || lives(s, "made"));
     assert_true(!heard->deleted || !lives(s, "y"));
-    expect_rebuilt(s, "x");
+    store_fixture_expect_rebuilt(s, "x");
     if (lives(s, "made"))
-        expect_rebuilt(s, "made");
+        store_fixture_expect_rebuilt(s, "made");
     if (lives(s, "y"))
-        expect_rebuilt(s, "y");
+        store_fixture_expect_rebuilt(s, "y");
     store_lane *lane = store_fixture_lane(s, "x", NULL);
     store_event event = {.type = EVENT_STUDY_CHANGED, .time = 11};
     assert_int_equal(store_fixture_write(lane, &event, 1, NULL), STORE_OK);

@@ -47,19 +47,6 @@ static store_study study_of(store *s, const char *id)
     return study;
 }
 
-/* The database is sound, and the study's tables are what its log makes of an empty store. */
-static void expect_rebuilt(store *s, const char *id)
-{
-    store *other;
-    assert_int_equal(store_open_memory(&other, NULL), STORE_OK);
-    store_fixture_replay(s, other, id);
-    char *here = store_fixture_dump(s, id, false), *there = store_fixture_dump(other, id, false);
-    assert_string_equal(here, there);
-    free(here);
-    free(there);
-    store_close(other);
-}
-
 /* ---- closing and rebuilding ---------------------------------------------------------------------------- */
 
 static void closed_and_opened_nothing_has_changed(void **state)
@@ -79,8 +66,8 @@ static void closed_and_opened_nothing_has_changed(void **state)
     assert_int_equal(store_upload_begin(s, &fresh, NULL), STORE_OK);
     assert_int_equal(fresh, 3);            /* numbers of contents are not used again */
     store_fixture_history(s, "y", 22, 50); /* and the store goes on */
-    expect_rebuilt(s, "x");
-    expect_rebuilt(s, "y");
+    store_fixture_expect_rebuilt(s, "x");
+    store_fixture_expect_rebuilt(s, "y");
     store_close(s);
     store_fixture_expect_sound(path);
 }
@@ -302,7 +289,7 @@ static void killed_at_any_instant_nothing_answered_is_lost(void **state)
             assert_int_equal(study.observations * 3, study.last_seq - 1); /* whole writes only */
             last_seq[i] = study.last_seq;
             if (round == ROUNDS - 1)
-                expect_rebuilt(s, id);
+                store_fixture_expect_rebuilt(s, id);
         }
         store_close(s);
         store_fixture_expect_sound(path);
@@ -392,7 +379,7 @@ static void a_fault_fails_writes_and_they_recover_with_it(void **state)
         }
     }
     s = store_fixture_open(path);
-    expect_rebuilt(s, "x");
+    store_fixture_expect_rebuilt(s, "x");
     store_close(s);
     store_fixture_expect_sound(path);
     print_message("%d faults\n", runs);
@@ -467,8 +454,8 @@ static void a_write_too_large_for_the_disk_fails_alone(void **state)
     assert_int_equal(study_of(s, "b").last_seq, last_b + 1);
     store_lane_close(a);
     store_lane_close(b);
-    expect_rebuilt(s, "a");
-    expect_rebuilt(s, "b");
+    store_fixture_expect_rebuilt(s, "a");
+    store_fixture_expect_rebuilt(s, "b");
     store_close(s);
     store_fixture_expect_sound(path);
 }

@@ -371,6 +371,18 @@ void store_fixture_replay(store *from, store *to, const char *id)
     store_lane_close(r.lane);
 }
 
+void store_fixture_expect_rebuilt(store *s, const char *id)
+{
+    store *other;
+    assert_int_equal(store_open_memory(&other, NULL), STORE_OK);
+    store_fixture_replay(s, other, id);
+    char *here = store_fixture_dump(s, id, false), *there = store_fixture_dump(other, id, false);
+    assert_string_equal(here, there);
+    free(here);
+    free(there);
+    store_close(other);
+}
+
 /* ---- databases ----------------------------------------------------------------------------------------- */
 
 store *store_fixture_open(const char *path)

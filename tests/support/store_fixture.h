@@ -50,6 +50,9 @@ void store_fixture_history(store *s, const char *id, uint64_t seed, size_t steps
  * entry is decoded and written as an event. */
 void store_fixture_replay(store *from, store *to, const char *id);
 
+/* The study's tables are what its log makes of an empty store. */
+void store_fixture_expect_rebuilt(store *s, const char *id);
+
 /* A new directory (removed by store_fixture_remove), and <directory>/test.db in it. */
 typedef struct store_directory {
     char directory[64];
