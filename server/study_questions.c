@@ -1,25 +1,12 @@
-/* Questions to the model: predict, model, best, candidates. Answered on the engine lane. */
-#include "server/study_engine.h"
+/* Questions to the model: predict, model, best. study_candidate_list.c has those about candidates. */
+#include "server/study_questions.h"
 
 #include "server/log.h"
-#include "server/page.h"
-#include "server/ranking.h"
 #include "server/space.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef struct question {
-    engine_job job;
-    study_job done;
-    engine_source source;
-    http_request *request;
-    int64_t best_trial, best_candidate;
-    double best_value;
-    engine_outcome outcome;
-    void (*answer)(study *s, struct question *q); /* on the engine lane; answers the request */
-} question;
 
 static void question_done(study *s, study_job *job)
 {
@@ -48,7 +35,7 @@ static void run_question(study *s, engine_job *job)
     study_post(s, &q->done);
 }
 
-static void ask_engine(study *s, http_request *request, void (*answer)(study *s, question *q))
+void question_ask(study *s, http_request *request, void (*answer)(study *s, question *q))
 {
     if (s->state == STUDY_AWAITING_CANDIDATES) {
         http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
@@ -69,7 +56,7 @@ static void ask_engine(study *s, http_request *request, void (*answer)(study *s,
     study_post_engine(s, &q->job);
 }
 
-static wire_prediction in_metric_units(const question *q, const bandit_prediction *p)
+wire_prediction question_in_units(const question *q, const bandit_prediction *p)
 {
     double sign = q->source.config->minimize ? -1 : 1;
     return (wire_prediction){
@@ -145,7 +132,7 @@ static void predict(study *s, question *q)
     } else {
         wire_writer w = WIRE_WRITER_INIT;
         for (size_t i = 0; i < wanted->n; i++)
-            shown[i] = in_metric_units(q, &raw[i]);
+            shown[i] = question_in_units(q, &raw[i]);
         wire_encode_predictions(&w, shown, wanted->n);
         http_answer_json(q->request, 200, &w);
     }
@@ -158,7 +145,7 @@ static void predict(study *s, question *q)
 
 void study_predict(study *s, http_request *request)
 {
-    ask_engine(s, request, predict);
+    question_ask(s, request, predict);
 }
 
 /* Where the dictionary's members are, in a space whose candidates have no numbers outside; NULL: no memory.
@@ -212,7 +199,7 @@ static void model(study *s, question *q)
 
 void study_model(study *s, http_request *request)
 {
-    ask_engine(s, request, model);
+    question_ask(s, request, model);
 }
 
 /* The told arm with the best posterior mean; without a model, with the best mean of its rewards. */
@@ -309,220 +296,5 @@ static void best(study *s, question *q)
 
 void study_best(study *s, http_request *request)
 {
-    ask_engine(s, request, best);
-}
-
-/* ---- candidates ------------------------------------------------------------------------------------------
- */
-
-static int compare_sum(const void *arm, const void *sum)
-{
-    uint32_t a = *(const uint32_t *)arm, b = ((const bandit_arm_sum *)sum)->arm;
-    return (a > b) - (a < b);
-}
-
-/* What the model holds of the arms. */
-static void take_sums(wire_candidate *shown, const study *s, const question *q, const uint32_t *arms,
-                      size_t n)
-{
-    bandit_checkpoint checkpoint;
-    double sign = q->source.config->minimize ? -1 : 1;
-    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
-    for (size_t i = 0; checkpoint.n_sums > 0 && i < n; i++) {
-        const bandit_arm_sum *sum =
-            bsearch(&arms[i], checkpoint.sums, checkpoint.n_sums, sizeof *sum, compare_sum);
-        if (!sum || sum->count == 0)
-            continue;
-        shown[i].pulls = (int64_t)sum->count;
-        shown[i].mean = sign * sum->sum / (double)sum->count;
-    }
-}
-
-static bool has_model(const study *s)
-{
-    bandit_description d;
-    bandit_engine_describe(s->engine.engine, &d);
-    return d.has_model;
-}
-
-/* False: the model cannot be evaluated. */
-static bool take_posterior(wire_candidate *shown, const study *s, const question *q, const uint32_t *arms,
-                           size_t n)
-{
-    bandit_error error = {0};
-    if (!has_model(s))
-        return true;
-    for (size_t i = 0; i < n; i++) {
-        bandit_prediction p;
-        if (bandit_engine_predict_arms(s->engine.engine, &arms[i], 1, &p, &error) != BANDIT_OK)
-            return false;
-        wire_prediction in_units = in_metric_units(q, &p);
-        shown[i].has_posterior = true;
-        shown[i].posterior_mean = in_units.mean;
-        shown[i].posterior_std = in_units.std;
-        shown[i].posterior_ucb = in_units.ucb;
-    }
-    return true;
-}
-
-/* keys (n, of all arms) by which they are ranked: the engine maximizes, whatever the metric's goal. False:
- * the model cannot be evaluated. */
-static bool take_keys(double *keys, size_t n, const study *s, const question *q, candidate_order order)
-{
-    enum { AT_ONCE = 1024 };
-    uint32_t arms[AT_ONCE];
-    bandit_prediction p[AT_ONCE];
-    bandit_error error = {0};
-    if (order == ORDER_PULLS) {
-        bandit_checkpoint checkpoint = {0};
-        if (q->source.batches > 0)
-            bandit_engine_checkpoint(s->engine.engine, &checkpoint);
-        memset(keys, 0, n * sizeof *keys);
-        for (size_t i = 0; i < checkpoint.n_sums; i++)
-            keys[checkpoint.sums[i].arm] = (double)checkpoint.sums[i].count;
-        return true;
-    }
-    for (size_t first = 0; first < n; first += AT_ONCE) {
-        size_t m = n - first < AT_ONCE ? n - first : AT_ONCE;
-        for (size_t i = 0; i < m; i++)
-            arms[i] = (uint32_t)(first + i);
-        if (bandit_engine_predict_arms(s->engine.engine, arms, m, p, &error) != BANDIT_OK)
-            return false;
-        for (size_t i = 0; i < m; i++)
-            keys[first + i] = order == ORDER_MEAN ? p[i].mean : order == ORDER_UCB ? p[i].ucb : p[i].variance;
-    }
-    return true;
-}
-
-/* Which arms are listed: n of them into arms. False: answered. */
-static bool choose_arms(uint32_t *arms, const study *s, const question *q, const candidate_range *range)
-{
-    size_t all = q->source.candidates;
-    if (range->order == ORDER_NUMBER) {
-        for (size_t i = 0; i < range->n; i++)
-            arms[i] = (uint32_t)(range->first + (int64_t)i);
-        return true;
-    }
-    if (range->order != ORDER_PULLS && !has_model(s)) {
-        http_answer_problem(q->request, 409, NULL,
-                            "%s has no model to sort by; pulls and numbers are what it has",
-                            q->source.config->wire->algorithm.name);
-        return false;
-    }
-    double *keys = malloc((all ? all : 1) * sizeof *keys);
-    bool evaluated = keys && take_keys(keys, all, s, q, range->order);
-    uint32_t *ranked = evaluated ? ranking_of(keys, all) : NULL;
-    free(keys);
-    if (ranked)
-        memcpy(arms, ranked + range->first, range->n * sizeof *arms);
-    else if (evaluated || !keys)
-        http_answer_store_problem(q->request, STORE_NO_MEMORY);
-    else
-        http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
-    free(ranked);
-    return ranked != NULL;
-}
-
-static void answer_candidates(const question *q, const candidate_range *range, const wire_candidate *shown)
-{
-    wire_writer w = WIRE_WRITER_INIT;
-    char token[24];
-    int64_t end = range->first + (int64_t)range->n;
-    page_token(token, end - 1);
-    if (!range->alone)
-        wire_list_begin(&w);
-    for (size_t i = 0; i < range->n; i++)
-        wire_encode_candidate(&w, &shown[i]);
-    if (!range->alone)
-        wire_list_end(&w, end < (int64_t)q->source.candidates ? token : NULL);
-    http_answer_json(q->request, 200, &w);
-}
-
-/* Their features, one row an arm. */
-static store_status read_rows(double *rows, const study *s, const question *q, const candidate_range *range,
-                              const uint32_t *arms, size_t width)
-{
-    store_error error = {0};
-    store_status status = STORE_OK;
-    if (range->order == ORDER_NUMBER)
-        return store_read_candidates(s->app->store, q->source.number, range->first, range->n, rows, &error);
-    for (size_t i = 0; status == STORE_OK && i < range->n; i++)
-        status = store_read_candidates(s->app->store, q->source.number, arms[i], 1, rows + i * width, &error);
-    return status;
-}
-
-static void show_candidates(study *s, question *q, const uint32_t *arms, wire_candidate *shown, double *rows)
-{
-    const candidate_range *range = q->request->context;
-    const wire_study *definition = q->source.config->wire;
-    size_t width = candidate_width(definition);
-    int64_t flags_from = range->order == ORDER_NUMBER ? range->first : 0;
-    store_status status = STORE_OK;
-    if (width > 0 && !engine_wait_for_store(s, &q->source))
-        status = STORE_ABORTED;
-    if (status == STORE_OK && width > 0)
-        status = read_rows(rows, s, q, range, arms, width);
-    if (status != STORE_OK) {
-        http_answer_store_problem(q->request, status);
-        return;
-    }
-    for (size_t i = 0; i < range->n; i++) {
-        candidate_view view = candidate_view_of(definition, true, arms[i], rows + i * width);
-        shown[i] = (wire_candidate){.candidate = view.candidate,
-                                    .point = view.point,
-                                    .dimension = width,
-                                    .space = view.space,
-                                    .parameters = view.parameters,
-                                    .retired = range->retired[arms[i] - flags_from]};
-    }
-    if (q->source.batches > 0)
-        take_sums(shown, s, q, arms, range->n);
-    if (take_posterior(shown, s, q, arms, range->n))
-        answer_candidates(q, range, shown);
-    else
-        http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
-}
-
-static void candidates(study *s, question *q)
-{
-    const candidate_range *range = q->request->context;
-    size_t width = candidate_width(q->source.config->wire);
-    uint32_t *arms = calloc(range->n + 1, sizeof *arms);
-    wire_candidate *shown = calloc(range->n + 1, sizeof *shown);
-    double *rows = calloc(range->n * width + 1, sizeof *rows);
-    if (!arms || !shown || !rows)
-        http_answer_store_problem(q->request, STORE_NO_MEMORY);
-    else if (choose_arms(arms, s, q, range))
-        show_candidates(s, q, arms, shown, rows);
-    free(arms);
-    free(shown);
-    free(rows);
-}
-
-void study_list_candidates(study *s, http_request *request)
-{
-    candidate_range *range = request->context;
-    if (range->alone && range->first >= s->candidates) {
-        http_answer_problem(request, 404, NULL, "there is no candidate %lld", (long long)range->first);
-        return;
-    }
-    int64_t left = s->candidates > range->first ? s->candidates - range->first : 0;
-    if (left < (int64_t)range->n)
-        range->n = (size_t)left;
-    bool by_number = range->order == ORDER_NUMBER;
-    int64_t flags_from = by_number ? range->first : 0;
-    size_t flags = by_number ? range->n : (size_t)s->candidates;
-    range->retired = calloc(flags + 1, sizeof *range->retired);
-    if (!range->retired) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
-    } else if (range->n == 0) {
-        wire_writer w = WIRE_WRITER_INIT;
-        wire_list_begin(&w);
-        wire_list_end(&w, NULL);
-        http_answer_json(request, 200, &w);
-    } else {
-        for (size_t i = 0; i < flags; i++)
-            range->retired[i] = study_is_retired(s, (uint32_t)(flags_from + (int64_t)i));
-        ask_engine(s, request, candidates);
-    }
+    question_ask(s, request, best);
 }
