@@ -19,7 +19,8 @@ typedef struct app {
     pool *pool;
     struct auth *auth;
     struct registry *registry;
-    int64_t started_at; /* ms; 0: not serving */
+    int64_t started_at;           /* ms; 0: not serving */
+    atomic_uint_fast64_t evicted; /* studies, or their engines, that have left memory */
     struct events *events;
     struct metrics *metrics;
     atomic_size_t waiting; /* asks */

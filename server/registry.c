@@ -3,18 +3,22 @@
 #include "server/events.h"
 #include "server/study_internal.h"
 
+#include <malloc.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { TICK_MS = 50, DISPOSE_AT_ONCE = 64 };
+enum { TRIM_MS = 2000, TICK_MS = 50, DISPOSE_AT_ONCE = 64 };
 
 struct registry {
     app *app;
     pthread_mutex_t lock; /* guards by_id, and that a study in it is not freed while a job is posted to it */
     void *by_id;          /* tsearch tree of study */
     study *gone;          /* deleted, and not yet at rest; the id of each is free */
+    uint64_t
+        given_back; /* the timer's own: evictions when memory was last given back to the system, and when */
+    int64_t given_back_at;
     pthread_t timer;
     pthread_cond_t stop;
     bool stopping;
@@ -143,6 +147,16 @@ static void dispose_of_gone(registry *r)
     }
 }
 
+/* What engines and studies have left lies about between what is in use: given back now and then. */
+static void give_back(registry *r, int64_t steady)
+{
+    if (atomic_load(&r->app->evicted) == r->given_back || steady - r->given_back_at < TRIM_MS)
+        return;
+    r->given_back = atomic_load(&r->app->evicted);
+    r->given_back_at = steady;
+    malloc_trim(0);
+}
+
 static void *run_timer(void *arg)
 {
     registry *r = arg;
@@ -161,6 +175,7 @@ static void *run_timer(void *arg)
         dispose_of_gone(r);
         pthread_mutex_unlock(&r->lock);
         events_tick(r->app->events, w.now);
+        give_back(r, w.steady);
         pthread_mutex_lock(&r->lock);
         clock_gettime(CLOCK_MONOTONIC, &until);
         until.tv_nsec += TICK_MS * 1000000L;

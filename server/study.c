@@ -311,6 +311,8 @@ static void rest(study *s)
                    atomic_load(&s->committed) == s->submitted && !atomic_load(&s->broken);
     if (!at_rest || !s->loaded || s->deleted)
         return;
+    if (s->engine.engine || TAILQ_EMPTY(&s->pending))
+        atomic_fetch_add(&s->app->evicted, 1);
     study_drop_engine(s); /* nothing is at it */
     if (TAILQ_EMPTY(&s->pending)) {
         study_unload(s);
