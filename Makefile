@@ -172,6 +172,11 @@ test-all: deps-test ## everything, at most 90 minutes
 test-%: deps-test
 	@tests/run $*
 
+.PHONY: test-contract
+test-contract: deps-test ## openapi.yaml against the server: redocly, a typed client, schemathesis, prism
+	@command -v npm >/dev/null || .ci/deps contract
+	@tests/run contract
+
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
 fuzz: ## fuzz every decoder with clang's libFuzzer, FUZZ_SECONDS=60 each

@@ -1,12 +1,14 @@
 """banditctl, command by command."""
 
 import json
+import pathlib
 import struct
 import subprocess
+import sys
 import time
 
 import site_of_tests
-from server import Server
+from server import Server, run_to_end
 from support import definition
 
 
@@ -269,3 +271,28 @@ def test_a_unix_socket(site):
             assert site.run("ping", "--url", f"unix:{socket}").returncode == 0
         finally:
             process.terminate()
+
+
+# ---- tokens --------------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_wants_tokens():
+    """banditctl, the Python package and the scripts send BANDITD_TOKEN, and say what is wrong without."""
+    with site_of_tests.Site("--auth", "token") as site:
+        site.server.token = run_to_end("token", "create", "--role", "admin", "--db", str(site.server.db))[1].strip()
+        site.server.client().create(definition(id="mine"))
+        worker = site.server.client().post("/v1/tokens", {"role": "worker", "study": "mine"}).json["token"]
+        without = site.run("study", "list")
+        assert without.returncode != 0 and "token" in without.stderr, without
+        assert site.run("ask", "mine").returncode != 0
+        assert site.output("study", "list", BANDITD_TOKEN=worker).split()[0] == "mine"
+        assert json.loads(site.output("ask", "mine", "--json", BANDITD_TOKEN=worker))["trials"]
+        forbidden = site.run("study", "pause", "mine", BANDITD_TOKEN=worker)
+        assert forbidden.returncode != 0 and "does not allow" in forbidden.stderr, forbidden
+        script = "import banditd; print(len(list(banditd.Client().studies())))"
+        package = pathlib.Path(__file__).resolve().parents[2] / "clients" / "python" / "src"
+        for token, status in ((worker, 0), ("wrong", 1)):
+            environment = site.environment(BANDITD_TOKEN=token, PYTHONPATH=str(package))
+            done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+            assert done.returncode == status, done
+            assert done.stdout == "1\n" if status == 0 else "token" in done.stderr, done

@@ -1,8 +1,11 @@
 """A client of the tests' own: one kept-alive connection, answers as they are."""
 
+import gzip
 import http.client
 import json
 import socket
+
+JUDGE = None  # set by tests/contract: every request passes through it
 
 
 class Answer:
@@ -14,6 +17,12 @@ class Answer:
     @property
     def json(self):
         return json.loads(self.body)
+
+    @property
+    def plain(self):
+        """The body as it was before it was compressed."""
+        packed = self.headers.get("Content-Encoding") == "gzip" and self.body
+        return gzip.decompress(self.body) if packed else self.body
 
     def __repr__(self):
         return f"{self.status} {self.body[:2000]!r}"
@@ -39,9 +48,15 @@ class Client:
             headers.setdefault("Authorization", f"Bearer {self.token}")
         if content_type:
             headers["Content-Type"] = content_type
-        self._connection.request(method, path, body, headers)
-        response = self._connection.getresponse()
-        return Answer(response.status, response.headers, response.read())
+
+        def send():
+            self._connection.request(method, path, body, headers)
+            response = self._connection.getresponse()
+            return Answer(response.status, response.headers, response.read())
+
+        if JUDGE and (body is None or isinstance(body, bytes)):
+            return JUDGE.pass_through(method, path, body, headers, send, self._connection.timeout)
+        return send()
 
     def get(self, path):
         return self.request("GET", path)
