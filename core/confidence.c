@@ -10,7 +10,7 @@
 
 double bandit_confidence_calibrated(const bandit_options *options, uint64_t pick, uint64_t stagnation)
 {
-    const double patience = 20.0; /* rewards */
+    const double patience = 12.0; /* rewards */
     double xi = options->noise_std;
     switch (pick % 3) {
     case 0:
