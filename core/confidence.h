@@ -42,11 +42,11 @@ double bandit_confidence_bkb(const bandit_options *options, double kappa2, uint6
  * 6 a log(4T/delta)/eps^2 = 72 log(4T/delta), T the horizon, or t where that is larger or none is given. */
 double bandit_confidence_q_bar(const bandit_options *options, uint64_t observations);
 
-/* The calibrated width of a pick in a space, in Bayesian standard deviations of a prior of variance 1: three
- * in turn, chosen by benchmark (ours). One; less where there is noise, near the largest mean: what a lucky
- * draw made look good comes down; and more, up to three, the longer ago the best reward was first met: with
- * one, a region of which nothing is known is never worth a pick once the best is a standard deviation above
- * the mean. */
+/* The calibrated width of a pick in a space, or of a batch of candidates, in Bayesian standard deviations of
+ * a prior of variance 1: three in turn, chosen by benchmark (ours). One; less where there is noise, near the
+ * largest mean: what a lucky draw made look good comes down; and more, up to three, the longer ago the best
+ * reward was first met: with one, a region of which nothing is known is never worth a pick once the best is a
+ * standard deviation above the mean. stagnation: rewards since then, UINT64_MAX where that is not known. */
 double bandit_confidence_calibrated(const bandit_options *options, uint64_t pick, uint64_t stagnation);
 
 /* gamma_{t-1} as options.gamma says, t = observations + 1; information_gain is what "exact" answers. Bounds

@@ -323,6 +323,9 @@ static bandit_status choose_dictionary(const bandit_engine *engine, const bbkb_b
 static double alpha_of(const bandit_engine *engine, const bbkb_batch *batch)
 {
     const bandit_options *options = &engine->options;
+    if (options->confidence == BANDIT_CONFIDENCE_CALIBRATED && batch->has_model)
+        return sqrt(options->lambda) *
+               bandit_confidence_calibrated(options, bandit_engine_next_batch(engine), UINT64_MAX);
     if (options->algorithm == BANDIT_BKB && batch->has_model)
         return bandit_confidence_bkb(options, engine->covariance.kappa2, batch->ledger.observations,
                                      batch->posterior.effective_dimension);

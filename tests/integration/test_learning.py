@@ -1,6 +1,7 @@
 """Studies without a word about kernels: what is learned, in which units it is told, and that a restart at any
 moment changes none of it."""
 
+import math
 import signal
 
 from server import Server
@@ -126,6 +127,54 @@ def test_restarts_change_nothing_that_is_learned(case):
         with Server() as server:
             assert run(server, case, 4, stopped) == undisturbed
         assert undisturbed["model"]["fitted_on"] > 20, undisturbed["model"]
+
+
+SPACE = [
+    {"name": "rate", "type": "double", "min": 1e-5, "max": 1, "scale": "log"},
+    {"name": "width", "type": "integer", "min": 1, "max": 64},
+    {"name": "kind", "type": "categorical", "values": ["a", "b", "c"]},
+    {"name": "slope", "type": "double", "min": 0, "max": 1, "active_when": {"parameter": "kind", "in": ["b"]}},
+]
+
+
+def loss(point):
+    branch = {"a": 0.3, "b": (point.get("slope", 0) - 0.7) ** 2, "c": 0.8}[point["kind"]]
+    return (math.log10(point["rate"]) + 2.5) ** 2 + ((point["width"] - 20) / 30) ** 2 + branch
+
+
+def run_in_a_space(server, disturb=None):
+    client = server.client()
+    client.create(learner(domain={"type": "space", "parameters": SPACE}, metric={"name": "loss", "goal": "minimize"}))
+    for step in range(25):
+        trials = server.client().ask("learner", 2)["trials"]
+        if disturb and step % 5 == 1:
+            disturb(server)
+        results = [{"trial": trial["id"], "value": loss(trial["parameters"])} for trial in trials]
+        for result in results:
+            if result["trial"] % 17 == 0:
+                result["value"] *= 1000
+            if result["trial"] % 11 == 0:
+                result.pop("value")
+                result["state"] = "failed"
+        server.client().tell("learner", results)
+    client = server.client()
+    trials = [
+        {key: value for key, value in trial.items() if not key.endswith("_at")}
+        for trial in client.items("/v1/studies/learner/trials")
+    ]
+    return trials, client.read("learner", "model"), client.read("learner", "best")
+
+
+def test_restarts_in_a_space_change_nothing():
+    """All is left to the defaults: conditions, failed trials and strays; and what is found is good."""
+    with Server() as server:
+        undisturbed = run_in_a_space(server)
+    with Server() as server:
+        assert run_in_a_space(server, killed) == undisturbed
+    trials, model, best = undisturbed
+    assert len(trials) == 50 and model["fitted_on"] > 30, model
+    assert best["observed"]["value"] < 0.1, best
+    assert loss(best["recommended"]["parameters"]) < 0.1, best
 
 
 def test_imports_are_learned_from(server):
