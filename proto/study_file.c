@@ -245,8 +245,10 @@ static void name_line(wire_errors *errors, size_t before, size_t number)
     for (size_t i = before; i < errors->n; i++) {
         size_t size = strlen(errors->items[i].detail) + 64;
         char *named = malloc(size);
-        if (!named)
+        if (!named) {
+            errors->no_memory = true;
             return;
+        }
         const char *pointer = errors->items[i].pointer;
         snprintf(named, size, "line %zu%s%s: %s", number, *pointer ? ", " : "",
                  strlen(pointer) < 32 ? pointer : "", errors->items[i].detail);

@@ -3,6 +3,7 @@
 #include "proto/changes.h"
 #include "proto/observations.h"
 #include "proto/points.h"
+#include "proto/study_file.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
 
@@ -105,6 +106,53 @@ DECODER(retire)
 DECODER(proposal)
 DECODER(amendment)
 #undef DECODER
+
+static wire_status take_head(void *arg, const wire_file_head *head, wire_errors *errors)
+{
+    (void)arg;
+    (void)head;
+    (void)errors;
+    return WIRE_OK;
+}
+
+static wire_status take_file_rows(void *arg, size_t n, size_t dimension, const double *rows,
+                                  wire_errors *errors)
+{
+    (void)arg;
+    (void)n;
+    (void)dimension;
+    (void)rows;
+    (void)errors;
+    return WIRE_OK;
+}
+
+static wire_status take_entry(void *arg, int64_t seq, int64_t time, const char *type, const char *payload,
+                              wire_errors *errors)
+{
+    (void)arg;
+    (void)seq;
+    (void)time;
+    (void)type;
+    (void)payload;
+    (void)errors;
+    return WIRE_OK;
+}
+
+static wire_status read_study_file(const char *body, size_t size)
+{
+    static const wire_file_sink sink = {.head = take_head, .rows = take_file_rows, .entry = take_entry};
+    wire_errors errors = {0};
+    wire_file_reader *reader;
+    wire_status status = wire_file_reader_new(&reader, &sink, NULL);
+    if (status == WIRE_OK) {
+        status = wire_file_reader_feed(reader, body, size, &errors);
+        if (status == WIRE_OK)
+            status = wire_file_reader_finish(reader, &errors);
+        wire_file_reader_free(reader);
+    }
+    wire_errors_clear(&errors);
+    return status;
+}
 
 static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
 {
@@ -230,6 +278,12 @@ static void test_decoders(void **state)
               WIRE_INVALID);
     fail_each(decode_study, "{'id':99999999999999999999}", WIRE_INVALID);
     fail_each(decode_study, "{'id':'a\\u00e9", WIRE_MALFORMED);
+    fail_each(read_study_file,
+              "{'banditd':'study','version':1,'program':'p','study':'a','entries':1,'candidates':1,"
+              "'dimension':1}\n{'candidates':0,'rows':[[1]]}\n"
+              "{'seq':1,'time':'2026-01-01T00:00:00.000Z','type':'t','payload':{'a':[1,'x']}}\n{'end':1}\n",
+              WIRE_OK);
+    fail_each(read_study_file, "{'banditd':'study','version':2,'entries':0}\n", WIRE_INVALID);
     fail_each(decode_ask, "{'count':4,'worker':'w1'}", WIRE_OK);
     fail_each(decode_ask, "", WIRE_OK);
     fail_each(decode_ask, "{'count':0}", WIRE_INVALID);
