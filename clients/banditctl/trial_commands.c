@@ -117,6 +117,31 @@ exit_status command_ask(const arguments *a)
 
 /* ---- tell ------------------------------------------------------------------------------------------ */
 
+/* An option that is an object, as a member; false: it is none. */
+static bool write_object_option(wire_writer *w, const arguments *a, option_id option, const char *name)
+{
+    if (!option_given(a, option))
+        return true;
+    wire_key(w, name);
+    return write_object(w, option_text(a, option));
+}
+
+static void write_told(wire_writer *w, const arguments *a)
+{
+    if (option_given(a, OPTION_OUTCOME))
+        wire_string_member(w, "state", option_text(a, OPTION_OUTCOME));
+    if (option_given(a, OPTION_REASON))
+        wire_string_member(w, "reason", option_text(a, OPTION_REASON));
+    if (option_given(a, OPTION_ATTEMPT))
+        wire_integer_member(w, "attempt", (int64_t)option_number(a, OPTION_ATTEMPT));
+    if (option_given(a, OPTION_REPEATS))
+        wire_integer_member(w, "repeats", (int64_t)option_number(a, OPTION_REPEATS));
+    if (option_given(a, OPTION_RETRY)) {
+        wire_key(w, "retry");
+        wire_boolean(w, true);
+    }
+}
+
 exit_status command_tell(const arguments *a)
 {
     int64_t trial;
@@ -126,8 +151,8 @@ exit_status command_tell(const arguments *a)
         return wrong("the number of a trial", a->operands[1]);
     if (has_value && !read_number(a->operands[2], &value))
         return wrong("a finite number", a->operands[2]);
-    if (!has_value && !option_given(a, OPTION_OUTCOME)) {
-        fputs("banditctl: tell wants a value or a --state\n", stderr);
+    if (!has_value && !option_given(a, OPTION_OUTCOME) && !option_given(a, OPTION_VALUES)) {
+        fputs("banditctl: tell wants a value, --values or a --state\n", stderr);
         return STATUS_USAGE;
     }
     wire_writer w = WIRE_WRITER_INIT;
@@ -138,15 +163,12 @@ exit_status command_tell(const arguments *a)
     wire_integer_member(&w, "trial", trial);
     if (has_value)
         wire_real_member(&w, "value", value);
-    if (option_given(a, OPTION_OUTCOME))
-        wire_string_member(&w, "state", option_text(a, OPTION_OUTCOME));
-    if (option_given(a, OPTION_REASON))
-        wire_string_member(&w, "reason", option_text(a, OPTION_REASON));
-    if (option_given(a, OPTION_ATTEMPT))
-        wire_integer_member(&w, "attempt", (int64_t)option_number(a, OPTION_ATTEMPT));
-    if (option_given(a, OPTION_RETRY)) {
-        wire_key(&w, "retry");
-        wire_boolean(&w, true);
+    write_told(&w, a);
+    bool objects = write_object_option(&w, a, OPTION_VALUES, "values") &&
+                   write_object_option(&w, a, OPTION_METADATA, "metadata");
+    if (!objects) {
+        wire_writer_clear(&w);
+        return wrong("a JSON object", "--values or --metadata");
     }
     wire_object_end(&w);
     wire_array_end(&w);

@@ -108,6 +108,7 @@ def test_asking_and_telling(site):
     asked = json.loads(site.output("ask", "s", "--json", "--count", "2"))
     number = asked["trials"][0]["id"]
     assert site.output("tell", "s", number, "--state", "failed", "--reason", "no power") == "taken\n"
+    assert site.run("tell", "s", number, "--values", "[1]").returncode == 2
     told = site.trials()[number - 1]
     assert (told["state"], told["reason"]) == ("failed", "no power"), told
 
