@@ -38,6 +38,7 @@ def test_a_study_goes_out_and_comes_in(site):
     for _ in range(3):
         trials = client.ask("moved", 2)["trials"]
         client.tell("moved", [{"trial": t["id"], "value": 0.5} for t in trials])
+    client.ask("moved", wait_seconds=10)  # the next batch is there
     before, trials = client.study("moved"), client.items("/v1/studies/moved/trials")
     lines = site.output("export", "moved")
     assert lines == site.output("export", "moved", "--format", "ndjson") and lines.count("\n") > 10
