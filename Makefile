@@ -278,6 +278,17 @@ bench-load: deps-test all ## asks and tells a second against the HTTP library, S
 	@$(MAKE) --no-print-directory $(patsubst %,build/release/tests/load/%,load echo commits rows)
 	@tests/load/run build/release $(ARGS)
 
+# The papers' experiments: through the engine library, one of them through a server.
+RUN_STUDY := $(B)/tests/reproduce/run_study
+$(RUN_STUDY): $(B)/tests/reproduce/run_study.o $(B)/tests/bench/rates.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
+	@echo "  LD    $@"
+	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+.PHONY: reproduce
+reproduce: deps-test ## what the papers report, and ours beside it: build/reproduce/report.html (FULL=1: their sizes)
+	@$(MAKE) --no-print-directory -j$(JOBS) all build/release/tests/reproduce/run_study
+	@python3 tests/reproduce/reproduce.py $(if $(FULL),--full) $(ARGS)
+
 .PHONY: format check-format check-layers lint
 format: ## rewrite the C sources in the project's format
 	@clang-format-14 -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')
