@@ -8,7 +8,6 @@ import math
 import pathlib
 import platform
 import re
-import subprocess
 
 import matplotlib
 
@@ -121,11 +120,14 @@ def plot_curves(title, pairs, key, y, scale=lambda answer, t, v: v, log_x=True, 
     for i, (series, answers) in enumerate(pairs):
         colour = COLOURS[i % len(COLOURS)]
         steps, average, half = curve(answers, key, scale)
-        plot.plot(steps, average, color=colour, label=series.label, linewidth=1.4)
+        style = "-" if i < len(COLOURS) else "--"
+        plot.plot(steps, average, style, color=colour, label=series.label, linewidth=1.4)
         plot.fill_between(steps, average - half, average + half, color=colour, alpha=0.15, linewidth=0)
         reported = series.paper.get(paper, {}) if paper else {}
         if len(reported) > 2:
             plot.plot([int(t) for t in reported], list(reported.values()), "o", color=colour, markersize=3, fillstyle="none")
+    if log_x and key != "seconds":
+        plot.set_xlim(left=10)  # before, it is noise
     plot.legend(fontsize=7, frameon=False)
     return svg_of(figure)
 
@@ -138,10 +140,10 @@ def plot_batches(title, pairs):
     figure, plot = axes(title, "steps before the batch", "size of the batch", True, True)
     for i, (series, answers) in enumerate(pairs):
         sizes = np.array(answers[0]["batches"])
-        if len(sizes) < 3 or sizes.max() <= 1:
-            continue
+        if len(sizes) < 3 or sizes.max() <= 1 or series.in_flight or series.label == "uniform":
+            continue  # batches of one, or of a size that was given
         before = np.concatenate([[1], 1 + np.cumsum(sizes)[:-1]])
-        plot.plot(before, sizes, ".", color=COLOURS[i], markersize=3, label=series.label)
+        plot.plot(before, sizes, "." if i < len(COLOURS) else "x", color=COLOURS[i % len(COLOURS)], markersize=3, label=series.label)
     plot.legend(fontsize=7, frameon=False)
     return svg_of(figure)
 
@@ -272,7 +274,7 @@ def cost_block(row, pairs):
     for i, (method, values) in enumerate(points.items()):
         sizes, first, later = zip(*values)
         total = first if "exact" in method else later
-        plot.plot(sizes, total, "o-", color=COLOURS[i], label=f"{method}: N^{exponent(sizes, total):.2f}")
+        plot.plot(sizes, total, "o-", color=COLOURS[i % len(COLOURS)], label=f"{method}: N^{exponent(sizes, total):.2f}")
     plot.legend(fontsize=7, frameon=False)
     figures["seconds"] = svg_of(figure)
     return header, cells, figures
@@ -392,9 +394,8 @@ def machine():
     return f"{model}, {platform.system()}"
 
 
-def commit():
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, cwd=pathlib.Path(__file__).parent)
-    return done.stdout.strip() or "unknown"
+def version():
+    return (pathlib.Path(__file__).resolve().parents[2] / "server" / "VERSION").read_text().strip()
 
 
 INTRODUCTION = (
@@ -408,7 +409,7 @@ INTRODUCTION = (
 def markdown(blocks, figure_path, made):
     lines = ["# Reproduction of the papers", "", INTRODUCTION, "", made, ""]
     for name, block in blocks:
-        lines += [f"## {block.title}", "", f"{block.source}. {block.settings[:1].upper()}{block.settings[1:]}.", ""]
+        lines += [f"## {block.title}", "", f"{block.source}: {block.settings}.", ""]
         if block.header:
             lines += ["| " + " | ".join(block.header) + " |", "|" + "---|" * len(block.header)]
             lines += ["| " + " | ".join(cells) + " |" for cells in block.cells] + [""]
@@ -435,7 +436,7 @@ def document(blocks, made):
     parts += [cell("h1", "Reproduction of the papers"), cell("p", INTRODUCTION), cell("p", made)]
     for name, block in blocks:
         parts += [f"<h2 id='{name}'>{html.escape(block.title)}</h2>"]
-        parts += [f"<p class='source'>{html.escape(block.source)}. {html.escape(block.settings)}.</p>"]
+        parts += [f"<p class='source'>{html.escape(block.source)}: {html.escape(block.settings)}.</p>"]
         if block.header:
             parts += ["<table><tr>" + "".join(cell("th", h) for h in block.header) + "</tr>"]
             parts += ["<tr>" + "".join(cell("td", c) for c in cells) + "</tr>" for cells in block.cells] + ["</table>"]
@@ -449,7 +450,7 @@ def write(folder, rows, answers, missing, served, summary):
     blocks = blocks_of(rows, answers, missing)
     if served:
         blocks.append(("server", served_block(served)))
-    made = f"Made on {datetime.date.today()} from {commit()}; machine: {machine()}."
+    made = f"Made on {datetime.date.today()} by banditd {version()}; machine: {machine()}."
     (folder / "report.html").write_text(document(blocks, made))
     for target, figures in ((folder / "report.md", folder / "figures"), *(((summary / "reproduction.md", summary / "reproduction"),) if summary else ())):
         figures.mkdir(parents=True, exist_ok=True)
