@@ -230,8 +230,8 @@ static bandit_status sample_rows(sample *s, const bandit_learned *from, const ba
                                  bandit_error *err)
 {
     size_t d = s->how->arms->dimension, aside = 0;
-    size_t step = (ledger->n + MOST_ARMS - 1) / MOST_ARMS, most = ledger->n / (step ? step : 1) + 1;
-    most += from->n_aside;
+    size_t step = ledger->n > 0 ? 1 + (ledger->n - 1) / MOST_ARMS : 1;
+    size_t most = ledger->n / step + 1 + from->n_aside;
     s->rows = bandit_alloc(most, sizeof *s->rows);
     s->value = bandit_alloc(most, sizeof *s->value);
     s->count = bandit_alloc(most, sizeof *s->count);

@@ -124,13 +124,14 @@ void auth_add(auth *a, auth_entry *entry)
     pthread_rwlock_unlock(&a->lock);
 }
 
-/* Those with that id, or of that study. */
+/* Those with that id, or those of that study: one of them is NULL. */
 static void remove_where(auth *a, const char *id, const char *study)
 {
     pthread_rwlock_wrlock(&a->lock);
     for (auth_entry **link = &a->entries; *link;) {
         auth_entry *entry = *link;
-        bool goes = id ? strcmp(entry->identity.id, id) == 0 : strcmp(entry->identity.study, study) == 0;
+        bool goes = (id && strcmp(entry->identity.id, id) == 0) ||
+                    (study && strcmp(entry->identity.study, study) == 0);
         if (!goes) {
             link = &entry->next;
             continue;

@@ -155,21 +155,23 @@ static char *receive_all(int fd)
 {
     size_t n = 0, capacity = 4096;
     char *text = malloc(capacity);
-    for (ssize_t got = 1; text && got != 0;) {
+    if (!text)
+        return NULL;
+    for (ssize_t got = 1; got != 0;) {
         if (n + 1 == capacity) {
             char *more = realloc(text, capacity *= 2);
-            if (!more)
+            if (!more) {
                 free(text);
+                return NULL;
+            }
             text = more;
-            continue;
         }
         got = read(fd, text + n, capacity - n - 1);
         if (got < 0 && errno != EINTR)
             break;
         n += got > 0 ? (size_t)got : 0;
     }
-    if (text)
-        text[n] = '\0';
+    text[n] = '\0';
     return text;
 }
 
@@ -210,6 +212,13 @@ static const char *member(const json_t *object, const char *name)
     return text ? text : "-";
 }
 
+/* The pointer of one member shows as that member's name; "" stands for the whole body. */
+static void print_error(const json_t *error)
+{
+    const char *pointer = member(error, "pointer");
+    fprintf(stderr, "banditd token: %s: %s\n", pointer + (*pointer == '/'), member(error, "detail"));
+}
+
 static void print_problem(const json_t *problem)
 {
     const json_t *errors = json_object_get(problem, "errors");
@@ -217,8 +226,7 @@ static void print_problem(const json_t *problem)
     json_t *error;
     if (json_array_size(errors) == 0)
         fprintf(stderr, "banditd token: %s\n", member(problem, "detail"));
-    json_array_foreach(errors, i, error)
-        fprintf(stderr, "banditd token: %s: %s\n", member(error, "pointer") + 1, member(error, "detail"));
+    json_array_foreach(errors, i, error) print_error(error);
 }
 
 static void print_row(const char *id, const char *role, const char *study, const char *created,

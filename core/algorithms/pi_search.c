@@ -6,6 +6,7 @@
 #include "listed.h"
 #include "memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,6 +107,7 @@ static double sweep_cell(pi_search *s, bandit_pi_cell *c, double *x)
     double side = 1.0 / bandit_cover_per_side(&s->e->cover, c->cell.level);
     double features[SWEEP * BANDIT_PI_DIMENSIONS], means[SWEEP], variances[SWEEP], best = -INFINITY;
     size_t kept = members < SWEEP / 3 ? members : SWEEP / 3;
+    assert(d == s->genome.space->n);
     for (size_t k = 0; k < SWEEP; k++) {
         double *f = features + n * d;
         if (k < kept) { /* members, spread over the list */
