@@ -40,6 +40,14 @@ static bandit_status check_s_gp_ts(const bandit_options *options, size_t dimensi
         return bandit_fail(err, BANDIT_INVALID_OPTION, "features",
                            "eigenfunctions are for at most %d dimensions, not %zu", BANDIT_EIGEN_DIMENSIONS,
                            dimension);
+    if (options->posterior == BANDIT_POSTERIOR_FEATURES && options->features != BANDIT_FEATURES_EIGEN &&
+        type != BANDIT_KERNEL_LINEAR)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "posterior",
+                           "inducing features are eigenfunctions: `features` must be eigen");
+    if (options->posterior == BANDIT_POSTERIOR_FEATURES && options->prior_features > 0 &&
+        options->prior_features < options->inducing && type != BANDIT_KERNEL_LINEAR)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "prior_features", "must be at least `inducing`, %zu",
+                           options->inducing);
     bandit_status status =
         check_schedule(options->inducing, "inducing", BANDIT_MAX_INDUCING, options->horizon, err);
     if (status != BANDIT_OK)

@@ -16,9 +16,11 @@ static size_t schedule(double value, size_t most)
     return (size_t)fmin((double)most, fmax(1.0, ceil(value)));
 }
 
-size_t bandit_svgp_inducing_for(const bandit_kernel *kernel, size_t dimension, uint64_t horizon)
+size_t bandit_svgp_inducing_for(const bandit_kernel *kernel, bandit_posterior_kind kind, size_t dimension,
+                                uint64_t horizon)
 {
-    double d = (double)dimension, T = (double)horizon, gap = 2.0 * kernel->nu - d;
+    double d = (double)dimension, T = (double)horizon;
+    double gap = kind == BANDIT_POSTERIOR_FEATURES ? 2.0 * kernel->nu : 2.0 * kernel->nu - d;
     switch (kernel->type) {
     case BANDIT_KERNEL_MATERN:
         return schedule(gap > 0.0 ? pow(T, d / gap) : INFINITY, BANDIT_MAX_INDUCING);

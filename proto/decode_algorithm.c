@@ -56,7 +56,7 @@ void wire_fill_algorithm(wire_object *definition, wire_study *study)
     static const char *const gammas[] = {"exact", "bound", NULL};
     static const char *const batch_rules[] = {"global", "global_local", NULL};
     static const char *const resamples[] = {"fresh", "persistent", "per_pull", NULL};
-    static const char *const posteriors[] = {"svgp", "dtc", NULL};
+    static const char *const posteriors[] = {"svgp", "dtc", "features", NULL};
     static const char *const features[] = {"rff", "eigen", NULL};
     static const wire_range delta = {.min = 0, .open_min = true, .max = 1, .open_max = true};
     static const wire_range ratio_bound = {.min = 1, .max = DBL_MAX};

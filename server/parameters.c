@@ -91,9 +91,10 @@ static const struct parameter {
      "Candidates that are alive."},
     {"sample", INTEGER, FIELD(sample), EVOLUTION, "integer", "\"minimum\":1", "10",
      "Of the population, drawn for each tournament."},
-    {"posterior", WORD, FIELD(posterior), SPARSE_SAMPLED, "string", "\"values\":[\"svgp\",\"dtc\"]",
-     "\"svgp\"",
-     "What is sampled: the sparse variational posterior, or the one on a dictionary by leverage scores."},
+    {"posterior", WORD, FIELD(posterior), SPARSE_SAMPLED, "string",
+     "\"values\":[\"svgp\",\"dtc\",\"features\"]", "\"svgp\"",
+     "What the sampled posterior stands on: inducing points, a dictionary by leverage scores, or "
+     "eigenfunctions."},
     {"features", WORD, FIELD(features), SPARSE_SAMPLED, "string", "\"values\":[\"rff\",\"eigen\"]", "\"rff\"",
      "The prior's features: random Fourier features, or Laplacian eigenfunctions in up to three dimensions."},
     {"inducing", INTEGER, FIELD(inducing), SPARSE_SAMPLED, "integer", "\"minimum\":0", "200",

@@ -330,7 +330,9 @@ static bool fill_options(study_config *config)
     number_option(&o->zeta, &a->zeta);
     size_option(&o->population, &a->population);
     size_option(&o->sample, &a->sample);
-    o->posterior = is_word(a->posterior, "dtc") ? BANDIT_POSTERIOR_DTC : BANDIT_POSTERIOR_SVGP;
+    o->posterior = is_word(a->posterior, "dtc")        ? BANDIT_POSTERIOR_DTC
+                   : is_word(a->posterior, "features") ? BANDIT_POSTERIOR_FEATURES
+                                                       : BANDIT_POSTERIOR_SVGP;
     o->features = is_word(a->features, "eigen") ? BANDIT_FEATURES_EIGEN : BANDIT_FEATURES_RFF;
     size_option(&o->inducing, &a->inducing);
     size_option(&o->prior_features, &a->prior_features);

@@ -10,10 +10,13 @@
  *   svgp  all pulled arms while they are no more than m (the only k-DPP there is); then a sample of the k-DPP
  *         over the pulled arms, each once, redrawn when the rewards have doubled;
  *   dtc   BBKB's dictionary: resampled at each batch by ridge leverage scores, with no limit m but q_bar.
- * At equal points both give the same posterior (svgp.h): they differ in the choice of points. */
+ * At equal points both give the same posterior (svgp.h): they differ in the choice of points. The third
+ * choice has no points: features  the m eigenfunctions with the largest eigenvalues stand in their place
+ * (feature_posterior.h). */
 #include "algorithm.h"
 #include "confidence.h"
 #include "dictionary.h"
+#include "feature_posterior.h"
 #include "inducing.h"
 #include "ledger.h"
 #include "memory.h"
@@ -31,8 +34,9 @@ typedef struct ts_batch {
     bool has_model; /* false: no rewards yet; the initial pick is uniform */
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
-    uint64_t drawn_at; /* rewards when the k-DPP was sampled; 0: the dictionary is another */
-    bandit_posterior posterior;
+    uint64_t drawn_at;          /* rewards when the k-DPP was sampled; 0: the dictionary is another */
+    bandit_posterior posterior; /* `features`: of no points */
+    bandit_feature_posterior on_features; /* otherwise not built */
     bandit_svgp_sampler sampler;
     double *w, *scratch; /* for the variance of one arm */
     size_t capacity_w, capacity_scratch;
@@ -73,6 +77,11 @@ static const ts_batch *in_force(const bandit_engine *engine)
     return &ts->batches[ts->in_force];
 }
 
+static bool stands_on_features(const bandit_engine *engine)
+{
+    return engine->options.posterior == BANDIT_POSTERIOR_FEATURES;
+}
+
 static bandit_status ts_open(bandit_engine *engine, bandit_error *err)
 {
     ts_engine *ts = self(engine);
@@ -80,7 +89,7 @@ static bandit_status ts_open(bandit_engine *engine, bandit_error *err)
     size_t n = bandit_arms_count(engine->arms), d = bandit_arms_dimension(engine->arms);
 
     size_t M = o->prior_features ? o->prior_features : bandit_svgp_features_for(&o->kernel, d, o->horizon);
-    ts->m = o->inducing ? o->inducing : bandit_svgp_inducing_for(&o->kernel, d, o->horizon);
+    ts->m = o->inducing ? o->inducing : bandit_svgp_inducing_for(&o->kernel, o->posterior, d, o->horizon);
     bool dtc = o->posterior == BANDIT_POSTERIOR_DTC;
     double m = (double)ts->m, per_batch = 4.0 * m * m + m * 256.0 + (double)M * ((double)d + 2.0);
     double doubles = 2.0 * per_batch + m * fmin((double)n, BANDIT_INDUCING_GROUND) + (dtc ? (double)n : 0.0);
@@ -92,6 +101,8 @@ static bandit_status ts_open(bandit_engine *engine, bandit_error *err)
                                  : o->features == BANDIT_FEATURES_EIGEN ? BANDIT_EXPANSION_EIGEN
                                                                         : BANDIT_EXPANSION_FOURIER;
     status = bandit_features_init(&ts->features, expansion, &engine->covariance, M, err);
+    if (stands_on_features(engine) && (expansion == BANDIT_EXPANSION_LINEAR || ts->m > ts->features.n))
+        ts->m = ts->features.n;
     if (status != BANDIT_OK || !dtc)
         return status;
     ts->variance = bandit_alloc(n, sizeof *ts->variance);
@@ -106,6 +117,7 @@ static void ts_close(bandit_engine *engine)
         bandit_ledger_clear(&batch->ledger);
         free(batch->dictionary);
         bandit_posterior_clear(&batch->posterior);
+        bandit_feature_posterior_clear(&batch->on_features);
         bandit_svgp_sampler_clear(&batch->sampler);
         free(batch->w);
         free(batch->scratch);
@@ -124,6 +136,7 @@ static size_t ts_memory(const bandit_engine *engine)
         const ts_batch *batch = &ts->batches[i];
         bytes += batch->ledger.capacity * sizeof(bandit_arm_sum) +
                  batch->capacity_dictionary * sizeof(uint32_t) + bandit_posterior_memory(&batch->posterior) +
+                 bandit_feature_posterior_memory(&batch->on_features) +
                  bandit_svgp_sampler_memory(&batch->sampler) +
                  (batch->capacity_w + batch->capacity_scratch) * sizeof(double);
     }
@@ -161,6 +174,15 @@ static bandit_status choose_inducing(bandit_engine *engine, const ts_batch *ende
 
 static bandit_status build_posterior(bandit_engine *engine, ts_batch *batch, bandit_error *err)
 {
+    if (stands_on_features(engine)) {
+        bandit_status status =
+            bandit_feature_posterior_build(&batch->on_features, &self(engine)->features, self(engine)->m,
+                                           engine->options.lambda, batch->ledger.sums, batch->ledger.n, err);
+        if (status != BANDIT_OK)
+            return status;
+        return bandit_posterior_build(&batch->posterior, &engine->covariance, engine->options.lambda, NULL, 0,
+                                      NULL, 0, err);
+    }
     return bandit_posterior_build(&batch->posterior, &engine->covariance, engine->options.lambda,
                                   batch->dictionary, batch->n_dictionary, batch->ledger.sums, batch->ledger.n,
                                   err);
@@ -176,9 +198,11 @@ static bandit_status reserve_embedding(ts_batch *batch, bandit_error *err)
 }
 
 /* Start-of-batch variance, paper's scale. */
-static double variance_of(const ts_batch *batch, uint32_t arm)
+static double variance_of(ts_batch *batch, uint32_t arm)
 {
-    bandit_embedding e = bandit_posterior_embed(&batch->posterior, arm, batch->w, batch->scratch);
+    bandit_embedding e = batch->on_features.features
+                             ? bandit_feature_posterior_embed(&batch->on_features, arm)
+                             : bandit_posterior_embed(&batch->posterior, arm, batch->w, batch->scratch);
     return e.residual + e.norm2;
 }
 
@@ -243,7 +267,9 @@ static bandit_status freeze(bandit_engine *engine, ts_batch *batch, const bandit
         status = bandit_engine_check_memory(engine, (double)bandit_engine_memory(engine), err);
     if (status != BANDIT_OK)
         return status;
-    bandit_engine_grow_norm_bound(engine, bandit_posterior_mean_norm(&batch->posterior), radius, batch);
+    double norm = stands_on_features(engine) ? bandit_feature_posterior_mean_norm(&batch->on_features)
+                                             : bandit_posterior_mean_norm(&batch->posterior);
+    bandit_engine_grow_norm_bound(engine, norm, radius, batch);
     batch->alpha = bandit_confidence_sparse_sample(&engine->options, batch->ledger.observations);
     batch->n_picks = 0;
     batch->n_pending = n_pending;
@@ -277,7 +303,7 @@ static bandit_status ts_begin_batch(bandit_engine *engine, const bandit_result *
     size_t room = next->ledger.n > ts->m ? next->ledger.n : ts->m;
     if (!bandit_reserve((void **)&next->dictionary, &next->capacity_dictionary, room, sizeof(uint32_t)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    if (next->has_model)
+    if (next->has_model && !stands_on_features(engine))
         status = engine->options.posterior == BANDIT_POSTERIOR_DTC
                      ? resample_dictionary(engine, ended, next, err)
                      : choose_inducing(engine, ended, next, err);
@@ -314,7 +340,7 @@ static bandit_status ts_restore(bandit_engine *engine, const bandit_checkpoint *
         return bandit_fail(err, BANDIT_INVALID_STATE, "",
                            "the stored state is of another kind or machine type");
     if (!(isfinite(state.sum_squares) && state.sum_squares >= 0.0) || state.drawn_at > state.observations ||
-        (checkpoint->n_sums > 0) != (n > 0) || n > checkpoint->n_sums)
+        (checkpoint->n_sums > 0 && !stands_on_features(engine)) != (n > 0) || n > checkpoint->n_sums)
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
     bandit_status status =
         bandit_ledger_restore(&batch->ledger, n_arms, checkpoint, state.observations, state.sum_squares, err);
@@ -325,7 +351,7 @@ static bandit_status ts_restore(bandit_engine *engine, const bandit_checkpoint *
         return status;
     batch->n_dictionary = n;
     batch->drawn_at = state.drawn_at;
-    batch->has_model = n > 0;
+    batch->has_model = checkpoint->n_sums > 0;
     return freeze(engine, batch, pending, n_pending, executor, err);
 }
 
@@ -346,8 +372,14 @@ static bool choose(const bandit_engine *engine, ts_batch *batch, const bandit_se
     if (!batch->has_model && batch->n_picks + batch->n_pending == 0)
         return bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, 0, limits, arm);
     const uint64_t samples = (uint64_t)1 << 24; /* different ones in a batch */
-    bandit_svgp_draw(&batch->sampler, batch->alpha, engine->options.seed, engine->batch,
-                     batch->n_picks % samples);
+    uint64_t seed = engine->options.seed, sample = batch->n_picks % samples;
+    if (stands_on_features(engine)) {
+        bandit_feature_posterior_draw(&batch->on_features, batch->alpha, seed, engine->batch, sample,
+                                      &batch->sampler.draw);
+        batch->sampler.alpha = 1.0; /* the weights have it */
+    } else {
+        bandit_svgp_draw(&batch->sampler, batch->alpha, seed, engine->batch, sample);
+    }
     return bandit_svgp_argmax(&batch->sampler, executor, limits->withheld, limits->n_withheld, arm);
 }
 
@@ -421,6 +453,9 @@ static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, 
     if (!engine->started)
         posterior = &prior;
     double alpha = engine->started ? batch->alpha : bandit_confidence_sparse_sample(&engine->options, 0);
+    if (engine->started && stands_on_features(engine))
+        return bandit_feature_posterior_predict(&batch->on_features, alpha * sqrt(engine->options.lambda),
+                                                arms, coordinates, n, out, err);
     return bandit_posterior_predict(posterior, alpha * sqrt(engine->options.lambda), arms, coordinates, n,
                                     out, err);
 }
@@ -444,8 +479,11 @@ static void ts_describe(const bandit_engine *engine, bandit_description *out)
     out->beta = batch->alpha * sqrt(engine->options.lambda); /* before the paper's standard deviation */
     out->dictionary = batch->dictionary;
     out->n_dictionary = batch->n_dictionary;
-    out->effective_dimension = batch->posterior.effective_dimension;
-    out->information_gain = 0.5 * batch->posterior.log_det_ratio;
+    bool on_features = stands_on_features(engine) && engine->started;
+    out->effective_dimension =
+        on_features ? batch->on_features.effective_dimension : batch->posterior.effective_dimension;
+    out->information_gain =
+        0.5 * (on_features ? batch->on_features.log_det_ratio : batch->posterior.log_det_ratio);
 }
 
 const bandit_algorithm_table bandit_s_gp_ts_table = {

@@ -60,8 +60,12 @@ static bandit_status open_features(bandit_space_engine *e, bandit_error *err)
         if (o->features == BANDIT_FEATURES_EIGEN && o->kernel.type != BANDIT_KERNEL_LINEAR)
             return bandit_fail(err, BANDIT_INVALID_OPTION, "features",
                                "eigenfunctions are for candidates; on a space features are random");
+        if (o->posterior == BANDIT_POSTERIOR_FEATURES)
+            return bandit_fail(err, BANDIT_INVALID_OPTION, "posterior",
+                               "inducing features are for candidates");
         M = o->prior_features ? o->prior_features : bandit_svgp_features_for(&o->kernel, d, o->horizon);
-        e->inducing = o->inducing ? o->inducing : bandit_svgp_inducing_for(&o->kernel, d, o->horizon);
+        e->inducing =
+            o->inducing ? o->inducing : bandit_svgp_inducing_for(&o->kernel, o->posterior, d, o->horizon);
     }
     return bandit_features_init(&e->features,
                                 o->kernel.type == BANDIT_KERNEL_LINEAR ? BANDIT_EXPANSION_LINEAR

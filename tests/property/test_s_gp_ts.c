@@ -37,6 +37,8 @@ static void make_problem(random_problem *p, size_t i)
     p->options.algorithm = BANDIT_S_GP_TS;
     p->options.posterior = i % 3 == 1 ? BANDIT_POSTERIOR_DTC : BANDIT_POSTERIOR_SVGP;
     p->options.features = i % 5 == 2 ? BANDIT_FEATURES_EIGEN : BANDIT_FEATURES_RFF;
+    if (i % 10 == 2 || i % 8 == 7) /* eigenfunctions; a linear kernel */
+        p->options.posterior = BANDIT_POSTERIOR_FEATURES;
     p->options.resample = (bandit_resample)(i % 3);
     p->options.inducing = 5 + i % 4;
     p->options.prior_features = 40;
@@ -298,9 +300,11 @@ static void regret_is_a_fraction_of_uniforms(void **state)
     double svgp = regret_ratio(BANDIT_POSTERIOR_SVGP, BANDIT_FEATURES_RFF, T);
     double eigen = regret_ratio(BANDIT_POSTERIOR_SVGP, BANDIT_FEATURES_EIGEN, T);
     double dtc = regret_ratio(BANDIT_POSTERIOR_DTC, BANDIT_FEATURES_RFF, T);
-    print_message("[          ] T = %zu, fractions of uniform's regret: svgp %.3f, eigen %.3f, dtc %.3f\n", T,
-                  svgp, eigen, dtc);
-    assert_true(svgp < limit && eigen < limit && dtc < limit);
+    double features = regret_ratio(BANDIT_POSTERIOR_FEATURES, BANDIT_FEATURES_EIGEN, T);
+    print_message("[          ] T = %zu, fractions of uniform's regret: svgp %.3f, eigen %.3f, dtc %.3f, "
+                  "features %.3f\n",
+                  T, svgp, eigen, dtc, features);
+    assert_true(svgp < limit && eigen < limit && dtc < limit && features < limit);
 }
 
 static void refusals_name_the_field(void **state)
@@ -323,6 +327,15 @@ static void refusals_name_the_field(void **state)
     assert_int_equal(bandit_options_check(&o, 3, &err), BANDIT_OK);
     assert_int_equal(bandit_options_check(&o, 4, &err), BANDIT_INVALID_OPTION);
     assert_string_equal(err.field, "features");
+    o = good;
+    o.posterior = BANDIT_POSTERIOR_FEATURES;
+    assert_int_equal(bandit_options_check(&o, 3, &err), BANDIT_INVALID_OPTION);
+    assert_string_equal(err.field, "posterior");
+    o.features = BANDIT_FEATURES_EIGEN;
+    assert_int_equal(bandit_options_check(&o, 3, &err), BANDIT_OK);
+    o.prior_features = o.inducing - 1;
+    assert_int_equal(bandit_options_check(&o, 3, &err), BANDIT_INVALID_OPTION);
+    assert_string_equal(err.field, "prior_features");
     o = good;
     o.inducing = 0;
     assert_int_equal(bandit_options_check(&o, 4, &err), BANDIT_INVALID_OPTION);

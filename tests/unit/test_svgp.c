@@ -407,14 +407,17 @@ static void schedules(void **state)
                         gaussian = {BANDIT_KERNEL_GAUSSIAN, 0, &l, 1},
                         linear = {.type = BANDIT_KERNEL_LINEAR};
     (void)state;
-    assert_int_equal(bandit_svgp_inducing_for(&matern, 1, 10000), 10);  /* T^{1/4} */
-    assert_int_equal(bandit_svgp_inducing_for(&matern, 2, 10000), 465); /* T^{2/3} = 464.2 */
-    assert_int_equal(bandit_svgp_inducing_for(&rough, 2, 10000), BANDIT_MAX_INDUCING);
-    assert_int_equal(bandit_svgp_features_for(&matern, 1, 10000), 252);  /* T^{3/5} = 251.2 */
-    assert_int_equal(bandit_svgp_inducing_for(&gaussian, 2, 10000), 10); /* ln T = 9.2 */
+    assert_int_equal(bandit_svgp_inducing_for(&matern, BANDIT_POSTERIOR_FEATURES, 1, 10000), 7); /* T^{1/5} */
+    assert_int_equal(bandit_svgp_inducing_for(&matern, BANDIT_POSTERIOR_SVGP, 1, 10000), 10);    /* T^{1/4} */
+    assert_int_equal(bandit_svgp_inducing_for(&matern, BANDIT_POSTERIOR_SVGP, 2, 10000),
+                     465); /* T^{2/3} = 464.2 */
+    assert_int_equal(bandit_svgp_inducing_for(&rough, BANDIT_POSTERIOR_SVGP, 2, 10000), BANDIT_MAX_INDUCING);
+    assert_int_equal(bandit_svgp_features_for(&matern, 1, 10000), 252); /* T^{3/5} = 251.2 */
+    assert_int_equal(bandit_svgp_inducing_for(&gaussian, BANDIT_POSTERIOR_SVGP, 2, 10000),
+                     10); /* ln T = 9.2 */
     assert_int_equal(bandit_svgp_features_for(&gaussian, 3, 10000), 782);
-    assert_int_equal(bandit_svgp_inducing_for(&linear, 7, 10000), 7);
-    assert_int_equal(bandit_svgp_inducing_for(&gaussian, 2, 1), 1);
+    assert_int_equal(bandit_svgp_inducing_for(&linear, BANDIT_POSTERIOR_SVGP, 7, 10000), 7);
+    assert_int_equal(bandit_svgp_inducing_for(&gaussian, BANDIT_POSTERIOR_SVGP, 2, 1), 1);
 }
 
 int main(void)

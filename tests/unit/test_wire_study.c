@@ -350,7 +350,7 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'population':0"), "/algorithm/population", "must be at least 1"},
         {ALGORITHM("'sample':0"), "/algorithm/sample", "must be at least 1"},
         {ALGORITHM("'population':3,'sample':4"), "/algorithm/sample", "must be at most the population"},
-        {ALGORITHM("'posterior':'x'"), "/algorithm/posterior", "must be \"svgp\" or \"dtc\""},
+        {ALGORITHM("'posterior':'x'"), "/algorithm/posterior", "must be \"svgp\", \"dtc\" or \"features\""},
         {ALGORITHM("'features':'x'"), "/algorithm/features", "must be \"rff\" or \"eigen\""},
         {ALGORITHM("'inducing':-1"), "/algorithm/inducing", "must be at least 0"},
         {ALGORITHM("'prior_features':-1"), "/algorithm/prior_features", "must be at least 0"},

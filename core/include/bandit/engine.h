@@ -74,8 +74,9 @@ typedef enum bandit_gamma { BANDIT_GAMMA_EXACT, BANDIT_GAMMA_BOUND, BANDIT_GAMMA
 
 /* s_gp_ts: which arms the sparse posterior stands on, and what it is conditioned from. */
 typedef enum bandit_posterior_kind {
-    BANDIT_POSTERIOR_SVGP, /* inducing points by a k-DPP over the pulled arms */
-    BANDIT_POSTERIOR_DTC   /* a dictionary by ridge leverage scores, as BBKB's */
+    BANDIT_POSTERIOR_SVGP,    /* inducing points by a k-DPP over the pulled arms */
+    BANDIT_POSTERIOR_DTC,     /* a dictionary by ridge leverage scores, as BBKB's */
+    BANDIT_POSTERIOR_FEATURES /* none: the eigenfunctions (or, linear kernel, the coordinates) themselves */
 } bandit_posterior_kind;
 typedef enum bandit_features_kind {
     BANDIT_FEATURES_RFF,  /* random Fourier features, stationary kernels */
