@@ -546,6 +546,8 @@ static int import_study(int argc, char **argv, const admin_command *command)
     else if (status == STORE_EXISTS)
         fprintf(stderr, "banditd import: there is a study '%s' already (--id gives it another name)\n",
                 rebuild_id(r));
+    else if (status == STORE_BUSY)
+        fprintf(stderr, "banditd import: %s: it takes the file by `banditctl study import`\n", error.message);
     else if (status)
         failed(command, &error, status);
     else

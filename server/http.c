@@ -31,6 +31,7 @@ enum {
     DRAINED_MAXIMUM = 64 << 20,
     SKIPPED_MAXIMUM = 1 << 20,
     DAEMONS_MAXIMUM = 2,
+    STOP_SECONDS = 20, /* that a client may still take for its answer when the server stops */
     BYTES_A_SECOND = 64 << 10
 };
 
@@ -124,11 +125,21 @@ const char *http_header_value(http_request *request, const char *name)
     return header(request->connection, name);
 }
 
+/* Seconds for so many bytes to come or go. */
+static double patience(const http_connection *c, size_t n)
+{
+    size_t seconds = c->request.app->config->request_seconds + n / BYTES_A_SECOND;
+    return (double)seconds;
+}
+
+/* What is given must be taken in time; between the parts nobody waits for the client. */
 static ssize_t read_stream(void *arg, uint64_t position, char *out, size_t n)
 {
     http_connection *c = arg;
     (void)position;
     ptrdiff_t given = c->request.answer.read(&c->request, out, n);
+    if (c->link)
+        http_link_set(c->link, HTTP_LINK_WORKING, given > 0 ? patience(c, (size_t)given) : 0);
     return given == HTTP_STREAM_END ? MHD_CONTENT_READER_END_OF_STREAM : given;
 }
 
@@ -175,13 +186,6 @@ static void take_note(const http_connection *c)
                   request->caller.id[0] ? request->caller.id : NULL, "ms", log_format("%.2f", 1e3 * seconds),
                   "detail", failed ? request->answer.detail : NULL, /* others may quote what was sent */
                   NULL);
-}
-
-/* Seconds for so many bytes to come or go. */
-static double patience(const http_connection *c, size_t n)
-{
-    size_t seconds = c->request.app->config->request_seconds + n / BYTES_A_SECOND;
-    return (double)seconds;
 }
 
 /* The request is coming: its time runs from its first line on, without what was ours. */
@@ -863,6 +867,8 @@ void http_stop(http_server *server)
     if (server->links)
         http_links_stop_accepting(server->links);
     listener_close(&server->everyone.listener); /* who comes now is refused, and need not wait */
+    if (server->links)
+        http_links_end(server->links, STOP_SECONDS); /* who takes an answer too slowly */
     pthread_mutex_lock(&server->lock);
     server->closing = true;
     while (server->in_progress > 0)

@@ -54,6 +54,7 @@ struct http_links {
     pthread_mutex_t lock; /* of what follows; of the links too */
     pthread_cond_t paused;
     bool closing, accepting, ending;
+    double end; /* when all are shut, on the steady clock; 0: not yet known */
     LIST_HEAD(, http_link) all;
     http_link **by_fd;
     size_t n_by_fd;
@@ -241,7 +242,7 @@ static void shut_late(http_links *l)
     double now = clock_steady();
     pthread_mutex_lock(&l->lock);
     for (http_link *link = LIST_FIRST(&l->all); link; link = LIST_NEXT(link, entry)) {
-        bool late = link->deadline > 0 && now >= link->deadline;
+        bool late = (link->deadline > 0 && now >= link->deadline) || (l->end > 0 && now >= l->end);
         if (link->shut || (!late && !has_ended(link)))
             continue;
         if (late && link->plain && link->state == HTTP_LINK_RECEIVING)
@@ -346,6 +347,13 @@ void http_links_stop_accepting(http_links *l)
     wake(l);
     while (l->started && l->accepting)
         pthread_cond_wait(&l->paused, &l->lock);
+    pthread_mutex_unlock(&l->lock);
+}
+
+void http_links_end(http_links *l, double seconds)
+{
+    pthread_mutex_lock(&l->lock);
+    l->end = clock_steady() + seconds;
     pthread_mutex_unlock(&l->lock);
 }
 

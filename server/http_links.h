@@ -32,6 +32,9 @@ bool http_links_start(http_links *l);
 /* No more are accepted when this returns. */
 void http_links_stop_accepting(http_links *l);
 
+/* Whatever they are at, all that are left are shut so many seconds from now. */
+void http_links_end(http_links *l, double seconds);
+
 /* After the last http_link_gone. NULL is fine. */
 void http_links_free(http_links *l);
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import socket
 import sqlite3
 import threading
 import time
@@ -160,3 +161,22 @@ def test_an_import_is_bounded_by_max_upload():
         body = exported(client, study).body
         assert len(body) > 4096
         refusal(post(client, body), 413)
+
+
+def test_a_client_that_does_not_read_holds_up_no_stop():
+    with Server() as server:
+        client = server.client()
+        body = definition(id="large")
+        body["domain"] = {"type": "candidates", "dimension": 100}
+        client.create(body)
+        rows = (",".join(["0.123456789"] * 100) + "\n") * 20000
+        assert client.put("/v1/studies/large/candidates", rows, content_type="text/csv").status == 200
+        with socket.create_connection((server.host, server.port)) as stalled:
+            stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stalled.sendall(b"GET /v1/studies/large/export HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            assert stalled.recv(15) == b"HTTP/1.1 200 OK"
+            server.stop()  # within its time, or it is an error
+            text = b""
+            while piece := stalled.recv(1 << 20):
+                text += piece
+        assert b'{"end":' not in text, "it takes what it got for the whole"
