@@ -4,7 +4,7 @@ import { Feed, refresher } from './feed.js';
 import { ago, count, duration, fullTime, number, percent } from './format.js';
 import { address, go, here } from './router.js';
 import { actions, objective, told } from './study-actions.js';
-import { readSeries, speed } from './series.js';
+import { readSharedSeries, speed } from './series.js';
 import { badge, empty, reasonOf } from './widgets.js';
 import { batchesTab } from './tab-batches.js';
 import { candidatesTab } from './tab-candidates.js';
@@ -81,6 +81,7 @@ function head(feed, signal) {
     setText(tiles.changed.value, ago(Date.parse(study.updated_at)));
     setText(tiles.changed.note, `made ${ago(Date.parse(study.created_at))}`);
     tiles.changed.element.title = fullTime(study.updated_at);
+    if (shownState === null) readSpeed();
     if (shownState !== study.state) {
       replace(buttons, badge(study.state), actions(study, done));
       replace(trouble, study.state === 'error' ? h('p', { class: 'notice wrong', role: 'alert' }, study.state_reason) : null);
@@ -92,7 +93,7 @@ function head(feed, signal) {
 
   const readSpeed = refresher(async () => {
     try {
-      const { items } = await readSeries(feed.id, 200, signal);
+      const { items } = await readSharedSeries(feed.id, signal);
       const rate = speed(items);
       setText(tiles.speed.value, rate > 0 ? number(rate, 3) : '–');
       const left = feed.study.horizon - told(feed.study);
@@ -115,7 +116,6 @@ function head(feed, signal) {
   feed.on('connection', showConnection);
   const clock = setInterval(() => feed.study && show(), 5000);
   signal.addEventListener('abort', () => clearInterval(clock));
-  readSpeed();
   showConnection();
   return h(
     'div',

@@ -5,11 +5,10 @@ import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { count, number } from './format.js';
 import { pendingTable } from './pending.js';
-import { readSeries } from './series.js';
+import { readSharedSeries } from './series.js';
 import { objective } from './study-actions.js';
 import { guarded, legend, panel, toggle } from './widgets.js';
 
-const POINTS = 1000;
 const MOST = 200; // pending trials shown
 
 // How far each value is from the optimum, and the best one so far; with all values there, their sum too.
@@ -91,7 +90,7 @@ export async function overviewTab(element, feed, signal) {
         course,
         'the series of a study',
         async () => {
-          const { items: points, count: all } = await readSeries(feed.id, POINTS, signal);
+          const { items: points, count: all } = await readSharedSeries(feed.id, feed.signal);
           const trials = points.map((p) => p.trial);
           plot.set([trials, points.map((p) => p.value), points.map((p) => p.best), ...(optimum === undefined ? [] : [trials.map(() => optimum)])]);
           plot.describe(`Values and the best so far over trials: ${count(all)} values, the best ${number(points.at(-1)?.best)}`);
