@@ -18,6 +18,7 @@ enum {
     POOL = 272,        /* best points, from which starts apart from each other are taken */
     EVALUATIONS = 60,  /* of one ascent, at most */
     ROUNDS = 6,        /* of ascent and moves; the last without moves */
+    MOVES = 12,        /* of discrete parameters between two ascents, at most */
     TRIALS = BANDIT_MAXIMIZE_TRIALS,
     LISTED = 16 /* values of a parameter that a move tries, at most */
 };
@@ -162,8 +163,8 @@ typedef struct search {
     const bandit_objective *objective;
     uint64_t pick;
     double *trial_genes, *trial_features, *trial_values; /* TRIALS each */
-    size_t n_trials;
-    double *start_genes, *start_values; /* POOL each: the best points, best first */
+    size_t n_trials, moved[TRIALS];                      /* in a move: the parameter that a trial changes */
+    double *start_genes, *start_values;                  /* POOL each: the best points, best first */
     size_t n_starts;
     double *genes;          /* n: where a climb stands */
     double *features;       /* dimension: of it */
@@ -211,15 +212,41 @@ static void offer(search *s, const double *genes, const double *features, double
     s->found = true;
 }
 
+/* Values of the trials whose features are there, each offered as the answer. */
+static void evaluate_expressed(search *s)
+{
+    size_t n = s->space->n, d = s->space->dimension;
+    if (s->n_trials > 0)
+        s->objective->values(s->objective->context, s->trial_features, s->n_trials, s->trial_values);
+    for (size_t t = 0; t < s->n_trials; t++)
+        offer(s, s->trial_genes + t * n, s->trial_features + t * d, s->trial_values[t]);
+}
+
 static void evaluate_trials(search *s)
 {
     size_t n = s->space->n, d = s->space->dimension;
     for (size_t t = 0; t < s->n_trials; t++)
         express(s->max, s->trial_genes + t * n, s->coded, s->trial_features + t * d);
-    if (s->n_trials > 0)
-        s->objective->values(s->objective->context, s->trial_features, s->n_trials, s->trial_values);
-    for (size_t t = 0; t < s->n_trials; t++)
-        offer(s, s->trial_genes + t * n, s->trial_features + t * d, s->trial_values[t]);
+    evaluate_expressed(s);
+}
+
+/* Trials that differ from s->genes, whose features are s->features, in one parameter each. */
+static void evaluate_moves(search *s)
+{
+    size_t n = s->space->n, d = s->space->dimension;
+    for (size_t t = 0; t < s->n_trials; t++) {
+        const double *genes = s->trial_genes + t * n;
+        double *features = s->trial_features + t * d;
+        size_t i = s->moved[t];
+        if (s->space->places[i].has_children) {
+            express(s->max, genes, s->coded, features);
+            continue;
+        }
+        memcpy(features, s->features, d * sizeof *features);
+        bandit_space_encode_parameter(s->space, i, bandit_genome_value(&s->max->genome, i, genes[i]),
+                                      features);
+    }
+    evaluate_expressed(s);
 }
 
 static bool same_genes(const search *s, const double *a, const double *b)
@@ -407,6 +434,7 @@ static void add_trial(search *s, size_t i, double gene)
 {
     if (s->n_trials == TRIALS || gene == s->genes[i])
         return;
+    s->moved[s->n_trials] = i;
     double *genes = s->trial_genes + s->n_trials++ * s->space->n;
     memcpy(genes, s->genes, s->space->n * sizeof *genes);
     genes[i] = gene;
@@ -443,33 +471,74 @@ static void add_moves(search *s, size_t i)
     }
 }
 
-/* The best move of one discrete parameter, as long as there is one that helps. True: moved. */
+/* Every parameter's best change among the trials: its gene in s->x (NaN: none helps), what it gains in
+ * s->low. Returns how many there are; *best is the best trial. */
+static size_t sort_out_moves(search *s, double value, size_t *best)
+{
+    size_t n = s->space->n, helpful = 0;
+    for (size_t i = 0; i < n; i++)
+        s->x[i] = (double)NAN;
+    *best = s->n_trials;
+    for (size_t t = 0; t < s->n_trials; t++) {
+        size_t i = s->moved[t];
+        double gain = s->trial_values[t] - value;
+        if (!(gain > 0.0) || (!isnan(s->x[i]) && gain <= s->low[i]))
+            continue;
+        helpful += isnan(s->x[i]) ? 1U : 0U;
+        s->x[i] = s->trial_genes[t * n + i];
+        s->low[i] = gain;
+        if (*best == s->n_trials || s->trial_values[t] > s->trial_values[*best])
+            *best = t;
+    }
+    return helpful;
+}
+
+/* The best single change, and several at once: all that gain, and those that gain most. */
+static void combine_moves(search *s, size_t best)
+{
+    static const double shares[] = {0.0, 0.25, 0.5, 0.75};
+    size_t n = s->space->n;
+    double most = s->low[s->moved[best]];
+    memmove(s->trial_genes, s->trial_genes + best * n, n * sizeof *s->trial_genes);
+    s->n_trials = 1;
+    for (size_t k = 0; k < sizeof shares / sizeof *shares; k++) {
+        double *genes = s->trial_genes + s->n_trials++ * n;
+        for (size_t i = 0; i < n; i++)
+            genes[i] = !isnan(s->x[i]) && s->low[i] >= shares[k] * most ? s->x[i] : s->genes[i];
+    }
+    evaluate_trials(s);
+}
+
+/* Changes of discrete parameters, one by one and together, as long as they help. True: moved. */
 static bool move(search *s, double *value)
 {
     bool moved = false;
     size_t n = s->space->n;
-    for (;;) {
+    for (int round = 0; round < MOVES; round++) {
         s->n_trials = 0;
-        bandit_genome_coded(&s->max->genome, s->genes, s->coded);
+        express(s->max, s->genes, s->coded, s->features);
         /* where trials do not suffice for all, another part of the parameters each time */
         for (size_t k = 0; k < n; k++) {
-            size_t i = (k + (size_t)s->pick) % n;
+            size_t i = (k + (size_t)s->pick + (size_t)round * (TRIALS / LISTED)) % n;
             if (!isnan(s->coded[i]) && isnan(s->max->genome.fixed[i]) &&
                 s->space->parameters[i].type != BANDIT_PARAMETER_DOUBLE)
                 add_moves(s, i);
         }
-        evaluate_trials(s);
-        size_t best = s->n_trials;
-        for (size_t t = 0; t < s->n_trials; t++) {
-            if (s->trial_values[t] > (best < s->n_trials ? s->trial_values[best] : *value))
-                best = t;
-        }
-        if (best == s->n_trials)
+        evaluate_moves(s);
+        size_t best, helpful = sort_out_moves(s, *value, &best);
+        if (helpful == 0)
             return moved;
+        if (helpful > 1) {
+            combine_moves(s, best);
+            best = 0;
+            for (size_t t = 1; t < s->n_trials; t++)
+                best = s->trial_values[t] > s->trial_values[best] ? t : best;
+        }
         *value = s->trial_values[best];
         memcpy(s->genes, s->trial_genes + best * n, n * sizeof *s->genes);
         moved = true;
     }
+    return moved;
 }
 
 static bool has_integers(const search *s)

@@ -300,8 +300,11 @@ bandit_status bandit_space_new(bandit_space **out, const bandit_parameter *param
     order_parameters(s);
     for (size_t i = 0; i < n; i++)
         place_parameter(s, i);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         place_activity(s, i);
+        if (s->parameters[i].parent != BANDIT_NO_PARENT)
+            s->places[s->parameters[i].parent].has_children = true;
+    }
     s->owner = bandit_alloc(s->dimension, sizeof *s->owner);
     if (!s->owner)
         goto no_memory;

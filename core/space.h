@@ -13,6 +13,7 @@ typedef struct bandit_place {
     double low, width; /* double, integer: value = low + width * feature, of logarithms where asked */
     double *sorted;    /* discrete: the numbers, ascending; owned */
     double *condition; /* the parameter's parent_values, ascending; owned */
+    bool has_children; /* there is a condition on it */
     size_t subtree;    /* points of the parameter and what it makes active; SIZE_MAX: at least as many */
 } bandit_place;
 

@@ -330,6 +330,12 @@ static bandit_status space_restore(bandit_engine *engine, const bandit_checkpoin
     if (status == BANDIT_OK)
         status = bandit_dictionary_restore(&b->dictionary, &b->capacity_dictionary, checkpoint, n_arms, err);
     b->n_dictionary = checkpoint->n_dictionary;
+    for (size_t i = 0; status == BANDIT_OK && e->rule->dictionary == BANDIT_SPACE_PULLED && i < b->ledger.n;
+         i++) {
+        if (b->n_dictionary != b->ledger.n || b->dictionary[i] != b->ledger.sums[i].arm)
+            status = bandit_fail(err, BANDIT_INVALID_STATE, "",
+                                 "the stored dictionary is not of all pulled points");
+    }
     if (status == BANDIT_OK && b->has_model)
         status = bandit_space_build(e, b, err);
     return status == BANDIT_OK ? freeze(e, b, pending, n_pending, err) : status;

@@ -662,6 +662,134 @@ static void refusals(void **state)
     bandit_arms_free(arms);
 }
 
+/* A hundred parameters of all types, and other kernels: nothing overflows, and picks are points of the
+ * space. */
+static void many_parameters(void **state)
+{
+    enum { MANY = 110 };
+    static bandit_parameter parameters[MANY];
+    static double x[MANY];
+    const double numbers[] = {1, 10, 100}, on[] = {1};
+    (void)state;
+    for (size_t i = 0; i < MANY; i++) {
+        parameters[i] = (bandit_parameter){.type = (bandit_parameter_type)(i % 5),
+                                           .min = 1,
+                                           .max = 1000,
+                                           .log = i % 2,
+                                           .parent = BANDIT_NO_PARENT};
+        if (parameters[i].type == BANDIT_PARAMETER_DISCRETE)
+            parameters[i].numbers = numbers;
+        if (parameters[i].type == BANDIT_PARAMETER_DISCRETE ||
+            parameters[i].type == BANDIT_PARAMETER_CATEGORICAL)
+            parameters[i].n_values = 3;
+        if (i % 10 == 5) { /* active with the boolean before it */
+            parameters[i].parent = i - 1;
+            parameters[i].parent_values = on;
+            parameters[i].n_parent_values = 1;
+        }
+    }
+    for (size_t k = 0; k < 2 * ALGORITHMS; k += is_full() ? 1 : 3) {
+        bandit_options o = options_of(algorithms[k / 2], 3, 0.1);
+        bandit_error err = {0};
+        if (o.algorithm == BANDIT_PI_GP_UCB)
+            continue; /* ten parameters at most */
+        if (k % 2) {
+            o.kernel.type = BANDIT_KERNEL_LINEAR;
+            o.kernel.n_lengthscales = 0;
+        }
+        bandit_arms *arms = arms_in(parameters, MANY);
+        bandit_engine *engine = engine_on(arms, &o);
+        bandit_result results[8];
+        size_t n_results = 0;
+        for (int round = 0; round < 2; round++) {
+            bandit_pick picks[2];
+            bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+            begin(engine, results, n_results, NULL, 0);
+            limits.max_picks = 2;
+            limits.beyond_bound = true;
+            assert_int_equal(choose(engine, &limits, picks).n_picks, 2);
+            n_results = 0;
+            for (size_t i = 0; i < 2; i++) {
+                bandit_arms_coded(arms, picks[i].arm, x);
+                assert_int_equal(bandit_arms_check_point(arms, x, &err), BANDIT_OK);
+                results[n_results++] = (bandit_result){.arm = picks[i].arm,
+                                                       .repeats = 1,
+                                                       .reward = x[4] + x[0] / 1000.0,
+                                                       .chosen = true,
+                                                       .variance = picks[i].variance};
+            }
+        }
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
+/* What is stored is checked before it is believed. */
+static void damaged_states(void **state)
+{
+    const bandit_parameter parameters[] = {
+        {.type = BANDIT_PARAMETER_DOUBLE, .max = 1, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_INTEGER, .max = 9, .parent = BANDIT_NO_PARENT}};
+    (void)state;
+    for (size_t a = 0; a < ALGORITHMS; a++) {
+        bandit_arms *arms = arms_in(parameters, 2);
+        bandit_options o = options_of(algorithms[a], 3, 0.1);
+        bandit_engine *engine = engine_on(arms, &o), *other;
+        bandit_pick picks[3];
+        bandit_result results[3];
+        bandit_error err = {0};
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        begin(engine, NULL, 0, NULL, 0);
+        limits.max_picks = 3;
+        limits.beyond_bound = true;
+        size_t n = choose(engine, &limits, picks).n_picks;
+        for (size_t i = 0; i < n; i++)
+            results[i] = (bandit_result){.arm = picks[i].arm,
+                                         .repeats = 1,
+                                         .reward = (double)i,
+                                         .chosen = true,
+                                         .variance = picks[i].variance};
+        begin(engine, results, n, NULL, 0);
+        bandit_checkpoint good;
+        bandit_engine_checkpoint(engine, &good);
+        unsigned char *bytes = dense_alloc(good.n_state, 1);
+        const uint32_t unordered[] = {2, 1};
+        for (int kind = 0; kind < 5; kind++) {
+            bandit_checkpoint bad = good;
+            memcpy(bytes, good.state, good.n_state);
+            bad.state = bytes;
+            if (kind == 0)
+                bad.n_state--;
+            if (kind == 1)
+                memset(bytes, 0x7f, 8);
+            if (kind == 2)
+                memset(bytes, 0xff, good.n_state);
+            if (kind == 3) {
+                if (algorithms[a] == BANDIT_UNIFORM || algorithms[a] == BANDIT_REGULARIZED_EVOLUTION)
+                    continue; /* nothing stands on their sums */
+                bad.n_sums--;
+            }
+            if (kind == 4) {
+                if (good.n_dictionary == 0)
+                    continue;
+                bad.dictionary = unordered;
+                bad.n_dictionary = 2;
+            }
+            assert_int_equal(
+                bandit_engine_restore(&other, arms, &o, 0, &bad, NULL, 0, &bandit_executor_serial, &err),
+                BANDIT_INVALID_STATE);
+            assert_null(other);
+        }
+        assert_int_equal(
+            bandit_engine_restore(&other, arms, &o, 0, &good, NULL, 0, &bandit_executor_serial, &err),
+            BANDIT_OK);
+        bandit_engine_free(other);
+        free(bytes);
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -672,6 +800,8 @@ int main(void)
         cmocka_unit_test(first_picks_are_spread),
         cmocka_unit_test(better_than_chance),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(many_parameters),
+        cmocka_unit_test(damaged_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
