@@ -1,6 +1,7 @@
 """Spaces of named parameters: small ones, which are a finite set of candidates."""
 
 import json
+import threading
 
 from server import Server
 from support import cases, refusal
@@ -385,6 +386,36 @@ def test_fixed_and_paused_and_at_the_horizon(server):
     answer = client.ask(study, 5, fixed={"level": 2})
     assert (len(answer["trials"]), answer["reason"]) == (3, "horizon_reached"), answer
     assert client.ask(study, fixed={"level": 2}) == {"trials": [], "reason": "horizon_reached"}
+
+
+def test_a_held_ask_waits_like_any_other(server):
+    client, other = server.client(), server.client()
+    study = client.create(space())["id"]
+    assert client.request("PATCH", f"/v1/studies/{study}", {"state": "paused"}).status == 200
+    assert client.ask(study, fixed={"level": 2}, wait_seconds=0.5)["reason"] == "paused"
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(other.ask(study, fixed={"level": 2}, wait_seconds=60)))
+    waiting.start()
+    assert client.request("PATCH", f"/v1/studies/{study}", {"state": "active"}).status == 200
+    waiting.join()
+    (trial,) = answers[0]["trials"]
+    assert trial["parameters"]["level"] == 2, trial
+
+
+def test_a_worker_waits_while_the_last_points_are_out(server):
+    """Nothing is left to pick, and nobody knows yet whether a trial will have to be repeated."""
+    client, other = server.client(), server.client()
+    study = client.create(space([{"name": "b", "type": "boolean"}], {"noise_std": 0}))["id"]
+    held = [client.ask(study, fresh=True)["trials"][0] for _ in range(2)]
+    assert client.ask(study, wait_seconds=0.3)["reason"] == "awaiting_feedback"
+    answers = []
+    waiting = threading.Thread(target=lambda: answers.append(other.ask(study, wait_seconds=60)))
+    waiting.start()
+    client.tell(study, [{"trial": held[0]["id"], "value": 1}])
+    client.tell(study, [{"trial": held[1]["id"], "value": 2}])
+    waiting.join()
+    assert answers == [{"trials": [], "reason": "finished"}], answers
+    assert len(client.items(f"/v1/studies/{study}/batches")) < 10
 
 
 def test_fixed_values_that_are_all_evaluated(server):

@@ -175,6 +175,7 @@ static void test_accepted(void **state)
         ALGORITHM("'gamma':2.5,'noise_std':0,'norm_bound':0,'epsilon':1"),
         ALGORITHM("'lambda':'auto','confidence':'calibrated'"),
         "{" METRIC ",'domain':{'type':'precomputed','size':5}}",
+        "{" METRIC ",'history_from':'old-1'," DOMAIN "}",
     };
     check_accepted(attempt, bodies, LENGTH(bodies));
 }
