@@ -30,6 +30,13 @@ async function violations(page) {
   return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')}`);
 }
 
+// Nothing that axe finds, and nothing beside the window.
+async function inspect(page) {
+  assert.deepEqual(await violations(page), []);
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+  assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
+}
+
 async function look(site, look_, name) {
   const [hash, ready] = PAGES[name];
   await with_(site.chrome, { ...LOOKS[look_] }, async (page) => {
@@ -37,9 +44,23 @@ async function look(site, look_, name) {
     await page.waitForSelector(ready);
     await page.waitForTimeout(400); // charts and figures that come by themselves
     await page.screenshot({ path: `${site.screenshots}/${name}-${look_}.png`, fullPage: true });
-    assert.deepEqual(await violations(page), []);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.ok(wide <= 0, `the page is ${wide} px wider than the window`);
+    await inspect(page);
+  });
+}
+
+// The form for a space, with all that can be folded out, and as JSON.
+async function spaceForm(site, look_) {
+  await with_(site.chrome, { ...LOOKS[look_] }, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Kind').selectOption('space');
+    await page.click('text=Add a parameter');
+    await page.locator('.parameter').nth(1).getByLabel('Type').selectOption('categorical');
+    await page.click('summary');
+    await page.screenshot({ path: `${site.screenshots}/new-space-${look_}.png`, fullPage: true });
+    await inspect(page);
+    await page.click('button:text-is("JSON")');
+    await page.screenshot({ path: `${site.screenshots}/new-json-${look_}.png`, fullPage: true });
+    await inspect(page);
   });
 }
 
@@ -81,5 +102,6 @@ async function theme(site) {
 export const tests = {
   ...Object.fromEntries(Object.keys(LOOKS).flatMap((look_) => Object.keys(PAGES).map((name) => [`page ${name}, ${look_}`, (site) => look(site, look_, name)]))),
   ...Object.fromEntries(Object.keys(LOOKS).map((look_) => [`dialogs, ${look_}`, (site) => dialogs(site, look_)])),
+  ...Object.fromEntries(Object.keys(LOOKS).map((look_) => [`the form for a space, ${look_}`, (site) => spaceForm(site, look_)])),
   'the switch of the theme': theme,
 };
