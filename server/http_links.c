@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sodium.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -154,14 +155,17 @@ static void forget(http_link *link)
 /* As an answer that needs no request. Nothing waits for it to be sent. */
 static void tell(int fd, int status, const char *title, const char *detail)
 {
-    char body[256], answer[512];
+    char body[256], answer[512], id[17];
+    unsigned char bytes[8];
+    randombytes_buf(bytes, sizeof bytes);
+    sodium_bin2hex(id, sizeof id, bytes, sizeof bytes);
     int n = snprintf(body, sizeof body,
                      "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}", title,
                      status, detail);
     n = snprintf(answer, sizeof answer,
                  "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nContent-Length: %d\r\n"
-                 "%sConnection: close\r\n\r\n%s",
-                 status, title, n, status == 503 ? "Retry-After: 1\r\n" : "", body);
+                 "%sX-Request-Id: %s\r\nConnection: close\r\n\r\n%s",
+                 status, title, n, status == 503 ? "Retry-After: 1\r\n" : "", id, body);
     if (send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
         log_event(LOG_DEBUG, "http", "detail", strerror(errno), NULL);
 }

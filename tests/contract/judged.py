@@ -7,7 +7,8 @@ matter.
 
  - prism finds the answer, or a request that it let pass, at odds with openapi.yaml: the test fails.
  - what prism cannot judge goes directly: a stream of events (it has no end), HEAD and OPTIONS (they are not in the
-   document), and bodies that are not JSON although they say so (prism never answers those).
+   document), the files of the dashboard (which it names in words), and bodies that are not JSON although they say
+   so (prism never answers those).
  - prism refuses a request (many tests send wrong ones on purpose): it is sent directly, and the server has to
    refuse it as well, or else openapi.yaml is stricter than the server, and the test fails.
 """
@@ -16,6 +17,7 @@ import http.client
 import http.server
 import itertools
 import json
+import re
 import socket
 import subprocess
 import threading
@@ -108,14 +110,17 @@ class Judge:
 
 
 def _can_be_judged(method, path, body, headers):
-    if method not in ("GET", "POST", "PUT", "PATCH", "DELETE") or path.split("?")[0].endswith("/events"):
+    bare = path.split("?")[0]
+    if method not in ("GET", "POST", "PUT", "PATCH", "DELETE") or bare.endswith("/events"):
+        return False
+    if re.fullmatch(r"/[\w-]+\.(?!yaml)\w+", bare):
         return False
     if body is None or "json" not in headers.get("Content-Type", "json"):
         return True
     try:
         for line in body.split(b"\n") if "ndjson" in headers.get("Content-Type", "") else [body]:
             json.loads(line.decode() or "null", parse_constant=_refuse)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return bool(body)
 

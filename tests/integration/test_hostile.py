@@ -45,7 +45,7 @@ def problem_in(answer, status):
     """The problem in the one answer that there is, which says that the connection closes."""
     head, _, body = answer.partition(b"\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 %d " % status), answer
-    assert b"\r\nContent-Type: application/problem+json" in head, answer
+    assert b"\r\nContent-Type: application/problem+json" in head and b"\r\nX-Request-Id: " in head, answer
     problem = json.loads(body)
     assert problem["status"] == status, problem
     return problem
