@@ -7,15 +7,18 @@
  * but for fold, and frozen until the next fit. fold(y) is y up to `high`, and logarithmic below `low`:
  *   low − range log(1 + (low − y) / range).
  *
- * Robust in three steps, all ours, none of them by the letter of a paper:
- *   1. offset and scale are the median and the interquartile range of the arms' means; low is one range below
+ * Robust in three steps, all ours, none of them by the letter of a paper.
+ *
+ * (1) offset and scale are the median and the interquartile range of the arms' means; low is one range below
  * the lower quartile, high 20 above the upper. What is worse than low is folded: the worst points would leave
  * the model no eyes for differences among the good, and cut off they would leave it none among the bad.
- *   2. rewards that the others make all but impossible (leave-one-out, z above 5.5) are set aside, if the
- * data without them, each paid for as a draw of a broad distribution that 2 % of rewards have, are likelier
- *      than all data with hyper-parameters of their own: a new peak that a shorter lengthscale explains
- * stays. What is set aside is an arm's pulls so far; its later pulls count, and every fit decides anew.
- *   3. a reward of an arm that was pulled before joins its mean from at most max(6 sqrt(tau), 3) scales away.
+ *
+ * (2) Rewards that the others make all but impossible (leave-one-out, z above 5.5) are set aside, if the data
+ * without them, each paid for as a draw of a broad distribution that 2 % of rewards have, are likelier than
+ * all data with hyper-parameters of their own: a new peak that a shorter lengthscale explains stays. What is
+ * set aside is an arm's pulls so far; its later pulls count, and every fit decides anew.
+ *
+ * (3) A reward of an arm that was pulled before joins its mean from at most max(6 sqrt(tau), 3) scales away.
  */
 #ifndef BANDIT_LEARNING_H
 #define BANDIT_LEARNING_H
