@@ -2,12 +2,14 @@
  *
  *   bench_engine --data FILE.csv | --arms N --dimension D   (see problem.h)
  *     --bandwidth L --lambda X --ratio-bound C --steps T
- *     [--rule global|global_local] [--threads N] [--cap SECONDS] [--batches N] [--history N] [--seed N]
+ *     [--algorithm NAME] [--rule global|global_local] [--threads N] [--cap SECONDS] [--batches N] [--history
+ * N] [--seed N]
  *
  * Pull s of the run earns the arm's reward plus noise of standard deviation 0.1; F = 1, q = 2, delta = 1/T,
- * the practical width, Gaussian kernel. With --history the study begins with one reward each of N arms
- * spread over the set; with --batches it ends after so many batches. The cap is in CPU seconds. Only the
- * engine's calls are timed. */
+ * the practical width, Gaussian kernel; algorithms other than bbkb have a Matérn 3/2 kernel, and s_gp_ts a
+ * width divided by 10. With --history the study begins with one reward each of N arms spread over the set;
+ * with --batches it ends after so many batches. The cap is in CPU seconds. Only the engine's calls are timed.
+ */
 #include "bandit/engine.h"
 
 #include "pool.h"
@@ -30,6 +32,7 @@ typedef struct settings {
     const char *data;
     size_t n_arms, dimension, steps, batches, history, threads;
     double bandwidth, lambda, ratio_bound, cap;
+    bandit_algorithm algorithm;
     bandit_batch_rule rule;
     uint64_t seed;
 } settings;
@@ -92,13 +95,12 @@ static double positive(const char *text, const char *name)
 
 static settings parse(int argc, char **argv)
 {
-    static const struct option options[] = {{"data", 1, NULL, 'd'},      {"arms", 1, NULL, 'a'},
-                                            {"dimension", 1, NULL, 'D'}, {"bandwidth", 1, NULL, 'b'},
-                                            {"lambda", 1, NULL, 'l'},    {"ratio-bound", 1, NULL, 'c'},
-                                            {"steps", 1, NULL, 't'},     {"rule", 1, NULL, 'r'},
-                                            {"threads", 1, NULL, 'j'},   {"cap", 1, NULL, 'x'},
-                                            {"batches", 1, NULL, 'B'},   {"history", 1, NULL, 'h'},
-                                            {"seed", 1, NULL, 's'},      {0}};
+    static const struct option options[] = {
+        {"data", 1, NULL, 'd'},      {"arms", 1, NULL, 'a'},      {"dimension", 1, NULL, 'D'},
+        {"bandwidth", 1, NULL, 'b'}, {"lambda", 1, NULL, 'l'},    {"ratio-bound", 1, NULL, 'c'},
+        {"steps", 1, NULL, 't'},     {"rule", 1, NULL, 'r'},      {"threads", 1, NULL, 'j'},
+        {"cap", 1, NULL, 'x'},       {"batches", 1, NULL, 'B'},   {"history", 1, NULL, 'h'},
+        {"seed", 1, NULL, 's'},      {"algorithm", 1, NULL, 'A'}, {0}};
     settings s = {.batches = SIZE_MAX, .threads = 1, .cap = INFINITY, .seed = 1};
     int c;
 
@@ -142,6 +144,10 @@ static settings parse(int argc, char **argv)
             break;
         case 'h':
             s.history = (size_t)positive(optarg, "--history");
+            break;
+        case 'A':
+            if (!bandit_algorithm_parse(&s.algorithm, optarg))
+                fail("--algorithm", "no such algorithm");
             break;
         case 's':
             s.seed = (uint64_t)positive(optarg, "--seed");
@@ -260,6 +266,11 @@ int main(int argc, char **argv)
     bandit_options options = BANDIT_OPTIONS_INIT;
     options.kernel =
         (bandit_kernel){.type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = &s.bandwidth, .n_lengthscales = 1};
+    if (s.algorithm != BANDIT_BBKB)
+        options.kernel = (bandit_kernel){
+            .type = BANDIT_KERNEL_MATERN, .nu = 1.5, .lengthscales = &s.bandwidth, .n_lengthscales = 1};
+    options.algorithm = s.algorithm;
+    options.scale = s.algorithm == BANDIT_S_GP_TS ? 10.0 : 1.0;
     options.lambda = s.lambda;
     options.noise_std = NOISE_STD;
     options.delta = 1.0 / (double)s.steps;
@@ -287,8 +298,9 @@ int main(int argc, char **argv)
         "arms", (json_int_t)problem.n, "dimension", (json_int_t)problem.dimension, "cpu_seconds", out.cpu,
         "wall_seconds", out.wall, "parallel_seconds", bench_pool_parallel_seconds(pool), "steps",
         (json_int_t)out.told, "capped", out.capped, "batches", (json_int_t)out.batches, "dictionary_mean",
-        out.dictionary_sum / (double)out.batches, "dictionary_last", (json_int_t)out.last_dictionary,
-        "regret_ratio", out.regret / (double)out.told / (problem.best - problem.average), "peak_mb",
+        out.batches > 0 ? out.dictionary_sum / (double)out.batches : 0.0, "dictionary_last",
+        (json_int_t)out.last_dictionary, "regret_ratio",
+        out.regret / (double)out.told / (problem.best - problem.average), "peak_mb",
         peak > before ? (double)(peak - before) / mb : 0.0, "engine_mb", (double)out.engine_memory / mb,
         "arms_mb", (double)bandit_arms_memory(problem.arms) / mb, "model_seconds", out.model, "dgemm_gflops",
         1e-9 * dgemm_rate, "kernel_entry_ns", 1e9 * kernel_entry, "blas_core", openblas_get_corename(),

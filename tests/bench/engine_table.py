@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / "build" / "bench"
 YARDSTICK = ROOT / "tests" / "bench" / "yardstick.py"
 HAS_YARDSTICK = all(importlib.util.find_spec(name) for name in ("numpy", "scipy"))
-CAP_ENGINE, CAP_YARDSTICK = 60, 300  # CPU seconds
+CAP_ENGINE, CAP_YARDSTICK, CAP_ASKS = 60, 300, 20  # CPU seconds
 BANDWIDTH = {"abalone": 17.5, "cadata": 12.5}
 # Lengthscale and history (one reward each of that many arms) that give a dictionary of about 300 arms.
 SYNTHETIC = {8: (6.0, 2000), 20: (18.0, 2000)}
@@ -161,6 +161,25 @@ HEAD = (
 )
 
 
+def one_at_a_time(engine):
+    """Algorithms whose batches are one pick: what an ask costs, from its results to its pick. -> lines of a table"""
+    head = ("algorithm, d = 3", "N", "steps", "CPU ms an ask", "of the last 100", "regret ratio", "peak MB")
+    lines = ["", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    print("\n".join(lines), flush=True)
+    for algorithm, arms in itertools.product(("s_gp_ts", "pi_gp_ucb"), (10**4, 10**5, 10**6)):
+        arguments = ["--arms", arms, "--dimension", 3, "--bandwidth", 1, "--lambda", 0.01, "--ratio-bound", 2]
+        ours = run([engine], [*arguments, "--steps", 10000, "--algorithm", algorithm], CAP_ASKS)
+        last = ours["curve"][-101:]
+        columns = (
+            *(algorithm, f"{arms:,}", reached(ours, 10000), f"{1e3 * ours['cpu_seconds'] / ours['steps']:.3g}"),
+            f"{1e3 * (last[-1][1] - last[0][1]) / (last[-1][0] - last[0][0]):.3g}",
+            *(f"{ours['regret_ratio']:.3f}", f"{ours['peak_mb']:.0f}"),
+        )
+        lines.append("| " + " | ".join(columns) + " |")
+        print(lines[-1], flush=True)
+    return lines
+
+
 def cpu_model():
     for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
@@ -201,6 +220,7 @@ def main():
         ]
         lines += ["", *(f"- {line}" for line in machine)]
         print("\n".join(lines[-len(machine) - 1 :]))
+    lines += one_at_a_time(arguments.engine)
     KEPT.mkdir(parents=True, exist_ok=True)
     (KEPT / "engine.md").write_text("\n".join(lines) + "\n")
 

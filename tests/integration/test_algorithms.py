@@ -6,6 +6,8 @@ from server import Server
 from support import cases, definition, grid, measure, refusal, work
 
 MODEL_FREE = ("uniform", "regularized_evolution")
+# Other ways to run one of them, as "name-way".
+WAYS = {"s_gp_ts-features": {"posterior": "features", "features": "eigen", "inducing": 40}, "s_gp_ts-dtc": {"posterior": "dtc"}}
 
 
 def listed(client):
@@ -17,7 +19,7 @@ def listed(client):
 def study_of(name, **changes):
     """A definition for this algorithm, with what it needs and nothing else."""
     study = definition(points=grid(5), horizon=30, **changes)
-    algorithm = {"name": name}
+    algorithm = {"name": name.split("-")[0], **WAYS.get(name, {})}
     if name not in MODEL_FREE:
         algorithm |= {"kernel": {"type": "matern", "nu": 1.5, "lengthscale": 0.4}, "noise_std": 0.1}
     return {**study, "algorithm": algorithm}
@@ -64,7 +66,7 @@ def test_every_algorithm_reaches_the_end_in_both_ways_of_feedback(server):
 
 def test_every_algorithm_goes_on_after_a_restart_as_without_one():
     with Server() as server:
-        names = list(listed(server.client()))
+        names = [*listed(server.client()), *WAYS]
         choices = {name: [] for name in names}
         for name in names:
             client = server.client()
