@@ -80,7 +80,7 @@ static char *recorded_text(const wire_study *definition, const wire_result *resu
     size_t size;
     bool any = false;
     wire_object_begin(&w);
-    for (size_t i = 0; i < definition->n_metrics; i++) {
+    for (size_t i = 0; result->values && i < definition->n_metrics; i++) {
         const wire_metric *metric = &definition->metrics[i];
         const wire_named_value *value = metric->recorded ? value_of(result, metric->name) : NULL;
         if (!value)

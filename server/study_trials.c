@@ -75,11 +75,14 @@ static void leave_list(study *s, trial *t)
         s->n_open--;
 }
 
+/* Released, to be handed out again for another reason, a user's own, picked. */
+enum { PLACE_OF_RELEASED, PLACE_OF_REISSUED, PLACE_OF_OWN, PLACE_OF_PICKS };
+
 static int place_in_queue(const trial *t)
 {
     if (t->requeued_at)
-        return t->released ? 0 : 1;
-    return t->batch < 0 ? 2 : 3;
+        return t->released ? PLACE_OF_RELEASED : PLACE_OF_REISSUED;
+    return t->batch < 0 ? PLACE_OF_OWN : PLACE_OF_PICKS;
 }
 
 static bool goes_before(const trial *a, const trial *b)
@@ -87,33 +90,31 @@ static bool goes_before(const trial *a, const trial *b)
     int x = place_in_queue(a), y = place_in_queue(b);
     if (x != y)
         return x < y;
-    if (x > 0)
+    if (x != PLACE_OF_RELEASED)
         return a->id < b->id;
     return a->requeued_at > b->requeued_at || (a->requeued_at == b->requeued_at && a->id > b->id);
 }
 
-/* The same order after a restart, whatever led to it. Picks are numbered as they are queued: from the end,
- * they are in their place at once. */
+/* The same order after a restart, whatever led to it. Picks are numbered as they are queued: from the end
+ * they are in their place at once; what goes before them is looked for from the head. */
 static void insert_queued(study *s, trial *t)
 {
-    trial *before = TAILQ_LAST(&s->queued, trial_list);
-    if (place_in_queue(t) < 3) {
-        trial *after;
-        TAILQ_FOREACH (after, &s->queued, link)
-            if (goes_before(t, after))
+    trial *other;
+    if (place_in_queue(t) < PLACE_OF_PICKS) {
+        TAILQ_FOREACH (other, &s->queued, link)
+            if (goes_before(t, other))
                 break;
-        if (after) {
-            TAILQ_INSERT_BEFORE(after, t, link);
-            return;
-        }
-        before = NULL;
+        if (other)
+            TAILQ_INSERT_BEFORE(other, t, link);
+        else
+            TAILQ_INSERT_TAIL(&s->queued, t, link);
+        return;
     }
-    while (before && goes_before(t, before))
-        before = TAILQ_PREV(before, trial_list, link);
-    if (before)
-        TAILQ_INSERT_AFTER(&s->queued, before, t, link);
-    else if (place_in_queue(t) < 3)
-        TAILQ_INSERT_TAIL(&s->queued, t, link);
+    TAILQ_FOREACH_REVERSE(other, &s->queued, trial_list, link)
+    if (!goes_before(t, other))
+        break;
+    if (other)
+        TAILQ_INSERT_AFTER(&s->queued, other, t, link);
     else
         TAILQ_INSERT_HEAD(&s->queued, t, link);
 }

@@ -100,7 +100,7 @@ def busy_fraction(min_in_flight):
         body = definition(id="s", algorithm={"lambda": 0.01}, **fields)
         del body["feedback"]
         server.client().create(body)
-        start, length = time.monotonic(), 4.0
+        start, length = time.monotonic(), 2.5
 
         def run(i):
             client = server.client()
