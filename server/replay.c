@@ -326,8 +326,14 @@ static void take_entry(void *arg, int64_t seq, int64_t time, const char *type, c
         fail(r, r->status ? r->status : STORE_CORRUPT, "the log");
         return;
     }
-    if (r->plan && (event->type == EVENT_BATCH_PLANNED || event->type == EVENT_BATCH_EXTENDED))
-        compare_plan(r, seq, event);
+    if (event->type == EVENT_BATCH_PLANNED || event->type == EVENT_BATCH_EXTENDED) {
+        if (r->plan) {
+            compare_plan(r, seq, event);
+        } else if (!r->strayed && !r->status) {
+            differs(r, seq, "%s: the entry that it was planned after is not before it", type);
+            r->strayed = true;
+        }
+    }
     if (r->study && renews_engine(event))
         study_drop_engine(r->study);
     wire_status taken = rebuild_entry(r->rebuild, seq, time, type, payload, &errors);

@@ -105,6 +105,10 @@ def another_value(payload):
     payload["value"] += 1.0
 
 
+def earlier(payload):
+    payload["through_seq"] -= 1
+
+
 def another_state(payload):
     state = payload["engine_state"]
     payload["engine_state"] = state[:-2] + ("00" if state[-2:] != "00" else "01")
@@ -114,6 +118,7 @@ def another_state(payload):
     {
         "a pick": lambda db: ("batch", change_log(db, "batch", "batch_planned", 3, another_pick), "pick 0"),
         "a told value": lambda db: ("batch", change_log(db, "batch", "trial_told", 5, another_value), ""),
+        "what a batch was planned from": lambda db: ("batch", change_log(db, "batch", "batch_planned", 4, earlier), ""),
         "the engine's state": lambda db: ("batch", change_log(db, "batch", "batch_planned", 4, another_state), ""),
     }
 )
@@ -374,6 +379,7 @@ def test_a_damaged_engine_state_harms_nobody_else():
             assert answer.status in (200, 409, 503), (name, answer)
         for name in names:
             assert client.ask(name, 2)["trials"], name
+        server.kill()  # a check would find the damage
 
 
 def test_a_table_of_trials_is_taken_back_as_observations():
