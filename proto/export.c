@@ -3,7 +3,9 @@
 #include "proto/encode.h"
 
 #include <assert.h>
+#include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +13,8 @@
 
 void wire_write_table_header(wire_writer *w, const wire_study *study)
 {
-    static const char *const others[] = {"value", "state", "attempt", "worker", "reason", "told_at"};
+    static const char *const others[] = {"value",  "state",   "attempt", "worker",
+                                         "reason", "told_at", "repeats"};
     wire_cell(w, "trial");
     if (study->domain_type != WIRE_DOMAIN_SPACE)
         wire_cell(w, "candidate");
@@ -19,7 +22,29 @@ void wire_write_table_header(wire_writer *w, const wire_study *study)
         wire_cell(w, study->parameters[i].name);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         wire_cell(w, others[i]);
+    for (size_t i = 0; i < study->n_metrics; i++) {
+        char name[sizeof "values." + 4 * WIRE_MAX_NAME];
+        snprintf(name, sizeof name, "values.%s", study->metrics[i].name);
+        if (study->metrics[i].recorded)
+            wire_cell(w, name);
+    }
     wire_line_end(w);
+}
+
+/* The values of recorded metrics, from the text that they are kept as. */
+static void write_recorded(wire_writer *w, const wire_study *study, const char *recorded)
+{
+    json_t *values = recorded && *recorded ? json_loads(recorded, JSON_DECODE_INT_AS_REAL, NULL) : NULL;
+    for (size_t i = 0; i < study->n_metrics; i++) {
+        if (!study->metrics[i].recorded)
+            continue;
+        const json_t *value = json_object_get(values, study->metrics[i].name);
+        if (json_is_real(value))
+            wire_real(w, json_real_value(value));
+        else
+            wire_cell(w, "");
+    }
+    json_decref(values);
 }
 
 static void write_parameter(wire_writer *w, const wire_parameter *parameter, double value)
@@ -52,6 +77,8 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
         wire_time(w, trial->told_at);
     else
         wire_cell(w, "");
+    wire_integer_value(w, trial->repeats > 1 ? trial->repeats : 1);
+    write_recorded(w, study, trial->recorded);
     wire_line_end(w);
 }
 

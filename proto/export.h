@@ -5,7 +5,7 @@
 #include "proto/wire.h"
 
 /* The table that wire_observations_reader takes back: trial, candidate or the parameters, value, state,
- * attempt, worker, reason, told_at. */
+ * attempt, worker, reason, told_at, repeats, and values.<name> of each recorded metric. */
 void wire_write_table_header(wire_writer *w, const wire_study *study);
 /* trial->parameters: needed in a space. */
 void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial);

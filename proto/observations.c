@@ -157,6 +157,8 @@ static wire_status take_name(wire_observations_reader *r, const char *text, size
         if (is_text(text, n, known[i].name))
             found = known[i].column;
     }
+    if (found == nothing && n > 7 && memcmp(text, "values.", 7) == 0)
+        found = COLUMN_PASSED_OVER; /* of a recorded metric */
     if (found == nothing || (found == COLUMN_CANDIDATE && is_space(r))) {
         wire_errors_add(errors, "", "the header has a column \"%.*s\" that is not understood",
                         n > 100 ? 100 : (int)n, text);

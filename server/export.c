@@ -162,6 +162,8 @@ static void write_trial(void *arg, const store_trial *row)
                         .worker = row->worker,
                         .has_value = row->has_value,
                         .value = row->value,
+                        .repeats = row->repeats,
+                        .recorded = row->recorded,
                         .reason = row->reason,
                         .told_at = row->told_at};
     if (x->definition->domain_type == WIRE_DOMAIN_SPACE) {

@@ -359,3 +359,17 @@ def test_the_queue_has_one_order(case):
             client = server.client()
         order = [t["id"] for t in client.ask(study, 8)["trials"]]
         assert order == [6, 2, 3, 5, 10, 7, 8, 9], order
+
+
+def test_the_table_has_what_results_carry(server):
+    client = server.client()
+    study = with_metrics(client)
+    (trial,) = client.ask(study)["trials"]
+    client.tell(study, [{"trial": trial["id"], "values": {"accuracy": 0.75, "latency": 12}, "repeats": 3}])
+    table = client.get(f"/v1/studies/{study}/export?format=csv")
+    header, row = table.body.decode().splitlines()[:2]
+    columns = dict(zip(header.split(","), row.split(",")))
+    assert (columns["value"], columns["repeats"], columns["values.latency"], columns["values.a/b~c"]) == ("0.75", "3", "12.0", ""), columns
+    other = with_metrics(client)
+    answer = client.post(f"/v1/studies/{other}/observations", table.body, content_type="text/csv")
+    assert answer.status == 200 and answer.json["accepted"] == 1, answer

@@ -34,7 +34,9 @@ static void test_candidates(void **state)
 {
     (void)state;
     wire_study *study =
-        decode("{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'candidates','dimension':2}}");
+        decode("{'metrics':[{'name':'v','goal':'maximize'},{'name':'s','goal':'minimize','role':'recorded'},"
+               "{'name':'a, b','goal':'minimize','role':'recorded'}],"
+               "'domain':{'type':'candidates','dimension':2}}");
     const wire_trial trials[] = {
         {.id = 1,
          .state = "completed",
@@ -43,6 +45,8 @@ static void test_candidates(void **state)
          .worker = "a,b",
          .has_value = true,
          .value = 0.1,
+         .repeats = 3,
+         .recorded = "{\"s\":1.5}",
          .told_at = 1},
         {.id = 2,
          .state = "failed",
@@ -57,10 +61,11 @@ static void test_candidates(void **state)
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
         wire_write_table_row(&w, study, &trials[i]);
     char *text = finish(&w);
-    assert_string_equal(text, "trial,candidate,value,state,attempt,worker,reason,told_at\n"
-                              "1,5,0.1,completed,1,\"a,b\",,\"1970-01-01T00:00:00.001Z\"\n"
-                              "2,6,,failed,3,,\"out of \"\"memory\"\"\",\"1970-01-01T00:00:00.002Z\"\n"
-                              "3,7,,pending,1,w,,\n");
+    assert_string_equal(text, "trial,candidate,value,state,attempt,worker,reason,told_at,repeats,values.s,"
+                              "\"values.a, b\"\n"
+                              "1,5,0.1,completed,1,\"a,b\",,\"1970-01-01T00:00:00.001Z\",3,1.5,\n"
+                              "2,6,,failed,3,,\"out of \"\"memory\"\"\",\"1970-01-01T00:00:00.002Z\",1,,\n"
+                              "3,7,,pending,1,w,,,1,,\n");
     free(text);
     wire_study_free(study);
 }
