@@ -662,11 +662,11 @@ static void refusals(void **state)
     bandit_arms_free(arms);
 }
 
-/* A hundred parameters of all types, and other kernels: nothing overflows, and picks are points of the
+/* Sixty parameters of all types, and other kernels: nothing overflows, and picks are points of the
  * space. */
 static void many_parameters(void **state)
 {
-    enum { MANY = 110 };
+    enum { MANY = 60 };
     static bandit_parameter parameters[MANY];
     static double x[MANY];
     const double numbers[] = {1, 10, 100}, on[] = {1};
@@ -688,7 +688,7 @@ static void many_parameters(void **state)
             parameters[i].n_parent_values = 1;
         }
     }
-    for (size_t k = 0; k < 2 * ALGORITHMS; k += is_full() ? 1 : 3) {
+    for (size_t k = 0; k < 2 * ALGORITHMS; k += is_full() ? 1 : 5) {
         bandit_options o = options_of(algorithms[k / 2], 3, 0.1);
         bandit_error err = {0};
         if (o.algorithm == BANDIT_PI_GP_UCB)
