@@ -89,6 +89,8 @@ class Scenario:
         name = f"made-{self.round}"
         body = definition(points=grid(4), id=name)
         self._take(client.post("/v1/studies", body), lambda _: self.studies.add(name))
+        if self.round % 4 == 0:
+            self._import(client, f"moved-{self.round}")
         if self.studies and self.round % 3 == 0:
             gone = min(self.studies)
             self.studies.discard(gone)  # without an answer nobody knows
@@ -96,6 +98,15 @@ class Scenario:
             self._take(client.delete(f"/v1/studies/{gone}"), lambda _: None)
             if self.refused > before:
                 self.studies.add(gone)
+
+    def _import(self, client, name):
+        """A study of another name with all that "study" has been through."""
+        answer = client.get("/v1/studies/study/export")
+        assert answer.status == 200, answer
+        text = answer.body.replace(b'\\"id\\":\\"study\\"', f'\\"id\\":\\"{name}\\"'.encode())
+        text = text.replace(b'"id":"study"', f'"id":"{name}"'.encode())
+        answer = client.post("/v1/studies", text, content_type="application/x-ndjson")
+        self._take(answer, lambda _: self.studies.add(name))
 
     def _keep(self, answer):
         self.held = {trial["id"]: trial for trial in answer.json["trials"]}
