@@ -1,5 +1,6 @@
 #include "server/admin_internal.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -151,6 +152,7 @@ static int migrate(int argc, char **argv, const admin_command *command)
     int exit = admin_read_arguments(&a, argc, argv, command, 0, 0);
     if (exit)
         return exit < 0 ? ADMIN_DONE : exit;
+    assert(a.config.db); /* it has a default */
     if (access(a.config.db, F_OK) != 0) {
         fprintf(stderr, "banditd migrate: %s: %s\n", a.config.db, strerror(errno));
         return ADMIN_FAILED;
