@@ -7,8 +7,9 @@ matter.
 
  - prism finds the answer, or a request that it let pass, at odds with openapi.yaml: the test fails.
  - what prism cannot judge goes directly: a stream of events (it has no end), HEAD and OPTIONS (they are not in the
-   document), the files of the dashboard (which it names in words), bodies of more than 10 MB, and those that are
-   not JSON although they say so (prism never answers them).
+   document), the files of the dashboard (which it names in words), bodies and exports that are not JSON (there
+   is no schema to judge them by, and prism does not survive them all), bodies of more than 10 MB, and those that
+   are not JSON although they say so (prism never answers them).
  - prism refuses a request (many tests send wrong ones on purpose): it is sent directly, and the server has to
    refuse it as well, or else openapi.yaml is stricter than the server, and the test fails.
 """
@@ -48,8 +49,17 @@ class Judge:
         threading.Thread(target=relay.serve_forever, daemon=True).start()
         self.port = _free_port()
         command = [prism, "proxy", contract, f"http://127.0.0.1:{relay.server_port}", "--errors", "--port", str(self.port)]
-        self._process = subprocess.Popen([*command, "--verboseLevel", "error"], stdout=log, stderr=subprocess.STDOUT)
-        _until_listening(self.port, self._process)
+        self._command, self._log = [*command, "--verboseLevel", "error"], log
+        self._lock = threading.Lock()
+        self._process = None
+        self._keep_running()
+
+    def _keep_running(self):
+        """Starts prism, which does not last for thousands of requests, when it is not there."""
+        with self._lock:
+            if self._process is None or self._process.poll() is not None:
+                self._process = subprocess.Popen(self._command, stdout=self._log, stderr=subprocess.STDOUT)
+                _until_listening(self.port, self._process)
 
     def close(self):
         self._process.terminate()
@@ -59,6 +69,7 @@ class Judge:
         """send: () -> Answer, the request itself. -> that answer, unless there is a violation"""
         if not _can_be_judged(method, path, body, headers):
             return send()
+        self._keep_running()
         number = str(next(self._ids))
         self._requests[number] = request = Request(send)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
@@ -112,18 +123,19 @@ class Judge:
 
 def _can_be_judged(method, path, body, headers):
     bare = path.split("?")[0]
-    if method not in ("GET", "POST", "PUT", "PATCH", "DELETE") or bare.endswith("/events"):
+    if method not in ("GET", "POST", "PUT", "PATCH", "DELETE") or bare.endswith(("/events", "/export")):
         return False
     if re.fullmatch(r"/(?!v1/)([\w-]+/)*[\w.-]+\.(?!yaml)\w+", bare) or len(body or b"") > LARGEST:
         return False
-    if body is None or "json" not in headers.get("Content-Type", "json"):
+    if body is None:
         return True
+    if "/json" not in headers.get("Content-Type", "/json"):
+        return False
     try:
-        for line in body.split(b"\n") if "ndjson" in headers.get("Content-Type", "") else [body]:
-            json.loads(line.decode() or "null", parse_constant=_refuse)
+        json.loads(body, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return False
-    return bool(body)
+    return True
 
 
 def _refuse(constant):
