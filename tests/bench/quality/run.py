@@ -315,13 +315,15 @@ def work(options, runs, tasks):
 
 def seconds_in_all(path):
     """-> (seconds that SCALE_TRIALS trials take, trials that were made). What is missing is extrapolated by the power
-    of the number of trials that the second half of the run followed."""
+    of the number of trials that the second half of the run followed, 1 to 3; with fewer than ten batches there is no
+    telling, and it is by the pace so far: at least that."""
     with path.open() as rows:
         spent = [float(row["seconds"]) for row in csv.DictReader(rows)]
     total, half = sum(spent), sum(spent[: len(spent) // 2])
     if len(spent) >= SCALE_TRIALS:
         return total, len(spent)
-    power = max(1.0, math.log(total / half) / math.log(len(spent) / (len(spent) // 2)))
+    power = math.log(total / half) / math.log(len(spent) / (len(spent) // 2))
+    power = min(max(power, 1.0), 3.0) if len(spent) >= 10 * SCALE_BATCH else 1.0
     return total * (SCALE_TRIALS / len(spent)) ** power, len(spent)
 
 
