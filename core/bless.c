@@ -181,7 +181,8 @@ bandit_status bandit_dictionary_bless(uint32_t *dictionary, size_t *size, const 
     bless b = {.how = how, .offers = offers, .n = n};
     bandit_status status = BANDIT_OK;
     double t = 0.0;
-    bool memory = set_alloc(&b.current, n) & set_alloc(&b.next, n);
+    bool memory = set_alloc(&b.current, n);
+    memory = set_alloc(&b.next, n) && memory;
     b.candidates = bandit_alloc(n, sizeof *b.candidates);
     b.preselected = bandit_alloc(n, sizeof *b.preselected);
     if (!memory || !b.candidates || !b.preselected) {

@@ -61,14 +61,20 @@ static void fourier_portable(const bandit_prior_draw *draw, size_t n, size_t d, 
 }
 
 #if defined(__x86_64__)
+#if defined(__clang__)
+#define WITH_AVX512 __attribute__((target("avx512f")))
+#else /* GCC takes vectors half as wide, unless it is told otherwise */
+#define WITH_AVX512 __attribute__((target("avx512f,prefer-vector-width=512")))
+#endif
+
 __attribute__((target("avx2"))) static void fourier_avx2(const bandit_prior_draw *draw, size_t n, size_t d,
                                                          const double *tile, double *out)
 {
     fourier_body(draw, n, d, tile, out);
 }
 
-__attribute__((target("avx512f,prefer-vector-width=512"))) static void fourier_avx512(
-    const bandit_prior_draw *draw, size_t n, size_t d, const double *tile, double *out)
+WITH_AVX512 static void fourier_avx512(const bandit_prior_draw *draw, size_t n, size_t d, const double *tile,
+                                       double *out)
 {
     fourier_body(draw, n, d, tile, out);
 }

@@ -66,7 +66,7 @@ static void refuse_value(wire_errors *errors, const char *at, const char *name, 
 
 static const wire_named_value *value_of(const wire_result *result, const char *name)
 {
-    for (size_t i = 0; i < result->n_values; i++)
+    for (size_t i = 0; result->values && i < result->n_values; i++)
         if (strcmp(result->values[i].name, name) == 0)
             return &result->values[i];
     return NULL;

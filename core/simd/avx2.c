@@ -2,10 +2,16 @@
  */
 #if defined(__x86_64__)
 
+#if !defined(__clang__)
 #pragma GCC target("avx2,fma")
+#endif
 
 #include <assert.h>
 #include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
+#endif
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define VECTOR __m256d
@@ -81,6 +87,10 @@ ALWAYS VECTOR vec_exp_negative(VECTOR s)
 #include "simd/entries.h"
 
 const bandit_simd bandit_simd_avx2 = {.name = "avx2", .entries = entries, .norms = norms_of_tile};
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
 
 #else
 typedef int bandit_no_avx2; /* ISO C wants a declaration */

@@ -1,10 +1,16 @@
 /* AVX-512: eight doubles a vector. A tile is two vectors; a panel of R keeps 24 sums in registers. */
 #if defined(__x86_64__)
 
+#if !defined(__clang__)
 #pragma GCC target("avx2,fma,avx512f,avx512dq")
+#endif
 
 #include <assert.h>
 #include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,avx512f,avx512dq"))), apply_to = function)
+#endif
 
 #define ALWAYS static inline __attribute__((always_inline))
 #define VECTOR __m512d
@@ -73,6 +79,10 @@ ALWAYS VECTOR vec_exp_negative(VECTOR s)
 #include "simd/entries.h"
 
 const bandit_simd bandit_simd_avx512 = {.name = "avx512", .entries = entries, .norms = norms_of_tile};
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
 
 #else
 typedef int bandit_no_avx512; /* ISO C wants a declaration */

@@ -1,0 +1,4 @@
+#include "proto/tokens.h"
+#include "tests/fuzz/fuzz.h"
+
+FUZZ_DECODER(new_token)
