@@ -13,6 +13,7 @@
 #include <string.h>
 
 const wire_range wire_any = {.min = -DBL_MAX, .max = DBL_MAX};
+const wire_range wire_value = {.min = -WIRE_MAX_VALUE, .max = WIRE_MAX_VALUE};
 const wire_range wire_positive = {.min = 0, .open_min = true, .max = DBL_MAX};
 const wire_range wire_nonnegative = {.min = 0, .max = DBL_MAX};
 const wire_range wire_fraction = {.min = 0, .max = 1};

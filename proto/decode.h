@@ -64,7 +64,7 @@ typedef struct wire_range {
     bool open_min, open_max;
 } wire_range;
 
-extern const wire_range wire_any, wire_positive, wire_nonnegative, wire_fraction;
+extern const wire_range wire_any, wire_value, wire_positive, wire_nonnegative, wire_fraction;
 
 bool wire_read_real(wire_decoder *d, const wire_place *at, const json_t *json, const wire_range *range,
                     double *out);

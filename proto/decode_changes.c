@@ -165,7 +165,7 @@ static void fill_measurement(wire_decoder *d, json_t *body, void *out)
     if (!wire_object_open(&o, d, NULL, body))
         return;
     wire_take_integer(&o, "step", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, &measurement->step);
-    wire_take_real(&o, "value", WIRE_REQUIRED, &wire_any, &measurement->value);
+    wire_take_real(&o, "value", WIRE_REQUIRED, &wire_value, &measurement->value);
     wire_take_given_integer(&o, "attempt", 1, WIRE_MAX_COUNT, &measurement->attempt);
     wire_object_close(&o);
 }
@@ -202,7 +202,7 @@ static void fill_amendment(wire_decoder *d, json_t *body, void *out)
         wire_forbid(&o, "value", "cannot be given together with values");
         wire_fill_values(&o, result);
     } else {
-        result->has_value = wire_take_real(&o, "value", WIRE_REQUIRED, &wire_any, &result->value);
+        result->has_value = wire_take_real(&o, "value", WIRE_REQUIRED, &wire_value, &result->value);
     }
     wire_take_string(&o, "reason", WIRE_OPTIONAL, 0, WIRE_MAX_REASON, &result->reason);
     wire_object_close(&o);

@@ -32,7 +32,7 @@ void wire_fill_values(wire_object *o, wire_result *result)
             return;
         result->n_values++;
         wire_place place = wire_place_member(&at, value->name);
-        wire_read_real(d, &place, json_object_iter_value(i), &wire_any, &value->value);
+        wire_read_real(d, &place, json_object_iter_value(i), &wire_value, &value->value);
     }
 }
 
@@ -61,7 +61,7 @@ static void fill_measured(wire_object *o, bool has_state, wire_result *result)
         wire_forbid(o, "values", "does not apply to this state");
     } else if (value) {
         wire_forbid(o, "values", "cannot be given together with value");
-        result->has_value = wire_take_real(o, "value", WIRE_REQUIRED, &wire_any, &result->value);
+        result->has_value = wire_take_real(o, "value", WIRE_REQUIRED, &wire_value, &result->value);
     } else if (wire_has(o, "values")) {
         wire_fill_values(o, result);
     } else if (!has_state) {

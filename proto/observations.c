@@ -93,7 +93,8 @@ static wire_status take_element(void *arg, size_t index, json_t *element, wire_e
             wire_forbid(&o, "value", "cannot be given together with values");
             wire_fill_values(&o, &values);
         } else {
-            observation.has_value = wire_take_real(&o, "value", WIRE_REQUIRED, &wire_any, &observation.value);
+            observation.has_value =
+                wire_take_real(&o, "value", WIRE_REQUIRED, &wire_value, &observation.value);
         }
         wire_take_integer(&o, "repeats", WIRE_OPTIONAL, 1, WIRE_MAX_REPEATS, &observation.repeats);
         wire_object_close(&o);
@@ -236,8 +237,12 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
                    ? WIRE_OK
                    : refuse_row(r, errors, "candidate", "must be a candidate's number");
     case COLUMN_VALUE:
-        r->row.has_value = wire_read_number(text, n, WIRE_NUMBER_LOOSE, &r->row.value) == WIRE_NUMBER_FINITE;
-        return r->row.has_value ? WIRE_OK : refuse_row(r, errors, "value", "must be a finite number");
+        r->row.has_value =
+            wire_read_number(text, n, WIRE_NUMBER_LOOSE, &r->row.value) == WIRE_NUMBER_FINITE &&
+            fabs(r->row.value) <= WIRE_MAX_VALUE;
+        return r->row.has_value
+                   ? WIRE_OK
+                   : refuse_row(r, errors, "value", "must be a finite number from -1e+100 to 1e+100");
     case COLUMN_REPEATS:
         return read_count(text, n, 1, WIRE_MAX_REPEATS, &r->row.repeats)
                    ? WIRE_OK

@@ -30,8 +30,9 @@
 #define WIRE_MAX_TRIALS          1000 /* in one ask or tell */
 #define WIRE_MAX_PREDICTIONS     10000
 #define WIRE_MAX_REPEATS         1000000
-#define WIRE_MAX_REASON          1000 /* characters */
-#define WIRE_MAX_RESULT_METADATA 4096 /* bytes */
+#define WIRE_MAX_VALUE           1e100 /* of what is measured, and −: sums of squares stay finite */
+#define WIRE_MAX_REASON          1000  /* characters */
+#define WIRE_MAX_RESULT_METADATA 4096  /* bytes */
 
 typedef enum wire_status { WIRE_OK, WIRE_MALFORMED, WIRE_INVALID, WIRE_NO_MEMORY } wire_status;
 

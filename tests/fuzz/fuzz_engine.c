@@ -31,7 +31,7 @@ static unsigned below(input *in, unsigned n)
 static double number(input *in)
 {
     static const double extremes[] = {0.0, -0.0, 1.0,   -1.0,   1e-300, 1e-9,
-                                      1e9, -1e9, 1e100, -1e100, 1e154,  5e-324};
+                                      1e9, -1e9, 1e100, -1e100, 1e-154, 5e-324};
     unsigned b = byte(in);
     return b < sizeof extremes / sizeof *extremes ? extremes[b] : ((double)b - 128.0) / 16.0;
 }
@@ -189,7 +189,7 @@ static bool begin_batch(run *r)
     return status == BANDIT_OK;
 }
 
-/* Restored, and with this batch's picks replayed; NULL when restoring cannot be (the arms grew meanwhile). */
+/* Restored, and with this batch's picks replayed. */
 static bandit_engine *restored(run *r)
 {
     bandit_checkpoint checkpoint;
@@ -198,6 +198,8 @@ static bandit_engine *restored(run *r)
     bandit_engine_checkpoint(r->engine, &checkpoint);
     bandit_status status = bandit_engine_restore(&other, r->arms, &r->options, 0, &checkpoint, r->pending,
                                                  r->n_pending, &bandit_executor_serial, &err);
+    if (status != BANDIT_OK)
+        fprintf(stderr, "%s: not restored: %s\n", bandit_algorithm_name(r->options.algorithm), err.message);
     HOLDS(status == BANDIT_OK);
     HOLDS(bandit_engine_replay_picks(other, r->picked, r->n_picked, &bandit_executor_serial, &err) ==
           BANDIT_OK);

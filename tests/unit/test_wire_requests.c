@@ -191,6 +191,8 @@ static void test_tell_refused(void **state)
         {"{'results':[{'trial':1}]}", "/results/0/value", "is required"},
         {RESULT("'value':'1'"), "/results/1/value", "must be a number"},
         {RESULT("'value':null"), "/results/1/value", "must be a number"},
+        {RESULT("'value':1.1e100"), "/results/1/value", "must be at most 1e+100"},
+        {RESULT("'values':{'a':-1e160}"), "/results/1/values/a", "must be at least -1e+100"},
         {RESULT("'value':false"), "/results/1/value", "must be a number"},
         {RESULT("'value':1,'valu':1"), "/results/1/valu", "unknown field"},
         {RESULT("'value':1,'values':{'a':1}"), "/results/1/values", "cannot be given together with value"},
