@@ -31,12 +31,18 @@ else ifeq ($(VARIANT),asan)
   VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
 else ifeq ($(VARIANT),tsan)
   VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fsanitize=thread
+else ifeq ($(VARIANT),clang)
+  CC := clang
+  VARIANT_FLAGS := -O2 -ffp-contract=off -D_FORTIFY_SOURCE=2 -Wno-string-conversion
+else ifeq ($(VARIANT),coverage)
+  VARIANT_FLAGS := -O1 -ffp-contract=off --coverage -fprofile-update=atomic
 else ifeq ($(VARIANT),fuzz)
+  # Clang's pointer-overflow also objects to NULL + 0, an empty array's place here and defined in the next C.
   CC := clang
   VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fno-sanitize-recover=all \
-                   -fsanitize=fuzzer-no-link,address,undefined -Wno-string-conversion
+                   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -Wno-string-conversion
 else
-  $(error VARIANT is release, asan, tsan or fuzz, not '$(VARIANT)')
+  $(error VARIANT is release, asan, tsan, clang, coverage or fuzz, not '$(VARIANT)')
 endif
 CFLAGS = $(BASE_FLAGS) $(VARIANT_FLAGS) $(EXTRA_CFLAGS)
 # core is pure C17; the rest may use Linux and POSIX.
@@ -115,9 +121,8 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(shell pkg-config --libs cmocka) -o $@
 
-# Decoders are in proto, but for that of the log's events.
-EVENT_OBJ := $(patsubst %,$(B)/server/store/%.o,common event event_encode event_decode)
-$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(EVENT_OBJ) $(LIBPROTO)
+# AFL++ builds the same programs: `make fuzz-binaries CC=afl-clang-fast VARIANT=fuzz`.
+$(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
 
@@ -183,6 +188,16 @@ fuzz: ## fuzz every decoder with clang's libFuzzer, FUZZ_SECONDS=60 each
 	@.ci/deps build fuzz
 	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=fuzz fuzz-binaries
 	@tests/fuzz/run $(FUZZ_SECONDS)
+
+.PHONY: coverage mutation soak
+coverage: deps-test ## lines that the tests reach, by folder; the uncovered ones in build/coverage
+	@tests/coverage
+MUTANTS ?= 100
+mutation: deps-test ## change core in MUTANTS=100 places, one at a time, and count what the unit tests notice
+	@tests/mutation $(MUTANTS)
+SOAK_MINUTES ?= 20
+soak: all ## a server under load for SOAK_MINUTES=20: its memory, files, log and latencies
+	@python3 tests/soak.py $(BANDITD) $(SOAK_MINUTES)
 
 # ---- benchmarks ----------------------------------------------------------------------------------------
 # The engine alone, without a server. build/profile is the same engine with clocks at its stages.
