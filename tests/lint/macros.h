@@ -1,6 +1,8 @@
 /* What cppcheck, which reads no system headers, must know of <sys/queue.h> and <jansson.h>. */
 #define TAILQ_FOREACH(var, head, field)                                                                      \
     for ((var) = (head)->tqh_first; (var) != 0; (var) = (var)->field.tqe_next)
+#define TAILQ_FOREACH_REVERSE(var, head, headname, field) /* the order is nothing to it */                   \
+    for ((var) = (head)->tqh_first; (var) != 0; (var) = (var)->field.tqe_next)
 #define LIST_HEAD(name, type)                                                                                \
     struct name {                                                                                            \
         struct type *lh_first;                                                                               \
