@@ -269,12 +269,11 @@ static void create_study(http_request *request, bool at_leisure)
         wire_study points = {
             .points = wanted->points, .n_points = wanted->n_points, .dimension = wanted->dimension};
         wanted->points = NULL;
-        if (study_config_complete(wanted, &errors)) {
+        status = study_config_complete(wanted, &errors);
+        if (status == WIRE_OK)
             status = study_config_new(&settings, wanted, &errors);
-        } else {
+        else
             wire_study_free(wanted);
-            status = WIRE_INVALID;
-        }
         if (status == WIRE_OK && settings->wire->domain_type == WIRE_DOMAIN_SPACE)
             status = list_space(&points, settings, &errors);
         if (status == WIRE_OK && !create_with_history(request, settings, &points, &errors))

@@ -10,14 +10,17 @@
 /* Candidates of a precomputed kernel: the matrix of so many is 200 MB. */
 enum { PRECOMPUTED_MAXIMUM = 5000 };
 
-/* Out of memory while filling in is reported like a problem of the request; it is that rare. */
-static bool set_text(char **field, const char *text, wire_errors *errors)
+/* What filling in comes upon. */
+typedef struct completion {
+    wire_errors *errors;
+    bool no_memory; /* some text is missing */
+} completion;
+
+static void set_text(char **field, const char *text, completion *found)
 {
-    if (!*field && !(*field = strdup(text))) {
-        wire_errors_add(errors, "", "out of memory");
-        return false;
-    }
-    return true;
+    if (!*field)
+        *field = strdup(text);
+    found->no_memory |= !*field;
 }
 
 static const wire_number automatic = {.given = true, .word = "auto"};
@@ -34,13 +37,13 @@ static void default_integer(wire_integer *field, int64_t value)
         *field = (wire_integer){.given = true, .value = value};
 }
 
-static void draw_id(wire_study *request, wire_errors *errors)
+static void draw_id(wire_study *request, completion *found)
 {
     unsigned char bytes[6];
     char id[6 + 2 * sizeof bytes + 1] = "study-";
     randombytes_buf(bytes, sizeof bytes);
     sodium_bin2hex(id + 6, sizeof id - 6, bytes, sizeof bytes);
-    set_text(&request->id, id, errors);
+    set_text(&request->id, id, found);
 }
 
 static void draw_seed(wire_integer *seed)
@@ -52,25 +55,25 @@ static void draw_seed(wire_integer *seed)
 
 /* ---- defaults -------------------------------------------------------------------------------------- */
 
-static void complete_kernel(wire_kernel *kernel, wire_domain_type domain, wire_errors *errors)
+static void complete_kernel(wire_kernel *kernel, wire_domain_type domain, completion *found)
 {
     bool precomputed = domain == WIRE_DOMAIN_PRECOMPUTED;
     kernel->given = true;
-    set_text(&kernel->type, precomputed ? "precomputed" : "matern", errors);
+    set_text(&kernel->type, precomputed ? "precomputed" : "matern", found);
     bool matern = kernel->type && strcmp(kernel->type, "matern") == 0;
     bool stationary = matern || (kernel->type && strcmp(kernel->type, "gaussian") == 0);
     if (matern)
         default_number(&kernel->nu, 2.5);
     else if (kernel->nu.given)
-        wire_errors_add(errors, "/algorithm/kernel/nu", "applies to the matern kernel only");
+        wire_errors_add(found->errors, "/algorithm/kernel/nu", "applies to the matern kernel only");
     if (!stationary) {
         if (kernel->lengthscale.given || kernel->lengthscales)
-            wire_errors_add(errors, "/algorithm/kernel/lengthscale", "does not apply to this kernel");
+            wire_errors_add(found->errors, "/algorithm/kernel/lengthscale", "does not apply to this kernel");
         if (kernel->type && (strcmp(kernel->type, "precomputed") == 0) != precomputed)
-            wire_errors_add(errors, "/algorithm/kernel/type",
+            wire_errors_add(found->errors, "/algorithm/kernel/type",
                             "\"precomputed\" goes with a domain of that type");
     } else if (precomputed) {
-        wire_errors_add(errors, "/algorithm/kernel/type",
+        wire_errors_add(found->errors, "/algorithm/kernel/type",
                         "a precomputed domain has the kernel \"precomputed\"");
     } else if (!kernel->lengthscale.given && !kernel->lengthscales) {
         kernel->lengthscale = automatic;
@@ -101,12 +104,12 @@ static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double
         default_number(&a->lambda, fmax(a->noise_std.value * a->noise_std.value, 1e-6));
 }
 
-static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, wire_errors *errors)
+static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, completion *found)
 {
     wire_algorithm *a = &request->algorithm;
     double horizon = request->horizon.given ? (double)request->horizon.value : 0;
     if (parameter_applies("kernel", algorithm)) {
-        complete_kernel(&a->kernel, request->domain_type, errors);
+        complete_kernel(&a->kernel, request->domain_type, found);
         complete_noise(a, algorithm, horizon);
     }
     if (parameter_applies("norm_bound", algorithm) && !a->norm_bound.given) {
@@ -122,17 +125,18 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
     if (parameter_applies("ratio_bound", algorithm))
         default_number(&a->ratio_bound, 2);
     if (parameter_applies("batch_rule", algorithm))
-        set_text(&a->batch_rule, "global", errors);
+        set_text(&a->batch_rule, "global", found);
     if (parameter_applies("confidence", algorithm))
-        set_text(&a->confidence, a->standardize_rewards ? "calibrated" : "practical", errors);
+        set_text(&a->confidence, a->standardize_rewards ? "calibrated" : "practical", found);
     if (parameter_applies("resample", algorithm))
-        set_text(&a->resample, "fresh", errors);
+        set_text(&a->resample, "fresh", found);
     if (parameter_applies("max_batch", algorithm))
         default_integer(&a->max_batch, 4096);
     default_integer(&a->max_arm_failures, 3);
-    set_text(&a->init, "uniform", errors);
+    set_text(&a->init, "uniform", found);
     if (a->init && strcmp(a->init, "uncertainty") == 0 && !parameter_applies("kernel", algorithm))
-        wire_errors_add(errors, "/algorithm/init/type", "\"uncertainty\" needs an algorithm with a model");
+        wire_errors_add(found->errors, "/algorithm/init/type",
+                        "\"uncertainty\" needs an algorithm with a model");
     if (parameter_applies("gamma", algorithm)) {
         if (!a->gamma.given)
             a->gamma = (wire_number){.given = true, .word = "exact"};
@@ -140,7 +144,7 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
         if (bound)
             default_number(&a->gamma_scale, 1);
         else if (a->gamma_scale.given)
-            wire_errors_add(errors, "/algorithm/gamma_scale", "applies to \"gamma\": \"bound\" only");
+            wire_errors_add(found->errors, "/algorithm/gamma_scale", "applies to \"gamma\": \"bound\" only");
     }
     if (parameter_applies("scale", algorithm))
         default_number(&a->scale, 1);
@@ -153,9 +157,9 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
     if (parameter_applies("sample", algorithm))
         default_integer(&a->sample, a->population.value < 10 ? a->population.value : 10);
     if (parameter_applies("posterior", algorithm))
-        set_text(&a->posterior, "svgp", errors);
+        set_text(&a->posterior, "svgp", found);
     if (parameter_applies("features", algorithm))
-        set_text(&a->features, "rff", errors);
+        set_text(&a->features, "rff", found);
     if (parameter_applies("inducing", algorithm))
         default_integer(&a->inducing, 200);
     if (parameter_applies("prior_features", algorithm))
@@ -166,14 +170,14 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
         default_integer(&a->initial_cells, 1);
 }
 
-static void complete_domain(wire_study *request, wire_errors *errors)
+static void complete_domain(wire_study *request, completion *found)
 {
     if (!request->dimension.given && request->domain_type == WIRE_DOMAIN_CANDIDATES)
-        wire_errors_add(errors, "/domain/dimension", "is needed when the points are uploaded later");
+        wire_errors_add(found->errors, "/domain/dimension", "is needed when the points are uploaded later");
     if (request->domain_type == WIRE_DOMAIN_CANDIDATES)
-        set_text(&request->scaling, "standardize", errors);
+        set_text(&request->scaling, "standardize", found);
     if (request->domain_type == WIRE_DOMAIN_PRECOMPUTED && request->size.value > PRECOMPUTED_MAXIMUM)
-        wire_errors_add(errors, "/domain/size", "must be at most %d", PRECOMPUTED_MAXIMUM);
+        wire_errors_add(found->errors, "/domain/size", "must be at most %d", PRECOMPUTED_MAXIMUM);
 }
 
 /* No parameter of another type than double or integer; also of a domain that is no space. */
@@ -202,24 +206,25 @@ static void complete_stopping(wire_stopping *stopping)
     }
 }
 
-bool study_config_complete(wire_study *request, wire_errors *errors)
+wire_status study_config_complete(wire_study *request, wire_errors *errors)
 {
     size_t before = errors->n;
+    completion found = {.errors = errors};
     bandit_algorithm algorithm = BANDIT_BBKB;
     if (!request->id)
-        draw_id(request, errors);
+        draw_id(request, &found);
     draw_seed(&request->seed);
     default_number(&request->lease_seconds, 600);
     default_integer(&request->max_attempts, 3);
     complete_stopping(&request->stopping);
-    complete_domain(request, errors);
-    set_text(&request->feedback, "async", errors);
+    complete_domain(request, &found);
+    set_text(&request->feedback, "async", &found);
     if (request->min_in_flight.given && request->feedback && strcmp(request->feedback, "async") != 0)
         wire_errors_add(errors, "/min_in_flight", "applies to asynchronous feedback only");
     request->algorithm.given = true;
-    set_text(&request->algorithm.name, "bbkb", errors);
+    set_text(&request->algorithm.name, "bbkb", &found);
     if (!request->algorithm.name)
-        return false;
+        return WIRE_NO_MEMORY;
     if (!bandit_algorithm_parse(&algorithm, request->algorithm.name)) {
         wire_errors_add(errors, "/algorithm/name", "there is no such algorithm");
     } else if (!bandit_algorithm_is_built(algorithm)) {
@@ -229,9 +234,11 @@ bool study_config_complete(wire_study *request, wire_errors *errors)
             wire_errors_add(errors, "/algorithm/name",
                             "pi_gp_ucb needs a space whose parameters all are double or integer");
         parameters_check(&request->algorithm, algorithm, errors);
-        complete_algorithm(request, algorithm, errors);
+        complete_algorithm(request, algorithm, &found);
     }
-    return errors->n == before;
+    if (found.no_memory)
+        return WIRE_NO_MEMORY;
+    return errors->n == before ? WIRE_OK : WIRE_INVALID;
 }
 
 /* ---- the engine's options -------------------------------------------------------------------------- */
@@ -402,6 +409,8 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
          space_options(config, &dimension, &error) != BANDIT_OK) ||
         bandit_options_check(&config->options, dimension, &error) != BANDIT_OK) {
         char pointer[64] = "/algorithm";
+        if (error.status == BANDIT_NO_MEMORY)
+            goto failed;
         if (error.field[0]) {
             strcat(pointer, "/");
             strncat(pointer, error.field, sizeof pointer - strlen(pointer) - 1);

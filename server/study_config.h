@@ -22,8 +22,8 @@ typedef struct study_config {
 } study_config;
 
 /* Fills in the defaults of algorithms.md's parameter table, draws id and seed where they are left out, and
- * lists what does not fit in *errors. False when anything was listed. */
-bool study_config_complete(wire_study *request, wire_errors *errors);
+ * lists what does not fit in *errors: then WIRE_INVALID. */
+wire_status study_config_complete(wire_study *request, wire_errors *errors);
 
 /* Takes a completed definition (also when it fails). WIRE_INVALID with *errors when the engine refuses a
  * value. */

@@ -124,7 +124,7 @@ static study_config *read_study(const json_t *study)
     if (!text)
         fail("study", "missing");
     bool fine = wire_decode_study(&definition, text, strlen(text), &errors) == WIRE_OK &&
-                study_config_complete(definition, &errors) &&
+                study_config_complete(definition, &errors) == WIRE_OK &&
                 study_config_new(&config, definition, &errors) == WIRE_OK;
     if (!fine)
         fail(errors.n > 0 ? errors.items[0].pointer : "study",
