@@ -95,26 +95,42 @@ static bool goes_before(const trial *a, const trial *b)
     return a->requeued_at > b->requeued_at || (a->requeued_at == b->requeued_at && a->id > b->id);
 }
 
+/* The first in the queue that t goes before; NULL: none. */
+static trial *first_after(study *s, const trial *t)
+{
+    for (trial *other = TAILQ_FIRST(&s->queued); other; other = TAILQ_NEXT(other, link)) {
+        if (goes_before(t, other))
+            return other;
+    }
+    return NULL;
+}
+
+/* The last in the queue that t does not go before; NULL: none. */
+static trial *last_before(study *s, const trial *t)
+{
+    for (trial *other = TAILQ_LAST(&s->queued, trial_list); other;
+         other = TAILQ_PREV(other, trial_list, link)) {
+        if (!goes_before(t, other))
+            return other;
+    }
+    return NULL;
+}
+
 /* The same order after a restart, whatever led to it. Picks are numbered as they are queued: from the end
  * they are in their place at once; what goes before them is looked for from the head. */
 static void insert_queued(study *s, trial *t)
 {
-    trial *other;
     if (place_in_queue(t) < PLACE_OF_PICKS) {
-        TAILQ_FOREACH (other, &s->queued, link)
-            if (goes_before(t, other))
-                break;
-        if (other)
-            TAILQ_INSERT_BEFORE(other, t, link);
+        trial *after = first_after(s, t);
+        if (after)
+            TAILQ_INSERT_BEFORE(after, t, link);
         else
             TAILQ_INSERT_TAIL(&s->queued, t, link);
         return;
     }
-    TAILQ_FOREACH_REVERSE(other, &s->queued, trial_list, link)
-    if (!goes_before(t, other))
-        break;
-    if (other)
-        TAILQ_INSERT_AFTER(&s->queued, other, t, link);
+    trial *before = last_before(s, t);
+    if (before)
+        TAILQ_INSERT_AFTER(&s->queued, before, t, link);
     else
         TAILQ_INSERT_HEAD(&s->queued, t, link);
 }
