@@ -31,7 +31,10 @@ def test_head_and_options_of_every_path(server):
             assert answer.status == 405, (method, path, answer)
             assert answer.headers["Allow"], answer.headers
         if "GET" in taken and not path.endswith(("/events", "/metrics")):
+            # Twice where the study was just planning its next batch.
             head, get = client.request("HEAD", filled), client.get(filled)
+            if head.headers["ETag"] != get.headers["ETag"]:
+                head, get = client.request("HEAD", filled), client.get(filled)
             assert (head.status, head.body) == (get.status, b""), (path, head)
             for name in ("Content-Type", "ETag"):
                 assert head.headers[name] == get.headers[name], (path, name)
