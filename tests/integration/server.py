@@ -1,6 +1,7 @@
 """A real server on a free port and a database of its own."""
 
 import os
+import os
 import pathlib
 import re
 import shutil
@@ -107,8 +108,9 @@ class Server:
     def log(self):
         """What it has written on standard error so far."""
         if self.process:
-            self._log.seek(0)
-            self._stderr = self._log.read().decode(errors="replace")
+            # The server writes where this file's offset is: reading must not move it.
+            size = os.fstat(self._log.fileno()).st_size
+            self._stderr = os.pread(self._log.fileno(), size, 0).decode(errors="replace")
         return self._stderr
 
     def _ended(self):

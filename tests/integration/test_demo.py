@@ -23,6 +23,8 @@ def start(folder, trials):
         text=True,
         env={**sanitizers.environment(), "TMPDIR": folder},
         start_new_session=True,
+        # A script's background jobs, and what they start, ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
