@@ -1,7 +1,6 @@
 """A real server on a free port and a database of its own."""
 
 import os
-import os
 import pathlib
 import re
 import shutil
