@@ -1,9 +1,15 @@
 #include "server/pool.h"
 
+#include "server/log.h"
+
 #include <assert.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 typedef struct task_queue {
     pool_task *first, **last;
@@ -85,12 +91,17 @@ typedef struct thread_start {
     size_t index;
 } thread_start;
 
+/* Sockets and the disk do not wait for arithmetic. On Linux the priority is the thread's own. */
+enum { NICE = 10 };
+
 static void *pool_thread(void *arg)
 {
     thread_start *start = arg;
     pool *p = start->p;
     thread_index = start->index;
     free(start);
+    if (setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) != 0)
+        log_event(LOG_WARN, "nice_failed", "reason", strerror(errno), NULL);
     pthread_mutex_lock(&p->lock);
     for (;;) {
         pool_task *task = queue_pop(&p->queues[POOL_SHORT]);
