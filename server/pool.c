@@ -30,6 +30,7 @@ struct pool {
     pthread_cond_t work;
     task_queue queues[2]; /* by priority */
     tile_job *tiles;
+    size_t running; /* tasks; each may still spread tiles or submit others */
     bool stopping;
     size_t n_threads;
     pthread_t *threads;
@@ -61,9 +62,12 @@ static pool_task *queue_pop(task_queue *queue)
 /* Runs one task outside the lock. */
 static void run_task(pool *p, pool_task *task)
 {
+    p->running++;
     pthread_mutex_unlock(&p->lock);
     task->run(task);
     pthread_mutex_lock(&p->lock);
+    if (--p->running == 0 && p->stopping)
+        pthread_cond_broadcast(&p->work);
 }
 
 /* Takes the next tile of `job` and runs it outside the lock; false when all are taken. */
@@ -111,7 +115,7 @@ static void *pool_thread(void *arg)
             run_task(p, task);
         else if (p->tiles)
             run_tile(p, p->tiles);
-        else if (p->stopping)
+        else if (p->stopping && !p->running)
             break;
         else
             pthread_cond_wait(&p->work, &p->lock);

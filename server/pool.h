@@ -30,7 +30,7 @@ bandit_executor pool_executor(pool *p);
 size_t pool_threads(const pool *p);
 size_t pool_queued(pool *p); /* tasks that wait */
 
-/* Runs what is queued, then ends the threads. NULL is fine. */
+/* Runs what is queued and what that submits, then ends the threads. NULL is fine. */
 void pool_free(pool *p);
 
 #endif
