@@ -271,7 +271,7 @@ static enum MHD_Result send_answer(http_connection *c)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, log_format("%d", answer->retry_after));
     if (c->link)
         http_link_set(c->link, HTTP_LINK_WORKING, stream ? 0 : patience(c, answer->size));
-    enum MHD_Result result = MHD_queue_response(c->mhd, (unsigned)answer->status, response);
+    enum MHD_Result result = http_queue(c->mhd, answer->status, response) ? MHD_YES : MHD_NO;
     MHD_destroy_response(response);
     take_note(c);
     return result;
@@ -323,19 +323,19 @@ static void request_completed(void *arg, struct MHD_Connection *mhd, void **slot
     *slot = NULL;
 }
 
-static void set_request_id(http_connection *c)
+void http_request_id(struct MHD_Connection *connection, char out[HTTP_ID_SIZE])
 {
-    const char *sent = header(c, "X-Request-Id");
+    const char *sent = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Request-Id");
     size_t n = sent ? strlen(sent) : 0;
-    bool usable = n > 0 && n < sizeof c->request.id;
+    bool usable = n > 0 && n < HTTP_ID_SIZE;
     for (size_t i = 0; usable && i < n; i++)
         usable = sent[i] > ' ' && sent[i] < 127;
     if (usable) {
-        memcpy(c->request.id, sent, n + 1);
+        memcpy(out, sent, n + 1);
     } else {
         unsigned char bytes[8];
         randombytes_buf(bytes, sizeof bytes);
-        sodium_bin2hex(c->request.id, sizeof c->request.id, bytes, sizeof bytes);
+        sodium_bin2hex(out, HTTP_ID_SIZE, bytes, sizeof bytes);
     }
 }
 
@@ -494,7 +494,7 @@ static bool check_caller(http_connection *c)
 static void open_request(http_connection *c, const char *version)
 {
     http_request *request = &c->request;
-    set_request_id(c);
+    http_request_id(c->mhd, request->id);
     set_content_type(c);
     c->refusal = check_request(c, version);
     if (c->refusal.status) {
@@ -793,7 +793,8 @@ static bool front_start(front *f, size_t threads)
             log_mhd, NULL, MHD_OPTION_URI_LOG_CALLBACK, begin_request, f, MHD_OPTION_NOTIFY_COMPLETED,
             request_completed, f, MHD_OPTION_NOTIFY_CONNECTION, connection_changed, f,
             MHD_OPTION_CONNECTION_TIMEOUT, longest, MHD_OPTION_CONNECTION_LIMIT,
-            (unsigned)config->max_connections + 1024u, MHD_OPTION_END);
+            (unsigned)config->max_connections + 1024u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+            (size_t)HTTP_HEAD_MEMORY, MHD_OPTION_END);
         if (!f->daemons[f->n_daemons]) {
             log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
             return false;

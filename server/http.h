@@ -34,6 +34,8 @@ typedef enum http_query {
     HTTP_QUERIES
 } http_query;
 
+enum { HTTP_ID_SIZE = 72 };
+
 typedef struct http_request http_request;
 
 /* A header of an answer; lists of them are static and closed by a name of NULL. */
@@ -53,7 +55,7 @@ struct http_request {
     char content_type[64]; /* lower case, without parameters; "" */
     char *body;            /* NUL-terminated; NULL for uploads and without one */
     size_t body_size;
-    char id[72];                 /* X-Request-Id */
+    char id[HTTP_ID_SIZE];       /* X-Request-Id */
     char *idempotency_key;       /* NULL: none was sent */
     unsigned char body_hash[32]; /* with a key: BLAKE2b of the whole body, also of an upload */
     double started;              /* clock_steady: when it was there, in full unless it is refused earlier */

@@ -24,6 +24,9 @@ static const http_refusal none = {0};
 
 http_refusal http_check_target(const char *target)
 {
+    for (const char *c = target; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 127)
+            return refusal(400, "the request's target has a space or control character that is not encoded");
     for (const char *c = strchr(target, '%'); c; c = strchr(c + 1, '%')) {
         if (!isxdigit((unsigned char)c[1]) || !isxdigit((unsigned char)c[2]))
             return refusal(400,
@@ -38,7 +41,7 @@ http_refusal http_check_target(const char *target)
 
 typedef struct framing {
     int lengths, encodings, hosts;
-    bool bad_length;
+    bool bad_length, bad_name;
 } framing;
 
 static bool is_digits(const char *text)
@@ -47,10 +50,27 @@ static bool is_digits(const char *text)
     return n > 0 && n < 20 && text[n] == '\0';
 }
 
+/* RFC 9110, 5.6.2. What a line goes on with that begins with a space, libmicrohttpd (0.9.75) appends to the
+ * name: a length or an encoding of which only that is left would be overlooked. */
+static bool is_name(const char *name)
+{
+    static const char token[] =
+        "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char *const framing_names[] = {MHD_HTTP_HEADER_CONTENT_LENGTH,
+                                                MHD_HTTP_HEADER_TRANSFER_ENCODING};
+    for (size_t i = 0; i < sizeof framing_names / sizeof *framing_names; i++) {
+        size_t n = strlen(framing_names[i]);
+        if (strncasecmp(name, framing_names[i], n) == 0 && name[n])
+            return false;
+    }
+    return name[strspn(name, token)] == '\0';
+}
+
 static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
 {
     framing *f = arg;
     (void)kind;
+    f->bad_name |= !is_name(key);
     if (strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
         f->lengths++;
         f->bad_length |= !value || !is_digits(value);
@@ -67,6 +87,8 @@ http_refusal http_check_framing(struct MHD_Connection *connection, const char *v
 {
     framing f = {0};
     MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &f);
+    if (f.bad_name)
+        return refusal(400, "a header's name is malformed, or its value goes on in another line");
     if (f.lengths > 1)
         return refusal(400, "there is more than one Content-Length");
     if (f.lengths && f.encodings)

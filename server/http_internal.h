@@ -5,10 +5,20 @@
 #include "server/http.h"
 
 struct MHD_Connection;
+struct MHD_Response;
 struct server_config;
+
+/* Memory of a connection: a request's line, its headers and what is made of them must fit. */
+enum { HTTP_HEAD_MEMORY = 32 << 10 };
 
 /* The request's answer is set: sends it, unless it is held. */
 void http_complete(http_request *request);
+
+/* That of the client if it can be one, or a new one. */
+void http_request_id(struct MHD_Connection *connection, char out[HTTP_ID_SIZE]);
+
+/* MHD_queue_response, which is for libmicrohttpd's own answers (http_refused.c). */
+bool http_queue(struct MHD_Connection *connection, int status, struct MHD_Response *response);
 
 /* http_compress.c. The tag is that of the body as it is; compressing (true: done) marks it. */
 void http_tag(struct http_answer *answer);

@@ -152,21 +152,30 @@ static void forget(http_link *link)
     free(link);
 }
 
-/* As an answer that needs no request. Nothing waits for it to be sent. */
-static void tell(int fd, int status, const char *title, const char *detail)
+size_t http_links_answer(char *out, size_t size, int status, const char *title, const char *detail,
+                         const char *id)
 {
-    char body[256], answer[512], id[17];
-    unsigned char bytes[8];
-    randombytes_buf(bytes, sizeof bytes);
-    sodium_bin2hex(id, sizeof id, bytes, sizeof bytes);
+    char body[512];
     int n = snprintf(body, sizeof body,
                      "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}", title,
                      status, detail);
-    n = snprintf(answer, sizeof answer,
+    n = snprintf(out, size,
                  "HTTP/1.1 %d %s\r\nContent-Type: application/problem+json\r\nContent-Length: %d\r\n"
-                 "%sX-Request-Id: %s\r\nConnection: close\r\n\r\n%s",
+                 "%sX-Request-Id: %s\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+                 "Connection: close\r\n\r\n%s",
                  status, title, n, status == 503 ? "Retry-After: 1\r\n" : "", id, body);
-    if (send(fd, answer, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+    return (size_t)n < size ? (size_t)n : size - 1;
+}
+
+/* Nothing waits for it to be sent. */
+static void tell(int fd, int status, const char *title, const char *detail)
+{
+    char answer[1024], id[17];
+    unsigned char bytes[8];
+    randombytes_buf(bytes, sizeof bytes);
+    sodium_bin2hex(id, sizeof id, bytes, sizeof bytes);
+    size_t n = http_links_answer(answer, sizeof answer, status, title, detail, id);
+    if (send(fd, answer, n, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
         log_event(LOG_DEBUG, "http", "detail", strerror(errno), NULL);
 }
 

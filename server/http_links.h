@@ -38,6 +38,10 @@ void http_links_end(http_links *l, double seconds);
 /* After the last http_link_gone. NULL is fine. */
 void http_links_free(http_links *l);
 
+/* A problem as an answer that needs no request, and after which the connection is closed. -> its length */
+size_t http_links_answer(char *out, size_t size, int status, const char *title, const char *detail,
+                         const char *id);
+
 /* ---- from the HTTP threads ---------------------------------------------------------------------------- */
 
 /* That of a socket which has been taken, until it is gone. */

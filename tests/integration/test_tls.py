@@ -13,7 +13,7 @@ import time
 
 from server import Server, run_to_end
 from support import definition
-from test_hostile import received
+from test_hostile import problem_in, received
 
 
 def openssl(*arguments, text=""):
@@ -131,6 +131,19 @@ def test_plain_http_is_not_answered():
         with socket.create_connection((server.host, server.port), timeout=60) as connection:
             connection.sendall(b"GET /v1/studies HTTP/1.1\r\nHost: localhost\r\n\r\n")
             assert b"HTTP/1.1" not in received(connection)
+        assert curl(server).returncode == 0
+
+
+def test_what_no_request_is_made_of_is_refused_over_tls_as_without():
+    with secure_server() as server:
+        context = ssl.create_default_context(cafile=server.certificate)
+        for head, status in ((b"Content-Length: x\r\n", 400), (b"X-Filler: " + b"a" * 100000 + b"\r\n", 431)):
+            plain = socket.create_connection((server.host, server.port), timeout=60)
+            with context.wrap_socket(plain, server_hostname="localhost") as connection:
+                connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n" + head + b"\r\n")
+                answer = received(connection)
+            problem_in(answer, status)
+            assert answer.count(b"HTTP/1.1 ") == 1, answer
         assert curl(server).returncode == 0
 
 
