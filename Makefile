@@ -190,7 +190,7 @@ fuzz: ## fuzz every decoder with clang's libFuzzer, FUZZ_SECONDS=60 each
 	@tests/fuzz/run $(FUZZ_SECONDS)
 
 .PHONY: coverage mutation soak
-coverage: deps-test ## lines that the tests reach, by folder; the uncovered ones in build/coverage
+coverage: deps-test ## lines that the tests reach, by folder; the others in build/coverage/uncovered
 	@tests/coverage
 MUTANTS ?= 100
 mutation: deps-test ## change core in MUTANTS=100 places, one at a time, and count what the unit tests notice
