@@ -262,12 +262,11 @@ static void put_store(FILE *out, app *a)
             "Writes that did not reach the disk.");
     put_one(out, "banditd_wal_bytes", "gauge", (double)statistics.wal_bytes, "Size of the write-ahead log.");
     put_one(out, "banditd_database_bytes", "gauge", database_bytes(a), "Size of the database's file.");
-    begin(out, "banditd_queue_length", "gauge",
-          "What waits: tasks for the compute pool, writes for the writer.");
+    begin(out, "banditd_queue_length", "gauge", "What waits: tasks for the pool, writes for the writer.");
     fprintf(out, "banditd_queue_length{queue=\"pool\"} %zu\n", pool_queued(a->pool));
     fprintf(out, "banditd_queue_length{queue=\"writer\"} %" PRIu64 "\n", statistics.queued_writes);
     put_one(out, "banditd_pool_threads", "gauge", (double)pool_threads(a->pool),
-            "Threads of the compute pool.");
+            "Threads of the pool that compute.");
 }
 
 static void put_streams(FILE *out, app *a)

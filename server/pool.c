@@ -27,16 +27,16 @@ typedef struct tile_job {
 
 struct pool {
     pthread_mutex_t lock;
-    pthread_cond_t work;
-    task_queue queues[2]; /* by priority */
+    pthread_cond_t serve, compute; /* work for threads of either kind */
+    task_queue queues[2];          /* by priority */
     tile_job *tiles;
     size_t running; /* tasks; each may still spread tiles or submit others */
     bool stopping;
-    size_t n_threads;
-    pthread_t *threads;
+    size_t n_computing, n_serving;
+    pthread_t *threads; /* those that compute first */
 };
 
-/* Which of its pool's threads this is: the worker number of the tiles it runs. */
+/* Which of its pool's computing threads this is: the worker number of the tiles it runs. */
 static _Thread_local size_t thread_index;
 
 static void queue_init(task_queue *queue)
@@ -59,6 +59,11 @@ static pool_task *queue_pop(task_queue *queue)
     return task;
 }
 
+static bool is_over(const pool *p)
+{
+    return p->stopping && p->running == 0 && p->queues[POOL_SHORT].n == 0 && p->queues[POOL_LONG].n == 0;
+}
+
 /* Runs one task outside the lock. */
 static void run_task(pool *p, pool_task *task)
 {
@@ -66,8 +71,11 @@ static void run_task(pool *p, pool_task *task)
     pthread_mutex_unlock(&p->lock);
     task->run(task);
     pthread_mutex_lock(&p->lock);
-    if (--p->running == 0 && p->stopping)
-        pthread_cond_broadcast(&p->work);
+    p->running--;
+    if (is_over(p)) {
+        pthread_cond_broadcast(&p->serve);
+        pthread_cond_broadcast(&p->compute);
+    }
 }
 
 /* Takes the next tile of `job` and runs it outside the lock; false when all are taken. */
@@ -95,30 +103,47 @@ typedef struct thread_start {
     size_t index;
 } thread_start;
 
-/* Sockets and the disk do not wait for arithmetic. On Linux the priority is the thread's own. */
-enum { NICE = 10 };
+/* Who serves does not wait for arithmetic. On Linux a thread's priority is its own. */
+static void give_way(void)
+{
+    enum { NICER = 10, NICEST = 19 };
+    errno = 0;
+    int nice = getpriority(PRIO_PROCESS, 0) + NICER;
+    if (errno != 0 || setpriority(PRIO_PROCESS, 0, nice < NICEST ? nice : NICEST) != 0)
+        log_event(LOG_WARN, "nice_failed", "reason", strerror(errno), NULL);
+}
 
-static void *pool_thread(void *arg)
+static void *computing_thread(void *arg)
 {
     thread_start *start = arg;
     pool *p = start->p;
     thread_index = start->index;
     free(start);
-    if (setpriority(PRIO_PROCESS, (id_t)gettid(), NICE) != 0)
-        log_event(LOG_WARN, "nice_failed", "reason", strerror(errno), NULL);
+    give_way();
     pthread_mutex_lock(&p->lock);
-    for (;;) {
-        pool_task *task = queue_pop(&p->queues[POOL_SHORT]);
-        if (!task && !p->tiles)
-            task = queue_pop(&p->queues[POOL_LONG]);
+    while (!is_over(p)) {
+        pool_task *task = p->tiles ? NULL : queue_pop(&p->queues[POOL_LONG]);
         if (task)
             run_task(p, task);
         else if (p->tiles)
             run_tile(p, p->tiles);
-        else if (p->stopping && !p->running)
-            break;
         else
-            pthread_cond_wait(&p->work, &p->lock);
+            pthread_cond_wait(&p->compute, &p->lock);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+static void *serving_thread(void *arg)
+{
+    pool *p = arg;
+    pthread_mutex_lock(&p->lock);
+    while (!is_over(p)) {
+        pool_task *task = queue_pop(&p->queues[POOL_SHORT]);
+        if (task)
+            run_task(p, task);
+        else
+            pthread_cond_wait(&p->serve, &p->lock);
     }
     pthread_mutex_unlock(&p->lock);
     return NULL;
@@ -138,14 +163,9 @@ static void for_each(void *context, size_t n, bandit_task *task, void *arg)
     pthread_mutex_lock(&p->lock);
     job.next = p->tiles;
     p->tiles = &job;
-    pthread_cond_broadcast(&p->work);
-    for (;;) {
-        pool_task *shorter = queue_pop(&p->queues[POOL_SHORT]);
-        if (shorter)
-            run_task(p, shorter);
-        else if (!run_tile(p, &job))
-            break;
-    }
+    pthread_cond_broadcast(&p->compute);
+    while (run_tile(p, &job))
+        ;
     while (job.finished < job.n)
         pthread_cond_wait(&job.all_finished, &p->lock);
     pthread_mutex_unlock(&p->lock);
@@ -154,7 +174,7 @@ static void for_each(void *context, size_t n, bandit_task *task, void *arg)
 
 bandit_executor pool_executor(pool *p)
 {
-    return (bandit_executor){.for_each = for_each, .context = p, .workers = p->n_threads};
+    return (bandit_executor){.for_each = for_each, .context = p, .workers = p->n_computing};
 }
 
 void pool_submit(pool *p, pool_task *task, pool_priority priority)
@@ -165,13 +185,13 @@ void pool_submit(pool *p, pool_task *task, pool_priority priority)
     *queue->last = task;
     queue->last = &task->next;
     queue->n++;
-    pthread_cond_signal(&p->work);
+    pthread_cond_signal(priority == POOL_SHORT ? &p->serve : &p->compute);
     pthread_mutex_unlock(&p->lock);
 }
 
 size_t pool_threads(const pool *p)
 {
-    return p->n_threads;
+    return p->n_computing;
 }
 
 size_t pool_queued(pool *p)
@@ -182,28 +202,47 @@ size_t pool_queued(pool *p)
     return n;
 }
 
+static bool start_computing(pool *p)
+{
+    thread_start *start = malloc(sizeof *start);
+    if (!start)
+        return false;
+    *start = (thread_start){.p = p, .index = p->n_computing};
+    if (pthread_create(&p->threads[p->n_computing], NULL, computing_thread, start) != 0) {
+        free(start);
+        return false;
+    }
+    p->n_computing++;
+    return true;
+}
+
+static bool start_serving(pool *p)
+{
+    pthread_t *thread = &p->threads[p->n_computing + p->n_serving];
+    if (pthread_create(thread, NULL, serving_thread, p) != 0)
+        return false;
+    p->n_serving++;
+    return true;
+}
+
 pool *pool_new(size_t threads)
 {
     assert(threads >= 1);
     pool *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    p->threads = calloc(threads, sizeof *p->threads);
+    p->threads = calloc(2 * threads, sizeof *p->threads);
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->serve, NULL);
+    pthread_cond_init(&p->compute, NULL);
     queue_init(&p->queues[POOL_SHORT]);
     queue_init(&p->queues[POOL_LONG]);
-    for (size_t i = 0; p->threads && i < threads; i++) {
-        thread_start *start = malloc(sizeof *start);
-        if (start)
-            *start = (thread_start){.p = p, .index = i};
-        if (!start || pthread_create(&p->threads[i], NULL, pool_thread, start) != 0) {
-            free(start);
-            break;
-        }
-        p->n_threads++;
-    }
-    if (p->n_threads < threads) {
+    bool started = p->threads != NULL;
+    for (size_t i = 0; started && i < threads; i++)
+        started = start_computing(p);
+    for (size_t i = 0; started && i < threads; i++)
+        started = start_serving(p);
+    if (!started) {
         pool_free(p);
         return NULL;
     }
@@ -216,11 +255,13 @@ void pool_free(pool *p)
         return;
     pthread_mutex_lock(&p->lock);
     p->stopping = true;
-    pthread_cond_broadcast(&p->work);
+    pthread_cond_broadcast(&p->serve);
+    pthread_cond_broadcast(&p->compute);
     pthread_mutex_unlock(&p->lock);
-    for (size_t i = 0; i < p->n_threads; i++)
+    for (size_t i = 0; i < p->n_computing + p->n_serving; i++)
         pthread_join(p->threads[i], NULL);
-    pthread_cond_destroy(&p->work);
+    pthread_cond_destroy(&p->serve);
+    pthread_cond_destroy(&p->compute);
     pthread_mutex_destroy(&p->lock);
     free(p->threads);
     free(p);

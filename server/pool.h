@@ -1,6 +1,6 @@
-/* The compute pool: a fixed number of threads that run short tasks (actor turns), long tasks (planning a
- * batch, loading a study) and the tiles that long tasks are cut into. Short tasks go before tiles and tiles
- * before the next long task: a thread in the middle of a long task looks for short ones between its tiles. */
+/* The pool: threads that serve, which run short tasks (handlers, actor turns), and as many that compute: long
+ * tasks (planning a batch, loading an engine) and the tiles that these are cut into, tiles before the next
+ * long task. Those that compute give way to all others (nice), so that no request waits for arithmetic. */
 #ifndef SERVER_POOL_H
 #define SERVER_POOL_H
 
@@ -18,17 +18,18 @@ typedef struct pool_task {
 
 typedef enum pool_priority { POOL_SHORT, POOL_LONG } pool_priority;
 
-/* NULL when threads cannot be had. threads >= 1. */
+/* `threads` that compute, and as many that serve. NULL when they cannot be had. threads >= 1. */
 pool *pool_new(size_t threads);
 
 /* Any thread. */
 void pool_submit(pool *p, pool_task *task, pool_priority priority);
 
-/* For engine calls made from a long task, and from nowhere else: `worker` is the number of a pool thread. */
+/* For engine calls made from a long task, and from nowhere else: `worker` is the number of a thread that
+ * computes. */
 bandit_executor pool_executor(pool *p);
 
-size_t pool_threads(const pool *p);
-size_t pool_queued(pool *p); /* tasks that wait */
+size_t pool_threads(const pool *p); /* that compute */
+size_t pool_queued(pool *p);        /* tasks that wait */
 
 /* Runs what is queued and what that submits, then ends the threads. NULL is fine. */
 void pool_free(pool *p);

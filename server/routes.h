@@ -8,7 +8,7 @@ typedef enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELET
 
 typedef enum route_kind {
     ROUTE_IMMEDIATE, /* the handler answers before it returns, on the HTTP thread: nothing that computes */
-    ROUTE_POOL,      /* the handler runs on the compute pool */
+    ROUTE_POOL,      /* the handler runs on the pool */
     ROUTE_UPLOAD     /* `piece` takes the body in pieces, then the handler is called; both on the pool */
 } route_kind;
 

@@ -1,6 +1,6 @@
 /* A study at work: an actor that takes jobs in turn, and the study's engine, which has a lane of its own.
  *
- * Jobs (ask, tell, …) run one after the other in short turns on the compute pool; at most one thread is in a
+ * Jobs (ask, tell, …) run one after the other in short turns on the pool; at most one thread is in a
  * study at any time. What a turn changes becomes one write to the store, and every answer it gives is held
  * until that write, and all before it, is on disk. If a write fails, its answers and those of all later turns
  * become 503, the study's memory is thrown away, and the next job loads it again from the store.

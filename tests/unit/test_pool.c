@@ -1,5 +1,4 @@
-/* The compute pool: everything runs once, tiles at the same time, short tasks between the tiles of long ones.
- */
+/* The pool: everything runs once, tiles at the same time, short tasks while every thread computes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,6 +9,7 @@
 #include "server/pool.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -55,9 +55,6 @@ typedef struct spreading {
     atomic_int runs[TILES];
     atomic_int busy[8]; /* by worker: tiles that run now */
     atomic_bool shared; /* a worker number was used twice at once, or out of range */
-    atomic_int short_runs;
-    int seen_within; /* short tasks that had run when the tiles were done */
-    counted_task shorter;
 } spreading;
 
 static void tile(void *arg, size_t index, size_t worker)
@@ -76,12 +73,10 @@ static void spread(pool_task *task)
 {
     spreading *s = (spreading *)task;
     bandit_executor executor = pool_executor(s->p);
-    pool_submit(s->p, &s->shorter.task, POOL_SHORT);
     executor.for_each(executor.context, TILES, tile, s);
-    s->seen_within = atomic_load(&s->short_runs);
 }
 
-static void tiles_run_once_and_short_tasks_go_before_them(void **state)
+static void tiles_run_once(void **state)
 {
     (void)state;
     for (size_t threads = 1; threads <= 3; threads++) {
@@ -90,14 +85,12 @@ static void tiles_run_once_and_short_tasks_go_before_them(void **state)
         for (int i = 0; i < 3; i++) {
             s[i].p = p;
             s[i].task.run = spread;
-            s[i].shorter = (counted_task){.task.run = count_run, .runs = &s[i].short_runs};
             pool_submit(p, &s[i].task, POOL_LONG);
         }
         pool_free(p);
         for (int i = 0; i < 3; i++) {
             for (int k = 0; k < TILES; k++)
                 assert_int_equal(s[i].runs[k], 1);
-            assert_int_equal(s[i].seen_within, 1); /* it did not wait for the tiles, nor for the long task */
             assert_false(s[i].shared);
         }
         free(s);
@@ -144,12 +137,66 @@ static void tiles_run_on_all_threads_at_once(void **state)
     pthread_barrier_destroy(&t.m.all_here);
 }
 
+/* Every thread that computes holds a tile until a short task has run. */
+typedef struct occupation {
+    pool_task task, shorter;
+    pool *p;
+    pthread_barrier_t all_busy;
+    sem_t ran;
+    atomic_int in_vain;
+} occupation;
+
+static void let_go(pool_task *task)
+{
+    occupation *o = (occupation *)(void *)((char *)task - offsetof(occupation, shorter));
+    for (size_t i = 0; i < pool_threads(o->p); i++)
+        sem_post(&o->ran);
+}
+
+static void hold(void *arg, size_t index, size_t worker)
+{
+    occupation *o = arg;
+    struct timespec end;
+    (void)worker;
+    pthread_barrier_wait(&o->all_busy);
+    if (index == 0)
+        pool_submit(o->p, &o->shorter, POOL_SHORT);
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += 60;
+    if (sem_timedwait(&o->ran, &end) != 0)
+        atomic_fetch_add(&o->in_vain, 1);
+}
+
+static void occupy(pool_task *task)
+{
+    occupation *o = (occupation *)task;
+    bandit_executor executor = pool_executor(o->p);
+    executor.for_each(executor.context, pool_threads(o->p), hold, o);
+}
+
+static void short_tasks_run_while_every_thread_computes(void **state)
+{
+    (void)state;
+    for (unsigned threads = 1; threads <= 3; threads++) {
+        pool *p = pool_new(threads);
+        occupation o = {.task.run = occupy, .shorter.run = let_go, .p = p};
+        pthread_barrier_init(&o.all_busy, NULL, threads);
+        sem_init(&o.ran, 0, 0);
+        pool_submit(p, &o.task, POOL_LONG);
+        pool_free(p);
+        assert_int_equal(o.in_vain, 0);
+        sem_destroy(&o.ran);
+        pthread_barrier_destroy(&o.all_busy);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_runs_once),
-        cmocka_unit_test(tiles_run_once_and_short_tasks_go_before_them),
+        cmocka_unit_test(tiles_run_once),
         cmocka_unit_test(tiles_run_on_all_threads_at_once),
+        cmocka_unit_test(short_tasks_run_while_every_thread_computes),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
