@@ -92,6 +92,10 @@ static bandit_status new_inner(bandit_engine **out, const learned_engine *e, con
                                bandit_error *err)
 {
     bandit_options o = inner_options(e, l, e->lengthscales);
+    if (!isfinite(o.noise_std) || !isfinite(o.lambda) || !isfinite(o.norm_bound) || !isfinite(o.beta))
+        return bandit_fail(err, BANDIT_NUMERICAL, "",
+                           "the unit of the rewards, %g, is too small for the options",
+                           bandit_learned_unit(l));
     bandit_status status = bandit_engine_new(out, e->base.arms, &o, e->base.memory_limit, err);
     if (status != BANDIT_OK)
         return status;

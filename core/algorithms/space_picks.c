@@ -284,15 +284,15 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
     const bandit_options *o = &e->base.options;
     bool found = false, explores = false;
     bandit_status status;
-    if (o->algorithm == BANDIT_EPSILON_GREEDY)
+    if (b->has_model && o->algorithm == BANDIT_EPSILON_GREEDY)
         explores = bandit_random_uniform(o->seed, e->base.batch, BANDIT_PURPOSE_UNIFORM,
                                          (uint64_t)1 << 63 | b->n_picks) < o->epsilon;
-    if (explores || (!b->has_model && !bandit_space_samples_uncertainty(e, b)))
-        status = explores && b->has_model
-                     ? bandit_design_random(&e->base, b->n_picks, limits, e->coded, &found, err)
-                     : bandit_design_next(&e->base, b->n_out, limits, e->coded, &found, err);
-    else
+    if (explores)
+        status = bandit_design_random(&e->base, b->n_picks, limits, e->coded, &found, err);
+    else if (b->has_model || bandit_space_samples_uncertainty(e, b))
         status = maximize(e, b, limits, &found, err);
+    else
+        status = bandit_design_next(&e->base, b->n_out, limits, e->coded, &found, err);
     *stop = found ? BANDIT_STOP_NONE : BANDIT_STOP_EXHAUSTED;
     if (status != BANDIT_OK || !found || !bandit_space_samples_uncertainty(e, b) || b->n_out == 0 ||
         limits->beyond_bound)

@@ -484,6 +484,40 @@ static void first_picks_are_spread(void **state)
     }
 }
 
+/* Where a study begins with the most uncertain points, epsilon waits for the first reward. */
+static void uncertainty_comes_before_epsilon(void **state)
+{
+    bandit_parameter parameters[2];
+    uint32_t arms_of[2][8];
+    double coded[2][8][2];
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        parameters[i] =
+            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
+    for (int always = 0; always < 2; always++) {
+        bandit_arms *arms = arms_in(parameters, 2);
+        bandit_options o = options_of(BANDIT_EPSILON_GREEDY, 9, 0.1);
+        bandit_pick picks[8];
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        o.init = BANDIT_INIT_UNCERTAINTY;
+        o.parallelism = 2.0;
+        o.epsilon = always;
+        o.max_batch = 8;
+        bandit_engine *engine = engine_on(arms, &o);
+        begin(engine, NULL, 0, NULL, 0);
+        limits.max_picks = 8;
+        assert_int_equal(choose(engine, &limits, picks).n_picks, 8);
+        for (size_t i = 0; i < 8; i++) {
+            arms_of[always][i] = picks[i].arm;
+            bandit_arms_coded(arms, picks[i].arm, coded[always][i]);
+        }
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+    assert_memory_equal(arms_of[0], arms_of[1], sizeof arms_of[0]);
+    assert_memory_equal(coded[0], coded[1], sizeof coded[0]);
+}
+
 /* ---- convergence --------------------------------------------------------------------------------------- */
 
 static double branin(const double *x)
@@ -793,15 +827,11 @@ static void damaged_states(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(restores_to_the_bit),
-        cmocka_unit_test(as_on_the_enumerated_space),
-        cmocka_unit_test(repeats_only_for_noise),
-        cmocka_unit_test(fixed_on_the_list),
-        cmocka_unit_test(first_picks_are_spread),
-        cmocka_unit_test(better_than_chance),
-        cmocka_unit_test(refusals),
-        cmocka_unit_test(many_parameters),
-        cmocka_unit_test(damaged_states),
+        cmocka_unit_test(restores_to_the_bit),    cmocka_unit_test(as_on_the_enumerated_space),
+        cmocka_unit_test(repeats_only_for_noise), cmocka_unit_test(fixed_on_the_list),
+        cmocka_unit_test(first_picks_are_spread), cmocka_unit_test(uncertainty_comes_before_epsilon),
+        cmocka_unit_test(better_than_chance),     cmocka_unit_test(refusals),
+        cmocka_unit_test(many_parameters),        cmocka_unit_test(damaged_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

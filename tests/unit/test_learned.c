@@ -456,6 +456,50 @@ static void poor_data_are_survived(void **unused)
     bandit_arms_free(s.arms);
 }
 
+/* In units of rewards of 1e-310, an option of 1.5 is no number any more. */
+static void a_unit_too_small_for_the_options_is_a_breakdown(void **unused)
+{
+    (void)unused;
+    const double lengthscale = 0.5;
+    surface s;
+    surface_init(&s);
+    for (int kind = 0; kind < 4; kind++) {
+        bandit_options o = BANDIT_OPTIONS_INIT;
+        bandit_engine *engine;
+        bandit_error err = {0};
+        o.algorithm = BANDIT_GP_TS;
+        o.kernel.lengthscales = &lengthscale;
+        o.kernel.n_lengthscales = 1;
+        o.standardize_rewards = true;
+        o.learn_norm_bound = o.learn_noise = true;
+        if (kind == 0) {
+            o.norm_bound = 1.5;
+            o.learn_norm_bound = false;
+        } else if (kind == 1) {
+            o.noise_std = 1.5;
+            o.learn_noise = false;
+        } else if (kind == 2) {
+            o.noise_std = 1e-100;
+            o.learn_noise = false;
+            o.lambda_from_noise = true;
+        } else {
+            o.confidence = BANDIT_CONFIDENCE_FIXED;
+            o.beta = 1.5;
+        }
+        must(bandit_engine_new(&engine, s.arms, &o, 0, &err), &err);
+        begin(engine, NULL, 0);
+        bandit_status status = BANDIT_OK;
+        for (size_t t = 0; t < 14 && status == BANDIT_OK; t++) {
+            bandit_pick pick = next_pick(engine);
+            bandit_result result = result_of(&pick, t % 2 ? -1e-310 : 1e-310);
+            status = bandit_engine_begin_batch(engine, &result, 1, NULL, 0, &bandit_executor_serial, &err);
+        }
+        assert_int_equal(status, BANDIT_NUMERICAL);
+        bandit_engine_free(engine);
+    }
+    bandit_arms_free(s.arms);
+}
+
 /* ---- corrections, norms, damage -------------------------------------------------------------------------
  */
 
@@ -576,6 +620,7 @@ int main(void)
         cmocka_unit_test(a_step_is_not_set_aside),
         cmocka_unit_test(strays_among_repeats_hardly_move_a_mean),
         cmocka_unit_test(poor_data_are_survived),
+        cmocka_unit_test(a_unit_too_small_for_the_options_is_a_breakdown),
         cmocka_unit_test(a_corrected_reward_is_learned_from),
         cmocka_unit_test(the_norm_bound_doubles_until_it_holds_the_mean),
         cmocka_unit_test(damaged_states_are_refused),
