@@ -6,6 +6,7 @@
  * from one input to the next, and are deleted from time to time. */
 #include "server/config.h"
 #include "server/listen.h"
+#include "server/log.h"
 #include "server/serve.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -59,11 +60,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
     static server_config config;
     static char *arguments[] = {
-        "--db",          database, "--threads",       "2",
-        "--log-level",   "error",  "--max-body",      "65536",
-        "--max-upload",  "1MiB",   "--max-studies",   "32",
-        "--max-values",  "4096",   "--study-memory",  "16MiB",
-        "--max-waiting", "8",      "--evict-seconds", "1",
+        "--db",           database, "--threads",     "2",  "--max-body",      "65536",
+        "--max-upload",   "1MiB",   "--max-studies", "32", "--max-values",    "4096",
+        "--study-memory", "16MiB",  "--max-waiting", "8",  "--evict-seconds", "1",
     };
     pthread_t thread;
     const char *temporary = getenv("TMPDIR");
@@ -74,6 +73,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     snprintf(database, sizeof database, "%s/db", folder);
     atexit(remove_database);
     HOLDS(config_read(&config, sizeof arguments / sizeof *arguments, arguments) == CONFIG_RUN);
+    log_configure(LOG_ERROR, false);
     HOLDS(sem_init(&serving, 0, 0) == 0);
     HOLDS(pthread_create(&thread, NULL, serve_on, &config) == 0);
     pthread_detach(thread);
@@ -90,13 +90,16 @@ typedef struct client {
     size_t n;
 } client;
 
-/* Reads what comes until nothing has come for so long, or the server closes. */
+/* Reads what comes until nothing has come for so long, or the server closes. libFuzzer's clock interrupts. */
 static void listen_for(client *c, int rest_ms)
 {
     struct pollfd readable = {.fd = c->fd, .events = POLLIN};
-    while (!c->closed && c->n < ANSWERS_MAX && poll(&readable, 1, rest_ms) > 0) {
-        ssize_t n = recv(c->fd, c->answers + c->n, ANSWERS_MAX - c->n, 0);
-        c->closed = n <= 0;
+    while (!c->closed && c->n < ANSWERS_MAX) {
+        int ready = poll(&readable, 1, rest_ms);
+        if (ready == 0)
+            return;
+        ssize_t n = ready > 0 ? recv(c->fd, c->answers + c->n, ANSWERS_MAX - c->n, 0) : -1;
+        c->closed = n == 0 || (n < 0 && errno != EINTR);
         c->n += n > 0 ? (size_t)n : 0;
     }
 }
