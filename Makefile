@@ -79,12 +79,13 @@ all: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build
 build: $(BANDITD) $(BANDITCTL)
 
+# tests/mutation has libbandit as a shared library, so that it can change core under the programs.
 $(LIBBANDIT): $(CORE_OBJ)
 $(LIBPROTO): $(PROTO_OBJ)
 $(LIBSERVER): $(SERVER_OBJ)
 $(LIBBANDIT) $(LIBPROTO) $(LIBSERVER):
 	@rm -f $@
-	@ar rcsD $@ $^
+	@$(if $(filter %.so,$@),$(CC) -shared -o,ar rcsD) $@ $^
 
 $(BANDITD): $(B)/server/main.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@echo "  LD    $@"
