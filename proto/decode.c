@@ -196,12 +196,10 @@ bool wire_read_string(wire_decoder *d, const wire_place *at, const json_t *json,
         wire_refuse(d, at, "must be a string");
         return false;
     }
+    assert(min <= 1);
     size_t n = count_characters(json_string_value(json));
     if (n < min) {
-        if (n == 0)
-            wire_refuse(d, at, "must not be empty");
-        else
-            wire_refuse(d, at, "must have at least %zu characters", min);
+        wire_refuse(d, at, "must not be empty");
         return false;
     }
     if (n > max) {
@@ -221,12 +219,10 @@ bool wire_check_list(wire_decoder *d, const wire_place *at, const json_t *json, 
         wire_refuse(d, at, "must be a list");
         return false;
     }
+    assert(min <= 1);
     size_t n = json_array_size(json);
     if (n < min) {
-        if (n == 0)
-            wire_refuse(d, at, "must not be empty");
-        else
-            wire_refuse(d, at, "must have at least %zu elements", min);
+        wire_refuse(d, at, "must not be empty");
         return false;
     }
     if (n > max) {

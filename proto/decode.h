@@ -70,10 +70,10 @@ bool wire_read_real(wire_decoder *d, const wire_place *at, const json_t *json, c
                     double *out);
 bool wire_read_integer(wire_decoder *d, const wire_place *at, const json_t *json, int64_t min, int64_t max,
                        int64_t *out);
-/* min … max characters. *out is a new string, freed by the caller. */
+/* min … max characters, min 0 or 1. *out is a new string, freed by the caller. */
 bool wire_read_string(wire_decoder *d, const wire_place *at, const json_t *json, size_t min, size_t max,
                       char **out);
-/* A list of min … max elements. */
+/* A list of min … max elements, min 0 or 1. */
 bool wire_check_list(wire_decoder *d, const wire_place *at, const json_t *json, size_t min, size_t max);
 
 /* Rows of equal length: *out is new, *rows x *columns, row-major. */

@@ -3,6 +3,7 @@
 #include "proto/decode.h"
 #include "proto/parse.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,10 +161,7 @@ wire_status wire_json_list_finish(wire_json_list *list, wire_errors *errors)
     if (list->state == WIRE_LIST_HEAD) {
         /* No list at all: an object without it, something else, or no JSON. */
         wire_status status = check_frame(list, errors);
-        if (status == WIRE_OK) {
-            wire_errors_add(errors, "", "must have a list");
-            status = WIRE_INVALID;
-        }
+        assert(status != WIRE_OK);
         return status;
     }
     if (list->state == WIRE_LIST_ELEMENT) {

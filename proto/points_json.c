@@ -175,6 +175,7 @@ static wire_status end_row(wire_points_reader *r, wire_errors *errors)
 static wire_status feed_structure(wire_points_reader *r, char c, wire_errors *errors)
 {
     points_json *json = &r->u.json;
+    assert(json->state != JSON_IN_KEY && json->state != JSON_IN_CELL);
     switch (json->state) {
     case JSON_AT_START:
         if (c != '{')
@@ -230,14 +231,12 @@ static wire_status feed_structure(wire_points_reader *r, char c, wire_errors *er
             return malformed(r, errors, "a comma or }");
         json->state = c == ',' ? JSON_AT_KEY : JSON_AT_EOF;
         return WIRE_OK;
-    case JSON_AT_EOF:
-        return malformed(r, errors, "the end");
     case JSON_IN_KEY:
-    case JSON_IN_CELL:
+    case JSON_IN_CELL: /* never here */
+    case JSON_AT_EOF:
         break;
     }
-    assert(false);
-    return WIRE_MALFORMED;
+    return malformed(r, errors, "the end");
 }
 
 wire_status points_json_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors)

@@ -20,10 +20,7 @@ static bool reserve(wire_writer *w, size_t n)
         return true;
     size_t capacity = w->capacity ? w->capacity : 256;
     while (n >= capacity - w->size) {
-        if (capacity > SIZE_MAX / 2) {
-            w->failed = true;
-            return false;
-        }
+        assert(capacity <= SIZE_MAX / 2); /* two texts that are in memory at once are shorter */
         capacity *= 2;
     }
     char *data = realloc(w->data, capacity);

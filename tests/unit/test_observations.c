@@ -142,6 +142,7 @@ static void test_json(void **state)
         INVALID("{}", "/observations", "is required"),
         INVALID("{'observations':3}", "/observations", "must be a list"),
         INVALID("[]", "", "must be an object"),
+        INVALID("{'observations':'['}", "/observations", "must be a list"),
         INVALID("7", "", "must be an object"),
         INVALID("{'observations':[{'candidate':5,'value':1}],'x':[1]}", "/x", "unknown field"),
         MALFORMED("", "around the list: the body is empty, JSON is expected"),
@@ -156,6 +157,34 @@ static void test_json(void **state)
                   "'\"observations\"'"),
     };
     check_all(cases, LENGTH(cases), CANDIDATES, WIRE_OBSERVATIONS_JSON);
+}
+
+/* An element of 262144 bytes is read as any other; one more is refused before it is all there. */
+static void test_json_long(void **state)
+{
+    (void)state;
+    static const char head[] = "{\"observations\":[", element[] = "{\"candidate\":1,\"value\":2}";
+    static char body[300000];
+    for (size_t more = 0; more < 2; more++) {
+        wire_study study = {.domain_type = WIRE_DOMAIN_CANDIDATES};
+        notes s = {.study = &study};
+        wire_errors errors = {0};
+        wire_observations_reader *r;
+        char *end = stpcpy(body, head);
+        size_t blanks = 262144 + more - strlen(element);
+        memset(end, ' ', blanks);
+        strcpy(stpcpy(end + blanks, element), "]}");
+        assert_int_equal(wire_observations_reader_new(&r, WIRE_OBSERVATIONS_JSON, &study, take, &s), WIRE_OK);
+        wire_status status = wire_observations_reader_feed(r, body, strlen(body), &errors);
+        assert_int_equal(status, more ? WIRE_INVALID : WIRE_OK);
+        assert_int_equal(errors.n, more);
+        assert_string_equal(s.text, more ? "" : "1 = 2 x1\n");
+        if (more)
+            assert_string_equal(errors.items[0].detail,
+                                "an element of observations has more than 262144 bytes");
+        wire_errors_clear(&errors);
+        wire_observations_reader_free(r);
+    }
 }
 
 static void test_json_nested_head(void **state)
@@ -252,8 +281,11 @@ static void test_csv_space(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),       cmocka_unit_test(test_json_nested_head),
-        cmocka_unit_test(test_json_space), cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_long),
+        cmocka_unit_test(test_json_nested_head),
+        cmocka_unit_test(test_json_space),
+        cmocka_unit_test(test_csv),
         cmocka_unit_test(test_csv_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

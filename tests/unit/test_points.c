@@ -33,6 +33,13 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
     return s->stop_after == 0 || s->rows < s->stop_after;
 }
 
+static bool take_wide(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
+{
+    bool *seen = arg;
+    assert_true(first == 0 && n == 1 && rows[0] == 7 && rows[dimension - 1] == 7);
+    return *seen = true;
+}
+
 /* Reads text in chunks that end at `cuts`. */
 static wire_status read_chunks(sheet *s, wire_errors *errors, wire_points_format format, size_t dimension,
                                size_t block_rows, const char *text, size_t n, const size_t *cuts,
@@ -173,6 +180,11 @@ static void test_csv(void **state)
          .status = WIRE_INVALID,
          .pointer = "",
          .detail = "line 1, row 1, column 2: not a finite number: \"nan\""},
+        {.text = "1,+Infinity\n",
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1, row 1, column 2: not a finite number: \"+Infinity\""},
+        {.text = "-x,+\n1,2\n", .rows = 1, .columns = 2, .cells = {1, 2}},
         {.text = "1,,3\n",
          .status = WIRE_INVALID,
          .pointer = "",
@@ -434,6 +446,41 @@ static void test_too_long(void **state)
     }
 }
 
+/* A row of 10000 numbers is read, one of 10001 is refused. */
+static void test_too_wide(void **state)
+{
+    (void)state;
+    enum { MOST = 10000 };
+    static char text[2 * MOST + 100];
+    static const char *const refused[] = {"line 1: more than 10000 columns", "has too many numbers"};
+    for (int json = 0; json < 2; json++) {
+        for (size_t more = 0; more < 2; more++) {
+            wire_points_reader *r;
+            wire_errors errors = {0};
+            bool seen = false;
+            char *end = stpcpy(text, json ? "{\"points\":[[" : "");
+            for (size_t i = 0; i < MOST + more; i++)
+                end = stpcpy(end, i > 0 ? ",7" : "7");
+            strcpy(end, json ? "]]}" : "\n");
+            assert_int_equal(
+                wire_points_reader_new(&r, json ? WIRE_POINTS_JSON : WIRE_POINTS_CSV, 0, 1, take_wide, &seen),
+                WIRE_OK);
+            wire_status status = wire_points_reader_feed(r, text, strlen(text), &errors);
+            assert_int_equal(status, more ? WIRE_INVALID : WIRE_OK);
+            assert_true(seen == !more);
+            assert_int_equal(errors.n, more);
+            if (more) {
+                assert_string_equal(errors.items[0].pointer, json ? "/points/0" : "");
+                assert_string_equal(errors.items[0].detail, refused[json]);
+            } else {
+                assert_int_equal(wire_points_reader_dimension(r), MOST);
+            }
+            wire_errors_clear(&errors);
+            wire_points_reader_free(r);
+        }
+    }
+}
+
 static void check_number(const char *text)
 {
     double value, expected = strtod(text, NULL);
@@ -525,9 +572,11 @@ static void test_not_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),     cmocka_unit_test(test_json),        cmocka_unit_test(test_npy),
-        cmocka_unit_test(test_nul),     cmocka_unit_test(test_sink_stops),  cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_not_numbers),
+        cmocka_unit_test(test_csv),         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_npy),         cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_sink_stops),  cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_too_wide),    cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_not_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -119,6 +119,14 @@ static void test_refusals(void **state)
         {"", "cut off"},
         {"{}\n", "line 1, /banditd: is required"},
         {HEAD HEAD, "line 2, /seq"},
+        {"{\"banditd\":\"study\",\"version\":1,\"program\":\"p\",\"study\":\"a\",\"entries\":1,"
+         "\"candidates\":1,"
+         "\"dimension\":0}\n",
+         "line 1: there are candidates without a dimension, or the reverse"},
+        {"{\"banditd\":\"study\",\"version\":1,\"program\":\"p\",\"study\":\"a\",\"entries\":1,"
+         "\"candidates\":0,"
+         "\"dimension\":1}\n",
+         "line 1: there are candidates without a dimension, or the reverse"},
         {HEAD ENTRY, "line 2: only 0 of 1 candidates"},
         {HEAD ROW ROW, "line 3: these are not the next"},
         {HEAD "{\"candidates\":1,\"rows\":[[1]]}\n", "line 2: these are not the next"},

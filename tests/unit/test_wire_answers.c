@@ -1,7 +1,9 @@
 /* Answers, against their text written down by hand. */
+#include "proto/events.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -203,13 +205,38 @@ static void test_model(void **state)
                        "'information_gain':2.5}");
 }
 
+/* What a batch has no number for, is null. */
+static void test_batch_event(void **state)
+{
+    (void)state;
+    const wire_batch batch = {.batch = 3,
+                              .size = 2,
+                              .ratio = (double)INFINITY,
+                              .stop_rule = "horizon",
+                              .dictionary_size = 4,
+                              .beta = (double)NAN,
+                              .observations = 5,
+                              .update_seconds = 0.25,
+                              .select_seconds = 1,
+                              .started_at = 1709164800000};
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_batch_event(&w, 12, 1767225599999, &batch, false, 7, 2);
+    assert_written(
+        &w, "id: 12\nevent: batch\ndata: {'batch':3,'ratio':null,'stop_rule':'horizon','first_trial':7,"
+            "'trials':2,'dictionary_size':4,'beta':null,'observations':5,'update_seconds':0.25,"
+            "'select_seconds':1.0,'started_at':'2024-02-29T00:00:00.000Z',"
+            "'time':'2025-12-31T23:59:59.999Z'}\n\n");
+    wire_encode_batch_event(&w, 13, 1767225599999, &batch, true, 9, 1);
+    assert_written(
+        &w, "id: 13\nevent: batch\ndata: {'batch':3,'ratio':null,'stop_rule':'horizon','first_trial':9,"
+            "'trials':1,'time':'2025-12-31T23:59:59.999Z'}\n\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_problem),
-        cmocka_unit_test(test_trials),
-        cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_model),
+        cmocka_unit_test(test_problem), cmocka_unit_test(test_trials),      cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_model),   cmocka_unit_test(test_batch_event),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

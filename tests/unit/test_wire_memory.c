@@ -4,6 +4,7 @@
 #include "proto/observations.h"
 #include "proto/points.h"
 #include "proto/study_file.h"
+#include "proto/tokens.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
 
@@ -105,6 +106,7 @@ DECODER(points)
 DECODER(retire)
 DECODER(proposal)
 DECODER(amendment)
+DECODER(new_token)
 #undef DECODER
 
 static wire_status take_head(void *arg, const wire_file_head *head, wire_errors *errors)
@@ -317,6 +319,9 @@ static void test_changes(void **state)
     fail_each(decode_retire, "{'candidates':[1,-1]}", WIRE_INVALID);
     fail_each(decode_proposal, "{'parameters':{'a':'x','b':true}}", WIRE_OK);
     fail_each(decode_amendment, "{'values':{'a':1},'reason':'x'}", WIRE_OK);
+    fail_each(decode_new_token, "{'role':'worker','study':'a','description':'b','lifetime_seconds':60}",
+              WIRE_OK);
+    fail_each(decode_new_token, "{'role':'admin','study':'a'}", WIRE_INVALID);
 }
 
 static void test_readers(void **state)
@@ -326,7 +331,9 @@ static void test_readers(void **state)
     fail_each(read_csv, "1,2\n3,4\n5,6\n", WIRE_OK);
     fail_each(read_csv, "1,2\n3,x\n", WIRE_INVALID);
     fail_each(read_json, "{'points':[[1,2],[3,4],[5,6]]}", WIRE_OK);
+    fail_each(read_csv, "1,2\n3,x", WIRE_INVALID);
     fail_each(read_json, "{'points':[[1,2],[3]]}", WIRE_INVALID);
+    fail_each(read_json, "{'points':[[1,2]]", WIRE_MALFORMED);
     fail_each(read_json, "{'point~s':[]}", WIRE_INVALID);
     fail_each(read_json, "{'points\\x':[]}", WIRE_MALFORMED);
 }

@@ -1,4 +1,5 @@
 /* Requests to a study: ask, tell, predict. */
+#include "proto/tokens.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
 
@@ -259,6 +260,44 @@ static void test_tell_sizes(void **state)
     }
 }
 
+/* {"<before>{"k0": 0, "k1": 0, … n times}<after> */
+static char *object_of(const char *before, size_t n, const char *after)
+{
+    char *text = malloc(strlen(before) + strlen(after) + 20 * n + 3);
+    assert_non_null(text);
+    char *end = stpcpy(text, before);
+    *end++ = '{';
+    for (size_t i = 0; i < n; i++)
+        end += sprintf(end, "%s'k%zu':0", i ? "," : "", i);
+    *end++ = '}';
+    strcpy(end, after);
+    return text;
+}
+
+/* As many metrics and parameters as a study can have, and one more. */
+static void test_members(void **state)
+{
+    (void)state;
+    static const struct {
+        decode_attempt *attempt;
+        const char *before, *after;
+        size_t most;
+        const char *pointer, *detail;
+    } cases[] = {
+        {attempt_tell, "{'results':[{'trial':1,'values':", "}]}", 32, "/results/0/values",
+         "must have at most 32 values"},
+        {attempt_ask, "{'fixed':", "}", 1000, "/fixed", "must have at most 1000 parameters"},
+    };
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        char *body = object_of(cases[i].before, cases[i].most, cases[i].after);
+        check_accepted(cases[i].attempt, (const char *const[]){body}, 1);
+        free(body);
+        body = object_of(cases[i].before, cases[i].most + 1, cases[i].after);
+        check_refusals(cases[i].attempt, &(refusal){body, cases[i].pointer, cases[i].detail}, 1);
+        free(body);
+    }
+}
+
 /* A refusal names each bad result. */
 static void test_tell_each(void **state)
 {
@@ -332,14 +371,60 @@ static void test_predict_refused(void **state)
     free(text);
 }
 
+static wire_status attempt_new_token(const char *body, size_t size, wire_errors *errors)
+{
+    wire_new_token *token;
+    wire_status status = wire_decode_new_token(&token, body, size, errors);
+    assert_true((token != NULL) == (status == WIRE_OK));
+    wire_new_token_free(token);
+    return status;
+}
+
+static void test_new_token(void **state)
+{
+    (void)state;
+    wire_new_token *token;
+    wire_errors errors = {0};
+    char *body = with_quotes("{'role':'worker','study':'a','description':'b','lifetime_seconds':60}");
+    assert_int_equal(wire_decode_new_token(&token, body, strlen(body), &errors), WIRE_OK);
+    assert_string_equal(token->role, "worker");
+    assert_string_equal(token->study, "a");
+    assert_string_equal(token->description, "b");
+    assert_true(token->lifetime_seconds.given && token->lifetime_seconds.value == 60);
+    wire_new_token_free(token);
+    free(body);
+
+    static const refusal cases[] = {
+        {"{}", "/role", "is required"},
+        {"{'role':'root'}", "/role", "must be \"viewer\", \"worker\", \"editor\" or \"admin\""},
+        {"{'role':'admin','study':'a'}", "/study", "an admin's token is for all studies"},
+        {"{'role':'editor','study':''}", "/study", "must not be empty"},
+        {"{'role':'editor','lifetime_seconds':0}", "/lifetime_seconds", "must be at least 1"},
+        {"{'role':'editor','lifetime_seconds':315360001}", "/lifetime_seconds", "must be at most 315360000"},
+        {"{'role':'editor','token':'x'}", "/token", "unknown field"},
+    };
+    check_refusals(attempt_new_token, cases, LENGTH(cases));
+    check_common(attempt_new_token);
+    static const char *const accepted[] = {"{'role':'admin'}",
+                                           "{'role':'viewer','lifetime_seconds':315360000}"};
+    check_accepted(attempt_new_token, accepted, LENGTH(accepted));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ask),         cmocka_unit_test(test_ask_defaults),
-        cmocka_unit_test(test_ask_refused), cmocka_unit_test(test_worker_length),
-        cmocka_unit_test(test_tell),        cmocka_unit_test(test_tell_refused),
-        cmocka_unit_test(test_tell_sizes),  cmocka_unit_test(test_tell_each),
-        cmocka_unit_test(test_predict),     cmocka_unit_test(test_predict_refused),
+        cmocka_unit_test(test_ask),
+        cmocka_unit_test(test_ask_defaults),
+        cmocka_unit_test(test_ask_refused),
+        cmocka_unit_test(test_worker_length),
+        cmocka_unit_test(test_tell),
+        cmocka_unit_test(test_tell_refused),
+        cmocka_unit_test(test_tell_sizes),
+        cmocka_unit_test(test_tell_each),
+        cmocka_unit_test(test_members),
+        cmocka_unit_test(test_predict),
+        cmocka_unit_test(test_predict_refused),
+        cmocka_unit_test(test_new_token),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
