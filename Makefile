@@ -132,8 +132,7 @@ $(B)/tests/model/clock.so: tests/model/clock.c $(B)/flags
 	@mkdir -p $(@D); $(CC) -shared -fPIC -O2 -Wall -Wextra -Werror $(SYSTEM_FLAGS) $< -o $@
 
 # Tests that fail allocations put their own functions in the allocator's place.
-$(B)/tests/unit/%_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free
-$(B)/tests/unit/test_learned_memory: LDFLAGS += -Wl,--wrap=aligned_alloc
+$(B)/tests/unit/%_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=aligned_alloc
 
 .PHONY: unit-binaries fuzz-binaries
 unit-binaries: $(UNIT_BIN) $(B)/tests/faults/banditd_with_faults

@@ -41,11 +41,10 @@ static void free_cell(bandit_pi_cell *c)
     free(c);
 }
 
-void bandit_pi_clear_cells(bandit_pi_batch *b)
+void bandit_pi_clear_cells(bandit_pi_batch *b, size_t first)
 {
-    for (size_t i = 0; i < b->n; i++)
-        free_cell(b->cells[i]);
-    b->n = 0;
+    while (b->n > first)
+        free_cell(b->cells[--b->n]);
 }
 
 size_t bandit_pi_cell_memory(const bandit_pi_cell *c)
@@ -176,21 +175,6 @@ static bandit_status add_leaf(bandit_pi_space *e, bandit_pi_batch *b, const doub
     return status;
 }
 
-/* Room for one more that is out at this point, in every cell that contains it; at least one does then. */
-static bandit_status make_room(bandit_pi_space *e, bandit_pi_batch *b, const double *features,
-                               bandit_error *err)
-{
-    bandit_status status = BANDIT_OK;
-    bool found = false;
-    for (size_t i = 0; status == BANDIT_OK && i < b->n; i++) {
-        if (!bandit_pi_contains(e, b->cells[i], features))
-            continue;
-        found = true;
-        status = bandit_surface_reserve(&b->cells[i]->surface, 1, err);
-    }
-    return found || status != BANDIT_OK ? status : add_leaf(e, b, features, err);
-}
-
 /* ---- bounds -------------------------------------------------------------------------------------------- */
 
 /* The largest bound of the batch's start among the cells that contain the point; the prior's where none does.
@@ -217,24 +201,34 @@ bandit_status bandit_pi_bound_at(const bandit_pi_space *e, const bandit_pi_batch
     return BANDIT_OK;
 }
 
-/* Takes a pull out; the room is there. */
-bandit_status bandit_pi_take_out(bandit_pi_space *e, bandit_pi_batch *b, uint32_t arm, double *variance,
-                                 bandit_error *err)
+/* ---- what is out ----------------------------------------------------------------------------------------
+ */
+
+bandit_status bandit_pi_make_room(bandit_pi_space *e, bandit_pi_batch *b, const double *features,
+                                  double *variance, bandit_error *err)
 {
-    double features[BANDIT_PI_DIMENSIONS];
     bandit_prediction bound;
-    features_of(e, arm, features);
     bandit_status status = bandit_pi_bound_at(e, b, features, &bound, err);
+    bool found = false;
+    for (size_t i = 0; status == BANDIT_OK && i < b->n; i++) {
+        if (!bandit_pi_contains(e, b->cells[i], features))
+            continue;
+        found = true;
+        status = bandit_surface_reserve(&b->cells[i]->surface, 1, err);
+    }
+    if (status == BANDIT_OK && !found)
+        status = add_leaf(e, b, features, err);
     if (status == BANDIT_OK)
-        status = make_room(e, b, features, err);
-    if (status != BANDIT_OK)
-        return status;
+        *variance = per_paper(e, bound.variance);
+    return status;
+}
+
+void bandit_pi_take_out(bandit_pi_space *e, bandit_pi_batch *b, const double *features, double variance)
+{
     for (size_t i = 0; i < b->n; i++) {
         if (bandit_pi_contains(e, b->cells[i], features))
             bandit_surface_hallucinate(&b->cells[i]->surface, features);
     }
-    *variance = per_paper(e, bound.variance);
-    b->total += *variance;
+    b->total += variance;
     b->n_out++;
-    return BANDIT_OK;
 }

@@ -67,7 +67,7 @@ static void pi_close(bandit_engine *engine)
 {
     bandit_pi_space *e = self(engine);
     for (int i = 0; i < 2; i++) {
-        bandit_pi_clear_cells(&e->batches[i]);
+        bandit_pi_clear_cells(&e->batches[i], 0);
         free(e->batches[i].cells);
         free(e->batches[i].pulled);
         bandit_ledger_clear(&e->batches[i].ledger);
@@ -100,11 +100,21 @@ static double radius(const bandit_engine *engine, const void *context)
     return bandit_pi_width((const bandit_pi_space *)engine, g->batch, 0.5 * g->cell->posterior.log_det_ratio);
 }
 
+static bandit_status take_out_arm(bandit_pi_space *e, bandit_pi_batch *b, uint32_t arm, bandit_error *err)
+{
+    double features[BANDIT_PI_DIMENSIONS], variance;
+    bandit_space_features_of(e->base.arms, arm, features);
+    bandit_status status = bandit_pi_make_room(e, b, features, &variance, err);
+    if (status == BANDIT_OK)
+        bandit_pi_take_out(e, b, features, variance);
+    return status;
+}
+
 /* From the ledger to the frozen batch: the same path for one that begins and one that is restored. */
 static bandit_status freeze(bandit_pi_space *e, bandit_pi_batch *b, const bandit_pick *pending,
                             size_t n_pending, bandit_error *err)
 {
-    bandit_pi_clear_cells(b);
+    bandit_pi_clear_cells(b, 0);
     b->n_picks = b->n_out = 0;
     b->total = 0.0;
     if (!bandit_reserve((void **)&b->pulled, &b->capacity_pulled, b->ledger.n, sizeof(uint32_t)))
@@ -120,10 +130,8 @@ static bandit_status freeze(bandit_pi_space *e, bandit_pi_batch *b, const bandit
     }
     for (size_t i = 0; i < b->n; i++)
         b->cells[i]->width = bandit_pi_width(e, b, 0.5 * b->cells[i]->posterior.log_det_ratio);
-    for (size_t i = 0; status == BANDIT_OK && i < n_pending; i++) {
-        double variance;
-        status = bandit_pi_take_out(e, b, pending[i].arm, &variance, err);
-    }
+    for (size_t i = 0; status == BANDIT_OK && i < n_pending; i++)
+        status = take_out_arm(e, b, pending[i].arm, err);
     pi_state state = {.observations = b->ledger.observations, .sum_squares = b->ledger.sum_squares};
     memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
     strncpy(state.code_path, e->base.covariance.simd->name, sizeof state.code_path - 1);
@@ -145,11 +153,11 @@ static bandit_status pi_begin_batch(bandit_engine *engine, const bandit_result *
     if (status == BANDIT_OK)
         status = freeze(e, next, pending, n_pending, err);
     if (status != BANDIT_OK) {
-        bandit_pi_clear_cells(next);
+        bandit_pi_clear_cells(next, 0);
         return status;
     }
     e->in_force = 1 - e->in_force;
-    bandit_pi_clear_cells(ended);
+    bandit_pi_clear_cells(ended, 0);
     return BANDIT_OK;
 }
 
@@ -196,6 +204,24 @@ static bandit_stop_rule stop_rule(const bandit_pi_space *e, const bandit_pi_batc
     return b->n_out > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
 }
 
+/* The pick at e->coded, its arm appended when it is new. A pick that fails leaves nothing behind. */
+static bandit_status take_choice(bandit_pi_space *e, bandit_pi_batch *b, bandit_pick *pick, bandit_error *err)
+{
+    bandit_arms *arms = e->base.arms;
+    size_t known = bandit_arms_find(arms, e->coded), n_cells = b->n;
+    double features[BANDIT_PI_DIMENSIONS];
+    bandit_space_encode(arms->space, e->coded, features);
+    pick->arm = (uint32_t)(known == SIZE_MAX ? bandit_arms_count(arms) : known);
+    bandit_status status = bandit_pi_make_room(e, b, features, &pick->variance, err);
+    if (status == BANDIT_OK && known == SIZE_MAX)
+        status = bandit_arms_append(arms, e->coded, 1, err);
+    if (status == BANDIT_OK)
+        bandit_pi_take_out(e, b, features, pick->variance);
+    else
+        bandit_pi_clear_cells(b, n_cells);
+    return status;
+}
+
 static bandit_status pi_select(bandit_engine *engine, const bandit_select_limits *limits,
                                const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
                                bandit_error *err)
@@ -222,13 +248,8 @@ static bandit_status pi_select(bandit_engine *engine, const bandit_select_limits
             out->stop_rule = BANDIT_STOP_EXHAUSTED;
             break;
         }
-        bandit_pick pick = {0};
-        size_t known = bandit_arms_find(engine->arms, e->coded);
-        pick.arm = (uint32_t)(known == SIZE_MAX ? bandit_arms_count(engine->arms) : known);
-        if (known == SIZE_MAX)
-            status = bandit_arms_append(engine->arms, e->coded, 1, err);
-        if (status == BANDIT_OK)
-            status = bandit_pi_take_out(e, b, pick.arm, &pick.variance, err);
+        bandit_pick pick;
+        status = take_choice(e, b, &pick, err);
         if (status != BANDIT_OK)
             break;
         picks[out->n_picks++] = pick;
@@ -247,8 +268,7 @@ static bandit_status pi_replay_picks(bandit_engine *engine, const bandit_pick *p
     bandit_pi_batch *b = &e->batches[e->in_force];
     bandit_status status = BANDIT_OK;
     for (size_t i = 0; status == BANDIT_OK && i < n_picks; i++) {
-        double variance;
-        status = bandit_pi_take_out(e, b, picks[i].arm, &variance, err);
+        status = take_out_arm(e, b, picks[i].arm, err);
         b->n_picks += status == BANDIT_OK;
     }
     return status;

@@ -42,7 +42,8 @@ typedef struct bandit_pi_space {
 /* beta_A before step t = observations + 1, for a cell of this information gain. */
 double bandit_pi_width(const bandit_pi_space *engine, const bandit_pi_batch *batch, double information_gain);
 
-void bandit_pi_clear_cells(bandit_pi_batch *batch);
+/* Frees the cells from `first` on. */
+void bandit_pi_clear_cells(bandit_pi_batch *batch, size_t first);
 size_t bandit_pi_cell_memory(const bandit_pi_cell *cell);
 bool bandit_pi_contains(const bandit_pi_space *engine, const bandit_pi_cell *cell, const double *features);
 
@@ -58,10 +59,14 @@ bandit_status bandit_pi_make_cells(bandit_pi_space *engine, bandit_pi_batch *bat
 bandit_status bandit_pi_bound_at(const bandit_pi_space *engine, const bandit_pi_batch *batch,
                                  const double *features, bandit_prediction *out, bandit_error *err);
 
-/* Takes a pull out in every cell that contains it, the leaf that does being added where none has pulls.
- * *variance: of the batch's start, paper's scale. Errors: BANDIT_NO_MEMORY. */
-bandit_status bandit_pi_take_out(bandit_pi_space *engine, bandit_pi_batch *batch, uint32_t arm,
-                                 double *variance, bandit_error *err);
+/* Room for one more pull that is out at this point, in every cell that contains it, the leaf that does being
+ * added (last) where none has pulls. *variance: the point's at the batch's start, paper's scale. Errors:
+ * BANDIT_NO_MEMORY. */
+bandit_status bandit_pi_make_room(bandit_pi_space *engine, bandit_pi_batch *batch, const double *features,
+                                  double *variance, bandit_error *err);
+/* Takes the pull out; the room is there. */
+void bandit_pi_take_out(bandit_pi_space *engine, bandit_pi_batch *batch, const double *features,
+                        double variance);
 
 /* ---- pi_search.c --------------------------------------------------------------------------------------- */
 

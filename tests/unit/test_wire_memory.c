@@ -1,11 +1,11 @@
-/* Every allocation of every decoder, reader and encoder fails once: each says so, and nothing is lost. The
- * linker puts the __wrap functions in the place of the allocator's, for jansson too. */
+/* Every allocation of every decoder, reader and encoder fails once: each says so, and nothing is lost. */
 #include "proto/changes.h"
 #include "proto/observations.h"
 #include "proto/points.h"
 #include "proto/study_file.h"
 #include "proto/tokens.h"
 #include "proto/wire.h"
+#include "tests/support/failing_allocations.h"
 #include "tests/support/refusals.h"
 
 #include <setjmp.h>
@@ -14,52 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void __real_free(void *p);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-void __wrap_free(void *p);
-
-static long until_failure = -1; /* allocations that still succeed; negative: all of them */
-static long live;               /* blocks */
-
-static bool fails(void)
-{
-    if (until_failure < 0)
-        return false;
-    return until_failure-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    void *p = fails() ? NULL : __real_malloc(size);
-    live += p != NULL;
-    return p;
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    void *p = fails() ? NULL : __real_calloc(n, size);
-    live += p != NULL;
-    return p;
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-    void *q = fails() ? NULL : __real_realloc(p, size);
-    live += p == NULL && q != NULL;
-    return q;
-}
-
-void __wrap_free(void *p)
-{
-    live -= p != NULL;
-    __real_free(p);
-}
 
 /* What is tried: answers WIRE_NO_MEMORY, or as it does with enough memory. */
 typedef wire_status trial(const char *body, size_t size);
@@ -77,8 +31,7 @@ static void fail_each(trial *try, const char *text, wire_status expected)
     for (; reached; n++) {
         until_failure = n;
         wire_status status = try(body, size);
-        reached = until_failure < 0;
-        until_failure = -1;
+        reached = has_failed();
         assert_int_equal(status, reached ? WIRE_NO_MEMORY : expected);
         assert_int_equal(live, before);
     }

@@ -1,0 +1,603 @@
+/* Every allocation of every algorithm fails once, on features, on a kernel matrix, on a list of points and in
+ * spaces that grow: in making an engine, a batch, picks, predictions, corrections and restored engines. Each
+ * call says so and loses nothing; after it the engine goes on as its twin whose allocations never failed. */
+#include "bandit/engine.h"
+#include "bandit/space.h"
+#include "tests/support/failing_allocations.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum {
+    SIDE = 4,
+    ARMS = SIDE * SIDE,
+    BATCHES = 9,
+    PICKS = 2,
+    MOST_POINTS = 4 * ARMS,
+    MOST_WIDTH = 4,
+    MOST_FEATURES = 16
+};
+
+/* ---- what is chosen from ------------------------------------------------------------------------------- */
+
+typedef enum domain { FEATURES, MATRIX, LISTED, BOX, SPACE } domain;
+
+static const double numbers[] = {4, 1, 2}, when_true[] = {1};
+static const bandit_parameter box[] = {
+    {.type = BANDIT_PARAMETER_DOUBLE, .min = 0, .max = 1, .parent = BANDIT_NO_PARENT},
+    {.type = BANDIT_PARAMETER_INTEGER, .min = 1, .max = 64, .log = true, .parent = BANDIT_NO_PARENT},
+};
+static const bandit_parameter mixed[] = {
+    {.type = BANDIT_PARAMETER_DOUBLE, .min = 0, .max = 1, .parent = BANDIT_NO_PARENT},
+    {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT, .has_default = true, .default_value = 1},
+    {.type = BANDIT_PARAMETER_INTEGER,
+     .min = 1,
+     .max = 9,
+     .parent = 1,
+     .parent_values = when_true,
+     .n_parent_values = 1},
+    {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 3, .parent = BANDIT_NO_PARENT},
+};
+static const bandit_parameter list[] = {
+    {.type = BANDIT_PARAMETER_DISCRETE, .numbers = numbers, .n_values = 3, .parent = BANDIT_NO_PARENT},
+    {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT, .has_default = true},
+    {.type = BANDIT_PARAMETER_CATEGORICAL,
+     .n_values = 3,
+     .parent = 1,
+     .parent_values = when_true,
+     .n_parent_values = 1},
+};
+
+static bandit_status make_grid(bandit_arms **out)
+{
+    double rows[2 * ARMS];
+    for (size_t i = 0; i < ARMS; i++) {
+        rows[2 * i] = (double)(i % SIDE);
+        rows[2 * i + 1] = (double)(i / SIDE);
+    }
+    bandit_status status = bandit_arms_new(out, ARMS, 2, NULL);
+    if (status == BANDIT_OK)
+        status = bandit_arms_set_rows(*out, 0, ARMS, rows, NULL);
+    return status == BANDIT_OK ? bandit_arms_finish(*out, BANDIT_SCALING_UNIT, ARMS, NULL) : status;
+}
+
+static bandit_status make_matrix(bandit_arms **out)
+{
+    double rows[ARMS * ARMS];
+    for (size_t i = 0; i < ARMS; i++) {
+        for (size_t j = 0; j < ARMS; j++) {
+            double x = (double)(i % SIDE) - (double)(j % SIDE), y = (double)(i / SIDE) - (double)(j / SIDE);
+            rows[i * ARMS + j] = exp(-0.25 * (x * x + y * y));
+        }
+    }
+    bandit_status status = bandit_arms_new_precomputed(out, ARMS, NULL);
+    if (status == BANDIT_OK)
+        status = bandit_arms_set_rows(*out, 0, ARMS, rows, NULL);
+    return status == BANDIT_OK ? bandit_arms_finish(*out, BANDIT_SCALING_NONE, ARMS, NULL) : status;
+}
+
+static bandit_status make_arms(bandit_arms **out, domain d)
+{
+    bandit_status status = BANDIT_OK;
+    *out = NULL;
+    switch (d) {
+    case FEATURES:
+        return make_grid(out);
+    case MATRIX:
+        return make_matrix(out);
+    case BOX:
+        return bandit_arms_new_space(out, box, 2, NULL);
+    case SPACE:
+        return bandit_arms_new_space(out, mixed, 4, NULL);
+    case LISTED:
+        status = bandit_arms_new_space(out, list, 3, NULL);
+        return status == BANDIT_OK ? bandit_arms_enumerate(*out, NULL) : status;
+    }
+    return status;
+}
+
+static bool is_space(domain d)
+{
+    return d == BOX || d == SPACE || d == LISTED;
+}
+
+/* The points of `from` in another set of its kind. */
+static bandit_status copy_arms(bandit_arms **out, domain d, const bandit_arms *from)
+{
+    bandit_status status = make_arms(out, d);
+    double coded[MOST_WIDTH];
+    for (size_t a = 0; status == BANDIT_OK && (d == BOX || d == SPACE) && a < bandit_arms_count(from); a++) {
+        bandit_arms_coded(from, a, coded);
+        status = bandit_arms_append(*out, coded, 1, NULL);
+    }
+    return status;
+}
+
+/* What an arm is worth: the same in all sets where it is the same point. */
+static double worth(const bandit_arms *arms, domain d, uint32_t arm)
+{
+    if (!is_space(d))
+        return sin(arm % SIDE) + 0.3 * cos(arm / SIDE);
+    double coded[MOST_WIDTH], sum = 0.0;
+    bandit_arms_coded(arms, arm, coded);
+    for (size_t i = 0; i < bandit_arms_point_width(arms); i++)
+        sum += isnan(coded[i]) ? 0.1 : sin((double)(i + 1) * coded[i]);
+    return sum;
+}
+
+/* ---- two engines that are to be the same --------------------------------------------------------------- */
+
+typedef struct trial {
+    domain domain;
+    double scale; /* of the rewards */
+    bandit_options options;
+    bandit_arms *arms, *fine_arms;
+    bandit_engine *engine, *fine; /* the one whose allocations fail, and its twin */
+} trial;
+
+static void assert_out_of_memory(bandit_status status, const bandit_error *err)
+{
+    assert_int_equal(status, BANDIT_NO_MEMORY);
+    assert_int_equal(err->status, BANDIT_NO_MEMORY);
+}
+
+/* What the engine says of itself, with copies of what it lends. */
+typedef struct account {
+    bandit_description d;
+    uint32_t dictionary[MOST_POINTS];
+    double lengthscales[MOST_FEATURES];
+} account;
+
+static account account_of(const bandit_engine *engine)
+{
+    account a = {0};
+    bandit_engine_describe(engine, &a.d);
+    assert_true(a.d.n_dictionary <= MOST_POINTS && a.d.n_lengthscales <= MOST_FEATURES);
+    for (size_t i = 0; i < a.d.n_dictionary; i++)
+        a.dictionary[i] = a.d.dictionary[i];
+    for (size_t i = 0; i < a.d.n_lengthscales; i++)
+        a.lengthscales[i] = a.d.lengthscales[i];
+    return a;
+}
+
+static void assert_same(const account *a, const account *b)
+{
+    const bandit_description *x = &a->d, *y = &b->d;
+    assert_true(x->batch == y->batch && x->observations == y->observations && x->beta == y->beta &&
+                x->effective_dimension == y->effective_dimension &&
+                x->information_gain == y->information_gain && x->lambda == y->lambda &&
+                x->noise_std == y->noise_std && x->norm_bound == y->norm_bound &&
+                x->signal_std == y->signal_std && x->shift == y->shift && x->unit == y->unit &&
+                x->fitted_on == y->fitted_on && x->set_aside == y->set_aside);
+    assert_int_equal(x->n_dictionary, y->n_dictionary);
+    assert_int_equal(x->n_lengthscales, y->n_lengthscales);
+    assert_memory_equal(a->dictionary, b->dictionary, sizeof a->dictionary);
+    assert_memory_equal(a->lengthscales, b->lengthscales, sizeof a->lengthscales);
+}
+
+static void make(trial *t)
+{
+    assert_int_equal(make_arms(&t->fine_arms, t->domain), BANDIT_OK);
+    assert_int_equal(bandit_engine_new(&t->fine, t->fine_arms, &t->options, 0, NULL), BANDIT_OK);
+    long before = live;
+    for (long n = 0;; n++) {
+        until_failure = n;
+        bandit_status status = make_arms(&t->arms, t->domain);
+        if (!has_failed()) {
+            assert_int_equal(status, BANDIT_OK);
+            break;
+        }
+        assert_int_equal(status, BANDIT_NO_MEMORY);
+        bandit_arms_free(t->arms);
+        assert_int_equal(live, before);
+    }
+    before = live;
+    for (long n = 0;; n++) {
+        bandit_error err = {0};
+        until_failure = n;
+        bandit_status status = bandit_engine_new(&t->engine, t->arms, &t->options, 0, &err);
+        if (!has_failed()) {
+            assert_int_equal(status, BANDIT_OK);
+            break;
+        }
+        assert_out_of_memory(status, &err);
+        assert_null(t->engine);
+        assert_int_equal(live, before);
+    }
+}
+
+static void begin(trial *t, const bandit_result *results, size_t n_results, const bandit_pick *pending,
+                  size_t n_pending)
+{
+    account before = account_of(t->engine), now;
+    assert_int_equal(bandit_engine_begin_batch(t->fine, results, n_results, pending, n_pending,
+                                               &bandit_executor_serial, NULL),
+                     BANDIT_OK);
+    for (long n = 0;; n++) {
+        bandit_error err = {0};
+        until_failure = n;
+        bandit_status status = bandit_engine_begin_batch(t->engine, results, n_results, pending, n_pending,
+                                                         &bandit_executor_serial, &err);
+        if (!has_failed()) {
+            assert_int_equal(status, BANDIT_OK);
+            break;
+        }
+        assert_out_of_memory(status, &err);
+        now = account_of(t->engine);
+        assert_same(&before, &now);
+    }
+    before = account_of(t->fine);
+    now = account_of(t->engine);
+    assert_same(&before, &now);
+}
+
+/* Up to PICKS picks; returns how many. Those that were made before an allocation failed stand. */
+static size_t choose(trial *t, bandit_pick *picks)
+{
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_selection selection;
+    bandit_pick tried[PICKS];
+    size_t made = 0;
+    limits.max_picks = PICKS;
+    assert_int_equal(bandit_engine_select(t->fine, &limits, &bandit_executor_serial, picks, &selection, NULL),
+                     BANDIT_OK);
+    size_t n_picks = selection.n_picks;
+    double ratio = selection.ratio;
+    bandit_stop_rule stop_rule = selection.stop_rule;
+    for (long n = 0;; n++) {
+        bandit_error err = {0};
+        until_failure = n;
+        limits.max_picks = PICKS - made;
+        bandit_status status =
+            bandit_engine_select(t->engine, &limits, &bandit_executor_serial, tried + made, &selection, &err);
+        bool failed = has_failed();
+        if (status != BANDIT_OK) {
+            assert_true(failed);
+            assert_out_of_memory(status, &err);
+            continue;
+        }
+        made += selection.n_picks;
+        if (!failed)
+            break;
+        assert_true(selection.n_picks > 0);
+        n = -1;
+    }
+    assert_int_equal(made, n_picks);
+    for (size_t i = 0; i < n_picks; i++)
+        assert_true(tried[i].arm == picks[i].arm && tried[i].variance == picks[i].variance);
+    assert_true(selection.ratio == ratio && selection.stop_rule == stop_rule);
+    return n_picks;
+}
+
+static void predict(trial *t)
+{
+    bandit_prediction fine[MOST_POINTS], tried[MOST_POINTS];
+    uint32_t arms[MOST_POINTS];
+    double points[MOST_POINTS * MOST_WIDTH];
+    size_t n_arms = bandit_arms_count(t->fine_arms), width = bandit_arms_point_width(t->fine_arms);
+    assert_true(n_arms <= MOST_POINTS && width <= MOST_WIDTH);
+    for (size_t a = 0; a < n_arms; a++) {
+        arms[a] = (uint32_t)a;
+        if (is_space(t->domain)) {
+            bandit_arms_coded(t->fine_arms, a, points + a * width);
+        } else {
+            points[a * width] = (double)(a % SIDE) + 0.5;
+            points[a * width + 1] = (double)(a / SIDE) - 0.5;
+        }
+    }
+    if (bandit_engine_predict_arms(t->fine, arms, n_arms, fine, NULL) == BANDIT_UNSUPPORTED)
+        return;
+    for (int by_points = 0; by_points < (t->domain == MATRIX ? 1 : 2); by_points++) {
+        if (by_points)
+            assert_int_equal(bandit_engine_predict_points(t->fine, points, n_arms, fine, NULL), BANDIT_OK);
+        long before = live;
+        for (long n = 0;; n++) {
+            bandit_error err = {0};
+            until_failure = n;
+            bandit_status status = by_points
+                                       ? bandit_engine_predict_points(t->engine, points, n_arms, tried, &err)
+                                       : bandit_engine_predict_arms(t->engine, arms, n_arms, tried, &err);
+            bool failed = has_failed();
+            assert_int_equal(live, before);
+            if (!failed) {
+                assert_int_equal(status, BANDIT_OK);
+                break;
+            }
+            assert_out_of_memory(status, &err);
+        }
+        assert_memory_equal(tried, fine, n_arms * sizeof *fine);
+        if (by_points && is_space(t->domain)) { /* at the arms, the arms' */
+            assert_int_equal(bandit_engine_predict_arms(t->fine, arms, n_arms, tried, NULL), BANDIT_OK);
+            for (size_t a = 0; a < n_arms; a++)
+                assert_true(fabs(tried[a].mean - fine[a].mean) <= 1e-9 &&
+                            fabs(tried[a].variance - fine[a].variance) <= 1e-9);
+        }
+    }
+}
+
+/* An engine like the twin, from its checkpoint and the picks made since. */
+static bandit_status restore(bandit_engine **out, const trial *t, bandit_arms *arms,
+                             const bandit_pick *pending, size_t n_pending, const bandit_pick *picks,
+                             size_t n_picks, bandit_error *err)
+{
+    bandit_checkpoint checkpoint;
+    bandit_engine_checkpoint(t->fine, &checkpoint);
+    bandit_status status = bandit_engine_restore(out, arms, &t->options, 0, &checkpoint, pending, n_pending,
+                                                 &bandit_executor_serial, err);
+    if (status == BANDIT_OK)
+        status = bandit_engine_replay_picks(*out, picks, n_picks, &bandit_executor_serial, err);
+    return status;
+}
+
+/* The engine in the place of the tried one is a restored one from here on. */
+static void restore_again(trial *t, const bandit_pick *pending, size_t n_pending, const bandit_pick *picks,
+                          size_t n_picks)
+{
+    bandit_arms *arms;
+    bandit_engine_free(t->engine);
+    bandit_arms_free(t->arms);
+    long before = live;
+    for (long n = 0;; n++) {
+        until_failure = n;
+        bandit_status status = copy_arms(&arms, t->domain, t->fine_arms);
+        if (!has_failed()) {
+            assert_int_equal(status, BANDIT_OK);
+            break;
+        }
+        assert_int_equal(status, BANDIT_NO_MEMORY);
+        bandit_arms_free(arms);
+        assert_int_equal(live, before);
+    }
+    before = live;
+    for (long n = 0;; n++) {
+        bandit_error err = {0};
+        until_failure = n;
+        bandit_status status = restore(&t->engine, t, arms, pending, n_pending, picks, n_picks, &err);
+        if (!has_failed()) {
+            assert_int_equal(status, BANDIT_OK);
+            break;
+        }
+        assert_out_of_memory(status, &err);
+        bandit_engine_free(t->engine);
+        assert_int_equal(live, before);
+    }
+    t->arms = arms;
+}
+
+/* Takes a result back and gives it again with another reward and one more pull. A failed correction ends an
+ * engine. */
+static void amend(trial *t, const bandit_result *was, const bandit_pick *pending, size_t n_pending,
+                  const bandit_pick *picks, size_t n_picks)
+{
+    bandit_checkpoint checkpoint;
+    bandit_engine_checkpoint(t->fine, &checkpoint);
+    bandit_arm_sum sum = {.arm = was->arm};
+    for (size_t i = 0; i < checkpoint.n_sums; i++)
+        if (checkpoint.sums[i].arm == was->arm)
+            sum = checkpoint.sums[i];
+    assert_true(sum.count >= was->repeats);
+    const bandit_amendment amendment = {.arm = was->arm,
+                                        .was = {was->repeats, was->reward},
+                                        .now = {was->repeats + 1, was->reward + 0.25},
+                                        .chosen = was->chosen,
+                                        .variance = was->variance};
+    sum.count++;
+    sum.sum += (was->repeats + 1) * (was->reward + 0.25) - was->repeats * was->reward;
+    for (long n = 0;; n++) {
+        bandit_error err = {0};
+        bandit_engine *copy;
+        assert_int_equal(restore(&copy, t, t->arms, pending, n_pending, picks, n_picks, NULL), BANDIT_OK);
+        until_failure = n;
+        bandit_status status = bandit_engine_amend(copy, &amendment, 1, &sum, 1, &err);
+        bool failed = has_failed();
+        bandit_engine_free(copy);
+        if (!failed) {
+            assert_int_equal(status, BANDIT_OK);
+            break;
+        }
+        assert_out_of_memory(status, &err);
+    }
+    assert_int_equal(bandit_engine_amend(t->fine, &amendment, 1, &sum, 1, NULL), BANDIT_OK);
+    assert_int_equal(bandit_engine_amend(t->engine, &amendment, 1, &sum, 1, NULL), BANDIT_OK);
+}
+
+/* Of a batch's two picks the first is told before the next batch, the second one batch later. */
+static void run(trial *t)
+{
+    long before = live;
+    bandit_pick late[PICKS];
+    bandit_result results[PICKS], told = {0};
+    size_t n_results = 0, n_late = 0;
+    make(t);
+    for (size_t batch = 0; batch < BATCHES; batch++) {
+        bandit_pick picks[PICKS];
+        begin(t, results, n_results, late, n_late);
+        size_t n_picks = choose(t, picks);
+        predict(t);
+        if (batch == 2)
+            restore_again(t, late, n_late, picks, n_picks);
+        if (batch == 3)
+            amend(t, &told, late, n_late, picks, n_picks);
+        n_results = 0;
+        for (size_t i = 0; i < n_late + (n_picks > 0); i++) {
+            const bandit_pick *p = i < n_late ? &late[i] : &picks[0];
+            results[n_results++] =
+                (bandit_result){.arm = p->arm,
+                                .repeats = 1,
+                                .reward = t->scale * worth(t->fine_arms, t->domain, p->arm),
+                                .chosen = true,
+                                .variance = p->variance};
+        }
+        if (n_results > 0)
+            told = results[0];
+        n_late = n_picks > 1 ? 1 : 0;
+        late[0] = picks[PICKS - 1];
+    }
+    account end = account_of(t->engine);
+    assert_true(t->scale == 1.0 || end.d.norm_bound > t->options.norm_bound);
+    bandit_engine_free(t->fine);
+    bandit_engine_free(t->engine);
+    bandit_arms_free(t->fine_arms);
+    bandit_arms_free(t->arms);
+    assert_int_equal(live, before);
+}
+
+/* ---- the algorithms ------------------------------------------------------------------------------------ */
+
+static const double lengthscale = 0.5;
+
+static bandit_options options_of(bandit_algorithm algorithm, domain d)
+{
+    bandit_options o = BANDIT_OPTIONS_INIT;
+    o.algorithm = algorithm;
+    o.kernel.lengthscales = &lengthscale;
+    o.kernel.n_lengthscales = 1;
+    if (d == MATRIX)
+        o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED};
+    o.delta = 0.1;
+    o.max_batch = 4;
+    o.population = 4;
+    o.sample = 2;
+    o.inducing = 4;
+    o.prior_features = 16;
+    o.dpp_steps = 4;
+    o.horizon = 64;
+    o.seed = 7;
+    return o;
+}
+
+static void run_options(const bandit_options *options, domain d)
+{
+    trial t = {.domain = d, .scale = 1.0, .options = *options};
+    run(&t);
+}
+
+static void run_all(domain d, const bandit_algorithm *algorithms, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        bandit_options o = options_of(algorithms[i], d);
+        run_options(&o, d);
+    }
+}
+
+static const bandit_algorithm all[] = {BANDIT_BBKB,
+                                       BANDIT_BKB,
+                                       BANDIT_GP_UCB,
+                                       BANDIT_IGP_UCB,
+                                       BANDIT_GP_BUCB,
+                                       BANDIT_GP_TS,
+                                       BANDIT_ASYNC_TS,
+                                       BANDIT_S_GP_TS,
+                                       BANDIT_GP_EI,
+                                       BANDIT_GP_PI,
+                                       BANDIT_EPSILON_GREEDY,
+                                       BANDIT_UNIFORM,
+                                       BANDIT_REGULARIZED_EVOLUTION};
+enum { ALL = sizeof all / sizeof *all };
+
+static void on_features(void **state)
+{
+    (void)state;
+    const bandit_algorithm partitioned = BANDIT_PI_GP_UCB;
+    run_all(FEATURES, all, ALL);
+    run_all(FEATURES, &partitioned, 1);
+
+    bandit_options o = options_of(BANDIT_BBKB, FEATURES);
+    o.batch_rule = BANDIT_BATCH_GLOBAL_LOCAL;
+    o.init = BANDIT_INIT_UNCERTAINTY;
+    run_options(&o, FEATURES);
+    o = options_of(BANDIT_S_GP_TS, FEATURES);
+    o.posterior = BANDIT_POSTERIOR_DTC;
+    o.features = BANDIT_FEATURES_EIGEN;
+    run_options(&o, FEATURES);
+    o.posterior = BANDIT_POSTERIOR_FEATURES;
+    run_options(&o, FEATURES);
+    o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_LINEAR};
+    run_options(&o, FEATURES);
+}
+
+static void on_a_matrix(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ALL; i++) {
+        if (all[i] != BANDIT_S_GP_TS) /* samples features of the kernel */
+            run_all(MATRIX, &all[i], 1);
+    }
+}
+
+static void on_a_list(void **state)
+{
+    (void)state;
+    run_all(LISTED, all, ALL);
+}
+
+static void in_a_space(void **state)
+{
+    (void)state;
+    run_all(SPACE, all, ALL);
+    bandit_options o = options_of(BANDIT_BBKB, SPACE);
+    o.init = BANDIT_INIT_UNCERTAINTY;
+    run_options(&o, SPACE);
+}
+
+static void in_a_box(void **state)
+{
+    (void)state;
+    const bandit_algorithm partitioned = BANDIT_PI_GP_UCB;
+    run_all(BOX, &partitioned, 1);
+}
+
+/* With the hyper-parameters learned on the way. */
+static void while_learning(void **state)
+{
+    (void)state;
+    static const struct {
+        bandit_algorithm algorithm;
+        domain domain;
+    } kinds[] = {
+        {BANDIT_GP_EI, SPACE}, {BANDIT_PI_GP_UCB, BOX}, {BANDIT_IGP_UCB, SPACE}, {BANDIT_BBKB, MATRIX}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        bandit_options o = options_of(kinds[i].algorithm, kinds[i].domain);
+        o.learn_lengthscale = kinds[i].domain != MATRIX;
+        o.learn_noise = o.learn_norm_bound = o.standardize_rewards = o.lambda_from_noise = true;
+        run_options(&o, kinds[i].domain);
+    }
+}
+
+/* A function far larger than its norm bound says: the bound is doubled, and not when the batch then fails. */
+static void while_the_norm_bound_grows(void **state)
+{
+    (void)state;
+    static const struct {
+        bandit_algorithm algorithm;
+        domain domain;
+    } kinds[] = {{BANDIT_BBKB, MATRIX},      {BANDIT_IGP_UCB, FEATURES}, {BANDIT_PI_GP_UCB, FEATURES},
+                 {BANDIT_S_GP_TS, FEATURES}, {BANDIT_IGP_UCB, SPACE},    {BANDIT_PI_GP_UCB, BOX}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        trial t = {.domain = kinds[i].domain,
+                   .scale = 1e4,
+                   .options = options_of(kinds[i].algorithm, kinds[i].domain)};
+        t.options.learn_norm_bound = true;
+        run(&t);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(on_features),
+        cmocka_unit_test(on_a_matrix),
+        cmocka_unit_test(on_a_list),
+        cmocka_unit_test(in_a_space),
+        cmocka_unit_test(in_a_box),
+        cmocka_unit_test(while_learning),
+        cmocka_unit_test(while_the_norm_bound_grows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
