@@ -365,6 +365,9 @@ bool study_pulls_once(const study *s);
 /* Candidates that may not be picked now, ascending; *out is the caller's to free. *once: neither what is out
  * nor what has been evaluated may be, and there is room for every candidate. False: out of memory. */
 bool study_withheld(const study *s, uint32_t **out, size_t *n, bool *once);
+/* Points of an open space whose last trials failed or were infeasible, ascending; *out is the caller's to
+ * free. False: out of memory. */
+bool study_failed(const study *s, uint32_t **out, size_t *n);
 bool study_is_retired(const study *s, uint32_t candidate);
 bool study_mark_retired(study *s, uint32_t candidate); /* in memory; false: there is none */
 

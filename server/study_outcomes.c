@@ -111,3 +111,27 @@ bool study_withheld(const study *s, uint32_t **out, size_t *n, bool *once)
     *out = list;
     return list != NULL;
 }
+
+static bool has_failed(const study *s, size_t arm)
+{
+    uint8_t count = s->failures[arm];
+    return (count > 0 && count <= ARM_FAILURES) || count == ARM_INFEASIBLE;
+}
+
+bool study_failed(const study *s, uint32_t **out, size_t *n)
+{
+    size_t candidates = (size_t)s->candidates, room = 0;
+    *out = NULL;
+    *n = 0;
+    if (!s->failures || !s->config->parameters || s->reference_candidates > 0)
+        return true;
+    if (candidates > s->failures_capacity)
+        candidates = s->failures_capacity;
+    for (size_t i = 0; i < candidates; i++)
+        room += has_failed(s, i);
+    *out = malloc((room ? room : 1) * sizeof **out);
+    for (size_t i = 0; *out && i < candidates; i++)
+        if (has_failed(s, i))
+            (*out)[(*n)++] = (uint32_t)i;
+    return *out != NULL;
+}

@@ -31,6 +31,8 @@ struct planning {
     size_t n_pending;
     uint32_t *withheld; /* with room for every candidate where `once` is set */
     size_t n_withheld;
+    uint32_t *failed; /* in an open space */
+    size_t n_failed;
     bool once; /* no arm twice */
     uint64_t remaining;
     size_t max_picks;

@@ -115,6 +115,8 @@ static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bou
     limits.beyond_bound = beyond_bound;
     limits.withheld = p->withheld;
     limits.n_withheld = p->n_withheld;
+    limits.failed = p->failed;
+    limits.n_failed = p->n_failed;
     if (fixed && p->withheld_fixed) {
         limits.withheld = p->withheld_fixed;
         limits.n_withheld = p->n_withheld_fixed;

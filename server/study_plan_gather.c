@@ -180,7 +180,8 @@ planning *plan_gather(study *s, bool closes)
     if (closes)
         p->stop_rule = plan_stop_rule_name(BANDIT_STOP_HORIZON);
     if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) &&
-        study_withheld(s, &p->withheld, &p->n_withheld, &p->once)) {
+        study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
+        study_failed(s, &p->failed, &p->n_failed)) {
         p->through_seq = study_next_seq(s) - 1;
         return p;
     }
@@ -197,7 +198,8 @@ planning *plan_gather_extension(study *s)
     p->extends = true;
     p->ordinary = s->batch_goes_on;
     p->through_seq = study_next_seq(s) - 1;
-    if (study_withheld(s, &p->withheld, &p->n_withheld, &p->once))
+    if (study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
+        study_failed(s, &p->failed, &p->n_failed))
         return p;
     study_plan_free(p);
     return NULL;

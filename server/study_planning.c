@@ -16,6 +16,7 @@ void study_plan_free(planning *p)
     free(p->amended_sums);
     free(p->pending);
     free(p->withheld);
+    free(p->failed);
     free(p->withheld_fixed);
     free(p->fixed);
     free(p->picks);

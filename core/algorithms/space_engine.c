@@ -112,6 +112,9 @@ static void space_close(bandit_engine *engine)
     free(e->values);
     free(e->means);
     free(e->variances);
+    bandit_feasibility_clear(&e->feasibility);
+    free(e->failed);
+    free(e->shortfall);
 }
 
 static size_t space_memory(const bandit_engine *engine)
@@ -119,7 +122,9 @@ static size_t space_memory(const bandit_engine *engine)
     const bandit_space_engine *e = (const bandit_space_engine *)engine;
     size_t bytes = bandit_maximizer_memory(&e->maximizer) + bandit_grid_memory(&e->grid) +
                    bandit_svgp_sampler_memory(&e->sampler) + bandit_features_memory(&e->features) +
-                   (e->capacity_values + e->capacity_means + e->capacity_variances + 2 * space_of(e)->n) *
+                   bandit_feasibility_memory(&e->feasibility) + e->capacity_failed * sizeof *e->failed +
+                   (e->capacity_values + e->capacity_means + e->capacity_variances + e->capacity_shortfall +
+                    2 * space_of(e)->n) *
                        sizeof(double);
     for (int i = 0; i < 2; i++) {
         const bandit_space_batch *b = &e->batches[i];
@@ -262,6 +267,7 @@ static bandit_status space_begin_batch(bandit_engine *engine, const bandit_resul
         return status;
     e->in_force = 1 - e->in_force;
     e->has_grid = false;
+    e->has_feasibility = false;
     return BANDIT_OK;
 }
 

@@ -10,20 +10,19 @@
  * new.
  *
  * Where noise is no reason for it (bandit_is_silent), a point that was pulled, or is out, is not picked again
- * as long as there is another †. Points that may not be chosen (failures) keep others away that are within
- * BANDIT_SPACE_AVOIDED lengthscales of them, as long as there are any †. */
+ * as long as there is another †. Where evaluations fail (feasibility.h) the acquisition is lowered by far
+ * more than its values differ: what is sure to fail comes after all else †. */
 #ifndef BANDIT_SPACE_ENGINE_H
 #define BANDIT_SPACE_ENGINE_H
 
 #include "acquisition.h"
 #include "algorithm.h"
 #include "confidence.h"
+#include "feasibility.h"
 #include "ledger.h"
 #include "maximize.h"
 #include "surface.h"
 #include "svgp.h"
-
-#define BANDIT_SPACE_AVOIDED 0.1
 
 typedef enum bandit_space_dictionary {
     BANDIT_SPACE_RESAMPLED, /* by ridge leverage scores: [BBKB] */
@@ -81,10 +80,15 @@ typedef struct bandit_space_engine {
     bandit_grid grid;
     bandit_svgp_sampler sampler;
     bool has_grid;
-    double *fixed; /* what the grid was made for */
+    double *fixed;                  /* what the grid was made for */
+    bandit_feasibility feasibility; /* empty while nothing has failed */
+    bool has_feasibility;           /* it is of this batch, and of these failures: */
+    uint32_t *failed;
+    size_t n_failed, capacity_failed;
+    double *shortfall; /* of the grid */
     double *values, *coded;
     double *means, *variances; /* of all arms: for resampling */
-    size_t capacity_values, capacity_means, capacity_variances;
+    size_t capacity_values, capacity_means, capacity_variances, capacity_shortfall;
 } bandit_space_engine;
 
 enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* that are out: room made for at once */

@@ -24,9 +24,10 @@ typedef struct choice {
     bandit_space_batch *b;
     const bandit_select_limits *limits;
     bandit_acquisition acquisition;
-    bool strict; /* no repeats where they are useless, and away from what is withheld */
+    bool strict;    /* no repeats where they are useless */
+    double penalty; /* of a point that is sure to fail; 0: nothing has failed */
     double *means, *variances;
-    double mean, variance;
+    double *slope; /* dimension: of the shortfall */
 } choice;
 
 static bool is_in(const uint32_t *sorted, size_t n, uint32_t arm)
@@ -61,38 +62,120 @@ static bool is_visited(const bandit_space_batch *b, uint32_t arm)
     return false;
 }
 
-/* Within BANDIT_SPACE_AVOIDED lengthscales of a withheld point? Distances are the kernel's. */
-static bool is_near_withheld(const choice *c, const double *features)
-{
-    const bandit_covariance *covariance = &c->e->base.covariance;
-    const bandit_arms *arms = c->e->base.arms;
-    const bandit_kernel *kernel = &c->e->base.options.kernel;
-    if (kernel->n_lengthscales == 0)
-        return false;
-    for (size_t i = 0; i < c->limits->n_withheld; i++) {
-        double sum = 0.0;
-        for (size_t j = 0; j < covariance->dimension; j++) {
-            double l = kernel->lengthscales[kernel->n_lengthscales == 1 ? 0 : j];
-            double t = (features[j] - bandit_arms_feature(arms, c->limits->withheld[i], j)) / l;
-            sum += t * t;
-        }
-        if (sum < BANDIT_SPACE_AVOIDED * BANDIT_SPACE_AVOIDED)
-            return true;
-    }
-    return false;
-}
-
 static bool accepts(void *context, const double *coded, const double *features)
 {
     const choice *c = context;
+    (void)features;
     size_t arm = bandit_arms_find(c->e->base.arms, coded);
     if (arm != SIZE_MAX && is_in(c->limits->withheld, c->limits->n_withheld, (uint32_t)arm))
         return false;
     if (!c->strict)
         return true;
-    if (bandit_is_silent(&c->e->base) && arm != SIZE_MAX && is_visited(c->b, (uint32_t)arm))
-        return false;
-    return c->limits->n_withheld == 0 || !is_near_withheld(c, features);
+    return !bandit_is_silent(&c->e->base) || arm == SIZE_MAX || !is_visited(c->b, (uint32_t)arm);
+}
+
+/* ---- where evaluations fail ---------------------------------------------------------------------------- */
+
+static bool same_failures(const bandit_space_engine *e, const bandit_select_limits *limits)
+{
+    return e->has_feasibility && e->n_failed == limits->n_failed &&
+           (e->n_failed == 0 || memcmp(e->failed, limits->failed, e->n_failed * sizeof *e->failed) == 0);
+}
+
+/* The latest outcomes: points with a reward, and those that failed and have none. Returns how many. */
+static size_t outcomes(const bandit_space_batch *b, const bandit_select_limits *limits, uint32_t *arms,
+                       bool *failed)
+{
+    size_t n = 0, i = b->ledger.n, k = limits->n_failed;
+    while (n < BANDIT_FEASIBILITY_MOST && (i > 0 || k > 0)) {
+        bool fails = i == 0 || (k > 0 && limits->failed[k - 1] > b->ledger.sums[i - 1].arm);
+        uint32_t arm = fails ? limits->failed[--k] : b->ledger.sums[--i].arm;
+        while (k > 0 && limits->failed[k - 1] == arm)
+            k--;
+        arms[n] = arm;
+        failed[n++] = fails;
+    }
+    return n;
+}
+
+static bandit_status learn_feasibility(bandit_space_engine *e, const bandit_space_batch *b,
+                                       const bandit_select_limits *limits, bandit_error *err)
+{
+    const bandit_kernel *kernel = &e->base.options.kernel;
+    uint32_t arms[BANDIT_FEASIBILITY_MOST];
+    bool failed[BANDIT_FEASIBILITY_MOST];
+    size_t d = bandit_arms_dimension(e->base.arms);
+    if (same_failures(e, limits))
+        return BANDIT_OK;
+    size_t n = limits->n_failed > 0 ? outcomes(b, limits, arms, failed) : 0;
+    bandit_status status = bandit_feasibility_start(&e->feasibility, n, d, err);
+    if (status == BANDIT_OK &&
+        (!bandit_reserve((void **)&e->failed, &e->capacity_failed, limits->n_failed, sizeof *e->failed) ||
+         !bandit_reserve((void **)&e->shortfall, &e->capacity_shortfall, e->maximizer.n_grid,
+                         sizeof(double))))
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (status != BANDIT_OK)
+        return status;
+    for (size_t j = 0; j < d; j++) {
+        double l =
+            kernel->n_lengthscales > 0 ? kernel->lengthscales[kernel->n_lengthscales == 1 ? 0 : j] : 1.0;
+        e->feasibility.scale[j] = fmin(1.0, l);
+    }
+    for (size_t i = 0; i < n; i++) {
+        e->feasibility.failed[i] = failed[i];
+        bandit_space_features_of(e->base.arms, arms[i], e->feasibility.points + i * d);
+    }
+    bandit_feasibility_learn(&e->feasibility);
+    for (size_t i = 0; n > 0 && i < e->maximizer.n_grid; i++)
+        e->shortfall[i] = bandit_feasibility_shortfall(&e->feasibility, e->maximizer.features + i * d, NULL);
+    if (limits->n_failed > 0)
+        memcpy(e->failed, limits->failed, limits->n_failed * sizeof *e->failed);
+    e->n_failed = limits->n_failed;
+    e->has_feasibility = true;
+    return BANDIT_OK;
+}
+
+/* Ten times what the objective's values differ by, about: so steep that a gain beyond a border is no reason
+ * to pick far beyond it. */
+static double penalty_of(const bandit_space_engine *e, const bandit_space_batch *b,
+                         const bandit_acquisition *acquisition)
+{
+    double deviation = sqrt(e->base.covariance.kappa2), low = INFINITY, high = -INFINITY;
+    if (e->feasibility.n == 0)
+        return 0.0;
+    switch (acquisition->kind) {
+    case BANDIT_ACQUIRE_IMPROVEMENT: /* a logarithm, and standard deviations: far below 0 where nothing */
+    case BANDIT_ACQUIRE_PROBABILITY: /* is to be gained */
+        return 1e6;
+    case BANDIT_ACQUIRE_VARIANCE:
+        return e->base.covariance.kappa2;
+    case BANDIT_ACQUIRE_UCB:
+    case BANDIT_ACQUIRE_MEAN:
+        break;
+    }
+    for (size_t i = 0; i < b->ledger.n; i++) {
+        double mean = b->ledger.sums[i].sum / (double)b->ledger.sums[i].count;
+        low = fmin(low, mean);
+        high = fmax(high, mean);
+    }
+    return 10.0 * (fmax(0.0, high - low) + (1.0 + b->width) * deviation);
+}
+
+static void subtract_penalty(const choice *c, const double *features, size_t n, double *values)
+{
+    size_t d = bandit_arms_dimension(c->e->base.arms);
+    for (size_t i = 0; i < n && c->penalty > 0.0; i++)
+        values[i] -= c->penalty * bandit_feasibility_shortfall(&c->e->feasibility, features + i * d, NULL);
+}
+
+static double subtract_slopes(const choice *c, const double *features, double value, double *gradient)
+{
+    if (!(c->penalty > 0.0))
+        return value;
+    double shortfall = bandit_feasibility_shortfall(&c->e->feasibility, features, c->slope);
+    for (size_t j = 0; shortfall > 0.0 && j < bandit_arms_dimension(c->e->base.arms); j++)
+        gradient[j] -= c->penalty * c->slope[j];
+    return value - c->penalty * shortfall;
 }
 
 /* ---- objectives ---------------------------------------------------------------------------------------- */
@@ -105,6 +188,7 @@ static void acquisition_values(void *context, const double *features, size_t n, 
     for (size_t i = 0; i < n; i++)
         out[i] =
             bandit_acquisition_value(&c->acquisition, c->means[i], needs_variance ? c->variances[i] : 0.0);
+    subtract_penalty(c, features, n, out);
 }
 
 static double acquisition_slopes(void *context, const double *features, double *gradient)
@@ -116,7 +200,7 @@ static double acquisition_slopes(void *context, const double *features, double *
     double value =
         bandit_acquisition_slopes(&c->acquisition, s->mean, fmax(0.0, s->variance), &by_mean, &by_variance);
     bandit_surface_slope(s, by_mean, by_variance, gradient);
-    return value;
+    return subtract_slopes(c, features, value, gradient);
 }
 
 static void sample_values(void *context, const double *features, size_t n, double *out)
@@ -136,6 +220,7 @@ static void sample_values(void *context, const double *features, size_t n, doubl
         for (size_t lane = 0; lane < lanes; lane++)
             out[first + lane] += sampler->alpha * values[lane];
     }
+    subtract_penalty(c, features, n, out);
 }
 
 static double sample_slopes(void *context, const double *features, double *gradient)
@@ -148,7 +233,7 @@ static double sample_slopes(void *context, const double *features, double *gradi
     value += sampler->alpha * bandit_features_slopes(&c->e->features, &sampler->draw, features, prior);
     for (size_t j = 0; j < d; j++)
         gradient[j] += sampler->alpha * prior[j];
-    return value;
+    return subtract_slopes(c, features, value, gradient);
 }
 
 /* ---- picks --------------------------------------------------------------------------------------------- */
@@ -183,13 +268,14 @@ static bandit_status make_grid(bandit_space_engine *e, bandit_space_batch *b, co
         status = bandit_grid_start(&e->grid, &b->surface, e->maximizer.features, n, err);
     size_t trials = n > BANDIT_MAXIMIZE_TRIALS ? n : BANDIT_MAXIMIZE_TRIALS;
     if (status == BANDIT_OK &&
-        !bandit_reserve((void **)&e->values, &e->capacity_values, n + 2 * trials + d, sizeof(double)))
+        !bandit_reserve((void **)&e->values, &e->capacity_values, n + 2 * trials + 2 * d, sizeof(double)))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (status != BANDIT_OK)
         return status;
     for (size_t i = 0; i < space->n; i++)
         e->fixed[i] = fixed ? fixed[i] : (double)NAN;
     e->has_grid = true;
+    e->has_feasibility = false;
     return bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
 }
 
@@ -235,6 +321,8 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
     const bandit_options *o = &e->base.options;
     const uint64_t most = (uint64_t)1 << 24;
     bandit_status status = make_grid(e, b, limits->fixed, err);
+    if (status == BANDIT_OK)
+        status = learn_feasibility(e, b, limits, err);
     if (status != BANDIT_OK)
         return status;
     size_t n = e->maximizer.n_grid, trials = n > BANDIT_MAXIMIZE_TRIALS ? n : BANDIT_MAXIMIZE_TRIALS;
@@ -244,7 +332,9 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
                 .acquisition = acquisition_of(e, b),
                 .strict = true,
                 .means = e->values + n,
-                .variances = e->values + n + trials};
+                .variances = e->values + n + trials,
+                .slope = e->values + n + 2 * trials};
+    c.penalty = penalty_of(e, b, &c.acquisition);
     bandit_objective objective = {&c, acquisition_values, acquisition_slopes, accepts};
     if (e->rule->samples) {
         objective = (bandit_objective){&c, sample_values, sample_slopes, accepts};
@@ -257,7 +347,8 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
     } else {
         status = bandit_grid_update(&e->grid, &b->surface, err);
         for (size_t i = 0; status == BANDIT_OK && i < n; i++)
-            e->values[i] = bandit_acquisition_value(&c.acquisition, e->grid.mean[i], e->grid.variance[i]);
+            e->values[i] = bandit_acquisition_value(&c.acquisition, e->grid.mean[i], e->grid.variance[i]) -
+                           (c.penalty > 0.0 ? c.penalty * e->shortfall[i] : 0.0);
     }
     *found = false;
     for (int attempt = 0; status == BANDIT_OK && attempt < 2 && !*found; attempt++) {

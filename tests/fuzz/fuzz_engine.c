@@ -223,7 +223,8 @@ static bool choose(run *r)
     for (uint32_t arm = 0; arm < before && limits.n_withheld < ARMS; arm++)
         if (below(&r->in, 8) == 1)
             withheld[limits.n_withheld++] = arm;
-    limits.withheld = withheld;
+    limits.withheld = limits.failed = withheld;
+    limits.n_failed = limits.n_withheld;
     bandit_arms_parameters(r->arms, &n_parameters);
     if (grows && below(&r->in, 4) == 1 && before > 0) {
         bandit_arms_coded(r->arms, below(&r->in, (unsigned)(before < 256 ? before : 256)), fixed);

@@ -43,6 +43,35 @@ def drive(client, study, trials, **fields):
     return chosen
 
 
+def lost_in_disk(client, study, asks, restart_at=None, server=None):
+    """Trials within 0.3 of the middle, where the loss would be least, fail. -> (how many, the points in their order)"""
+    lost, chosen = 0, []
+    for number in range(asks):
+        if number == restart_at:
+            server.kill()
+            server.start()
+            client = server.client()
+        (trial,) = client.ask(study, worker="w")["trials"]
+        distance = math.hypot(trial["parameters"]["x"] - 0.5, trial["parameters"]["y"] - 0.5)
+        chosen.append(trial["parameters"])
+        lost += distance < 0.3
+        state = {"state": "failed" if number % 2 else "infeasible"}
+        client.tell(study, [{"trial": trial["id"], **(state if distance < 0.3 else {"value": distance})}])
+    return lost, chosen
+
+
+def test_keeps_out_of_where_trials_fail():
+    axes = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "xy"]
+    definition = {"metric": {"name": "loss", "goal": "minimize"}, "domain": {"type": "space", "parameters": axes}, "seed": 8}
+    with Server() as server:
+        client = server.client()
+        whole, halves = (client.create(definition)["id"] for _ in range(2))
+        lost, chosen = lost_in_disk(client, whole, 60)
+        assert lost <= 24, lost  # what does not learn from failures loses 50 and more
+        assert client.read(whole, "best")["observed"]["value"] < 0.32
+        assert lost_in_disk(client, halves, 60, 33, server) == (lost, chosen)
+
+
 def test_from_ask_to_best(server):
     client = server.client()
     study = client.create(mixed())
