@@ -52,7 +52,9 @@ typedef enum store_chore {
 
 typedef struct store_backend {
     /* Transactions. After a failure of anything inside one, in_transaction says whether it still stands;
-     * undo takes back what was done since mark. rollback and commit end it in any case. */
+     * undo takes back what was done since mark. rollback and commit end it in any case; rollback takes back
+     * everything where rolls_back says so, and nothing otherwise. */
+    bool rolls_back;
     store_status (*begin)(store *s, store_error *err);
     store_status (*commit)(store *s, store_error *err);
     void (*rollback)(store *s);

@@ -181,6 +181,7 @@ store_status store_open_scratch(store **out, const char *path, store_error *err)
 }
 
 const store_backend sqlite_backend = {
+    .rolls_back = true,
     .begin = sqlite_begin,
     .commit = sqlite_commit,
     .rollback = sqlite_rollback,

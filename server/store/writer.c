@@ -216,6 +216,50 @@ static void fail_applied(store_op *first, const store_op *end, store_status stat
     }
 }
 
+/* Without marks, for which the database copies every page that is written: in almost every group nothing
+ * fails. Returns the first op that was not run; *failed: the group must be rolled back. */
+static store_op *run_unmarked(store *s, store_op *first, double until, bool *failed)
+{
+    store_op *op = first;
+    store_error err = {0};
+    do {
+        bool follows_failure = op->lane && op->lane->failed;
+        op->status = follows_failure ? STORE_ABORTED : apply_op(s, op, &err);
+        *failed = op->status && !follows_failure;
+        op = op->next;
+    } while (op && !*failed && store_clock() < until);
+    return op;
+}
+
+static store_op *run_marked(store *s, store_op *first, double until, store_error *err)
+{
+    store_op *op = first;
+    do {
+        run_op(s, op, err);
+        op = op->next;
+    } while (op && s->backend->in_transaction(s) && store_clock() < until);
+    return op;
+}
+
+/* Begins a transaction and applies ops until then, one at least; *end is the first that was not. Afterwards
+ * the transaction may be gone. A failure to begin is everyone's: *end is NULL. */
+static store_status apply_group(store *s, store_op *first, double until, store_op **end, store_error *err)
+{
+    bool failed = true;
+    store_status status = s->backend->begin(s, err);
+    *end = NULL;
+    if (!status && s->backend->rolls_back) {
+        *end = run_unmarked(s, first, until, &failed);
+        if (failed) {
+            s->backend->rollback(s);
+            status = s->backend->begin(s, err);
+        }
+    }
+    if (failed)
+        *end = status ? NULL : run_marked(s, first, until, err);
+    return status;
+}
+
 /* The database has ended the transaction at the fault of one op: the others (status STORE_OK) once more,
  * each in a transaction of its own. */
 static void run_singly(store *s, store_op *first, const store_op *end, store_error *err)
@@ -262,26 +306,18 @@ static store_op *run_group(store *s, store_op *first, double seconds)
 {
     store_error err = {0};
     double start = store_clock();
-    store_op *end = first;
-    store_status status = s->backend->begin(s, &err);
-    if (status) {
-        end = NULL;
+    store_op *end;
+    store_status status = apply_group(s, first, start + seconds, &end, &err);
+    if (status)
         fail_applied(first, end, status);
-    } else {
-        do {
-            run_op(s, end, &err);
-            end = end->next;
-        } while (end && s->backend->in_transaction(s) && store_clock() - start < seconds);
-        if (!s->backend->in_transaction(s))
-            run_singly(s, first, end, &err);
-        else if ((status = commit(s, &err)) != STORE_OK)
-            fail_applied(first, end, status);
-    }
+    else if (!s->backend->in_transaction(s))
+        run_singly(s, first, end, &err);
+    else if ((status = commit(s, &err)) != STORE_OK)
+        fail_applied(first, end, status);
     if (err.status)
         remember_fault(s, &err);
     if (s->observer)
         tell_observer(s, first, end, store_clock() - start);
-    s->backend->after_commit(s);
     while (first != end) {
         store_op *next = first->next;
         atomic_fetch_add(&s->written, first->status == STORE_OK);
@@ -289,6 +325,7 @@ static store_op *run_group(store *s, store_op *first, double seconds)
         finish(first);
         first = next;
     }
+    s->backend->after_commit(s);
     return end;
 }
 
