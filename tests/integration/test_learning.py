@@ -96,7 +96,7 @@ def run(server, algorithm, restart_every, how):
     """60 trials, two or three asked at a time and told one by one, a stray among them now and then."""
     server.client().create(learner(algorithm))
     for step in range(24):
-        trials = server.client().ask("learner", 2 + step % 2)["trials"]
+        trials = server.client().ask("learner", 2 + step % 2, wait_seconds=60)["trials"]
         assert trials, "nothing to do"
         if restart_every and step % restart_every == 1:
             how(server)

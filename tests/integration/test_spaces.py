@@ -101,7 +101,8 @@ def test_without_noise_every_point_once(server):
     client_of = [server.client() for _ in range(3)]
     chosen = []
     while True:
-        held = [(c, c.ask(study, worker=f"w{i}")) for i, c in enumerate(client_of)]
+        # Nothing is out: the first waits until there is something, or the end.
+        held = [(c, c.ask(study, worker=f"w{i}", wait_seconds=0 if i else 60)) for i, c in enumerate(client_of)]
         trials = [(c, trial) for c, answer in held for trial in answer["trials"]]
         if not trials:
             break
