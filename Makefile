@@ -87,7 +87,9 @@ $(LIBBANDIT) $(LIBPROTO) $(LIBSERVER):
 	@rm -f $@
 	@$(if $(filter %.so,$@),$(CC) -shared -o,ar rcsD) $@ $^
 
-$(BANDITD): $(B)/server/main.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
+# When lines are counted, those of servers that tests kill count too.
+COUNTED_KILL := $(if $(filter coverage,$(VARIANT)),$(B)/tests/harness/counted_kill.o)
+$(BANDITD): $(B)/server/main.o $(COUNTED_KILL) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
