@@ -13,6 +13,12 @@ typedef struct reader {
     const char *bad;
 } reader;
 
+static void wrong(reader *r, const char *key)
+{
+    if (!r->bad)
+        r->bad = key;
+}
+
 static bool number_of(const json_t *value, double *out)
 {
     *out = json_is_null(value) ? NAN : json_number_value(value);
@@ -31,7 +37,7 @@ static const char *text(reader *r, const char *key)
 {
     const char *value = json_string_value(json_object_get(r->object, key));
     if (!value)
-        r->bad = key;
+        wrong(r, key);
     return value ? value : "";
 }
 
@@ -44,15 +50,27 @@ static int64_t integer(reader *r, const char *key)
 {
     int64_t value;
     if (!integer_of(json_object_get(r->object, key), &value))
-        r->bad = key;
+        wrong(r, key);
     return value;
+}
+
+/* The number of a trial's attempt. Far below the end of its type: attempts are counted on from it. */
+static int32_t attempt(reader *r, int64_t least)
+{
+    const int64_t most = 1 << 30;
+    int64_t value = integer(r, "attempt");
+    if (value < least || value > most) {
+        wrong(r, "attempt");
+        value = least;
+    }
+    return (int32_t)value;
 }
 
 static double real(reader *r, const char *key)
 {
     double value;
     if (!number_of(json_object_get(r->object, key), &value))
-        r->bad = key;
+        wrong(r, key);
     return value;
 }
 
@@ -60,7 +78,7 @@ static bool boolean(reader *r, const char *key)
 {
     const json_t *value = json_object_get(r->object, key);
     if (!json_is_boolean(value))
-        r->bad = key;
+        wrong(r, key);
     return json_is_true(value);
 }
 
@@ -72,7 +90,7 @@ static const json_t *array(reader *r, const char *key, size_t size, void **space
     *space = calloc(*n + 1, size);
     *no_memory |= !*space;
     if (!json_is_array(value))
-        r->bad = key;
+        wrong(r, key);
     if (!*space)
         *n = 0;
     return value;
@@ -82,7 +100,7 @@ static uint32_t index_of(reader *r, const json_t *value, const char *key)
 {
     int64_t index;
     if (!integer_of(value, &index) || index < 0 || index > UINT32_MAX) {
-        r->bad = key;
+        wrong(r, key);
         index = 0;
     }
     return (uint32_t)index;
@@ -107,9 +125,9 @@ static void decode_sums(reader *r, store_event *event, const json_t *sums, store
         const json_t *entry = json_array_get(sums, i);
         int64_t count;
         out[i].arm = index_of(r, json_array_get(entry, 0), "sums");
-        if (!integer_of(json_array_get(entry, 1), &count) ||
+        if (!integer_of(json_array_get(entry, 1), &count) || count < 0 ||
             !number_of(json_array_get(entry, 2), &out[i].sum))
-            r->bad = "sums";
+            wrong(r, "sums");
         out[i].count = (uint64_t)count;
     }
     event->u.planned.sums = out;
@@ -118,10 +136,12 @@ static void decode_sums(reader *r, store_event *event, const json_t *sums, store
 static void decode_state(reader *r, store_event *event, const char *hexadecimal, unsigned char *out)
 {
     size_t n = strlen(hexadecimal) / 2;
+    if (hexadecimal[2 * n] != '\0')
+        wrong(r, "engine_state");
     for (size_t i = 0; i < n; i++) {
         int high = digit(hexadecimal[2 * i]), low = digit(hexadecimal[2 * i + 1]);
         if (high < 0 || low < 0)
-            r->bad = "engine_state";
+            wrong(r, "engine_state");
         out[i] = (unsigned char)((high & 15) << 4 | (low & 15));
     }
     event->u.planned.engine_state = out;
@@ -136,32 +156,38 @@ static const store_pick *decode_picks(reader *r, event_space *space, size_t *n, 
         const json_t *entry = json_array_get(entries, i);
         picks[i].candidate = index_of(r, json_array_get(entry, 0), "picks");
         if (!number_of(json_array_get(entry, 1), &picks[i].variance))
-            r->bad = "picks";
+            wrong(r, "picks");
     }
     return picks;
 }
 
+/* Are the entries arrays of so many values? */
+static bool are_rows(const json_t *entries, size_t dimension)
+{
+    for (size_t i = 0; i < json_array_size(entries); i++)
+        if (json_array_size(json_array_get(entries, i)) != dimension)
+            return false;
+    return true;
+}
+
+/* Takes no more space than the rows that are there. */
 static store_status decode_rows(reader *r, const char *key, const char *dimension_key, store_points *out,
                                 event_space *space)
 {
     const json_t *entries = json_object_get(r->object, key);
     int64_t dimension = integer(r, dimension_key);
     size_t n = json_array_size(entries);
-    if (!json_is_array(entries) || dimension < 1 || (size_t)dimension > SIZE_MAX / sizeof(double) / (n + 1)) {
-        r->bad = key;
+    if (n == 0 || dimension < 1 || !are_rows(entries, (size_t)dimension)) {
+        wrong(r, key);
         return STORE_OK;
     }
-    double *rows = space->rows = calloc(n + 1, (size_t)dimension * sizeof *rows);
+    double *rows = space->rows = calloc(n, (size_t)dimension * sizeof *rows);
     if (!rows)
         return STORE_NO_MEMORY;
-    for (size_t i = 0; i < n; i++) {
-        const json_t *entry = json_array_get(entries, i);
-        if (json_array_size(entry) != (size_t)dimension)
-            r->bad = key;
+    for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < (size_t)dimension; j++)
-            if (!number_of(json_array_get(entry, j), &rows[i * (size_t)dimension + j]))
-                r->bad = key;
-    }
+            if (!number_of(json_array_get(json_array_get(entries, i), j), &rows[i * (size_t)dimension + j]))
+                wrong(r, key);
     *out = (store_points){.n = n, .dimension = dimension, .rows = rows};
     return STORE_OK;
 }
@@ -183,9 +209,9 @@ static store_held decode_held(reader *r, event_space *space, bool *no_memory)
     int64_t n_picks = integer(r, "held_picks");
     for (size_t i = 0; i < held.n_values; i++)
         if (!number_of(json_array_get(entries, i), &values[i]))
-            r->bad = "held";
+            wrong(r, "held");
     if (n_picks < 0)
-        r->bad = "held_picks";
+        wrong(r, "held_picks");
     held.values = values;
     held.n_picks = (size_t)n_picks;
     return held;
@@ -235,7 +261,7 @@ static study_state state_of_study(reader *r)
 {
     study_state state = STUDY_ACTIVE;
     if (!study_state_parse(&state, text(r, "state")))
-        r->bad = "state";
+        wrong(r, "state");
     return state;
 }
 
@@ -243,7 +269,7 @@ static void decode_told_with(reader *r, int64_t *repeats, const char **recorded,
 {
     *repeats = json_object_get(r->object, "repeats") ? integer(r, "repeats") : 1;
     if (*repeats < 1)
-        r->bad = "repeats";
+        wrong(r, "repeats");
     *recorded = optional_text(r, "recorded");
     *metadata = optional_text(r, "metadata");
 }
@@ -252,7 +278,7 @@ static double finite_real(reader *r, const char *key)
 {
     double value = real(r, key);
     if (!isfinite(value)) {
-        r->bad = key;
+        wrong(r, key);
         value = 0.0;
     }
     return value;
@@ -261,7 +287,7 @@ static double finite_real(reader *r, const char *key)
 static void decode_late(reader *r, store_event *event)
 {
     event->u.late.trial = integer(r, "trial");
-    event->u.late.attempt = (int32_t)integer(r, "attempt");
+    event->u.late.attempt = attempt(r, 1);
     event->u.late.value = finite_real(r, "value");
     event->u.late.better = boolean(r, "better");
     decode_told_with(r, &event->u.late.repeats, &event->u.late.recorded, &event->u.late.metadata);
@@ -271,7 +297,7 @@ static void decode_amended(reader *r, store_event *event)
 {
     event->u.amended.trial = integer(r, "trial");
     if (!trial_state_parse(&event->u.amended.state, text(r, "state")))
-        r->bad = "state";
+        wrong(r, "state");
     event->u.amended.has_value = json_object_get(r->object, "value") != NULL;
     if (event->u.amended.has_value)
         event->u.amended.value = finite_real(r, "value");
@@ -285,16 +311,16 @@ static void decode_amended(reader *r, store_event *event)
 static void decode_told(reader *r, store_event *event)
 {
     event->u.told.trial = integer(r, "trial");
-    event->u.told.attempt = (int32_t)integer(r, "attempt");
+    event->u.told.attempt = attempt(r, 0); /* 0: the one it is at */
     if (!trial_state_parse(&event->u.told.state, text(r, "state")))
-        r->bad = "state";
+        wrong(r, "state");
     event->u.told.has_value = json_object_get(r->object, "value") != NULL;
     if (event->u.told.has_value)
         event->u.told.value = real(r, "value");
     event->u.told.better = boolean(r, "better");
     if ((event->u.told.has_value && !isfinite(event->u.told.value)) ||
         (event->u.told.better && !event->u.told.has_value))
-        r->bad = "value";
+        wrong(r, "value");
     event->u.told.reason = text(r, "reason");
     decode_told_with(r, &event->u.told.repeats, &event->u.told.recorded, &event->u.told.metadata);
 }
@@ -323,9 +349,9 @@ static store_status decode_observed(reader *r, store_event *event, event_space *
         list[i].candidate = index_of(r, json_array_get(entry, 0), "observations");
         if (!integer_of(json_array_get(entry, 1), &list[i].repeats) ||
             !number_of(json_array_get(entry, 2), &list[i].value))
-            r->bad = "observations";
+            wrong(r, "observations");
         if (!isfinite(list[i].value)) {
-            r->bad = "observations";
+            wrong(r, "observations");
             list[i].value = 0.0;
         }
     }
@@ -380,13 +406,13 @@ static store_status decode_parts(reader *r, store_event *event, event_space *spa
         return decode_extended(r, event, space);
     case EVENT_TRIAL_ISSUED:
         event->u.issued.trial = integer(r, "trial");
-        event->u.issued.attempt = (int32_t)integer(r, "attempt");
+        event->u.issued.attempt = attempt(r, 1);
         event->u.issued.worker = text(r, "worker");
         event->u.issued.lease_expires_at = integer(r, "lease_expires_at");
         break;
     case EVENT_TRIAL_RENEWED:
         event->u.renewed.trial = integer(r, "trial");
-        event->u.renewed.attempt = (int32_t)integer(r, "attempt");
+        event->u.renewed.attempt = attempt(r, 1);
         event->u.renewed.worker = optional_text(r, "worker");
         event->u.renewed.lease_expires_at = integer(r, "lease_expires_at");
         break;
@@ -413,7 +439,7 @@ static store_status decode_parts(reader *r, store_event *event, event_space *spa
         break;
     case EVENT_TRIAL_MEASURED:
         event->u.measured.trial = integer(r, "trial");
-        event->u.measured.attempt = (int32_t)integer(r, "attempt");
+        event->u.measured.attempt = attempt(r, 1);
         event->u.measured.step = integer(r, "step");
         event->u.measured.value = finite_real(r, "value");
         break;
