@@ -351,13 +351,35 @@ static bool refuse(wire_errors *errors, int64_t seq, const char *type, const cha
     return false;
 }
 
+static char *text_of(const wire_study *definition)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    char *text = NULL;
+    size_t size;
+    wire_encode_definition(&w, definition);
+    return wire_writer_finish(&w, &text, &size) ? text : NULL;
+}
+
+/* Does it have every value in force, as a study's has from its creation on? */
+static bool is_complete(wire_study *definition, wire_errors *problems)
+{
+    char *before = text_of(definition), *after = NULL;
+    if (before && study_config_complete(definition, problems) == WIRE_OK)
+        after = text_of(definition);
+    bool same = after && strcmp(before, after) == 0;
+    free(before);
+    free(after);
+    return same;
+}
+
 /* The definition in force from here on. -> NULL, or what is wrong with it */
 static const char *take_definition(rebuild *r, const char *text)
 {
     wire_study *definition = NULL;
     study_config *config = NULL;
     wire_errors problems = {0};
-    if (wire_decode_study(&definition, text, strlen(text), &problems) == WIRE_OK && definition->id)
+    if (wire_decode_study(&definition, text, strlen(text), &problems) == WIRE_OK &&
+        is_complete(definition, &problems))
         study_config_new(&config, definition, &problems);
     else
         wire_study_free(definition);
@@ -369,18 +391,15 @@ static const char *take_definition(rebuild *r, const char *text)
     return NULL;
 }
 
-/* The definition with the study's new name. The caller frees it. */
+/* The definition with the study's new name. The caller frees it; NULL: out of memory. */
 static char *renamed_definition(rebuild *r)
 {
-    char *name = strdup(r->id), *text = NULL;
-    size_t size;
-    wire_writer w = WIRE_WRITER_INIT;
+    char *name = strdup(r->id);
     if (!name)
         return NULL;
     free(r->config->wire->id);
     r->config->wire->id = name;
-    wire_encode_definition(&w, r->config->wire);
-    return wire_writer_finish(&w, &text, &size) ? text : NULL;
+    return text_of(r->config->wire);
 }
 
 static bool below(const uint32_t *list, size_t n, int64_t candidates)
@@ -427,6 +446,10 @@ static const char *check_planned(rebuild *r, int64_t seq, const store_event *eve
         return "the batch is not the next one";
     if (event->u.planned.through_seq < 0 || event->u.planned.through_seq >= seq)
         return "through_seq is not before it";
+    const store_batch *batch = &event->u.planned.batch;
+    if (!isfinite(batch->ratio) || !isfinite(batch->beta) || !isfinite(batch->update_seconds) ||
+        !isfinite(batch->select_seconds))
+        return "a figure of the batch is not finite";
     const char *problem = check_points(r, &event->u.planned.points);
     if (problem)
         return problem;
@@ -502,13 +525,22 @@ static bool is_object_text(const char *text)
     return good;
 }
 
-static const char *check_result(const rebuild *r, int64_t trial, trial_state state, int64_t repeats,
-                                const char *recorded, const char *metadata)
+/* What may be told over HTTP. */
+static bool is_value(double value)
+{
+    return fabs(value) <= WIRE_MAX_VALUE;
+}
+
+/* `value`: 0 when there is none. */
+static const char *check_result(const rebuild *r, int64_t trial, trial_state state, double value,
+                                int64_t repeats, const char *recorded, const char *metadata)
 {
     if (trial < 1 || trial > r->trials)
         return "there is no such trial";
     if (state == TRIAL_QUEUED || state == TRIAL_PENDING)
         return "its state is not one of results";
+    if (!is_value(value))
+        return "its value is out of range";
     if (repeats < 0 || repeats > WIRE_MAX_REPEATS)
         return "its repeats are out of range";
     return is_object_text(recorded) && is_object_text(metadata) ? NULL : "it carries what is no JSON object";
@@ -516,18 +548,25 @@ static const char *check_result(const rebuild *r, int64_t trial, trial_state sta
 
 static const char *check_amended(const rebuild *r, const store_event *event)
 {
+    bool has_best = event->u.amended.best_trial != 0;
     if (event->u.amended.best_trial < 0 || event->u.amended.best_trial > r->trials ||
-        event->u.amended.best_candidate < 0 || event->u.amended.best_candidate > r->candidates)
+        event->u.amended.best_candidate < 0 ||
+        (has_best && event->u.amended.best_candidate >= r->candidates) ||
+        !is_value(event->u.amended.best_value))
         return "the best trial is none of the study's";
-    return check_result(r, event->u.amended.trial, event->u.amended.state, 1, event->u.amended.recorded, "");
+    return check_result(r, event->u.amended.trial, event->u.amended.state,
+                        event->u.amended.has_value ? event->u.amended.value : 0, 1, event->u.amended.recorded,
+                        "");
 }
 
 static const char *check_observed(const rebuild *r, const store_event *event)
 {
-    for (size_t i = 0; i < event->u.observed.n; i++)
-        if (event->u.observed.list[i].candidate >= r->candidates || event->u.observed.list[i].repeats < 1 ||
-            event->u.observed.list[i].repeats > WIRE_MAX_REPEATS)
-            return "a reward is not one of the candidates', or its repeats are out of range";
+    for (size_t i = 0; i < event->u.observed.n; i++) {
+        const store_observation *o = &event->u.observed.list[i];
+        if (o->candidate >= r->candidates || o->repeats < 1 || o->repeats > WIRE_MAX_REPEATS ||
+            !is_value(o->value))
+            return "a reward is not one of the candidates', or it or its repeats are out of range";
+    }
     return NULL;
 }
 
@@ -562,6 +601,8 @@ static const char *check_event(rebuild *r, int64_t seq, store_event *event)
             return "the batch is not the last one";
         if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
             return "through_seq is not before it";
+        if (!isfinite(event->u.extended.ratio))
+            return "its ratio is not finite";
         if ((problem = check_points(r, &event->u.extended.points)))
             return problem;
         return check_picks(r, event->u.extended.first_trial, event->u.extended.picks,
@@ -571,15 +612,16 @@ static const char *check_event(rebuild *r, int64_t seq, store_event *event)
     case EVENT_TRIAL_REQUEUED:
         return NULL; /* the store looks at the trial */
     case EVENT_TRIAL_MEASURED:
-        return isfinite(event->u.measured.value) ? NULL : "its value is not finite";
+        return is_value(event->u.measured.value) ? NULL : "its value is out of range";
     case EVENT_TRIAL_PROPOSED:
         return check_picks(r, event->u.proposed.trial, &event->u.proposed.pick, 1);
     case EVENT_TRIAL_TOLD:
-        return check_result(r, event->u.told.trial, event->u.told.state, event->u.told.repeats,
+        return check_result(r, event->u.told.trial, event->u.told.state,
+                            event->u.told.has_value ? event->u.told.value : 0, event->u.told.repeats,
                             event->u.told.recorded, event->u.told.metadata);
     case EVENT_LATE_RESULT_TOLD:
-        return check_result(r, event->u.late.trial, TRIAL_COMPLETED, event->u.late.repeats,
-                            event->u.late.recorded, event->u.late.metadata);
+        return check_result(r, event->u.late.trial, TRIAL_COMPLETED, event->u.late.value,
+                            event->u.late.repeats, event->u.late.recorded, event->u.late.metadata);
     case EVENT_TRIAL_AMENDED:
         return check_amended(r, event);
     case EVENT_OBSERVATIONS_ADDED:

@@ -2,6 +2,7 @@
 
 import contextlib
 import http.client
+import json
 import socket
 import sqlite3
 import threading
@@ -99,6 +100,126 @@ def test_what_is_no_whole_study_is_refused_and_leaves_nothing(server, case):
         assert time.monotonic() < end, "what was staged stays"
         time.sleep(0.05)
     assert post(client, "\n".join(lines)).status == 201, "its name is free"
+
+
+def eventful(client):
+    """An export whose log has an entry of nearly every type."""
+    study = client.create(definition(points=grid(6), feedback="async", id="eventful", lease_seconds=1))["id"]
+    path = f"/v1/studies/{study}"
+    for _ in range(6):
+        trials = client.ask(study, 2, worker="w", fresh=True, wait_seconds=30)["trials"]
+        client.tell(study, [{"trial": t["id"], "value": t["id"] / 10, "metadata": {"a": 1}} for t in trials])
+    calls = [
+        (f"{path}/trials/2/amend", {"value": 0.7}),
+        (f"{path}/observations", {"observations": [{"candidate": 5, "value": 0.3}]}),
+        (f"{path}/candidates", {"points": [[0.5, 0.45], [0.1, 0.15]]}),
+        (f"{path}/candidates/retire", {"candidates": [7]}),
+        (f"{path}/trials", {"candidate": 3}),
+    ]
+    for where, body in calls:
+        answer = client.post(where, body)
+        assert answer.status == 200, answer
+    (first,) = client.ask(study, worker="w", fresh=True, wait_seconds=30)["trials"]
+    assert client.post(f"{path}/trials/{first['id']}/measurements", {"step": 1, "value": 2}).status == 200
+    time.sleep(1.1)  # its lease
+    (again,) = client.ask(study, worker="x", wait_seconds=30, lease_seconds=60)["trials"]
+    assert (again["id"], again["attempt"]) == (first["id"], 2), (first, again)
+    client.tell(study, [{"trial": again["id"], "attempt": 2, "value": 3}])
+    assert client.tell(study, [{"trial": again["id"], "attempt": 1, "value": 2}])["late"] == 1
+    client.request("PATCH", path, {"horizon": 500})
+    lines = exported(client, study).body.decode().splitlines()
+    assert client.delete(path).status == 204
+    return lines
+
+
+def put(*path_and_value):
+    *path, last, value = path_and_value
+
+    def change(payload):
+        for step in path:
+            payload = payload[step]
+        payload[last] = value
+
+    return change
+
+
+def without(member):
+    """The definition without what was filled in when the study was made."""
+
+    def change(payload):
+        definition = json.loads(payload["definition"])
+        del definition[member]
+        payload["definition"] = json.dumps(definition)
+
+    return change
+
+
+EVENTFUL = []
+ALTERED = {
+    # (type of the entry, what is changed of its first one, words of the refusal)
+    "another id": ("study_created", put("id", "other"), "the definition has another id"),
+    "a definition without an algorithm": ("study_created", without("algorithm"), "not one of this program's"),
+    "a definition without a lease": ("study_created", without("lease_seconds"), "not one of this program's"),
+    "a definition without an id": ("study_created", without("id"), "not one of this program's"),
+    "a definition that is none": ("study_changed", put("definition", "[]"), "not one of this program's"),
+    "other candidates": ("candidates_set", put("digest", "00"), "not those that the log speaks of"),
+    "no candidates": ("candidates_set", put("count", 0), "there are too many of them, or none"),
+    "candidates of another dimension": ("candidates_set", put("dimension", 3), "not as the definition says"),
+    "added out of order": ("candidates_added", put("first", 40), "not the next ones"),
+    "added of another dimension": ("candidates_added", lambda p: p.update(dimension=1, rows=[[1]]), "another dimension"),
+    "added without a value": ("candidates_added", put("rows", 0, 0, None), "not finite"),
+    "more memory than there is": ("candidates_added", put("dimension", 2**40), "candidates_added event in the log: rows"),
+    "retired that is not there": ("candidates_retired", put("candidates", [38]), "no such candidate"),
+    "a batch out of order": ("batch_planned", put("batch", 1), "the batch is not the next one"),
+    "planned from the future": ("batch_planned", put("through_seq", 3), "through_seq is not before it"),
+    "a batch without a ratio": ("batch_planned", put("ratio", None), "a figure of the batch is not finite"),
+    "a batch without a width": ("batch_planned", put("beta", None), "a figure of the batch is not finite"),
+    "a member that is no candidate": ("batch_planned", put("dictionary", [36]), "dictionary"),
+    "sums out of order": ("batch_planned", put("sums", [[1, 1, 0.5], [0, 1, 0.5]]), "sums"),
+    "a sum that is none": ("batch_planned", put("sums", [[1, 1, None]]), "sums"),
+    "trials out of order": ("batch_planned", put("first_trial", 2), "the trials are not the next ones"),
+    "a pick that is no candidate": ("batch_planned", put("picks", [[36, 0.5]]), "a pick is not one of the candidates"),
+    "an attempt below all": ("trial_issued", put("attempt", -(2**31)), "trial_issued event in the log: attempt"),
+    "an attempt above all": ("trial_issued", put("attempt", 2**31 - 1), "trial_issued event in the log: attempt"),
+    "a result of no trial": ("trial_told", put("trial", 900), "there is no such trial"),
+    "a result that is none": ("trial_told", put("state", "pending"), "its state is not one of results"),
+    "a value too large": ("trial_told", put("value", 1e101), "its value is out of range"),
+    "too many pulls": ("trial_told", put("repeats", 10**7), "its repeats are out of range"),
+    "metadata that are none": ("trial_told", put("metadata", "[1]"), "no JSON object"),
+    "a late value too large": ("late_result_told", put("value", -1e101), "its value is out of range"),
+    "a late result of no trial": ("late_result_told", put("trial", 0), "there is no such trial"),
+    "an amended value too large": ("trial_amended", put("value", 1e101), "its value is out of range"),
+    "an amended one of no trial": ("trial_amended", put("trial", 900), "there is no such trial"),
+    "a best trial that is none": ("trial_amended", put("best_trial", 900), "the best trial is none of the study's"),
+    "a best candidate that is none": ("trial_amended", put("best_candidate", 36), "the best trial is none of the study's"),
+    "a measurement too large": ("trial_measured", put("value", 1e101), "its value is out of range"),
+    "a reward of no candidate": ("observations_added", put("observations", 0, 0, 36), "not one of the candidates'"),
+    "a reward too large": ("observations_added", put("observations", 0, 2, 1e101), "out of range"),
+    "a reward of no pull": ("observations_added", put("observations", 0, 1, 0), "out of range"),
+}
+
+
+@cases(ALTERED)
+def test_an_entry_that_cannot_be_is_refused(server, case):
+    kind, change, words = case
+    client = server.client()
+    if not EVENTFUL:
+        EVENTFUL.extend(eventful(client))
+    problem = refusal(post(client, "\n".join(altered(EVENTFUL, kind, change))), 422)
+    assert any(words in error["detail"] for error in problem["errors"]), problem
+    assert client.get("/v1/studies/eventful").status == 404
+
+
+def test_what_the_log_says_is_taken(server):
+    client = server.client()
+    if not EVENTFUL:
+        EVENTFUL.extend(eventful(client))
+    made = post(client, "\n".join(EVENTFUL))
+    assert made.status == 201, made
+    # A number of the store's own is another.
+    again = altered(exported(client, "eventful").body.decode().splitlines(), "candidates_set", put("content", 0))
+    assert again[1:] == altered(EVENTFUL, "candidates_set", put("content", 0))[1:]
+    assert client.delete("/v1/studies/eventful").status == 204
 
 
 def test_an_import_with_a_key_is_done_once(server):
