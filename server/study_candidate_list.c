@@ -50,7 +50,7 @@ static bool take_posterior(wire_candidate *shown, const study *s, const question
         if (bandit_engine_predict_arms(s->engine.engine, &arms[i], 1, &p, &error) != BANDIT_OK)
             return false;
         wire_prediction in_units = question_in_units(q, &p);
-        shown[i].has_posterior = true;
+        shown[i].has_posterior = question_shows(&in_units);
         shown[i].posterior_mean = in_units.mean;
         shown[i].posterior_std = in_units.std;
         shown[i].posterior_ucb = in_units.ucb;

@@ -10,6 +10,10 @@
 #include <string.h>
 #include <time.h>
 
+const char engine_beyond_doubles[] =
+    "the model's figures are beyond double precision: its options, candidates or values are too large or too "
+    "small";
+
 engine_source engine_source_of(const study *s)
 {
     return (engine_source){.number = s->number,

@@ -20,6 +20,9 @@ typedef struct engine_outcome {
     bandit_error error;  /* status BANDIT_OK, or the engine refused */
 } engine_outcome;
 
+/* What is said of figures that are infinite or none: sums, bounds or predictions have overflowed. */
+extern const char engine_beyond_doubles[];
+
 engine_source engine_source_of(const study *s);
 bool engine_fine(const engine_outcome *outcome);
 

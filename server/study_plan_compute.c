@@ -5,6 +5,7 @@
 #include "server/metrics.h"
 #include "server/study_sums.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +133,7 @@ static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bou
             withhold(p->withheld_fixed, &p->n_withheld_fixed, p->picks[p->n_picks + i].arm);
     }
     p->n_picks += selection.n_picks;
-    p->ratio = selection.ratio;
+    p->ratio = fmin(selection.ratio, DBL_MAX); /* a product may be more, with many picks beyond the bound */
     p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
     p->stop_rule = plan_stop_rule_name(selection.stop_rule);
     if (beyond_bound && selection.n_picks > 0)
@@ -217,6 +218,13 @@ static void take_points(const study *s, planning *p)
         bandit_arms_coded(arms, known + i, p->added + i * width);
 }
 
+/* Figures that no answer could show: the study stops, and says why. */
+static void check_figures(planning *p)
+{
+    if (!isfinite(p->description.beta))
+        bandit_error_set(&p->outcome.error, BANDIT_NUMERICAL, "", "%s", engine_beyond_doubles);
+}
+
 void plan_compute(study *s, planning *p)
 {
     engine_outcome *out = &p->outcome;
@@ -245,6 +253,8 @@ void plan_compute(study *s, planning *p)
     p->select_seconds = clock_steady() - updated;
     if (engine_fine(out))
         keep_state(p, s->engine.engine);
+    if (engine_fine(out))
+        check_figures(p);
     if (!engine_fine(out))
         study_drop_engine(s); /* it may be ahead of what is stored */
     else

@@ -25,7 +25,9 @@ static void run_question(study *s, engine_job *job)
 {
     question *q = (question *)(void *)job;
     engine_ensure(s, &q->source, &q->outcome);
-    if (q->outcome.stored != STORE_OK)
+    if (q->outcome.stored == STORE_ABORTED)
+        http_answer_problem(q->request, 503, NULL, "the study is being loaded again: try again");
+    else if (q->outcome.stored != STORE_OK)
         http_answer_store_problem(q->request, q->outcome.stored);
     else if (q->outcome.error.status != BANDIT_OK)
         http_answer_problem(q->request, 409, NULL, "the model cannot be made: %s", q->outcome.error.message);
@@ -61,6 +63,11 @@ wire_prediction question_in_units(const question *q, const bandit_prediction *p)
     double sign = q->source.config->minimize ? -1 : 1;
     return (wire_prediction){
         .mean = sign * p->mean + 0.0, .std = sqrt(p->variance), .ucb = sign * p->ucb + 0.0}; /* no -0.0 */
+}
+
+bool question_shows(const wire_prediction *p)
+{
+    return isfinite(p->mean) && isfinite(p->std) && isfinite(p->ucb);
 }
 
 static void answer_engine_error(http_request *request, const bandit_error *error)
@@ -111,6 +118,24 @@ static bool find_places(places *out, const question *q, const wire_predict *want
     return fine && errors->n == 0;
 }
 
+/* shown: room for n. */
+static void answer_predictions(const question *q, const bandit_prediction *raw, wire_prediction *shown,
+                               size_t n)
+{
+    bool fine = true;
+    for (size_t i = 0; i < n; i++) {
+        shown[i] = question_in_units(q, &raw[i]);
+        fine &= question_shows(&shown[i]);
+    }
+    if (!fine) {
+        http_answer_problem(q->request, 409, NULL, "%s", engine_beyond_doubles);
+        return;
+    }
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_predictions(&w, shown, n);
+    http_answer_json(q->request, 200, &w);
+}
+
 static void predict(study *s, question *q)
 {
     const wire_predict *wanted = q->request->context;
@@ -130,11 +155,7 @@ static void predict(study *s, question *q)
                BANDIT_OK) {
         answer_engine_error(q->request, &error);
     } else {
-        wire_writer w = WIRE_WRITER_INIT;
-        for (size_t i = 0; i < wanted->n; i++)
-            shown[i] = question_in_units(q, &raw[i]);
-        wire_encode_predictions(&w, shown, wanted->n);
-        http_answer_json(q->request, 200, &w);
+        answer_predictions(q, raw, shown, wanted->n);
     }
     wire_errors_clear(&errors);
     free(raw);
@@ -159,12 +180,29 @@ static double *dictionary_points(const study *s, const bandit_description *d)
     return points;
 }
 
+static bool is_shown(const bandit_description *d)
+{
+    const double figures[] = {d->beta,      d->effective_dimension, d->information_gain, d->lambda,
+                              d->noise_std, d->norm_bound,          d->signal_std,       d->shift,
+                              d->unit};
+    bool fine = true;
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        fine &= isfinite(figures[i]);
+    for (size_t i = 0; i < d->n_lengthscales; i++)
+        fine &= isfinite(d->lengthscales[i]);
+    return fine;
+}
+
 static void model(study *s, question *q)
 {
     bandit_description d;
     bandit_engine_describe(s->engine.engine, &d);
     if (!d.has_model) {
         http_answer_problem(q->request, 409, NULL, "%s has no model", q->source.config->wire->algorithm.name);
+        return;
+    }
+    if (!is_shown(&d)) {
+        http_answer_problem(q->request, 409, NULL, "%s", engine_beyond_doubles);
         return;
     }
     double *points = NULL;
@@ -217,13 +255,14 @@ static bool recommend(const study *s, const question *q, wire_recommended *out)
         if (d.has_model &&
             bandit_engine_predict_arms(s->engine.engine, &sum->arm, 1, &p, &error) != BANDIT_OK)
             return false;
-        if (p.mean > best) {
+        double std = sqrt(p.variance);
+        if (p.mean > best && isfinite(p.mean)) {
             best = p.mean;
             *out = (wire_recommended){.given = true,
                                       .candidate = sum->arm,
                                       .mean = sign * p.mean,
-                                      .has_std = d.has_model,
-                                      .std = d.has_model ? sqrt(p.variance) : 0};
+                                      .has_std = d.has_model && isfinite(std),
+                                      .std = std};
         }
     }
     return true;

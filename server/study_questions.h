@@ -22,4 +22,7 @@ void question_ask(study *s, http_request *request, void (*answer)(study *s, ques
 /* The engine's prediction in the metric's units and with its sign. */
 wire_prediction question_in_units(const question *q, const bandit_prediction *p);
 
+/* Can an answer show it? JSON has neither infinities nor NaN, which options at the ends of the range make. */
+bool question_shows(const wire_prediction *p);
+
 #endif

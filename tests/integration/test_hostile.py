@@ -1,13 +1,14 @@
 """Clients that mean harm, or are broken: each gets one exact answer, and nobody else notices."""
 
 import json
+import math
 import resource
 import socket
 import struct
 import time
 
 from server import Server
-from support import Skip, cases, definition, refusal
+from support import Skip, cases, definition, grid, noisy, refusal
 
 HEAD = b"Host: localhost\r\nContent-Type: application/json\r\n"
 
@@ -401,3 +402,43 @@ def test_pipelined_requests_are_answered_in_order(server):
     assert answers.count(b"HTTP/1.1 200 ") == 41, answers[:2000]
     named = [line.split(b": ")[1].strip() for line in answers.splitlines() if line.startswith(b"X-Request-Id: ")]
     assert named[:40] == [b"%s%d" % (kind, i) for i in range(20) for kind in (b"r", b"p")], named
+
+
+# Options that are accepted and whose figures a double cannot hold.
+BEYOND_DOUBLES = {
+    "a product of many picks": ({"name": "gp_bucb", "lambda": 1e-9}, 1),
+    "the width of the bounds": ({"name": "bbkb", "norm_bound": 1e300, "lambda": 1e-100, "noise_std": 1e150}, 1),
+    "values in no proportion": ({"name": "gp_ucb", "lambda": 1e-12, "noise_std": 100, "norm_bound": 1e300}, 1e50),
+    "candidates in no proportion": ({"name": "gp_ei", "kernel": {"type": "linear"}, "noise_std": 1e-5}, 1),
+}
+
+
+@cases(BEYOND_DOUBLES)
+def test_figures_beyond_doubles_are_said_and_harm_nobody(server, case):
+    algorithm, scale = case
+    far = 1e150 if algorithm.get("kernel") else 1
+    client = server.client()
+    points = [[x * far for x in point] for point in grid(20)]
+    algorithm = {"kernel": {"type": "gaussian", "lengthscale": 0.02}, **algorithm}
+    study = client.create({**definition(points), "feedback": "async", "algorithm": algorithm})["id"]
+    path = f"/v1/studies/{study}"
+    for count in (1, 300, 300):
+        answer = client.post(f"{path}/ask", {"count": count, "wait_seconds": 60})
+        assert answer.status in (200, 409), answer
+        for trial in answer.json.get("trials", [])[:1]:
+            client.tell(study, [{"trial": trial["id"], "value": scale * noisy(grid(20)[trial["candidate"]], trial["id"])}])
+    for batch in client.items(f"{path}/batches"):
+        assert math.isfinite(batch["ratio"]) and math.isfinite(batch["beta"]), batch
+    answers = [
+        client.get(f"{path}/model"),
+        client.post(f"{path}/predict", {"candidates": list(range(400))}),
+        client.get(f"{path}/best"),
+        client.get(f"{path}/candidates?limit=1000"),
+        client.get(f"{path}/export"),
+    ]
+    for answer in answers[:2]:
+        if answer.status != 200:
+            assert "too large or too small" in refusal(answer, 409)["detail"], answer
+    assert [answer.status for answer in answers[2:]] == [200] * 3, answers
+    view = client.study(study)
+    assert view["state"] == "active" or "too large or too small" in view["state_reason"], view
