@@ -132,8 +132,9 @@ bandit_status bandit_surface_reserve(bandit_surface *s, size_t more, bandit_erro
         return BANDIT_OK;
     size_t room = s->n + more + s->n / 4 + 16;
     size_t scratch = bandit_covariance_scratch(s->posterior->covariance) + 2 * BLOCK;
-    if (!reserve_rows(s, room, s->n) || !bandit_reserve((void **)&s->scratch, &s->capacity_scratch,
-                                                        scratch + s->room * BLOCK, sizeof(double)))
+    /* The rows last: their number is what says that there is room. */
+    if (!bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + room * BLOCK, sizeof(double)) ||
+        !reserve_rows(s, room, s->n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points that are out", more);
     return BANDIT_OK;
 }

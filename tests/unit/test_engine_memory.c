@@ -19,7 +19,9 @@ enum {
     ARMS = SIDE * SIDE,
     BATCHES = 9,
     PICKS = 2,
-    MOST_POINTS = 4 * ARMS,
+    MOST_PICKS = 20,
+    SURE_PICKS = 15,
+    MOST_POINTS = 16 * ARMS,
     MOST_WIDTH = 4,
     MOST_FEATURES = 16
 };
@@ -136,6 +138,9 @@ static double worth(const bandit_arms *arms, domain d, uint32_t arm)
 typedef struct trial {
     domain domain;
     double scale; /* of the rewards */
+    size_t batches;
+    size_t wanted; /* picks of a batch; more than PICKS: whatever its rule says, and only those beyond
+                      SURE_PICKS fail */
     bandit_options options;
     bandit_arms *arms, *fine_arms;
     bandit_engine *engine, *fine; /* the one whose allocations fail, and its twin */
@@ -237,23 +242,31 @@ static void begin(trial *t, const bandit_result *results, size_t n_results, cons
     assert_same(&before, &now);
 }
 
-/* Up to PICKS picks; returns how many. Those that were made before an allocation failed stand. */
+/* Up to t->wanted picks; returns how many. Those that were made before an allocation failed stand. */
 static size_t choose(trial *t, bandit_pick *picks)
 {
     bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
     bandit_selection selection;
-    bandit_pick tried[PICKS];
+    bandit_pick tried[MOST_PICKS];
     size_t made = 0;
-    limits.max_picks = PICKS;
+    limits.max_picks = t->wanted;
+    limits.beyond_bound = t->wanted > PICKS;
     assert_int_equal(bandit_engine_select(t->fine, &limits, &bandit_executor_serial, picks, &selection, NULL),
                      BANDIT_OK);
     size_t n_picks = selection.n_picks;
     double ratio = selection.ratio;
     bandit_stop_rule stop_rule = selection.stop_rule;
+    if (t->wanted > PICKS) {
+        limits.max_picks = SURE_PICKS;
+        assert_int_equal(
+            bandit_engine_select(t->engine, &limits, &bandit_executor_serial, tried, &selection, NULL),
+            BANDIT_OK);
+        made = selection.n_picks;
+    }
     for (long n = 0;; n++) {
         bandit_error err = {0};
         until_failure = n;
-        limits.max_picks = PICKS - made;
+        limits.max_picks = t->wanted - made;
         bandit_status status =
             bandit_engine_select(t->engine, &limits, &bandit_executor_serial, tried + made, &selection, &err);
         bool failed = has_failed();
@@ -277,9 +290,9 @@ static size_t choose(trial *t, bandit_pick *picks)
 
 static void predict(trial *t)
 {
-    bandit_prediction fine[MOST_POINTS], tried[MOST_POINTS];
-    uint32_t arms[MOST_POINTS];
-    double points[MOST_POINTS * MOST_WIDTH];
+    static bandit_prediction fine[MOST_POINTS], tried[MOST_POINTS];
+    static uint32_t arms[MOST_POINTS];
+    static double points[MOST_POINTS * MOST_WIDTH];
     size_t n_arms = bandit_arms_count(t->fine_arms), width = bandit_arms_point_width(t->fine_arms);
     assert_true(n_arms <= MOST_POINTS && width <= MOST_WIDTH);
     for (size_t a = 0; a < n_arms; a++) {
@@ -407,16 +420,16 @@ static void amend(trial *t, const bandit_result *was, const bandit_pick *pending
     assert_int_equal(bandit_engine_amend(t->engine, &amendment, 1, &sum, 1, NULL), BANDIT_OK);
 }
 
-/* Of a batch's two picks the first is told before the next batch, the second one batch later. */
+/* Of a batch's picks the first is told before the next batch, the others one batch later. */
 static void run(trial *t)
 {
     long before = live;
-    bandit_pick late[PICKS];
-    bandit_result results[PICKS], told = {0};
+    bandit_pick late[MOST_PICKS];
+    bandit_result results[2 * MOST_PICKS], told = {0};
     size_t n_results = 0, n_late = 0;
     make(t);
-    for (size_t batch = 0; batch < BATCHES; batch++) {
-        bandit_pick picks[PICKS];
+    for (size_t batch = 0; batch < t->batches; batch++) {
+        bandit_pick picks[MOST_PICKS];
         begin(t, results, n_results, late, n_late);
         size_t n_picks = choose(t, picks);
         predict(t);
@@ -436,8 +449,8 @@ static void run(trial *t)
         }
         if (n_results > 0)
             told = results[0];
-        n_late = n_picks > 1 ? 1 : 0;
-        late[0] = picks[PICKS - 1];
+        n_late = n_picks > 1 ? n_picks - 1 : 0;
+        memcpy(late, picks + 1, n_late * sizeof *late);
     }
     account end = account_of(t->engine);
     assert_true(t->scale == 1.0 || end.d.norm_bound > t->options.norm_bound);
@@ -474,7 +487,7 @@ static bandit_options options_of(bandit_algorithm algorithm, domain d)
 
 static void run_options(const bandit_options *options, domain d)
 {
-    trial t = {.domain = d, .scale = 1.0, .options = *options};
+    trial t = {.domain = d, .scale = 1.0, .batches = BATCHES, .wanted = PICKS, .options = *options};
     run(&t);
 }
 
@@ -582,8 +595,30 @@ static void while_the_norm_bound_grows(void **state)
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         trial t = {.domain = kinds[i].domain,
                    .scale = 1e4,
+                   .batches = BATCHES,
+                   .wanted = PICKS,
                    .options = options_of(kinds[i].algorithm, kinds[i].domain)};
         t.options.learn_norm_bound = true;
+        run(&t);
+    }
+}
+
+/* More picks that are out than room is made for at first. */
+static void with_many_picks(void **state)
+{
+    (void)state;
+    static const struct {
+        bandit_algorithm algorithm;
+        domain domain;
+    } kinds[] = {{BANDIT_BBKB, SPACE},         {BANDIT_GP_BUCB, SPACE},   {BANDIT_GP_TS, SPACE},
+                 {BANDIT_PI_GP_UCB, BOX},      {BANDIT_BBKB, FEATURES},   {BANDIT_GP_BUCB, FEATURES},
+                 {BANDIT_PI_GP_UCB, FEATURES}, {BANDIT_S_GP_TS, FEATURES}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        trial t = {.domain = kinds[i].domain,
+                   .scale = 1.0,
+                   .batches = 3,
+                   .wanted = MOST_PICKS,
+                   .options = options_of(kinds[i].algorithm, kinds[i].domain)};
         run(&t);
     }
 }
@@ -598,6 +633,7 @@ int main(void)
         cmocka_unit_test(in_a_box),
         cmocka_unit_test(while_learning),
         cmocka_unit_test(while_the_norm_bound_grows),
+        cmocka_unit_test(with_many_picks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
