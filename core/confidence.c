@@ -12,9 +12,10 @@ double bandit_confidence_calibrated(const bandit_options *options, uint64_t pick
 {
     const double patience = 12.0; /* rewards */
     double xi = options->noise_std;
+    double closer = stagnation < UINT64_MAX ? fmin(1.0, patience / (1.0 + (double)stagnation)) : 1.0;
     switch (pick % 3) {
     case 0:
-        return 1.0 / (1.0 + 2.0 * xi);
+        return closer * closer / (1.0 + 2.0 * xi);
     case 1:
         return 1.0;
     default:

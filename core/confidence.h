@@ -46,7 +46,9 @@ double bandit_confidence_q_bar(const bandit_options *options, uint64_t observati
  * a prior of variance 1: three in turn, chosen by benchmark (ours). One; less where there is noise, near the
  * largest mean: what a lucky draw made look good comes down; and more, up to three, the longer ago the best
  * reward was first met: with one, a region of which nothing is known is never worth a pick once the best is a
- * standard deviation above the mean. stagnation: rewards since then, UINT64_MAX where that is not known. */
+ * standard deviation above the mean. As the wide one widens the narrow one shrinks, to the largest mean
+ * itself: an optimum that was met is followed to its last digits. stagnation: rewards since then, UINT64_MAX
+ * where that is not known. */
 double bandit_confidence_calibrated(const bandit_options *options, uint64_t pick, uint64_t stagnation);
 
 /* gamma_{t-1} as options.gamma says, t = observations + 1; information_gain is what "exact" answers. Bounds

@@ -49,7 +49,13 @@ typedef struct learned_state {
 
 static const char STATE_MAGIC[8] = "learn 2";
 
-static const double smallest_lambda = 1e-6;
+/* Of the model's unit variance. What it cannot tell apart is about the root of it: on a list one candidate
+ * has to be told from the next, in an open space a function without noise is followed to its optimum, to the
+ * digits that the factors (surface.h) carry. */
+static double smallest_lambda(const learned_engine *e)
+{
+    return bandit_arms_is_open_space(e->base.arms) ? 1e-9 : 1e-6;
+}
 
 bool bandit_options_learn(const bandit_options *o)
 {
@@ -76,7 +82,7 @@ static bandit_options inner_options(const learned_engine *e, const bandit_learne
     o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = o.standardize_rewards = false;
     o.noise_std = e->how.learn_noise ? sqrt(l->noise / l->signal) : o.noise_std / unit;
     if (o.lambda_from_noise)
-        o.lambda = fmax(smallest_lambda, o.noise_std * o.noise_std);
+        o.lambda = fmax(smallest_lambda(e), o.noise_std * o.noise_std);
     o.lambda_from_noise = false;
     o.norm_bound = e->base.options.learn_norm_bound ? 1.0 : o.norm_bound / unit;
     o.beta /= unit;

@@ -40,8 +40,9 @@ static const struct parameter {
      "The covariance: gaussian, matern (nu 0.5, 1.5 or 2.5), linear or precomputed; a lengthscale for all "
      "features or one each, or \"auto\": one each is learned."},
     {"lambda", NUMBER, FIELD(lambda), MODEL, "number", "\"exclusive_minimum\":0,\"words\":[\"auto\"]", "null",
-     "Regularization, of the model's units; by default (\"auto\") the noise variance in them, at least 1e-6, "
-     "and 1 + 2/horizon for igp_ucb, gp_ts and pi_gp_ucb."},
+     "Regularization, of the model's units; by default (\"auto\") the noise variance in them, at least 1e-6 "
+     "(1e-9 where it is learned in a space that is not listed), and 1 + 2/horizon for igp_ucb, gp_ts and "
+     "pi_gp_ucb."},
     {"noise_std", NUMBER, FIELD(noise_std), MODEL, "number", "\"minimum\":0,\"words\":[\"auto\"]", "\"auto\"",
      "Standard deviation of the noise of one evaluation; \"auto\": learned."},
     {"standardize_rewards", SWITCH, FIELD(standardize_rewards_given), MODEL, "boolean", "", "null",
