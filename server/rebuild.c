@@ -2,6 +2,7 @@
 
 #include "proto/parse.h"
 #include "server/routes.h"
+#include "server/space.h"
 #include "server/store/event.h"
 #include "server/study_config.h"
 #include "server/upload.h"
@@ -28,6 +29,7 @@ struct rebuild {
     upload *upload; /* of the candidates; NULL: none */
     size_t rows, dimension;
     bool has_gaps; /* NaN, which only points of a space may have */
+    double *few;   /* the rows, while they are no more than a space that is listed has; NULL */
     bool attached;
 
     store_write *write; /* being filled */
@@ -39,6 +41,7 @@ struct rebuild {
     bool has_set, has_gone; /* its last candidates were uploaded; and are not there */
     char digest[80];
     study_config *config;
+    bandit_arms *space; /* without points; NULL: none */
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
@@ -162,6 +165,8 @@ void rebuild_free(rebuild *r)
     take_held(r);
     upload_free(r->upload);
     study_config_free(r->config);
+    bandit_arms_free(r->space);
+    free(r->few);
     pthread_mutex_lock(&r->lock);
     bool last = r->on_their_way == 0;
     r->freed = !last;
@@ -308,6 +313,23 @@ store_status rebuild_wait(rebuild *r)
 
 /* ---- candidates ---------------------------------------------------------------------------------------- */
 
+/* Keeps the rows if a space may have so many: they are looked at when it is known. False: out of memory. */
+static bool keep_few(rebuild *r, size_t n, size_t dimension, const double *rows)
+{
+    size_t kept = r->rows * dimension, more = n * dimension;
+    if (kept + more > SPACE_ENUMERATED_NUMBERS) {
+        free(r->few);
+        r->few = NULL;
+        return true;
+    }
+    double *grown = realloc(r->few, (kept + more + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    r->few = grown;
+    memcpy(r->few + kept, rows, more * sizeof *rows);
+    return true;
+}
+
 wire_status rebuild_rows(rebuild *r, size_t n, size_t dimension, const double *rows, wire_errors *errors)
 {
     if (r->entries > 0) {
@@ -330,7 +352,9 @@ wire_status rebuild_rows(rebuild *r, size_t n, size_t dimension, const double *r
         wire_errors_add(errors, "", "there are more than %d candidates", WIRE_MAX_COUNT);
         return WIRE_INVALID;
     }
-    store_status status = r->upload ? STORE_OK : upload_new(&r->upload, r->store);
+    store_status status = keep_few(r, n, dimension, rows) ? STORE_OK : STORE_NO_MEMORY;
+    if (!status && !r->upload)
+        status = upload_new(&r->upload, r->store);
     r->dimension = dimension;
     size_t at_once = upload_rows_at_once(dimension);
     for (size_t first = 0; status == STORE_OK && first < n; first += at_once) {
@@ -372,12 +396,30 @@ static bool is_complete(wire_study *definition, wire_errors *problems)
     return same;
 }
 
+/* Are they the same but for what a PATCH changes? */
+static bool same_study(const wire_study *a, const wire_study *b)
+{
+    char *texts[2] = {NULL, NULL};
+    for (int i = 0; i < 2; i++) {
+        wire_study kept = i == 0 ? *a : *b;
+        kept.id = kept.display_name = kept.labels = kept.metadata = NULL;
+        kept.horizon = kept.min_in_flight = kept.max_attempts = (wire_integer){0};
+        kept.lease_seconds = (wire_number){0};
+        texts[i] = text_of(&kept);
+    }
+    bool same = texts[0] && texts[1] && strcmp(texts[0], texts[1]) == 0;
+    free(texts[0]);
+    free(texts[1]);
+    return same;
+}
+
 /* The definition in force from here on. -> NULL, or what is wrong with it */
 static const char *take_definition(rebuild *r, const char *text)
 {
     wire_study *definition = NULL;
     study_config *config = NULL;
     wire_errors problems = {0};
+    bandit_error error = {0};
     if (wire_decode_study(&definition, text, strlen(text), &problems) == WIRE_OK &&
         is_complete(definition, &problems))
         study_config_new(&config, definition, &problems);
@@ -386,8 +428,14 @@ static const char *take_definition(rebuild *r, const char *text)
     wire_errors_clear(&problems);
     if (!config)
         return "the definition is not one of this program's";
+    bool same = !r->config || same_study(config->wire, r->config->wire);
     study_config_free(r->config);
     r->config = config;
+    if (!same)
+        return "the definition changes what stays";
+    if (config->parameters && !r->space &&
+        bandit_arms_new_space(&r->space, config->parameters, config->wire->n_parameters, &error) != BANDIT_OK)
+        return "the space cannot be made";
     return NULL;
 }
 
@@ -410,6 +458,17 @@ static bool below(const uint32_t *list, size_t n, int64_t candidates)
     return true;
 }
 
+/* Rows as wide as the space. */
+static bool are_points(const rebuild *r, const double *rows, size_t n)
+{
+    bandit_error error = {0};
+    bool fine = true;
+    for (size_t i = 0; fine && i < n; i++)
+        fine =
+            bandit_arms_check_point(r->space, rows + i * r->config->wire->n_parameters, &error) == BANDIT_OK;
+    return fine;
+}
+
 /* New candidates; none is fine. */
 static const char *check_points(rebuild *r, const store_points *points)
 {
@@ -420,8 +479,10 @@ static const char *check_points(rebuild *r, const store_points *points)
     if (points->dimension != width || points->dimension < 1 ||
         (r->candidates > 0 && points->dimension != r->columns))
         return "the candidates have another dimension";
-    for (size_t i = 0; i < points->n * (size_t)points->dimension; i++)
-        if (!isfinite(points->rows[i]) && !(space && isnan(points->rows[i])))
+    if (space && !are_points(r, points->rows, points->n))
+        return "a point is none of the space";
+    for (size_t i = 0; !space && i < points->n * (size_t)points->dimension; i++)
+        if (!isfinite(points->rows[i]))
             return "a value is not finite";
     r->columns = points->dimension;
     r->candidates += (int64_t)points->n;
@@ -439,6 +500,13 @@ static const char *check_picks(rebuild *r, int64_t first_trial, const store_pick
     return NULL;
 }
 
+static const char *check_held(const rebuild *r, const store_held *held, size_t n_picks)
+{
+    bool fits = held->n_values == 0 ||
+                (r->space && held->n_values == r->config->wire->n_parameters && held->n_picks <= n_picks);
+    return fits ? NULL : "what it held is not of the space, or of more picks than there are";
+}
+
 static const char *check_planned(rebuild *r, int64_t seq, const store_event *event)
 {
     const store_arm_sum *sums = event->u.planned.sums;
@@ -450,7 +518,9 @@ static const char *check_planned(rebuild *r, int64_t seq, const store_event *eve
     if (!isfinite(batch->ratio) || !isfinite(batch->beta) || !isfinite(batch->update_seconds) ||
         !isfinite(batch->select_seconds))
         return "a figure of the batch is not finite";
-    const char *problem = check_points(r, &event->u.planned.points);
+    const char *problem = check_held(r, &event->u.planned.held, event->u.planned.n_picks);
+    if (!problem)
+        problem = check_points(r, &event->u.planned.points);
     if (problem)
         return problem;
     if (!below(event->u.planned.dictionary, (size_t)event->u.planned.batch.dictionary_size, r->candidates))
@@ -473,7 +543,11 @@ static bool fits_domain(const rebuild *r, const store_event *event)
         return event->u.candidates.dimension == wire->size.value &&
                event->u.candidates.count == wire->size.value && !r->has_gaps;
     case WIRE_DOMAIN_SPACE:
-        return event->u.candidates.dimension == (int64_t)wire->n_parameters;
+        return event->u.candidates.dimension == (int64_t)wire->n_parameters &&
+               event->u.candidates.count == (int64_t)bandit_arms_space_size(r->space) &&
+               event->u.candidates.count <= SPACE_ENUMERATED_POINTS &&
+               (r->rows == 0 ||
+                (r->few && r->dimension == wire->n_parameters && are_points(r, r->few, r->rows)));
     }
     return false;
 }
@@ -603,7 +677,10 @@ static const char *check_event(rebuild *r, int64_t seq, store_event *event)
             return "through_seq is not before it";
         if (!isfinite(event->u.extended.ratio))
             return "its ratio is not finite";
-        if ((problem = check_points(r, &event->u.extended.points)))
+        problem = check_held(r, &event->u.extended.held, event->u.extended.n_picks);
+        if (!problem)
+            problem = check_points(r, &event->u.extended.points);
+        if (problem)
             return problem;
         return check_picks(r, event->u.extended.first_trial, event->u.extended.picks,
                            event->u.extended.n_picks);

@@ -321,10 +321,10 @@ store_status study_plan_again(study *s, const store_event *recorded, store_event
         return STORE_NO_MEMORY;
     const store_held *held = extends ? &recorded->u.extended.held : &recorded->u.planned.held;
     if (held->n_values > 0) {
-        if (held->n_values != (size_t)s->dimension || held->n_picks > n_picks ||
-            !hold_values(s, p, held->values, held->n_picks + exhausted)) {
+        bool fits = held->n_values == (size_t)s->dimension && held->n_picks <= n_picks;
+        if (!fits || !hold_values(s, p, held->values, held->n_picks + exhausted)) {
             study_plan_free(p);
-            return STORE_NO_MEMORY;
+            return fits ? STORE_NO_MEMORY : STORE_CORRUPT;
         }
         n_picks -= held->n_picks;
         p->ordinary = !extends && !s->config->asynchronous;

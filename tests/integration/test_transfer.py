@@ -1,10 +1,13 @@
 """A study's export, and the study that it makes: GET …/export and POST /v1/studies with application/x-ndjson."""
 
 import contextlib
+import hashlib
 import http.client
 import json
+import math
 import socket
 import sqlite3
+import struct
 import threading
 import time
 
@@ -208,6 +211,69 @@ def test_an_entry_that_cannot_be_is_refused(server, case):
     problem = refusal(post(client, "\n".join(altered(EVENTFUL, kind, change))), 422)
     assert any(words in error["detail"] for error in problem["errors"]), problem
     assert client.get("/v1/studies/eventful").status == 404
+
+
+SPACE = [
+    {"name": "rate", "type": "double", "min": 0.1, "max": 1, "scale": "log"},
+    {"name": "kind", "type": "categorical", "values": ["a", "b"]},
+    {"name": "slope", "type": "double", "min": 0, "max": 1, "active_when": {"parameter": "kind", "in": ["b"]}},
+]
+
+
+def explored(client, parameters):
+    """An export of a study in this space, with an ask that held a parameter."""
+    body = definition(feedback="async", id="explored")
+    study = client.create({**body, "domain": {"type": "space", "parameters": parameters}, "algorithm": {"noise_std": 0.1}})
+    for fixed in ({"kind": "b"}, {}):
+        (trial,) = client.ask("explored", worker="w", fixed=fixed, wait_seconds=30)["trials"]
+        client.tell("explored", [{"trial": trial["id"], "value": 0.5}])
+    client.request("PATCH", "/v1/studies/explored", {"labels": {"a": "b"}})
+    lines = exported(client, "explored").body.decode().splitlines()
+    assert client.delete(f"/v1/studies/{study['id']}").status == 204
+    return lines
+
+
+def rewritten(payload):
+    """The definition as a later one of the study, with another range."""
+    payload["definition"] = payload["definition"].replace('"max":1', '"max":2')
+
+
+@cases(
+    {
+        "a word that is none": ("batch_planned", put("points", 0, 1, 2), "a point is none of the space"),
+        "a word without end": ("batch_planned", put("points", 0, 1, 1e300), "a point is none of the space"),
+        "a value outside": ("batch_planned", put("points", 0, 0, 2), "a point is none of the space"),
+        "no value": ("batch_planned", put("points", 0, 0, None), "a point is none of the space"),
+        "a point too wide": ("batch_planned", lambda p: p.update(parameters=1, points=[[1]]), "another dimension"),
+        "too much held": ("batch_planned", lambda p: p.update(held=[1, 1, 1, 1], held_picks=1), "what it held"),
+        "held for too many": ("batch_planned", lambda p: p.update(held=[None] * 3, held_picks=99), "what it held"),
+        "another space": ("study_changed", rewritten, "the definition changes what stays"),
+    }
+)
+def test_a_point_that_cannot_be_is_refused(server, case):
+    kind, change, words = case
+    client = server.client()
+    problem = refusal(post(client, "\n".join(altered(explored(client, SPACE), kind, change))), 422)
+    assert any(words in error["detail"] for error in problem["errors"]), problem
+    assert client.get("/v1/studies/explored").status == 404
+
+
+@cases({"as they are": 1.0, "a word that is none": 2.0, "a word without end": 1e300, "no value": math.nan})
+def test_listed_points_that_cannot_be_are_refused(server, case):
+    """Of a small space, whose points are kept as candidates: with a digest that is right."""
+    client = server.client()
+    lines = explored(client, [SPACE[1], {"name": "on", "type": "boolean"}])
+    rows = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [case, 1.0]]
+    entry = json.loads(lines[1])
+    assert entry["rows"][:3] == rows[:3] and len(entry["rows"]) == 4, entry
+    entry["rows"] = [[None if math.isnan(value) else value for value in row] for row in rows]
+    digest = hashlib.blake2b(struct.pack("8d", *sum(rows, [])), digest_size=32).hexdigest()
+    lines = [lines[0], json.dumps(entry), *lines[2:]]
+    answer = post(client, "\n".join(altered(lines, "candidates_set", put("digest", digest))))
+    if case == 1.0:
+        assert answer.status == 201 and client.delete("/v1/studies/explored").status == 204, answer
+    else:
+        assert "not as the definition says" in refusal(answer, 422)["errors"][0]["detail"], answer
 
 
 def test_what_the_log_says_is_taken(server):
