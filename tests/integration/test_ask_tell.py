@@ -2,10 +2,12 @@
 
 import calendar
 import re
+import socket
 import threading
 import time
 
 from support import definition, grid, measure, refusal, work
+from test_metrics import until
 
 
 def one_pending(client, **fields):
@@ -225,6 +227,30 @@ def test_waiting_ask_is_answered_when_the_batch_is_told(server):
     client.tell(study, [measure(trial)])
     thread.join(30)
     assert answers and len(answers[0]["trials"]) == 1 and time.monotonic() - begun < 15, answers
+
+
+def test_nothing_is_handed_to_a_client_that_has_gone(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    (trial,) = client.ask(study)["trials"]
+    body = b'{"worker": "gone", "wait_seconds": 60}'
+    head = f"POST /v1/studies/{study}/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with socket.create_connection((server.host, server.port)) as connection:
+        connection.sendall(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        until(client, lambda metrics: metrics.get("banditd_waiting_asks") == 1)
+    client.tell(study, [measure(trial)])
+    until(client, lambda metrics: metrics.get("banditd_waiting_asks") == 0)
+    assert client.items(f"/v1/studies/{study}/trials?worker=gone") == []
+    assert client.study(study)["trials_pending"] == 0
+
+
+def test_an_ask_of_a_study_that_has_stopped(server):
+    client = server.client()
+    study = client.create(definition(points=[[0, 0], [1, 1]]))["id"]
+    assert client.post(f"/v1/studies/{study}/candidates/retire", {"candidates": [0, 1]}).status == 200
+    for _ in range(2):  # the one that finds nothing to hand out, and one that comes later
+        assert "no candidate" in refusal(client.post(f"/v1/studies/{study}/ask", {}), 409)["detail"]
+    assert client.study(study)["state"] == "error"
 
 
 def test_waiting_ask_ends_when_its_time_is_over(server):

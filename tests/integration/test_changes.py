@@ -1,9 +1,11 @@
 """Calls that change a study or a trial without telling: PATCH, heartbeat; and the same POST sent twice."""
 
+import threading
 import time
 
 from server import Server
 from support import cases, definition, measure, refusal
+from test_metrics import until
 
 
 def test_patch(server):
@@ -71,6 +73,38 @@ def test_refused_patch(server, case):
     assert client.study(study["id"]) == study, "nothing has changed"
 
 
+def test_patches_that_do_not_fit_the_study(server):
+    client = server.client()
+    waiting = client.create({**definition(), "domain": {"type": "candidates", "dimension": 2}})
+    batches = client.create(definition())
+    path = f"/v1/studies/{batches['id']}"
+    (trial,) = client.ask(batches["id"])["trials"]
+    client.tell(batches["id"], [measure(trial)])
+    assert client.ask(batches["id"], wait_seconds=30)["trials"]
+    refusal(client.request("PATCH", f"/v1/studies/{waiting['id']}", {"state": "active"}), 409, "/state")
+    problem = refusal(client.request("PATCH", path, {"horizon": 1, "min_in_flight": 3, "lease_seconds": 5}), 422, "/horizon")
+    assert [error["pointer"] for error in problem["errors"]] == ["/horizon", "/min_in_flight"], problem
+    assert client.study(waiting["id"]) == waiting and client.study(batches["id"])["lease_seconds"] == 600, "nothing has changed"
+
+
+def test_another_horizon_is_planned_for(server):
+    """It ends a study that had none, and one that ended with it goes on with a longer one."""
+    client = server.client()
+    study = client.create(definition(feedback="async", algorithm={"name": "igp_ucb"}))["id"]
+    path = f"/v1/studies/{study}"
+    for horizon in (4, 7):
+        assert client.request("PATCH", path, {"horizon": horizon, "state": "active"}).json["horizon"] == horizon
+        while (answer := client.ask(study, 2, worker="w", wait_seconds=30))["trials"]:
+            client.tell(study, [measure(trial) for trial in answer["trials"]])
+        assert answer["reason"] == "finished", answer
+        assert client.study(study)["trials_completed"] == horizon
+    changed = client.request("PATCH", path, {"horizon": None, "min_in_flight": 3, "state": "active"})
+    assert "horizon" not in changed.json and changed.json["min_in_flight"] == 3, changed
+    held = [client.ask(study, worker=f"w{i}", wait_seconds=30)["trials"] for i in range(3)]
+    assert [len(trials) for trials in held] == [1, 1, 1], held
+    assert client.ask(study, worker="w3")["reason"] == "awaiting_feedback"
+
+
 def test_heartbeat_keeps_a_trial(server):
     client = server.client()
     study = client.create(definition())["id"]
@@ -104,6 +138,51 @@ def test_the_same_key_answers_the_same(server):
     tell = {"results": [{"trial": 1, "value": 0.5}]}
     told = [with_key(client, f"/v1/studies/{study}/tell", tell, "key-1").body for _ in range(2)]
     assert told[0] == told[1] and b'"accepted":1' in told[0].replace(b" ", b""), told
+
+
+def in_thread(call):
+    """Calls it in another thread. -> a function that waits for its result"""
+    found = []
+    thread = threading.Thread(target=lambda: found.append(call()))
+    thread.start()
+
+    def wait():
+        thread.join()
+        return found[0]
+
+    return wait
+
+
+def test_a_key_is_in_use_while_its_request_waits(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    path = f"/v1/studies/{study}/ask"
+    (trial,) = client.ask(study)["trials"]
+    body = {"worker": "w", "wait_seconds": 60}
+    waiting = in_thread(lambda: with_key(server.client(), path, body, "key-w"))
+    until(client, lambda metrics: metrics.get("banditd_waiting_asks") == 1)
+    refusal(with_key(client, path, body, "key-w"), 409)
+    client.tell(study, [measure(trial)])
+    first = waiting()
+    assert first.status == 200 and len(first.json["trials"]) == 1, first
+    assert with_key(client, path, body, "key-w").body == first.body
+
+
+@cases({"ask": ("ask", {"count": 1}), "trials": ("trials", {"candidate": 3}), "candidates": ("candidates", {"points": [[2, 2]]})})
+def test_a_key_used_by_many_at_once_is_used_once(server, case):
+    call, body = case
+    client = server.client()
+    study = client.create(definition(feedback="async"))["id"]
+    before = client.study(study)
+    waits = [
+        in_thread(lambda: with_key(server.client(), f"/v1/studies/{study}/{call}", body, "key-m")) for _ in range(12)
+    ]
+    answers = [wait() for wait in waits]
+    done = {answer.body for answer in answers if answer.status == 200}
+    assert len(done) == 1 and {answer.status for answer in answers} <= {200, 409}, answers
+    view = client.study(study)
+    assert view["candidates"] - before["candidates"] == (call == "candidates"), view
+    assert view["trials_pending"] == (call == "ask") and view["trials_pending"] + view["trials_queued"] <= 1, view
 
 
 def test_keys_survive_a_restart():

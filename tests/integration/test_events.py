@@ -162,6 +162,21 @@ def test_events_of_every_kind(server):
     first("trial", id=trial["id"], state="completed", value=0.5, amended=True, reason="a slip")
 
 
+def test_more_trials_of_a_batch_are_an_event(server):
+    """Of workers that come while one is out: the same batch gets more picks."""
+    client = server.client()
+    study = client.create(definition(feedback="async", algorithm={"lambda": 0.01}))["id"]
+    stream = Stream(server, study)
+    held = [client.ask(study, worker=f"w{i}", wait_seconds=30)["trials"][0] for i in range(3)]
+    pause(client, study)
+    planned = [data for _, kind, data in stream.until(paused) if kind == "batch"]
+    stream.close()
+    assert [(data["batch"], data["first_trial"], data["trials"]) for data in planned] == [(0, t["id"], 1) for t in held]
+    assert ["started_at" in data for data in planned] == [True, False, False], planned
+    (row,) = client.items(f"/v1/studies/{study}/batches")
+    assert all(planned[-1][field] == row[field] for field in ("ratio", "stop_rule")) and row["size"] == 3, (planned, row)
+
+
 def test_a_late_result_is_an_event(server):
     client = server.client()
     study = client.create(definition(lease_seconds=1))["id"]

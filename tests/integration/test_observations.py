@@ -91,6 +91,25 @@ def test_bad_imports_are_refused_whole(server, case):
     assert client.study(study)["observations"] == 0
 
 
+def test_by_the_name_of_the_objective(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    rows = [{"candidate": 3, "values": {"value": 0.25}}, {"candidate": 4, "value": 0.75}]
+    answer = client.post(f"/v1/studies/{study}/observations", {"observations": rows})
+    assert (answer.status, answer.json) == (200, {"accepted": 2}), answer
+    client.ask(study, wait_seconds=30)
+    known = client.items(f"/v1/studies/{study}/candidates")
+    assert [(c["pulls"], c["mean"]) for c in known[3:5]] == [(1, 0.25), (1, 0.75)], known[3:5]
+
+
+def test_in_another_form(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    path = f"/v1/studies/{study}/observations"
+    refusal(client.post(path, "candidate,value\n3,0.25\n", content_type="application/x-ndjson"), 415)
+    assert client.study(study)["observations"] == 0
+
+
 def test_before_candidates_and_unknown_study(server):
     client = server.client()
     study = client.create({**definition(), "domain": {"type": "candidates", "dimension": 2}})["id"]

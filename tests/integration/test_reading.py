@@ -203,6 +203,20 @@ def test_refused_predictions(server):
         refusal(client.post(f"/v1/studies/{study}/predict", body), 422, pointer)
 
 
+def test_predictions_that_a_study_has_not(server):
+    client = server.client()
+    plain = client.create(definition())["id"]
+    refusal(client.post(f"/v1/studies/{plain}/predict", {"parameters": [{"x": 1}]}), 422, "/parameters")
+    uniform = client.create(dict(definition(), algorithm={"name": "uniform"}))["id"]
+    refusal(client.post(f"/v1/studies/{uniform}/predict", {"candidates": [0]}), 409)
+    refusal(client.get(f"/v1/studies/{uniform}/model"), 409)
+    body = {"type": "precomputed", "size": 2}
+    kernel = client.create(dict(definition(), domain=body, algorithm={"noise_std": 0.1}))["id"]
+    assert client.put(f"/v1/studies/{kernel}/kernel", "1,0.5\n0.5,1\n", content_type="text/csv").status == 200
+    refusal(client.post(f"/v1/studies/{kernel}/predict", {"points": [[1, 0]]}), 409)
+    assert len(client.predict(kernel, candidates=[0, 1])) == 2
+
+
 def test_model_and_predict_before_candidates(server):
     client = server.client()
     study = client.create({**definition(), "domain": {"type": "candidates", "dimension": 2}})["id"]

@@ -258,6 +258,72 @@ def test_the_truth_told_later_is_the_truth(case):
         assert abs(a["mean"] - b["mean"]) < 1e-9 and abs(a["std"] - b["std"]) < 1e-9, (a, b)
 
 
+def hold(client, study, candidates, **fields):
+    """Trials of the user's own on these candidates, handed out. -> their numbers"""
+    held = []
+    for candidate in candidates:
+        added = client.post(f"/v1/studies/{study}/trials", {"candidate": candidate})
+        assert added.status == 200, added
+        (trial,) = client.ask(study, worker="w", fresh=True, wait_seconds=30, **fields)["trials"]
+        assert (trial["id"], trial["candidate"]) == (added.json["id"], candidate), trial
+        held.append(trial["id"])
+    return held
+
+
+def run_out(client, study, candidates):
+    """The same; their first attempts have run out, and others hold them."""
+    numbers = hold(client, study, candidates, lease_seconds=1)
+    time.sleep(1.1)
+    again = client.ask(study, len(numbers), worker="w", fresh=True, wait_seconds=30)["trials"]
+    assert [(t["id"], t["attempt"]) for t in again] == [(number, 2) for number in numbers], again
+    return numbers
+
+
+@cases({"maximize": 1, "minimize": -1})
+def test_imports_and_late_results_stay_when_others_are_amended(case):
+    """As if the truth had been told at once: sums are added up again from all that was told of a candidate."""
+    answers = []
+    for mistaken in (True, False):
+        with Server() as server:
+            client = server.client()
+            goal = {"name": "value", "goal": "maximize" if case > 0 else "minimize"}
+            study = client.create(
+                dict(definition(algorithm={"q_bar": 1e9}), id="s", feedback="async", metric=goal)
+            )["id"]
+            rows = [{"candidate": 17, "value": 0.4 * case, "repeats": 2}, {"candidate": 5, "value": 0.1 * case}]
+            assert client.post(f"/v1/studies/{study}/observations", {"observations": rows}).status == 200
+            first = hold(client, study, (5, 17, 80))
+            values = [9, -9, 4] if mistaken else [0.5, 0.3, 0.2]
+            client.tell(study, [{"trial": n, "value": case * v} for n, v in zip(first, values)])
+            next_batch(client, study)
+            second = run_out(client, study, (5, 80, 5))
+            for n, value, late in zip(second, (0.55, 7 if mistaken else 0.25, 0.6), (0.45, 0.35, 0.65)):
+                client.tell(study, [{"trial": n, "attempt": 2, "value": case * value}])
+                assert client.tell(study, [{"trial": n, "attempt": 1, "value": case * late}])["late"] == 1
+            next_batch(client, study)
+            (third,) = run_out(client, study, (17,))  # joins together with the amendments
+            client.tell(study, [{"trial": third, "attempt": 2, "value": 8 if mistaken else 0.31 * case}])
+            if mistaken:
+                truth = [(first[0], 3), (first[1], 0.3), (first[0], 0.5), (first[2], 0.2), (second[1], 0.25), (third, 0.31)]
+                for n, value in truth:
+                    assert amend(client, study, n, {"value": case * value}).status == 200
+                    if value == 3:
+                        server.kill()
+                        server.start()
+                        client = server.client()
+                server.kill()
+                server.start()
+                client = server.client()
+            best = client.study(study)["best"]
+            answers.append((client.study(study)["observations"], best["value"], best["candidate"], state_of(client, study)))
+            server.stop()
+    (observations, best, candidate, (pulls, predictions)), (others, truly, rightly, (other_pulls, truth)) = answers
+    assert (observations, pulls) == (others, other_pulls) == (12, 13), answers
+    assert (best, candidate) == (truly, rightly) == (0.65 * case, 5), answers  # a late one
+    for a, b in zip(predictions, truth):
+        assert abs(a["mean"] - b["mean"]) < 1e-9 and abs(a["std"] - b["std"]) < 1e-9, (a, b)
+
+
 # ---- users' own trials -------------------------------------------------------------------------------------
 
 
@@ -293,6 +359,14 @@ def test_own_trials_and_the_horizon(server):
     client.tell(study, [measure(t) for t in trials])
     assert client.study(study)["state"] == "finished"
     refusal(client.post(path, {"candidate": 1}), 409)
+
+
+def test_own_trials_of_what_is_retired(server):
+    client = server.client()
+    study = asynchronous(client)
+    assert client.post(f"/v1/studies/{study}/candidates/retire", {"candidates": [7]}).status == 200
+    refusal(client.post(f"/v1/studies/{study}/trials", {"candidate": 7}), 422, "/candidate")
+    assert client.study(study)["trials_queued"] == 0
 
 
 @cases(
