@@ -103,12 +103,15 @@ typedef struct thread_start {
     size_t index;
 } thread_start;
 
-/* Who serves does not wait for arithmetic. On Linux a thread's priority is its own. */
-static void give_way(void)
+/* Sockets and the disk go first, so that more queues up for each turn and each commit; then requests; then
+ * arithmetic. */
+enum { SERVING_NICER = 5, COMPUTING_NICER = 10, NICEST = 19 };
+
+/* Than the process was started. On Linux a thread's priority is its own. */
+static void be_nicer(int by)
 {
-    enum { NICER = 10, NICEST = 19 };
     errno = 0;
-    int nice = getpriority(PRIO_PROCESS, 0) + NICER;
+    int nice = getpriority(PRIO_PROCESS, 0) + by;
     if (errno != 0 || setpriority(PRIO_PROCESS, 0, nice < NICEST ? nice : NICEST) != 0)
         log_event(LOG_WARN, "nice_failed", "reason", strerror(errno), NULL);
 }
@@ -119,7 +122,7 @@ static void *computing_thread(void *arg)
     pool *p = start->p;
     thread_index = start->index;
     free(start);
-    give_way();
+    be_nicer(COMPUTING_NICER);
     pthread_mutex_lock(&p->lock);
     while (!is_over(p)) {
         pool_task *task = p->tiles ? NULL : queue_pop(&p->queues[POOL_LONG]);
@@ -137,6 +140,7 @@ static void *computing_thread(void *arg)
 static void *serving_thread(void *arg)
 {
     pool *p = arg;
+    be_nicer(SERVING_NICER);
     pthread_mutex_lock(&p->lock);
     while (!is_over(p)) {
         pool_task *task = queue_pop(&p->queues[POOL_SHORT]);
