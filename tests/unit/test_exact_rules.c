@@ -489,17 +489,19 @@ static void every_thompson_pick_is_its_own_draw(void **state)
         bandit_engine *engine = new_engine(arms, &o);
         bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
         bandit_pick first[20], second[20];
-        size_t different = 0, seen[N] = {0};
+        size_t different = 0, again = 0, seen[N] = {0};
         limits.max_picks = 20;
         limits.beyond_bound = true;
         begin(engine, NULL, 0);
         assert_int_equal(pick(engine, &limits, first).n_picks, 20);
         begin(engine, NULL, 0);
         assert_int_equal(pick(engine, &limits, second).n_picks, 20);
-        for (size_t j = 0; j < 20; j++)
+        for (size_t j = 0; j < 20; j++) {
             different += seen[first[j].arm]++ == 0;
+            again += first[j].arm == second[j].arm;
+        }
         assert_true(different >= 8);
-        assert_memory_not_equal(first + 1, second + 1, sizeof *first * 19); /* nor do batches repeat */
+        assert_true(again < 12); /* nor do batches repeat */
         bandit_engine_free(engine);
     }
     bandit_arms_free(arms);
