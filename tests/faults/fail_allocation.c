@@ -1,14 +1,10 @@
 /* Preloaded into a server: the BANDITD_FAIL_ALLOCATION-th allocation of the process (from 1) fails, whoever
  * asks for it. At the end their number is written to the file BANDITD_COUNT_ALLOCATIONS, if it is named. */
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t n, size_t size);
-void *__libc_realloc(void *p, size_t size);
-void *__libc_memalign(size_t alignment, size_t size);
 
 static atomic_long allocations, failing = -1;
 
@@ -20,24 +16,39 @@ static int fails(void)
     return 1;
 }
 
+/* The allocator that comes next: the C library's or AddressSanitizer's. */
+#define NEXT(name) ((__typeof__(&(name)))dlsym(RTLD_NEXT, #name))
+
 void *malloc(size_t size)
 {
-    return fails() ? NULL : __libc_malloc(size);
+    static void *(*_Atomic next)(size_t);
+    if (!next)
+        next = NEXT(malloc);
+    return fails() ? NULL : next(size);
 }
 
 void *calloc(size_t n, size_t size)
 {
-    return fails() ? NULL : __libc_calloc(n, size);
+    static void *(*_Atomic next)(size_t, size_t);
+    if (!next)
+        next = NEXT(calloc);
+    return fails() ? NULL : next(n, size);
 }
 
 void *realloc(void *p, size_t size)
 {
-    return fails() ? NULL : __libc_realloc(p, size);
+    static void *(*_Atomic next)(void *, size_t);
+    if (!next)
+        next = NEXT(realloc);
+    return fails() ? NULL : next(p, size);
 }
 
 void *aligned_alloc(size_t alignment, size_t size)
 {
-    return fails() ? NULL : __libc_memalign(alignment, size);
+    static void *(*_Atomic next)(size_t, size_t);
+    if (!next)
+        next = NEXT(aligned_alloc);
+    return fails() ? NULL : next(alignment, size);
 }
 
 /* What comes before this, the dynamic linker's and other libraries' constructors, is counted and does not
