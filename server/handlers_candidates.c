@@ -167,15 +167,16 @@ static bool open_upload(http_request *request)
 static void answer_reading(http_request *request, wire_status status, const wire_errors *errors)
 {
     const receiving *r = request->context;
+    store_status stored = r->error.status == BANDIT_NO_MEMORY ? STORE_NO_MEMORY : r->status;
     if (r->too_large) {
         limit_values(request, SIZE_MAX, 1);
-    } else if (r->error.status != BANDIT_OK && r->status == STORE_OK) {
+    } else if (r->error.status != BANDIT_OK && stored == STORE_OK) {
         wire_errors found = {0};
         wire_errors_add(&found, "", "%s", r->error.message);
         http_answer_undecodable(request, WIRE_INVALID, &found);
         wire_errors_clear(&found);
-    } else if (r->status != STORE_OK) {
-        http_answer_store_problem(request, r->status);
+    } else if (stored != STORE_OK) {
+        http_answer_store_problem(request, stored);
     } else {
         http_answer_undecodable(request, status, errors);
     }

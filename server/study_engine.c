@@ -31,6 +31,12 @@ bool engine_fine(const engine_outcome *outcome)
     return outcome->stored == STORE_OK && outcome->error.status == BANDIT_OK;
 }
 
+void engine_settle(engine_outcome *out)
+{
+    if (out->stored == STORE_OK && out->error.status == BANDIT_NO_MEMORY)
+        out->stored = STORE_NO_MEMORY;
+}
+
 void study_drop_engine(study *s)
 {
     bandit_engine_free(s->engine.engine);
@@ -306,6 +312,7 @@ void engine_ensure(study *s, const engine_source *from, engine_outcome *out)
                   log_format("%.3f", clock_steady() - start), NULL);
     else
         study_drop_engine(s);
+    engine_settle(out);
 }
 
 /* ---- new candidates ------------------------------------------------------------------------------------ */

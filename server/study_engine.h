@@ -26,6 +26,10 @@ extern const char engine_beyond_doubles[];
 engine_source engine_source_of(const study *s);
 bool engine_fine(const engine_outcome *outcome);
 
+/* That memory ran out says nothing about the study: who asked is told to come again. Every job ends with it.
+ */
+void engine_settle(engine_outcome *out);
+
 /* The store may be a commit behind what the job was made of: waits for it. False: it has failed. */
 bool engine_wait_for_store(study *s, const engine_source *from);
 

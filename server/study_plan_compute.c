@@ -255,6 +255,7 @@ void plan_compute(study *s, planning *p)
         keep_state(p, s->engine.engine);
     if (engine_fine(out))
         check_figures(p);
+    engine_settle(out);
     if (!engine_fine(out))
         study_drop_engine(s); /* it may be ahead of what is stored */
     else

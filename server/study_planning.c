@@ -332,8 +332,10 @@ store_status study_plan_again(study *s, const store_event *recorded, store_event
     set_limits_again(s, p, stop_rule, n_picks);
     plan_compute(s, p);
     *out = p;
-    *refusal = p->outcome.error.status != BANDIT_OK ? p->outcome.error.message : NULL;
-    if (p->outcome.stored || *refusal)
+    if (p->outcome.stored != STORE_OK)
         return p->outcome.stored;
+    *refusal = p->outcome.error.status != BANDIT_OK ? p->outcome.error.message : NULL;
+    if (*refusal)
+        return STORE_OK;
     return describe_picks(s, p, event) ? STORE_OK : STORE_NO_MEMORY;
 }

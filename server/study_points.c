@@ -81,6 +81,7 @@ static void run_placing(study *s, engine_job *job)
         append_all(s, p);
     for (size_t i = 0; engine_fine(&p->outcome) && !p->appends && i < p->n; i++)
         place_one(s, p, i);
+    engine_settle(&p->outcome);
     if (!engine_fine(&p->outcome))
         study_drop_engine(s); /* its arms may be more than what will be stored */
     p->done.run = placing_done;

@@ -72,7 +72,9 @@ bool question_shows(const wire_prediction *p)
 
 static void answer_engine_error(http_request *request, const bandit_error *error)
 {
-    if (error->status == BANDIT_UNSUPPORTED)
+    if (error->status == BANDIT_NO_MEMORY)
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+    else if (error->status == BANDIT_UNSUPPORTED)
         http_answer_problem(request, 409, NULL, "%s", error->message);
     else
         http_answer_problem(request, 422, NULL, "%s", error->message);
