@@ -2,8 +2,8 @@
  * spaces that grow: in making an engine, a batch, picks, predictions, corrections and restored engines. Each
  * call says so and loses nothing; after it the engine goes on as its twin whose allocations never failed. */
 #include "bandit/engine.h"
-#include "bandit/space.h"
 #include "tests/support/failing_allocations.h"
+#include "tests/support/small_sets.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,128 +15,30 @@
 #include <cmocka.h>
 
 enum {
-    SIDE = 4,
-    ARMS = SIDE * SIDE,
     BATCHES = 9,
     PICKS = 2,
     MOST_PICKS = 20,
     SURE_PICKS = 15,
-    MOST_POINTS = 16 * ARMS,
-    MOST_WIDTH = 4,
+    MOST_POINTS = 16 * SMALL_ARMS,
     MOST_FEATURES = 16
 };
 
-/* ---- what is chosen from ------------------------------------------------------------------------------- */
-
-typedef enum domain { FEATURES, MATRIX, LISTED, BOX, SPACE } domain;
-
-static const double numbers[] = {4, 1, 2}, when_true[] = {1};
-static const bandit_parameter box[] = {
-    {.type = BANDIT_PARAMETER_DOUBLE, .min = 0, .max = 1, .parent = BANDIT_NO_PARENT},
-    {.type = BANDIT_PARAMETER_INTEGER, .min = 1, .max = 64, .log = true, .parent = BANDIT_NO_PARENT},
-};
-static const bandit_parameter mixed[] = {
-    {.type = BANDIT_PARAMETER_DOUBLE, .min = 0, .max = 1, .parent = BANDIT_NO_PARENT},
-    {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT, .has_default = true, .default_value = 1},
-    {.type = BANDIT_PARAMETER_INTEGER,
-     .min = 1,
-     .max = 9,
-     .parent = 1,
-     .parent_values = when_true,
-     .n_parent_values = 1},
-    {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 3, .parent = BANDIT_NO_PARENT},
-};
-static const bandit_parameter list[] = {
-    {.type = BANDIT_PARAMETER_DISCRETE, .numbers = numbers, .n_values = 3, .parent = BANDIT_NO_PARENT},
-    {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT, .has_default = true},
-    {.type = BANDIT_PARAMETER_CATEGORICAL,
-     .n_values = 3,
-     .parent = 1,
-     .parent_values = when_true,
-     .n_parent_values = 1},
-};
-
-static bandit_status make_grid(bandit_arms **out)
-{
-    double rows[2 * ARMS];
-    for (size_t i = 0; i < ARMS; i++) {
-        rows[2 * i] = (double)(i % SIDE);
-        rows[2 * i + 1] = (double)(i / SIDE);
-    }
-    bandit_status status = bandit_arms_new(out, ARMS, 2, NULL);
-    if (status == BANDIT_OK)
-        status = bandit_arms_set_rows(*out, 0, ARMS, rows, NULL);
-    return status == BANDIT_OK ? bandit_arms_finish(*out, BANDIT_SCALING_UNIT, ARMS, NULL) : status;
-}
-
-static bandit_status make_matrix(bandit_arms **out)
-{
-    double rows[ARMS * ARMS];
-    for (size_t i = 0; i < ARMS; i++) {
-        for (size_t j = 0; j < ARMS; j++) {
-            double x = (double)(i % SIDE) - (double)(j % SIDE), y = (double)(i / SIDE) - (double)(j / SIDE);
-            rows[i * ARMS + j] = exp(-0.25 * (x * x + y * y));
-        }
-    }
-    bandit_status status = bandit_arms_new_precomputed(out, ARMS, NULL);
-    if (status == BANDIT_OK)
-        status = bandit_arms_set_rows(*out, 0, ARMS, rows, NULL);
-    return status == BANDIT_OK ? bandit_arms_finish(*out, BANDIT_SCALING_NONE, ARMS, NULL) : status;
-}
-
-static bandit_status make_arms(bandit_arms **out, domain d)
-{
-    bandit_status status = BANDIT_OK;
-    *out = NULL;
-    switch (d) {
-    case FEATURES:
-        return make_grid(out);
-    case MATRIX:
-        return make_matrix(out);
-    case BOX:
-        return bandit_arms_new_space(out, box, 2, NULL);
-    case SPACE:
-        return bandit_arms_new_space(out, mixed, 4, NULL);
-    case LISTED:
-        status = bandit_arms_new_space(out, list, 3, NULL);
-        return status == BANDIT_OK ? bandit_arms_enumerate(*out, NULL) : status;
-    }
-    return status;
-}
-
-static bool is_space(domain d)
-{
-    return d == BOX || d == SPACE || d == LISTED;
-}
+/* ---- two engines that are to be the same --------------------------------------------------------------- */
 
 /* The points of `from` in another set of its kind. */
-static bandit_status copy_arms(bandit_arms **out, domain d, const bandit_arms *from)
+static bandit_status copy_arms(bandit_arms **out, small_set set, const bandit_arms *from)
 {
-    bandit_status status = make_arms(out, d);
-    double coded[MOST_WIDTH];
-    for (size_t a = 0; status == BANDIT_OK && (d == BOX || d == SPACE) && a < bandit_arms_count(from); a++) {
+    bandit_status status = small_arms(out, set);
+    double coded[SMALL_WIDTH];
+    for (size_t a = 0; status == BANDIT_OK && small_is_open(set) && a < bandit_arms_count(from); a++) {
         bandit_arms_coded(from, a, coded);
         status = bandit_arms_append(*out, coded, 1, NULL);
     }
     return status;
 }
 
-/* What an arm is worth: the same in all sets where it is the same point. */
-static double worth(const bandit_arms *arms, domain d, uint32_t arm)
-{
-    if (!is_space(d))
-        return sin(arm % SIDE) + 0.3 * cos(arm / SIDE);
-    double coded[MOST_WIDTH], sum = 0.0;
-    bandit_arms_coded(arms, arm, coded);
-    for (size_t i = 0; i < bandit_arms_point_width(arms); i++)
-        sum += isnan(coded[i]) ? 0.1 : sin((double)(i + 1) * coded[i]);
-    return sum;
-}
-
-/* ---- two engines that are to be the same --------------------------------------------------------------- */
-
 typedef struct trial {
-    domain domain;
+    small_set set;
     double scale; /* of the rewards */
     size_t batches;
     size_t wanted; /* picks of a batch; more than PICKS: whatever its rule says, and only those beyond
@@ -188,12 +90,12 @@ static void assert_same(const account *a, const account *b)
 
 static void make(trial *t)
 {
-    assert_int_equal(make_arms(&t->fine_arms, t->domain), BANDIT_OK);
+    assert_int_equal(small_arms(&t->fine_arms, t->set), BANDIT_OK);
     assert_int_equal(bandit_engine_new(&t->fine, t->fine_arms, &t->options, 0, NULL), BANDIT_OK);
     long before = live;
     for (long n = 0;; n++) {
         until_failure = n;
-        bandit_status status = make_arms(&t->arms, t->domain);
+        bandit_status status = small_arms(&t->arms, t->set);
         if (!has_failed()) {
             assert_int_equal(status, BANDIT_OK);
             break;
@@ -292,21 +194,21 @@ static void predict(trial *t)
 {
     static bandit_prediction fine[MOST_POINTS], tried[MOST_POINTS];
     static uint32_t arms[MOST_POINTS];
-    static double points[MOST_POINTS * MOST_WIDTH];
+    static double points[MOST_POINTS * SMALL_WIDTH];
     size_t n_arms = bandit_arms_count(t->fine_arms), width = bandit_arms_point_width(t->fine_arms);
-    assert_true(n_arms <= MOST_POINTS && width <= MOST_WIDTH);
+    assert_true(n_arms <= MOST_POINTS && width <= SMALL_WIDTH);
     for (size_t a = 0; a < n_arms; a++) {
         arms[a] = (uint32_t)a;
-        if (is_space(t->domain)) {
+        if (small_is_space(t->set)) {
             bandit_arms_coded(t->fine_arms, a, points + a * width);
         } else {
-            points[a * width] = (double)(a % SIDE) + 0.5;
-            points[a * width + 1] = (double)(a / SIDE) - 0.5;
+            points[a * width] = (double)(a % SMALL_SIDE) + 0.5;
+            points[a * width + 1] = (double)(a / SMALL_SIDE) - 0.5;
         }
     }
     if (bandit_engine_predict_arms(t->fine, arms, n_arms, fine, NULL) == BANDIT_UNSUPPORTED)
         return;
-    for (int by_points = 0; by_points < (t->domain == MATRIX ? 1 : 2); by_points++) {
+    for (int by_points = 0; by_points < (t->set == MATRIX ? 1 : 2); by_points++) {
         if (by_points)
             assert_int_equal(bandit_engine_predict_points(t->fine, points, n_arms, fine, NULL), BANDIT_OK);
         long before = live;
@@ -325,7 +227,7 @@ static void predict(trial *t)
             assert_out_of_memory(status, &err);
         }
         assert_memory_equal(tried, fine, n_arms * sizeof *fine);
-        if (by_points && is_space(t->domain)) { /* at the arms, the arms' */
+        if (by_points && small_is_space(t->set)) { /* at the arms, the arms' */
             assert_int_equal(bandit_engine_predict_arms(t->fine, arms, n_arms, tried, NULL), BANDIT_OK);
             for (size_t a = 0; a < n_arms; a++)
                 assert_true(fabs(tried[a].mean - fine[a].mean) <= 1e-9 &&
@@ -358,7 +260,7 @@ static void restore_again(trial *t, const bandit_pick *pending, size_t n_pending
     long before = live;
     for (long n = 0;; n++) {
         until_failure = n;
-        bandit_status status = copy_arms(&arms, t->domain, t->fine_arms);
+        bandit_status status = copy_arms(&arms, t->set, t->fine_arms);
         if (!has_failed()) {
             assert_int_equal(status, BANDIT_OK);
             break;
@@ -443,7 +345,7 @@ static void run(trial *t)
             results[n_results++] =
                 (bandit_result){.arm = p->arm,
                                 .repeats = 1,
-                                .reward = t->scale * worth(t->fine_arms, t->domain, p->arm),
+                                .reward = t->scale * small_worth(t->fine_arms, t->set, p->arm),
                                 .chosen = true,
                                 .variance = p->variance};
         }
@@ -463,69 +365,32 @@ static void run(trial *t)
 
 /* ---- the algorithms ------------------------------------------------------------------------------------ */
 
-static const double lengthscale = 0.5;
-
-static bandit_options options_of(bandit_algorithm algorithm, domain d)
+static void run_options(const bandit_options *options, small_set set)
 {
-    bandit_options o = BANDIT_OPTIONS_INIT;
-    o.algorithm = algorithm;
-    o.kernel.lengthscales = &lengthscale;
-    o.kernel.n_lengthscales = 1;
-    if (d == MATRIX)
-        o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED};
-    o.delta = 0.1;
-    o.max_batch = 4;
-    o.population = 4;
-    o.sample = 2;
-    o.inducing = 4;
-    o.prior_features = 16;
-    o.dpp_steps = 4;
-    o.horizon = 64;
-    o.seed = 7;
-    return o;
-}
-
-static void run_options(const bandit_options *options, domain d)
-{
-    trial t = {.domain = d, .scale = 1.0, .batches = BATCHES, .wanted = PICKS, .options = *options};
+    trial t = {.set = set, .scale = 1.0, .batches = BATCHES, .wanted = PICKS, .options = *options};
     run(&t);
 }
 
-static void run_all(domain d, const bandit_algorithm *algorithms, size_t n)
+static void run_all(small_set set, const bandit_algorithm *algorithms, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        bandit_options o = options_of(algorithms[i], d);
-        run_options(&o, d);
+        bandit_options o = small_options(algorithms[i], set);
+        run_options(&o, set);
     }
 }
-
-static const bandit_algorithm all[] = {BANDIT_BBKB,
-                                       BANDIT_BKB,
-                                       BANDIT_GP_UCB,
-                                       BANDIT_IGP_UCB,
-                                       BANDIT_GP_BUCB,
-                                       BANDIT_GP_TS,
-                                       BANDIT_ASYNC_TS,
-                                       BANDIT_S_GP_TS,
-                                       BANDIT_GP_EI,
-                                       BANDIT_GP_PI,
-                                       BANDIT_EPSILON_GREEDY,
-                                       BANDIT_UNIFORM,
-                                       BANDIT_REGULARIZED_EVOLUTION};
-enum { ALL = sizeof all / sizeof *all };
 
 static void on_features(void **state)
 {
     (void)state;
     const bandit_algorithm partitioned = BANDIT_PI_GP_UCB;
-    run_all(FEATURES, all, ALL);
+    run_all(FEATURES, small_algorithms, SMALL_ALGORITHMS);
     run_all(FEATURES, &partitioned, 1);
 
-    bandit_options o = options_of(BANDIT_BBKB, FEATURES);
+    bandit_options o = small_options(BANDIT_BBKB, FEATURES);
     o.batch_rule = BANDIT_BATCH_GLOBAL_LOCAL;
     o.init = BANDIT_INIT_UNCERTAINTY;
     run_options(&o, FEATURES);
-    o = options_of(BANDIT_S_GP_TS, FEATURES);
+    o = small_options(BANDIT_S_GP_TS, FEATURES);
     o.posterior = BANDIT_POSTERIOR_DTC;
     o.features = BANDIT_FEATURES_EIGEN;
     run_options(&o, FEATURES);
@@ -538,23 +403,23 @@ static void on_features(void **state)
 static void on_a_matrix(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < ALL; i++) {
-        if (all[i] != BANDIT_S_GP_TS) /* samples features of the kernel */
-            run_all(MATRIX, &all[i], 1);
+    for (size_t i = 0; i < SMALL_ALGORITHMS; i++) {
+        if (small_algorithms[i] != BANDIT_S_GP_TS) /* samples features of the kernel */
+            run_all(MATRIX, &small_algorithms[i], 1);
     }
 }
 
 static void on_a_list(void **state)
 {
     (void)state;
-    run_all(LISTED, all, ALL);
+    run_all(LISTED, small_algorithms, SMALL_ALGORITHMS);
 }
 
 static void in_a_space(void **state)
 {
     (void)state;
-    run_all(SPACE, all, ALL);
-    bandit_options o = options_of(BANDIT_BBKB, SPACE);
+    run_all(SPACE, small_algorithms, SMALL_ALGORITHMS);
+    bandit_options o = small_options(BANDIT_BBKB, SPACE);
     o.init = BANDIT_INIT_UNCERTAINTY;
     run_options(&o, SPACE);
 }
@@ -572,14 +437,14 @@ static void while_learning(void **state)
     (void)state;
     static const struct {
         bandit_algorithm algorithm;
-        domain domain;
+        small_set set;
     } kinds[] = {
         {BANDIT_GP_EI, SPACE}, {BANDIT_PI_GP_UCB, BOX}, {BANDIT_IGP_UCB, SPACE}, {BANDIT_BBKB, MATRIX}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        bandit_options o = options_of(kinds[i].algorithm, kinds[i].domain);
-        o.learn_lengthscale = kinds[i].domain != MATRIX;
+        bandit_options o = small_options(kinds[i].algorithm, kinds[i].set);
+        o.learn_lengthscale = kinds[i].set != MATRIX;
         o.learn_noise = o.learn_norm_bound = o.standardize_rewards = o.lambda_from_noise = true;
-        run_options(&o, kinds[i].domain);
+        run_options(&o, kinds[i].set);
     }
 }
 
@@ -589,15 +454,15 @@ static void while_the_norm_bound_grows(void **state)
     (void)state;
     static const struct {
         bandit_algorithm algorithm;
-        domain domain;
+        small_set set;
     } kinds[] = {{BANDIT_BBKB, MATRIX},      {BANDIT_IGP_UCB, FEATURES}, {BANDIT_PI_GP_UCB, FEATURES},
                  {BANDIT_S_GP_TS, FEATURES}, {BANDIT_IGP_UCB, SPACE},    {BANDIT_PI_GP_UCB, BOX}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        trial t = {.domain = kinds[i].domain,
+        trial t = {.set = kinds[i].set,
                    .scale = 1e4,
                    .batches = BATCHES,
                    .wanted = PICKS,
-                   .options = options_of(kinds[i].algorithm, kinds[i].domain)};
+                   .options = small_options(kinds[i].algorithm, kinds[i].set)};
         t.options.learn_norm_bound = true;
         run(&t);
     }
@@ -609,16 +474,16 @@ static void with_many_picks(void **state)
     (void)state;
     static const struct {
         bandit_algorithm algorithm;
-        domain domain;
+        small_set set;
     } kinds[] = {{BANDIT_BBKB, SPACE},         {BANDIT_GP_BUCB, SPACE},   {BANDIT_GP_TS, SPACE},
                  {BANDIT_PI_GP_UCB, BOX},      {BANDIT_BBKB, FEATURES},   {BANDIT_GP_BUCB, FEATURES},
                  {BANDIT_PI_GP_UCB, FEATURES}, {BANDIT_S_GP_TS, FEATURES}};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        trial t = {.domain = kinds[i].domain,
+        trial t = {.set = kinds[i].set,
                    .scale = 1.0,
                    .batches = 3,
                    .wanted = MOST_PICKS,
-                   .options = options_of(kinds[i].algorithm, kinds[i].domain)};
+                   .options = small_options(kinds[i].algorithm, kinds[i].set)};
         run(&t);
     }
 }

@@ -301,46 +301,75 @@ static void gradient_is_that_of_finite_differences(void **unused)
     }
 }
 
-/* Leave-one-out residuals against fits of all other rows: posterior of one point by a dense solve. */
+/* q = K_xZ (K_ZZ)^{-1} K_Zx at the points, with the inducing points given, or K itself; n x n. */
+static void covariances(const problem *p, const double *theta, const uint32_t *inducing, size_t m, double *q)
+{
+    static double k_zz[MOST * MOST], z[MOST * MOST];
+    size_t n = p->data.n;
+    double s2 = exp(theta[p->data.n_lengthscales]);
+    for (size_t i = 0; i < m; i++)
+        for (size_t j = 0; j < m; j++)
+            k_zz[i * m + j] = s2 * (kernel(p, theta, inducing[i], inducing[j]) + (i == j ? 1e-8 : 0.0));
+    factorize(k_zz, m);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < m; k++)
+            z[i * m + k] = s2 * kernel(p, theta, inducing[k], i);
+        substitute(k_zz, m, z + i * m);
+    }
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = 0; j < n; j++) {
+            q[i * n + j] = m > 0 ? 0.0 : s2 * kernel(p, theta, i, j);
+            for (size_t k = 0; k < m; k++)
+                q[i * n + j] += z[i * m + k] * z[j * m + k];
+        }
+    }
+}
+
+/* Leave-one-out residuals against fits of all other rows: posterior of one point by a dense solve, in the
+ * exact model and in the one of the inducing points. */
 static void surprise_is_leave_one_out(void **unused)
 {
     (void)unused;
     static problem p;
-    double theta[MOST_DIMENSION + 2], value, surprise[MOST], some[2] = {0.5, 0.5}, a[MOST * MOST], k[MOST],
-                                                             y[MOST];
-    size_t n = 25;
-    fill(&p, 9, BANDIT_KERNEL_MATERN, 1.5, n, 2);
-    p.data.has_mean = false;
-    random_theta(&p, 8, theta);
-    bandit_likelihood o;
-    assert_int_equal(bandit_likelihood_init(&o, &p.data, n, some, NULL), BANDIT_OK);
-    assert_true(bandit_likelihood_surprise(&o, theta, &value, surprise));
-    double s2 = exp(theta[2]), tau = exp(theta[3]);
-    for (size_t left = 0; left < n; left++) {
-        size_t rows = 0;
-        for (size_t i = 0; i < n; i++) {
-            if (i == left)
-                continue;
-            size_t column = 0;
-            for (size_t j = 0; j < n; j++) {
-                if (j != left)
-                    a[rows * (n - 1) + column++] =
-                        s2 * kernel(&p, theta, i, j) + (i == j ? tau / p.count[i] : 0.0);
+    static double a[MOST * MOST], q[MOST * MOST];
+    double theta[MOST_DIMENSION + 2], value, surprise[MOST], some[2] = {0.5, 0.5}, k[MOST], y[MOST];
+    enum { N = 25 };
+    static const size_t inducing[] = {N, 12, 4};
+    for (size_t way = 0; way < sizeof inducing / sizeof *inducing; way++) {
+        fill(&p, 9, BANDIT_KERNEL_MATERN, 1.5, N, 2);
+        p.data.has_mean = false;
+        random_theta(&p, 8, theta);
+        bandit_likelihood o;
+        assert_int_equal(bandit_likelihood_init(&o, &p.data, inducing[way], some, NULL), BANDIT_OK);
+        assert_true(bandit_likelihood_surprise(&o, theta, &value, surprise));
+        assert_int_equal(o.exact ? N : o.m, inducing[way]);
+        double s2 = exp(theta[2]), tau = exp(theta[3]);
+        covariances(&p, theta, o.inducing, o.exact ? 0 : o.m, q);
+        for (size_t left = 0; left < N; left++) {
+            size_t rows = 0;
+            for (size_t i = 0; i < N; i++) {
+                if (i == left)
+                    continue;
+                size_t column = 0;
+                for (size_t j = 0; j < N; j++) {
+                    if (j != left)
+                        a[rows * (N - 1) + column++] = q[i * N + j] + (i == j ? tau / p.count[i] : 0.0);
+                }
+                k[rows] = q[i * N + left];
+                y[rows++] = p.mean[i];
             }
-            k[rows] = s2 * kernel(&p, theta, i, left);
-            y[rows++] = p.mean[i];
+            factorize(a, N - 1);
+            substitute(a, N - 1, k);
+            substitute(a, N - 1, y);
+            double mean = 0.0, variance = s2 + tau / p.count[left];
+            for (size_t i = 0; i < N - 1; i++) {
+                mean += k[i] * y[i];
+                variance -= k[i] * k[i];
+            }
+            assert_true(close_to(surprise[left], pow(p.mean[left] - mean, 2.0) / variance) < 1e-8);
         }
-        factorize(a, n - 1);
-        substitute(a, n - 1, k);
-        substitute(a, n - 1, y);
-        double mean = 0.0, variance = s2 + tau / p.count[left];
-        for (size_t i = 0; i < n - 1; i++) {
-            mean += k[i] * y[i];
-            variance -= k[i] * k[i];
-        }
-        assert_true(close_to(surprise[left], pow(p.mean[left] - mean, 2.0) / variance) < 1e-8);
+        bandit_likelihood_clear(&o);
     }
-    bandit_likelihood_clear(&o);
 }
 
 /* ---- learning ------------------------------------------------------------------------------------------ */
