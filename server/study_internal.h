@@ -158,7 +158,7 @@ struct study {
     store_observation *observations;
     size_t n_observations, observations_capacity, n_observations_joining;
     bool planning;               /* an engine job that may bring new points, or plan, is out */
-    bool batch_goes_on;          /* only fixed picks so far: its rule has not been asked yet */
+    bool batch_goes_on;          /* its rule may have more picks */
     bool renewing;               /* the engine is to be loaded again */
     bool exhausted;              /* nothing may be handed out until a trial is closed */
     struct placing_list placing; /* requests with points; the first may be that job */

@@ -1,7 +1,7 @@
 /* A study's memory, from the store. */
 #include "server/log.h"
 #include "server/metrics.h"
-#include "server/study_internal.h"
+#include "server/study_plan.h"
 
 #include <assert.h>
 #include <math.h>
@@ -86,7 +86,7 @@ static void take_retired(void *arg, uint32_t candidate)
 static void take_last_batch(void *arg, const store_batch *row)
 {
     loading *l = arg;
-    l->s->batch_goes_on = strcmp(row->stop_rule, "fixed") == 0;
+    l->s->batch_goes_on = plan_goes_on(row->stop_rule);
 }
 
 /* How trials that were handed out before have come back decides their places. */

@@ -36,6 +36,7 @@ struct planning {
     bool once; /* no arm twice */
     uint64_t remaining;
     size_t max_picks;
+    bool few_ahead; /* as many ordinary picks are the room for now, and not the largest batch */
     int64_t through_seq, first_trial;
     /* what comes back */
     engine_outcome outcome;
@@ -70,6 +71,8 @@ planning *plan_gather_extension(study *s);
 
 void plan_compute(study *s, planning *p);
 const char *plan_stop_rule_name(bandit_stop_rule rule);
+/* Has the batch, for all that its record says, picks left by its own rule? */
+bool plan_goes_on(const char *stop_rule);
 int plan_compare_arms(const void *a, const void *b); /* for qsort: ascending uint32_t */
 
 #endif

@@ -92,6 +92,11 @@ const char *plan_stop_rule_name(bandit_stop_rule rule)
     return "max_batch"; /* the room for picks is the largest batch */
 }
 
+bool plan_goes_on(const char *stop_rule)
+{
+    return strcmp(stop_rule, "planned_ahead") == 0 || strcmp(stop_rule, "fixed") == 0;
+}
+
 /* Keeps the list in order. */
 static void withhold(uint32_t *list, size_t *n, uint32_t arm)
 {
@@ -135,7 +140,9 @@ static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bou
     p->n_picks += selection.n_picks;
     p->ratio = fmin(selection.ratio, DBL_MAX); /* a product may be more, with many picks beyond the bound */
     p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
-    p->stop_rule = plan_stop_rule_name(selection.stop_rule);
+    p->stop_rule = p->few_ahead && selection.stop_rule == BANDIT_STOP_NONE
+                       ? "planned_ahead"
+                       : plan_stop_rule_name(selection.stop_rule);
     if (beyond_bound && selection.n_picks > 0)
         p->stop_rule = fixed ? "fixed" : "min_in_flight";
     return selection.n_picks > 0 && (beyond_bound || selection.stop_rule == BANDIT_STOP_NONE);

@@ -173,7 +173,10 @@ static void take_plan(study *s, planning *p)
         study_drop_observations(s, s->n_observations_joining);
         study_drop_amendments(s, s->n_amendments_joining);
     }
-    s->batch_goes_on = p->fixed && !p->ordinary && (s->batch_goes_on || !p->extends);
+    if (p->fixed && !p->ordinary)
+        s->batch_goes_on = s->batch_goes_on || !p->extends;
+    else
+        s->batch_goes_on = plan_goes_on(p->stop_rule);
     if (!p->extends || p->n_picks > 0)
         record_picks(s, p);
     study_cancel_retired(s); /* those retired while it was being planned */
@@ -219,12 +222,27 @@ static void planning_done(study *s, study_job *job)
 
 /* ---- starting one -------------------------------------------------------------------------------------- */
 
+/* Where each pick of a model is a search, no more than these are planned before somebody has asked for them:
+ * the batch goes on with more as long as nothing is told, and otherwise ends. */
+enum { AHEAD = 16 };
+
+static bool plans_few_ahead(const study *s)
+{
+    const bandit_options *o = &s->config->options;
+    return s->config->parameters && s->reference_candidates == 0 && s->config->asynchronous &&
+           o->max_batch > AHEAD && o->algorithm != BANDIT_UNIFORM &&
+           o->algorithm != BANDIT_REGULARIZED_EVOLUTION;
+}
+
 static void set_limits(const study *s, planning *p, size_t beyond)
 {
     if (p->n_fixed > p->remaining)
         p->n_fixed = (size_t)p->remaining;
     p->beyond = beyond > p->remaining ? (size_t)p->remaining : beyond;
-    p->max_picks = s->config->options.max_batch > p->beyond ? s->config->options.max_batch : p->beyond;
+    p->few_ahead = plans_few_ahead(s);
+    p->max_picks = p->few_ahead ? AHEAD : s->config->options.max_batch;
+    if (p->max_picks < p->beyond)
+        p->max_picks = p->beyond;
     if (p->remaining < p->max_picks)
         p->max_picks = (size_t)p->remaining;
 }

@@ -60,6 +60,40 @@ def lost_in_disk(client, study, asks, restart_at=None, server=None):
     return lost, chosen
 
 
+def ask_ahead(client, study, count):
+    """Asks for so many, one by one, and tells none."""
+    return [client.ask(study, wait_seconds=60)["trials"][0]["parameters"] for _ in range(count)]
+
+
+def test_few_are_planned_before_they_are_asked_for():
+    # noise as large as the function: by the bound a batch has more picks than anybody asks for here
+    algorithm = {"noise_std": 3.0, "lambda": 9.0, "ratio_bound": 50}
+    with Server() as server:
+        client = server.client()
+        whole, halves = (client.create(mixed(algorithm))["id"] for _ in range(2))
+        for study in (whole, halves):
+            drive(client, study, 8)
+        seen = []
+        for study in (whole, halves):
+            points = ask_ahead(client, study, 40)
+            if study == halves:
+                server.kill()
+                server.start()
+                client = server.client()
+            points += ask_ahead(client, study, 40)
+            row = max(client.items(f"/v1/studies/{study}/batches"), key=lambda batch: batch["batch"])
+            assert (row["stop_rule"], row["size"] % 16) == ("planned_ahead", 0) and row["size"] >= 64, row
+            assert client.study(study)["trials_queued"] < 16
+            # what is told ends the batch when its picks are handed out
+            told = client.items(f"/v1/studies/{study}/trials?state=pending")[0]
+            client.tell(study, [{"trial": told["id"], "value": 1.0}])
+            ask_ahead(client, study, 17)
+            assert client.study(study)["batch"] == row["batch"] + 2
+            seen.append(points)
+        assert seen[0] == seen[1]
+        expect_sound(server.db, [whole, halves])
+
+
 def test_keeps_out_of_where_trials_fail():
     axes = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "xy"]
     definition = {"metric": {"name": "loss", "goal": "minimize"}, "domain": {"type": "space", "parameters": axes}, "seed": 8}
