@@ -70,11 +70,6 @@ bool bandit_algorithm_parse(bandit_algorithm *out, const char *name)
     return false;
 }
 
-bool bandit_algorithm_is_built(bandit_algorithm algorithm)
-{
-    return (unsigned)algorithm < BANDIT_ALGORITHMS && tables[algorithm] != NULL;
-}
-
 bandit_status bandit_engine_check_memory(const bandit_engine *engine, double bytes, bandit_error *err)
 {
     if (bytes <= (double)engine->memory_limit)

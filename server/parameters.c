@@ -152,8 +152,6 @@ void parameters_encode(wire_writer *w)
     wire_key(w, "algorithms");
     wire_array_begin(w);
     for (unsigned a = 0; a < BANDIT_ALGORITHMS; a++) {
-        if (!bandit_algorithm_is_built((bandit_algorithm)a))
-            continue;
         wire_object_begin(w);
         wire_key(w, "name");
         wire_string(w, bandit_algorithm_name((bandit_algorithm)a));

@@ -2,6 +2,7 @@
 #include "server/parameters.h"
 #include "server/space.h"
 
+#include <assert.h>
 #include <math.h>
 #include <sodium.h>
 #include <stdlib.h>
@@ -64,11 +65,7 @@ static void complete_kernel(wire_kernel *kernel, wire_domain_type domain, comple
     bool stationary = matern || (kernel->type && strcmp(kernel->type, "gaussian") == 0);
     if (matern)
         default_number(&kernel->nu, 2.5);
-    else if (kernel->nu.given)
-        wire_errors_add(found->errors, "/algorithm/kernel/nu", "applies to the matern kernel only");
     if (!stationary) {
-        if (kernel->lengthscale.given || kernel->lengthscales)
-            wire_errors_add(found->errors, "/algorithm/kernel/lengthscale", "does not apply to this kernel");
         if (kernel->type && (strcmp(kernel->type, "precomputed") == 0) != precomputed)
             wire_errors_add(found->errors, "/algorithm/kernel/type",
                             "\"precomputed\" goes with a domain of that type");
@@ -172,8 +169,6 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
 
 static void complete_domain(wire_study *request, completion *found)
 {
-    if (!request->dimension.given && request->domain_type == WIRE_DOMAIN_CANDIDATES)
-        wire_errors_add(found->errors, "/domain/dimension", "is needed when the points are uploaded later");
     if (request->domain_type == WIRE_DOMAIN_CANDIDATES)
         set_text(&request->scaling, "standardize", found);
     if (request->domain_type == WIRE_DOMAIN_PRECOMPUTED && request->size.value > PRECOMPUTED_MAXIMUM)
@@ -225,17 +220,13 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
     set_text(&request->algorithm.name, "bbkb", &found);
     if (!request->algorithm.name)
         return WIRE_NO_MEMORY;
-    if (!bandit_algorithm_parse(&algorithm, request->algorithm.name)) {
-        wire_errors_add(errors, "/algorithm/name", "there is no such algorithm");
-    } else if (!bandit_algorithm_is_built(algorithm)) {
-        wire_errors_add(errors, "/algorithm/name", "%s is not built yet", request->algorithm.name);
-    } else {
-        if (algorithm == BANDIT_PI_GP_UCB && !has_numbers_only(request))
-            wire_errors_add(errors, "/algorithm/name",
-                            "pi_gp_ucb needs a space whose parameters all are double or integer");
-        parameters_check(&request->algorithm, algorithm, errors);
-        complete_algorithm(request, algorithm, &found);
-    }
+    if (!bandit_algorithm_parse(&algorithm, request->algorithm.name))
+        assert(!"the decoder takes the algorithms' names only");
+    if (algorithm == BANDIT_PI_GP_UCB && !has_numbers_only(request))
+        wire_errors_add(errors, "/algorithm/name",
+                        "pi_gp_ucb needs a space whose parameters all are double or integer");
+    parameters_check(&request->algorithm, algorithm, errors);
+    complete_algorithm(request, algorithm, &found);
     if (found.no_memory)
         return WIRE_NO_MEMORY;
     return errors->n == before ? WIRE_OK : WIRE_INVALID;

@@ -1,5 +1,6 @@
 """Every algorithm over HTTP: to the end of a study, and through a restart; /v1/algorithms against openapi.yaml."""
 
+import math
 import re
 
 from server import Server
@@ -62,6 +63,34 @@ def test_every_algorithm_reaches_the_end_in_both_ways_of_feedback(server):
             assert best["recommended"] is not None, (name, feedback)
             status = client.get(f"/v1/studies/{study}/model").status
             assert status == (409 if name in MODEL_FREE else 200), (name, status)
+
+
+def test_the_width_is_that_of_its_gamma(server):
+    """gp_ts: B + R sqrt(2 (gamma + 1 + ln(2/delta))); here B = 1, R = 0.1."""
+    client = server.client()
+
+    def gamma(**options):
+        algorithm = {"name": "gp_ts", "kernel": {"type": "gaussian", "lengthscale": 0.3}, "noise_std": 0.1, "delta": 0.01}
+        study = client.create({**definition(grid(3)), "feedback": "async", "algorithm": {**algorithm, **options}})["id"]
+        work(client, study, 12, 2)
+        client.ask(study, wait_seconds=30)
+        model = client.read(study, "model")
+        return ((model["beta"] - 1) / 0.1) ** 2 / 2 - 1 - math.log(2 / 0.01), model["information_gain"]
+
+    assert abs(gamma(gamma=3.5)[0] - 3.5) < 1e-9 and abs(gamma(gamma=14)[0] - 14) < 1e-9
+    exact, gain = gamma(gamma="exact")
+    once, four = gamma(gamma="bound")[0], gamma(gamma="bound", gamma_scale=4)[0]
+    assert exact <= gain + 1e-9 < once and abs(four - 4 * once) < 1e-9 * four, (exact, gain, once, four)
+
+
+def test_coins_a_pull_forget_arms_that_coins_an_arm_keep(server):
+    client = server.client()
+    sizes = {}
+    for way in ("fresh", "per_pull"):
+        study = client.create(definition(grid(4), algorithm={"resample": way, "q_bar": 1}))["id"]
+        work(client, study, 120, 8)
+        sizes[way] = client.read(study, "model")["dictionary"]["size"]
+    assert 0 < sizes["per_pull"] < sizes["fresh"] <= 16, sizes
 
 
 def test_every_algorithm_goes_on_after_a_restart_as_without_one():

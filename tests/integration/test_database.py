@@ -330,6 +330,77 @@ def test_what_is_no_whole_study_is_refused_and_leaves_nothing(case):
             assert db.execute("SELECT count(*) FROM studies WHERE deleted = 0").fetchone() == (0,)
 
 
+def last(kind, change):
+    """Changes the last entry of that kind."""
+    return lambda lines: altered(lines[::-1], kind, change)[::-1]
+
+
+def first_of(kind, change):
+    return lambda lines: altered(lines, kind, change)
+
+
+def of_batch(number, change):
+    """Changes the entry that planned this batch."""
+
+    def alter(lines):
+        at = next(i for i, line in enumerate(lines) if f'"payload":{{"batch":{number},' in line)
+        return lines[:at] + altered(lines[at:], "batch_planned", change)
+
+    return alter
+
+
+def other_dictionary(payload):
+    """As many members, another one among them."""
+    spare = next(arm for arm in range(36) if arm not in payload["dictionary"])
+    payload["dictionary"] = sorted([*payload["dictionary"][1:], spare])
+
+
+def other_sum(payload):
+    payload["sums"][-1][2] += 1e-3
+
+
+def other_variance(payload):
+    payload["picks"][0][1] *= 1 + 1e-15
+
+
+def other_machine(payload):
+    other_variance(payload)
+    payload["code_path"] = "abacus"
+
+
+@cases(
+    {
+        "a value": (first_of("trial_told", lambda p: p.__setitem__("value", p["value"] + 0.5)), "planned again"),
+        "a pick": (of_batch(4, lambda p: p["picks"][0].__setitem__(0, (p["picks"][0][0] + 1) % 36)), "batch 4: pick 0 is candidate"),
+        "a variance": (of_batch(4, other_variance), "batch 4: pick 0 has the variance"),
+        "a pick too many": (last("batch_planned", lambda p: p["picks"].append([0, 0.5])), "picks; planned again it has"),
+        "why a batch ended": (of_batch(4, lambda p: p.__setitem__("stop_rule", "horizon")), "batch 4 ended by horizon; planned again by"),
+        "a width": (of_batch(4, lambda p: p.__setitem__("beta", p["beta"] * 2)), "batch 4: beta is"),
+        "a sum": (of_batch(4, other_sum), "batch 4: the sums are others when planned again"),
+        "a member": (of_batch(4, other_dictionary), "batch 4: the dictionary is another when planned again"),
+        "what it was planned after": (
+            of_batch(4, lambda p: p.__setitem__("through_seq", 1)),
+            "the entry that it was planned after is not before it",
+        ),
+        "the engine's state": (of_batch(3, lambda p: p.__setitem__("engine_state", p["engine_state"][:32])), "batch 3"),
+        "another machine": (of_batch(4, other_machine), "on another kind of machine (abacus; this one is"),
+    }
+)
+def test_a_check_says_what_does_not_follow_from_the_log(case):
+    change, words = case
+    with folder() as path, Server(db=path / "a.db") as server:
+        client = server.client()
+        client.create(definition(id="study", points=grid(6)))
+        work(client, "study", 30, 4)
+        client.ask("study", wait_seconds=30)
+        server.stop()
+        (path / "file").write_text("".join(f"{line}\n" for line in change(lines_of(path, "study"))))
+        status, _, err = run_to_end("import", str(path / "file"), "--db", str(path / "b.db"))
+        assert status == 0, err
+        status, out, err = check(path / "b.db")
+        assert (status, err) == (UNSOUND, "") and words in out and "study study: log entry" in out, (status, out, err)
+
+
 def test_an_import_does_not_replace_a_study():
     with folder() as path, Server(db=path / "a.db") as server:
         server.client().create(definition(id="study", points=grid(6)))

@@ -55,6 +55,7 @@ STUDIES = {
     "domain_without_type": (changed(without=["domain", "type"]), "/domain/type"),
     "domain_type_unknown": (changed("domain", "type", "circle"), "/domain/type"),
     "domain_precomputed_without_size": (changed("domain", {"type": "precomputed"}), "/domain/size"),
+    "domain_precomputed_too_large": (changed("domain", {"type": "precomputed", "size": 5001}), "/domain/size"),
     "domain_precomputed_with_points": (
         changed("domain", {"type": "precomputed", "size": 1, "points": [[1]]}),
         "/domain/points",
@@ -100,6 +101,14 @@ STUDIES = {
     "init_parallelism_of_uniform": (
         changed("algorithm", "init", {"type": "uniform", "parallelism": 4}),
         "/algorithm/init/parallelism",
+    ),
+    "init_uncertainty_of_uniform": (
+        changed("algorithm", {"name": "uniform", "init": {"type": "uncertainty"}}),
+        "/algorithm/init/type",
+    ),
+    "gamma_scale_of_a_gamma": (
+        changed("algorithm", {"name": "gp_ts", "noise_std": 0.1, "gamma": 3, "gamma_scale": 2}),
+        "/algorithm/gamma_scale",
     ),
     "population_of_bbkb": (changed("algorithm", "population", 100), "/algorithm/population"),
     "epsilon_of_bbkb": (changed("algorithm", "epsilon", 0.1), "/algorithm/epsilon"),

@@ -50,7 +50,6 @@ typedef enum bandit_algorithm {
 
 const char *bandit_algorithm_name(bandit_algorithm algorithm);        /* static */
 bool bandit_algorithm_parse(bandit_algorithm *out, const char *name); /* false: no such name */
-bool bandit_algorithm_is_built(bandit_algorithm algorithm);           /* false: create would refuse it */
 
 typedef enum bandit_batch_rule { BANDIT_BATCH_GLOBAL, BANDIT_BATCH_GLOBAL_LOCAL } bandit_batch_rule;
 typedef enum bandit_confidence {
