@@ -5,6 +5,7 @@
 #include "server/ranking.h"
 #include "server/space.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,33 +59,58 @@ static bool take_posterior(wire_candidate *shown, const study *s, const question
     return true;
 }
 
-/* keys (n, of all arms) by which they are ranked: the engine maximizes, whatever the metric's goal. False:
- * the model cannot be evaluated. */
+/* keys (n, of all arms) by which they are ranked: the engine maximizes, whatever the metric's goal. */
+typedef struct key_job {
+    const bandit_engine *engine;
+    candidate_order order;
+    double *keys;
+    size_t n;
+    atomic_bool failed; /* the model cannot be evaluated */
+} key_job;
+
+enum { ARMS_A_PART = 1024 };
+
+static void take_part(void *arg, size_t index, size_t worker)
+{
+    key_job *job = arg;
+    uint32_t arms[ARMS_A_PART] = {0};
+    bandit_prediction p[ARMS_A_PART];
+    bandit_error error = {0};
+    size_t first = index * ARMS_A_PART, left = job->n - first, m = left < ARMS_A_PART ? left : ARMS_A_PART;
+    (void)worker;
+    for (size_t i = 0; i < m; i++)
+        arms[i] = (uint32_t)(first + i);
+    if (bandit_engine_predict_arms(job->engine, arms, m, p, &error) != BANDIT_OK) {
+        atomic_store(&job->failed, true);
+        return;
+    }
+    for (size_t i = 0; i < m; i++)
+        job->keys[first + i] = job->order == ORDER_MEAN  ? p[i].mean
+                               : job->order == ORDER_UCB ? p[i].ucb
+                                                         : p[i].variance;
+}
+
+static void take_pulls(double *keys, size_t n, const study *s, const question *q)
+{
+    bandit_checkpoint checkpoint = {0};
+    if (q->source.batches > 0)
+        bandit_engine_checkpoint(s->engine.engine, &checkpoint);
+    memset(keys, 0, n * sizeof *keys);
+    for (size_t i = 0; i < checkpoint.n_sums; i++)
+        keys[checkpoint.sums[i].arm] = (double)checkpoint.sums[i].count;
+}
+
+/* False: the model cannot be evaluated. */
 static bool take_keys(double *keys, size_t n, const study *s, const question *q, candidate_order order)
 {
-    enum { AT_ONCE = 1024 };
-    uint32_t arms[AT_ONCE];
-    bandit_prediction p[AT_ONCE];
-    bandit_error error = {0};
     if (order == ORDER_PULLS) {
-        bandit_checkpoint checkpoint = {0};
-        if (q->source.batches > 0)
-            bandit_engine_checkpoint(s->engine.engine, &checkpoint);
-        memset(keys, 0, n * sizeof *keys);
-        for (size_t i = 0; i < checkpoint.n_sums; i++)
-            keys[checkpoint.sums[i].arm] = (double)checkpoint.sums[i].count;
+        take_pulls(keys, n, s, q);
         return true;
     }
-    for (size_t first = 0; first < n; first += AT_ONCE) {
-        size_t m = n - first < AT_ONCE ? n - first : AT_ONCE;
-        for (size_t i = 0; i < m; i++)
-            arms[i] = (uint32_t)(first + i);
-        if (bandit_engine_predict_arms(s->engine.engine, arms, m, p, &error) != BANDIT_OK)
-            return false;
-        for (size_t i = 0; i < m; i++)
-            keys[first + i] = order == ORDER_MEAN ? p[i].mean : order == ORDER_UCB ? p[i].ucb : p[i].variance;
-    }
-    return true;
+    key_job job = {.engine = s->engine.engine, .order = order, .keys = keys, .n = n};
+    bandit_executor executor = pool_executor(s->app->pool);
+    executor.for_each(executor.context, (n + ARMS_A_PART - 1) / ARMS_A_PART, take_part, &job);
+    return !atomic_load(&job.failed);
 }
 
 /* Which arms are listed: n of them into arms. False: answered. */
@@ -104,7 +130,7 @@ static bool choose_arms(uint32_t *arms, const study *s, const question *q, const
     }
     double *keys = malloc((all ? all : 1) * sizeof *keys);
     bool evaluated = keys && take_keys(keys, all, s, q, range->order);
-    uint32_t *ranked = evaluated ? ranking_of(keys, all) : NULL;
+    uint32_t *ranked = evaluated ? ranking_of(keys, all, (size_t)range->first + range->n) : NULL;
     free(keys);
     if (ranked)
         memcpy(arms, ranked + range->first, range->n * sizeof *arms);

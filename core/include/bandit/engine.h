@@ -277,7 +277,8 @@ typedef struct bandit_prediction {
     double ucb;      /* the bound the picks were made with: mean + alpha * (paper's standard deviation) */
 } bandit_prediction;
 
-/* BANDIT_UNSUPPORTED for algorithms without a model. Before the first reward: the prior. */
+/* BANDIT_UNSUPPORTED for algorithms without a model. Before the first reward: the prior. Several threads may
+ * ask at once, while nothing else is done with the engine. */
 bandit_status bandit_engine_predict_arms(const bandit_engine *engine, const uint32_t *arm_indices, size_t n,
                                          bandit_prediction *out, bandit_error *err);
 
