@@ -38,12 +38,17 @@ static void creation_free(creation *c)
     free(c);
 }
 
-/* In place of the answer that is held. */
-static void conflict(http_request *request, const char *id)
+static void drop_held(http_request *request)
 {
     free(request->answer.body);
     request->answer = (struct http_answer){0};
     request->held = false;
+}
+
+/* In place of the answer that is held. */
+static void conflict(http_request *request, const char *id)
+{
+    drop_held(request);
     http_answer_problem(request, 409, NULL, "there is a study '%s' already%s", id,
                         request->idempotency_key ? ", or a request with this Idempotency-Key" : "");
 }
@@ -62,6 +67,9 @@ static void created(void *arg, store_status status, int64_t number, int64_t last
         http_release(request);
     } else if (status == STORE_EXISTS) {
         conflict(request, c->id);
+    } else if (status == STORE_TOO_MANY) {
+        drop_held(request);
+        limit_studies_passed(request);
     } else {
         http_release_failed(request, status);
     }
@@ -186,8 +194,10 @@ static void create(http_request *request, const study_config *settings, const wi
         status = stage_points(c, a, points);
     if (status == STORE_OK)
         status = store_write_new(&c->write, c->lane);
-    if (status == STORE_OK)
+    if (status == STORE_OK) {
+        limit_studies_in_write(request, c->write);
         status = add_events(c, settings, points, history, now, definition);
+    }
     if (status == STORE_OK && !set_answer(c, settings, n_points, history, now, definition))
         status = STORE_NO_MEMORY;
     if (status == STORE_OK)

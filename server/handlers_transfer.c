@@ -180,6 +180,8 @@ static void answer_failure(http_request *request, store_status status)
 {
     if (status == STORE_EXISTS)
         answer_exists(request);
+    else if (status == STORE_TOO_MANY)
+        limit_studies_passed(request);
     else if (status == STORE_NOT_FOUND) /* an entry that speaks of what no entry before it made */
         http_answer_problem(request, 422, NULL,
                             "the log contradicts itself: it speaks of a trial or batch that is not there, or "
@@ -256,8 +258,10 @@ static void publish(pool_task *task)
         status = STORE_CORRUPT;
     if (!status)
         status = rebuild_publication(in->rebuild, &write);
-    if (!status)
+    if (!status) {
+        limit_studies_in_write(request, write);
         status = idempotency_attach(request, 0, write);
+    }
     if (!status) {
         rebuild_publish(in->rebuild, write, published, request);
         return;

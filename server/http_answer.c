@@ -112,6 +112,7 @@ void http_answer_store_problem(http_request *request, store_status status)
         http_answer_problem(request, MHD_HTTP_CONFLICT, NULL, "it exists already");
         return;
     case STORE_OK:
+    case STORE_TOO_MANY:
     case STORE_ABORTED:
     case STORE_SUPERSEDED:
     case STORE_BUSY:

@@ -10,9 +10,19 @@ bool limit_studies(http_request *request)
     if (status != STORE_OK)
         http_answer_store_problem(request, status);
     else if (n >= most)
-        http_answer_problem(request, 422, NULL, "there are %zu studies: that is the limit (--max-studies)",
-                            n);
+        limit_studies_passed(request);
     return status == STORE_OK && n < most;
+}
+
+void limit_studies_in_write(const http_request *request, store_write *write)
+{
+    store_write_limit_studies(write, request->app->config->max_studies);
+}
+
+void limit_studies_passed(http_request *request)
+{
+    http_answer_problem(request, 422, NULL, "there are %zu studies: that is the limit (--max-studies)",
+                        request->app->config->max_studies);
 }
 
 bool limit_values_fit(const http_request *request, size_t rows, size_t columns)

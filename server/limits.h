@@ -5,8 +5,12 @@
 
 #include "server/http.h"
 
-/* Is there room for one more study? Requests at the same moment may pass the limit by their number. */
+/* Is there room for one more study? A look before anything is done: requests at the same moment may all find
+ * room, so the write that makes the study bears the limit as well (limit_studies_in_write), and fails with
+ * STORE_TOO_MANY. */
 bool limit_studies(http_request *request);
+void limit_studies_in_write(const http_request *request, store_write *write);
+void limit_studies_passed(http_request *request); /* answers */
 
 /* Values of one study: rows x columns. */
 bool limit_values(http_request *request, size_t rows, size_t columns);

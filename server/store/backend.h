@@ -66,6 +66,7 @@ typedef struct store_backend {
     /* Studies. load: STORE_NOT_FOUND also when it is deleted. */
     store_status (*study_insert)(store *s, const store_event *created, int64_t epoch, study_record *record,
                                  store_error *err); /* STORE_EXISTS; fills *record, last_seq 0 */
+    store_status (*study_count)(store *s, size_t *n, store_error *err); /* neither deleted nor staged */
     store_status (*study_load)(store *s, int64_t study, study_record *record, store_error *err);
     store_status (*study_save)(store *s, const study_record *record, store_error *err);
     store_status (*study_describe)(store *s, int64_t study, const char *definition, const char *reason,

@@ -87,6 +87,11 @@ void store_write_publish(store_write *write)
     write->publishes = true;
 }
 
+void store_write_limit_studies(store_write *write, size_t most)
+{
+    write->most_studies = most;
+}
+
 size_t store_write_events(const store_write *write)
 {
     return write->n;

@@ -270,6 +270,7 @@ static const store_backend memory_backend = {
     .release = memory_release,
     .undo = memory_undo,
     .study_insert = memory_study_insert,
+    .study_count = memory_study_count,
     .study_load = memory_study_load,
     .study_save = memory_study_save,
     .study_describe = memory_study_describe,

@@ -104,6 +104,7 @@ void memory_free_content(memory_store *s, memory_content *content);
 /* Frees the answers up to that time. */
 void memory_expire_answers(memory_store *s, int64_t time);
 
+store_status memory_study_count(store *base, size_t *n, store_error *err);
 store_status memory_study_insert(store *base, const store_event *event, int64_t epoch, study_record *record,
                                  store_error *err);
 store_status memory_study_load(store *base, int64_t number, study_record *record, store_error *err);

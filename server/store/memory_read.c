@@ -83,13 +83,8 @@ store_status memory_read_studies(store *base, const char *after, size_t limit, s
 
 store_status memory_count_studies(store *base, size_t *n, store_error *err)
 {
-    memory_store *s = memory_of(base);
-    (void)err;
-    pthread_rwlock_rdlock(&s->lock);
-    for (const memory_study *study = s->studies; study; study = study->next)
-        *n += !study->deleted;
-    pthread_rwlock_unlock(&s->lock);
-    return STORE_OK;
+    pthread_rwlock_rdlock(&memory_of(base)->lock);
+    return unlock(base, memory_study_count(base, n, err));
 }
 
 store_status memory_read_totals(store *base, store_totals *out, store_error *err)

@@ -48,6 +48,15 @@ static void touch_study(memory_store *s, memory_study *study)
 
 /* ---- studies ------------------------------------------------------------------------------------------- */
 
+store_status memory_study_count(store *base, size_t *n, store_error *err)
+{
+    (void)err;
+    *n = 0;
+    for (const memory_study *study = memory_of(base)->studies; study; study = study->next)
+        *n += !study->deleted && !study->staged;
+    return STORE_OK;
+}
+
 store_status memory_study_insert(store *base, const store_event *event, int64_t epoch, study_record *record,
                                  store_error *err)
 {

@@ -116,6 +116,7 @@ bool sqlite_in_transaction(store *s);
 store_status sqlite_mark(store *s, store_error *err);
 store_status sqlite_release(store *s, store_error *err);
 store_status sqlite_undo(store *s, store_error *err);
+store_status sqlite_study_count(store *s, size_t *n, store_error *err);
 store_status sqlite_study_insert(store *s, const store_event *event, int64_t epoch, study_record *record,
                                  store_error *err);
 store_status sqlite_study_load(store *s, int64_t study, study_record *record, store_error *err);

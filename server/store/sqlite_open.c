@@ -190,6 +190,7 @@ const store_backend sqlite_backend = {
     .release = sqlite_release,
     .undo = sqlite_undo,
     .study_insert = sqlite_study_insert,
+    .study_count = sqlite_study_count,
     .study_load = sqlite_study_load,
     .study_save = sqlite_study_save,
     .study_describe = sqlite_study_describe,

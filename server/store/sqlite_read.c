@@ -165,16 +165,24 @@ store_status sqlite_read_studies(store *s, const char *after, size_t limit, stor
     return read_end(s, c, connection_finish(c, statement, err));
 }
 
+static store_status count_studies(connection *c, size_t *n, store_error *err)
+{
+    sqlite3_stmt *statement = connection_bind(c, SQL_STUDIES_COUNT, "");
+    if (connection_step(c, statement))
+        *n = (size_t)sqlite3_column_int64(statement, 0);
+    return connection_finish(c, statement, err);
+}
+
 store_status sqlite_count_studies(store *s, size_t *n, store_error *err)
 {
     store_status status;
     connection *c = read_begin(s, &status, err);
-    if (!c)
-        return status;
-    sqlite3_stmt *statement = connection_bind(c, SQL_STUDIES_COUNT, "");
-    if (connection_step(c, statement))
-        *n = (size_t)sqlite3_column_int64(statement, 0);
-    return read_end(s, c, connection_finish(c, statement, err));
+    return c ? read_end(s, c, count_studies(c, n, err)) : status;
+}
+
+store_status sqlite_study_count(store *s, size_t *n, store_error *err)
+{
+    return count_studies(&sqlite_of(s)->writer, n, err);
 }
 
 store_status sqlite_read_totals(store *s, store_totals *out, store_error *err)

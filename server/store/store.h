@@ -26,6 +26,7 @@
     X(STORE_OK, "ok")                                                                                        \
     X(STORE_NOT_FOUND, "not found")                                                                          \
     X(STORE_EXISTS, "exists already")                                                                        \
+    X(STORE_TOO_MANY, "there are as many as there may be")                                                   \
     X(STORE_ABORTED, "an earlier write of this study failed")                                                \
     X(STORE_SUPERSEDED, "another owner has taken the study over")                                            \
     X(STORE_BUSY, "the database is in use by another process")                                               \
@@ -461,6 +462,10 @@ void store_write_free(store_write *write); /* one that is not submitted; NULL is
  * one fails with STORE_EXISTS when by then there is another study of its id. */
 void store_write_stage(store_write *write);
 void store_write_publish(store_write *write);
+
+/* A write that makes a study for all to see, or publishes one, fails with STORE_TOO_MANY, and does nothing,
+ * when there are so many already. */
+void store_write_limit_studies(store_write *write, size_t most);
 
 /* The answer to a request with an Idempotency-Key, stored with what the request did. Kept for a day at least.
  */

@@ -110,12 +110,23 @@ static store_status apply_events(store *s, store_write *write, store_error *err)
     return status;
 }
 
+/* Of a write that makes one more study to be seen. */
+static store_status check_room(store *s, const store_write *write, store_error *err)
+{
+    bool makes = write->n > 0 && write->items[0].event->type == EVENT_STUDY_CREATED && !write->stages;
+    size_t n = 0;
+    if (write->most_studies == 0 || !(makes || write->publishes))
+        return STORE_OK;
+    store_status status = s->backend->study_count(s, &n, err);
+    return !status && n >= write->most_studies ? STORE_TOO_MANY : status;
+}
+
 static store_status apply_write(store *s, store_write *write, store_error *err)
 {
-    store_status status = STORE_OK;
+    store_status status = check_room(s, write, err);
     write->op.study = write->op.lane->study;
     write->op.last_seq = write->first_seq - 1;
-    if (write->n > 0)
+    if (!status && write->n > 0)
         status = apply_events(s, write, err);
     if (!status && write->token)
         status = s->backend->token_put(s, write->token, err);
@@ -292,8 +303,8 @@ static void tell_observer(store *s, const store_op *first, const store_op *end, 
     for (const store_op *op = first; op != end; op = op->next) {
         const store_write *write = op->kind == OP_WRITE ? (const store_write *)op : NULL;
         commit.writes += op->status == STORE_OK;
-        commit.failed +=
-            op->status != STORE_OK && op->status != STORE_EXISTS && op->status != STORE_NOT_FOUND;
+        commit.failed += op->status != STORE_OK && op->status != STORE_EXISTS &&
+                         op->status != STORE_TOO_MANY && op->status != STORE_NOT_FOUND;
         for (size_t i = 0; write && op->status == STORE_OK && i < write->n; i++)
             commit.events[write->items[i].event->type]++;
     }

@@ -30,6 +30,7 @@ struct store_write {
     store_token *token;   /* to be added; NULL */
     char *removed_token;  /* id; NULL */
     bool stages, publishes;
+    size_t most_studies; /* 0: any number */
 };
 
 typedef struct upload_op {

@@ -1,5 +1,6 @@
 """Options: from the command line, the environment and a file, one over the other, and in the documents."""
 
+import concurrent.futures
 import pathlib
 import select
 import subprocess
@@ -7,7 +8,7 @@ import tempfile
 
 import server as servers
 from server import Server, run_to_end
-from support import cases, definition, refusal
+from support import cases, definition, grid, refusal
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -110,6 +111,32 @@ def test_the_number_of_studies():
         assert "2 studies" in problem["detail"] and "--max-studies" in problem["detail"], problem
         client.delete("/v1/studies/a")
         client.create(definition(id="c"))
+
+
+def test_the_number_of_studies_that_are_made_at_once():
+    """By hand and from exports, all at the same moment: as many are made as there may be."""
+    with Server() as server:
+        client = server.client()
+        client.create(definition(id="source", points=grid(3)))
+        export = client.get("/v1/studies/source/export").body.decode()
+
+    def create(client, i):
+        if i % 2:
+            text = export.replace('"source"', f'"made-{i}"').replace('\\"source\\"', f'\\"made-{i}\\"')
+            return client.post("/v1/studies", text, content_type="application/x-ndjson")
+        return client.post("/v1/studies", definition(id=f"made-{i}", points=grid(3)))
+
+    with Server("--max-studies", "5") as server, concurrent.futures.ThreadPoolExecutor(16) as pool:
+        clients = [server.client() for _ in range(16)]
+        for _ in range(4):
+            answers = list(pool.map(create, clients, range(16)))
+            made = [answer for answer in answers if answer.status == 201]
+            listed = [study["id"] for study in clients[0].items("/v1/studies")]
+            assert sorted(answer.json["id"] for answer in made) == listed and len(listed) == 5, (answers, listed)
+            for answer in answers:
+                assert answer.status == 201 or "there are 5 studies" in refusal(answer, 422)["detail"], answer
+            for study in listed:
+                clients[0].delete(f"/v1/studies/{study}")
 
 
 def test_candidates_times_dimension():

@@ -463,6 +463,52 @@ static void a_staged_study_stays_so_when_its_answer_is_there_already(void **stat
     store_lane_close(first);
 }
 
+static store_status create_within(store *s, const char *id, size_t most)
+{
+    store_lane *lane;
+    store_write *write;
+    store_waiter waiter = STORE_WAITER_INIT;
+    const store_event event = store_fixture_created(id, 1);
+    assert_int_equal(store_lane_open(&lane, s, 0, 0, 0), STORE_OK);
+    assert_int_equal(store_write_new(&write, lane), STORE_OK);
+    store_write_limit_studies(write, most);
+    assert_int_equal(store_write_add(write, &event), STORE_OK);
+    store_submit(write, store_waiter_done, &waiter);
+    store_waiter_wait(&waiter, 1);
+    store_lane_close(lane);
+    return waiter.last_status;
+}
+
+static void studies_are_no_more_than_a_write_allows(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    store_lane *staged, *deleted = suite_create(s, "a", NULL);
+    int64_t study;
+    store_write *write;
+    store_waiter waiter = STORE_WAITER_INIT;
+    size_t n = 0;
+    assert_int_equal(store_lane_open(&staged, s, 0, 0, 0), STORE_OK);
+    assert_int_equal(stage(staged, "staged", &study), STORE_OK); /* does not count yet */
+    assert_int_equal(create_within(s, "b", 2), STORE_OK);
+    assert_int_equal(create_within(s, "c", 2), STORE_TOO_MANY);
+    assert_false(is_seen(s, "c"));
+    assert_int_equal(store_write_new(&write, staged), STORE_OK);
+    store_write_publish(write);
+    store_write_limit_studies(write, 2);
+    store_submit(write, store_waiter_done, &waiter);
+    store_waiter_wait(&waiter, 1);
+    assert_int_equal(waiter.last_status, STORE_TOO_MANY);
+    assert_false(is_seen(s, "staged"));
+    store_submit_delete(deleted, store_waiter_done, &waiter);
+    store_waiter_wait(&waiter, 2);
+    assert_int_equal(create_within(s, "c", 2), STORE_OK);
+    assert_int_equal(create_within(s, "d", 0), STORE_OK); /* any number */
+    assert_int_equal(store_count_studies(s, &n, NULL), STORE_OK);
+    assert_int_equal(n, 3);
+    store_lane_close(staged);
+    store_lane_close(deleted);
+}
+
 int main(void)
 {
     static const suite_test tests[] = {
@@ -475,6 +521,7 @@ int main(void)
         SUITE_TEST(an_answer_is_kept_for_a_day),
         SUITE_TEST(tokens_come_and_go),
         SUITE_TEST(a_staged_study_is_seen_when_it_is_published),
+        SUITE_TEST(studies_are_no_more_than_a_write_allows),
         SUITE_TEST(a_staged_study_stays_so_when_its_answer_is_there_already),
         SUITE_TEST(backends_agree),
     };
