@@ -18,7 +18,9 @@ import http.client
 import http.server
 import itertools
 import json
+import pathlib
 import re
+import shutil
 import socket
 import subprocess
 import threading
@@ -41,6 +43,7 @@ class Request:
 
 class Judge:
     def __init__(self, prism, contract, log):
+        """log: where prism writes; the copy of the contract that it reads is put beside it."""
         self._requests = {}
         self._ids = itertools.count()
         self.judged = self.refused = 0
@@ -48,18 +51,12 @@ class Judge:
         relay.daemon_threads = True
         threading.Thread(target=relay.serve_forever, daemon=True).start()
         self.port = _free_port()
-        command = [prism, "proxy", contract, f"http://127.0.0.1:{relay.server_port}", "--errors", "--port", str(self.port)]
-        self._command, self._log = [*command, "--verboseLevel", "error"], log
-        self._lock = threading.Lock()
-        self._process = None
-        self._keep_running()
-
-    def _keep_running(self):
-        """Starts prism, which does not last for thousands of requests, when it is not there."""
-        with self._lock:
-            if self._process is None or self._process.poll() is not None:
-                self._process = subprocess.Popen(self._command, stdout=self._log, stderr=subprocess.STDOUT)
-                _until_listening(self.port, self._process)
+        # prism starts anew, in the middle of requests, when the file that it reads is touched.
+        copy = shutil.copy(contract, pathlib.Path(log).with_suffix(".yaml"))
+        command = [prism, "proxy", copy, f"http://127.0.0.1:{relay.server_port}", "--errors", "--port", str(self.port)]
+        with open(log, "w") as out:
+            self._process = subprocess.Popen([*command, "--verboseLevel", "error"], stdout=out, stderr=subprocess.STDOUT)
+        _until_listening(self.port, self._process)
 
     def close(self):
         self._process.terminate()
@@ -69,7 +66,6 @@ class Judge:
         """send: () -> Answer, the request itself. -> that answer, unless there is a violation"""
         if not _can_be_judged(method, path, body, headers):
             return send()
-        self._keep_running()
         number = str(next(self._ids))
         self._requests[number] = request = Request(send)
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
