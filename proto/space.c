@@ -121,6 +121,21 @@ static bool may_be_active(const wire_parameter *parameters, const double *values
     return true;
 }
 
+bool wire_is_value(const wire_parameter *p, double value)
+{
+    switch (p->type) {
+    case WIRE_PARAMETER_DOUBLE:
+    case WIRE_PARAMETER_INTEGER:
+    case WIRE_PARAMETER_DISCRETE:
+        return !isnan(code_number(p, value));
+    case WIRE_PARAMETER_CATEGORICAL:
+        return value >= 0 && value < (double)p->n_values && value == trunc(value);
+    case WIRE_PARAMETER_BOOLEAN:
+        break;
+    }
+    return value == 0 || value == 1;
+}
+
 /* ---- points ------------------------------------------------------------------------------------------- */
 
 static void refuse(wire_errors *errors, const char *pointer, const char *name, const char *detail)

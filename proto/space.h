@@ -73,6 +73,9 @@ bool wire_complete_parameters(double *values, const wire_parameter *parameters, 
                               wire_completeness completeness, const char *pointer,
                               struct wire_errors *errors);
 
+/* Is it the parameter's value, coded? */
+bool wire_is_value(const wire_parameter *parameter, double value);
+
 /* Is parameter i active at this point? Needs the values of its ancestors only. */
 bool wire_parameter_is_active(const wire_parameter *parameters, const double *values, size_t i);
 

@@ -1,9 +1,11 @@
 /* banditd export and import: one study, to a file and from one. */
 #include "proto/study_file.h"
 #include "server/admin_internal.h"
+#include "server/blas.h"
 #include "server/export.h"
 #include "server/rebuild.h"
 #include "server/routes.h"
+#include "server/study_try.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -162,6 +164,33 @@ static store_status read_file(FILE *in, rebuild *r, wire_errors *errors)
     return status;
 }
 
+/* Whether the study that was read can be loaded: asked on a pool, where engines run. */
+typedef struct trying {
+    pool_task task;
+    app app;
+    const rebuild *rebuild;
+    int64_t number;
+    store_error *error;
+    store_status status;
+} trying;
+
+static void run_trying(pool_task *task)
+{
+    trying *t = (trying *)(void *)task;
+    t->status = study_try(&t->app, rebuild_id(t->rebuild), t->number, t->error);
+}
+
+static store_status try_it(rebuild *r, store *s, const server_config *config, store_error *error)
+{
+    trying t = {.task.run = run_trying, .rebuild = r, .number = rebuild_number(r), .error = error};
+    t.app = (app){.config = config, .store = s, .pool = pool_new(config->threads)};
+    if (!t.app.pool)
+        return STORE_NO_MEMORY;
+    pool_submit(t.app.pool, &t.task, POOL_LONG);
+    pool_free(t.app.pool); /* when it is done */
+    return t.status;
+}
+
 int admin_import(int argc, char **argv, const admin_command *command)
 {
     admin_arguments a;
@@ -174,21 +203,28 @@ int admin_import(int argc, char **argv, const admin_command *command)
         return exit < 0 ? ADMIN_DONE : exit;
     if (a.id && !route_is_study_id(a.id, strlen(a.id)))
         return admin_usage(command, "'%s' cannot be a study's id", a.id);
+    if (!blas_prepare() || sodium_init() < 0)
+        return ADMIN_FAILED;
     bool from_file = strcmp(a.operands[0], "-") != 0;
     FILE *in = from_file ? fopen(a.operands[0], "r") : stdin;
     if (!in) {
         fprintf(stderr, "banditd import: %s: %s\n", a.operands[0], strerror(errno));
         return ADMIN_FAILED;
     }
-    store_status status = sodium_init() < 0 ? STORE_NO_MEMORY : store_open_sqlite(&s, a.config.db, &error);
+    store_status status = store_open_sqlite(&s, a.config.db, &error);
     if (!status)
         status = rebuild_new(&r, s, a.id, true);
     if (!status)
         status = read_file(in, r, &errors);
     if (!status && errors.n == 0)
+        status = try_it(r, s, &a.config, &error);
+    bool unloadable = status == STORE_CORRUPT && errors.n == 0;
+    if (!status && errors.n == 0)
         status = publish(r);
     if (errors.n > 0)
         fprintf(stderr, "banditd import: %s\n", errors.items[0].detail);
+    else if (unloadable)
+        fprintf(stderr, "banditd import: a study of these entries cannot be loaded: %s\n", error.message);
     else if (status == STORE_EXISTS)
         fprintf(stderr, "banditd import: there is a study '%s' already (--id gives it another name)\n",
                 rebuild_id(r));

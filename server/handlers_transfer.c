@@ -7,6 +7,7 @@
 #include "server/limits.h"
 #include "server/log.h"
 #include "server/rebuild.h"
+#include "server/study_try.h"
 #include "server/study_view.h"
 
 #include <stdio.h>
@@ -245,15 +246,22 @@ static void show_staged(void *arg, const store_study *row)
     wire_writer_clear(&w);
 }
 
-/* On the pool again: everything is staged; the answer, and then the study. */
+/* A long task: everything is staged. Can it be loaded? Then the answer, and the study. */
 static void publish(pool_task *task)
 {
     http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
     incoming *in = request->context;
     store_write *write = NULL;
     store_error error = {0};
-    store_status status =
-        store_read_staged(request->app->store, rebuild_number(in->rebuild), show_staged, request, &error);
+    int64_t number = rebuild_number(in->rebuild);
+    store_status status = study_try(request->app, rebuild_id(in->rebuild), number, &error);
+    if (status == STORE_CORRUPT) {
+        http_answer_problem(request, 422, NULL, "a study of these entries cannot be loaded: %s",
+                            error.message);
+        return;
+    }
+    if (!status)
+        status = store_read_staged(request->app->store, number, show_staged, request, &error);
     if (!status && !request->held)
         status = STORE_CORRUPT;
     if (!status)
@@ -280,7 +288,7 @@ static void all_settled(void *arg)
         return;
     }
     request->task.run = publish;
-    pool_submit(request->app->pool, &request->task, POOL_SHORT);
+    pool_submit(request->app->pool, &request->task, POOL_LONG);
 }
 
 void handle_study_import(http_request *request)

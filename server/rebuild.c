@@ -1,14 +1,10 @@
 #include "server/rebuild.h"
 
-#include "proto/parse.h"
-#include "server/routes.h"
+#include "server/rebuild_internal.h"
 #include "server/space.h"
 #include "server/store/event.h"
-#include "server/study_config.h"
-#include "server/upload.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,40 +16,6 @@ typedef struct held_write {
     struct held_write *next;
     store_write *write;
 } held_write;
-
-struct rebuild {
-    store *store;
-    store_lane *lane;
-    char *id;
-    bool staged, renamed, published;
-    upload *upload; /* of the candidates; NULL: none */
-    size_t rows, dimension;
-    bool has_gaps; /* NaN, which only points of a space may have */
-    double *few;   /* the rows, while they are no more than a space that is listed has; NULL */
-    bool attached;
-
-    store_write *write; /* being filled */
-    size_t bytes;
-    held_write *held, **last_held; /* full ones that wait for the candidates */
-
-    /* The study as its entries have described it so far. */
-    int64_t entries, candidates, columns, trials, batches;
-    bool has_set, has_gone; /* its last candidates were uploaded; and are not there */
-    char digest[80];
-    study_config *config;
-    bandit_arms *space; /* without points; NULL: none */
-
-    pthread_mutex_t lock; /* guards the rest */
-    pthread_cond_t changed;
-    size_t on_their_way;
-    bool freed; /* by its owner: the last write frees the memory */
-    bool made;  /* the study is in the store */
-    int64_t number;
-    store_status status;
-    size_t most;
-    void (*settled)(void *arg);
-    void *settled_arg;
-};
 
 store_status rebuild_new(rebuild **out, store *s, const char *id, bool staged)
 {
@@ -105,7 +67,7 @@ store_status rebuild_status(rebuild *r)
     return status;
 }
 
-static void fail(rebuild *r, store_status status)
+void rebuild_fail(rebuild *r, store_status status)
 {
     pthread_mutex_lock(&r->lock);
     if (r->status == STORE_OK)
@@ -224,7 +186,7 @@ static void end_write(rebuild *r)
         r->last_held = &held->next;
     } else {
         store_write_free(r->write);
-        fail(r, STORE_NO_MEMORY);
+        rebuild_fail(r, STORE_NO_MEMORY);
     }
     r->write = NULL;
     r->bytes = 0;
@@ -281,7 +243,7 @@ void rebuild_settle(rebuild *r, size_t most, void (*settled)(void *arg), void *a
     }
     settling *s = malloc(sizeof *s);
     if (!s) {
-        fail(r, STORE_NO_MEMORY);
+        rebuild_fail(r, STORE_NO_MEMORY);
         settled(arg);
         return;
     }
@@ -363,353 +325,25 @@ wire_status rebuild_rows(rebuild *r, size_t n, size_t dimension, const double *r
         r->rows += take;
     }
     if (status)
-        fail(r, status);
+        rebuild_fail(r, status);
     return WIRE_OK;
 }
 
-/* ---- looking at events --------------------------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------------------------------------- */
 
-static bool refuse(wire_errors *errors, int64_t seq, const char *type, const char *what)
-{
-    wire_errors_add(errors, "", "log entry %lld, %s: %s", (long long)seq, type, what);
-    return false;
-}
-
-static char *text_of(const wire_study *definition)
-{
-    wire_writer w = WIRE_WRITER_INIT;
-    char *text = NULL;
-    size_t size;
-    wire_encode_definition(&w, definition);
-    return wire_writer_finish(&w, &text, &size) ? text : NULL;
-}
-
-/* Does it have every value in force, as a study's has from its creation on? */
-static bool is_complete(wire_study *definition, wire_errors *problems)
-{
-    char *before = text_of(definition), *after = NULL;
-    if (before && study_config_complete(definition, problems) == WIRE_OK)
-        after = text_of(definition);
-    bool same = after && strcmp(before, after) == 0;
-    free(before);
-    free(after);
-    return same;
-}
-
-/* Are they the same but for what a PATCH changes? */
-static bool same_study(const wire_study *a, const wire_study *b)
-{
-    char *texts[2] = {NULL, NULL};
-    for (int i = 0; i < 2; i++) {
-        wire_study kept = i == 0 ? *a : *b;
-        kept.id = kept.display_name = kept.labels = kept.metadata = NULL;
-        kept.horizon = kept.min_in_flight = kept.max_attempts = (wire_integer){0};
-        kept.lease_seconds = (wire_number){0};
-        texts[i] = text_of(&kept);
-    }
-    bool same = texts[0] && texts[1] && strcmp(texts[0], texts[1]) == 0;
-    free(texts[0]);
-    free(texts[1]);
-    return same;
-}
-
-/* The definition in force from here on. -> NULL, or what is wrong with it */
-static const char *take_definition(rebuild *r, const char *text)
-{
-    wire_study *definition = NULL;
-    study_config *config = NULL;
-    wire_errors problems = {0};
-    bandit_error error = {0};
-    if (wire_decode_study(&definition, text, strlen(text), &problems) == WIRE_OK &&
-        is_complete(definition, &problems))
-        study_config_new(&config, definition, &problems);
-    else
-        wire_study_free(definition);
-    wire_errors_clear(&problems);
-    if (!config)
-        return "the definition is not one of this program's";
-    bool same = !r->config || same_study(config->wire, r->config->wire);
-    study_config_free(r->config);
-    r->config = config;
-    if (!same)
-        return "the definition changes what stays";
-    if (config->parameters && !r->space &&
-        bandit_arms_new_space(&r->space, config->parameters, config->wire->n_parameters, &error) != BANDIT_OK)
-        return "the space cannot be made";
-    return NULL;
-}
-
-/* The definition with the study's new name. The caller frees it; NULL: out of memory. */
+/* The definition with the study's new name. The caller frees it. */
 static char *renamed_definition(rebuild *r)
 {
-    char *name = strdup(r->id);
+    char *name = strdup(r->id), *text = NULL;
+    size_t size;
+    wire_writer w = WIRE_WRITER_INIT;
     if (!name)
         return NULL;
     free(r->config->wire->id);
     r->config->wire->id = name;
-    return text_of(r->config->wire);
+    wire_encode_definition(&w, r->config->wire);
+    return wire_writer_finish(&w, &text, &size) ? text : NULL;
 }
-
-static bool below(const uint32_t *list, size_t n, int64_t candidates)
-{
-    for (size_t i = 0; i < n; i++)
-        if (list[i] >= candidates)
-            return false;
-    return true;
-}
-
-/* Rows as wide as the space. */
-static bool are_points(const rebuild *r, const double *rows, size_t n)
-{
-    bandit_error error = {0};
-    bool fine = true;
-    for (size_t i = 0; fine && i < n; i++)
-        fine =
-            bandit_arms_check_point(r->space, rows + i * r->config->wire->n_parameters, &error) == BANDIT_OK;
-    return fine;
-}
-
-/* New candidates; none is fine. */
-static const char *check_points(rebuild *r, const store_points *points)
-{
-    bool space = r->config->wire->domain_type == WIRE_DOMAIN_SPACE;
-    int64_t width = space ? (int64_t)r->config->wire->n_parameters : r->config->wire->dimension.value;
-    if (points->n == 0)
-        return NULL;
-    if (points->dimension != width || points->dimension < 1 ||
-        (r->candidates > 0 && points->dimension != r->columns))
-        return "the candidates have another dimension";
-    if (space && !are_points(r, points->rows, points->n))
-        return "a point is none of the space";
-    for (size_t i = 0; !space && i < points->n * (size_t)points->dimension; i++)
-        if (!isfinite(points->rows[i]))
-            return "a value is not finite";
-    r->columns = points->dimension;
-    r->candidates += (int64_t)points->n;
-    return r->candidates > WIRE_MAX_COUNT ? "there are too many of them" : NULL;
-}
-
-static const char *check_picks(rebuild *r, int64_t first_trial, const store_pick *picks, size_t n)
-{
-    if (first_trial != r->trials + 1)
-        return "the trials are not the next ones";
-    for (size_t i = 0; i < n; i++)
-        if (picks[i].candidate >= r->candidates)
-            return "a pick is not one of the candidates";
-    r->trials += (int64_t)n;
-    return NULL;
-}
-
-static const char *check_held(const rebuild *r, const store_held *held, size_t n_picks)
-{
-    bool fits = held->n_values == 0 ||
-                (r->space && held->n_values == r->config->wire->n_parameters && held->n_picks <= n_picks);
-    return fits ? NULL : "what it held is not of the space, or of more picks than there are";
-}
-
-static const char *check_planned(rebuild *r, int64_t seq, const store_event *event)
-{
-    const store_arm_sum *sums = event->u.planned.sums;
-    if (event->u.planned.batch.batch != r->batches)
-        return "the batch is not the next one";
-    if (event->u.planned.through_seq < 0 || event->u.planned.through_seq >= seq)
-        return "through_seq is not before it";
-    const store_batch *batch = &event->u.planned.batch;
-    if (!isfinite(batch->ratio) || !isfinite(batch->beta) || !isfinite(batch->update_seconds) ||
-        !isfinite(batch->select_seconds))
-        return "a figure of the batch is not finite";
-    const char *problem = check_held(r, &event->u.planned.held, event->u.planned.n_picks);
-    if (!problem)
-        problem = check_points(r, &event->u.planned.points);
-    if (problem)
-        return problem;
-    if (!below(event->u.planned.dictionary, (size_t)event->u.planned.batch.dictionary_size, r->candidates))
-        return "the dictionary has a member that is not one of the candidates";
-    for (size_t i = 0; i < event->u.planned.n_sums; i++)
-        if (sums[i].arm >= r->candidates || (i > 0 && sums[i].arm <= sums[i - 1].arm) ||
-            sums[i].count > WIRE_MAX_INTEGER || !isfinite(sums[i].sum))
-            return "the sums are not those of candidates, in ascending order";
-    r->batches++;
-    return check_picks(r, event->u.planned.first_trial, event->u.planned.picks, event->u.planned.n_picks);
-}
-
-static bool fits_domain(const rebuild *r, const store_event *event)
-{
-    const wire_study *wire = r->config->wire;
-    switch (wire->domain_type) {
-    case WIRE_DOMAIN_CANDIDATES:
-        return event->u.candidates.dimension == wire->dimension.value && !r->has_gaps;
-    case WIRE_DOMAIN_PRECOMPUTED:
-        return event->u.candidates.dimension == wire->size.value &&
-               event->u.candidates.count == wire->size.value && !r->has_gaps;
-    case WIRE_DOMAIN_SPACE:
-        return event->u.candidates.dimension == (int64_t)wire->n_parameters &&
-               event->u.candidates.count == (int64_t)bandit_arms_space_size(r->space) &&
-               event->u.candidates.count <= SPACE_ENUMERATED_POINTS &&
-               (r->rows == 0 ||
-                (r->few && r->dimension == wire->n_parameters && are_points(r, r->few, r->rows)));
-    }
-    return false;
-}
-
-static const char *check_candidates(rebuild *r, store_event *event)
-{
-    bool here = r->rows > 0 && event->u.candidates.count == (int64_t)r->rows &&
-                event->u.candidates.dimension == (int64_t)r->dimension &&
-                strcmp(event->u.candidates.digest, upload_digest(r->upload)) == 0;
-    if (r->batches > 0)
-        return "candidates are not replaced after the first batch";
-    if (event->u.candidates.count < 1 || event->u.candidates.count > WIRE_MAX_COUNT ||
-        event->u.candidates.dimension < 1 || event->u.candidates.dimension > WIRE_MAX_DIMENSION)
-        return "there are too many of them, or none";
-    if (!fits_domain(r, event))
-        return "they are not as the definition says";
-    r->has_set = here && !r->attached;
-    r->has_gone = !r->has_set;
-    event->u.candidates.content = 0;
-    if (r->has_set) {
-        store_event described;
-        upload_describe(r->upload, &described);
-        event->u.candidates.content = described.u.candidates.content;
-        r->attached = true;
-    }
-    r->candidates = event->u.candidates.count;
-    r->columns = event->u.candidates.dimension;
-    return NULL;
-}
-
-static const char *check_added(rebuild *r, const store_event *event)
-{
-    if (event->u.added.first != r->candidates || event->u.added.points.n < 1)
-        return "the candidates are not the next ones";
-    return check_points(r, &event->u.added.points);
-}
-
-/* "" or the text of a JSON object: it is written into answers as it is. */
-static bool is_object_text(const char *text)
-{
-    json_t *json = NULL;
-    wire_errors errors = {0};
-    if (!text || !*text)
-        return true;
-    wire_status status = wire_parse(&json, text, strlen(text), &errors);
-    bool good = status == WIRE_OK && json_is_object(json);
-    json_decref(json);
-    wire_errors_clear(&errors);
-    return good;
-}
-
-/* What may be told over HTTP. */
-static bool is_value(double value)
-{
-    return fabs(value) <= WIRE_MAX_VALUE;
-}
-
-/* `value`: 0 when there is none. */
-static const char *check_result(const rebuild *r, int64_t trial, trial_state state, double value,
-                                int64_t repeats, const char *recorded, const char *metadata)
-{
-    if (trial < 1 || trial > r->trials)
-        return "there is no such trial";
-    if (state == TRIAL_QUEUED || state == TRIAL_PENDING)
-        return "its state is not one of results";
-    if (!is_value(value))
-        return "its value is out of range";
-    if (repeats < 0 || repeats > WIRE_MAX_REPEATS)
-        return "its repeats are out of range";
-    return is_object_text(recorded) && is_object_text(metadata) ? NULL : "it carries what is no JSON object";
-}
-
-static const char *check_amended(const rebuild *r, const store_event *event)
-{
-    bool has_best = event->u.amended.best_trial != 0;
-    if (event->u.amended.best_trial < 0 || event->u.amended.best_trial > r->trials ||
-        event->u.amended.best_candidate < 0 ||
-        (has_best && event->u.amended.best_candidate >= r->candidates) ||
-        !is_value(event->u.amended.best_value))
-        return "the best trial is none of the study's";
-    return check_result(r, event->u.amended.trial, event->u.amended.state,
-                        event->u.amended.has_value ? event->u.amended.value : 0, 1, event->u.amended.recorded,
-                        "");
-}
-
-static const char *check_observed(const rebuild *r, const store_event *event)
-{
-    for (size_t i = 0; i < event->u.observed.n; i++) {
-        const store_observation *o = &event->u.observed.list[i];
-        if (o->candidate >= r->candidates || o->repeats < 1 || o->repeats > WIRE_MAX_REPEATS ||
-            !is_value(o->value))
-            return "a reward is not one of the candidates', or it or its repeats are out of range";
-    }
-    return NULL;
-}
-
-/* What is wrong with the event, as far as the store does not see it itself; NULL: nothing. Changes its
- * content and, in another place, its name to what they are there. */
-static const char *check_event(rebuild *r, int64_t seq, store_event *event)
-{
-    const char *problem;
-    switch (event->type) {
-    case EVENT_STUDY_CREATED:
-        problem = take_definition(r, event->u.created.definition);
-        if (!problem && strcmp(r->config->wire->id, event->u.created.id) != 0)
-            return "the definition has another id";
-        if (!problem && !route_is_study_id(event->u.created.id, strlen(event->u.created.id)))
-            return "the id cannot be a study's";
-        if (!problem && !r->id && !(r->id = strdup(event->u.created.id)))
-            fail(r, STORE_NO_MEMORY);
-        return problem;
-    case EVENT_STUDY_CHANGED:
-        return event->u.changed.definition ? take_definition(r, event->u.changed.definition) : NULL;
-    case EVENT_CANDIDATES_SET:
-        return check_candidates(r, event);
-    case EVENT_CANDIDATES_ADDED:
-        return check_added(r, event);
-    case EVENT_CANDIDATES_RETIRED:
-        return below(event->u.retired.list, event->u.retired.n, r->candidates) ? NULL
-                                                                               : "there is no such candidate";
-    case EVENT_BATCH_PLANNED:
-        return check_planned(r, seq, event);
-    case EVENT_BATCH_EXTENDED:
-        if (event->u.extended.batch != r->batches - 1)
-            return "the batch is not the last one";
-        if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
-            return "through_seq is not before it";
-        if (!isfinite(event->u.extended.ratio))
-            return "its ratio is not finite";
-        problem = check_held(r, &event->u.extended.held, event->u.extended.n_picks);
-        if (!problem)
-            problem = check_points(r, &event->u.extended.points);
-        if (problem)
-            return problem;
-        return check_picks(r, event->u.extended.first_trial, event->u.extended.picks,
-                           event->u.extended.n_picks);
-    case EVENT_TRIAL_ISSUED:
-    case EVENT_TRIAL_RENEWED:
-    case EVENT_TRIAL_REQUEUED:
-        return NULL; /* the store looks at the trial */
-    case EVENT_TRIAL_MEASURED:
-        return is_value(event->u.measured.value) ? NULL : "its value is out of range";
-    case EVENT_TRIAL_PROPOSED:
-        return check_picks(r, event->u.proposed.trial, &event->u.proposed.pick, 1);
-    case EVENT_TRIAL_TOLD:
-        return check_result(r, event->u.told.trial, event->u.told.state,
-                            event->u.told.has_value ? event->u.told.value : 0, event->u.told.repeats,
-                            event->u.told.recorded, event->u.told.metadata);
-    case EVENT_LATE_RESULT_TOLD:
-        return check_result(r, event->u.late.trial, TRIAL_COMPLETED, event->u.late.value,
-                            event->u.late.repeats, event->u.late.recorded, event->u.late.metadata);
-    case EVENT_TRIAL_AMENDED:
-        return check_amended(r, event);
-    case EVENT_OBSERVATIONS_ADDED:
-        return check_observed(r, event);
-    case STORE_EVENT_TYPES:
-        break;
-    }
-    return "unknown";
-}
-
-/* ---- entries ------------------------------------------------------------------------------------------- */
 
 /* Adds the event, with the study's new name where it has one. */
 static store_status add(rebuild *r, store_event *event, const char *payload)
@@ -739,32 +373,41 @@ static store_status add(rebuild *r, store_event *event, const char *payload)
     return status;
 }
 
+static void refuse(wire_errors *errors, int64_t seq, const char *type, const rebuild_problem *problem)
+{
+    char pointer[80];
+    snprintf(pointer, sizeof pointer, "/payload%s%s", *problem->member ? "/" : "", problem->member);
+    wire_errors_add(errors, pointer, "log entry %lld, %s: %s", (long long)seq, type, problem->what);
+}
+
 wire_status rebuild_entry(rebuild *r, int64_t seq, int64_t time, const char *type, const char *payload,
                           wire_errors *errors)
 {
     store_event *event = NULL;
     store_error error = {0};
-    const char *problem = NULL;
+    rebuild_problem problem = {0};
     if (seq != r->entries + 1) {
-        refuse(errors, seq, type, "it is not the next entry");
+        refuse(errors, seq, type, &(rebuild_problem){.what = "it is not the next entry"});
         return WIRE_INVALID;
     }
     store_status status = store_event_decode(&event, type, time, payload, &error);
     if (status == STORE_NO_MEMORY)
         return WIRE_NO_MEMORY;
-    if (status)
-        problem = error.message;
-    else if ((event->type == EVENT_STUDY_CREATED) != (seq == 1))
-        problem = "a study is made by its first entry, and by no other";
-    else
-        problem = check_event(r, seq, event);
+    if (status) {
+        snprintf(problem.member, sizeof problem.member, "%s", error.field);
+        snprintf(problem.what, sizeof problem.what, "%.200s", error.message);
+    } else if ((event->type == EVENT_STUDY_CREATED) != (seq == 1)) {
+        snprintf(problem.what, sizeof problem.what, "a study is made by its first entry, and by no other");
+    } else {
+        rebuild_check(r, seq, event, &problem);
+    }
     r->entries = seq;
-    if (problem)
-        refuse(errors, seq, type, problem);
+    if (*problem.what)
+        refuse(errors, seq, type, &problem);
     else if ((status = add(r, event, payload)) != STORE_OK)
-        fail(r, status);
+        rebuild_fail(r, status);
     free(event);
-    return problem ? WIRE_INVALID : WIRE_OK;
+    return *problem.what ? WIRE_INVALID : WIRE_OK;
 }
 
 bool rebuild_has_candidates(const rebuild *r)
@@ -778,6 +421,8 @@ wire_status rebuild_finish(rebuild *r, wire_errors *errors)
         wire_errors_add(errors, "", "there is no log");
     else if (!rebuild_has_candidates(r))
         wire_errors_add(errors, "", "the candidates are not those that the log speaks of");
+    else if (r->candidates == 0 && r->config->wire->domain_type != WIRE_DOMAIN_SPACE && !r->awaits)
+        wire_errors_add(errors, "", "the study has no candidates, and does not await them");
     else
         return WIRE_OK;
     return WIRE_INVALID;

@@ -129,6 +129,7 @@ struct study {
     bool loaded, deleted;
     atomic_bool gone; /* its deletion is on disk: its id is free, and may be another study's already */
     study *next_gone; /* the registry's */
+    int64_t staged;   /* the number of one that is tried before it is published; 0 */
     int64_t number;
     study_config
         *config; /* never changed, only replaced: engine jobs read the one that they were made with */

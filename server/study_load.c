@@ -278,7 +278,8 @@ store_status study_load(study *s, store_error *err)
     wire_errors errors = {0};
     wire_study *definition = NULL;
     assert(!s->loaded);
-    store_status status = store_read_study(s->app->store, s->id, take_study, &l, err);
+    store_status status = s->staged ? store_read_staged(s->app->store, s->staged, take_study, &l, err)
+                                    : store_read_study(s->app->store, s->id, take_study, &l, err);
     if (status != STORE_OK)
         return status;
     study_drop_trials(s);

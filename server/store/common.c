@@ -26,6 +26,7 @@ void store_error_set(store_error *err, store_status status, const char *format, 
     vsnprintf(err->message, sizeof err->message, format, args);
     va_end(args);
     err->status = status;
+    err->field[0] = '\0';
 }
 
 double store_clock(void)

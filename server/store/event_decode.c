@@ -3,6 +3,7 @@
 
 #include <jansson.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -473,6 +474,8 @@ store_status store_event_decode(store_event **out, const char *type, int64_t tim
     if (status)
         store_error_set(err, status, "%s event in the log: %s", type,
                         r.bad ? r.bad : store_status_text(status));
+    if (status == STORE_CORRUPT && err && r.bad && json_is_object(object))
+        snprintf(err->field, sizeof err->field, "%s", r.bad);
     free(space.dictionary);
     free(space.sums);
     free(space.picks);

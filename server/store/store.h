@@ -49,6 +49,7 @@ const char *store_status_text(store_status status);
 
 typedef struct store_error {
     store_status status;
+    char field[32];    /* of an event that cannot be decoded: the member at fault; "" */
     char message[512]; /* for the log and the operator */
 } store_error;
 

@@ -415,7 +415,8 @@ def test_an_import_does_not_replace_a_study():
 
 
 def test_a_damaged_engine_state_harms_nobody_else():
-    """The engine's bytes are opaque: a study with wrong ones may fail, the server must not."""
+    """The engine's bytes are opaque. An import of wrong ones is refused, or gives a study that goes on; a study in whose
+    database they become wrong may fail, the server must not."""
     rng = random.Random(3)
     with folder() as path, Server(db=path / "a.db") as server:
         for name in ("bbkb", "gp_ts", "s_gp_ts", "pi_gp_ucb", "regularized_evolution", "gp_bucb"):
@@ -427,7 +428,7 @@ def test_a_damaged_engine_state_harms_nobody_else():
             work(client, name.replace("_", "-"), 9, 3)
         names = [study["id"] for study in server.client().items("/v1/studies")]
         server.stop()
-        made = []
+        imported, damaged = [], []
         for name in names:
             lines = lines_of(path, name)
             last = max(i for i, line in enumerate(lines) if '"batch_planned"' in line)
@@ -439,13 +440,23 @@ def test_a_damaged_engine_state_harms_nobody_else():
                 for _ in range(3):
                     state[rng.randrange(len(state))] = rng.randrange(256)
                 entry["payload"]["engine_state"] = state.hex()
+                (path / "whole").write_text("\n".join(lines) + "\n")
                 (path / "file").write_text("\n".join([*lines[:last], json.dumps(entry), *lines[last + 1 :]]) + "\n")
                 status, _, err = run_to_end("import", str(path / "file"), "--db", str(path / "a.db"), "--id", f"{name}-{i}")
+                assert status == 0 or "cannot be loaded" in err, err
+                imported += [f"{name}-{i}"] if status == 0 else []
+                status, _, err = run_to_end("import", str(path / "whole"), "--db", str(path / "a.db"), "--id", f"{name}-{i}x")
                 assert status == 0, err
-                made.append(f"{name}-{i}")
+                with contextlib.closing(sqlite3.connect(path / "a.db")) as db, db:
+                    where = "study = (SELECT study FROM studies WHERE id = ?)"
+                    db.execute(f"UPDATE engine_states SET state = ? WHERE {where}", (bytes(state), f"{name}-{i}x"))
+                damaged.append(f"{name}-{i}x")
         server.start()
         client = server.client()
-        for name in made:
+        assert 0 < len(imported) < len(damaged), imported
+        for name in imported:
+            assert client.ask(name, 2)["trials"], name
+        for name in damaged:
             answer = client.post(f"/v1/studies/{name}/ask", {"count": 2, "wait_seconds": 1})
             assert answer.status in (200, 409, 503), (name, answer)
         for name in names:
