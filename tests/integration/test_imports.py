@@ -1,8 +1,11 @@
 """Exports that somebody has changed: refused, with the line and the member at fault, or studies like all others."""
 
+import hashlib
 import json
+import math
 import os
 import random
+import struct
 
 from support import cases, definition, grid, measure, noisy, refusal
 from test_database import altered
@@ -127,11 +130,37 @@ WRONG = {
         redefined(lambda d: d["algorithm"]["kernel"].__setitem__("lengthscale", 3)),
         "definition",
     ),
+    "another_id": ("candidates", "study_created", setting("id", "other"), "id"),
+    "no_algorithm": ("candidates", "study_created", redefined(lambda d: d.pop("algorithm")), "definition"),
+    "no_lease": ("candidates", "study_created", redefined(lambda d: d.pop("lease_seconds")), "definition"),
+    "no_id": ("candidates", "study_created", redefined(lambda d: d.pop("id")), "definition"),
+    "no_definition": ("candidates", "study_changed", setting("definition", "[]"), "definition"),
+    "no_candidates": ("candidates", "candidates_set", setting("count", 0), "count"),
+    "added_later": ("candidates", "candidates_added", setting("first", 40), "first"),
+    "another_dimension": ("candidates", "candidates_added", lambda p: p.update(dimension=1, rows=[[1]]), "rows"),
+    "more_memory_than_there_is": ("candidates", "candidates_added", setting("dimension", 2**40), "rows"),
+    "batch": ("candidates", "batch_planned", setting("batch", 1), "batch"),
+    "planned_from_the_future": ("candidates", "batch_planned", setting("through_seq", 40), "through_seq"),
+    "no_ratio": ("candidates", "batch_planned", setting("ratio", None), "ratio"),
+    "no_beta": ("candidates", "batch_planned", setting("beta", None), "beta"),
+    "sums_out_of_order": ("candidates", "batch_planned", setting("sums", [[1, 1, 0.5], [0, 1, 0.5]]), "sums"),
+    "no_sum": ("candidates", "batch_planned", setting("sums", [[1, 1, None]]), "sums"),
+    "first_trial": ("candidates", "batch_planned", setting("first_trial", 9), "picks"),
+    "pick": ("candidates", "batch_planned", lambda p: p["picks"][0].__setitem__(0, 400), "picks"),
+    "late_for_no_trial": ("candidates", "late_result_told", setting("trial", 0), "trial"),
+    "amended_of_no_trial": ("candidates", "trial_amended", setting("trial", 99), "trial"),
+    "best_trial": ("candidates", "trial_amended", setting("best_trial", 99), "best_trial"),
+    "best_candidate": ("candidates", "trial_amended", setting("best_candidate", 99), "best_candidate"),
+    "observed_of_no_candidate": ("candidates", "observations_added", lambda p: p["observations"][0].__setitem__(0, 99), "observations"),
+    "observed_no_time": ("candidates", "observations_added", lambda p: p["observations"][0].__setitem__(1, 0), "observations"),
     "point": ("space", "batch_planned", lambda p: p["points"][0].__setitem__(0, 1.5), "points"),
     "fraction": ("space", "batch_planned", lambda p: p["points"][0].__setitem__(1, 1.5), "points"),
     "category": ("space", "batch_planned", lambda p: p["points"][0].__setitem__(2, 3), "points"),
     "required": ("space", "batch_planned", lambda p: p["points"][0].__setitem__(2, None), "points"),
     "not_active": ("space", "batch_planned", lambda p: p["points"][0].__setitem__(slice(2, 4), [0, 1]), "points"),
+    "endless_category": ("space", "batch_planned", lambda p: p["points"][0].__setitem__(2, 1e300), "points"),
+    "held_by_too_few": ("space", "batch_planned", setting("held", [1]), "held"),
+    "held_by_too_many": ("space", "batch_planned", setting("held_picks", 99), "held"),
     "held": ("space", "batch_planned", setting("held", [None, 44, None, None]), "held"),
 }
 
@@ -147,10 +176,37 @@ def test_what_a_request_may_not_say_no_export_may(server, case):
     assert client.get(f"/v1/studies/{kind}").status == 404
 
 
+@cases({"as_they_are": 1.0, "no_word": 2.0, "a_word_without_end": 1e300, "no_value": math.nan})
+def test_points_of_a_small_space(server, case):
+    """They are kept as candidates; with a digest that is right."""
+    client = server.client()
+    parameters = [{"name": "kind", "type": "categorical", "values": ["a", "b"]}, {"name": "on", "type": "boolean"}]
+    client.create({**definition(id="small"), "domain": {"type": "space", "parameters": parameters}})
+    lines = client.get("/v1/studies/small/export").body.decode().splitlines()
+    assert client.delete("/v1/studies/small").status == 204
+    rows = [[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [case, 1.0]]
+    entry = json.loads(lines[1])
+    assert entry["rows"][:3] == rows[:3] and len(entry["rows"]) == 4, entry
+    entry["rows"] = [[None if math.isnan(value) else value for value in row] for row in rows]
+    digest = hashlib.blake2b(struct.pack("8d", *sum(rows, [])), digest_size=32).hexdigest()
+    answer = post(client, altered([lines[0], json.dumps(entry), *lines[2:]], "candidates_set", setting("digest", digest)))
+    if case == 1.0:
+        assert answer.status == 201 and client.delete("/v1/studies/small").status == 204, answer
+    else:
+        assert "not as the definition says" in refusal(answer, 422, "/payload")["errors"][0]["detail"], answer
+
+
 def test_what_is_not_altered_is_taken(server):
     client = server.client()
     for kind in FILLS:
-        assert post(client, export_of(server, kind)).status == 201
+        sent = export_of(server, kind)
+        assert post(client, sent).status == 201
+        again = client.get(f"/v1/studies/{kind}/export").body.decode().splitlines()
+        for one, other in zip(sent, again, strict=True):
+            one, other = json.loads(one), json.loads(other)
+            if one.get("type") == "candidates_set":  # a number of the store's own
+                del one["payload"]["content"], other["payload"]["content"]
+            assert one == other
         assert client.ask(kind, 2, wait_seconds=30)["trials"]
         assert client.delete(f"/v1/studies/{kind}").status == 204
 
