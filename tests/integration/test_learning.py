@@ -172,7 +172,7 @@ def test_restarts_in_a_space_change_nothing():
     with Server() as server:
         assert run_in_a_space(server, killed) == undisturbed
     trials, model, best = undisturbed
-    assert len(trials) == 50 and model["fitted_on"] > 30, model
+    assert 40 <= len(trials) <= 50 and model["fitted_on"] > 30, model  # an ask for two may be answered with one
     assert best["observed"]["value"] < 0.1, best
     assert loss(best["recommended"]["parameters"]) < 0.1, best
 
