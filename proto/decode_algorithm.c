@@ -79,7 +79,7 @@ void wire_fill_algorithm(wire_object *definition, wire_study *study)
     wire_take_word_text(&o, "batch_rule", WIRE_OPTIONAL, batch_rules, &a->batch_rule);
     fill_confidence(&o, a);
     wire_take_word_text(&o, "resample", WIRE_OPTIONAL, resamples, &a->resample);
-    wire_take_given_integer(&o, "max_batch", 1, WIRE_MAX_COUNT, &a->max_batch);
+    wire_take_given_integer(&o, "max_batch", 1, WIRE_MAX_BATCH, &a->max_batch);
     wire_take_given_integer(&o, "max_arm_failures", 1, WIRE_MAX_COUNT, &a->max_arm_failures);
     a->standardize_rewards_given = wire_take_boolean(&o, "standardize_rewards", &a->standardize_rewards);
     fill_init(&o, a);

@@ -19,7 +19,8 @@
 #define WIRE_MAX_INTEGER         9007199254740991 /* 2^53 − 1 */
 #define WIRE_MAX_COUNT           2147483647       /* of what is counted in 32 bits */
 #define WIRE_MAX_DIMENSION       10000
-#define WIRE_MAX_NAME            200 /* characters of a name that a user gives */
+#define WIRE_MAX_BATCH           1000000 /* picks that are planned together */
+#define WIRE_MAX_NAME            200     /* characters of a name that a user gives */
 #define WIRE_MAX_METRICS         32
 #define WIRE_MAX_LABELS          64
 #define WIRE_MAX_PARAMETERS      1000

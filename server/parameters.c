@@ -71,8 +71,8 @@ static const struct parameter {
      "\"values\":[\"fresh\",\"persistent\",\"per_pull\"]", "\"fresh\"",
      "Random numbers of the dictionary: one coin a candidate for each dictionary or for the whole study, or "
      "one a pull."},
-    {"max_batch", INTEGER, FIELD(max_batch), BATCHED | BIT(BANDIT_UNIFORM), "integer", "\"minimum\":1",
-     "4096", "Largest batch."},
+    {"max_batch", INTEGER, FIELD(max_batch), BATCHED | BIT(BANDIT_UNIFORM), "integer",
+     "\"minimum\":1,\"maximum\":1000000", "4096", "Largest batch."},
     {"max_arm_failures", INTEGER, FIELD(max_arm_failures), ALL, "integer", "\"minimum\":1", "3",
      "A candidate that failed so often in a row is withheld."},
     {"init", WORD, FIELD(init), ALL, "object", "", "{\"type\":\"uniform\"}",

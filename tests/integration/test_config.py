@@ -154,6 +154,11 @@ def test_candidates_times_dimension():
         assert client.study("uploaded")["candidates"] == 0
         fitting = rows[: rows.rstrip().rindex("\n") + 1]
         assert client.put("/v1/studies/uploaded/candidates", fitting, content_type="text/csv").json["count"] == 100
+        export = client.get("/v1/studies/inline/export").body
+        client.delete("/v1/studies/inline")
+        export = export.replace(b'"candidates":100', b'"candidates":101')
+        problem = refusal(client.post("/v1/studies", export, content_type="application/x-ndjson"), 422)
+        assert "--max-values" in problem["errors"][0]["detail"], problem
         kernel = {"kernel": {"type": "precomputed"}, "noise_std": 0.1}
         answer = client.post("/v1/studies", {**definition(), "domain": {"type": "precomputed", "size": 15}, "algorithm": kernel})
         refusal(answer, 413)

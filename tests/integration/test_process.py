@@ -11,7 +11,7 @@ import time
 import server as servers
 from harness import sanitizers
 from server import Server, run_to_end
-from support import Skip, definition, work
+from support import Skip, cases, definition, work
 
 
 def test_stops_cleanly_on_sigterm_and_sigint():
@@ -141,6 +141,70 @@ def test_version_and_usage():
     for arguments in ([], ["dance"]):
         status, out, err = run_to_end(*arguments)
         assert status == 2 and out == "" and "usage" in err, (arguments, status, out, err)
+
+
+COMMANDS = ["serve", "migrate", "check", "backup", "export", "import", "token"]
+HELP = {"check": ["--scratch", "--threads", "--db"], "export": ["--format", "STUDY"], "import": ["--id", "FILE"], "token": ["--role"]}
+
+
+def test_every_command_says_how_it_is_used():
+    status, out, err = run_to_end("--help")
+    assert status == 0 and err == "" and all(f"banditd {command}" in out for command in COMMANDS), out
+    for command in COMMANDS:
+        for option in ("--help", "-h"):
+            status, out, err = run_to_end(command, option)
+            assert status == 0 and err == "" and f"banditd {command}" in out, (command, status, out, err)
+            assert all(word in out for word in HELP.get(command, ["--db"])), (command, out)
+
+
+USAGE, FAILED = 2, 1
+WRONG = {
+    # (arguments, exit status, words on standard error)
+    "no operand": (["backup"], USAGE, "FILE is missing"),
+    "an operand too many": (["backup", "a", "b"], USAGE, "'b' is one too many"),
+    "an option without its value": (["export", "x", "--format"], USAGE, "--format wants a value"),
+    "an option of another command": (["export", "x", "--scratch", "y"], USAGE, "unknown option '--scratch'"),
+    "an unknown format": (["export", "x", "--format", "xml"], USAGE, "'xml'"),
+    "no id": (["import", "x", "--id", "A/B"], USAGE, "'A/B' cannot be a study's id"),
+    "no file to import": (["import", "/nonexistent/x"], FAILED, "/nonexistent/x: No such file"),
+    "no database to migrate": (["migrate", "--db", "/nonexistent/x"], FAILED, "/nonexistent/x: No such file"),
+    "no database to check": (["check", "--db", "/nonexistent/x"], FAILED, "/nonexistent/x"),
+    "threads that are none": (["check", "--threads", "0"], USAGE, "--threads"),
+    "a token without a role": (["token", "create"], USAGE, "--role is required"),
+    "a token for soon": (["token", "create", "--role", "viewer", "--expires", "soon"], USAGE, "'soon'"),
+    "a role of a list": (["token", "list", "--role", "viewer"], USAGE, "unknown option '--role'"),
+    "a token's option without its value": (["token", "list", "--db"], USAGE, "--db wants a value"),
+    "an id that is none": (["token", "revoke", "xyz"], USAGE, "wants a token's id"),
+}
+
+
+@cases(WRONG)
+def test_commands_that_are_wrong(case):
+    arguments, expected, words = case
+    status, out, err = run_to_end(*arguments, environment={"BANDITD_DB": "/nonexistent/banditd.db"})
+    assert (status, out) == (expected, "") and words in err, (status, out, err)
+
+
+def test_what_cannot_be_written_leaves_nothing():
+    with Server() as server:
+        server.client().create(definition(id="study"))
+        server.stop()
+        folder = server.db.parent
+
+        def files():  # but for those that any reader of the database makes
+            return {path.name for path in folder.iterdir() if not path.name.endswith(("-wal", "-shm"))}
+
+        before = files()
+        for arguments in (
+            ["backup", "/nonexistent/copy.db"],
+            ["backup", str(server.db)],  # there is a file
+            ["export", "study", "/nonexistent/study.ndjson"],
+            ["export", "nobody", str(folder / "nobody.ndjson")],
+            ["check", "--scratch", "/nonexistent"],
+        ):
+            status, out, err = run_to_end(*arguments, "--db", str(server.db))
+            assert status == FAILED and err.startswith(f"banditd {arguments[0]}: "), (arguments, status, out, err)
+        assert files() == before
 
 
 def test_options_from_the_environment():

@@ -96,6 +96,7 @@ STUDIES = {
     "confidence_unknown": (changed("algorithm", "confidence", "high"), "/algorithm/confidence"),
     "confidence_negative": (changed("algorithm", "confidence", {"beta": -1}), "/algorithm/confidence/beta"),
     "resample_unknown": (changed("algorithm", "resample", "never"), "/algorithm/resample"),
+    "max_batch_without_end": (changed("algorithm", "max_batch", 2**31 - 1), "/algorithm/max_batch"),
     "max_batch_zero": (changed("algorithm", "max_batch", 0), "/algorithm/max_batch"),
     "init_unknown": (changed("algorithm", "init", {"type": "sobol"}), "/algorithm/init/type"),
     "init_parallelism_of_uniform": (

@@ -1,6 +1,7 @@
 """What is told beside a value, after the first result, and by users: recorded metrics, repeats, late results,
 amendments, users' own trials."""
 
+import threading
 import time
 
 from server import Server
@@ -359,6 +360,35 @@ def test_own_trials_and_the_horizon(server):
     client.tell(study, [measure(t) for t in trials])
     assert client.study(study)["state"] == "finished"
     refusal(client.post(path, {"candidate": 1}), 409)
+
+
+def test_own_trials_while_a_batch_is_planned(server):
+    """Every number is given once, and all of them are answered."""
+    client = server.client()
+    points = [[i / 40, j / 40] for i in range(40) for j in range(40)]
+    study = client.create(dict(definition(points), algorithm={"name": "gp_bucb", "max_batch": 200}, feedback="async"))["id"]
+    rows = [{"candidate": 7 * i, "value": noisy(points[7 * i], i)} for i in range(150)]
+    assert client.post(f"/v1/studies/{study}/observations", {"observations": rows}).status == 200
+    asked = []
+
+    def ask():
+        asked.extend(server.client().ask(study, 100, wait_seconds=60)["trials"])
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    own = []
+    while thread.is_alive() or not own:
+        key = {"Idempotency-Key": f"own-{len(own)}"} if len(own) % 2 else None
+        answer = client.post(f"/v1/studies/{study}/trials", {"candidate": 3}, headers=key)
+        assert answer.status == 200, answer
+        own.append(answer.json["id"])
+        time.sleep(0.01)
+    thread.join()
+    trials = client.items(f"/v1/studies/{study}/trials")
+    assert [trial["id"] for trial in trials] == list(range(1, len(trials) + 1))
+    assert [trial["id"] for trial in trials if "batch" not in trial] == sorted(own)
+    assert asked and all(trial["candidate"] == 3 for trial in trials if trial["id"] in own)
+    assert sum(batch["size"] for batch in client.items(f"/v1/studies/{study}/batches")) == len(trials) - len(own)
 
 
 def test_own_trials_of_what_is_retired(server):

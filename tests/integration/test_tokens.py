@@ -1,9 +1,11 @@
 """Who may call what: every call of openapi.yaml, with every role, on the right and on other studies."""
 
+import contextlib
 import json
 import pathlib
 import re
 import socket
+import sqlite3
 import stat
 import subprocess
 import tempfile
@@ -301,6 +303,35 @@ def test_the_command_with_and_without_a_server():
                       ["create", "--role", "viewer", "--expires", "soon"], ["list", "all"], ["dance"]):
             status, out, err = run_to_end("token", *wrong, *([] if wrong[-1:] == ["--role"] else ["--db", db]))
             assert status in (1, 2) and out == "" and err, (wrong, status, out, err)
+
+
+def test_the_list_has_all_of_them():
+    """More than one page, from the file and from a server."""
+    with tempfile.TemporaryDirectory() as folder:
+        db = folder + "/banditd.db"
+        assert run_to_end("token", "create", "--role", "admin", "--db", db)[0] == 0
+        with contextlib.closing(sqlite3.connect(db)) as connection:
+            columns = "hash, role, study, description, created_at, expires_at"
+            connection.execute(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2300) INSERT INTO tokens "
+                f"(id, {columns}) SELECT printf('%016x', i), randomblob(32), 'viewer', study, '', created_at, 0 FROM n, tokens"
+            )
+            connection.commit()
+        with_server = Server("--auth", "token", db=db)
+        for server in (contextlib.nullcontext(), with_server):
+            with server:
+                status, out, err = run_to_end("token", "list", "--db", db)
+                listed = [line.split()[0] for line in out.splitlines()[1:]]
+                assert (status, err, len(listed), len(set(listed))) == (0, "", 2301, 2301), (status, err, len(listed))
+
+
+def test_a_database_whose_name_leaves_no_room_for_the_socket():
+    with tempfile.TemporaryDirectory() as folder:
+        with Server("--auth", "token", db=pathlib.Path(folder) / ("x" * 120)) as server:
+            refusal(server.client().get("/v1/studies"), 401)
+            assert "owner_socket_failed" in server.log(), server.log()
+            status, out, err = run_to_end("token", "list", "--db", str(server.db))
+            assert status == 1 and err, (status, out, err)
 
 
 def test_the_owners_socket_is_the_owners():

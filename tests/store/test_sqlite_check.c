@@ -36,6 +36,11 @@ static void count_problem(void *arg, const char *problem)
     ++*(int *)arg;
 }
 
+static void keep_problem(void *arg, const char *problem)
+{
+    snprintf(arg, 640, "%s", problem);
+}
+
 /* Every check finds what it is there for. */
 static void checks_find_what_is_wrong(void **state)
 {
@@ -74,6 +79,121 @@ static void checks_find_what_is_wrong(void **state)
             fail_msg("not noticed: %s", damages[i]);
     }
     assert_int_equal(store_check("/nonexistent/test.db", count_problem, NULL, NULL), STORE_IO);
+}
+
+static void take_token(void *arg, const store_token *token)
+{
+    (void)arg;
+    (void)token;
+}
+
+static void take_answer(void *arg, const store_answer *answer)
+{
+    (void)arg;
+    (void)answer;
+}
+
+/* A sound database with one of everything that is read from blobs. */
+static void store_blobs(const char *path)
+{
+    store *s = store_fixture_open(path);
+    store_fixture_history(s, "x", 51, 300);
+    store_waiter waiter = STORE_WAITER_INIT;
+    store_write *write;
+    store_lane *lane = store_fixture_lane(s, "x", NULL);
+    store_token token = {.id = "t", .role = "admin", .study = "", .description = ""};
+    store_answer answer = {.token = "t",
+                           .path = "/",
+                           .key = "k",
+                           .time = 1000,
+                           .response = (const unsigned char *)"{}",
+                           .n_response = 2};
+    assert_int_equal(store_write_new(&write, lane), STORE_OK);
+    assert_int_equal(store_write_put_token(write, &token), STORE_OK);
+    assert_int_equal(store_write_set_answer(write, &answer), STORE_OK);
+    store_submit(write, store_waiter_done, &waiter);
+    store_waiter_wait(&waiter, 1);
+    assert_int_equal(waiter.last_status, STORE_OK);
+    store_lane_close(lane);
+    store_close(s);
+}
+
+/* What is read from a damaged row is said to be damaged, not shown. */
+static void damaged_values_are_not_read(void **state)
+{
+    static const struct {
+        const char *damage, *words;
+        enum { TOKEN, ANSWER, ROWS } read;
+    } cases[] = {
+        {"UPDATE tokens SET hash = x'00'", "a token's hash is damaged", TOKEN},
+        {"UPDATE answers SET body_hash = x'00'", "the answer stored for key 'k' is damaged", ANSWER},
+        {"UPDATE candidate_blocks SET rows = x'00' WHERE first = 0", "are damaged", ROWS},
+        {"UPDATE candidate_blocks SET n = n - 1 WHERE first = 0", "are damaged", ROWS},
+        {"DELETE FROM candidate_blocks WHERE first = 0", "are damaged", ROWS},
+    };
+    const char *path = ((store_directory *)*state)->path;
+    store_blobs(path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char copy[128];
+        connection c;
+        int64_t study;
+        double row[16];
+        store_error err = {0};
+        store_status status;
+        snprintf(copy, sizeof copy, "%s.copy%zu", path, i);
+        assert_int_equal(store_back_up(path, copy, NULL), STORE_OK);
+        assert_int_equal(connection_open(&c, copy, SQLITE_OPEN_READWRITE, NULL), STORE_OK);
+        assert_int_equal(connection_execute_text(&c, cases[i].damage, NULL), STORE_OK);
+        assert_true(sqlite3_changes(c.db) > 0);
+        connection_close(&c);
+        store *s = store_fixture_open(copy);
+        store_lane_close(store_fixture_lane(s, "x", &study));
+        if (cases[i].read == TOKEN)
+            status = store_read_tokens(s, 0, 10, take_token, NULL, &err);
+        else if (cases[i].read == ANSWER)
+            status = store_read_answer(s, "t", "/", "k", 1001, take_answer, NULL, &err);
+        else
+            status = store_read_candidates(s, study, 0, 1, row, &err);
+        if (status != STORE_CORRUPT || !strstr(err.message, cases[i].words))
+            fail_msg("%s: %s", cases[i].damage, err.message);
+        store_close(s);
+    }
+}
+
+/* Differences between two databases are shown with both values, whatever they are. */
+static void differences_are_shown(void **state)
+{
+    static const struct {
+        const char *change, *words;
+    } cases[] = {
+        {"UPDATE trials SET value = NULL WHERE trial = (SELECT min(trial) FROM trials WHERE value IS NOT "
+         "NULL)",
+         "value is nothing; the log makes it "},
+        {"UPDATE engine_states SET state = x'0001'", "state is 2 bytes; the log makes it "},
+        {"UPDATE studies SET state_reason = 'why'", "state_reason is why; the log makes it "},
+        {"DELETE FROM attempts WHERE trial = 1", "attempts, trial 1"},
+    };
+    const char *path = ((store_directory *)*state)->path;
+    store_blobs(path);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char copy[128], found[640] = "";
+        connection c;
+        int64_t study;
+        snprintf(copy, sizeof copy, "%s.other%zu", path, i);
+        assert_int_equal(store_back_up(path, copy, NULL), STORE_OK);
+        store *s = store_fixture_open(copy);
+        store_lane_close(store_fixture_lane(s, "x", &study));
+        store_close(s);
+        assert_int_equal(connection_open(&c, copy, SQLITE_OPEN_READWRITE, NULL), STORE_OK);
+        assert_int_equal(connection_execute_text(&c, cases[i].change, NULL), STORE_OK);
+        assert_true(sqlite3_changes(c.db) > 0);
+        connection_close(&c);
+        assert_int_equal(store_open_snapshot(&s, copy, NULL), STORE_OK);
+        assert_int_equal(store_compare(s, study, path, study, keep_problem, found, NULL), STORE_OK);
+        store_close(s);
+        if (!strstr(found, cases[i].words))
+            fail_msg("%s: '%s'", cases[i].change, found);
+    }
 }
 
 /* A copy made while the store writes is a database of one moment. */
@@ -116,6 +236,8 @@ int main(void)
     static const struct CMUnitTest tests[] = {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
         T(checks_find_what_is_wrong),
+        T(damaged_values_are_not_read),
+        T(differences_are_shown),
         T(copies_are_made_while_writing),
 #undef T
     };

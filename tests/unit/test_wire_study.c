@@ -332,6 +332,7 @@ static void test_refused_algorithms(void **state)
         {ALGORITHM("'resample':''"), "/algorithm/resample",
          "must be \"fresh\", \"persistent\" or \"per_pull\""},
         {ALGORITHM("'max_batch':0"), "/algorithm/max_batch", "must be at least 1"},
+        {ALGORITHM("'max_batch':1000001"), "/algorithm/max_batch", "must be at most 1000000"},
         {ALGORITHM("'max_arm_failures':0"), "/algorithm/max_arm_failures", "must be at least 1"},
         {ALGORITHM("'standardize_rewards':1"), "/algorithm/standardize_rewards", "must be true or false"},
         {ALGORITHM("'init':'uniform'"), "/algorithm/init", "must be an object"},
