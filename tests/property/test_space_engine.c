@@ -616,6 +616,39 @@ static void first_picks_are_spread(void **state)
     }
 }
 
+/* pi-GP-UCB chooses one at a time: not while a trial of a former batch is out. */
+static void pi_gp_ucb_waits_for_what_is_out(void **state)
+{
+    static const double points[6][2] = {{0.1, 0.2}, {0.9, 0.4}, {0.5, 0.7},
+                                        {0.3, 0.9}, {0.7, 0.1}, {0.2, 0.5}};
+    bandit_parameter parameters[2];
+    (void)state;
+    for (size_t i = 0; i < 2; i++)
+        parameters[i] =
+            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
+    for (size_t n_out = 0; n_out < 2; n_out++) {
+        bandit_arms *arms = arms_in(parameters, 2);
+        bandit_options o = options_of(BANDIT_PI_GP_UCB, 3, 0.1);
+        bandit_result results[5];
+        bandit_pick picks[3], out = {.arm = 5, .variance = 1.0};
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_error err = {0};
+        bandit_engine *engine = engine_on(arms, &o);
+        assert_int_equal(bandit_arms_append(arms, points[0], 6, &err), BANDIT_OK);
+        for (uint32_t i = 0; i < 5; i++)
+            results[i] =
+                (bandit_result){.arm = i, .repeats = 1, .reward = sin(5.0 * points[i][0]), .chosen = true};
+        begin(engine, results, 5, &out, n_out);
+        limits.max_picks = 3;
+        bandit_selection selection = choose(engine, &limits, picks);
+        assert_int_equal(selection.n_picks, 1 - n_out);
+        assert_int_equal(selection.stop_rule, BANDIT_STOP_SEQUENTIAL);
+        assert_true(selection.ratio > 1.0);
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
 /* Where a study begins with the most uncertain points, epsilon waits for the first reward. */
 static void uncertainty_comes_before_epsilon(void **state)
 {
@@ -959,12 +992,19 @@ static void damaged_states(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(restores_to_the_bit),    cmocka_unit_test(as_on_the_enumerated_space),
-        cmocka_unit_test(repeats_only_for_noise), cmocka_unit_test(keeps_out_of_what_fails),
-        cmocka_unit_test(follows_an_optimum),     cmocka_unit_test(fixed_on_the_list),
-        cmocka_unit_test(first_picks_are_spread), cmocka_unit_test(uncertainty_comes_before_epsilon),
-        cmocka_unit_test(better_than_chance),     cmocka_unit_test(refusals),
-        cmocka_unit_test(many_parameters),        cmocka_unit_test(damaged_states),
+        cmocka_unit_test(restores_to_the_bit),
+        cmocka_unit_test(as_on_the_enumerated_space),
+        cmocka_unit_test(repeats_only_for_noise),
+        cmocka_unit_test(keeps_out_of_what_fails),
+        cmocka_unit_test(follows_an_optimum),
+        cmocka_unit_test(fixed_on_the_list),
+        cmocka_unit_test(first_picks_are_spread),
+        cmocka_unit_test(pi_gp_ucb_waits_for_what_is_out),
+        cmocka_unit_test(uncertainty_comes_before_epsilon),
+        cmocka_unit_test(better_than_chance),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(many_parameters),
+        cmocka_unit_test(damaged_states),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
