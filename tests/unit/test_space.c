@@ -171,6 +171,69 @@ static void points_are_fixed_points(void **state)
     }
 }
 
+/* One active parameter gets another value, each of the others as often; integers step by one at least; what
+ * is fixed stays, and where nothing else is there nothing changes. */
+static void a_mutation_changes_one_parameter(void **state)
+{
+    enum { MUTATIONS = 3000, VALUES = 4 };
+    static const double numbers[VALUES] = {3.0, 1.0, 7.5, 2.0};
+    const bandit_parameter parameters[] = {
+        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = VALUES, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_DISCRETE,
+         .numbers = numbers,
+         .n_values = VALUES,
+         .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_INTEGER, .min = -2.0, .max = 2.0, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT},
+    };
+    enum { N_PARAMETERS = sizeof parameters / sizeof *parameters };
+    bandit_genome genome;
+    bandit_error err = {0};
+    size_t changed[N_PARAMETERS] = {0}, categories[VALUES] = {0}, listed[VALUES] = {0};
+    double genes[N_PARAMETERS], again[N_PARAMETERS], point[N_PARAMETERS], other[N_PARAMETERS];
+    (void)state;
+    bandit_arms *arms = arms_in(parameters, N_PARAMETERS);
+    assert_int_equal(bandit_genome_init(&genome, arms->space, NULL, 11, &err), BANDIT_OK);
+    bandit_genome_random(&genome, 0, BANDIT_PURPOSE_UNIFORM, 1, genes);
+    bandit_genome_point(&genome, genes, point);
+    for (uint64_t k = 0; k < MUTATIONS; k++) {
+        size_t different = 0;
+        bandit_genome_take(&genome, point, again);
+        assert_true(bandit_genome_mutate(&genome, 0, BANDIT_PURPOSE_UNIFORM, 1000 + 16 * k, point, again));
+        bandit_genome_point(&genome, again, other);
+        for (size_t i = 0; i < N_PARAMETERS; i++) {
+            if (other[i] == point[i])
+                continue;
+            different++;
+            changed[i]++;
+            categories[(size_t)other[0]] += i == 0;
+            for (size_t v = 0; i == 1 && v < VALUES; v++)
+                listed[v] += other[1] == numbers[v];
+        }
+        assert_int_equal(different, 1);
+    }
+    for (size_t i = 0; i < N_PARAMETERS; i++)
+        assert_true(fabs((double)changed[i] - MUTATIONS / 5.0) < 5.0 * sqrt(MUTATIONS * 0.2 * 0.8));
+    for (size_t v = 0; v < VALUES; v++) {
+        double third[] = {(double)changed[0] / 3.0, (double)changed[1] / 3.0};
+        if ((double)v == point[0])
+            assert_int_equal(categories[v], 0);
+        else
+            assert_true(fabs((double)categories[v] - third[0]) < 5.0 * sqrt(third[0]));
+        if (numbers[v] == point[1])
+            assert_int_equal(listed[v], 0);
+        else
+            assert_true(fabs((double)listed[v] - third[1]) < 5.0 * sqrt(third[1]));
+    }
+    bandit_genome_clear(&genome);
+    assert_int_equal(bandit_genome_init(&genome, arms->space, point, 11, &err), BANDIT_OK);
+    bandit_genome_take(&genome, point, again);
+    assert_false(bandit_genome_mutate(&genome, 0, BANDIT_PURPOSE_UNIFORM, 0, point, again));
+    bandit_genome_clear(&genome);
+    bandit_arms_free(arms);
+}
+
 /* Every point once, as many as are counted, and every random point is among them. */
 static void enumeration_is_complete(void **state)
 {
@@ -355,10 +418,15 @@ static void candidates_can_be_added(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(features_are_as_documented), cmocka_unit_test(points_come_back),
-        cmocka_unit_test(points_are_fixed_points),    cmocka_unit_test(enumeration_is_complete),
-        cmocka_unit_test(counts_without_walking),     cmocka_unit_test(refusals),
-        cmocka_unit_test(append_is_all_or_nothing),   cmocka_unit_test(candidates_can_be_added),
+        cmocka_unit_test(features_are_as_documented),
+        cmocka_unit_test(points_come_back),
+        cmocka_unit_test(points_are_fixed_points),
+        cmocka_unit_test(a_mutation_changes_one_parameter),
+        cmocka_unit_test(enumeration_is_complete),
+        cmocka_unit_test(counts_without_walking),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(append_is_all_or_nothing),
+        cmocka_unit_test(candidates_can_be_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
