@@ -17,7 +17,6 @@ static const char *const names[] = {
 #undef X
 };
 
-/* NULL: not built yet. */
 static const bandit_algorithm_table *const tables[BANDIT_ALGORITHMS] = {
     [BANDIT_BBKB] = &bandit_bbkb_table,
     [BANDIT_BKB] = &bandit_bkb_table,
@@ -129,12 +128,8 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
                            "conditional");
     bool in_space = bandit_arms_is_open_space(arms);
     const bandit_algorithm_table *table = (in_space ? space_tables : tables)[options->algorithm];
-    if (table && table->has_model && bandit_options_learn(options))
+    if (table->has_model && bandit_options_learn(options))
         table = &bandit_learned_table;
-    if (!table)
-        return bandit_fail(err, BANDIT_UNSUPPORTED, "name", "the algorithm %s is not built%s",
-                           names[options->algorithm], in_space ? " for spaces" : "");
-
     bandit_engine *engine = calloc(1, table->size);
     if (!engine)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");

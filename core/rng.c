@@ -67,16 +67,15 @@ uint64_t bandit_random_below(uint64_t seed, uint64_t batch, bandit_purpose purpo
     assert(n > 0);
     /* 2^64 mod n values at the bottom would make the others rarer: draw again on them. A draw is refused
      * with probability below 1/2, so the last attempt's bias (after 512 words) is below 2^-512. */
-    uint64_t refused = (0 - n) % n;
-    uint64_t words[2] = {0, 0};
-    for (uint64_t attempt = 0; attempt < 256; attempt++) {
-        random_block(words, seed, batch, purpose, index, attempt);
-        for (int i = 0; i < 2; i++) {
-            if (words[i] >= refused)
-                return words[i] % n;
-        }
+    uint64_t refused = (0 - n) % n, words[2] = {0, 0}, word = 0;
+    for (uint64_t attempt = 0; attempt < 512; attempt++) {
+        if (attempt % 2 == 0)
+            random_block(words, seed, batch, purpose, index, attempt / 2);
+        word = words[attempt % 2];
+        if (word >= refused)
+            break;
     }
-    return words[1] % n;
+    return word % n;
 }
 
 double bandit_random_normal(uint64_t seed, uint64_t batch, bandit_purpose purpose, uint64_t index)

@@ -376,18 +376,18 @@ bandit_status bandit_space_check_point(const bandit_space *s, const double *code
 
 uint64_t bandit_space_values(const bandit_parameter *p)
 {
+    assert(p->type != BANDIT_PARAMETER_DOUBLE);
     switch (p->type) {
-    case BANDIT_PARAMETER_DOUBLE:
+    case BANDIT_PARAMETER_DOUBLE: /* not asked for */
+    case BANDIT_PARAMETER_BOOLEAN:
         break;
     case BANDIT_PARAMETER_INTEGER:
         return (uint64_t)(p->max - p->min) + 1;
     case BANDIT_PARAMETER_DISCRETE:
     case BANDIT_PARAMETER_CATEGORICAL:
         return p->n_values;
-    case BANDIT_PARAMETER_BOOLEAN:
-        return 2;
     }
-    return UINT64_MAX;
+    return 2;
 }
 
 double bandit_space_value(const bandit_space *s, size_t i, uint64_t k)

@@ -19,7 +19,12 @@ static const bandit_parameter mixed[] = {
     {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 3, .parent = BANDIT_NO_PARENT},
 };
 static const bandit_parameter list[] = {
-    {.type = BANDIT_PARAMETER_DISCRETE, .numbers = numbers, .n_values = 3, .parent = BANDIT_NO_PARENT},
+    {.type = BANDIT_PARAMETER_DISCRETE,
+     .numbers = numbers,
+     .n_values = 3,
+     .parent = BANDIT_NO_PARENT,
+     .has_default = true,
+     .default_value = 4},
     {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT, .has_default = true},
     {.type = BANDIT_PARAMETER_CATEGORICAL,
      .n_values = 3,

@@ -4,6 +4,7 @@
 #include "bandit/engine.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/small_sets.h"
+#include "uncertainty.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -41,8 +42,9 @@ typedef struct trial {
     small_set set;
     double scale; /* of the rewards */
     size_t batches;
-    size_t wanted; /* picks of a batch; more than PICKS: whatever its rule says, and only those beyond
-                      SURE_PICKS fail */
+    size_t wanted;       /* picks of a batch; more than PICKS: whatever its rule says, and only those beyond
+                            SURE_PICKS fail */
+    const double *fixed; /* values of the picks, or NULL */
     bandit_options options;
     bandit_arms *arms, *fine_arms;
     bandit_engine *engine, *fine; /* the one whose allocations fail, and its twin */
@@ -144,6 +146,16 @@ static void begin(trial *t, const bandit_result *results, size_t n_results, cons
     assert_same(&before, &now);
 }
 
+/* Two workers, taking turns on one thread. */
+static void take_turns(void *context, size_t n, bandit_task *task, void *arg)
+{
+    (void)context;
+    for (size_t i = 0; i < n; i++)
+        task(arg, i, i % 2);
+}
+
+static const bandit_executor two_workers = {.for_each = take_turns, .workers = 2};
+
 /* Up to t->wanted picks; returns how many. Those that were made before an allocation failed stand. */
 static size_t choose(trial *t, bandit_pick *picks)
 {
@@ -153,6 +165,7 @@ static size_t choose(trial *t, bandit_pick *picks)
     size_t made = 0;
     limits.max_picks = t->wanted;
     limits.beyond_bound = t->wanted > PICKS;
+    limits.fixed = t->fixed;
     assert_int_equal(bandit_engine_select(t->fine, &limits, &bandit_executor_serial, picks, &selection, NULL),
                      BANDIT_OK);
     size_t n_picks = selection.n_picks;
@@ -170,7 +183,7 @@ static size_t choose(trial *t, bandit_pick *picks)
         until_failure = n;
         limits.max_picks = t->wanted - made;
         bandit_status status =
-            bandit_engine_select(t->engine, &limits, &bandit_executor_serial, tried + made, &selection, &err);
+            bandit_engine_select(t->engine, &limits, &two_workers, tried + made, &selection, &err);
         bool failed = has_failed();
         if (status != BANDIT_OK) {
             assert_true(failed);
@@ -285,41 +298,60 @@ static void restore_again(trial *t, const bandit_pick *pending, size_t n_pending
     t->arms = arms;
 }
 
-/* Takes a result back and gives it again with another reward and one more pull. A failed correction ends an
- * engine. */
+/* Corrects a result, takes it back, and adds one of an arm that had none. A failed correction ends an engine.
+ */
 static void amend(trial *t, const bandit_result *was, const bandit_pick *pending, size_t n_pending,
                   const bandit_pick *picks, size_t n_picks)
 {
     bandit_checkpoint checkpoint;
     bandit_engine_checkpoint(t->fine, &checkpoint);
-    bandit_arm_sum sum = {.arm = was->arm};
-    for (size_t i = 0; i < checkpoint.n_sums; i++)
+    bandit_arm_sum before = {.arm = was->arm};
+    uint32_t unpulled = 0;
+    for (size_t i = 0; i < checkpoint.n_sums; i++) {
         if (checkpoint.sums[i].arm == was->arm)
-            sum = checkpoint.sums[i];
-    assert_true(sum.count >= was->repeats);
-    const bandit_amendment amendment = {.arm = was->arm,
-                                        .was = {was->repeats, was->reward},
-                                        .now = {was->repeats + 1, was->reward + 0.25},
-                                        .chosen = was->chosen,
-                                        .variance = was->variance};
-    sum.count++;
-    sum.sum += (was->repeats + 1) * (was->reward + 0.25) - was->repeats * was->reward;
-    for (long n = 0;; n++) {
-        bandit_error err = {0};
-        bandit_engine *copy;
-        assert_int_equal(restore(&copy, t, t->arms, pending, n_pending, picks, n_picks, NULL), BANDIT_OK);
-        until_failure = n;
-        bandit_status status = bandit_engine_amend(copy, &amendment, 1, &sum, 1, &err);
-        bool failed = has_failed();
-        bandit_engine_free(copy);
-        if (!failed) {
-            assert_int_equal(status, BANDIT_OK);
-            break;
-        }
-        assert_out_of_memory(status, &err);
+            before = checkpoint.sums[i];
+        unpulled += checkpoint.sums[i].arm == unpulled;
     }
-    assert_int_equal(bandit_engine_amend(t->fine, &amendment, 1, &sum, 1, NULL), BANDIT_OK);
-    assert_int_equal(bandit_engine_amend(t->engine, &amendment, 1, &sum, 1, NULL), BANDIT_OK);
+    assert_true(before.count >= was->repeats && unpulled < bandit_arms_count(t->arms));
+    bandit_amendment amendments[3] = {
+        {.arm = was->arm, .was = {was->repeats, was->reward}, .now = {was->repeats + 1, was->reward + 0.25}},
+        {.arm = was->arm, .was = {was->repeats + 1, was->reward + 0.25}},
+        {.arm = unpulled, .now = {1, 0.5}},
+    };
+    amendments[0].chosen = amendments[1].chosen = was->chosen;
+    amendments[0].variance = amendments[1].variance = was->variance;
+    for (size_t k = 0; k < 3; k++) {
+        const bandit_amendment *a = &amendments[k];
+        bandit_arm_sum sum = a->arm == was->arm ? before : (bandit_arm_sum){.arm = a->arm};
+        if (a->arm == was->arm) {
+            sum.count -= was->repeats;
+            sum.sum -= was->repeats * was->reward;
+        }
+        sum.count += a->now.repeats;
+        sum.sum += a->now.repeats * a->now.reward;
+        for (long n = 0;; n++) {
+            bandit_error err = {0};
+            bandit_engine *copy;
+            assert_int_equal(restore(&copy, t, t->arms, pending, n_pending, picks, n_picks, NULL), BANDIT_OK);
+            until_failure = n;
+            bandit_status status = bandit_engine_amend(copy, a, 1, &sum, 1, &err);
+            bool failed = has_failed();
+            bandit_engine_free(copy);
+            if (!failed) {
+                assert_int_equal(status, BANDIT_OK);
+                break;
+            }
+            assert_out_of_memory(status, &err);
+        }
+    }
+    for (size_t k = 0; k < 3; k += 2) { /* of both the first and the last stand */
+        const bandit_amendment *a = &amendments[k];
+        bandit_arm_sum sum = a->arm == was->arm ? before : (bandit_arm_sum){.arm = a->arm};
+        sum.count += a->now.repeats - a->was.repeats;
+        sum.sum += a->now.repeats * a->now.reward - a->was.repeats * a->was.reward;
+        assert_int_equal(bandit_engine_amend(t->fine, a, 1, &sum, 1, NULL), BANDIT_OK);
+        assert_int_equal(bandit_engine_amend(t->engine, a, 1, &sum, 1, NULL), BANDIT_OK);
+    }
 }
 
 /* Of a batch's picks the first is told before the next batch, the others one batch later. */
@@ -346,7 +378,7 @@ static void run(trial *t)
                 (bandit_result){.arm = p->arm,
                                 .repeats = 1,
                                 .reward = t->scale * small_worth(t->fine_arms, t->set, p->arm),
-                                .chosen = true,
+                                .chosen = i != 1, /* or a user's own */
                                 .variance = p->variance};
         }
         if (n_results > 0)
@@ -398,6 +430,13 @@ static void on_features(void **state)
     run_options(&o, FEATURES);
     o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_LINEAR};
     run_options(&o, FEATURES);
+    /* The first candidate has no variance under this kernel. */
+    static const bandit_algorithm linear[] = {BANDIT_BBKB, BANDIT_GP_TS, BANDIT_GP_EI, BANDIT_GP_PI};
+    for (size_t i = 0; i < sizeof linear / sizeof *linear; i++) {
+        o = small_options(linear[i], FEATURES);
+        o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_LINEAR};
+        run_options(&o, FEATURES);
+    }
 }
 
 static void on_a_matrix(void **state)
@@ -422,6 +461,19 @@ static void in_a_space(void **state)
     bandit_options o = small_options(BANDIT_BBKB, SPACE);
     o.init = BANDIT_INIT_UNCERTAINTY;
     run_options(&o, SPACE);
+
+    /* What is fixed is a parameter with a condition: it must hold. */
+    static const double fixed[] = {NAN, NAN, 5, NAN};
+    static const bandit_algorithm kinds[] = {BANDIT_GP_EI, BANDIT_UNIFORM, BANDIT_REGULARIZED_EVOLUTION};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        trial t = {.set = SPACE,
+                   .scale = 1.0,
+                   .batches = 3,
+                   .wanted = PICKS,
+                   .fixed = fixed,
+                   .options = small_options(kinds[i], SPACE)};
+        run(&t);
+    }
 }
 
 static void in_a_box(void **state)
@@ -488,6 +540,51 @@ static void with_many_picks(void **state)
     }
 }
 
+/* First picks by their uncertainty, more of them and of more different candidates than there is room for at
+ * first. */
+static void uncertain_first_picks(void **state)
+{
+    (void)state;
+    enum { LINE = 100, MOST = 80 };
+    double x[LINE];
+    bandit_arms *arms;
+    bandit_covariance covariance;
+    bandit_options o = small_options(BANDIT_BBKB, FEATURES);
+    uint32_t *picks, *fine;
+    size_t n_picks, n_fine;
+    const double near = 0.02;
+    o.kernel.lengthscales = &near;
+    for (size_t i = 0; i < LINE; i++)
+        x[i] = (double)i / LINE;
+    assert_int_equal(bandit_arms_new(&arms, LINE, 1, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, LINE, x, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, LINE, NULL), BANDIT_OK);
+    assert_int_equal(bandit_covariance_init(&covariance, &o.kernel, arms, NULL), BANDIT_OK);
+    assert_int_equal(bandit_uncertainty_picks(&fine, &n_fine, &covariance, o.lambda, 1e9, MOST, NULL),
+                     BANDIT_OK);
+    assert_int_equal(n_fine, MOST);
+    long before = live;
+    for (long n = 0;; n++) {
+        bandit_error err = {0};
+        until_failure = n;
+        bandit_status status =
+            bandit_uncertainty_picks(&picks, &n_picks, &covariance, o.lambda, 1e9, MOST, &err);
+        if (!has_failed()) {
+            assert_int_equal(status, BANDIT_OK);
+            break;
+        }
+        assert_out_of_memory(status, &err);
+        assert_null(picks);
+        assert_int_equal(live, before);
+    }
+    assert_int_equal(n_picks, MOST);
+    assert_memory_equal(picks, fine, MOST * sizeof *fine);
+    free(picks);
+    free(fine);
+    bandit_covariance_clear(&covariance);
+    bandit_arms_free(arms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -499,6 +596,7 @@ int main(void)
         cmocka_unit_test(while_learning),
         cmocka_unit_test(while_the_norm_bound_grows),
         cmocka_unit_test(with_many_picks),
+        cmocka_unit_test(uncertain_first_picks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
