@@ -85,10 +85,11 @@ bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, con
             /* The variances of all arms are exact to `error`: evaluate the arm alone only where that decides.
              */
             variance = how->variance[arm];
+            bool known = variance >= 0.0;
             bool surely_in = u < inclusion(how, fmax(0.0, variance - error), offers[i].count);
             bool surely_out = u >= inclusion(how, variance + error, offers[i].count);
             bool matters = *size == 0 && variance + error >= largest; /* may be the fallback */
-            if ((!surely_in && !surely_out) || (surely_out && matters)) {
+            if (!known || (!surely_in && !surely_out) || (surely_out && matters)) {
                 bandit_embedding exact = bandit_posterior_embed(posterior, arm, w, scratch);
                 variance = exact.residual + exact.norm2;
             }

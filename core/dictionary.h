@@ -24,7 +24,8 @@ typedef struct bandit_resampling {
     const bandit_covariance *covariance;
     double lambda;
     const bandit_posterior *posterior; /* NULL: the prior */
-    const double *variance;            /* of all arms under `posterior`, as computed for all at once */
+    const double
+        *variance; /* of all arms under `posterior`, as computed for all at once; < 0: not computed */
 } bandit_resampling;
 
 /* [BBKB] Alg. 1, l. 11–16: arm i with probability min(1, n_i p), or per pull 1 − (1 − p)^{n_i},

@@ -62,9 +62,9 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
     double mean_slack = posterior->mean_error;
     for (size_t a = 0; a < n; a++) {
-        double slack = posterior->variance_error + NORM_SLACK * variance[a];
+        double most = fabs(variance[a]), slack = posterior->variance_error + NORM_SLACK * most;
         s->entries[a].arm = (uint32_t)a;
-        s->entries[a].bound = bound_of(mean[a] + mean_slack, alpha, variance[a], slack);
+        s->entries[a].bound = bound_of(mean[a] + mean_slack, alpha, most, slack);
     }
     bandit_heap_init(&s->heap, s->entries, n);
     bandit_stage_switch(outer);

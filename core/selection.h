@@ -35,7 +35,8 @@ typedef struct bandit_selector {
 } bandit_selector;
 
 /* Starts a batch. *selector is {0} or used before. mean and variance: what bandit_posterior_evaluate_all
- * gave; read here only. Errors: BANDIT_NO_MEMORY (the selector can be started again or cleared). */
+ * or bandit_screening_evaluate gave; read here only. Errors: BANDIT_NO_MEMORY (the selector can be started
+ * again or cleared). */
 bandit_status bandit_selector_start(bandit_selector *selector, const bandit_posterior *posterior,
                                     double alpha, const double *mean, const double *variance,
                                     bandit_error *err);

@@ -365,6 +365,33 @@ static void evaluate_part(void *arg, size_t index, size_t worker)
     bandit_stage_switch(outer);
 }
 
+double bandit_posterior_evaluate_tile(const bandit_posterior *p, double *tile, const uint32_t *arms, size_t n,
+                                      double *mean, double *variance)
+{
+    double norms[BANDIT_TILE] = {0.0}, means[BANDIT_TILE], diagonal[BANDIT_TILE], smallest = INFINITY;
+    int m = (int)p->m;
+    assert(p->one_factor && n <= BANDIT_TILE);
+    if (p->covariance->simd->norms) {
+        p->covariance->simd->norms(p->R, p->weights, p->m, tile, norms, means);
+    } else {
+        p->covariance->simd->means(p->weights, p->m, tile, means);
+        cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, BANDIT_TILE, m, 1.0,
+                    p->R, m, tile, BANDIT_TILE);
+        for (size_t k = 0; k < p->m; k++) {
+            for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+                norms[lane] += tile[k * BANDIT_TILE + lane] * tile[k * BANDIT_TILE + lane];
+        }
+    }
+    bandit_covariance_diagonal(p->covariance, arms, n, diagonal);
+    for (size_t lane = 0; lane < n; lane++) {
+        double unclamped = diagonal[lane] / p->lambda - norms[lane];
+        smallest = fmin(smallest, unclamped);
+        mean[lane] = means[lane];
+        variance[lane] = fmax(0.0, unclamped);
+    }
+    return smallest;
+}
+
 /* The same by the processor's own loops: tiles of arms that stay in its caches, from coordinates to
  * variances. A few at a time, so that the two kinds of loop alternate seldom enough for a clock between them.
  */
@@ -376,13 +403,9 @@ static void evaluate_part_fused(void *arg, size_t index, size_t worker)
     size_t n_arms = p->covariance->arms->n, m = p->m, stride = m * BANDIT_TILE;
     size_t end = (index + 1) * BLOCK < n_arms ? (index + 1) * BLOCK : n_arms;
     double *tiles = job->work + worker * job->stride, *scratch = tiles + GROUP * stride;
-    double smallest = INFINITY, diagonal[BLOCK];
-    uint32_t arms[BLOCK] = {0};
+    double smallest = INFINITY;
 
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
-    for (size_t a = index * BLOCK; a < end; a++)
-        arms[a - index * BLOCK] = (uint32_t)a;
-    bandit_covariance_diagonal(p->covariance, arms, end - index * BLOCK, diagonal);
     for (size_t group = index * BLOCK; group < end; group += (size_t)GROUP * BANDIT_TILE) {
         bandit_stage_switch(BANDIT_STAGE_KERNEL);
         for (size_t g = 0; g < GROUP && group + g * BANDIT_TILE < end; g++)
@@ -390,19 +413,27 @@ static void evaluate_part_fused(void *arg, size_t index, size_t worker)
                                    tiles + g * stride, BANDIT_TILE, scratch);
         bandit_stage_switch(BANDIT_STAGE_PRODUCT);
         for (size_t g = 0; g < GROUP && group + g * BANDIT_TILE < end; g++) {
-            double norms[BANDIT_TILE], means[BANDIT_TILE];
-            size_t first = group + g * BANDIT_TILE;
-            p->covariance->simd->norms(p->R, p->weights, m, tiles + g * stride, norms, means);
-            for (size_t lane = 0; lane < BANDIT_TILE && first + lane < end; lane++) {
-                double variance = diagonal[first + lane - index * BLOCK] / p->lambda - norms[lane];
-                smallest = fmin(smallest, variance);
-                job->mean[first + lane] = means[lane];
-                job->variance[first + lane] = fmax(0.0, variance);
-            }
+            size_t first = group + g * BANDIT_TILE, n = end - first < BANDIT_TILE ? end - first : BANDIT_TILE;
+            uint32_t arms[BANDIT_TILE];
+            for (size_t lane = 0; lane < n; lane++)
+                arms[lane] = (uint32_t)(first + lane);
+            smallest =
+                fmin(smallest, bandit_posterior_evaluate_tile(p, tiles + g * stride, arms, n,
+                                                              job->mean + first, job->variance + first));
         }
     }
     job->smallest[index] = smallest;
     bandit_stage_switch(outer);
+}
+
+bandit_status bandit_posterior_check_smallest(const bandit_posterior *p, double smallest, size_t first,
+                                              size_t n, bandit_error *err)
+{
+    double limit = -fmax(p->variance_error, 1e-8 * p->covariance->kappa2 / p->lambda);
+    if (smallest >= limit)
+        return BANDIT_OK;
+    return bandit_fail(err, BANDIT_NUMERICAL, "", "a variance of %.3g among arms %zu to %zu", smallest, first,
+                       first + n - 1);
 }
 
 bandit_status bandit_posterior_evaluate_all(bandit_posterior *p, const bandit_executor *executor,
@@ -422,11 +453,10 @@ bandit_status bandit_posterior_evaluate_all(bandit_posterior *p, const bandit_ex
     bandit_task *part = p->one_factor && p->covariance->simd->norms ? evaluate_part_fused : evaluate_part;
     executor->for_each(executor->context, parts, part, &job);
 
-    double limit = -fmax(p->variance_error, 1e-8 * p->covariance->kappa2 / p->lambda);
     for (size_t i = 0; i < parts; i++) {
-        if (!(job.smallest[i] >= limit))
-            return bandit_fail(err, BANDIT_NUMERICAL, "", "a variance of %.3g among arms %zu to %zu",
-                               job.smallest[i], i * BLOCK, i * BLOCK + BLOCK - 1);
+        bandit_status status = bandit_posterior_check_smallest(p, job.smallest[i], i * BLOCK, BLOCK, err);
+        if (status != BANDIT_OK)
+            return status;
     }
     return BANDIT_OK;
 }

@@ -72,6 +72,18 @@ bandit_status bandit_posterior_log_det(const bandit_posterior *posterior, double
 bandit_status bandit_posterior_evaluate_all(bandit_posterior *posterior, const bandit_executor *executor,
                                             double *mean, double *variance, bandit_error *err);
 
+/* The same for n <= BANDIT_TILE arms from their kernel columns, where one_factor is set.
+ *   tile      m x BANDIT_TILE: k(x, member) of each arm in its lane; overwritten
+ *   mean      n
+ *   variance  n, clamped at 0
+ * Returns the smallest variance before clamping. Allocates nothing. */
+double bandit_posterior_evaluate_tile(const bandit_posterior *posterior, double *tile, const uint32_t *arms,
+                                      size_t n, double *mean, double *variance);
+
+/* BANDIT_NUMERICAL where the smallest variance before clamping, of `n` arms from `first` on, is too small. */
+bandit_status bandit_posterior_check_smallest(const bandit_posterior *posterior, double smallest,
+                                              size_t first, size_t n, bandit_error *err);
+
 /* One arm, by substitution with L and L_V: the form without cancellation, which decides between arms. */
 typedef struct bandit_embedding {
     double mean;

@@ -5,13 +5,15 @@
  * with adaptive batching and resparsification. ICML 2020.
  * [BKB] the same: Gaussian process optimization with adaptive sketching: scalable and no regret. COLT 2019.
  */
-#include "algorithm.h"
+#include "algorithms/bbkb.h"
+
 #include "bless.h"
 #include "confidence.h"
 #include "dictionary.h"
 #include "ledger.h"
 #include "local_ratio.h"
 #include "memory.h"
+#include "screening.h"
 #include "selection.h"
 #include "uncertainty.h"
 
@@ -28,7 +30,7 @@ typedef struct bbkb_batch {
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
     bandit_posterior posterior; /* V_D: what has its rewards in */
-    double *mean, *variance;    /* n arms: of all of them at the batch's start */
+    double *mean, *variance;    /* n arms: at the batch's start; variances below 0 are bounds (screening.h) */
     size_t capacity_mean, capacity_variance;
     bandit_selector selector; /* V: V_D and everything that is out; with a model */
     bandit_log_sums log_sums;
@@ -50,6 +52,9 @@ typedef struct bbkb_engine {
     bandit_engine base;
     bbkb_batch batches[2];
     unsigned in_force;
+    bandit_reference reference; /* a former batch, whose variances bound those of the next */
+    unsigned failures;          /* of screening by it, in a row */
+    unsigned batches_without;   /* to be made before the next is kept */
 } bbkb_engine;
 
 /* The scalars of a batch as stored, after the magic: native byte order. */
@@ -90,8 +95,9 @@ static bandit_status bbkb_open(bandit_engine *engine, bandit_error *err)
 {
     const bandit_log_sums none = {0};
     size_t n = bandit_arms_count(engine->arms);
-    /* Two batches of mean, variance, heap entry and slot number an arm. */
-    double arm_bytes = 2.0 * (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + sizeof(uint32_t));
+    /* Two batches of mean, variance, heap entry and slot number an arm, and the reference's variance. */
+    double batch_bytes = (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + sizeof(uint32_t));
+    double arm_bytes = 2.0 * batch_bytes + (double)sizeof(double);
     in_force(engine)->alpha = bandit_confidence_alpha(&engine->options, &none);
     return bandit_engine_check_memory(engine, (double)n * arm_bytes, err);
 }
@@ -110,6 +116,7 @@ static void bbkb_close(bandit_engine *engine)
         free(batch->planned);
         free(batch->out);
     }
+    bandit_reference_clear(&self(engine)->reference);
 }
 
 static size_t batch_memory(const bbkb_batch *batch)
@@ -123,7 +130,17 @@ static size_t batch_memory(const bbkb_batch *batch)
 static size_t bbkb_memory(const bandit_engine *engine)
 {
     const bbkb_engine *bbkb = (const bbkb_engine *)engine;
-    return batch_memory(&bbkb->batches[0]) + batch_memory(&bbkb->batches[1]);
+    return batch_memory(&bbkb->batches[0]) + batch_memory(&bbkb->batches[1]) +
+           bandit_reference_memory(&bbkb->reference);
+}
+
+size_t bandit_bbkb_left_out(const bandit_engine *engine)
+{
+    const bbkb_batch *batch = in_force_const(engine);
+    size_t n = 0;
+    for (size_t a = 0; batch->has_model && a < bandit_arms_count(engine->arms); a++)
+        n += batch->variance[a] < 0.0;
+    return n;
 }
 
 static double prior_variance(const bandit_engine *engine, uint32_t arm)
@@ -220,16 +237,66 @@ static bandit_status start_local_ratio(const bandit_engine *engine, bbkb_batch *
     return status == BANDIT_OK ? bandit_local_ratio_prepare(&batch->local, executor->workers, err) : status;
 }
 
+/* Means and variances of the arms that matter, by the reference's bounds. *done: false where these leave too
+ * few arms out; then the next one, three, seven or fifteen batches are made without. */
+static bandit_status screen(bbkb_engine *bbkb, bbkb_batch *batch, const bandit_executor *executor, bool *done,
+                            bandit_error *err)
+{
+    const unsigned most_failures = 4;
+    /* The ratio bound is what the variance of the arm that gains most from the picks shrinks by, at most; its
+     * root is nearer to what the others do. */
+    bandit_screen screen = {.reference = &bbkb->reference,
+                            .alpha = batch->alpha,
+                            .shrinkage = sqrt(bbkb->base.options.ratio_bound),
+                            .pulled = batch->ledger.sums,
+                            .n_pulled = batch->ledger.n};
+    *done = false;
+    bandit_status status = bandit_reference_compare(&bbkb->reference, &batch->posterior, &screen.ratio, err);
+    if (status == BANDIT_OK && isfinite(screen.ratio))
+        status = bandit_screening_evaluate(&batch->posterior, &screen, executor, batch->mean, batch->variance,
+                                           done, err);
+    if (*done) {
+        bbkb->failures = 0;
+    } else {
+        bbkb->failures += bbkb->failures < most_failures;
+        bbkb->batches_without = (1U << bbkb->failures) - 1;
+        bbkb->reference.kept = false;
+    }
+    return status;
+}
+
+/* Means and variances of the arms. Of all of them where screening does not pay, or where the global-local
+ * rule asks for them: these are the next reference. */
+static bandit_status evaluate(bandit_engine *engine, bbkb_batch *batch, const bandit_executor *executor,
+                              bandit_error *err)
+{
+    bbkb_engine *bbkb = self(engine);
+    bool pays = !is_global_local(engine) && bandit_screening_pays(&batch->posterior, batch->ledger.n);
+    bool done = false;
+    bandit_status status = BANDIT_OK;
+    if (pays && bbkb->reference.kept)
+        status = screen(bbkb, batch, executor, &done, err);
+    if (status != BANDIT_OK || done)
+        return status;
+    status = bandit_posterior_evaluate_all(&batch->posterior, executor, batch->mean, batch->variance, err);
+    if (status != BANDIT_OK || !pays)
+        return status;
+    if (bbkb->batches_without > 0) {
+        bbkb->batches_without--;
+        return BANDIT_OK;
+    }
+    return bandit_reference_keep(&bbkb->reference, &batch->posterior, batch->variance, err);
+}
+
 /* The posterior of all arms under the batch's dictionary and alpha, ready to select from. */
-static bandit_status freeze_model(const bandit_engine *engine, bbkb_batch *batch, size_t n_pending,
+static bandit_status freeze_model(bandit_engine *engine, bbkb_batch *batch, size_t n_pending,
                                   const bandit_executor *executor, bandit_error *err)
 {
     size_t n = bandit_arms_count(engine->arms);
     if (!bandit_reserve((void **)&batch->mean, &batch->capacity_mean, n, sizeof(double)) ||
         !bandit_reserve((void **)&batch->variance, &batch->capacity_variance, n, sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for the posterior of %zu arms", n);
-    bandit_status status =
-        bandit_posterior_evaluate_all(&batch->posterior, executor, batch->mean, batch->variance, err);
+    bandit_status status = evaluate(engine, batch, executor, err);
     if (status == BANDIT_OK)
         status = bandit_selector_start(&batch->selector, &batch->posterior, batch->alpha, batch->mean,
                                        batch->variance, err);
@@ -254,7 +321,7 @@ static bandit_status plan_first_picks(const bandit_engine *engine, bbkb_batch *b
 
 /* From ledger, dictionary and alpha to the frozen batch, with what is out hallucinated in it: the same path
  * for a batch that begins and for one that is restored. */
-static bandit_status freeze(const bandit_engine *engine, bbkb_batch *batch, const bandit_pick *pending,
+static bandit_status freeze(bandit_engine *engine, bbkb_batch *batch, const bandit_pick *pending,
                             size_t n_pending, const bandit_executor *executor, bandit_error *err)
 {
     batch->n_picks = 0;

@@ -78,7 +78,8 @@ ALWAYS VECTOR vec_exp_negative(VECTOR s)
 
 #include "simd/entries.h"
 
-const bandit_simd bandit_simd_avx512 = {.name = "avx512", .entries = entries, .norms = norms_of_tile};
+const bandit_simd bandit_simd_avx512 = {
+    .name = "avx512", .entries = entries, .means = means_of_tile, .norms = norms_of_tile};
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -88,17 +88,32 @@ static void entries(bandit_profile profile, size_t d, const double *tile, const 
     }
 }
 
-/* |R k|^2 and a'k of HALF lanes of a tile (vectors `v` … v + WIDTH − 1 of it): panels of R against all k. */
-ALWAYS void lanes_norms(const double *packed, const double *a, size_t m, const double *k, double *norms,
-                        double *means)
+/* a'k of vectors `v` … v + WIDTH − 1 of a tile. */
+ALWAYS void lanes_means(const double *a, size_t m, const double *k, double *means)
 {
-    VECTOR norm[WIDTH], mean[WIDTH];
-    _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) norm[v] = mean[v] = vec_zero();
+    VECTOR mean[WIDTH];
+    _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) mean[v] = vec_zero();
     for (size_t i = 0; i < m; i++) {
         VECTOR weight = vec_set(a[i]);
         _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) mean[v] =
             vec_fma(weight, vec_load(k + i * BANDIT_TILE + v * LANES), mean[v]);
     }
+    _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) vec_store(means + v * LANES, mean[v]);
+}
+
+static void means_of_tile(const double *a, size_t m, const double *k, double *means)
+{
+    for (size_t lane = 0; lane < BANDIT_TILE; lane += (size_t)WIDTH * LANES)
+        lanes_means(a, m, k + lane, means + lane);
+}
+
+/* |R k|^2 and a'k of HALF lanes of a tile (vectors `v` … v + WIDTH − 1 of it): panels of R against all k. */
+ALWAYS void lanes_norms(const double *packed, const double *a, size_t m, const double *k, double *norms,
+                        double *means)
+{
+    VECTOR norm[WIDTH];
+    lanes_means(a, m, k, means);
+    _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) norm[v] = vec_zero();
     for (size_t first = 0; first < m; first += BANDIT_PANEL) {
         size_t columns = first + BANDIT_PANEL < m ? first + BANDIT_PANEL : m;
         for (size_t part = 0; part < BANDIT_PANEL; part += ROWS) {
@@ -127,11 +142,7 @@ ALWAYS void lanes_norms(const double *packed, const double *a, size_t m, const d
         }
         packed += columns * BANDIT_PANEL;
     }
-    _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++)
-    {
-        vec_store(norms + v * LANES, norm[v]);
-        vec_store(means + v * LANES, mean[v]);
-    }
+    _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) vec_store(norms + v * LANES, norm[v]);
 }
 
 static void norms_of_tile(const double *packed, const double *a, size_t m, const double *k, double *norms,

@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 static double profile_value(bandit_profile profile, double s)
 {
@@ -46,5 +47,17 @@ static void entries(bandit_profile profile, size_t d, const double *tile, const 
     }
 }
 
-const bandit_simd bandit_simd_portable = {.name = "portable", .entries = entries, .norms = NULL};
-const bandit_simd bandit_simd_plain = {.name = "plain", .two_norms = true, .entries = entries, .norms = NULL};
+static void means_of_tile(const double *a, size_t m, const double *k, double *means)
+{
+    double sums[BANDIT_TILE] = {0.0};
+    for (size_t i = 0; i < m; i++) {
+        for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+            sums[lane] += a[i] * k[i * BANDIT_TILE + lane];
+    }
+    memcpy(means, sums, sizeof sums);
+}
+
+const bandit_simd bandit_simd_portable = {
+    .name = "portable", .entries = entries, .means = means_of_tile, .norms = NULL};
+const bandit_simd bandit_simd_plain = {
+    .name = "plain", .two_norms = true, .entries = entries, .means = means_of_tile, .norms = NULL};

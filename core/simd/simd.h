@@ -31,6 +31,10 @@ typedef struct bandit_simd {
     void (*entries)(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
                     double *out, size_t ld);
 
+    /* means[lane] = a'k for the columns k of a tile (m x BANDIT_TILE), a of length m; in the order of
+     * `norms`. */
+    void (*means)(const double *a, size_t m, const double *k, double *means);
+
     /* norms[lane] = |R k|^2 and means[lane] = a'k for the columns k of a tile.
      *   packed  R, lower triangular m x m, packed by bandit_simd_pack
      *   a       m

@@ -1,6 +1,6 @@
 /* What must hold for BBKB on every problem, checked on random ones with duplicates, near-duplicates, grids
  * and constant features. BANDIT_TEST_FULL=1 runs ten times as many. */
-#include "algorithm.h"
+#include "algorithms/bbkb.h"
 #include "bandit/engine.h"
 #include "bandit/rng.h"
 #include "selection.h"
@@ -560,6 +560,74 @@ static void versions_pick_alike(void **state)
     assert_true(near_ties * 100 < n_picks);
 }
 
+/* Enough arms that most are left out at a batch's start (screening.h): the picks of the plain form, which
+ * leaves out none. A restored engine, which begins without a reference, goes on with the same bits. */
+static void screened_batches_pick_alike(void **state)
+{
+    static const char *const names[] = {"avx512", "avx2", "portable"};
+    static const double lambdas[] = {1e-8, 1e-4, 1e-2, 1.0, 10.0};
+    size_t n_picks = 0, near_ties = 0, batches = 0, screened = 0;
+    (void)state;
+    for (size_t i = 0; i < problems(60); i++) {
+        static const unsigned trouble[] = {0, PROBLEM_DUPLICATES, PROBLEM_GRID, PROBLEM_CONSTANT};
+        const bandit_simd *version = bandit_simd_named(names[i % 3]);
+        random_problem problem;
+        study plain, fast;
+        if (!version)
+            continue;
+        random_problem_init(&problem, 700 + i, 1500 + 97 * (i % 9), 1 + i % 4, kernel_of(i / 2),
+                            lambdas[i % 5], trouble[i / 3 % 4]);
+        problem.options.ratio_bound = i % 2 ? 1.2 : 3.0;
+        problem.options.max_batch = 1 + i % MAX_PICKS;
+        problem.options.confidence = i % 4 ? BANDIT_CONFIDENCE_FIXED : BANDIT_CONFIDENCE_PRACTICAL;
+        problem.options.beta = 0.4 * sqrt(problem.options.lambda);
+        problem.options.algorithm = i % 6 == 5 ? BANDIT_BKB : BANDIT_BBKB;
+        problem.options.resample = (bandit_resample)(i / 2 % 3);
+        study_init(&plain, &problem);
+        study_init(&fast, &problem);
+        plain.engine->covariance.simd = bandit_simd_named("plain");
+        fast.engine->covariance.simd = version;
+        for (int batch = 0; batch < 16; batch++) {
+            bandit_pick a[MAX_PICKS], b[MAX_PICKS], c[MAX_PICKS];
+            begin(&plain, &bandit_executor_serial);
+            begin(&fast, &bandit_executor_serial);
+            batches++;
+            screened += bandit_bbkb_left_out(fast.engine) > 0;
+            assert_int_equal(bandit_bbkb_left_out(plain.engine), 0);
+            bandit_engine *again = restored(&problem, fast.engine, NULL, 0, &bandit_executor_serial);
+            study other = {.problem = &problem, .engine = again};
+            assert_int_equal(bandit_bbkb_left_out(again), 0);
+            size_t n = choose(&plain, MAX_PICKS, a).n_picks, same = 0;
+            size_t m = choose(&fast, MAX_PICKS, b).n_picks;
+            assert_int_equal(choose(&other, MAX_PICKS, c).n_picks, m);
+            bandit_engine_free(again);
+            for (size_t k = 0; k < m; k++) {
+                assert_int_equal(b[k].arm, c[k].arm);
+                assert_memory_equal(&b[k].variance, &c[k].variance, sizeof(double));
+            }
+            while (same < n && same < m && a[same].arm == b[same].arm)
+                same++;
+            n_picks += same;
+            if (same < n || same < m) {
+                near_ties++;
+                if (problem.options.lambda >= 1e-4 && i / 3 % 4 == 0)
+                    fail_msg("problem %zu, batch %d: %s parts from plain at pick %zu", i, batch,
+                             version->name, same);
+                break;
+            }
+            tell(&plain, a, n);
+            tell(&fast, b, m);
+        }
+        bandit_engine_free(plain.engine);
+        bandit_engine_free(fast.engine);
+        random_problem_clear(&problem);
+    }
+    print_message("%zu picks, %zu near-ties; arms left out in %zu of %zu batches\n", n_picks, near_ties,
+                  screened, batches);
+    assert_true(near_ties * 100 < n_picks);
+    assert_true(screened * 4 > batches);
+}
+
 /* ---- variances inside a batch
  * ------------------------------------------------------------------------------ */
 
@@ -632,6 +700,7 @@ int main(void)
         cmocka_unit_test(calls_restores_and_executors_change_nothing),
         cmocka_unit_test(pending_picks_survive_a_restore),
         cmocka_unit_test(versions_pick_alike),
+        cmocka_unit_test(screened_batches_pick_alike),
         cmocka_unit_test(variances_only_shrink),
     };
     return cmocka_run_group_tests_name("bbkb", tests, NULL, NULL);
