@@ -89,8 +89,7 @@ size_t study_cancel_retired(study *s)
         next = TAILQ_NEXT(t, link);
         if (!study_is_retired(s, t->candidate))
             continue;
-        told_result cancelled = {.state = TRIAL_STOPPED, .repeats = 1, .reason = "the candidate was retired"};
-        study_close_trial(s, t, &cancelled, t->attempt, now);
+        study_cancel_trial(s, t, now);
         n++;
     }
     return n;

@@ -235,7 +235,9 @@ bool study_set_text(char **field, const char *text);                 /* a copy; 
 
 /* Hands a queued trial out, or renews the lease of a pending one. False: out of memory. */
 bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);
-/* Ends an attempt without a result: back into the queue. */
+/* Closes a queued trial, because its candidate was retired. */
+void study_cancel_trial(study *s, trial *t, int64_t now);
+/* Ends an attempt without a result: back into the queue, or out of it when its candidate was retired. */
 void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t now);
 /* Puts a queued trial in its place: released ones first, the last one at the head; then those whose lease ran
  * out or whose attempt failed, by number; then users' own; then picks. */

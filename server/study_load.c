@@ -185,7 +185,8 @@ store_status study_recount_failures(study *s)
     o.through = malloc(((size_t)s->batches + 1) * sizeof *o.through);
     o.list = malloc(((size_t)s->trials + 1) * sizeof *o.list);
     store_status status = o.through && o.list ? STORE_OK : STORE_NO_MEMORY;
-    free(s->failures);
+    uint8_t *before = s->failures;
+    size_t n_before = s->failures_capacity;
     s->failures = NULL;
     s->failures_capacity = 0;
     if (status == STORE_OK)
@@ -200,6 +201,16 @@ store_status study_recount_failures(study *s)
     if (status == STORE_OK && study_pulls_once(s))
         status =
             store_read_observations(s->app->store, s->number, 0, s->through_seq, count_imported, s, &error);
+    for (size_t i = 0; status == STORE_OK && i < n_before; i++)
+        if (before[i] == ARM_RETIRED && !study_mark_retired(s, (uint32_t)i))
+            status = STORE_NO_MEMORY;
+    if (status != STORE_OK) {
+        free(s->failures);
+        s->failures = before;
+        s->failures_capacity = n_before;
+        before = NULL;
+    }
+    free(before);
     free(o.through);
     free(o.list);
     return status;

@@ -272,6 +272,12 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     study_record(s, &event);
 }
 
+void study_cancel_trial(study *s, trial *t, int64_t now)
+{
+    told_result cancelled = {.state = TRIAL_STOPPED, .repeats = 1, .reason = "the candidate was retired"};
+    study_close_trial(s, t, &cancelled, t->attempt, now);
+}
+
 void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t now)
 {
     leave_list(s, t);
@@ -288,6 +294,8 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t
     event.u.requeued.outcome = outcome;
     event.u.requeued.attempt_counts = counts;
     study_record(s, &event);
+    if (study_is_retired(s, t->candidate))
+        study_cancel_trial(s, t, now);
 }
 
 void study_expire_leases(study *s, int64_t now)

@@ -1,6 +1,7 @@
 """Candidates that are added and retired during a study, and what is known of each."""
 
 import threading
+import time
 
 from server import Server
 from support import cases, definition, grid, measure, refusal, target
@@ -75,6 +76,33 @@ def test_what_is_retired_is_not_handed_out_and_not_forgotten(server):
     assert favourite not in drive(client, study, 40)
     after = client.read(study, f"candidates/{favourite}")
     assert after["retired"] is True and after["pulls"] >= known["pulls"] > 0, after
+
+
+def test_an_amendment_brings_nothing_back(server):
+    """It has the record of failures counted anew, of which what is retired is a part."""
+    client = server.client()
+    study = growing(client)
+    gone = set(drive(client, study, 30))
+    retire(client, study, sorted(gone))
+    assert client.post(f"/v1/studies/{study}/trials/1/amend", {"value": 0.25}).status == 200
+    assert not gone & set(drive(client, study, 40))
+    assert all(client.read(study, f"candidates/{number}")["retired"] for number in gone)
+
+
+@cases({"released": {"state": "released"}, "to be tried again": {"state": "failed", "retry": True}, "lease": None})
+def test_what_comes_back_of_a_retired_candidate_is_closed(server, case):
+    client = server.client()
+    study = growing(client)
+    (trial,) = client.ask(study, lease_seconds=1 if case is None else 600)["trials"]
+    retire(client, study, [trial["candidate"]])
+    if case:
+        client.tell(study, [{"trial": trial["id"], **case}])
+    deadline = time.monotonic() + 30
+    while (shown := client.get(f"/v1/studies/{study}/trials/{trial['id']}").json)["state"] == "pending":
+        assert time.monotonic() < deadline, shown
+        time.sleep(0.05)
+    assert (shown["state"], shown["reason"]) == ("stopped", "the candidate was retired"), shown
+    assert trial["candidate"] not in drive(client, study, 5)
 
 
 def test_queued_picks_of_retired_candidates_are_cancelled(server):

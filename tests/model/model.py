@@ -3,6 +3,7 @@ description, not from the server."""
 
 GRACE_MS = 30_000
 LEASE_RAN_OUT = "the lease ran out"
+RETIRED = "the candidate was retired"
 
 
 class Refused(Exception):
@@ -54,6 +55,7 @@ class Model:
         self.lease_seconds, self.max_attempts, self.horizon = lease_seconds, max_attempts, horizon
         self.state = "active"
         self.trials = []
+        self.retired = set()
 
     # ---- looking ----
 
@@ -87,7 +89,7 @@ class Model:
                     self._close(t, "failed", None, LEASE_RAN_OUT, t.attempt)
                 else:
                     t.attempts[-1].update(ended_at=self.now, outcome="expired")
-                    t.state, t.returned = "queued", ("again", self.now)
+                    self._requeue(t, "again")
         is_open = any(t.state in ("queued", "pending") for t in self.trials)
         if self.state == "active" and self.is_full() and not is_open:
             self.state = "finished"
@@ -150,9 +152,27 @@ class Model:
             raise Refused(409)
         return t
 
-    def propose(self):
+    def _requeue(self, t, how):
+        t.state, t.returned = "queued", (how, self.now)
+        if t.candidate in self.retired:
+            self._close(t, "stopped", None, RETIRED, t.attempt)
+
+    def retire(self, candidates, known):
+        """-> how many were not retired before, and how many queued trials that closes"""
+        if max(candidates) >= known:
+            raise Refused(422)
+        new = set(candidates) - self.retired
+        self.retired |= new
+        cancelled = [t for t in self.queue() if t.candidate in self.retired]
+        for t in cancelled:
+            self._close(t, "stopped", None, RETIRED, t.attempt)
+        return {"retired": len(new), "cancelled": len(cancelled)}
+
+    def propose(self, candidate):
         if self.state == "finished" or self.is_full():
             raise Refused(409)
+        if candidate in self.retired:
+            raise Refused(422)
         self.trials.append(Trial(len(self.trials) + 1, own=True))
         return self.trials[-1]
 
@@ -189,7 +209,7 @@ class Model:
             return "duplicate"
         if attempt in (None, t.attempt):
             return 409
-        if attempt > max(a["attempt"] for a in t.attempts):
+        if attempt > max((a["attempt"] for a in t.attempts), default=0):
             return 422
         if value is None or t.value is None:
             return 409
@@ -219,10 +239,11 @@ class Model:
         elif state == "released":
             t.attempts[-1].update(ended_at=self.now, outcome="released")
             t.steps = {key: value for key, value in t.steps.items() if key[0] != t.attempt}
-            t.state, t.attempt, t.returned = "queued", t.attempt - 1, ("released", self.now)
+            t.attempt -= 1
+            self._requeue(t, "released")
         elif state == "failed" and result.get("retry") and t.state == "pending" and t.attempt < self.max_attempts:
             t.attempts[-1].update(ended_at=self.now, outcome="failed")
-            t.state, t.returned = "queued", ("again", self.now)
+            self._requeue(t, "again")
         else:
             self._close(t, state, result.get("value"), result.get("reason"), attempt)
 
