@@ -89,8 +89,9 @@ bandit_status bandit_arms_set_rows(bandit_arms *arms, size_t first, size_t n, co
     return BANDIT_OK;
 }
 
-/* Shift and factor of feature j from the first n arms. Two passes: the mean is exact enough that a constant
- * feature gives exactly zero deviations only if all its values are equal, which is tested directly. */
+/* Shift and factor of feature j from the first n arms; no finite factor: its range has none. Two passes: the
+ * mean is exact enough that a constant feature gives exactly zero deviations only if all its values are
+ * equal, which is tested directly. */
 static void scaling_statistics(bandit_arms *arms, bandit_scaling scaling, size_t n, size_t j)
 {
     double low = INFINITY, high = -INFINITY, sum = 0.0;
@@ -100,29 +101,28 @@ static void scaling_statistics(bandit_arms *arms, bandit_scaling scaling, size_t
         high = fmax(high, x);
         sum += x / (double)n;
     }
+    double range = high - low, squares = 0.0;
     switch (scaling) {
-    case BANDIT_SCALING_STANDARDIZE: {
+    case BANDIT_SCALING_STANDARDIZE:
         /* Squares relative to the range: no overflow, no underflow, whatever the raw units. */
-        double range = high - low, squares = 0.0;
-        if (low < high && isfinite(range)) {
-            for (size_t a = 0; a < n; a++) {
-                double e = (bandit_arms_feature(arms, a, j) - sum) / range;
-                squares += e * e;
-            }
+        for (size_t a = 0; a < n && range > 0.0; a++) {
+            double e = (bandit_arms_feature(arms, a, j) - sum) / range;
+            squares += e * e;
         }
-        arms->shift[j] = low < high ? sum : low;
-        arms->factor[j] = squares > 0.0 ? 1.0 / (range * sqrt(squares / (double)n)) : 0.0;
+        arms->shift[j] = range > 0.0 ? sum : low;
+        arms->factor[j] = range > 0.0 ? 1.0 / (range * sqrt(squares / (double)n)) : 0.0;
         break;
-    }
     case BANDIT_SCALING_UNIT:
         arms->shift[j] = low;
-        arms->factor[j] = low < high ? 1.0 / (high - low) : 0.0;
+        arms->factor[j] = range > 0.0 ? 1.0 / range : 0.0;
         break;
     case BANDIT_SCALING_NONE:
         arms->shift[j] = 0.0;
         arms->factor[j] = 1.0;
-        break;
+        return;
     }
+    if (!isfinite(range))
+        arms->factor[j] = (double)NAN;
 }
 
 static bandit_status finish_features(bandit_arms *arms, bandit_scaling scaling, size_t n_reference,

@@ -97,6 +97,16 @@ static void refuses_bad_sizes_and_values(void **state)
     assert_int_equal(bandit_arms_set_rows(arms, 0, 2, wide, &err), BANDIT_OK);
     assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_UNIT, 20, &err), BANDIT_INVALID_ARMS);
     bandit_arms_free(arms);
+    /* Ranges whose inverse is no number, either way. */
+    const double narrow[] = {0, 7, 5e-324, 7}, broad[] = {7, -1.7e308, 7, 1.7e308};
+    for (int is_broad = 0; is_broad < 2; is_broad++) {
+        assert_int_equal(bandit_arms_new(&arms, 2, 2, &err), BANDIT_OK);
+        assert_int_equal(bandit_arms_set_rows(arms, 0, 2, is_broad ? broad : narrow, &err), BANDIT_OK);
+        assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_STANDARDIZE, 2, &err), BANDIT_INVALID_ARMS);
+        assert_non_null(strstr(err.message, is_broad ? "column 1" : "column 0"));
+        assert_non_null(strstr(err.message, is_broad ? "too large" : "too small"));
+        bandit_arms_free(arms);
+    }
     bandit_arms_free(NULL);
 }
 

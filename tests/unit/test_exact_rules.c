@@ -178,6 +178,11 @@ static void widths_are_the_papers(void **state)
     o.kernel.nu = 1.5;
     double g = pow(t, 0.4) * log(t);
     assert_near(width_of(&o, results, n), b + r * sqrt(2.0 * (g + 1.0 + log(1.0 / delta))), 1e-9);
+    /* The linear one: d ln t. */
+    bandit_options linear = options_for(BANDIT_IGP_UCB);
+    linear.gamma = BANDIT_GAMMA_BOUND;
+    linear.kernel = (bandit_kernel){.type = BANDIT_KERNEL_LINEAR};
+    assert_near(width_of(&linear, results, n), b + r * sqrt(2.0 * (log(t) + 1.0 + log(1.0 / delta))), 1e-9);
     o.algorithm = BANDIT_GP_EI;
     assert_near(width_of(&o, results, n), 0.0, 0.0);
 }

@@ -188,11 +188,41 @@ static void samples_have_mean_and_variance(void **state)
     teardown(&p);
 }
 
+/* Two equal coordinates and a lambda that is lost beside them: V is singular to working precision, which is
+ * said, and with a sound lambda the same posterior is built. */
+static void a_singular_design_is_a_breakdown(void **state)
+{
+    const bandit_kernel linear = {.type = BANDIT_KERNEL_LINEAR};
+    const double rows[] = {1, 1};
+    const bandit_arm_sum sum = {.arm = 0, .count = 1, .sum = 1.0};
+    bandit_arms *arms;
+    bandit_covariance covariance;
+    bandit_features features;
+    bandit_feature_posterior p = {0};
+    bandit_error err = {0};
+    (void)state;
+    assert_int_equal(bandit_arms_new(&arms, 1, 2, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, 1, rows, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, 1, NULL), BANDIT_OK);
+    assert_int_equal(bandit_covariance_init(&covariance, &linear, arms, NULL), BANDIT_OK);
+    assert_int_equal(bandit_features_init(&features, BANDIT_EXPANSION_LINEAR, &covariance, 2, NULL),
+                     BANDIT_OK);
+    assert_int_equal(bandit_feature_posterior_build(&p, &features, 2, 1e-300, &sum, 1, &err),
+                     BANDIT_NUMERICAL);
+    assert_int_equal(err.status, BANDIT_NUMERICAL);
+    assert_int_equal(bandit_feature_posterior_build(&p, &features, 2, 1.0, &sum, 1, &err), BANDIT_OK);
+    bandit_feature_posterior_clear(&p);
+    bandit_features_clear(&features);
+    bandit_covariance_clear(&covariance);
+    bandit_arms_free(arms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predictions_are_those_of_regression),
         cmocka_unit_test(samples_have_mean_and_variance),
+        cmocka_unit_test(a_singular_design_is_a_breakdown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

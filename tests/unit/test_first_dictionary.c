@@ -85,6 +85,40 @@ static void a_function_of_the_seed(void **state)
     history_clear(&c);
 }
 
+/* Arms of many pulls, nearly all of which would enter: those whose pulls would bring hundreds of items are
+ * kept. */
+static void many_pulls(void **state)
+{
+    enum { MANY = 40 };
+    const double q_bar = 2000.0, lambda = 1.0;
+    history h;
+    bandit_offer offers[MANY];
+    bandit_arm_sum sums[MANY];
+    uint32_t dictionary[MANY];
+    double mean[N], exact[N];
+    bandit_error err;
+    size_t size = 0, sure = 0;
+    (void)state;
+    history_init(&h, 3, lambda, 2.0);
+    for (uint32_t a = 0; a < MANY; a++) {
+        offers[a] = (bandit_offer){a, 100000};
+        sums[a] = (bandit_arm_sum){a, 100000, 0.0};
+    }
+    const bandit_resampling how = {.q_bar = q_bar, .seed = 4, .covariance = &h.covariance, .lambda = lambda};
+    assert_int_equal(bandit_dictionary_bless(dictionary, &size, offers, MANY, &how, &err), BANDIT_OK);
+    dense_exact(&h.problem, sums, MANY, mean, exact);
+    for (uint32_t a = 0; a < MANY; a++) {
+        bool kept = false;
+        for (size_t i = 0; i < size; i++)
+            kept |= dictionary[i] == a;
+        bool must = q_bar * 100000.0 * exact[a] > 200.0;
+        sure += must;
+        assert_true(kept || !must);
+    }
+    assert_true(sure > MANY / 4);
+    history_clear(&h);
+}
+
 /* One arm, pulled a million times: never empty, no work for each pull. */
 static void one_arm(void **state)
 {
@@ -108,6 +142,7 @@ int main(void)
         cmocka_unit_test(small_and_accurate),
         cmocka_unit_test(a_function_of_the_seed),
         cmocka_unit_test(one_arm),
+        cmocka_unit_test(many_pulls),
     };
     return cmocka_run_group_tests_name("first dictionary", tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -51,6 +52,9 @@ static void cholesky_inverse_and_determinant(void **state)
     assert_true(fabs(bandit_log_det(a, 2, 2) - log(36.0)) < 1e-15);
     assert_int_equal(bandit_invert_lower(a, 2, 2, &err), BANDIT_OK);
     assert_true(fabs(a[0] - 0.5) < 1e-15 && fabs(a[1] + 1.0 / 6.0) < 1e-15 && fabs(a[3] - 1.0 / 3.0) < 1e-15);
+    double singular[] = {1, 2, 0, 0}; /* [1 0; 2 0] */
+    assert_int_equal(bandit_invert_lower(singular, 2, 2, &err), BANDIT_NUMERICAL);
+    assert_non_null(strstr(err.message, "row 2 of 2"));
     double indefinite[] = {1, 2, 2, 1};
     assert_int_equal(bandit_cholesky(indefinite, 2, 2, "A", &err), BANDIT_NUMERICAL);
 }

@@ -85,6 +85,31 @@ static double maximum(bandit_maximizer *max, bumps *b,
     return bumps_slopes(b, features, NULL);
 }
 
+/* Words, each with its own worth: linear in their features, 1/sqrt(2) where a word is. */
+typedef struct words {
+    size_t n;
+    double worth[180];
+} words;
+
+static double words_slopes(void *context, const double *x, double *gradient)
+{
+    const words *w = context;
+    double sum = 0.0;
+    for (size_t j = 0; j < w->n; j++) {
+        sum += w->worth[j] * x[j];
+        if (gradient)
+            gradient[j] = w->worth[j];
+    }
+    return sum;
+}
+
+static void words_values(void *context, const double *features, size_t n, double *out)
+{
+    const words *w = context;
+    for (size_t i = 0; i < n; i++)
+        out[i] = words_slopes(context, features + i * w->n, NULL);
+}
+
 /* The largest value among the points of an enumerated set that have the fixed values (NULL: any). */
 static double brute_force(const bandit_arms *all, bumps *b, const double *fixed)
 {
@@ -163,6 +188,58 @@ static void as_brute_force(void **state)
     }
     assert_true(small > 30 && large > 10 && with_fixed > 30);
     assert_true(10 * exact >= 8 * large);
+}
+
+/* Words beyond those that a move tries all of, beside others: at the best of all pairs nearly always. */
+static void many_words(void **state)
+{
+    enum { WORDS = 60, SIDES = 3 };
+    const bandit_parameter parameters[SIDES] = {
+        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = WORDS, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = WORDS, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = WORDS, .parent = BANDIT_NO_PARENT}};
+    size_t good = 0;
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        words w = {0};
+        uint64_t random = seed;
+        bandit_maximizer max = {0};
+        bandit_error err = {0};
+        bandit_space *s;
+        double coded[SIDES], sum_of_best = 0.0;
+        bool found = false;
+        assert_int_equal(bandit_space_new(&s, parameters, SIDES, &err), BANDIT_OK);
+        assert_true(s->dimension == SIDES * WORDS);
+        for (size_t i = 0; i < SIDES; i++) {
+            double best = 0.0;
+            for (size_t k = 0; k < WORDS; k++) {
+                w.worth[i * WORDS + k] = dense_uniform(&random);
+                best = fmax(best, w.worth[i * WORDS + k]);
+            }
+            sum_of_best += best;
+        }
+        w.n = SIDES * WORDS;
+        assert_int_equal(bandit_maximizer_start(&max, s, NULL, 9, seed, &err), BANDIT_OK);
+        assert_false(max.exhaustive);
+        double *grid = dense_alloc(max.n_grid, sizeof *grid), best_of_grid = 0.0;
+        words_values(&w, max.features, max.n_grid, grid);
+        for (size_t i = 0; i < max.n_grid; i++)
+            best_of_grid = fmax(best_of_grid, grid[i]);
+        const bandit_objective objective = {&w, words_values, words_slopes, NULL};
+        assert_int_equal(bandit_maximizer_run(&max, &objective, grid, 0, coded, &found, &err), BANDIT_OK);
+        assert_true(found);
+        double value = 0.0;
+        for (size_t i = 0; i < SIDES; i++) {
+            assert_true(coded[i] >= 0.0 && coded[i] < WORDS && coded[i] == trunc(coded[i]));
+            value += w.worth[i * WORDS + (size_t)coded[i]];
+        }
+        assert_true(value >= sqrt(2.0) * best_of_grid - 1e-9);
+        good += value > 0.95 * sum_of_best;
+        free(grid);
+        bandit_maximizer_clear(&max);
+        bandit_space_free(s);
+    }
+    assert_true(good >= 8);
 }
 
 /* Mixed spaces: no point near the answer is better; the same answer for the same seed; picks differ in what
@@ -337,9 +414,8 @@ static void sweeps_are_even(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_brute_force),  cmocka_unit_test(a_maximum_nearby),
-        cmocka_unit_test(refused_points),  cmocka_unit_test(known_maximum),
-        cmocka_unit_test(sweeps_are_even),
+        cmocka_unit_test(as_brute_force), cmocka_unit_test(many_words),    cmocka_unit_test(a_maximum_nearby),
+        cmocka_unit_test(refused_points), cmocka_unit_test(known_maximum), cmocka_unit_test(sweeps_are_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

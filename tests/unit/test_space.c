@@ -320,6 +320,8 @@ static void refusals(void **state)
         {{{.type = BANDIT_PARAMETER_DISCRETE, .numbers = twice, .n_values = 3, .parent = BANDIT_NO_PARENT}},
          "different"},
         {{{.type = BANDIT_PARAMETER_CATEGORICAL, .parent = BANDIT_NO_PARENT}}, "a value"},
+        {{{.type = BANDIT_PARAMETER_DISCRETE, .parent = BANDIT_NO_PARENT}}, "a value"},
+        {{{.type = (bandit_parameter_type)7, .parent = BANDIT_NO_PARENT}}, "no known type"},
         {{{.type = BANDIT_PARAMETER_BOOLEAN,
            .has_default = true,
            .default_value = 2,
@@ -333,17 +335,50 @@ static void refusals(void **state)
         {{{.type = BANDIT_PARAMETER_BOOLEAN, .parent = 1, .parent_values = values, .n_parent_values = 1},
           {.type = BANDIT_PARAMETER_BOOLEAN, .parent = 0, .parent_values = values, .n_parent_values = 1}},
          "cycle"},
+        {{{.type = BANDIT_PARAMETER_BOOLEAN, .parent = 1},
+          {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT}},
+         "condition must have a value"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         bandit_arms *arms;
         bandit_error err = {0};
-        size_t n = cases[i].parameters[1].n_parent_values || i == 8 ? 2 : 1;
+        size_t n = cases[i].parameters[0].parent == 1 ? 2 : 1;
         assert_int_equal(bandit_arms_new_space(&arms, cases[i].parameters, n, &err), BANDIT_INVALID_ARMS);
         assert_null(arms);
         if (!strstr(err.message, cases[i].message))
             fail_msg("case %zu: %s", i, err.message);
     }
+    bandit_arms *arms;
+    bandit_error err = {0};
+    assert_int_equal(bandit_arms_new_space(&arms, NULL, 0, &err), BANDIT_INVALID_ARMS);
+    assert_null(arms);
+}
+
+/* 2^31 points are too many for a list, and so many at once for any set. */
+static void too_many_points(void **state)
+{
+    const bandit_parameter parameter = {
+        .type = BANDIT_PARAMETER_INTEGER, .min = 1, .max = 0x1p31, .parent = BANDIT_NO_PARENT};
+    bandit_arms *arms;
+    bandit_error err = {0};
+    double one = 1;
+    size_t n = 7;
+    (void)state;
+    assert_int_equal(bandit_arms_new_space(&arms, &parameter, 1, &err), BANDIT_OK);
+    assert_int_equal(bandit_arms_space_size(arms), (size_t)1 << 31);
+    assert_int_equal(bandit_arms_enumerate(arms, &err), BANDIT_INVALID_ARMS);
+    assert_int_equal(bandit_arms_append(arms, &one, (size_t)1 << 31, &err), BANDIT_INVALID_ARMS);
+    assert_int_equal(bandit_arms_count(arms), 0);
+    const bandit_parameter *copy = bandit_arms_parameters(arms, &n);
+    assert_true(n == 1 && copy != &parameter && copy->type == BANDIT_PARAMETER_INTEGER &&
+                copy->max == 0x1p31);
+    bandit_arms_free(arms);
+
+    assert_int_equal(bandit_arms_new(&arms, 1, 1, &err), BANDIT_OK);
+    assert_null(bandit_arms_parameters(arms, &n));
+    assert_int_equal(n, 0);
+    bandit_arms_free(arms);
 }
 
 /* A bad row leaves the set as it was. */
@@ -425,6 +460,7 @@ int main(void)
         cmocka_unit_test(enumeration_is_complete),
         cmocka_unit_test(counts_without_walking),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(too_many_points),
         cmocka_unit_test(append_is_all_or_nothing),
         cmocka_unit_test(candidates_can_be_added),
     };

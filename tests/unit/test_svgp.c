@@ -421,6 +421,7 @@ static void schedules(void **state)
                      10); /* ln T = 9.2 */
     assert_int_equal(bandit_svgp_features_for(&gaussian, 3, 10000), 782);
     assert_int_equal(bandit_svgp_inducing_for(&linear, BANDIT_POSTERIOR_SVGP, 7, 10000), 7);
+    assert_int_equal(bandit_svgp_features_for(&linear, 7, 10000), 7);
     assert_int_equal(bandit_svgp_inducing_for(&gaussian, BANDIT_POSTERIOR_SVGP, 2, 1), 1);
 }
 
