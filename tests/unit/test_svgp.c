@@ -294,6 +294,38 @@ static void divergence_falls_as_m_grows(void **state)
     teardown(&p);
 }
 
+/* The mean is a combination of the dictionary's kernel functions: its squared norm is m' K^{-1} m, m its
+ * values there. */
+static void norm_of_the_mean(void **state)
+{
+    static const double l = 0.5;
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1};
+    const uint32_t inducing[] = {2, 9, 14, 21, 26, 0, 30, 5};
+    enum { M = sizeof inducing / sizeof *inducing };
+    static double k[MAX][MAX], solved[MAX][MAX];
+    problem p;
+    bandit_posterior posterior = {0};
+    bandit_prediction means[M];
+    (void)state;
+    setup(&p, &kernel, N, 3);
+    assert_int_equal(
+        bandit_posterior_build(&posterior, &p.covariance, tau, inducing, M, p.sums, PULLED, NULL), BANDIT_OK);
+    assert_int_equal(bandit_posterior_predict(&posterior, 0.0, inducing, NULL, M, means, NULL), BANDIT_OK);
+    for (size_t i = 0; i < M; i++) {
+        for (size_t j = 0; j < M; j++)
+            k[i][j] = kernel_at(&p, inducing[i], inducing[j]);
+        solved[i][0] = means[i].mean;
+    }
+    solve(M, 1, k, solved);
+    double norm2 = 0.0;
+    for (size_t i = 0; i < M; i++)
+        norm2 += means[i].mean * solved[i][0];
+    assert_true(norm2 > 0.1);
+    assert_true(fabs(bandit_posterior_mean_norm(&posterior) - sqrt(norm2)) < 1e-9 * sqrt(norm2));
+    bandit_posterior_clear(&posterior);
+    teardown(&p);
+}
+
 /* Seconds of one sample and its argmax, the best of several. */
 static double seconds_per_sample(size_t n)
 {
@@ -431,6 +463,7 @@ int main(void)
         cmocka_unit_test(samples_have_the_variational_mean_and_covariance),
         cmocka_unit_test(the_bound_is_titsias_bound),
         cmocka_unit_test(divergence_falls_as_m_grows),
+        cmocka_unit_test(norm_of_the_mean),
         cmocka_unit_test(argmax_skips_what_is_withheld),
         cmocka_unit_test(cost_of_a_sample_is_linear_in_the_arms),
         cmocka_unit_test(schedules),
