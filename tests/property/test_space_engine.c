@@ -649,6 +649,56 @@ static void pi_gp_ucb_waits_for_what_is_out(void **state)
     }
 }
 
+/* The first pick of a batch has a bound that no point of many, at random, exceeds by much. */
+static void first_pick_maximizes_the_bound(void **state)
+{
+    enum { RESULTS = 12, POINTS = 2000 };
+    static const bandit_algorithm bounded[] = {BANDIT_BBKB, BANDIT_GP_UCB, BANDIT_IGP_UCB, BANDIT_GP_BUCB,
+                                               BANDIT_PI_GP_UCB};
+    static double points[POINTS][3];
+    static bandit_prediction predictions[POINTS];
+    bandit_parameter parameters[3];
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        parameters[i] =
+            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
+    for (size_t a = 0; a < sizeof bounded / sizeof *bounded; a++) {
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            uint64_t random = seed;
+            bandit_arms *arms = arms_in(parameters, 3);
+            bandit_options o = options_of(bounded[a], seed, 0.1);
+            bandit_result results[RESULTS];
+            bandit_pick pick;
+            bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+            bandit_error err = {0};
+            bandit_engine *engine = engine_on(arms, &o);
+            for (size_t i = 0; i < POINTS; i++)
+                for (size_t j = 0; j < 3; j++)
+                    points[i][j] = dense_uniform(&random);
+            assert_int_equal(bandit_arms_append(arms, points[0], RESULTS, &err), BANDIT_OK);
+            for (uint32_t i = 0; i < RESULTS; i++)
+                results[i] = (bandit_result){.arm = i,
+                                             .repeats = 1,
+                                             .reward = sin(5.0 * points[i][0]) - fabs(points[i][1] - 0.4),
+                                             .chosen = true};
+            begin(engine, results, RESULTS, NULL, 0);
+            assert_int_equal(bandit_engine_predict_points(engine, points[0], POINTS, predictions, &err),
+                             BANDIT_OK);
+            double best = -INFINITY;
+            for (size_t i = 0; i < POINTS; i++)
+                best = fmax(best, predictions[i].ucb);
+            limits.max_picks = 1;
+            assert_int_equal(choose(engine, &limits, &pick).n_picks, 1);
+            bandit_arms_coded(arms, pick.arm, points[0]);
+            assert_int_equal(bandit_engine_predict_points(engine, points[0], 1, predictions, &err),
+                             BANDIT_OK);
+            assert_true(predictions[0].ucb >= best - 1e-6 * fabs(best));
+            bandit_engine_free(engine);
+            bandit_arms_free(arms);
+        }
+    }
+}
+
 /* Where a study begins with the most uncertain points, epsilon waits for the first reward. */
 static void uncertainty_comes_before_epsilon(void **state)
 {
@@ -999,6 +1049,7 @@ int main(void)
         cmocka_unit_test(follows_an_optimum),
         cmocka_unit_test(fixed_on_the_list),
         cmocka_unit_test(first_picks_are_spread),
+        cmocka_unit_test(first_pick_maximizes_the_bound),
         cmocka_unit_test(pi_gp_ucb_waits_for_what_is_out),
         cmocka_unit_test(uncertainty_comes_before_epsilon),
         cmocka_unit_test(better_than_chance),
