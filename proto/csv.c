@@ -86,14 +86,14 @@ static wire_status feed_plain(wire_csv *csv, const char *bytes, size_t n, size_t
     size_t i = 0;
     while (i < n && !ends_cell(bytes[i]) && bytes[i] != '"')
         i++;
-    if (i < n && bytes[i] == '"') {
-        *used = i;
+    *used = i;
+    if (i > WIRE_CSV_CELL_MAX - csv->n_text) /* first: a cell that is cut is refused before its quote comes */
+        return refuse(csv, errors, "a cell is too long");
+    if (i < n && bytes[i] == '"')
         return refuse(csv, errors, "a quote inside a cell without quotes");
-    }
     if (i == n || csv->n_text > 0) {
         wire_status status = keep(csv, bytes, i, errors);
         csv->state = WIRE_CSV_PLAIN;
-        *used = i;
         if (i == n || status != WIRE_OK)
             return status;
         *used = i + 1;
@@ -101,8 +101,6 @@ static wire_status feed_plain(wire_csv *csv, const char *bytes, size_t n, size_t
     }
     /* The whole cell is here: no copy. */
     *used = i + 1;
-    if (i > WIRE_CSV_CELL_MAX)
-        return refuse(csv, errors, "a cell is too long");
     return separate(csv, bytes[i], bytes, i, errors);
 }
 

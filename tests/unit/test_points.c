@@ -1,4 +1,5 @@
 /* The readers of uploads: whatever the chunks, the same rows or the same refusal. */
+#include "proto/csv.h"
 #include "proto/number.h"
 #include "proto/points.h"
 
@@ -233,6 +234,23 @@ static void test_csv(void **state)
          .detail = "line 1, column 2: text after a closing quote"},
     };
     check_everywhere(cases, sizeof cases / sizeof *cases, WIRE_POINTS_CSV);
+}
+
+/* Too long comes before a quote that is further on, also when the cell has come whole. */
+static void test_csv_long_cells(void **state)
+{
+    static const char *const ends[] = {"\"\n", "\n", ",1\n", ""};
+    char text[WIRE_CSV_CELL_MAX + 8];
+    (void)state;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const expectation refused = {.text = text,
+                                     .status = WIRE_INVALID,
+                                     .pointer = "",
+                                     .detail = "line 1, column 1: a cell is too long"};
+        memset(text, 'x', WIRE_CSV_CELL_MAX + 1);
+        strcpy(text + WIRE_CSV_CELL_MAX + 1, ends[i]);
+        check_everywhere(&refused, 1, WIRE_POINTS_CSV);
+    }
 }
 
 static void test_json(void **state)
@@ -572,11 +590,11 @@ static void test_not_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),         cmocka_unit_test(test_json),
-        cmocka_unit_test(test_npy),         cmocka_unit_test(test_nul),
-        cmocka_unit_test(test_sink_stops),  cmocka_unit_test(test_too_long),
-        cmocka_unit_test(test_too_wide),    cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_not_numbers),
+        cmocka_unit_test(test_csv),      cmocka_unit_test(test_csv_long_cells),
+        cmocka_unit_test(test_json),     cmocka_unit_test(test_npy),
+        cmocka_unit_test(test_nul),      cmocka_unit_test(test_sink_stops),
+        cmocka_unit_test(test_too_long), cmocka_unit_test(test_too_wide),
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_not_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
