@@ -177,7 +177,7 @@ def test_the_asks_that_wait():
     with Server("--max-waiting", "1") as server:
         client = server.client()
         study = client.create(definition())["id"]
-        client.ask(study)
+        assert client.ask(study, wait_seconds=60)["trials"]  # the others wait for what comes of it
         connections = []
         for _ in range(2):  # whichever comes second finds no place
             asking = server.client()._connection
