@@ -514,6 +514,8 @@ static void open_request(http_connection *c, const char *version)
     else if (strcmp(c->method, "DELETE") == 0)
         method = HTTP_DELETE;
     request->route = route_find(c->path, method, request, &methods);
+    if (strcmp(c->path, "*") == 0 && strcmp(c->method, "OPTIONS") == 0)
+        methods = (1u << HTTP_METHODS) - 1; /* what the server as a whole takes (RFC 9112, 3.2.4) */
     if (atomic_load(&request->app->stopping)) {
         http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is stopping");
     } else if (!request->route && !methods) {
@@ -710,7 +712,8 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *mhd, const char 
     if (!c->opened) {
         c->opened = true;
         c->method = method;
-        c->path = strdup(url);
+        const char *path = http_target_path(mhd, url, &c->refusal);
+        c->path = strdup(path ? path : url);
         if (!c->path)
             return MHD_NO;
         open_request(c, version);

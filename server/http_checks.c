@@ -37,6 +37,22 @@ http_refusal http_check_target(const char *target)
     return none;
 }
 
+const char *http_target_path(struct MHD_Connection *connection, const char *target, http_refusal *out)
+{
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7
+                    : strncasecmp(target, "https://", 8) == 0 ? 8
+                                                              : 0;
+    if (scheme == 0)
+        return target;
+    size_t n = strcspn(target + scheme, "/");
+    if (!host || strlen(host) != n || strncasecmp(host, target + scheme, n) != 0) {
+        *out = refusal(400, "the request's target is of another host than Host says");
+        return NULL;
+    }
+    return target[scheme + n] ? target + scheme + n : "/";
+}
+
 /* ---- framing --------------------------------------------------------------------------------------- */
 
 typedef struct framing {

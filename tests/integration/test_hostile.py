@@ -91,6 +91,7 @@ FRAMING = {
     "half_percent": (b"GET /v1/studies?limit=1%2 HTTP/1.1\r\nHost: localhost\r\n\r\n", "percent sign"),
     "nul": (b"GET /v1/studies/a%00b HTTP/1.1\r\nHost: localhost\r\n\r\n", "NUL"),
     "nul_in_the_query": (b"GET /v1/studies?page_token=%00 HTTP/1.1\r\nHost: localhost\r\n\r\n", "NUL"),
+    "another_host": (b"GET http://example.org/healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "another host"),
     "space": (b"GET /v1/a b HTTP/1.1\r\nHost: localhost\r\n\r\n", "space"),
     "chunk_that_is_no_number": (CHUNKS + b"zz\r\n{}\r\n0\r\n\r\n", "chunks"),
     "negative_chunk": (CHUNKS + b"-2\r\n{}\r\n0\r\n\r\n", "chunks"),
@@ -145,6 +146,18 @@ def test_what_is_not_http_is_closed_without_an_answer(server):
     for sent in (b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\r\n\r\n"):
         assert answer_to(server, sent) == b"", sent
     assert is_well(server)
+
+
+def test_targets_that_are_whole_addresses_or_the_whole_server(server):
+    for target, host in (("http://localhost:80", "localhost:80"), ("HTTP://LOCALHOST", "localhost")):
+        for path, status in (("/healthz", b"200"), ("/v1/studies?limit=1", b"200"), ("/nothing", b"404")):
+            answer = answer_to(server, f"GET {target}{path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+            assert answer.split()[1] == status, (target, path, answer)
+    answer = answer_to(server, b"GET http://localhost HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert answer.split()[1] == b"200" and b"text/html" in answer, answer
+    answer = answer_to(server, b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert answer.split()[1] == b"204" and b"\r\nAllow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n" in answer, answer
+    problem_in(answer_to(server, b"GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"), 404)
 
 
 # ---- too large -----------------------------------------------------------------------------------------------
