@@ -34,8 +34,8 @@ typedef struct http_refusal {
 /* The request line's target: percent-encoding that cannot be undone, or that hides a NUL. */
 http_refusal http_check_target(const char *target);
 
-/* What of the decoded target is the path, also where it is a whole address (RFC 9112, 3.2.2): its host must be
- * that of the Host header. NULL: *refusal says why not; it is left alone otherwise. */
+/* What of the decoded target is the path, also where it is a whole address (RFC 9112, 3.2.2): its host must
+ * be that of the Host header. NULL: *refusal says why not; it is left alone otherwise. */
 const char *http_target_path(struct MHD_Connection *connection, const char *target, http_refusal *refusal);
 
 /* Headers that parsers disagree about (RFC 9112, 3.2 and 6.3): answered alike with every libmicrohttpd. */
