@@ -22,7 +22,7 @@ static size_t worker_stride(const bandit_posterior *posterior)
 }
 
 bandit_status bandit_local_ratio_start(bandit_local_ratio *r, const bandit_posterior *posterior,
-                                       const double *variance, bandit_error *err)
+                                       const double *variance, double bound, bandit_error *err)
 {
     size_t n = posterior->covariance->arms->n, m = (posterior->m + 7) / 8 * 8;
     size_t columns = COLUMN_BYTES / (2 * n * sizeof(double));
@@ -38,7 +38,8 @@ bandit_status bandit_local_ratio_start(bandit_local_ratio *r, const bandit_poste
     r->n_arms = n;
     r->covariances = r->projections + n;
     memset(r->projections, 0, 2 * n * sizeof(double));
-    r->ratio = 1.0;
+    r->bound = bound;
+    r->running = false;
     r->n_columns = columns;
     r->used_columns = r->next_column = 0;
     r->workers = 0;
@@ -142,42 +143,80 @@ static const double *column_of(bandit_local_ratio *r, uint32_t arm, const bandit
     return job.column;
 }
 
-typedef struct add_job {
+typedef struct run_job {
     bandit_local_ratio *ratio;
-    const double *column;
-    double count;
-    double *largest; /* per part */
-} add_job;
+    const double *column; /* of the run's arm */
+    double *room;         /* per part */
+} run_job;
 
-static void add_part(void *arg, size_t index, size_t worker)
+/* The run that ends into the sums. */
+static void close_part(void *arg, size_t index, size_t worker)
 {
-    const add_job *job = arg;
+    const run_job *job = arg;
     bandit_local_ratio *r = job->ratio;
     size_t end = (index + 1) * BLOCK < r->n_arms ? (index + 1) * BLOCK : r->n_arms;
-    double largest = 0.0, nothing = r->posterior->variance_error;
+    double count = (double)r->run_count;
     (void)worker;
     for (size_t a = index * BLOCK; a < end; a++) {
-        r->projections[a] += job->count * job->column[a];
-        r->covariances[a] += job->count * job->column[r->n_arms + a];
-        /* A variance within rounding of 0 has no meaningful ratio: it counts as 0. */
-        if (r->variance[a] > nothing)
-            largest = fmax(largest, fmax(r->projections[a], r->covariances[a]) / r->variance[a]);
+        r->projections[a] += count * job->column[a];
+        r->covariances[a] += count * job->column[r->n_arms + a];
     }
-    job->largest[index] = largest;
+}
+
+/* How often `step` can be added to `sum` before it exceeds `limit`. */
+static double room_of(double limit, double sum, double step)
+{
+    if (sum > limit)
+        return -1.0;
+    return step > 0.0 ? (limit - sum) / step : INFINITY;
+}
+
+/* The pulls that the run which begins has room for. */
+static void room_part(void *arg, size_t index, size_t worker)
+{
+    const run_job *job = arg;
+    const bandit_local_ratio *r = job->ratio;
+    size_t end = (index + 1) * BLOCK < r->n_arms ? (index + 1) * BLOCK : r->n_arms;
+    double room = INFINITY, nothing = r->posterior->variance_error;
+    (void)worker;
+    for (size_t a = index * BLOCK; a < end; a++) {
+        /* A variance within rounding of 0 has no meaningful ratio: it counts as 0. */
+        if (!(r->variance[a] > nothing))
+            continue;
+        double limit = (r->bound - 1.0) * r->variance[a];
+        room = fmin(room, room_of(limit, r->projections[a], job->column[a]));
+        room = fmin(room, room_of(limit, r->covariances[a], job->column[r->n_arms + a]));
+    }
+    job->room[index] = room;
 }
 
 void bandit_local_ratio_add(bandit_local_ratio *r, uint32_t arm, uint64_t count,
                             const bandit_executor *executor)
 {
     size_t padded = (r->posterior->m + 7) / 8 * 8, parts = parts_of(r->n_arms);
-    add_job job = {.ratio = r, .count = (double)count};
+    if (r->running && r->run_arm == arm) {
+        r->run_count += count;
+        return;
+    }
+    run_job job = {.ratio = r};
+    if (r->running) {
+        job.column = column_of(r, r->run_arm, executor);
+        executor->for_each(executor->context, parts, close_part, &job);
+    }
     job.column = column_of(r, arm, executor);
-    job.largest = r->work + 2 * padded + (bandit_posterior_scratch(r->posterior) + 7) / 8 * 8;
-    executor->for_each(executor->context, parts, add_part, &job);
-    double largest = 0.0;
+    job.room = r->work + 2 * padded + (bandit_posterior_scratch(r->posterior) + 7) / 8 * 8;
+    executor->for_each(executor->context, parts, room_part, &job);
+    r->running = true;
+    r->run_arm = arm;
+    r->run_count = count;
+    r->run_room = INFINITY;
     for (size_t i = 0; i < parts; i++)
-        largest = fmax(largest, job.largest[i]);
-    r->ratio = 1.0 + largest;
+        r->run_room = fmin(r->run_room, job.room[i]);
+}
+
+bool bandit_local_ratio_exceeded(const bandit_local_ratio *r)
+{
+    return r->running && (double)r->run_count > r->run_room;
 }
 
 size_t bandit_local_ratio_memory(const bandit_local_ratio *r)

@@ -233,7 +233,8 @@ static bandit_status start_local_ratio(const bandit_engine *engine, bbkb_batch *
     batch->n_out = 0;
     if (!bandit_reserve((void **)&batch->out, &batch->capacity_out, wanted, sizeof *batch->out))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    bandit_status status = bandit_local_ratio_start(&batch->local, &batch->posterior, batch->variance, err);
+    bandit_status status = bandit_local_ratio_start(&batch->local, &batch->posterior, batch->variance,
+                                                    engine->options.ratio_bound, err);
     return status == BANDIT_OK ? bandit_local_ratio_prepare(&batch->local, executor->workers, err) : status;
 }
 
@@ -525,7 +526,7 @@ static bandit_stop_rule stop_rule(const bandit_engine *engine, const bbkb_batch 
     if (!single && past_bound(engine, batch)) {
         if (!is_global_local(engine))
             return BANDIT_STOP_GLOBAL;
-        if (batch->local.ratio > engine->options.ratio_bound)
+        if (bandit_local_ratio_exceeded(&batch->local))
             return BANDIT_STOP_GLOBAL_LOCAL;
     }
     if (single)

@@ -7,6 +7,8 @@
 #include "tests/support/dense_reference.h"
 #include "tests/support/random_problem.h"
 
+#include <cblas.h>
+#include <lapacke.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -507,6 +509,151 @@ static void pending_picks_survive_a_restore(void **state)
     }
 }
 
+/* ---- where global-local batches end
+ * ------------------------------------------------------------------------
+ */
+
+/* The two sums of Lemma 3 for every arm, one pick after the other, from z and V. */
+typedef struct local_sums {
+    double *projected, *covariance; /* of every arm */
+    double *start;                  /* variances of the batch's start */
+    double *inverse;                /* V^{-1} */
+    double total;                   /* 1 + the picks' variances */
+} local_sums;
+
+static void local_sums_init(local_sums *l, const dense_posterior *p)
+{
+    int m = (int)p->m;
+    l->projected = calloc(3 * p->n, sizeof *l->projected);
+    l->inverse = malloc(p->m * p->m * sizeof *l->inverse);
+    assert_true(l->projected && l->inverse);
+    l->covariance = l->projected + p->n;
+    l->start = l->projected + 2 * p->n;
+    l->total = 1.0;
+    memcpy(l->start, p->variance, p->n * sizeof *l->start);
+    memcpy(l->inverse, p->V, p->m * p->m * sizeof *l->inverse);
+    assert_int_equal(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', m, l->inverse, m), 0);
+    assert_int_equal(LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', m, l->inverse, m), 0);
+}
+
+static void local_sums_pull(local_sums *l, const random_problem *problem, const dense_posterior *p,
+                            uint32_t s)
+{
+    int m = (int)p->m;
+    double *v = malloc(p->m * sizeof *v);
+    const double *z_s = p->Z + s * p->m;
+    assert_non_null(v);
+    cblas_dsymv(CblasColMajor, CblasLower, m, 1.0, l->inverse, m, z_s, 1, 0.0, v, 1);
+    for (uint32_t a = 0; a < p->n; a++) {
+        double w = cblas_ddot(m, p->Z + a * p->m, 1, v, 1);
+        double rest = random_problem_kernel(problem, a, s) - cblas_ddot(m, p->Z + a * p->m, 1, z_s, 1);
+        l->projected[a] += w * w;
+        l->covariance[a] += (rest / p->lambda + w) * (rest / p->lambda + w);
+    }
+    l->total += l->start[s];
+    free(v);
+}
+
+static double local_sums_ratio(const local_sums *l, const dense_posterior *p)
+{
+    double largest = 0.0;
+    for (size_t a = 0; a < p->n; a++) {
+        if (l->start[a] > 1e-6)
+            largest = fmax(largest, fmax(l->projected[a], l->covariance[a]) / l->start[a]);
+    }
+    return 1.0 + largest;
+}
+
+/* At the pick after which both bounds have failed: not before, not after, in runs of up to thousands. Picks
+ * taken one a call end there, too. */
+static void global_local_batches_end_at_the_bound(void **state)
+{
+    enum { CAPACITY = 4096 };
+    static bandit_pick picks[CAPACITY], single[CAPACITY];
+    static bandit_result results[CAPACITY];
+    uint64_t longest = 0, beyond_global = 0, ended = 0;
+    (void)state;
+    for (size_t i = 0; i < problems(24); i++) {
+        random_problem p;
+        bandit_engine *engine, *other;
+        bandit_error err;
+        bandit_checkpoint checkpoint;
+        size_t n_results = 0;
+        random_problem_init(&p, 900 + i, 30 + i % 30, 1 + i % 3, kernel_of(i / 2), i % 2 ? 0.05 : 1.0,
+                            i % 3 ? 0 : PROBLEM_DUPLICATES);
+        p.options.batch_rule = BANDIT_BATCH_GLOBAL_LOCAL;
+        p.options.ratio_bound = i % 4 ? 2.0 : 5.0;
+        p.options.confidence = BANDIT_CONFIDENCE_FIXED;
+        p.options.beta = 0.3 * sqrt(p.options.lambda);
+        p.options.max_batch = CAPACITY;
+        must(bandit_engine_new(&engine, p.arms, &p.options, 0, &err), &err);
+        must(bandit_engine_new(&other, p.arms, &p.options, 0, &err), &err);
+        for (int batch = 0; batch < 8; batch++) {
+            bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+            bandit_selection selection, last;
+            size_t n = 0;
+            must(
+                bandit_engine_begin_batch(engine, results, n_results, NULL, 0, &bandit_executor_serial, &err),
+                &err);
+            must(bandit_engine_begin_batch(other, results, n_results, NULL, 0, &bandit_executor_serial, &err),
+                 &err);
+            limits.max_picks = CAPACITY;
+            must(bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, &err),
+                 &err);
+            do {
+                limits.max_picks = 1 + n % 7;
+                must(bandit_engine_select(other, &limits, &bandit_executor_serial, single + n, &last, &err),
+                     &err);
+                n += last.n_picks;
+            } while (last.stop_rule == BANDIT_STOP_NONE);
+            assert_int_equal(n, selection.n_picks);
+            assert_int_equal(last.stop_rule, selection.stop_rule);
+            for (size_t k = 0; k < n; k++)
+                assert_int_equal(picks[k].arm, single[k].arm);
+
+            bandit_engine_checkpoint(engine, &checkpoint);
+            if (checkpoint.n_sums > 0) {
+                dense_posterior reference;
+                local_sums sums;
+                uint64_t run = 0;
+                dense_posterior_init(&reference, &p, checkpoint.dictionary, checkpoint.n_dictionary,
+                                     checkpoint.sums, checkpoint.n_sums);
+                local_sums_init(&sums, &reference);
+                for (size_t k = 0; k < n; k++) {
+                    double bound = p.options.ratio_bound;
+                    assert_false(sums.total > bound * (1.0 + 1e-6) &&
+                                 local_sums_ratio(&sums, &reference) > bound * (1.0 + 1e-6));
+                    beyond_global += sums.total > bound;
+                    run = k > 0 && picks[k].arm == picks[k - 1].arm ? run + 1 : 1;
+                    longest = run > longest ? run : longest;
+                    local_sums_pull(&sums, &p, &reference, picks[k].arm);
+                }
+                if (selection.stop_rule == BANDIT_STOP_GLOBAL_LOCAL) {
+                    ended++;
+                    assert_true(sums.total > p.options.ratio_bound * (1.0 - 1e-6));
+                    assert_true(local_sums_ratio(&sums, &reference) > p.options.ratio_bound * (1.0 - 1e-6));
+                }
+                free(sums.projected);
+                free(sums.inverse);
+                dense_posterior_clear(&reference);
+            }
+            n_results = n;
+            for (size_t k = 0; k < n; k++)
+                results[k] = (bandit_result){.arm = picks[k].arm,
+                                             .repeats = 1,
+                                             .reward = random_problem_reward(&p, picks[k].arm, k),
+                                             .chosen = true,
+                                             .variance = picks[k].variance};
+        }
+        bandit_engine_free(engine);
+        bandit_engine_free(other);
+        random_problem_clear(&p);
+    }
+    print_message("%d batches, %d picks past the global bound, %d of one arm in a row\n", (int)ended,
+                  (int)beyond_global, (int)longest);
+    assert_true(ended > 60 && beyond_global > 500 && longest > 500);
+}
+
 /* ---- every version of the inner loops -------------------------------------------------------------------
  */
 
@@ -699,6 +846,7 @@ int main(void)
         cmocka_unit_test(full_dictionary_is_the_exact_posterior),
         cmocka_unit_test(calls_restores_and_executors_change_nothing),
         cmocka_unit_test(pending_picks_survive_a_restore),
+        cmocka_unit_test(global_local_batches_end_at_the_bound),
         cmocka_unit_test(versions_pick_alike),
         cmocka_unit_test(screened_batches_pick_alike),
         cmocka_unit_test(variances_only_shrink),
