@@ -26,7 +26,7 @@ bandit_status bandit_local_ratio_start(bandit_local_ratio *r, const bandit_poste
 {
     size_t n = posterior->covariance->arms->n, m = (posterior->m + 7) / 8 * 8;
     size_t columns = COLUMN_BYTES / (2 * n * sizeof(double));
-    columns = columns < 1 ? 1 : columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
+    columns = columns < 2 ? 2 : columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
     size_t work = 2 * m + bandit_posterior_scratch(posterior) + 8 + parts_of(n);
     if (!bandit_reserve((void **)&r->projections, &r->capacity_sums, 2 * n, sizeof(double)) ||
         !bandit_reserve((void **)&r->columns, &r->capacity_columns, columns * 2 * n, sizeof(double)) ||
@@ -83,17 +83,13 @@ static void column_part(void *arg, size_t index, size_t worker)
     double *block = job->workers + worker * job->stride, *own = block + m * BANDIT_TILE,
            *scratch = own + BANDIT_TILE;
     for (size_t first = index * BLOCK; first < end; first += BANDIT_TILE) {
-        double projected[BANDIT_TILE] = {0.0}, explained[BANDIT_TILE] = {0.0};
+        double projected[BANDIT_TILE], explained[BANDIT_TILE];
         bandit_covariance_tile(p->covariance, first / BANDIT_TILE, &p->points, 0, m, block, BANDIT_TILE,
                                scratch);
         bandit_covariance_tile(p->covariance, first / BANDIT_TILE, &job->pick, 0, 1, own, BANDIT_TILE,
                                scratch);
-        for (size_t k = 0; k < m; k++) {
-            for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
-                projected[lane] += job->projection[k] * block[k * BANDIT_TILE + lane];
-                explained[lane] += job->explained[k] * block[k * BANDIT_TILE + lane];
-            }
-        }
+        p->covariance->simd->means(job->projection, m, block, projected);
+        p->covariance->simd->means(job->explained, m, block, explained);
         for (size_t lane = 0; lane < BANDIT_TILE && first + lane < n; lane++) {
             double covariance = (own[lane] - explained[lane]) / p->lambda + projected[lane];
             job->column[first + lane] = projected[lane] * projected[lane];
@@ -102,19 +98,27 @@ static void column_part(void *arg, size_t index, size_t worker)
     }
 }
 
-/* The squares for one pick, from the columns kept or computed now. */
-static const double *column_of(bandit_local_ratio *r, uint32_t arm, const bandit_executor *executor)
+static const double *column(const bandit_local_ratio *r, size_t index)
+{
+    return r->columns + index * 2 * r->n_arms;
+}
+
+/* Where the squares for one pick stand: kept, or computed now, in another place than the run's. */
+static size_t column_of(bandit_local_ratio *r, uint32_t arm, const bandit_executor *executor)
 {
     const bandit_posterior *p = r->posterior;
     int m = (int)p->m;
     size_t padded = (p->m + 7) / 8 * 8, d = p->covariance->dimension;
     for (size_t i = 0; i < r->used_columns; i++) {
         if (r->column_arms[i] == arm)
-            return r->columns + i * 2 * r->n_arms;
+            return i;
     }
     size_t index = r->next_column;
+    if (r->running && index == r->run_column)
+        index = (index + 1) % r->n_columns;
     r->next_column = (index + 1) % r->n_columns;
-    r->used_columns = r->used_columns < r->n_columns ? r->used_columns + 1 : r->n_columns;
+    if (r->used_columns <= index)
+        r->used_columns = index + 1;
     r->column_arms[index] = arm;
 
     double *projection = r->work, *explained = projection + padded, *scratch = explained + padded;
@@ -140,52 +144,45 @@ static const double *column_of(bandit_local_ratio *r, uint32_t arm, const bandit
     job.pick = (bandit_points){.n = 1, .arms = &arm, .features = coordinates};
     assert(executor->workers <= r->workers);
     executor->for_each(executor->context, parts_of(r->n_arms), column_part, &job);
-    return job.column;
+    return index;
 }
 
 typedef struct run_job {
     bandit_local_ratio *ratio;
-    const double *column; /* of the run's arm */
+    const double *ended;  /* column of the run that ends, or NULL */
+    const double *begins; /* and of the one that begins */
     double *room;         /* per part */
 } run_job;
 
-/* The run that ends into the sums. */
-static void close_part(void *arg, size_t index, size_t worker)
+/* How many pulls there is room for, when each adds `step` to `sum`, which must stay within `limit`: `room`,
+ * unless it is less. */
+static double less_room(double room, double limit, double sum, double step)
+{
+    double left = limit - sum;
+    if (left < 0.0)
+        return -1.0;
+    return left < room * step ? left / step : room;
+}
+
+/* The run that ends into the sums; the pulls that the run which begins has room for. */
+static void run_part(void *arg, size_t index, size_t worker)
 {
     const run_job *job = arg;
     bandit_local_ratio *r = job->ratio;
-    size_t end = (index + 1) * BLOCK < r->n_arms ? (index + 1) * BLOCK : r->n_arms;
-    double count = (double)r->run_count;
+    size_t n = r->n_arms, end = (index + 1) * BLOCK < n ? (index + 1) * BLOCK : n;
+    double room = INFINITY, nothing = r->posterior->variance_error, count = (double)r->run_count;
     (void)worker;
     for (size_t a = index * BLOCK; a < end; a++) {
-        r->projections[a] += count * job->column[a];
-        r->covariances[a] += count * job->column[r->n_arms + a];
-    }
-}
-
-/* How often `step` can be added to `sum` before it exceeds `limit`. */
-static double room_of(double limit, double sum, double step)
-{
-    if (sum > limit)
-        return -1.0;
-    return step > 0.0 ? (limit - sum) / step : INFINITY;
-}
-
-/* The pulls that the run which begins has room for. */
-static void room_part(void *arg, size_t index, size_t worker)
-{
-    const run_job *job = arg;
-    const bandit_local_ratio *r = job->ratio;
-    size_t end = (index + 1) * BLOCK < r->n_arms ? (index + 1) * BLOCK : r->n_arms;
-    double room = INFINITY, nothing = r->posterior->variance_error;
-    (void)worker;
-    for (size_t a = index * BLOCK; a < end; a++) {
+        if (job->ended) {
+            r->projections[a] += count * job->ended[a];
+            r->covariances[a] += count * job->ended[n + a];
+        }
         /* A variance within rounding of 0 has no meaningful ratio: it counts as 0. */
-        if (!(r->variance[a] > nothing))
-            continue;
-        double limit = (r->bound - 1.0) * r->variance[a];
-        room = fmin(room, room_of(limit, r->projections[a], job->column[a]));
-        room = fmin(room, room_of(limit, r->covariances[a], job->column[r->n_arms + a]));
+        if (r->variance[a] > nothing) {
+            double limit = (r->bound - 1.0) * r->variance[a];
+            room = less_room(room, limit, r->projections[a], job->begins[a]);
+            room = less_room(room, limit, r->covariances[a], job->begins[n + a]);
+        }
     }
     job->room[index] = room;
 }
@@ -198,16 +195,15 @@ void bandit_local_ratio_add(bandit_local_ratio *r, uint32_t arm, uint64_t count,
         r->run_count += count;
         return;
     }
-    run_job job = {.ratio = r};
-    if (r->running) {
-        job.column = column_of(r, r->run_arm, executor);
-        executor->for_each(executor->context, parts, close_part, &job);
-    }
-    job.column = column_of(r, arm, executor);
-    job.room = r->work + 2 * padded + (bandit_posterior_scratch(r->posterior) + 7) / 8 * 8;
-    executor->for_each(executor->context, parts, room_part, &job);
+    size_t index = column_of(r, arm, executor);
+    run_job job = {.ratio = r,
+                   .ended = r->running ? column(r, r->run_column) : NULL,
+                   .begins = column(r, index),
+                   .room = r->work + 2 * padded + (bandit_posterior_scratch(r->posterior) + 7) / 8 * 8};
+    executor->for_each(executor->context, parts, run_part, &job);
     r->running = true;
     r->run_arm = arm;
+    r->run_column = index;
     r->run_count = count;
     r->run_room = INFINITY;
     for (size_t i = 0; i < parts; i++)

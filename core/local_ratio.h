@@ -23,6 +23,7 @@ typedef struct bandit_local_ratio {
     double *projections, *covariances; /* n_arms: the two sums, over the runs that have ended */
     bool running;                      /* the run that has not: */
     uint32_t run_arm;
+    size_t run_column;
     uint64_t run_count;
     double run_room; /* pulls of it that keep the ratio within the bound; below 1: none does */
     double *columns; /* n_columns x 2 n_arms: squares of w(x)'w_s and k~(x, x_s) */
