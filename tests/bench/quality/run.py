@@ -38,7 +38,8 @@ RUN_SECONDS, ALL_SECONDS = 240, 3 * 3600
 SEEDS = {"banditd": 20, "uniform": 20, "optuna-tpe": 20, "optuna-gp": 5, "skopt-gp": 5}
 MODES = {"sequential": 1, "batches": 10}
 # What happens to the values that are told, for the comparison with clean ones; banditd only.
-FAULTS = {"": None, "stray": "2 % of the values times 1000", "failed": "10 % of the trials fail"}
+FAULTS = {"": None, "stray": "2 % of the values times 1000", "failed": "10 % of the trials fail",
+          "infeasible": "10 % of the trials are infeasible"}  # fmt: skip
 FAULTY_TASKS = ("branin", "hartmann6", "ackley5")
 
 
@@ -46,7 +47,9 @@ class CannotDo(Exception):
     pass
 
 
-# ---- samplers: ask(count) -> [(handle, parameters)], tell([(handle, value or None)]) ---------------------
+# ---- samplers: ask(count) -> [(handle, parameters)], tell([(handle, value, or None for failed)]) ---------
+
+INFEASIBLE = object()  # instead of a value; banditd only
 
 
 class Server:
@@ -102,7 +105,8 @@ class Banditd:
 
     def tell(self, results):
         Banditd.server.call("POST", f"{self.path}/tell", {"results": [
-            {"trial": handle, "state": "failed"} if value is None else {"trial": handle, "value": value}
+            {"trial": handle, **({"state": "failed"} if value is None else
+                                 {"state": "infeasible"} if value is INFEASIBLE else {"value": value})}
             for handle, value in results
         ]})  # fmt: skip
 
@@ -239,6 +243,9 @@ def file_of(run):
     return KEPT / "raw" / ("_".join(map(str, run)) + ".csv")
 
 
+LOST = {"failed": None, "infeasible": INFEASIBLE}
+
+
 def attempt(run, task, trials, seconds):
     """Rows (trial, value without noise, seconds of its share of ask and tell)."""
     name, mode, sampler, seed, fault = run
@@ -255,7 +262,9 @@ def attempt(run, task, trials, seconds):
             value = task.told(point, f"{seed} {len(rows) + i}")
             if fault == "stray" and draw.random() < 0.02:
                 value *= 1000
-            told.append((handle, None if fault == "failed" and draw.random() < 0.1 else value))
+            if fault in LOST and draw.random() < 0.1:
+                value = LOST[fault]
+            told.append((handle, value))
         start = time.perf_counter()
         optimizer.tell(told)
         spent += time.perf_counter() - start
