@@ -270,14 +270,6 @@ static bool check_picks(rebuild *r, const char *member, int64_t first_trial, con
     return true;
 }
 
-static bool is_stop_rule(const char *name)
-{
-    for (int rule = 0; rule <= BANDIT_STOP_EXHAUSTED; rule++)
-        if (strcmp(name, plan_stop_rule_name((bandit_stop_rule)rule)) == 0)
-            return true;
-    return strcmp(name, "fixed") == 0 || strcmp(name, "min_in_flight") == 0;
-}
-
 static bool check_held(const rebuild *r, const store_held *held, size_t n_picks, rebuild_problem *p)
 {
     if (held->n_values == 0)
@@ -306,13 +298,13 @@ static bool check_planned(rebuild *r, int64_t seq, const store_event *event, reb
     size_t n_picks = event->u.planned.n_picks;
     if (batch->batch != r->batches)
         return refuse(p, "batch", "it is not the next one");
-    if (event->u.planned.through_seq < r->through_seq || event->u.planned.through_seq >= seq)
-        return refuse(p, "through_seq", "is not between that of the batch before and this entry");
+    if (event->u.planned.through_seq < 0 || event->u.planned.through_seq >= seq)
+        return refuse(p, "through_seq", "is not before it");
     if (batch->size != (int64_t)n_picks)
         return refuse(p, "size", "there are %zu picks", n_picks);
     if (batch->observations < 0)
         return refuse(p, "observations", "must not be negative");
-    if (!is_stop_rule(batch->stop_rule))
+    if (!plan_stop_rule_is_known(batch->stop_rule))
         return refuse(p, "stop_rule", "there is no such rule");
     if (!check_text(p, "code_path", batch->code_path, WIRE_MAX_NAME) ||
         !check_figure(p, "ratio", batch->ratio) || !check_figure(p, "beta", batch->beta) ||
@@ -324,7 +316,6 @@ static bool check_planned(rebuild *r, int64_t seq, const store_event *event, reb
         !check_sums(r, event, p))
         return false;
     r->batches++;
-    r->through_seq = event->u.planned.through_seq;
     return check_picks(r, "picks", event->u.planned.first_trial, event->u.planned.picks, n_picks, p);
 }
 
@@ -335,7 +326,7 @@ static bool check_extended(rebuild *r, int64_t seq, const store_event *event, re
         return refuse(p, "batch", "it is not the last one");
     if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
         return refuse(p, "through_seq", "is not before it");
-    if (!is_stop_rule(event->u.extended.stop_rule))
+    if (!plan_stop_rule_is_known(event->u.extended.stop_rule))
         return refuse(p, "stop_rule", "there is no such rule");
     return check_figure(p, "ratio", event->u.extended.ratio) &&
            check_points(r, "points", &event->u.extended.points, p) &&

@@ -27,7 +27,7 @@ struct rebuild {
     struct held_write *held, **last_held; /* full ones that wait for the candidates */
 
     /* The study as its entries have described it so far. */
-    int64_t entries, candidates, columns, trials, batches, through_seq;
+    int64_t entries, candidates, columns, trials, batches;
     bool has_set, has_gone; /* its last candidates were uploaded; and are not there */
     char digest[80];
     study_config *config;

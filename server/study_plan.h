@@ -71,6 +71,7 @@ planning *plan_gather_extension(study *s);
 
 void plan_compute(study *s, planning *p);
 const char *plan_stop_rule_name(bandit_stop_rule rule);
+bool plan_stop_rule_is_known(const char *name); /* is it one that a batch may have? */
 /* Has the batch, for all that its record says, picks left by its own rule? */
 bool plan_goes_on(const char *stop_rule);
 int plan_compare_arms(const void *a, const void *b); /* for qsort: ascending uint32_t */

@@ -92,6 +92,15 @@ const char *plan_stop_rule_name(bandit_stop_rule rule)
     return "max_batch"; /* the room for picks is the largest batch */
 }
 
+bool plan_stop_rule_is_known(const char *name)
+{
+    for (int rule = BANDIT_STOP_NONE; rule <= BANDIT_STOP_EXHAUSTED; rule++)
+        if (strcmp(name, plan_stop_rule_name((bandit_stop_rule)rule)) == 0)
+            return true;
+    return strcmp(name, "planned_ahead") == 0 || strcmp(name, "fixed") == 0 ||
+           strcmp(name, "min_in_flight") == 0;
+}
+
 bool plan_goes_on(const char *stop_rule)
 {
     return strcmp(stop_rule, "planned_ahead") == 0 || strcmp(stop_rule, "fixed") == 0;

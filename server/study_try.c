@@ -28,8 +28,9 @@ static store_status try_engine(study *s, store_error *err)
 {
     engine_source source = engine_source_of(s);
     engine_outcome outcome = {0};
-    if (s->state == STUDY_AWAITING_CANDIDATES || s->state == STUDY_ERROR)
-        return STORE_OK; /* there is none, or it is known that there can be none */
+    bool stored = s->batches > 0 || s->config->precomputed; /* what can be wrong: its state, the kernel */
+    if (!stored || s->state == STUDY_AWAITING_CANDIDATES || s->state == STUDY_ERROR)
+        return STORE_OK;
     engine_ensure(s, &source, &outcome);
     study_drop_engine(s);
     return said(&outcome, err);

@@ -4,10 +4,10 @@
 
 #include "server/app.h"
 
-/* Loads the staged study of that number, its engine too, as its first request would, and lets it go again.
- * From a long task of the pool; of the app only configuration, store and pool are used. STORE_CORRUPT: it
- * cannot be loaded, why is in *err. One that would need more memory than it may is fine: it says so when it
- * is asked. */
+/* Loads the staged study of that number, and its engine where one is stored, and lets it go again. From a
+ * long task of the pool; of the app only configuration, store and pool are used. STORE_CORRUPT: it cannot be
+ * loaded, why is in *err. One that would need more memory than it may is fine: it says so when it is
+ * asked. */
 store_status study_try(const app *a, const char *id, int64_t number, store_error *err);
 
 #endif

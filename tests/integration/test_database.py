@@ -373,7 +373,10 @@ def other_machine(payload):
         "a value": (first_of("trial_told", lambda p: p.__setitem__("value", p["value"] + 0.5)), "planned again"),
         "a pick": (of_batch(4, lambda p: p["picks"][0].__setitem__(0, (p["picks"][0][0] + 1) % 36)), "batch 4: pick 0 is candidate"),
         "a variance": (of_batch(4, other_variance), "batch 4: pick 0 has the variance"),
-        "a pick too many": (last("batch_planned", lambda p: p["picks"].append([0, 0.5])), "picks; planned again it has"),
+        "a pick too many": (
+            last("batch_planned", lambda p: p.update(picks=[*p["picks"], [0, 0.5]], size=p["size"] + 1)),
+            "picks; planned again it has",
+        ),
         "why a batch ended": (of_batch(4, lambda p: p.__setitem__("stop_rule", "horizon")), "batch 4 ended by horizon; planned again by"),
         "a width": (of_batch(4, lambda p: p.__setitem__("beta", p["beta"] * 2)), "batch 4: beta is"),
         "a sum": (of_batch(4, other_sum), "batch 4: the sums are others when planned again"),

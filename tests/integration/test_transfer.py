@@ -110,7 +110,7 @@ def test_an_import_with_a_key_is_done_once(server):
     key = {"Idempotency-Key": "import-1"}
     first = post(client, body, headers=key)
     again = post(client, body, headers=key)
-    assert first.status == again.status == 201 and first.body == again.body, (first, again)
+    assert first.status == again.status == 201 and first.body == again.body, (first.body, again.body)
     refusal(post(client, body + b"\n", headers=key), 409)
 
 
