@@ -45,6 +45,25 @@ def test_an_export_makes_the_same_study_elsewhere():
         assert (status, out, err) == (0, "", "")
 
 
+def test_picks_that_were_planned_ahead_are_taken(server):
+    """Of a batch in a space that may go on: the name of why it stopped is one of the server's own."""
+    client = server.client()
+    space = {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]}
+    body = definition(feedback="async", id="ahead", algorithm={"ratio_bound": 1e9})
+    client.create({**body, "domain": space})
+    batch = 0
+    while batch < 2:
+        trials = client.ask("ahead", 16, worker="w", wait_seconds=30)["trials"]
+        client.tell("ahead", [{"trial": trial["id"], "value": trial["id"]} for trial in trials])
+        batch = trials[-1]["batch"]
+    rules = [batch["stop_rule"] for batch in client.items("/v1/studies/ahead/batches")]
+    assert "planned_ahead" in rules, rules
+    text = exported(client, "ahead").body
+    assert client.delete("/v1/studies/ahead").status == 204
+    assert post(client, text).status == 201
+    assert [batch["stop_rule"] for batch in client.items("/v1/studies/ahead/batches")] == rules
+
+
 def left_over(path):
     with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as db:
         return db.execute("SELECT count(*) FROM studies WHERE deleted <> 0").fetchone()[0]
@@ -103,15 +122,21 @@ def test_what_is_no_whole_study_is_refused_and_leaves_nothing(server, case):
 
 
 def test_an_import_with_a_key_is_done_once(server):
+    """Also when it is long, and finds the study there while it is still coming."""
     client = server.client()
-    source = client.create(definition(points=grid(4)))["id"]
-    body = exported(client, source).body
-    client.delete(f"/v1/studies/{source}")
-    key = {"Idempotency-Key": "import-1"}
-    first = post(client, body, headers=key)
-    again = post(client, body, headers=key)
-    assert first.status == again.status == 201 and first.body == again.body, (first.body, again.body)
-    refusal(post(client, body + b"\n", headers=key), 409)
+    for n in (0, 40):
+        source = client.create(definition(points=grid(4)))["id"]
+        rows = [{"candidate": i % 16, "value": i / 2000} for i in range(2000)]
+        for _ in range(n):
+            assert client.post(f"/v1/studies/{source}/observations", {"observations": rows}).status == 200
+        body = exported(client, source).body
+        client.delete(f"/v1/studies/{source}")
+        key = {"Idempotency-Key": f"import-{n}"}
+        first = post(client, body, headers=key)
+        again = post(client, body, headers=key)
+        assert first.status == again.status == 201 and first.body == again.body, (first, again)
+        refusal(post(client, body + b"\n", headers=key), 409)
+        refusal(post(client, body, headers={"Idempotency-Key": f"another-{n}"}), 409)
 
 
 def test_two_imports_of_one_study_make_one():
