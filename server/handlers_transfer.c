@@ -196,7 +196,8 @@ static void piece_settled(void *arg)
     http_request *request = arg;
     const incoming *in = request->context;
     store_status status = rebuild_status(in->rebuild);
-    /* A request that is repeated finds the study that it has made: its key is known when all of it is here. */
+    /* A request that is repeated finds the study that it has made: its key is known when all of it is here.
+     */
     bool repeated = status == STORE_EXISTS && request->idempotency_key;
     if (status && !repeated)
         answer_failure(request, status);
