@@ -154,7 +154,8 @@ static wire_status take_entry(void *arg, int64_t seq, int64_t time, const char *
 static bool open_import(http_request *request)
 {
     static const wire_file_sink sink = {.head = take_head, .rows = take_rows, .entry = take_entry};
-    if (!limit_studies(request))
+    if (!request->idempotency_key &&
+        !limit_studies(request)) /* with one it may be there already: see publish */
         return false;
     incoming *in = calloc(1, sizeof *in);
     store_status status = in ? rebuild_new(&in->rebuild, request->app->store, NULL, true) : STORE_NO_MEMORY;

@@ -9,7 +9,7 @@ import threading
 import time
 
 from server import Server, run_to_end
-from support import cases, definition, grid, refusal, work
+from support import cases, definition, grid, measure, refusal, work
 from test_database import altered, fill, next_choices, without_times
 
 NDJSON = "application/x-ndjson"
@@ -137,6 +137,22 @@ def test_an_import_with_a_key_is_done_once(server):
         assert first.status == again.status == 201 and first.body == again.body, (first, again)
         refusal(post(client, body + b"\n", headers=key), 409)
         refusal(post(client, body, headers={"Idempotency-Key": f"another-{n}"}), 409)
+
+
+def test_an_import_of_many_pieces_with_a_key_is_repeated_where_there_is_no_room_for_another():
+    with Server("--max-studies", "1") as server:
+        client = server.client()
+        client.create(definition(id="long", points=grid(6)))
+        while client.study("long")["trials_completed"] < 160:
+            trials = client.ask("long", 16, wait_seconds=30)["trials"]
+            client.tell("long", [{**measure(trial), "metadata": {"note": "n" * 4000}} for trial in trials])
+        body = exported(client, "long").body
+        assert len(body) > 2 * 256 * 1024, "its name is known before it has all come"
+        client.delete("/v1/studies/long")
+        key = {"Idempotency-Key": "import-2"}
+        first, again = post(client, body, headers=key), post(client, body, headers=key)
+        assert first.status == again.status == 201 and first.body == again.body, (first.status, again)
+        refusal(post(client, body), 422)
 
 
 def test_two_imports_of_one_study_make_one():
