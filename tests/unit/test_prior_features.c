@@ -78,6 +78,11 @@ static void samples_have_the_kernel_as_covariance(void **state)
         assert_int_equal(bandit_features_init(&features, cases[c].expansion, &covariance, FEATURES - 1, NULL),
                          BANDIT_OK);
         assert_int_equal(features.n, cases[c].kernel.type == BANDIT_KERNEL_LINEAR ? 4 : FEATURES);
+        bandit_features_clear(&features);
+        assert_int_equal(bandit_features_init(&features, cases[c].expansion, &covariance, FEATURES, NULL),
+                         BANDIT_OK);
+        assert_int_equal(features.n,
+                         cases[c].kernel.type == BANDIT_KERNEL_LINEAR ? 4 : FEATURES); /* whole pairs */
         assert_int_equal(bandit_prior_draw_init(&draw, &features, NULL), BANDIT_OK);
         memset(sum, 0, sizeof sum);
         memset(square, 0, sizeof square);

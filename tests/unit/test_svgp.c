@@ -3,6 +3,7 @@
 #include "svgp.h"
 
 #include "bandit/rng.h"
+#include "confidence.h"
 #include "dpp.h"
 #include "memory.h"
 #include "tests/support/skip.h"
@@ -326,6 +327,37 @@ static void norm_of_the_mean(void **state)
     teardown(&p);
 }
 
+/* What is told beside the engine's picks counts as if it had been there from the start: Lambda_1 of the first
+ * half, and then of the second, is that of both, under one dictionary. */
+static void log_sums_of_two_halves_add_up(void **state)
+{
+    static const double l = 0.5;
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 2.5, &l, 1};
+    const uint32_t dictionary[] = {2, 9, 14, 21, 26, 0, 30, 5};
+    enum { M = sizeof dictionary / sizeof *dictionary, HALF = PULLED / 2 };
+    problem p;
+    bandit_posterior first = {0}, both = {0};
+    bandit_log_sums sums, whole;
+    bandit_result results[PULLED - HALF];
+    (void)state;
+    setup(&p, &kernel, N, 3);
+    assert_int_equal(bandit_posterior_build(&first, &p.covariance, tau, dictionary, M, p.sums, HALF, NULL),
+                     BANDIT_OK);
+    assert_int_equal(bandit_posterior_build(&both, &p.covariance, tau, dictionary, M, p.sums, PULLED, NULL),
+                     BANDIT_OK);
+    for (size_t i = HALF; i < PULLED; i++)
+        results[i - HALF] = (bandit_result){.arm = p.sums[i].arm, .repeats = (uint32_t)p.sums[i].count};
+    assert_int_equal(bandit_log_sums_start(&sums, &first, NULL), BANDIT_OK);
+    assert_int_equal(bandit_log_sums_start(&whole, &both, NULL), BANDIT_OK);
+    assert_true(whole.c1 > sums.c1 + 1.0);
+    assert_int_equal(bandit_log_sums_add(&sums, &first, results, PULLED - HALF, NULL), BANDIT_OK);
+    assert_true(fabs(sums.c1 - whole.c1) < 1e-9 * whole.c1);
+    assert_true(sums.c3 > sums.c1);
+    bandit_posterior_clear(&first);
+    bandit_posterior_clear(&both);
+    teardown(&p);
+}
+
 /* Seconds of one sample and its argmax, the best of several. */
 static double seconds_per_sample(size_t n)
 {
@@ -464,6 +496,7 @@ int main(void)
         cmocka_unit_test(the_bound_is_titsias_bound),
         cmocka_unit_test(divergence_falls_as_m_grows),
         cmocka_unit_test(norm_of_the_mean),
+        cmocka_unit_test(log_sums_of_two_halves_add_up),
         cmocka_unit_test(argmax_skips_what_is_withheld),
         cmocka_unit_test(cost_of_a_sample_is_linear_in_the_arms),
         cmocka_unit_test(schedules),
