@@ -578,7 +578,7 @@ static void evolution_mutates_the_best_of_the_sample(void **state)
         begin(engine, NULL, 0);
     }
     /* The sample misses the best with probability (8/9)^9 = 0.346; 400 draws: deviation 9.5. */
-    assert_true(near_best > 400 * 0.654 - 48 && near_best < 400 * 0.654 + 48 + 400 * 0.346);
+    assert_true((double)near_best > 400 * 0.654 - 48 && (double)near_best < 400 * 0.654 + 48 + 400 * 0.346);
     for (size_t a = 0; a < N; a++) {
         double distance = fabs(point(a, false) - point(24, false));
         assert_true(a == 24 || distance >= 5.5 / N || seen[a] > 5); /* each of the ten */
