@@ -51,8 +51,8 @@ static void checks_find_what_is_wrong(void **state)
         "UPDATE studies SET issued = issued - 1",
         "UPDATE studies SET best_value = -best_value - 1",
         "UPDATE studies SET batches = batches + 1",
-        "UPDATE attempts SET ended_at = 0 WHERE issued_seq = (SELECT min(issued_seq) FROM attempts "
-        "WHERE ended_at > 0)",
+        ("UPDATE attempts SET ended_at = 0 WHERE issued_seq = (SELECT min(issued_seq) FROM attempts "
+         "WHERE ended_at > 0)"),
         "DELETE FROM attempts WHERE issued_seq = (SELECT max(issued_seq) FROM attempts WHERE ended_at = 0)",
         "DELETE FROM candidate_blocks WHERE first = 7",
         "UPDATE candidate_blocks SET rows = x'00' WHERE first = 7",

@@ -106,7 +106,7 @@ static void ratios_hold_for_every_arm(void **state)
         if (x.reference.kept && x.after.one_factor) {
             tried++;
             must(bandit_reference_compare(&x.reference, &x.after, &ratio, &err), &err);
-            proved += isfinite(ratio);
+            proved += isfinite(ratio) ? 1 : 0;
             for (size_t a = 0; a < ARMS && isfinite(ratio); a++) {
                 double bound = ratio * (x.variance[a] + x.before.variance_error);
                 if (x.exact[a] > bound + x.after.variance_error)
