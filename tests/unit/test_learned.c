@@ -569,6 +569,99 @@ static void the_norm_bound_doubles_until_it_holds_the_mean(void **unused)
     bandit_arms_free(s.arms);
 }
 
+/* More arms than are fitted exactly, with strays: the noise is found, what is set aside are the strays, and
+ * the model is close to the truth. */
+static void many_arms_are_learned_from_sparsely(void **unused)
+{
+    enum { SIDE = 20, MANY = SIDE * SIDE, STRAYS = 5 };
+    (void)unused;
+    const double deviation = 2.0;
+    double rows[2 * MANY], truth[MANY], squares = 0.0;
+    bandit_result results[MANY];
+    bandit_options o = BANDIT_OPTIONS_INIT;
+    bandit_arms *arms;
+    bandit_engine *engine;
+    bandit_description d;
+    bandit_error err;
+    for (uint32_t i = 0; i < MANY; i++) {
+        rows[2 * i] = (double)(i % SIDE);
+        rows[2 * i + 1] = (double)(i / SIDE);
+        truth[i] = 500.0 + 30.0 * sin(rows[2 * i] / 4.0) * cos(rows[2 * i + 1] / 5.0);
+        results[i] = (bandit_result){.arm = i, .repeats = 1, .reward = truth[i] + deviation * noise(i)};
+    }
+    for (size_t i = 0; i < STRAYS; i++)
+        results[37 + 80 * i].reward *= 10.0;
+    must(bandit_arms_new(&arms, MANY, 2, &err), &err);
+    must(bandit_arms_set_rows(arms, 0, MANY, rows, &err), &err);
+    must(bandit_arms_finish(arms, BANDIT_SCALING_STANDARDIZE, MANY, &err), &err);
+    learn_everything(&o, BANDIT_BBKB);
+    o.kernel.n_lengthscales = 0;
+    must(bandit_engine_new(&engine, arms, &o, 0, &err), &err);
+    begin(engine, results, MANY);
+    bandit_engine_describe(engine, &d);
+    assert_int_equal(d.fitted_on, MANY);
+    assert_int_equal(d.set_aside, STRAYS);
+    assert_true(d.noise_std > 0.7 * deviation && d.noise_std < 1.4 * deviation);
+    for (uint32_t arm = 0; arm < MANY; arm++) {
+        bandit_prediction prediction;
+        must(bandit_engine_predict_arms(engine, &arm, 1, &prediction, &err), &err);
+        squares += pow(prediction.mean - truth[arm], 2.0) / MANY;
+    }
+    assert_true(sqrt(squares) < 0.6 * deviation);
+    bandit_engine_free(engine);
+    bandit_arms_free(arms);
+}
+
+/* A linear kernel, and the same known by its matrix: the same is learned. */
+static void a_kernel_by_its_matrix_is_learned_alike(void **unused)
+{
+    enum { FEW = 24 };
+    (void)unused;
+    double rows[2 * FEW], gram[FEW * FEW];
+    bandit_result results[FEW];
+    bandit_arms *arms[2];
+    bandit_engine *engines[2];
+    bandit_description d[2];
+    bandit_error err;
+    for (uint32_t i = 0; i < FEW; i++) {
+        rows[2 * i] = cos(i);
+        rows[2 * i + 1] = sin(2.0 * i);
+        results[i] = (bandit_result){
+            .arm = i, .repeats = 1 + i % 2, .reward = 3.0 * rows[2 * i] - rows[2 * i + 1] + 0.2 * noise(i)};
+    }
+    for (size_t i = 0; i < FEW; i++)
+        for (size_t k = 0; k < FEW; k++)
+            gram[i * FEW + k] = rows[2 * i] * rows[2 * k] + rows[2 * i + 1] * rows[2 * k + 1];
+    must(bandit_arms_new(&arms[0], FEW, 2, &err), &err);
+    must(bandit_arms_set_rows(arms[0], 0, FEW, rows, &err), &err);
+    must(bandit_arms_new_precomputed(&arms[1], FEW, &err), &err);
+    must(bandit_arms_set_rows(arms[1], 0, FEW, gram, &err), &err);
+    for (int k = 0; k < 2; k++) {
+        bandit_options o = BANDIT_OPTIONS_INIT;
+        must(bandit_arms_finish(arms[k], BANDIT_SCALING_NONE, FEW, &err), &err);
+        o.kernel = (bandit_kernel){.type = k ? BANDIT_KERNEL_PRECOMPUTED : BANDIT_KERNEL_LINEAR};
+        learn_everything(&o, BANDIT_IGP_UCB);
+        must(bandit_engine_new(&engines[k], arms[k], &o, 0, &err), &err);
+        begin(engines[k], results, FEW);
+        bandit_engine_describe(engines[k], &d[k]);
+        assert_int_equal(d[k].fitted_on, FEW + FEW / 2);
+    }
+    assert_true(fabs(d[0].noise_std - d[1].noise_std) < 1e-6 * d[0].noise_std);
+    assert_true(fabs(d[0].signal_std - d[1].signal_std) < 1e-6 * d[0].signal_std);
+    assert_true(d[0].noise_std > 0.1 && d[0].noise_std < 0.4);
+    for (uint32_t arm = 0; arm < FEW; arm++) {
+        bandit_prediction p, q;
+        must(bandit_engine_predict_arms(engines[0], &arm, 1, &p, &err), &err);
+        must(bandit_engine_predict_arms(engines[1], &arm, 1, &q, &err), &err);
+        assert_true(fabs(p.mean - q.mean) < 1e-5 && fabs(p.variance - q.variance) < 1e-5);
+        assert_true(fabs(p.mean - (3.0 * rows[2 * arm] - rows[2 * arm + 1])) < 0.3);
+    }
+    for (int k = 0; k < 2; k++) {
+        bandit_engine_free(engines[k]);
+        bandit_arms_free(arms[k]);
+    }
+}
+
 static void damaged_states_are_refused(void **unused)
 {
     (void)unused;
@@ -623,6 +716,8 @@ int main(void)
         cmocka_unit_test(a_unit_too_small_for_the_options_is_a_breakdown),
         cmocka_unit_test(a_corrected_reward_is_learned_from),
         cmocka_unit_test(the_norm_bound_doubles_until_it_holds_the_mean),
+        cmocka_unit_test(many_arms_are_learned_from_sparsely),
+        cmocka_unit_test(a_kernel_by_its_matrix_is_learned_alike),
         cmocka_unit_test(damaged_states_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
