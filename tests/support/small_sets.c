@@ -75,6 +75,8 @@ bandit_status small_arms(bandit_arms **out, small_set set)
         return bandit_arms_new_space(out, box, 2, NULL);
     case SPACE:
         return bandit_arms_new_space(out, mixed, 4, NULL);
+    case FEW:
+        return bandit_arms_new_space(out, list, 3, NULL);
     case LISTED:
         status = bandit_arms_new_space(out, list, 3, NULL);
         return status == BANDIT_OK ? bandit_arms_enumerate(*out, NULL) : status;
@@ -82,9 +84,14 @@ bandit_status small_arms(bandit_arms **out, small_set set)
     return status;
 }
 
+bool small_is_open(small_set set)
+{
+    return set == BOX || set == SPACE || set == FEW;
+}
+
 bool small_is_space(small_set set)
 {
-    return set == BOX || set == SPACE || set == LISTED;
+    return small_is_open(set) || set == LISTED;
 }
 
 double small_worth(const bandit_arms *arms, small_set set, uint32_t arm)
@@ -118,11 +125,6 @@ bandit_options small_options(bandit_algorithm algorithm, small_set set)
     o.horizon = 64;
     o.seed = 7;
     return o;
-}
-
-bool small_is_open(small_set set)
-{
-    return set == BOX || set == SPACE;
 }
 
 const bandit_algorithm small_algorithms[SMALL_ALGORITHMS] = {BANDIT_BBKB,

@@ -12,6 +12,7 @@ typedef enum small_set {
     FEATURES, /* a grid of SMALL_ARMS */
     MATRIX,   /* the same by a kernel matrix */
     LISTED,   /* a space that is enumerated */
+    FEW,      /* the same space, which grows */
     BOX,      /* a space of a double and an integer */
     SPACE     /* a space of all types but discrete, with a condition */
 } small_set;

@@ -462,6 +462,9 @@ static void in_a_space(void **state)
     o.init = BANDIT_INIT_UNCERTAINTY;
     run_options(&o, SPACE);
 
+    const bandit_algorithm few[] = {BANDIT_GP_EI, BANDIT_GP_TS};
+    run_all(FEW, few, 2);
+
     /* What is fixed is a parameter with a condition: it must hold. */
     static const double fixed[] = {NAN, NAN, 5, NAN};
     static const bandit_algorithm kinds[] = {BANDIT_GP_EI, BANDIT_UNIFORM, BANDIT_REGULARIZED_EVOLUTION};

@@ -351,6 +351,54 @@ static void predictions_need_a_model_and_a_place(void **state)
     with_each(check_predictions);
 }
 
+/* ---- memory ----------------------------------------------------------------------------------------------
+ */
+
+/* A limit of a quarter of what the engine has come to hold is refused on the way there; the whole of it is
+ * not. */
+static void check_limit(subject *s)
+{
+    bandit_description d;
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_pick picks[3];
+    bandit_engine_describe(s->engine, &d);
+    limits.max_picks = 3;
+    limits.beyond_bound = true;
+    assert_int_equal(choose(s, &limits, picks).n_picks, 3);
+    size_t held = bandit_engine_memory(s->engine);
+    assert_true(held > 0);
+    for (int wide = 0; d.has_model && wide < 2; wide++) {
+        bandit_arms *arms;
+        bandit_engine *engine;
+        bandit_selection selection;
+        bandit_result results[3];
+        size_t n_results = 0;
+        bandit_error err = {0};
+        assert_int_equal(small_arms(&arms, s->set), BANDIT_OK);
+        bandit_status status =
+            bandit_engine_new(&engine, arms, &s->options, wide ? 64 << 20 : held / 4, &err);
+        for (int batch = 0; batch < 2 && status == BANDIT_OK; batch++) {
+            status =
+                bandit_engine_begin_batch(engine, results, n_results, NULL, 0, &bandit_executor_serial, &err);
+            if (status == BANDIT_OK)
+                status =
+                    bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, &err);
+            for (size_t i = 0; status == BANDIT_OK && i < selection.n_picks; i++)
+                results[n_results++] = (bandit_result){
+                    .arm = picks[i].arm, .repeats = 1, .chosen = true, .variance = picks[i].variance};
+        }
+        assert_int_equal(status, wide ? BANDIT_OK : BANDIT_MEMORY_LIMIT);
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
+static void memory_is_limited(void **state)
+{
+    (void)state;
+    with_each(check_limit);
+}
+
 /* ---- ends ------------------------------------------------------------------------------------------------
  */
 
@@ -459,6 +507,7 @@ int main(void)
         cmocka_unit_test(damaged_sums_are_refused),
         cmocka_unit_test(results_of_no_arm_are_refused),
         cmocka_unit_test(predictions_need_a_model_and_a_place),
+        cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(nothing_is_left_to_choose),
         cmocka_unit_test(points_are_not_picked_again),
     };
