@@ -65,37 +65,29 @@ bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, con
 {
     assert(n > 0);
     const bandit_posterior *posterior = how->posterior;
-    double error = posterior ? posterior->variance_error : 0.0, largest = -1.0;
+    double error = posterior->variance_error, largest = -1.0;
     uint32_t largest_arm = offers[0].arm;
-    double *w = NULL, *scratch = NULL;
+    double *w = bandit_alloc(posterior->m, sizeof *w);
+    double *scratch = bandit_alloc(bandit_posterior_scratch(posterior), sizeof *scratch);
     *size = 0;
-    if (posterior) {
-        w = bandit_alloc(posterior->m, sizeof *w);
-        scratch = bandit_alloc(bandit_posterior_scratch(posterior), sizeof *scratch);
-        if (!w || !scratch) {
-            free(w);
-            free(scratch);
-            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-        }
+    if (!w || !scratch) {
+        free(w);
+        free(scratch);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     for (size_t i = 0; i < n; i++) {
         uint32_t arm = offers[i].arm;
-        double u = bandit_random_uniform(how->seed, how->batch, BANDIT_PURPOSE_RESAMPLE, arm), variance;
-        if (posterior) {
-            /* The variances of all arms are exact to `error`: evaluate the arm alone only where that decides.
-             */
-            variance = how->variance[arm];
-            bool known = variance >= 0.0;
-            bool surely_in = u < inclusion(how, fmax(0.0, variance - error), offers[i].count);
-            bool surely_out = u >= inclusion(how, variance + error, offers[i].count);
-            bool matters = *size == 0 && variance + error >= largest; /* may be the fallback */
-            if (!known || (!surely_in && !surely_out) || (surely_out && matters)) {
-                bandit_embedding exact = bandit_posterior_embed(posterior, arm, w, scratch);
-                variance = exact.residual + exact.norm2;
-            }
-        } else {
-            bandit_covariance_diagonal(how->covariance, &arm, 1, &variance);
-            variance /= how->lambda;
+        double u = bandit_random_uniform(how->seed, how->batch, BANDIT_PURPOSE_RESAMPLE, arm);
+        /* The variances of all arms are exact to `error`: evaluate the arm alone only where that decides.
+         */
+        double variance = how->variance[arm];
+        bool known = variance >= 0.0;
+        bool surely_in = u < inclusion(how, fmax(0.0, variance - error), offers[i].count);
+        bool surely_out = u >= inclusion(how, variance + error, offers[i].count);
+        bool matters = *size == 0 && variance + error >= largest; /* may be the fallback */
+        if (!known || (!surely_in && !surely_out) || (surely_out && matters)) {
+            bandit_embedding exact = bandit_posterior_embed(posterior, arm, w, scratch);
+            variance = exact.residual + exact.norm2;
         }
         if (u < inclusion(how, variance, offers[i].count))
             dictionary[(*size)++] = arm;

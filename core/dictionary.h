@@ -23,7 +23,7 @@ typedef struct bandit_resampling {
     uint64_t batch; /* the one to begin; for BANDIT_RESAMPLE_PERSISTENT always 0 */
     const bandit_covariance *covariance;
     double lambda;
-    const bandit_posterior *posterior; /* NULL: the prior */
+    const bandit_posterior *posterior; /* of the batch that ended; for bandit_dictionary_resample */
     const double
         *variance; /* of all arms under `posterior`, as computed for all at once; < 0: not computed */
 } bandit_resampling;
