@@ -491,3 +491,15 @@ def test_cross_origin_writes_are_refused(server):
     headers = {"Origin": "https://example.org"}
     refusal(client.post("/v1/studies", definition(id="refused"), headers=headers), 403)
     refusal(client.get("/v1/studies/refused"), 404)
+
+
+def test_writes_that_a_browser_says_come_from_elsewhere_are_refused(server):
+    """Also without an origin, as a form of another page sends them."""
+    client = server.client()
+    for site in ("cross-site", "same-site"):
+        headers = {"Sec-Fetch-Site": site}
+        refusal(client.post("/v1/studies", definition(id="refused"), headers=headers), 403)
+        refusal(client.get("/v1/studies/refused"), 404)
+        assert client.request("GET", "/v1/studies", headers=headers).status == 200, site
+    answer = client.post("/v1/studies", definition(), headers={"Sec-Fetch-Site": "same-origin"})
+    assert answer.status == 201, answer
