@@ -400,6 +400,21 @@ static void repeats_only_for_noise(void **state)
     }
 }
 
+/* The pick that follows on n_results results, with these arms failed and withheld. */
+static bandit_pick pick_after(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                              const uint32_t *failed, size_t n_failed)
+{
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_pick pick;
+    begin(engine, results, n_results, NULL, 0);
+    limits.max_picks = 1;
+    limits.beyond_bound = true;
+    limits.failed = limits.withheld = failed;
+    limits.n_failed = limits.n_withheld = n_failed;
+    assert_int_equal(choose(engine, &limits, &pick).n_picks, 1);
+    return pick;
+}
+
 /* ---- the last digits ----------------------------------------------------------------------------------- */
 
 /* Everything learned, no noise: within 70 picks the optimum of a smooth function is met to 1e-9 of its range,
@@ -424,15 +439,8 @@ static void follows_an_optimum(void **state)
         size_t n_failed = 0, n_results = 0;
         double least = INFINITY;
         for (int round = 0; round < 70; round++) {
-            bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
-            bandit_pick pick;
             double x[2];
-            begin(engine, &result, n_results, NULL, 0);
-            limits.max_picks = 1;
-            limits.beyond_bound = true;
-            limits.failed = limits.withheld = failed;
-            limits.n_failed = limits.n_withheld = n_failed;
-            assert_int_equal(choose(engine, &limits, &pick).n_picks, 1);
+            bandit_pick pick = pick_after(engine, &result, n_results, failed, n_failed);
             n_results = 0;
             if (faulty && round % 10 == 7) {
                 add_arm(failed, &n_failed, pick.arm);
@@ -482,15 +490,8 @@ static void keeps_out_of_what_fails(void **state)
         size_t n_failed = 0, n_results = 0, lost = 0;
         double best = INFINITY;
         for (int round = 0; round < 120; round++) {
-            bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
-            bandit_pick pick;
             double x[2];
-            begin(engine, &result, n_results, NULL, 0);
-            limits.max_picks = 1;
-            limits.beyond_bound = true;
-            limits.failed = limits.withheld = failed;
-            limits.n_failed = limits.n_withheld = n_failed;
-            assert_int_equal(choose(engine, &limits, &pick).n_picks, 1);
+            bandit_pick pick = pick_after(engine, &result, n_results, failed, n_failed);
             bandit_arms_coded(arms, pick.arm, x);
             double distance = hypot(x[0] - 0.5, x[1] - 0.5);
             n_results = distance < 0.3 ? 0 : 1;
