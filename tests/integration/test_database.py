@@ -1,6 +1,7 @@
 """banditd check, backup, export, import and migrate: on their own, and beside a server under load."""
 
 import contextlib
+import functools
 import json
 import pathlib
 import random
@@ -349,6 +350,18 @@ def of_batch(number, change):
     return alter
 
 
+@functools.cache
+def planned_lines():
+    """An export with some batches, the last one open."""
+    with folder() as path, Server(db=path / "a.db") as server:
+        client = server.client()
+        client.create(definition(id="study", points=grid(6)))
+        work(client, "study", 30, 4)
+        client.ask("study", wait_seconds=30)
+        server.stop()
+        return lines_of(path, "study")
+
+
 def other_dictionary(payload):
     """As many members, another one among them."""
     spare = next(arm for arm in range(36) if arm not in payload["dictionary"])
@@ -391,13 +404,8 @@ def other_machine(payload):
 )
 def test_a_check_says_what_does_not_follow_from_the_log(case):
     change, words = case
-    with folder() as path, Server(db=path / "a.db") as server:
-        client = server.client()
-        client.create(definition(id="study", points=grid(6)))
-        work(client, "study", 30, 4)
-        client.ask("study", wait_seconds=30)
-        server.stop()
-        (path / "file").write_text("".join(f"{line}\n" for line in change(lines_of(path, "study"))))
+    with folder() as path:
+        (path / "file").write_text("".join(f"{line}\n" for line in change(planned_lines())))
         status, _, err = run_to_end("import", str(path / "file"), "--db", str(path / "b.db"))
         assert status == 0, err
         status, out, err = check(path / "b.db")
