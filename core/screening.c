@@ -20,7 +20,7 @@ enum { PART = 1024, GROUP = 4 };
 
 /* One tile in so many, but not more than a number of them, tells how many arms would have to be evaluated. */
 enum { SAMPLE_STEP = 64, SAMPLE = 32 };
-static const double TOO_MANY = 0.6;
+static const double TOO_MANY = 0.6; /* the share from which on all of them are */
 
 static size_t round_up(size_t n)
 {
@@ -78,8 +78,8 @@ bandit_status bandit_reference_keep(bandit_reference *r, const bandit_posterior 
         status = shrinkage_of(p, r->work, err);
     if (status != BANDIT_OK)
         return status;
-    /* A larger F F' only makes the inequality harder to prove. */
-    for (double shift = 1e-13; shift < 1e-8 && !r->kept; shift *= 10.0) {
+    /* The shift covers the rounding of V^{-1}: a larger F F' only makes the inequality harder to prove. */
+    for (double shift = 1e-12; shift < 1e-8 && !r->kept; shift *= 10.0) {
         memcpy(r->F, r->work, m * m * sizeof(double));
         for (size_t k = 0; k < m; k++)
             r->F[k * m + k] += shift;
@@ -92,7 +92,6 @@ bandit_status bandit_reference_keep(bandit_reference *r, const bandit_posterior 
     LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', (lapack_int)m, r->gram, (lapack_int)m);
     memcpy(r->variance, variance, n * sizeof(double));
     r->m = m;
-    r->n_arms = n;
     r->variance_error = p->variance_error;
     r->rung = RUNGS / 2;
     return BANDIT_OK;

@@ -21,11 +21,11 @@
 typedef struct bandit_reference {
     bool kept;            /* false: there is none */
     bandit_points points; /* its dictionary's members */
-    size_t m, n_arms;
+    size_t m;
     double *L;        /* m x m, lower triangle: K = L L' */
     double *F;        /* m x m, lower triangle: I − lambda V^{-1} <= F F' */
     double *gram;     /* m x m, lower triangle: F'F and what the basis may be off */
-    double *variance; /* n_arms, paper's scale: at most variance_error off */
+    double *variance; /* one an arm, paper's scale: at most variance_error off */
     double variance_error;
     size_t rung; /* where the next comparison begins */
     size_t capacity_L, capacity_F, capacity_gram, capacity_variance, capacity_work;
