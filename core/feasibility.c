@@ -75,8 +75,8 @@ void bandit_feasibility_learn(bandit_feasibility *f)
         for (size_t k = 0; k <= i; k++)
             distances[i * (i + 1) / 2 + k] = squared_distance(f->points + i * d, f->points + k * d, d);
     }
-    for (double bandwidth = 1.0; bandwidth > 1.0 / 64.0; bandwidth /= 2.0) {
-        double value = leave_one_out(f, distances, bandwidth);
+    for (int halvings = 0; halvings <= 5; halvings++) {
+        double bandwidth = ldexp(1.0, -halvings), value = leave_one_out(f, distances, bandwidth);
         if (value > best) {
             best = value;
             f->bandwidth = bandwidth;

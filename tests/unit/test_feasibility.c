@@ -101,8 +101,8 @@ static void by_the_definition(void **state)
     for (uint64_t seed = 1; seed <= 9; seed++) {
         problem p;
         set_up(&p, seed, 20 + 10 * seed, rules[seed % 3]);
-        for (double h = 1.0; h > 0.02; h /= 2.0)
-            assert_true(likelihood(&p, p.f.bandwidth) >= likelihood(&p, h) - 1e-9);
+        for (int halvings = 0; halvings <= 5; halvings++)
+            assert_true(likelihood(&p, p.f.bandwidth) >= likelihood(&p, ldexp(1.0, -halvings)) - 1e-9);
         for (int k = 0; k < 200; k++) {
             double x[D];
             for (size_t j = 0; j < D; j++)
