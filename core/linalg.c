@@ -73,6 +73,30 @@ bool bandit_reversed_cholesky(double *out, const double *M, size_t m, double shi
     return true;
 }
 
+bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error *err)
+{
+    lapack_int order = (lapack_int)n;
+    double *values = bandit_alloc(n, sizeof *values);
+    lapack_int info = LAPACK_WORK_MEMORY_ERROR;
+    if (values)
+        info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', order, M, order, values);
+    if (info == 0) {
+        /* rows sqrt(value) times eigenvector: their Gram matrix is what is wanted, and Q does not change it
+         */
+        for (size_t i = 0; i < n; i++) {
+            cblas_dcopy(order, M + i * n, 1, out + i, order);
+            cblas_dscal(order, sqrt(fmax(0.0, values[i])), out + i, order);
+        }
+        info = LAPACKE_dgeqlf(LAPACK_COL_MAJOR, order, order, out, order, values);
+    }
+    free(values);
+    if (info == 0)
+        return BANDIT_OK;
+    if (info == LAPACK_WORK_MEMORY_ERROR)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    return bandit_fail(err, BANDIT_NUMERICAL, "", "a symmetric matrix of order %zu has no eigenvalues", n);
+}
+
 bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err)
 {
     lapack_int info = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)n, l, (lapack_int)ld);

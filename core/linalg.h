@@ -26,6 +26,12 @@ bandit_status bandit_cholesky(double *a, size_t n, size_t ld, const char *what, 
  * not positive definite. */
 bool bandit_reversed_cholesky(double *out, const double *M, size_t n, double shift);
 
+/* The same of the positive semi-definite matrix nearest to M (eigenvalues below 0 become 0), whatever M is:
+ * by its eigenvectors and a QL factorization, some twenty times as many operations. C's diagonal may have
+ * zeros. M is overwritten; the strict upper triangle of `out` is not specified. Errors: BANDIT_NO_MEMORY,
+ * BANDIT_NUMERICAL (a NaN, or no convergence). LAPACK dsyev, dgeqlf. */
+bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error *err);
+
 /* Inverse in place of the lower triangular n x n `l`, leading dimension ld. BANDIT_NUMERICAL if singular. */
 bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err);
 

@@ -17,7 +17,9 @@ enum { BLOCK = 256 };
 
 /* C with C'C = I − lambda V^{-1}, lower triangle; the eigenvalues of that matrix are in [0, 1), and those of
  * directions without data are 0, so that it may need a shift to have a factor: that much a variance may be
- * off, times |z|^2 <= kappa^2. `inverse`, `matrix`: m x m scratch. */
+ * off, times |z|^2 <= kappa^2. With much data and hardly any noise V is so ill-conditioned that its inverse
+ * is off by more; then negative eigenvalues are taken for the zeros that they are. `inverse`, `matrix`: m x m
+ * scratch. */
 static bandit_status factor_gain(const bandit_posterior *p, double *inverse, double *matrix, double *out,
                                  bandit_error *err)
 {
@@ -40,7 +42,7 @@ static bandit_status factor_gain(const bandit_posterior *p, double *inverse, dou
         if (bandit_reversed_cholesky(out, matrix, m, shifts[k]))
             return BANDIT_OK;
     }
-    return bandit_fail(err, BANDIT_NUMERICAL, "", "I - lambda V^-1 is not positive semi-definite");
+    return bandit_nearest_root(out, matrix, m, err);
 }
 
 /* R = C L^{-1}, by rows. */

@@ -59,6 +59,41 @@ static void cholesky_inverse_and_determinant(void **state)
     assert_int_equal(bandit_cholesky(indefinite, 2, 2, "A", &err), BANDIT_NUMERICAL);
 }
 
+static void the_nearest_root_leaves_out_negative_eigenvalues(void **state)
+{
+    /* The path graph's matrix less 0.5 has eigenvalues 2 − 2 cos(k pi / (n+1)) − 0.5 and eigenvectors
+     * sqrt(2/(n+1)) sin(i k pi / (n+1)). */
+    enum { N = 12 };
+    const double step = 3.14159265358979323846 / (N + 1);
+    double M[N * N] = {0.0}, C[N * N];
+    bandit_error err;
+    (void)state;
+    for (size_t i = 0; i < N; i++) {
+        M[i * N + i] = 2.0 - 0.5;
+        if (i + 1 < N)
+            M[i * N + i + 1] = -1.0; /* the upper triangle is not looked at */
+    }
+    assert_false(bandit_reversed_cholesky(C, M, N, 1e-9));
+    assert_int_equal(bandit_nearest_root(C, M, N, &err), BANDIT_OK);
+    size_t left_out = 0;
+    for (size_t k = 1; k <= N; k++)
+        left_out += 2.0 - 2.0 * cos((double)k * step) < 0.5;
+    assert_true(left_out >= 2);
+    for (size_t i = 0; i < N; i++) {
+        for (size_t j = 0; j <= i; j++) {
+            double expected = 0.0, found = 0.0;
+            for (size_t k = 1; k <= N; k++)
+                expected += fmax(0.0, 1.5 - 2.0 * cos((double)k * step)) * 2.0 / (N + 1) *
+                            sin((double)((i + 1) * k) * step) * sin((double)((j + 1) * k) * step);
+            for (size_t r = i; r < N; r++)
+                found += C[i * N + r] * C[j * N + r];
+            assert_true(fabs(found - expected) < 1e-13);
+        }
+    }
+    double nan[] = {1, NAN, 0, 1};
+    assert_int_equal(bandit_nearest_root(C, nan, 2, &err), BANDIT_NUMERICAL);
+}
+
 static void smallest_eigenvalue_of_the_path_graph(void **state)
 {
     /* The second-difference matrix has eigenvalues 2 − 2 cos(k pi / (n+1)). */
@@ -86,6 +121,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pivoted_cholesky_finds_the_rank),
         cmocka_unit_test(cholesky_inverse_and_determinant),
+        cmocka_unit_test(the_nearest_root_leaves_out_negative_eigenvalues),
         cmocka_unit_test(smallest_eigenvalue_of_the_path_graph),
     };
     return cmocka_run_group_tests_name("linalg", tests, NULL, NULL);
