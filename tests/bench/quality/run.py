@@ -40,7 +40,10 @@ MODES = {"sequential": 1, "batches": 10}
 # What happens to the values that are told, for the comparison with clean ones; banditd only.
 FAULTS = {"": None, "stray": "2 % of the values times 1000", "failed": "10 % of the trials fail",
           "infeasible": "10 % of the trials are infeasible"}  # fmt: skip
-FAULTY_TASKS = ("branin", "hartmann6", "ackley5")
+# Every function without noise.
+FAULTY_TASKS = (
+    "branin", "hartmann3", "hartmann6", "ackley5", "rosenbrock4", "levy6", "griewank5", "styblinski5", "michalewicz5",
+)  # fmt: skip
 
 
 class CannotDo(Exception):
