@@ -617,6 +617,39 @@ static void first_picks_are_spread(void **state)
     }
 }
 
+/* As many points as there are parameters and one more, 4 to 10, at most a quarter of the horizon, and as the
+ * batch may have. */
+static void the_design_has_its_size(void **state)
+{
+    static const struct {
+        size_t parameters;
+        uint64_t horizon, max_batch;
+        size_t expected;
+    } cases[] = {{1, 0, 64, 4},   {3, 0, 64, 4},  {4, 0, 64, 5},  {7, 0, 64, 8}, {9, 0, 64, 10},
+                 {12, 0, 64, 10}, {7, 24, 64, 6}, {7, 36, 64, 8}, {7, 3, 64, 1}, {7, 0, 5, 5}};
+    bandit_parameter parameters[12];
+    (void)state;
+    for (size_t i = 0; i < 12; i++)
+        parameters[i] = (bandit_parameter){
+            .type = BANDIT_PARAMETER_DOUBLE, .min = 0.0, .max = 1.0, .parent = BANDIT_NO_PARENT};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bandit_arms *arms = arms_in(parameters, cases[i].parameters);
+        bandit_options o = options_of(BANDIT_BBKB, 3, 0.1);
+        o.horizon = cases[i].horizon;
+        o.max_batch = cases[i].max_batch;
+        bandit_engine *engine = engine_on(arms, &o);
+        bandit_pick picks[64];
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        limits.max_picks = 64;
+        begin(engine, NULL, 0, NULL, 0);
+        bandit_selection selection = choose(engine, &limits, picks);
+        assert_int_equal(selection.n_picks, cases[i].expected);
+        assert_int_equal(selection.stop_rule, BANDIT_STOP_INITIAL);
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
 /* pi-GP-UCB chooses one at a time: not while a trial of a former batch is out. */
 static void pi_gp_ucb_waits_for_what_is_out(void **state)
 {
@@ -1050,6 +1083,7 @@ int main(void)
         cmocka_unit_test(follows_an_optimum),
         cmocka_unit_test(fixed_on_the_list),
         cmocka_unit_test(first_picks_are_spread),
+        cmocka_unit_test(the_design_has_its_size),
         cmocka_unit_test(first_pick_maximizes_the_bound),
         cmocka_unit_test(pi_gp_ucb_waits_for_what_is_out),
         cmocka_unit_test(uncertainty_comes_before_epsilon),

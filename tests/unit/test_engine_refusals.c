@@ -360,24 +360,25 @@ static void check_limit(subject *s)
 {
     bandit_description d;
     bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
-    bandit_pick picks[3];
+    enum { BATCHES = 2, PICKS = 3 };
+    bandit_pick picks[PICKS];
     bandit_engine_describe(s->engine, &d);
-    limits.max_picks = 3;
+    limits.max_picks = PICKS;
     limits.beyond_bound = true;
-    assert_int_equal(choose(s, &limits, picks).n_picks, 3);
+    assert_int_equal(choose(s, &limits, picks).n_picks, PICKS);
     size_t held = bandit_engine_memory(s->engine);
     assert_true(held > 0);
     for (int wide = 0; d.has_model && wide < 2; wide++) {
         bandit_arms *arms;
         bandit_engine *engine;
         bandit_selection selection;
-        bandit_result results[3];
+        bandit_result results[BATCHES * PICKS];
         size_t n_results = 0;
         bandit_error err = {0};
         assert_int_equal(small_arms(&arms, s->set), BANDIT_OK);
         bandit_status status =
             bandit_engine_new(&engine, arms, &s->options, wide ? 64 << 20 : held / 4, &err);
-        for (int batch = 0; batch < 2 && status == BANDIT_OK; batch++) {
+        for (int batch = 0; batch < BATCHES && status == BANDIT_OK; batch++) {
             status =
                 bandit_engine_begin_batch(engine, results, n_results, NULL, 0, &bandit_executor_serial, &err);
             if (status == BANDIT_OK)
