@@ -212,27 +212,37 @@ static void spaces_are_learned_on(void **unused)
 
 /* ---- units --------------------------------------------------------------------------------------------- */
 
-/* Rewards times a power of two: the same picks to the bit, predictions and hyper-parameters times it. */
-static void units_of_the_reward_do_not_matter(void **unused)
+/* Rewards times a power of two, and what is said of them: the same picks to the bit, predictions and
+ * hyper-parameters times it. `said`: noise and norm bound are given, not learned. */
+static void same_in_units(bool said)
 {
-    (void)unused;
     for (size_t a = 0; a < ALGORITHMS; a++) {
         for (double unit = 0x1p-30; unit < 0x1p40; unit *= 0x1p60) {
             random_problem p;
             random_learner(&p, a, 55 + a, 50);
             bandit_engine *one, *other;
             bandit_error err;
+            p.options.learn_noise = p.options.learn_norm_bound = !said;
             must(bandit_engine_new(&one, p.arms, &p.options, 0, &err), &err);
+            p.options.noise_std *= unit;
+            p.options.norm_bound *= unit;
             must(bandit_engine_new(&other, p.arms, &p.options, 0, &err), &err);
+            p.options.noise_std /= unit;
             bandit_result results[2];
             for (size_t t = 0; t < 40; t++) {
                 begin(one, &results[0], t > 0);
                 begin(other, &results[1], t > 0);
-                bandit_pick x = next_pick(one), y = next_pick(other);
-                assert_true(x.arm == y.arm && x.variance == y.variance);
-                double reward = random_problem_reward(&p, x.arm, t);
-                results[0] = result_of(&x, reward);
-                results[1] = result_of(&y, unit * reward);
+                if (said) { /* a user's own: until there are results, engines take the unit for 1 */
+                    results[0] = (bandit_result){.arm = (uint32_t)(7 * t % 50), .repeats = 1};
+                    results[1] = results[0];
+                } else {
+                    bandit_pick x = next_pick(one), y = next_pick(other);
+                    assert_true(x.arm == y.arm && x.variance == y.variance);
+                    results[0] = result_of(&x, 0.0);
+                    results[1] = result_of(&y, 0.0);
+                }
+                results[0].reward = random_problem_reward(&p, results[0].arm, t);
+                results[1].reward = unit * results[0].reward;
             }
             bandit_description d, e;
             bandit_engine_describe(one, &d);
@@ -253,6 +263,18 @@ static void units_of_the_reward_do_not_matter(void **unused)
             random_problem_clear(&p);
         }
     }
+}
+
+static void units_of_the_reward_do_not_matter(void **unused)
+{
+    (void)unused;
+    same_in_units(false);
+}
+
+static void units_of_what_is_said_are_those_of_the_reward(void **unused)
+{
+    (void)unused;
+    same_in_units(true);
 }
 
 /* ---- a model of known data ----------------------------------------------------------------------------- */
@@ -696,6 +718,18 @@ static void damaged_states_are_refused(void **unused)
         bandit_engine_free(other);
     }
     assert_true(refused > n / 8 / 2);
+    memcpy(state, intact, n); /* of candidates with another number of features */
+    bandit_arms *arms;
+    must(bandit_arms_new(&arms, MOST_ARMS, 3, &err), &err);
+    for (size_t i = 0; i < MOST_ARMS; i++) {
+        const double wider[] = {(double)i, (double)(i % 17), (double)(i % 5)};
+        must(bandit_arms_set_rows(arms, i, 1, wider, &err), &err);
+    }
+    must(bandit_arms_finish(arms, BANDIT_SCALING_STANDARDIZE, MOST_ARMS, &err), &err);
+    assert_int_equal(
+        bandit_engine_restore(&other, arms, &o, 0, &checkpoint, NULL, 0, &bandit_executor_serial, &err),
+        BANDIT_INVALID_STATE);
+    bandit_arms_free(arms);
     free(state);
     bandit_engine_free(engine);
     bandit_arms_free(s.arms);
@@ -708,6 +742,7 @@ int main(void)
         cmocka_unit_test(an_engine_restored_before_every_batch_is_its_equal),
         cmocka_unit_test(spaces_are_learned_on),
         cmocka_unit_test(units_of_the_reward_do_not_matter),
+        cmocka_unit_test(units_of_what_is_said_are_those_of_the_reward),
         cmocka_unit_test(what_is_learned_is_told_in_the_units_of_the_reward),
         cmocka_unit_test(strays_hardly_move_the_model),
         cmocka_unit_test(a_step_is_not_set_aside),

@@ -241,6 +241,8 @@ static void gradients_of_samples(void **state)
             c[j] = dense_normal(&f.random);
         for (size_t j = 0; j < D; j++)
             x[j] = dense_uniform(&f.random);
+        for (size_t j = 0; j < D; j++)
+            by_prior[j] = by_kernel[j] = NAN; /* what was there does not matter */
         double prior = bandit_features_slopes(&features, &draw, x, by_prior);
         double kernel = bandit_surface_combine_slopes(&f.surface, c, x, by_kernel), block;
         bandit_surface_combine(&f.surface, c, x, 1, &block);
