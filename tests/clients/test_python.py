@@ -9,7 +9,7 @@ import threading
 import time
 import zipfile
 
-from site_of_tests import wait_until
+from site_of_tests import python_environment, wait_until
 from support import Skip, definition, grid, target
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "clients" / "python"
@@ -295,13 +295,11 @@ def test_what_the_readme_shows(site):
 
 
 def test_the_wheel(site):
-    probe = [sys.executable, "-c", "import setuptools, wheel, pip"]
-    if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
-        raise Skip("pip, setuptools and wheel are not installed")
+    python = python_environment() / "python"
     copy = site.folder / "python"
     subprocess.run(["cp", "-r", PACKAGE, copy], check=True)
     build = [
-        sys.executable,
+        python,
         "-m",
         "pip",
         "wheel",
@@ -317,7 +315,7 @@ def test_the_wheel(site):
     assert "banditd/py.typed" in zipfile.ZipFile(wheel).namelist()
     code = "import banditd, json; print(json.dumps([banditd.__file__, [s['id'] for s in banditd.Client().studies()]]))"
     said = subprocess.run(
-        [sys.executable, "-c", code],
+        [python, "-c", code],
         capture_output=True,
         check=True,
         timeout=60,
