@@ -86,7 +86,7 @@ struct http_request {
     bool held;
     struct http_request *next; /* for the handler's own lists */
 
-    struct http_connection *connection; /* http.c's own */
+    struct http_connection *connection; /* http_connection.h */
 };
 
 /* Sets the answer and sends it; exactly once per request, any thread. The request may be gone when these
