@@ -137,7 +137,7 @@ $(B)/tests/model/clock.so: tests/model/clock.c $(B)/flags
 $(B)/tests/unit/%_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=aligned_alloc
 
 .PHONY: unit-binaries fuzz-binaries
-unit-binaries: $(UNIT_BIN) $(B)/tests/faults/banditd_with_faults
+unit-binaries: $(UNIT_BIN) $(B)/tests/faults/banditd_with_faults $(B)/tests/model/clock.so
 fuzz-binaries: $(FUZZ_BIN)
 
 .SECONDARY:
