@@ -32,8 +32,22 @@ typedef struct bless {
     double *preselected;
 } bless;
 
+/* The smallest k with P(k or fewer of n trials) > u, by adding up from 0; exp(log_mass) is the probability of
+ * none. */
+static double invert_binomial(double u, double n, double p, double log_mass)
+{
+    double mass = exp(log_mass), k = 0.0;
+    while (u >= mass && k < n && mass > 0.0) {
+        u -= mass;
+        mass *= (n - k) / (k + 1.0) * p / (1.0 - p);
+        k += 1.0;
+    }
+    return k;
+}
+
 /* A binomial number of n trials of probability p, from the generator's number at `index`: by inversion where
- * the distribution starts within reach, else rounded from a normal of the same mean and variance. */
+ * the distribution starts, or ends, within reach, else rounded from a normal of the same mean and variance.
+ */
 static double binomial(const bandit_resampling *how, uint64_t index, double n, double p)
 {
     if (p >= 1.0 || n == 0.0)
@@ -43,13 +57,11 @@ static double binomial(const bandit_resampling *how, uint64_t index, double n, d
         return fmin(n, fmax(0.0, rint(n * p + sqrt(n * p * (1.0 - p)) * z)));
     }
     double u = bandit_random_uniform(how->seed, how->batch, BANDIT_PURPOSE_BLESS, index);
-    double mass = exp(n * log1p(-p)), k = 0.0;
-    while (u >= mass && k < n && mass > 0.0) {
-        u -= mass;
-        mass *= (n - k) / (k + 1.0) * p / (1.0 - p);
-        k += 1.0;
-    }
-    return k;
+    const double smallest = -700.0; /* below, the probability of none is no normal number */
+    double log_mass = n * log1p(-p);
+    if (log_mass < smallest) /* nearly all succeed: the failures are few */
+        return n - invert_binomial(u, n, 1.0 - p, n * log(p));
+    return invert_binomial(u, n, p, log_mass);
 }
 
 static double diagonal(const bless *b, size_t offer)

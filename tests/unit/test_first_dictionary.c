@@ -119,6 +119,41 @@ static void many_pulls(void **state)
     history_clear(&h);
 }
 
+/* Arms far apart, half of them pulled 180 times and half once; of the first each pull is kept with
+ * probability 0.99 at the last level, so that the probability that none is would underflow. Of those pulls
+ * about one an arm enters: 1 − 1/e of the arms. */
+static void nearly_all_pulls_are_looked_at(void **state)
+{
+    enum { ARMS = 200, PULLED = 180 };
+    bandit_arms *arms;
+    bandit_covariance covariance;
+    bandit_error err;
+    bandit_offer offers[ARMS];
+    uint32_t dictionary[ARMS];
+    double rows[ARMS], lengthscale = 1.0;
+    const bandit_kernel kernel = {
+        .type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = &lengthscale, .n_lengthscales = 1};
+    (void)state;
+    for (uint32_t a = 0; a < ARMS; a++) {
+        rows[a] = 100.0 * a;
+        offers[a] = (bandit_offer){a, a % 2 ? PULLED : 1};
+    }
+    assert_int_equal(bandit_arms_new(&arms, ARMS, 1, &err), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, ARMS, rows, &err), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, ARMS, &err), BANDIT_OK);
+    assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, &err), BANDIT_OK);
+    for (uint64_t seed = 0; seed < 5; seed++) {
+        const bandit_resampling how = {.q_bar = 1.0, .seed = seed, .covariance = &covariance, .lambda = 0.01};
+        size_t size = 0, often = 0;
+        assert_int_equal(bandit_dictionary_bless(dictionary, &size, offers, ARMS, &how, &err), BANDIT_OK);
+        for (size_t i = 0; i < size; i++)
+            often += dictionary[i] % 2;
+        assert_true(often > ARMS / 4);
+    }
+    bandit_covariance_clear(&covariance);
+    bandit_arms_free(arms);
+}
+
 /* One arm, pulled a million times: never empty, no work for each pull. */
 static void one_arm(void **state)
 {
@@ -141,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_and_accurate),
         cmocka_unit_test(a_function_of_the_seed),
+        cmocka_unit_test(nearly_all_pulls_are_looked_at),
         cmocka_unit_test(one_arm),
         cmocka_unit_test(many_pulls),
     };
