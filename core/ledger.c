@@ -30,6 +30,12 @@ static bandit_status check_results(size_t n_arms, const bandit_result *results, 
     return BANDIT_OK;
 }
 
+/* What a result adds to the sum of squares. */
+static double squares(uint32_t repeats, double reward)
+{
+    return repeats > 0 ? repeats * (reward * reward) : 0.0;
+}
+
 bandit_status bandit_ledger_add(bandit_ledger *out, const bandit_ledger *base, size_t n_arms,
                                 const bandit_result *results, size_t n_results, bandit_error *err)
 {
@@ -48,7 +54,11 @@ bandit_status bandit_ledger_add(bandit_ledger *out, const bandit_ledger *base, s
     for (size_t i = 0; i < n_results; i++) {
         keys[i] = (uint64_t)results[i].arm << 32 | i;
         out->observations += results[i].repeats;
-        out->sum_squares += results[i].repeats * (results[i].reward * results[i].reward);
+        out->sum_squares += squares(results[i].repeats, results[i].reward);
+    }
+    if (!isfinite(out->sum_squares)) {
+        free(keys);
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the sum of the rewards' squares overflows");
     }
     qsort(keys, n_results, sizeof *keys, compare_keys);
 
@@ -109,6 +119,12 @@ bandit_status bandit_ledger_restore(bandit_ledger *out, size_t n_arms, const ban
 bandit_status bandit_ledger_amend(bandit_ledger *ledger, const bandit_amendment *amendments, size_t n,
                                   const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
+    double sum_squares = ledger->sum_squares;
+    for (size_t i = 0; i < n; i++)
+        sum_squares += squares(amendments[i].now.repeats, amendments[i].now.reward) -
+                       squares(amendments[i].was.repeats, amendments[i].was.reward);
+    if (!isfinite(sum_squares))
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the sum of the rewards' squares overflows");
     bandit_arm_sum *merged = bandit_alloc(ledger->n + n_sums, sizeof *merged);
     size_t old = 0, out = 0;
     if (!merged)
@@ -126,11 +142,7 @@ bandit_status bandit_ledger_amend(bandit_ledger *ledger, const bandit_amendment 
     }
     for (size_t i = 0; i < out; i++)
         ledger->observations += merged[i].count;
-    for (size_t i = 0; i < n; i++)
-        ledger->sum_squares +=
-            amendments[i].now.repeats * (amendments[i].now.reward * amendments[i].now.reward) -
-            amendments[i].was.repeats * (amendments[i].was.reward * amendments[i].was.reward);
-    ledger->sum_squares = fmax(0.0, ledger->sum_squares);
+    ledger->sum_squares = fmax(0.0, sum_squares);
     free(ledger->sums);
     ledger->sums = merged;
     ledger->capacity = ledger->n + n_sums;

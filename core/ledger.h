@@ -14,7 +14,7 @@ typedef struct bandit_ledger {
 
 /* *out (initialized, not `base`) becomes `base` plus the results, added in the order given; what it held is
  * overwritten. Errors: BANDIT_NO_MEMORY, BANDIT_INVALID_STATE (an arm >= n_arms, no repeats, a reward that
- * is not finite); *out is then unspecified but valid. */
+ * is not finite, a sum of squares that overflows); *out is then unspecified but valid. */
 bandit_status bandit_ledger_add(bandit_ledger *out, const bandit_ledger *base, size_t n_arms,
                                 const bandit_result *results, size_t n_results, bandit_error *err);
 
@@ -28,7 +28,8 @@ bandit_status bandit_ledger_restore(bandit_ledger *out, size_t n_arms, const ban
                                     uint64_t observations, double sum_squares, bandit_error *err);
 
 /* Puts `sums` (ascending by arm, 0 pulls for none) in the place of what the ledger has for their arms, and
- * corrects the sum of squares. BANDIT_NO_MEMORY: nothing has changed. */
+ * corrects the sum of squares. Errors: BANDIT_NO_MEMORY, BANDIT_INVALID_STATE (that sum overflows); nothing
+ * has changed then. */
 bandit_status bandit_ledger_amend(bandit_ledger *ledger, const bandit_amendment *amendments, size_t n,
                                   const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
 

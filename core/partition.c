@@ -289,9 +289,10 @@ bandit_status bandit_partition_prepare(const bandit_partition *partition, bandit
     assert(!change->regions);
     change->most_bytes = most_bytes;
     bandit_status status = BANDIT_OK;
-    if (partition->n == 0)
+    bool anew = partition->n == 0 || partition->outdated;
+    if (anew)
         status = first_regions(partition, change, ledger, executor, err);
-    for (size_t i = 0; i < partition->n && status == BANDIT_OK; i++)
+    for (size_t i = 0; i < partition->n && !anew && status == BANDIT_OK; i++)
         status = renew(partition, change, partition->regions[i], ledger, results, n_results, executor, err);
     if (status == BANDIT_OK)
         status = reserve_pending(partition, change, pending, n_pending, executor, err);
@@ -314,6 +315,7 @@ void bandit_partition_commit(bandit_partition *partition, bandit_partition_chang
     free(partition->regions);
     partition->regions = change->regions;
     partition->n = change->n;
+    partition->outdated = false;
     *change = (bandit_partition_change){0};
     for (size_t i = 0; i < partition->n; i++)
         bandit_exact_forget(partition->regions[i]->posterior);

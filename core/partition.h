@@ -29,6 +29,8 @@ typedef struct bandit_partition {
     double lambda;
     bandit_region **regions; /* n, ordered by level and corner; none before the first change */
     size_t n;
+    bool outdated; /* the next change builds all regions anew: the ledger has changed in other ways than by
+                      results that came in */
 } bandit_partition;
 
 /* The partition that a change leads to; shares the untouched regions until it is committed. {0} is none. */

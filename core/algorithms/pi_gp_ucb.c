@@ -189,15 +189,14 @@ static bandit_status pi_begin_batch(bandit_engine *engine, const bandit_result *
                                : status;
 }
 
-/* Without regions, the next batch builds them all from the ledger, as a restored engine does; until then
- * nothing is asked of this one. */
+/* The regions stay in force; the next batch builds them all from the ledger, as a restored engine does. */
 static bandit_status pi_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
                               const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
     pi_engine *pi = self(engine);
     bandit_status status = bandit_ledger_amend(&pi->ledgers[pi->in_force], amendments, n, sums, n_sums, err);
     if (status == BANDIT_OK)
-        bandit_partition_clear(&pi->partition);
+        pi->partition.outdated = true;
     return status;
 }
 

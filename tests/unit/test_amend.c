@@ -162,8 +162,18 @@ static void check_algorithm(bandit_algorithm algorithm, uint64_t seed)
     assert_int_equal(bandit_engine_new(&amended, problem.arms, &problem.options, 0, &error), BANDIT_OK);
     assert_int_equal(bandit_engine_new(&truthful, problem.arms, &problem.options, 0, &error), BANDIT_OK);
     for (size_t round = 0; round < ROUNDS; round++) {
-        if (round == ROUNDS - 1)
+        if (round == ROUNDS - 1) { /* the batch in force stays as it is */
+            bandit_description now;
+            bandit_prediction before[ARMS], after[ARMS];
+            bandit_engine_describe(amended, &now);
+            if (now.has_model)
+                predict(amended, before);
             amend(amended, list);
+            if (now.has_model) {
+                predict(amended, after);
+                assert_memory_equal(before, after, sizeof before);
+            }
+        }
         join(amended, list, round, false);
         join(truthful, list, round, true);
     }
@@ -258,6 +268,11 @@ static void what_cannot_be_is_refused(void **state)
     bad = good;
     bad.now.reward = NAN;
     assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, &error), BANDIT_INVALID_STATE);
+    bad.now.reward = 1e200; /* its square is not finite */
+    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, &error), BANDIT_INVALID_STATE);
+    const bandit_result large = {.arm = 5, .repeats = 1, .reward = 1e200};
+    assert_int_equal(bandit_engine_begin_batch(engine, &large, 1, NULL, 0, &bandit_executor_serial, &error),
+                     BANDIT_INVALID_STATE);
     sums[0].sum = INFINITY;
     assert_int_equal(bandit_engine_amend(engine, &good, 1, sums, 1, &error), BANDIT_INVALID_STATE);
     bandit_engine_free(engine);
