@@ -23,10 +23,10 @@ bandit_status bandit_log_sums_add(bandit_log_sums *sums, const bandit_posterior 
                                   const bandit_result *results, size_t n_results, bandit_error *err);
 
 /* alpha of the batch that starts with these sums:
- *   theory     C beta, beta = 2 xi sqrt(Lambda_3 + log(1/delta)) + (1 + sqrt 2) sqrt(lambda) F
- *   practical  sqrt(lambda) F + xi sqrt(C Lambda_1 + log(1/delta))
- *   calibrated sqrt(lambda) (1 + xi / (xi + 1/4)): one to two standard deviations of the Bayesian scale, for
- * a prior of variance 1 (ours) fixed      as given */
+ *   theory      C beta, beta = 2 xi sqrt(Lambda_3 + log(1/delta)) + (1 + sqrt 2) sqrt(lambda) F
+ *   practical   sqrt(lambda) F + xi sqrt(C Lambda_1 + log(1/delta))
+ *   calibrated  sqrt(lambda): one Bayesian standard deviation, before bandit_confidence_calibrated (ours)
+ *   fixed       as given */
 double bandit_confidence_alpha(const bandit_options *options, const bandit_log_sums *sums);
 
 /* alpha of BKB ([BKB] Alg. 1), from the effective dimension d = sum n_i sigma^2(x_i) under the dictionary in
@@ -34,7 +34,7 @@ double bandit_confidence_alpha(const bandit_options *options, const bandit_log_s
  *   theory     2 xi sqrt(a log(kappa^2 t) d + log(1/delta)) + (1 + 1/sqrt(1 − eps)) sqrt(lambda) F, the
  *              logarithm clamped at 0 (ours)
  *   practical  sqrt(lambda) F + xi sqrt(log(t) d + log(1/delta))
- *   fixed      as given */
+ *   calibrated, fixed  as above */
 double bandit_confidence_bkb(const bandit_options *options, double kappa2, uint64_t observations,
                              double effective_dimension);
 

@@ -230,11 +230,14 @@ bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_resu
 {
     bandit_status status = check_picks(engine, pending, n_pending, err);
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_FACTOR); /* but for the parts that say otherwise */
+    double norm_bound = engine->options.norm_bound;
     if (status == BANDIT_OK)
         status = engine->table->begin_batch(engine, results, n_results, pending, n_pending, executor, err);
     bandit_stage_switch(outer);
-    if (status != BANDIT_OK)
+    if (status != BANDIT_OK) {
+        engine->options.norm_bound = norm_bound; /* it may have grown already */
         return status;
+    }
     engine->batch = bandit_engine_next_batch(engine);
     engine->started = true;
     if (engine->listed)

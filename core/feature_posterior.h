@@ -12,8 +12,8 @@
  * the others the prior N(0, I): a sample is a sum of all M functions with such weights, widened about its
  * mean,
  *
- *   f~ = sum_{j <= m} c_j psi_j + alpha sum_{m < j <= M} w_j psi_j,   c = L_V^{-T} (g + alpha sqrt(lambda)
- * e).
+ *   f~ = sum_{j <= m} c_j psi_j + alpha sum_{m < j <= M} w_j psi_j,
+ *   c  = L_V^{-T} (g + alpha sqrt(lambda) e),   e, w ~ N(0, I).
  *
  * No kernel matrix is formed: O(m^2) a pulled arm once, O(M) a point of a sample. The box on which the
  * eigenfunctions live makes |z|^2 an approximation of k: the residual is clamped at 0. */

@@ -122,6 +122,7 @@ bandit_status bandit_listed_select(bandit_listed *l, bandit_engine *engine,
                                    bandit_pick *picks, bandit_selection *out, bandit_error *err)
 {
     size_t n = 0;
+    bandit_selection last = {0};
     bool silent = bandit_is_silent(engine);
     if (limits->fixed && !has_fixed(l, engine->arms, limits->fixed))
         return bandit_fail(err, BANDIT_INVALID_OPTION, "fixed", "no point has these values");
@@ -139,8 +140,11 @@ bandit_status bandit_listed_select(bandit_listed *l, bandit_engine *engine,
         bandit_status status = engine->table->select(engine, &one, executor, picks + n, out, err);
         if (status != BANDIT_OK && n == 0)
             return status;
-        if (status != BANDIT_OK) /* the picks made stand; the next call says why there are no more */
+        if (status != BANDIT_OK) { /* the picks made stand; the next call says why there are no more */
+            *out = last;
             break;
+        }
+        last = *out;
         bandit_listed_note(l, picks + n, out->n_picks);
         n += out->n_picks;
         if (out->n_picks == 0)

@@ -2,9 +2,8 @@
  *
  *   fixed     points without the fixed values may not be chosen
  *   silence   where noise is below BANDIT_SILENT of the prior's deviation, a point that was pulled, or is
- * out, is not picked again as long as there is another (ours) defaults  the very first pick is the point of
- * the defaults, if every active parameter has one
- */
+ *             out, is not picked again as long as there is another (ours)
+ *   defaults  the very first pick is the point of the defaults, if every active parameter has one */
 #ifndef BANDIT_LISTED_H
 #define BANDIT_LISTED_H
 

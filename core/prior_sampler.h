@@ -3,13 +3,15 @@
  *
  * One of three ways, by the kernel and the number of arms A; `describe` tells which:
  *   factor    f = F g with F F' = K over the arms, F from a pivoted Cholesky of rank r, g ~ N(0, I).
- *             Precomputed kernels, and A <= BANDIT_PRIOR_EXACT_ARMS: r is K's rank to rounding. O(A^2 r)
- * once, O(A r) a draw, A r doubles held. Gaussian kernels of more arms: columns are taken until no residual
- * variance is above 1e-10; if BANDIT_PRIOR_MAX_RANK columns do not suffice, features. linear    f(x) = x'g,
- * for any A. features  BANDIT_PRIOR_FEATURES random Fourier features (prior_features.h), drawn anew for each
- * draw. Stationary kernels. Mean and covariance are exactly those of GP(0, k); only the distribution's shape,
- * a mixture of normals that share frequencies, is approximate. O(A M d) a draw. The first two are exact to
- * rounding (1e-10 in a covariance for the Gaussian of many arms). */
+ *             Precomputed kernels, and A <= BANDIT_PRIOR_EXACT_ARMS: r is K's rank to rounding. O(A r^2)
+ *             once, O(A r) a draw, A r doubles held. Gaussian kernels of more arms: columns are taken until
+ *             no residual variance is above 1e-10; if BANDIT_PRIOR_MAX_RANK columns do not suffice, features.
+ *   linear    f(x) = x'g, for any A.
+ *   features  BANDIT_PRIOR_FEATURES random Fourier features (prior_features.h), drawn anew for each draw.
+ *             Stationary kernels. Mean and covariance are exactly those of GP(0, k); only the distribution's
+ *             shape, a mixture of normals that share frequencies, is approximate. O(A M d) a draw.
+ *
+ * The first two are exact to rounding (1e-10 in a covariance for the Gaussian of many arms). */
 #ifndef BANDIT_PRIOR_SAMPLER_H
 #define BANDIT_PRIOR_SAMPLER_H
 

@@ -68,7 +68,7 @@ bandit_status bandit_posterior_log_det(const bandit_posterior *posterior, double
 
 /* Means and variances of all arms; the caller's, one entry an arm each. Allocates for the first call after
  * build only. Errors: BANDIT_NO_MEMORY; BANDIT_NUMERICAL when a variance before clamping is below
- * −1e-8 kappa^2 / lambda. */
+ * −1e-8 kappa^2 / lambda and below −variance_error. */
 bandit_status bandit_posterior_evaluate_all(bandit_posterior *posterior, const bandit_executor *executor,
                                             double *mean, double *variance, bandit_error *err);
 
@@ -80,7 +80,8 @@ bandit_status bandit_posterior_evaluate_all(bandit_posterior *posterior, const b
 double bandit_posterior_evaluate_tile(const bandit_posterior *posterior, double *tile, const uint32_t *arms,
                                       size_t n, double *mean, double *variance);
 
-/* BANDIT_NUMERICAL where the smallest variance before clamping, of `n` arms from `first` on, is too small. */
+/* BANDIT_NUMERICAL where the smallest variance before clamping, of `n` arms from `first` on, is below the
+ * limits of bandit_posterior_evaluate_all. */
 bandit_status bandit_posterior_check_smallest(const bandit_posterior *posterior, double smallest,
                                               size_t first, size_t n, bandit_error *err);
 

@@ -28,8 +28,8 @@
 
 /* m and M of [VPA21] section 5.4 for a horizon of T, capped by the limits above: Matérn m = T^{d/(2 nu − d)}
  * for inducing points (as many as allowed where 2 nu <= d), T^{d/(2 nu)} for inducing features, M =
- * T^{3d/(2 nu)}; Gaussian m = log^{d/2} T, M = log^d T; linear
- * both d. The paper's epsilon in the exponents is 0 here. */
+ * T^{3d/(2 nu)}; Gaussian m = log^{d/2} T, M = log^d T; linear both d. The paper's epsilon in the exponents
+ * is 0 here. */
 size_t bandit_svgp_inducing_for(const bandit_kernel *kernel, bandit_posterior_kind kind, size_t dimension,
                                 uint64_t horizon);
 size_t bandit_svgp_features_for(const bandit_kernel *kernel, size_t dimension, uint64_t horizon);

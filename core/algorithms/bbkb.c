@@ -124,7 +124,8 @@ static size_t batch_memory(const bbkb_batch *batch)
     return batch->ledger.capacity * sizeof(bandit_arm_sum) + batch->capacity_dictionary * sizeof(uint32_t) +
            (batch->capacity_mean + batch->capacity_variance) * sizeof(double) +
            bandit_posterior_memory(&batch->posterior) + bandit_selector_memory(&batch->selector) +
-           bandit_local_ratio_memory(&batch->local) + batch->n_planned * sizeof(uint32_t);
+           bandit_local_ratio_memory(&batch->local) + batch->capacity_out * sizeof *batch->out +
+           batch->n_planned * sizeof(uint32_t);
 }
 
 static size_t bbkb_memory(const bandit_engine *engine)

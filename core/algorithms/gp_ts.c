@@ -32,7 +32,8 @@ void bandit_exact_draw(bandit_exact_engine *e, uint64_t number, const bandit_exe
 static bool choose_sample(bandit_exact_engine *e, const bandit_select_limits *limits,
                           const bandit_executor *executor, uint32_t *arm)
 {
-    bandit_exact_draw(e, e->n_picked, executor);
+    const uint64_t draws = (uint64_t)1 << 24; /* different ones in a batch */
+    bandit_exact_draw(e, e->n_picked % draws, executor);
     const double *mean = bandit_exact_mean(e->posterior);
     for (size_t a = 0; a < e->history.n_arms; a++)
         e->score[a] = mean[a] + e->width * e->score[a];

@@ -10,9 +10,9 @@
  *   svgp  all pulled arms while they are no more than m (the only k-DPP there is); then a sample of the k-DPP
  *         over the pulled arms, each once, redrawn when the rewards have doubled;
  *   dtc   BBKB's dictionary: resampled at each batch by ridge leverage scores, with no limit m but q_bar.
- * At equal points both give the same posterior (svgp.h): they differ in the choice of points. The third
- * choice has no points: features  the m eigenfunctions with the largest eigenvalues stand in their place
- * (feature_posterior.h). */
+ *   features  none: the m eigenfunctions with the largest eigenvalues stand in their place
+ *         (feature_posterior.h).
+ * At equal points the first two give the same posterior (svgp.h): they differ in the choice of points. */
 #include "algorithm.h"
 #include "confidence.h"
 #include "dictionary.h"

@@ -56,7 +56,7 @@ typedef enum bandit_confidence {
     BANDIT_CONFIDENCE_PRACTICAL,
     BANDIT_CONFIDENCE_THEORY,
     BANDIT_CONFIDENCE_FIXED,
-    BANDIT_CONFIDENCE_CALIBRATED /* one to two standard deviations, of a model that was learned (ours) */
+    BANDIT_CONFIDENCE_CALIBRATED /* up to three standard deviations, of a model that was learned (ours) */
 } bandit_confidence;
 /* How an arm that was pulled n times enters a new dictionary; p = min(1, q_bar sigma^2). FRESH: one coin an
  * arm, min(1, n p), the bound that [BBKB] App. C has for the sum of the pulls' probabilities, so that both
@@ -146,9 +146,9 @@ typedef struct bandit_engine bandit_engine;
 typedef struct bandit_result {
     uint32_t arm;
     uint32_t repeats; /* pulls it stands for: `reward` is their mean; >= 1 */
-    double reward;
-    bool chosen;     /* by this engine; then `variance` is the pick's */
-    double variance; /* start-of-batch variance of the batch that issued it, paper's scale */
+    double reward;    /* finite, and so is the sum of all squares: |reward| up to 1e140 is safe */
+    bool chosen;      /* by this engine; then `variance` is the pick's */
+    double variance;  /* start-of-batch variance of the batch that issued it, paper's scale */
 } bandit_result;
 
 typedef struct bandit_pick {
@@ -258,12 +258,18 @@ typedef struct bandit_selection {
 
 /* Chooses the batch's next picks, until its rule or a limit stops it. Picks are hallucinated. May be called
  * again in the same batch (asynchronous feedback). [BBKB] Alg. 1, lines 6–13 for BBKB.
- * `picks` is the caller's, of limits->max_picks entries. */
+ *   picks  the caller's, of limits->max_picks entries; out->n_picks of them are filled
+ * Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL, BANDIT_MEMORY_LIMIT; in a space also BANDIT_INVALID_OPTION,
+ * field "fixed", when no point has the values. Then nothing is picked and the engine is as before the call,
+ * which may be repeated. What goes wrong after a pick is no error: the picks made stand, and the next call
+ * says why there are no more. */
 bandit_status bandit_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
                                    const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
                                    bandit_error *err);
 
-/* Hallucinates picks made earlier in this batch, in their order (after restore; also a user's own trials). */
+/* Hallucinates picks made earlier in this batch, in their order (after restore; also a user's own trials).
+ * Errors: BANDIT_INVALID_STATE (an arm that is not there; nothing has changed); BANDIT_NO_MEMORY,
+ * BANDIT_MEMORY_LIMIT: some picks may be hallucinated already, the engine must be freed. */
 bandit_status bandit_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
                                          const bandit_executor *executor, bandit_error *err);
 

@@ -54,10 +54,11 @@ typedef struct bandit_fit_limits {
 void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out);
 
 /* Maximizes from `start`, from the priors' peak and from two points aside of it, by L-BFGS (NLopt) within
- * wide bounds. *out is the best point met, at least as good as each start. `start` and `out` may share
- * storage. objective  its value; may be NULL surprise   n, or NULL: squared standardized residual of each
- * point's mean given all others, at *out Errors: BANDIT_NO_MEMORY; BANDIT_NUMERICAL when the objective cannot
- * be evaluated at any start. */
+ * wide bounds.
+ *   out        the best point met, at least as good as each start; may share storage with `start`
+ *   objective  its value; may be NULL
+ *   surprise   n, or NULL: squared standardized residual of each point's mean given all others, at *out
+ * Errors: BANDIT_NO_MEMORY; BANDIT_NUMERICAL when the objective cannot be evaluated at any start. */
 bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
                          const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
                          double *surprise, bandit_error *err);
