@@ -1,10 +1,13 @@
 #include "server/pool.h"
 
+#include "server/clock.h"
 #include "server/log.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,13 +28,19 @@ typedef struct tile_job {
     struct tile_job *next;
 } tile_job;
 
-struct pool {
+/* Each kind of thread has a lock of its own: one that computes may lose its processor while it holds it, and
+ * nobody who serves may wait for that. */
+typedef struct lane {
     pthread_mutex_t lock;
-    pthread_cond_t serve, compute; /* work for threads of either kind */
-    task_queue queues[2];          /* by priority */
-    tile_job *tiles;
-    size_t running; /* tasks; each may still spread tiles or submit others */
-    bool stopping;
+    pthread_cond_t work;
+    task_queue queue;
+} lane;
+
+struct pool {
+    lane lanes[2];       /* by priority */
+    tile_job *tiles;     /* of the lane that computes */
+    atomic_size_t tasks; /* queued or running; each may still spread tiles or submit others */
+    atomic_bool stopping;
     size_t n_computing, n_serving;
     pthread_t *threads; /* those that compute first */
 };
@@ -59,28 +68,57 @@ static pool_task *queue_pop(task_queue *queue)
     return task;
 }
 
-static bool is_over(const pool *p)
+static bool is_over(pool *p)
 {
-    return p->stopping && p->running == 0 && p->queues[POOL_SHORT].n == 0 && p->queues[POOL_LONG].n == 0;
+    return atomic_load(&p->stopping) && atomic_load(&p->tasks) == 0;
 }
 
-/* Runs one task outside the lock. */
-static void run_task(pool *p, pool_task *task)
+static void wake_all(pool *p)
 {
-    p->running++;
-    pthread_mutex_unlock(&p->lock);
+    for (size_t i = 0; i < 2; i++) {
+        pthread_mutex_lock(&p->lanes[i].lock);
+        pthread_cond_broadcast(&p->lanes[i].work);
+        pthread_mutex_unlock(&p->lanes[i].lock);
+    }
+}
+
+/* Runs one task outside the lock of its lane. */
+static void run_task(pool *p, lane *l, pool_task *task)
+{
+    pthread_mutex_unlock(&l->lock);
     task->run(task);
-    pthread_mutex_lock(&p->lock);
-    p->running--;
-    if (is_over(p)) {
-        pthread_cond_broadcast(&p->serve);
-        pthread_cond_broadcast(&p->compute);
+    if (atomic_fetch_sub(&p->tasks, 1) == 1 && atomic_load(&p->stopping))
+        wake_all(p);
+    pthread_mutex_lock(&l->lock);
+}
+
+/* A scheduler lets a thread keep its processor for a slice, or until its next tick: milliseconds, and a
+ * request passes through five threads. So those that compute offer theirs now and then, between parts. */
+static bool should_give_way(void)
+{
+    static const double interval = 0.0005;
+    static _Thread_local double last;
+    double now = clock_steady();
+    bool due = now - last >= interval;
+    if (due)
+        last = now;
+    return due;
+}
+
+/* With the lane's lock held; without it meanwhile. */
+static void give_way(lane *l)
+{
+    if (should_give_way()) {
+        pthread_mutex_unlock(&l->lock);
+        sched_yield();
+        pthread_mutex_lock(&l->lock);
     }
 }
 
 /* Takes the next tile of `job` and runs it outside the lock; false when all are taken. */
 static bool run_tile(pool *p, tile_job *job)
 {
+    lane *l = &p->lanes[POOL_LONG];
     if (job->taken == job->n)
         return false;
     size_t index = job->taken++;
@@ -90,9 +128,9 @@ static bool run_tile(pool *p, tile_job *job)
             link = &(*link)->next;
         *link = job->next;
     }
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_unlock(&l->lock);
     job->task(job->arg, index, thread_index);
-    pthread_mutex_lock(&p->lock);
+    pthread_mutex_lock(&l->lock);
     if (++job->finished == job->n)
         pthread_cond_signal(&job->all_finished);
     return true;
@@ -123,17 +161,20 @@ static void *computing_thread(void *arg)
     thread_index = start->index;
     free(start);
     be_nicer(COMPUTING_NICER);
-    pthread_mutex_lock(&p->lock);
+    lane *l = &p->lanes[POOL_LONG];
+    pthread_mutex_lock(&l->lock);
     while (!is_over(p)) {
-        pool_task *task = p->tiles ? NULL : queue_pop(&p->queues[POOL_LONG]);
-        if (task)
-            run_task(p, task);
-        else if (p->tiles)
+        pool_task *task = p->tiles ? NULL : queue_pop(&l->queue);
+        if (task) {
+            run_task(p, l, task);
+        } else if (p->tiles) {
             run_tile(p, p->tiles);
-        else
-            pthread_cond_wait(&p->compute, &p->lock);
+            give_way(l);
+        } else {
+            pthread_cond_wait(&l->work, &l->lock);
+        }
     }
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_unlock(&l->lock);
     return NULL;
 }
 
@@ -141,15 +182,16 @@ static void *serving_thread(void *arg)
 {
     pool *p = arg;
     be_nicer(SERVING_NICER);
-    pthread_mutex_lock(&p->lock);
+    lane *l = &p->lanes[POOL_SHORT];
+    pthread_mutex_lock(&l->lock);
     while (!is_over(p)) {
-        pool_task *task = queue_pop(&p->queues[POOL_SHORT]);
+        pool_task *task = queue_pop(&l->queue);
         if (task)
-            run_task(p, task);
+            run_task(p, l, task);
         else
-            pthread_cond_wait(&p->serve, &p->lock);
+            pthread_cond_wait(&l->work, &l->lock);
     }
-    pthread_mutex_unlock(&p->lock);
+    pthread_mutex_unlock(&l->lock);
     return NULL;
 }
 
@@ -161,18 +203,21 @@ static void for_each(void *context, size_t n, bandit_task *task, void *arg)
         return;
     if (n == 1) {
         task(arg, 0, thread_index);
+        if (should_give_way())
+            sched_yield();
         return;
     }
+    lane *l = &p->lanes[POOL_LONG];
     pthread_cond_init(&job.all_finished, NULL);
-    pthread_mutex_lock(&p->lock);
+    pthread_mutex_lock(&l->lock);
     job.next = p->tiles;
     p->tiles = &job;
-    pthread_cond_broadcast(&p->compute);
+    pthread_cond_broadcast(&l->work);
     while (run_tile(p, &job))
-        ;
+        give_way(l);
     while (job.finished < job.n)
-        pthread_cond_wait(&job.all_finished, &p->lock);
-    pthread_mutex_unlock(&p->lock);
+        pthread_cond_wait(&job.all_finished, &l->lock);
+    pthread_mutex_unlock(&l->lock);
     pthread_cond_destroy(&job.all_finished);
 }
 
@@ -183,14 +228,15 @@ bandit_executor pool_executor(pool *p)
 
 void pool_submit(pool *p, pool_task *task, pool_priority priority)
 {
-    pthread_mutex_lock(&p->lock);
-    task_queue *queue = &p->queues[priority];
+    lane *l = &p->lanes[priority];
+    atomic_fetch_add(&p->tasks, 1);
+    pthread_mutex_lock(&l->lock);
     task->next = NULL;
-    *queue->last = task;
-    queue->last = &task->next;
-    queue->n++;
-    pthread_cond_signal(priority == POOL_SHORT ? &p->serve : &p->compute);
-    pthread_mutex_unlock(&p->lock);
+    *l->queue.last = task;
+    l->queue.last = &task->next;
+    l->queue.n++;
+    pthread_cond_signal(&l->work);
+    pthread_mutex_unlock(&l->lock);
 }
 
 size_t pool_threads(const pool *p)
@@ -200,9 +246,12 @@ size_t pool_threads(const pool *p)
 
 size_t pool_queued(pool *p)
 {
-    pthread_mutex_lock(&p->lock);
-    size_t n = p->queues[POOL_SHORT].n + p->queues[POOL_LONG].n;
-    pthread_mutex_unlock(&p->lock);
+    size_t n = 0;
+    for (size_t i = 0; i < 2; i++) {
+        pthread_mutex_lock(&p->lanes[i].lock);
+        n += p->lanes[i].queue.n;
+        pthread_mutex_unlock(&p->lanes[i].lock);
+    }
     return n;
 }
 
@@ -236,11 +285,11 @@ pool *pool_new(size_t threads)
     if (!p)
         return NULL;
     p->threads = calloc(2 * threads, sizeof *p->threads);
-    pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->serve, NULL);
-    pthread_cond_init(&p->compute, NULL);
-    queue_init(&p->queues[POOL_SHORT]);
-    queue_init(&p->queues[POOL_LONG]);
+    for (size_t i = 0; i < 2; i++) {
+        pthread_mutex_init(&p->lanes[i].lock, NULL);
+        pthread_cond_init(&p->lanes[i].work, NULL);
+        queue_init(&p->lanes[i].queue);
+    }
     bool started = p->threads != NULL;
     for (size_t i = 0; started && i < threads; i++)
         started = start_computing(p);
@@ -257,16 +306,14 @@ void pool_free(pool *p)
 {
     if (!p)
         return;
-    pthread_mutex_lock(&p->lock);
-    p->stopping = true;
-    pthread_cond_broadcast(&p->serve);
-    pthread_cond_broadcast(&p->compute);
-    pthread_mutex_unlock(&p->lock);
+    atomic_store(&p->stopping, true);
+    wake_all(p);
     for (size_t i = 0; i < p->n_computing + p->n_serving; i++)
         pthread_join(p->threads[i], NULL);
-    pthread_cond_destroy(&p->serve);
-    pthread_cond_destroy(&p->compute);
-    pthread_mutex_destroy(&p->lock);
+    for (size_t i = 0; i < 2; i++) {
+        pthread_cond_destroy(&p->lanes[i].work);
+        pthread_mutex_destroy(&p->lanes[i].lock);
+    }
     free(p->threads);
     free(p);
 }

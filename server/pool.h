@@ -1,6 +1,7 @@
 /* The pool: threads that serve, which run short tasks (handlers, actor turns), and as many that compute: long
  * tasks (planning a batch, loading an engine) and the tiles that these are cut into, tiles before the next
- * long task. Those that compute give way to all others (nice), so that no request waits for arithmetic. */
+ * long task. Those that compute give way to all others (nice, and sched_yield between tiles), so that no
+ * request waits for arithmetic. */
 #ifndef SERVER_POOL_H
 #define SERVER_POOL_H
 

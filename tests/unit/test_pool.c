@@ -190,6 +190,36 @@ static void short_tasks_run_while_every_thread_computes(void **state)
     }
 }
 
+/* A task that submits itself again, to threads of either kind in turn. */
+typedef struct relay {
+    pool_task task;
+    pool *p;
+    int left;
+} relay;
+
+static void pass_on(pool_task *task)
+{
+    relay *r = (relay *)task;
+    if (r->left-- > 0)
+        pool_submit(r->p, task, r->left % 2 ? POOL_SHORT : POOL_LONG);
+}
+
+static void what_tasks_submit_runs_before_the_end(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        pool *p = pool_new(1 + (size_t)i % 3);
+        relay relays[4];
+        for (int j = 0; j < 4; j++) {
+            relays[j] = (relay){.task.run = pass_on, .p = p, .left = 20 + j};
+            pool_submit(p, &relays[j].task, j % 2 ? POOL_SHORT : POOL_LONG);
+        }
+        pool_free(p);
+        for (int j = 0; j < 4; j++)
+            assert_int_equal(relays[j].left, -1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,6 +227,7 @@ int main(void)
         cmocka_unit_test(tiles_run_once),
         cmocka_unit_test(tiles_run_on_all_threads_at_once),
         cmocka_unit_test(short_tasks_run_while_every_thread_computes),
+        cmocka_unit_test(what_tasks_submit_runs_before_the_end),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
