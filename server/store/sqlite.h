@@ -59,7 +59,11 @@ store_status connection_finish(connection *c, sqlite3_stmt *statement, store_err
 double column_real(sqlite3_stmt *statement, int column);
 const char *column_text(sqlite3_stmt *statement, int column);
 
-enum { sqlite_idle_readers = 4 }; /* kept open when nobody reads */
+enum {
+    sqlite_idle_readers = 4,      /* kept open when nobody reads */
+    sqlite_busy_ms = 5000,        /* how long a connection waits for a lock */
+    frames_per_checkpoint = 1000, /* about 4 MiB of the write-ahead log */
+};
 
 typedef struct sqlite_store {
     store base;

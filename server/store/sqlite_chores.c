@@ -1,19 +1,27 @@
 /* What the writer does between the writes: checkpoints, removal of what was deleted, vacuum. */
 #include "server/store/sqlite.h"
 
-enum { frames_per_checkpoint = 1000 };
+enum {
+    frames_of_patience = 3 * frames_per_checkpoint,
+    patience_ms = 100,
+};
 
-/* A passive checkpoint waits for nobody. What a reader keeps it from copying is tried again after as many
+/* A passive checkpoint waits for nobody, and the log starts anew only when no reader is in it: readers that
+ * follow each other without a gap would let it grow for ever. Once it is long, it waits a little for those
+ * who read now; they are short, unless they are another program's. What fails is tried again after as many
  * frames more. */
 void sqlite_after_commit(store *base)
 {
     sqlite_store *s = sqlite_of(base);
     if (s->wal_frames < s->next_checkpoint)
         return;
-    int in_log = 0, copied = 0;
-    int rc = sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
-    bool whole = rc == SQLITE_OK && copied == in_log; /* the next write starts the log anew */
-    s->next_checkpoint = frames_per_checkpoint + (whole ? 0 : s->wal_frames);
+    bool patient = s->wal_frames >= frames_of_patience;
+    sqlite3_busy_timeout(s->writer.db, patience_ms);
+    sqlite3_wal_checkpoint_v2(s->writer.db, NULL,
+                              patient ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
+    s->next_checkpoint =
+        s->wal_frames + frames_per_checkpoint; /* unless the log starts anew: see on_commit */
 }
 
 void sqlite_idle(store *base)
@@ -26,7 +34,7 @@ void sqlite_idle(store *base)
         s->wal_frames = 0;
         s->next_checkpoint = frames_per_checkpoint;
     }
-    sqlite3_busy_timeout(s->writer.db, 5000);
+    sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
 }
 
 /* The first number that the query finds; 0: none. */

@@ -19,7 +19,7 @@ store_status connection_open(connection *c, const char *path, int flags, store_e
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-    sqlite3_busy_timeout(c->db, 5000);
+    sqlite3_busy_timeout(c->db, sqlite_busy_ms);
     return STORE_OK;
 }
 

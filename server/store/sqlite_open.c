@@ -42,7 +42,10 @@ static int on_commit(void *arg, sqlite3 *db, const char *schema, int frames)
 {
     (void)db;
     (void)schema;
-    ((sqlite_store *)arg)->wal_frames = frames;
+    sqlite_store *s = arg;
+    if (frames < s->wal_frames) /* it has started anew */
+        s->next_checkpoint = frames_per_checkpoint;
+    s->wal_frames = frames;
     return SQLITE_OK;
 }
 

@@ -3,8 +3,10 @@
 #include "server/store/sqlite.h"
 #include "tests/support/store_fixture.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -222,33 +224,82 @@ static void expired_answers_leave(void **state)
 
 /* ---- the write-ahead log ------------------------------------------------------------------------------- */
 
-static void the_write_ahead_log_stays_small(void **state)
+/* Writes trials' events. -> the largest size of the log. */
+static uint64_t largest_log_of(store *s, size_t trials)
 {
-    enum { TRIALS = 20000 };
-    const char *path = ((store_directory *)*state)->path;
-    store *s = store_fixture_open(path);
     store_lane *lane = create(s, "x");
-    plan(lane, TRIALS, 0);
+    plan(lane, trials, 0);
     store_statistics statistics;
     uint64_t largest = 0;
     store_waiter waiter = STORE_WAITER_INIT;
-    for (int64_t trial = 1; trial <= TRIALS; trial++) {
-        submit_trial_event(lane, EVENT_TRIAL_ISSUED, trial, &waiter);
+    for (size_t trial = 1; trial <= trials; trial++) {
+        submit_trial_event(lane, EVENT_TRIAL_ISSUED, (int64_t)trial, &waiter);
         if (trial % 50 == 0) {
-            store_waiter_wait(&waiter, (size_t)trial);
+            store_waiter_wait(&waiter, trial);
             store_read_statistics(s, &statistics);
             largest = statistics.wal_bytes > largest ? statistics.wal_bytes : largest;
         }
     }
     print_message("largest write-ahead log: %.1f MiB\n", (double)largest / 1048576.0);
+    store_lane_close(lane);
+    return largest;
+}
+
+static void the_write_ahead_log_stays_small(void **state)
+{
+    store *s = store_fixture_open(((store_directory *)*state)->path);
+    uint64_t largest = largest_log_of(s, 20000);
     assert_true(largest > 0 && largest <= 24u << 20);
+    store_statistics statistics;
     double deadline = seconds() + 20.0;
     do { /* truncated when idle */
         assert_true(seconds() < deadline);
         pause_briefly();
         store_read_statistics(s, &statistics);
     } while (statistics.wal_bytes > 0);
-    store_lane_close(lane);
+    store_close(s);
+}
+
+typedef struct relay {
+    connection readers[2];
+    atomic_bool ended;
+    uint64_t rounds;
+} relay;
+
+/* Each of two readers starts before the other ends, so that there is always one. Ends early when it cannot
+ * read. */
+static void *relay_of_readers(void *arg)
+{
+    relay *r = arg;
+    for (int now = 0; !atomic_load(&r->ended); now = !now, r->rounds++) {
+        int64_t value;
+        if (connection_execute_text(&r->readers[now], "BEGIN", NULL) ||
+            connection_read_integer(&r->readers[now], "SELECT count(*) FROM studies", &value, NULL))
+            break;
+        if (r->rounds > 0 && connection_execute_text(&r->readers[!now], "COMMIT", NULL))
+            break;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    atomic_store(&r->ended, true);
+    return NULL;
+}
+
+static void readers_without_a_gap_do_not_let_the_log_grow(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    store *s = store_fixture_open(path);
+    relay r = {0};
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(connection_open(&r.readers[i], path, SQLITE_OPEN_READONLY, NULL), STORE_OK);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, relay_of_readers, &r), 0);
+    uint64_t largest = largest_log_of(s, 40000);
+    bool until_the_end = !atomic_exchange(&r.ended, true);
+    pthread_join(thread, NULL);
+    assert_true(until_the_end && r.rounds > 10);
+    assert_true(largest > 0 && largest <= 24u << 20);
+    for (int i = 0; i < 2; i++)
+        connection_close(&r.readers[i]);
     store_close(s);
 }
 
@@ -388,6 +439,7 @@ int main(void)
         T(writes_go_on_while_a_study_is_removed),
         T(expired_answers_leave),
         T(the_write_ahead_log_stays_small),
+        T(readers_without_a_gap_do_not_let_the_log_grow),
         T(group_commit_throughput),
         T(start_up_with_many_rows),
         T(candidates_in_and_out),
