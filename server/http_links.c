@@ -381,6 +381,8 @@ void http_links_free(http_links *l)
         wake(l);
         pthread_join(l->thread, NULL);
     }
+    while (!LIST_EMPTY(&l->all)) /* closed without a word, since memory ran out */
+        forget(LIST_FIRST(&l->all));
     if (l->wake >= 0)
         close(l->wake);
     free(l->by_fd);
