@@ -4,6 +4,7 @@
 #include "prior_sampler.h"
 
 #include "bandit/rng.h"
+#include "tests/support/repeats.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -144,7 +145,7 @@ static void a_dense_factor_draws_the_posterior(void **state)
                                 .n_lengthscales = 1};
         open_setting(&s, &kernel, 30);
         assert_int_equal(bandit_prior_sampler_way(s.sampler), BANDIT_PRIOR_FACTOR);
-        check_draws(&s, 100000);
+        check_draws(&s, repeats(100000, 5000));
         close_setting(&s);
     }
 }
@@ -155,7 +156,7 @@ static void linear_functions_draw_the_posterior(void **state)
     setting s;
     open_setting(&s, &(bandit_kernel){.type = BANDIT_KERNEL_LINEAR}, 30);
     assert_int_equal(bandit_prior_sampler_way(s.sampler), BANDIT_PRIOR_LINEAR);
-    check_draws(&s, 100000);
+    check_draws(&s, repeats(100000, 5000));
     close_setting(&s);
 }
 
@@ -168,7 +169,7 @@ static void a_low_rank_factor_draws_the_posterior(void **state)
         .type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = &lengthscale, .n_lengthscales = 1};
     open_setting(&s, &kernel, BANDIT_PRIOR_EXACT_ARMS + 100);
     assert_int_equal(bandit_prior_sampler_way(s.sampler), BANDIT_PRIOR_FACTOR);
-    check_draws(&s, 3000);
+    check_draws(&s, repeats(3000, 300));
     close_setting(&s);
 }
 
@@ -180,7 +181,7 @@ static void random_features_draw_the_posteriors_moments(void **state)
         .type = BANDIT_KERNEL_MATERN, .nu = 1.5, .lengthscales = &lengthscale, .n_lengthscales = 1};
     open_setting(&s, &kernel, BANDIT_PRIOR_EXACT_ARMS + 1);
     assert_int_equal(bandit_prior_sampler_way(s.sampler), BANDIT_PRIOR_RANDOM_FEATURES);
-    check_draws(&s, 300);
+    check_draws(&s, repeats(300, 100));
     close_setting(&s);
 }
 

@@ -3,6 +3,7 @@
 
 #include "bandit/rng.h"
 #include "memory.h"
+#include "tests/support/repeats.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -54,7 +55,9 @@ static double textbook(const bandit_kernel *kernel, const bandit_arms *arms, siz
  * errors are measured: samples of random features are not quite normal. */
 static void samples_have_the_kernel_as_covariance(void **state)
 {
-    enum { DRAWS = 20000, FEATURES = 64 };
+    enum { FEATURES = 64 };
+    const size_t draws = repeats(20000, 2000);
+    const double count = (double)draws;
     const double one[] = {0.7}, ard[] = {0.3, 1.0, 2.5};
     const struct {
         bandit_kernel kernel;
@@ -87,23 +90,23 @@ static void samples_have_the_kernel_as_covariance(void **state)
         memset(sum, 0, sizeof sum);
         memset(square, 0, sizeof square);
         memset(fourth, 0, sizeof fourth);
-        for (uint64_t i = 0; i < DRAWS; i++) {
+        for (uint64_t i = 0; i < draws; i++) {
             double f[N];
             bandit_features_draw(&features, 9, i / 100, i % 100, &draw);
             bandit_features_evaluate(&features, &draw, bandit_arms_tile(arms, 0), f, NULL);
             for (size_t a = 0; a < N; a++) {
-                sum[a] += f[a] / DRAWS;
+                sum[a] += f[a] / count;
                 for (size_t b = 0; b < N; b++) {
-                    square[a * N + b] += f[a] * f[b] / DRAWS;
-                    fourth[a * N + b] += f[a] * f[b] * f[a] * f[b] / DRAWS;
+                    square[a * N + b] += f[a] * f[b] / count;
+                    fourth[a * N + b] += f[a] * f[b] * f[a] * f[b] / count;
                 }
             }
         }
         double worst = 0.0;
         for (size_t a = 0; a < N; a++) {
-            assert_true(fabs(sum[a]) < 5.0 * sqrt(square[a * N + a] / DRAWS));
+            assert_true(fabs(sum[a]) < 5.0 * sqrt(square[a * N + a] / count));
             for (size_t b = 0; b < N; b++) {
-                double error = sqrt((fourth[a * N + b] - square[a * N + b] * square[a * N + b]) / DRAWS);
+                double error = sqrt((fourth[a * N + b] - square[a * N + b] * square[a * N + b]) / count);
                 double k = textbook(&cases[c].kernel, arms, a, b);
                 worst = fmax(worst, fabs(square[a * N + b] - k) / error);
             }

@@ -6,6 +6,7 @@
 #include "confidence.h"
 #include "dpp.h"
 #include "memory.h"
+#include "tests/support/repeats.h"
 #include "tests/support/skip.h"
 
 #include <math.h>
@@ -20,7 +21,7 @@
 
 #include <cmocka.h>
 
-enum { N = 32, PULLED = 14, MAX = 64, DRAWS = 100000 };
+enum { N = 32, PULLED = 14, MAX = 64 };
 
 static const double tau = 0.1;
 
@@ -151,6 +152,8 @@ static void samples_have_the_variational_mean_and_covariance(void **state)
         {{BANDIT_KERNEL_LINEAR, 0, NULL, 0}, BANDIT_EXPANSION_LINEAR, 2},
     };
     const double alpha = 1.7;
+    const size_t draws = repeats(100000, 5000);
+    const double count = (double)draws;
     (void)state;
     for (size_t which = 0; which < sizeof cases / sizeof *cases; which++) {
         static double sum[N], square[N * N], fourth[N * N], mean[N], cov[N * N];
@@ -174,27 +177,27 @@ static void samples_have_the_variational_mean_and_covariance(void **state)
         memset(sum, 0, sizeof sum);
         memset(square, 0, sizeof square);
         memset(fourth, 0, sizeof fourth);
-        for (uint64_t i = 0; i < DRAWS; i++) {
+        for (uint64_t i = 0; i < draws; i++) {
             double f[N];
             bandit_svgp_draw(&sampler, alpha, 3, i / 7, i % 7);
             for (size_t tile = 0; tile < N / BANDIT_TILE; tile++)
                 bandit_svgp_evaluate(&sampler, tile, f + tile * BANDIT_TILE, sampler.scratch);
             for (size_t a = 0; a < N; a++) {
                 f[a] -= mean[a];
-                sum[a] += f[a] / DRAWS;
+                sum[a] += f[a] / count;
                 for (size_t b = 0; b <= a; b++) {
                     double product = f[a] * f[b];
-                    square[a * N + b] += product / DRAWS;
-                    fourth[a * N + b] += product * product / DRAWS;
+                    square[a * N + b] += product / count;
+                    fourth[a * N + b] += product * product / count;
                 }
             }
         }
         double worst_mean = 0.0, worst = 0.0, range = 0.0;
         for (size_t a = 0; a < N; a++) {
-            worst_mean = fmax(worst_mean, fabs(sum[a]) / sqrt(square[a * N + a] / DRAWS));
+            worst_mean = fmax(worst_mean, fabs(sum[a]) / sqrt(square[a * N + a] / count));
             range = fmax(range, fabs(cov[a * N + a] - kernel_at(&p, a, a)));
             for (size_t b = 0; b <= a; b++) {
-                double s = square[a * N + b], error = sqrt((fourth[a * N + b] - s * s) / DRAWS);
+                double s = square[a * N + b], error = sqrt((fourth[a * N + b] - s * s) / count);
                 worst = fmax(worst, fabs(s - alpha * alpha * cov[a * N + b]) / error);
             }
         }
