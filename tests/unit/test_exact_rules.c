@@ -237,12 +237,17 @@ static void picks_maximize_the_textbook_score(void **state)
     static const bandit_algorithm algorithms[] = {BANDIT_GP_UCB, BANDIT_IGP_UCB, BANDIT_GP_BUCB,
                                                   BANDIT_GP_EI,  BANDIT_GP_PI,   BANDIT_EPSILON_GREEDY};
     bandit_arms *arms = make_arms(false);
-    for (size_t i = 0; i < sizeof algorithms / sizeof *algorithms; i++) {
+    for (size_t k = 0; k < 2 * (sizeof algorithms / sizeof *algorithms); k++) {
+        size_t i = k / 2;
         bandit_options o = options_for(algorithms[i]);
         o.epsilon = 0.0;
         bandit_engine *engine = new_engine(arms, &o);
         bandit_result results[16];
         size_t n = history(results);
+        if (k % 2) { /* one reward, below what was believed before it */
+            n = 1;
+            results[0].reward = -0.7;
+        }
         begin(engine, results, n);
         for (size_t round = 0; round < 12; round++) {
             bandit_prediction predictions[N];

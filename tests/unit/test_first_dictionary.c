@@ -1,5 +1,7 @@
 /* The start from imported history (BLESS): small where the history is redundant, and accurate. */
+#include "bandit/rng.h"
 #include "bless.h"
+#include "tests/support/dense_gp.h"
 #include "tests/support/dense_reference.h"
 #include "tests/support/random_problem.h"
 
@@ -171,6 +173,72 @@ static void one_arm(void **state)
     history_clear(&h);
 }
 
+/* Variances of all arms that are only known up to an error draw the same dictionary as the exact ones, which
+ * is the one that the definition draws: where the error could decide, the arm's own is computed. Where
+ * nothing is drawn, the arm of the largest exact variance is in. */
+static void rough_variances_draw_the_same(void **state)
+{
+    enum { MEMBERS = 20 };
+    size_t fallbacks = 0, drawn = 0, could_be_wrong = 0;
+    (void)state;
+    for (uint64_t seed = 0; seed < 60; seed++) {
+        history h;
+        bandit_posterior posterior = {0};
+        bandit_error err = {0};
+        uint32_t members[MEMBERS], expected[N], dictionary[N];
+        double rough[N], w[MEMBERS];
+        size_t size = 0, n = 0;
+        history_init(&h, seed, 1.0, 2.0);
+        for (uint32_t i = 0; i < MEMBERS; i++)
+            members[i] = i * (N / MEMBERS);
+        assert_int_equal(
+            bandit_posterior_build(&posterior, &h.covariance, 1.0, members, MEMBERS, h.sums, N, &err),
+            BANDIT_OK);
+        double *scratch = dense_alloc(bandit_posterior_scratch(&posterior), sizeof *scratch), largest = -1.0;
+        double error = 0.02 * (double)(1 + seed % 3), q_bar = seed % 2 ? 1e-5 : 0.3;
+        uint32_t largest_arm = 0;
+        for (uint32_t a = 0; a < N; a++) {
+            bandit_embedding own = bandit_posterior_embed(&posterior, a, w, scratch);
+            double exact = own.residual + own.norm2;
+            double p = fmin(1.0, q_bar * exact), count = (double)h.offers[a].count;
+            double within = seed % 4 < 2 ? fmin(1.0, count * p) : 1.0 - pow(1.0 - p, count);
+            bool in = bandit_random_uniform(seed, 7, BANDIT_PURPOSE_RESAMPLE, a) < within;
+            rough[a] =
+                a % 9 == 0
+                    ? -1.0
+                    : fmax(0.0, exact + error * (2.0 * random_problem_uniform(&h.problem, 8, a) - 1.0));
+            p = fmin(1.0, q_bar * rough[a]);
+            within = seed % 4 < 2 ? fmin(1.0, count * p) : 1.0 - pow(1.0 - p, count);
+            could_be_wrong += in != (bandit_random_uniform(seed, 7, BANDIT_PURPOSE_RESAMPLE, a) < within);
+            if (in)
+                expected[n++] = a;
+            largest_arm = exact > largest ? a : largest_arm;
+            largest = fmax(largest, exact);
+        }
+        if (n == 0) {
+            expected[n++] = largest_arm;
+            fallbacks++;
+        }
+        posterior.variance_error = error;
+        const bandit_resampling how = {.q_bar = q_bar,
+                                       .seed = seed,
+                                       .per_pull = seed % 4 >= 2,
+                                       .batch = 7,
+                                       .covariance = &h.covariance,
+                                       .lambda = 1.0,
+                                       .posterior = &posterior,
+                                       .variance = rough};
+        assert_int_equal(bandit_dictionary_resample(dictionary, &size, h.offers, N, &how, &err), BANDIT_OK);
+        assert_int_equal(size, n);
+        assert_memory_equal(dictionary, expected, n * sizeof *expected);
+        drawn += n;
+        free(scratch);
+        bandit_posterior_clear(&posterior);
+        history_clear(&h);
+    }
+    assert_true(fallbacks > 10 && drawn > 500 && could_be_wrong > 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +247,7 @@ int main(void)
         cmocka_unit_test(nearly_all_pulls_are_looked_at),
         cmocka_unit_test(one_arm),
         cmocka_unit_test(many_pulls),
+        cmocka_unit_test(rough_variances_draw_the_same),
     };
     return cmocka_run_group_tests_name("first dictionary", tests, NULL, NULL);
 }

@@ -182,11 +182,45 @@ static void refusals_name_the_field(void **state)
     }
 }
 
+/* No point of a space has a larger variance under the linear kernel than kappa^2, and where each parameter
+ * can be as large as it may, one has that: numbers and switches add 1, of words one is 1/sqrt(2) at a time,
+ * and all are counted. */
+static void the_largest_variance_in_a_space(void **state)
+{
+    const bandit_parameter parameters[] = {
+        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 3, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_DOUBLE, .min = -2.0, .max = 5.0, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_INTEGER, .min = 1.0, .max = 9.0, .parent = BANDIT_NO_PARENT}};
+    const double largest[] = {1, 5.0, 1, 9.0};
+    const bandit_kernel kernel = {.type = BANDIT_KERNEL_LINEAR};
+    bandit_error err = {0};
+    (void)state;
+    for (size_t first = 0; first < 4; first++) { /* with and without words, and each parameter in any place */
+        for (size_t n = 1; first + n <= 4; n++) {
+            bandit_arms *arms;
+            bandit_covariance covariance;
+            double coded[4], variance, words = first == 0 ? 1.0 : 0.0;
+            uint32_t arm = 0;
+            assert_int_equal(bandit_arms_new_space(&arms, parameters + first, n, &err), BANDIT_OK);
+            memcpy(coded, largest + first, n * sizeof *coded);
+            assert_int_equal(bandit_arms_append(arms, coded, 1, &err), BANDIT_OK);
+            assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, &err), BANDIT_OK);
+            bandit_covariance_diagonal(&covariance, &arm, 1, &variance);
+            assert_true(fabs(variance - ((double)n - words + 0.5 * words)) < 1e-12);
+            assert_true(fabs(covariance.kappa2 - ((double)n - words + 1.5 * words)) < 1e-12);
+            bandit_covariance_clear(&covariance);
+            bandit_arms_free(arms);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_match_the_formulas),
         cmocka_unit_test(precomputed_entries),
+        cmocka_unit_test(the_largest_variance_in_a_space),
         cmocka_unit_test(refusals_name_the_field),
     };
     return cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
