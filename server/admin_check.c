@@ -112,9 +112,14 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
         c->last_seq = c->studies[i].entries;
         status = replay_study(snapshot, c->studies[i].id, &wanted, &result, error);
         clear_progress(c);
-        if (!status && result.differences == 0 && !c->a->quiet)
+        if (status == STORE_CORRUPT) { /* the others are looked at all the same */
+            print_problem(c, error->status && *error->message ? error->message : store_status_text(status));
+            *error = (store_error){0};
+            status = STORE_OK;
+        } else if (!status && result.differences == 0 && !c->a->quiet) {
             printf("study %s: as its log says: %lld entries, %lld batches planned again\n", c->studies[i].id,
                    (long long)result.entries, (long long)result.batches);
+        }
         fflush(stdout);
         clear_scratch(directory);
     }
@@ -162,8 +167,11 @@ int admin_check(int argc, char **argv, const admin_command *command)
     for (size_t i = 0; i < c.n; i++)
         free(c.studies[i].id);
     free(c.studies);
-    if (status == STORE_CORRUPT && c.problems > 0)
-        status = STORE_OK; /* more cannot be read, and that has been said */
+    if (status == STORE_CORRUPT) { /* more cannot be read */
+        c.study = NULL;
+        print_problem(&c, error.status && *error.message ? error.message : store_status_text(status));
+        status = STORE_OK;
+    }
     if (status)
         return admin_failed(command, &error, status);
     if (c.problems > 0)

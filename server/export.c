@@ -2,7 +2,9 @@
 
 #include "proto/export.h"
 #include "proto/study_file.h"
+#include "server/candidate_rows.h"
 #include "server/space.h"
+#include "server/study_config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,16 +31,13 @@ struct study_export {
 static void take_study(void *arg, const store_study *row)
 {
     study_export *x = arg;
-    wire_errors errors = {0};
     x->study = row->study;
     x->last_seq = row->last_seq;
     x->trials = row->trials;
     x->reference_candidates = row->reference_candidates;
     x->dimension = row->reference_candidates > 0 ? row->dimension : 0;
     snprintf(x->id, sizeof x->id, "%s", row->id);
-    if (wire_decode_study(&x->definition, row->definition, strlen(row->definition), &errors) != WIRE_OK)
-        x->status = STORE_CORRUPT;
-    wire_errors_clear(&errors);
+    x->status = study_config_read(&x->definition, row->definition);
 }
 
 static size_t rows_at_once(const study_export *x)
@@ -87,7 +86,8 @@ static store_status write_candidates(study_export *x, wire_writer *w, store_erro
     if (left == 0)
         return STORE_OK;
     n = left < n ? left : n;
-    store_status status = store_read_candidates(x->store, x->study, x->at, n, x->rows, err);
+    store_status status =
+        candidate_rows(x->rows, x->store, x->study, x->definition, (size_t)x->dimension, x->at, n, err);
     if (!status)
         wire_encode_file_rows(w, x->at, x->rows, n, (size_t)x->dimension);
     x->at += (int64_t)n;
@@ -152,7 +152,7 @@ static store_status read_ndjson(study_export *x, wire_writer *w, bool *more, sto
 static void write_trial(void *arg, const store_trial *row)
 {
     study_export *x = arg;
-    store_error error;
+    store_error error = {0};
     if (row->trial > x->trials || x->status)
         return;
     wire_trial trial = {.id = row->trial,
@@ -167,7 +167,8 @@ static void write_trial(void *arg, const store_trial *row)
                         .reason = row->reason,
                         .told_at = row->told_at};
     if (x->definition->domain_type == WIRE_DOMAIN_SPACE) {
-        x->status = store_read_candidates(x->store, x->study, row->candidate, 1, x->rows, &error);
+        x->status = candidate_rows(x->rows, x->store, x->study, x->definition, candidate_width(x->definition),
+                                   row->candidate, 1, &error);
         trial.parameters = x->rows;
     }
     if (!x->status)
@@ -187,8 +188,12 @@ static store_status read_csv(study_export *x, wire_writer *w, bool *more, store_
     store_trial_filter filter = {.after = x->at};
     x->w = w;
     store_status status = store_read_trials(x->store, x->study, &filter, TRIALS_AT_ONCE, write_trial, x, err);
-    *more = !status && !x->status && x->at < x->trials;
-    return status ? status : x->status;
+    if (!status)
+        status = x->status;
+    if (!status && x->at == filter.after)
+        status = STORE_CORRUPT; /* trials are missing */
+    *more = !status && x->at < x->trials;
+    return status;
 }
 
 store_status export_read(study_export *x, wire_writer *w, bool *more, store_error *err)

@@ -84,7 +84,8 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
 
 /* What the study wants uploaded. */
 typedef struct wanted {
-    bool known, precomputed, space;
+    store_status status; /* of reading the definition */
+    bool precomputed, space;
     size_t dimension; /* so that the reader can say which row has another */
 } wanted;
 
@@ -92,15 +93,13 @@ static void take_wanted(void *arg, const store_study *row)
 {
     wanted *w = arg;
     wire_study *definition;
-    wire_errors errors = {0};
-    if (wire_decode_study(&definition, row->definition, strlen(row->definition), &errors) == WIRE_OK) {
-        w->known = true;
-        w->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
-        w->space = definition->domain_type == WIRE_DOMAIN_SPACE;
-        w->dimension = (size_t)(w->precomputed ? definition->size.value : definition->dimension.value);
-        wire_study_free(definition);
-    }
-    wire_errors_clear(&errors);
+    w->status = study_config_read(&definition, row->definition);
+    if (w->status != STORE_OK)
+        return;
+    w->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
+    w->space = definition->domain_type == WIRE_DOMAIN_SPACE;
+    w->dimension = (size_t)(w->precomputed ? definition->size.value : definition->dimension.value);
+    wire_study_free(definition);
 }
 
 /* Finds out what is wanted; false: answered. */
@@ -110,10 +109,12 @@ static bool read_wanted(http_request *request, wanted *out)
     store_error error = {0};
     *out = (wanted){0};
     store_status status = store_read_study(request->app->store, request->study, take_wanted, out, &error);
+    if (status == STORE_OK)
+        status = out->status;
     if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
-    else if (status != STORE_OK || !out->known)
-        http_answer_store_problem(request, status != STORE_OK ? status : STORE_CORRUPT);
+    else if (status != STORE_OK)
+        http_answer_store_problem(request, status);
     else if (out->space)
         http_answer_problem(request, 409, NULL, "the study's domain is a space: it needs no upload");
     else if (kernel != out->precomputed)
@@ -269,6 +270,11 @@ void study_set_candidates(study *s, http_request *request)
     }
     if (s->batches > 0 || s->planning) {
         http_answer_problem(request, 409, NULL, "candidates cannot be replaced after the first ask");
+        return;
+    }
+    if (s->trials > 0 || s->n_observations > 0) {
+        http_answer_problem(request, 409, NULL, "there are %s of them: they cannot be replaced",
+                            s->trials > 0 ? "trials" : "results");
         return;
     }
     if (s->candidates != s->reference_candidates || s->failures) {

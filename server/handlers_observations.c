@@ -3,6 +3,7 @@
 #include "server/handlers.h"
 #include "server/import.h"
 #include "server/study.h"
+#include "server/study_config.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -75,12 +76,9 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
 static void take_study(void *arg, const store_study *row)
 {
     import *in = arg;
-    wire_errors errors = {0};
     in->candidates = row->candidates;
     strncpy(in->digest, row->digest, sizeof in->digest - 1);
-    if (wire_decode_study(&in->definition, row->definition, strlen(row->definition), &errors) != WIRE_OK)
-        in->definition = NULL;
-    wire_errors_clear(&errors);
+    in->status = study_config_read(&in->definition, row->definition);
 }
 
 /* False: answered. */
@@ -101,8 +99,8 @@ static bool open_import(http_request *request)
     request->context = in;
     request->context_free = import_free;
     store_status status = store_read_study(request->app->store, request->study, take_study, in, &error);
-    if (status == STORE_OK && !in->definition)
-        status = STORE_CORRUPT;
+    if (status == STORE_OK)
+        status = in->status;
     if (status == STORE_OK &&
         wire_observations_reader_new(&in->reader, json ? WIRE_OBSERVATIONS_JSON : WIRE_OBSERVATIONS_CSV,
                                      in->definition, take, in) != WIRE_OK)

@@ -5,29 +5,26 @@
 #include "server/handlers.h"
 #include "server/page.h"
 #include "server/series.h"
+#include "server/study_config.h"
 
 #include <string.h>
 
 typedef struct found_study {
     int64_t number;
-    bool minimize, unreadable;
+    store_status status; /* of reading its definition */
+    bool minimize;
 } found_study;
 
 static void take_study(void *arg, const store_study *row)
 {
     found_study *found = arg;
     wire_study *definition;
-    wire_errors errors = {0};
     found->number = row->study;
-    found->unreadable =
-        wire_decode_study(&definition, row->definition, strlen(row->definition), &errors) != WIRE_OK;
-    if (!found->unreadable) {
-        for (size_t i = 0; i < definition->n_metrics; i++)
-            if (!definition->metrics[i].recorded)
-                found->minimize = definition->metrics[i].minimize;
-        wire_study_free(definition);
-    }
-    wire_errors_clear(&errors);
+    found->status = study_config_read(&definition, row->definition);
+    if (found->status != STORE_OK)
+        return;
+    found->minimize = wire_objective(definition)->minimize;
+    wire_study_free(definition);
 }
 
 static void take_value(void *arg, int64_t trial, double value, int64_t told_at)
@@ -45,8 +42,8 @@ void handle_series(http_request *request)
     store *st = request->app->store;
     store_status status = store_read_study(st, request->study, take_study, &found, &error);
     series *s = NULL;
-    if (status == STORE_OK && found.unreadable)
-        status = STORE_CORRUPT;
+    if (status == STORE_OK)
+        status = found.status;
     if (status == STORE_OK && !(s = series_new((size_t)points, found.minimize)))
         status = STORE_NO_MEMORY;
     if (status == STORE_OK)

@@ -149,8 +149,8 @@ static store_status add_events(creation *c, const study_config *settings, const 
 }
 
 /* The answer, held until the study is on disk. */
-static bool set_answer(creation *c, const study_config *settings, size_t n_points, const takeover *history,
-                       int64_t now, const char *definition)
+static store_status set_answer(creation *c, const study_config *settings, size_t n_points,
+                               const takeover *history, int64_t now, const char *definition)
 {
     http_request *request = c->request;
     store_study row = {.id = c->id,
@@ -162,14 +162,15 @@ static bool set_answer(creation *c, const study_config *settings, size_t n_point
                        .candidates = (int64_t)(n_points + (history ? history->n_points : 0)),
                        .observations = history ? (int64_t)history->n : 0};
     wire_writer w = WIRE_WRITER_INIT;
-    if (!study_view_encode_new(&w, &row, history ? &history->shown : NULL)) {
+    store_status status = study_view_encode_new(&w, &row, history ? &history->shown : NULL);
+    if (status != STORE_OK) {
         wire_writer_clear(&w);
-        return false;
+        return status;
     }
     snprintf(request->answer.location, sizeof request->answer.location, "/v1/studies/%s", c->id);
     request->held = true;
     http_answer_json(request, 201, &w);
-    return true;
+    return request->answer.status == 201 ? STORE_OK : STORE_NO_MEMORY;
 }
 
 static void create(http_request *request, const study_config *settings, const wire_study *points,
@@ -198,8 +199,8 @@ static void create(http_request *request, const study_config *settings, const wi
         limit_studies_in_write(request, c->write);
         status = add_events(c, settings, points, history, now, definition);
     }
-    if (status == STORE_OK && !set_answer(c, settings, n_points, history, now, definition))
-        status = STORE_NO_MEMORY;
+    if (status == STORE_OK)
+        status = set_answer(c, settings, n_points, history, now, definition);
     if (status == STORE_OK)
         status = idempotency_attach(request, 0, c->write);
     if (status != STORE_OK)
@@ -315,8 +316,8 @@ typedef struct showing {
     wire_writer w;
     page page;
     char last_id[64];
-    bool failed;
-    char etag[40]; /* of one study */
+    store_status status; /* of showing a row */
+    char etag[40];       /* of one study */
     /* Of a list: */
     bool by_state;
     study_state state;
@@ -328,8 +329,9 @@ typedef struct showing {
 static void show_one(void *arg, const store_study *row)
 {
     showing *s = arg;
-    if (!study_view_encode(&s->w, s->store, row))
-        s->failed = true;
+    store_status status = study_view_encode(&s->w, s->store, row);
+    if (s->status == STORE_OK)
+        s->status = status;
 }
 
 static void show_got(void *arg, const store_study *row)
@@ -344,10 +346,12 @@ void handle_study_get(http_request *request)
     showing s = {.store = request->app->store};
     store_error error = {0};
     store_status status = store_read_study(request->app->store, request->study, show_got, &s, &error);
+    if (status == STORE_OK)
+        status = s.status;
     if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
-    else if (status != STORE_OK || s.failed)
-        http_answer_store_problem(request, status != STORE_OK ? status : STORE_CORRUPT);
+    else if (status != STORE_OK)
+        http_answer_store_problem(request, status);
     else {
         memcpy(request->answer.etag, s.etag, sizeof s.etag);
         http_answer_json(request, 200, &s.w);
@@ -410,7 +414,7 @@ static store_status read_listed(http_request *request, showing *s, store_error *
         memcpy(after, s->last_read, sizeof after);
         s->rows = 0;
         status = store_read_studies(request->app->store, after, wanted, show_listed, s, error);
-    } while (status == STORE_OK && s->rows == wanted && !s->page.more && !s->failed);
+    } while (status == STORE_OK && s->status == STORE_OK && s->rows == wanted && !s->page.more);
     return status;
 }
 
@@ -429,8 +433,10 @@ void handle_study_list(http_request *request)
         status = read_listed(request, &s, &error);
     }
     wire_list_end(&s.w, s.page.more ? s.last_id : NULL);
-    if (status != STORE_OK || s.failed)
-        http_answer_store_problem(request, status != STORE_OK ? status : STORE_CORRUPT);
+    if (status == STORE_OK)
+        status = s.status;
+    if (status != STORE_OK)
+        http_answer_store_problem(request, status);
     else
         http_answer_json(request, 200, &s.w);
     wire_writer_clear(&s.w);

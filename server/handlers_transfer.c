@@ -21,7 +21,8 @@ typedef struct outgoing {
     study_export *export;
     char *text;
     size_t size, sent;
-    bool more, failed;
+    bool more;
+    store_status status; /* of what has been read */
 } outgoing;
 
 static void outgoing_free(void *context)
@@ -41,13 +42,15 @@ static void read_part(http_request *request)
     free(o->text);
     o->text = NULL;
     o->size = o->sent = 0;
-    store_status status = STORE_OK;
-    while (o->more && !status && w.size < ENOUGH)
-        status = export_read(o->export, &w, &o->more, &error);
-    o->failed = status || atomic_load(&request->app->stopping) || !wire_writer_finish(&w, &o->text, &o->size);
-    if (status)
-        log_event(LOG_ERROR, "export_failed", "study", request->study, "reason", store_status_text(status),
+    while (o->more && !o->status && w.size < ENOUGH)
+        o->status = export_read(o->export, &w, &o->more, &error);
+    if (o->status)
+        log_event(LOG_ERROR, "export_failed", "study", request->study, "reason", store_status_text(o->status),
                   NULL);
+    else if (atomic_load(&request->app->stopping))
+        o->status = STORE_CLOSED;
+    else if (!wire_writer_finish(&w, &o->text, &o->size))
+        o->status = STORE_NO_MEMORY;
     wire_writer_clear(&w);
 }
 
@@ -61,7 +64,7 @@ static void read_next_part(pool_task *task)
 static ptrdiff_t send_part(http_request *request, char *out, size_t n)
 {
     outgoing *o = request->context;
-    if (o->failed) {
+    if (o->status) {
         http_stream_cut(request); /* so that nobody takes it for the whole */
         return HTTP_STREAM_END;
     }
@@ -99,7 +102,7 @@ void handle_export(http_request *request)
     if (!status) {
         o->more = true;
         read_part(request); /* what fails at once is said */
-        status = o->failed ? STORE_IO : STORE_OK;
+        status = o->status;
     }
     if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
@@ -118,7 +121,7 @@ typedef struct incoming {
     const http_request *request;
     wire_file_reader *reader;
     rebuild *rebuild;
-    store_status status;
+    store_status status; /* of showing the study */
 } incoming;
 
 static void incoming_free(void *context)
@@ -241,11 +244,14 @@ static void published(void *arg, store_status status, int64_t study, int64_t las
 static void show_staged(void *arg, const store_study *row)
 {
     http_request *request = arg;
+    incoming *in = request->context;
     wire_writer w = WIRE_WRITER_INIT;
-    if (study_view_encode(&w, request->app->store, row)) {
+    in->status = study_view_encode(&w, request->app->store, row);
+    if (in->status == STORE_OK) {
         snprintf(request->answer.location, sizeof request->answer.location, "/v1/studies/%s", row->id);
         request->held = true;
         http_answer_json(request, 201, &w);
+        in->status = request->answer.status == 201 ? STORE_OK : STORE_NO_MEMORY;
     }
     wire_writer_clear(&w);
 }
@@ -266,8 +272,8 @@ static void publish(pool_task *task)
     }
     if (!status)
         status = store_read_staged(request->app->store, number, show_staged, request, &error);
-    if (!status && !request->held)
-        status = STORE_CORRUPT;
+    if (!status)
+        status = in->status;
     if (!status)
         status = rebuild_publication(in->rebuild, &write);
     if (!status) {

@@ -1,11 +1,13 @@
 /* Ask, tell, and reading trials. */
 #include "proto/changes.h"
 #include "server/app.h"
+#include "server/candidate_rows.h"
 #include "server/handlers.h"
 #include "server/limits.h"
 #include "server/page.h"
 #include "server/space.h"
 #include "server/study.h"
+#include "server/study_config.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -152,15 +154,12 @@ static void take_study(void *arg, const store_study *row)
 {
     listing *l = arg;
     l->study = row->study;
-    wire_errors errors = {0};
     l->finite = row->reference_candidates > 0;
-    if (wire_decode_study(&l->definition, row->definition, strlen(row->definition), &errors) == WIRE_OK) {
-        l->width = candidate_width(l->definition);
-        l->objective = wire_objective(l->definition);
-    } else {
-        l->status = STORE_CORRUPT;
-    }
-    wire_errors_clear(&errors);
+    l->status = study_config_read(&l->definition, row->definition);
+    if (l->status != STORE_OK)
+        return;
+    l->width = candidate_width(l->definition);
+    l->objective = wire_objective(l->definition);
 }
 
 /* Finds the request's study; false: answered. */
@@ -227,7 +226,8 @@ static void read_points(listing *l)
     if (candidates && l->points) {
         for (size_t i = 0; i < l->n; i++)
             candidates[i] = l->rows[i].candidate;
-        l->status = store_read_candidates_at(l->store, l->study, candidates, l->n, l->points, &error);
+        l->status = candidate_rows_at(l->points, l->store, l->study, l->definition, l->width, candidates,
+                                      l->n, &error);
     } else {
         l->status = STORE_NO_MEMORY;
     }

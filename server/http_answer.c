@@ -111,6 +111,10 @@ void http_answer_store_problem(http_request *request, store_status status)
     case STORE_EXISTS:
         http_answer_problem(request, MHD_HTTP_CONFLICT, NULL, "it exists already");
         return;
+    case STORE_CORRUPT:
+        http_answer_problem(request, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL,
+                            "the database is damaged: `banditd check` says where");
+        return;
     case STORE_OK:
     case STORE_TOO_MANY:
     case STORE_ABORTED:
@@ -118,7 +122,6 @@ void http_answer_store_problem(http_request *request, store_status status)
     case STORE_BUSY:
     case STORE_FULL:
     case STORE_READ_ONLY:
-    case STORE_CORRUPT:
     case STORE_FOREIGN:
     case STORE_NEWER:
     case STORE_NO_MEMORY:

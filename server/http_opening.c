@@ -69,6 +69,7 @@ static const struct {
 typedef struct query_reading {
     http_connection *c;
     wire_errors *errors;
+    bool no_memory;
 } query_reading;
 
 static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
@@ -85,7 +86,8 @@ static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char
             return MHD_YES;
         }
         request->query[query] = strdup(value ? value : "");
-        return request->query[query] ? MHD_YES : MHD_NO;
+        reading->no_memory = !request->query[query];
+        return reading->no_memory ? MHD_NO : MHD_YES;
     }
     wire_errors_add(reading->errors, "", "unknown query parameter '%s'", key);
     return MHD_YES;
@@ -132,6 +134,11 @@ static bool check_headers(http_connection *c)
     wire_errors errors = {0};
     query_reading reading = {.c = c, .errors = &errors};
     MHD_get_connection_values(c->mhd, MHD_GET_ARGUMENT_KIND, read_query, &reading);
+    if (reading.no_memory) {
+        wire_errors_clear(&errors);
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return false;
+    }
     if (errors.n > 0) {
         http_answer_problem(request, MHD_HTTP_UNPROCESSABLE_CONTENT, NULL, "%s", errors.items[0].detail);
         wire_errors_clear(&errors);

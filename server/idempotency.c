@@ -22,7 +22,8 @@ void idempotency_path(const http_request *request, int64_t study, char out[160])
 
 typedef struct replay {
     http_request *request;
-    bool same_body, no_memory;
+    bool same_body;
+    store_status status; /* of taking the answer */
 } replay;
 
 static void take_answer(void *arg, const store_answer *stored)
@@ -30,14 +31,19 @@ static void take_answer(void *arg, const store_answer *stored)
     replay *r = arg;
     stored_head head;
     r->same_body = memcmp(stored->body_hash, r->request->body_hash, sizeof stored->body_hash) == 0;
-    if (!r->same_body || stored->n_response < sizeof head)
+    if (!r->same_body)
+        return;
+    r->status = STORE_CORRUPT;
+    if (stored->n_response < sizeof head)
         return;
     memcpy(&head, stored->response, sizeof head);
+    if (head.status < 200 || head.status > 599)
+        return;
     struct http_answer *answer = &r->request->answer;
     size_t size = stored->n_response - sizeof head;
     answer->body = head.has_body ? malloc(size + 1) : NULL;
-    r->no_memory = head.has_body && !answer->body;
-    if (r->no_memory)
+    r->status = head.has_body && !answer->body ? STORE_NO_MEMORY : STORE_OK;
+    if (r->status != STORE_OK)
         return;
     if (answer->body) {
         memcpy(answer->body, stored->response + sizeof head, size);
@@ -64,10 +70,10 @@ bool idempotency_replay(http_request *request, int64_t study)
         return false;
     if (status == STORE_OK && !r.same_body)
         http_answer_problem(request, 409, NULL, "this Idempotency-Key came with another body before");
-    else if (status == STORE_OK && !r.no_memory)
+    else if (status == STORE_OK && r.status == STORE_OK)
         http_answer_again(request);
     else
-        http_answer_store_problem(request, status != STORE_OK ? status : STORE_NO_MEMORY);
+        http_answer_store_problem(request, status != STORE_OK ? status : r.status);
     return true;
 }
 

@@ -224,8 +224,8 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
     bool here = r->rows > 0 && event->u.candidates.count == (int64_t)r->rows &&
                 event->u.candidates.dimension == (int64_t)r->dimension &&
                 strcmp(event->u.candidates.digest, upload_digest(r->upload)) == 0;
-    if (r->batches > 0)
-        return refuse(p, "", "candidates are not replaced after the first batch");
+    if (r->batches > 0 || r->trials > 0 || r->observed)
+        return refuse(p, "", "candidates are not replaced after the first batch, trial or result");
     if (event->u.candidates.count < 1 || event->u.candidates.count > WIRE_MAX_COUNT)
         return refuse(p, "count", "there are too many of them, or none");
     if (event->u.candidates.dimension < 1 || event->u.candidates.dimension > WIRE_MAX_DIMENSION)
@@ -457,7 +457,7 @@ static bool check_measured(const rebuild *r, const store_event *event, rebuild_p
            check_value(p, "value", event->u.measured.value);
 }
 
-static bool check_observed(const rebuild *r, const store_event *event, rebuild_problem *p)
+static bool check_observed(rebuild *r, const store_event *event, rebuild_problem *p)
 {
     for (size_t i = 0; i < event->u.observed.n; i++) {
         const store_observation *o = &event->u.observed.list[i];
@@ -470,6 +470,7 @@ static bool check_observed(const rebuild *r, const store_event *event, rebuild_p
             return refuse(p, "observations", "the value of observation %zu is not between -1e100 and 1e100",
                           i);
     }
+    r->observed = true;
     return true;
 }
 

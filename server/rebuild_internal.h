@@ -33,6 +33,7 @@ struct rebuild {
     study_config *config;
     bandit_arms *space; /* without points; NULL: none */
     bool awaits;        /* its candidates: by its state */
+    bool observed;      /* rewards were imported */
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;

@@ -54,6 +54,8 @@ static void run_request(study *s, study_job *job)
         }
     } else if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", s->id);
+    else if (status == STORE_CORRUPT)
+        http_answer_store_problem(request, status);
     else
         http_answer_problem(request, 503, NULL, "the study cannot be loaded: %s", store_status_text(status));
     free(r);

@@ -1,4 +1,5 @@
 /* Asking: who gets which trial, who waits for one, and what is planned for those who wait. */
+#include "server/candidate_rows.h"
 #include "server/clock.h"
 #include "server/limits.h"
 #include "server/space.h"
@@ -124,7 +125,8 @@ static store_status view(const study *s, const trial *t, double *point, wire_tri
     if (has_point && t->point)
         memcpy(point, t->point, (size_t)s->dimension * sizeof *point);
     else if (has_point)
-        return store_read_candidates(s->app->store, s->number, t->candidate, 1, point, &error);
+        return candidate_rows(point, s->app->store, s->number, s->config->wire, (size_t)s->dimension,
+                              t->candidate, 1, &error);
     return STORE_OK;
 }
 

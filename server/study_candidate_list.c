@@ -1,6 +1,7 @@
 /* The candidates and what the model knows of them, by number or by what is known. */
 #include "server/study_questions.h"
 
+#include "server/candidate_rows.h"
 #include "server/page.h"
 #include "server/ranking.h"
 #include "server/space.h"
@@ -163,10 +164,13 @@ static store_status read_rows(double *rows, const study *s, const question *q, c
 {
     store_error error = {0};
     store_status status = STORE_OK;
+    store *st = s->app->store;
+    const wire_study *definition = q->source.config->wire;
+    int64_t number = q->source.number;
     if (range->order == ORDER_NUMBER)
-        return store_read_candidates(s->app->store, q->source.number, range->first, range->n, rows, &error);
+        return candidate_rows(rows, st, number, definition, width, range->first, range->n, &error);
     for (size_t i = 0; status == STORE_OK && i < range->n; i++)
-        status = store_read_candidates(s->app->store, q->source.number, arms[i], 1, rows + i * width, &error);
+        status = candidate_rows(rows + i * width, st, number, definition, width, arms[i], 1, &error);
     return status;
 }
 

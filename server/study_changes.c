@@ -107,7 +107,7 @@ typedef struct patched_view {
     study_state state;
     int64_t now;
     wire_writer w;
-    bool fine;
+    store_status status;
 } patched_view;
 
 static void show_patched(void *arg, const store_study *row)
@@ -119,7 +119,7 @@ static void show_patched(void *arg, const store_study *row)
     if (v->state != STUDY_ERROR)
         shown.state_reason = "";
     shown.updated_at = v->now;
-    v->fine = study_view_encode(&v->w, v->s->app->store, &shown);
+    v->status = study_view_encode(&v->w, v->s->app->store, &shown);
 }
 
 void study_patch(study *s, http_request *request)
@@ -152,8 +152,10 @@ void study_patch(study *s, http_request *request)
     view.definition = definition;
     view.state = state;
     store_status stored = store_read_study(s->app->store, s->id, show_patched, &view, &error);
-    if (stored != STORE_OK || !view.fine) {
-        http_answer_store_problem(request, stored != STORE_OK ? stored : STORE_NO_MEMORY);
+    if (stored == STORE_OK)
+        stored = view.status;
+    if (stored != STORE_OK) {
+        http_answer_store_problem(request, stored);
         study_config_free(config);
         goto out;
     }

@@ -426,3 +426,20 @@ void study_config_free(study_config *config)
     free(config->parameters);
     free(config);
 }
+
+store_status study_config_read(wire_study **out, const char *definition)
+{
+    wire_errors errors = {0};
+    wire_status status = wire_decode_study(out, definition, strlen(definition), &errors);
+    wire_errors_clear(&errors);
+    switch (status) {
+    case WIRE_OK:
+        return STORE_OK;
+    case WIRE_NO_MEMORY:
+        return STORE_NO_MEMORY;
+    case WIRE_MALFORMED:
+    case WIRE_INVALID:
+        break;
+    }
+    return STORE_CORRUPT;
+}

@@ -6,6 +6,7 @@
 #include "bandit/engine.h"
 #include "bandit/space.h"
 #include "proto/wire.h"
+#include "server/store/store.h"
 
 typedef struct study_config {
     wire_study *wire; /* every value in force; without points */
@@ -29,5 +30,8 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors);
  * value. */
 wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors);
 void study_config_free(study_config *config);
+
+/* A definition that is stored; the caller's. STORE_CORRUPT when it is none, STORE_NO_MEMORY. */
+store_status study_config_read(wire_study **out, const char *definition);
 
 #endif

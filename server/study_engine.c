@@ -1,6 +1,7 @@
 /* The engine of a study: made from the store, or thrown away. */
 #include "server/study_engine.h"
 
+#include "server/candidate_rows.h"
 #include "server/clock.h"
 #include "server/log.h"
 #include "server/metrics.h"
@@ -181,7 +182,8 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
     new_arms(&s->engine.arms, from, out);
     for (size_t first = 0; engine_fine(out) && first < from->candidates; first += ROWS_AT_ONCE) {
         size_t left = from->candidates - first, n = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
-        out->stored = store_read_candidates(s->app->store, from->number, (int64_t)first, n, rows, &error);
+        out->stored = candidate_rows(rows, s->app->store, from->number, from->config->wire, row_width(from),
+                                     (int64_t)first, n, &error);
         if (out->stored == STORE_OK)
             put_rows(s->engine.arms, from, first, n, rows, out);
     }

@@ -17,7 +17,16 @@ typedef struct loading {
     char *definition;
     bool failures; /* some trial failed or was infeasible */
     bool failed;   /* out of memory */
+    bool strays;   /* something is of a candidate that there is not */
 } loading;
+
+/* What is kept by candidate has room for those that there are. */
+static bool is_known(loading *l, int64_t candidate)
+{
+    bool known = candidate >= 0 && candidate < l->s->candidates;
+    l->strays |= !known;
+    return known;
+}
 
 static void take_study(void *arg, const store_study *row)
 {
@@ -44,6 +53,8 @@ static void take_study(void *arg, const store_study *row)
 static void take_trial(void *arg, const store_trial *row)
 {
     loading *l = arg;
+    if (!is_known(l, row->candidate))
+        return;
     trial *t = study_trial_of_row(row);
     int64_t started_at = l->s->app->started_at;
     if (t && t->state == TRIAL_PENDING && t->lease_expires_at <= started_at)
@@ -56,14 +67,14 @@ static void take_observation(void *arg, int64_t seq, const store_observation *ro
 {
     loading *l = arg;
     (void)seq;
-    if (!study_keep_observations(l->s, row, 1))
+    if (is_known(l, row->candidate) && !study_keep_observations(l->s, row, 1))
         l->failed = true;
 }
 
 static void take_late(void *arg, const store_late_result *row)
 {
     loading *l = arg;
-    if (!study_keep_late(l->s, row))
+    if (is_known(l, row->candidate) && !study_keep_late(l->s, row))
         l->failed = true;
 }
 
@@ -79,7 +90,7 @@ static void take_last_attempt(void *arg, const store_attempt *row)
 static void take_retired(void *arg, uint32_t candidate)
 {
     loading *l = arg;
-    if (!study_mark_retired(l->s, candidate))
+    if (is_known(l, candidate) && !study_mark_retired(l->s, candidate))
         l->failed = true;
 }
 
@@ -131,8 +142,7 @@ typedef struct outcomes {
     int64_t *through; /* by batch */
     size_t n_batches;
     outcome *list;
-    size_t n;
-    bool failed;
+    size_t n, most;
 } outcomes;
 
 static void take_batch(void *arg, const store_batch *row)
@@ -145,6 +155,8 @@ static void take_outcome(void *arg, const store_trial *row)
 {
     outcomes *o = arg;
     size_t low = 0, high = o->n_batches;
+    if (o->n == o->most)
+        return;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         if (o->through[middle] < row->told_seq)
@@ -184,6 +196,7 @@ store_status study_recount_failures(study *s)
     outcomes o = {0};
     o.through = malloc(((size_t)s->batches + 1) * sizeof *o.through);
     o.list = malloc(((size_t)s->trials + 1) * sizeof *o.list);
+    o.most = (size_t)s->trials;
     store_status status = o.through && o.list ? STORE_OK : STORE_NO_MEMORY;
     uint8_t *before = s->failures;
     size_t n_before = s->failures_capacity;
@@ -283,6 +296,20 @@ static store_status load_amendments(study *s, store_error *err)
     return status == STORE_OK && a.failed ? STORE_NO_MEMORY : status;
 }
 
+static store_status status_of(wire_status status)
+{
+    switch (status) {
+    case WIRE_OK:
+        return STORE_OK;
+    case WIRE_NO_MEMORY:
+        return STORE_NO_MEMORY;
+    case WIRE_MALFORMED:
+    case WIRE_INVALID:
+        break;
+    }
+    return STORE_CORRUPT;
+}
+
 store_status study_load(study *s, store_error *err)
 {
     loading l = {.s = s};
@@ -294,10 +321,9 @@ store_status study_load(study *s, store_error *err)
     if (status != STORE_OK)
         return status;
     study_drop_trials(s);
-    if (!l.definition ||
-        wire_decode_study(&definition, l.definition, strlen(l.definition), &errors) != WIRE_OK ||
-        study_config_new(&s->config, definition, &errors) != WIRE_OK)
-        status = l.definition ? STORE_CORRUPT : STORE_NO_MEMORY;
+    status = l.definition ? study_config_read(&definition, l.definition) : STORE_NO_MEMORY;
+    if (status == STORE_OK)
+        status = status_of(study_config_new(&s->config, definition, &errors));
     if (status == STORE_OK && s->config->parameters)
         s->dimension = (int64_t)s->config->wire->n_parameters;
     if (status == STORE_OK)
@@ -315,8 +341,8 @@ store_status study_load(study *s, store_error *err)
         status = store_read_retired(s->app->store, s->number, take_retired, &l, err);
     if (status == STORE_OK && s->batches > 0)
         status = load_amendments(s, err);
-    if (status == STORE_OK && l.failed)
-        status = STORE_NO_MEMORY;
+    if (status == STORE_OK && (l.failed || l.strays))
+        status = l.failed ? STORE_NO_MEMORY : STORE_CORRUPT;
     s->loaded = status == STORE_OK;
     if (s->loaded) {
         metrics_add(s->app->metrics, METRICS_LOADED_STUDIES, 1);

@@ -196,6 +196,9 @@ static void planning_done(study *s, study_job *job)
     s->planning = false;
     if (s->deleted || !s->loaded || atomic_load(&s->broken)) {
         /* what it was planned for is gone */
+    } else if (p->outcome.stored == STORE_CORRUPT) {
+        study_set_state(s, STUDY_ERROR, "the database is damaged: `banditd check` says where", NULL);
+        study_load_again(s);
     } else if (p->outcome.stored != STORE_OK) {
         log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
                   store_status_text(p->outcome.stored), NULL);

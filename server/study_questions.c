@@ -1,6 +1,7 @@
 /* Questions to the model: predict, model, best. study_candidate_list.c has those about candidates. */
 #include "server/study_questions.h"
 
+#include "server/candidate_rows.h"
 #include "server/log.h"
 #include "server/space.h"
 
@@ -286,8 +287,8 @@ static store_status read_named(double **rows, const study *s, const question *q,
     if (!*rows)
         return STORE_NO_MEMORY;
     if (width > 0 && observed->given)
-        status =
-            store_read_candidates(s->app->store, q->source.number, observed->candidate, 1, *rows, &error);
+        status = candidate_rows(*rows, s->app->store, q->source.number, q->source.config->wire, width,
+                                observed->candidate, 1, &error);
     if (status == STORE_OK && width > 0 && recommended->given)
         bandit_arms_coded(s->engine.arms, (size_t)recommended->candidate, *rows + width);
     return status;

@@ -1,6 +1,8 @@
 #include "server/study_view.h"
 
+#include "server/candidate_rows.h"
 #include "server/space.h"
+#include "server/study_config.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,26 +10,26 @@
 #include <string.h>
 
 /* The best point's parameters into *out (to be freed), in a space; otherwise nothing. */
-static bool read_best(double **out, store *s, const store_study *row, const wire_study *definition)
+static store_status read_best(double **out, store *s, const store_study *row, const wire_study *definition)
 {
+    size_t width = candidate_width(definition);
     store_error error = {0};
     *out = NULL;
     if (definition->domain_type != WIRE_DOMAIN_SPACE || row->best_trial == 0)
-        return true;
-    *out = malloc(candidate_width(definition) * sizeof **out);
-    return *out && store_read_candidates(s, row->study, row->best_candidate, 1, *out, &error) == STORE_OK;
+        return STORE_OK;
+    *out = malloc(width * sizeof **out);
+    return *out ? candidate_rows(*out, s, row->study, definition, width, row->best_candidate, 1, &error)
+                : STORE_NO_MEMORY;
 }
 
-static bool encode(wire_writer *w, store *s, const store_study *row, const wire_taken_over *history)
+static store_status encode(wire_writer *w, store *s, const store_study *row, const wire_taken_over *history)
 {
-    wire_errors errors = {0};
     wire_study *definition;
-    wire_status status = wire_decode_study(&definition, row->definition, strlen(row->definition), &errors);
-    wire_errors_clear(&errors);
-    if (status != WIRE_OK)
-        return false;
+    store_status status = study_config_read(&definition, row->definition);
+    if (status != STORE_OK)
+        return status;
     double *best;
-    bool fine = read_best(&best, s, row, definition);
+    status = read_best(&best, s, row, definition);
     candidate_view shown =
         candidate_view_of(definition, row->reference_candidates > 0, row->best_candidate, best);
     wire_study_view view = {
@@ -53,19 +55,19 @@ static bool encode(wire_writer *w, store *s, const store_study *row, const wire_
                  .parameters = shown.parameters,
                  .value = row->best_value},
     };
-    if (fine)
+    if (status == STORE_OK)
         wire_encode_study(w, &view);
     free(best);
     wire_study_free(definition);
-    return fine;
+    return status;
 }
 
-bool study_view_encode(wire_writer *w, store *s, const store_study *row)
+store_status study_view_encode(wire_writer *w, store *s, const store_study *row)
 {
     return encode(w, s, row, NULL);
 }
 
-bool study_view_encode_new(wire_writer *w, const store_study *row, const wire_taken_over *history)
+store_status study_view_encode_new(wire_writer *w, const store_study *row, const wire_taken_over *history)
 {
     return encode(w, NULL, row, history);
 }

@@ -1,5 +1,6 @@
 #include "server/takeover.h"
 
+#include "server/candidate_rows.h"
 #include "server/space.h"
 
 #include <math.h>
@@ -24,7 +25,8 @@ typedef struct reading {
     wire_study *from;             /* the other's definition */
     int64_t number, last_seq, candidates;
     size_t width;
-    bool found, no_memory;
+    store_status defined; /* of reading its definition */
+    bool no_memory;
     result *results;
     size_t n, capacity;
     int64_t observations;
@@ -40,9 +42,7 @@ enum { NOT_LOOKED_AT = -1, DOES_NOT_FIT = -2 };
 static void take_study(void *arg, const store_study *row)
 {
     reading *r = arg;
-    wire_errors errors = {0};
-    r->found = wire_decode_study(&r->from, row->definition, strlen(row->definition), &errors) == WIRE_OK;
-    wire_errors_clear(&errors);
+    r->defined = study_config_read(&r->from, row->definition);
     r->number = row->study;
     r->last_seq = row->last_seq;
     r->candidates = row->candidates;
@@ -150,7 +150,7 @@ static store_status copy_candidates(const reading *r, wire_study *points)
         return STORE_NO_MEMORY;
     points->n_points = (size_t)r->candidates;
     points->dimension = (wire_integer){.given = true, .value = (int64_t)r->width};
-    return store_read_candidates(r->s, r->number, 0, points->n_points, points->points, &error);
+    return candidate_rows(points->points, r->s, r->number, r->from, r->width, 0, points->n_points, &error);
 }
 
 static int compare_rows(const double *a, const double *b, size_t n)
@@ -280,7 +280,7 @@ static store_status look(reading *r, takeover *t, const wire_study *points, doub
     if (r->settings->wire->domain_type == WIRE_DOMAIN_PRECOMPUTED)
         *place = one->candidate;
     if (*place < 0) /* also to say once more why it does not fit */
-        status = store_read_candidates(r->s, r->number, one->candidate, 1, row, &error);
+        status = candidate_rows(row, r->s, r->number, r->from, r->width, one->candidate, 1, &error);
     if (*place < 0 && status == STORE_OK)
         *place = r->arms ? place_point(r, row, &errors) : find_row(r, points->n_points, row);
     bool kept = status != STORE_OK || *place != DOES_NOT_FIT || leave_out(t, one, &errors);
@@ -355,8 +355,8 @@ wire_status takeover_new(takeover **out, store *s, const study_config *settings,
         wire_errors_add(errors, "/history_from", "there is no study '%s'", settings->wire->history_from);
         return WIRE_INVALID;
     }
-    if (*stored == STORE_OK && !r.found)
-        *stored = STORE_CORRUPT;
+    if (*stored == STORE_OK)
+        *stored = r.defined;
     takeover *t = calloc(1, sizeof *t);
     if (*stored == STORE_OK && !t)
         *stored = STORE_NO_MEMORY;

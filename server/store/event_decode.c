@@ -75,6 +75,16 @@ static double real(reader *r, const char *key)
     return value;
 }
 
+static double finite_real(reader *r, const char *key)
+{
+    double value = real(r, key);
+    if (!isfinite(value)) {
+        wrong(r, key);
+        value = 0.0;
+    }
+    return value;
+}
+
 static bool boolean(reader *r, const char *key)
 {
     const json_t *value = json_object_get(r->object, key);
@@ -223,12 +233,12 @@ static store_status decode_planned(reader *r, store_event *event, event_space *s
     store_batch *batch = &event->u.planned.batch;
     batch->batch = integer(r, "batch");
     batch->size = integer(r, "size");
-    batch->ratio = real(r, "ratio");
+    batch->ratio = finite_real(r, "ratio");
     batch->stop_rule = text(r, "stop_rule");
-    batch->beta = real(r, "beta");
+    batch->beta = finite_real(r, "beta");
     batch->observations = integer(r, "observations");
-    batch->update_seconds = real(r, "update_seconds");
-    batch->select_seconds = real(r, "select_seconds");
+    batch->update_seconds = finite_real(r, "update_seconds");
+    batch->select_seconds = finite_real(r, "select_seconds");
     batch->started_at = integer(r, "started_at");
     batch->code_path = text(r, "code_path");
     event->u.planned.through_seq = integer(r, "through_seq");
@@ -273,16 +283,6 @@ static void decode_told_with(reader *r, int64_t *repeats, const char **recorded,
         wrong(r, "repeats");
     *recorded = optional_text(r, "recorded");
     *metadata = optional_text(r, "metadata");
-}
-
-static double finite_real(reader *r, const char *key)
-{
-    double value = real(r, key);
-    if (!isfinite(value)) {
-        wrong(r, key);
-        value = 0.0;
-    }
-    return value;
 }
 
 static void decode_late(reader *r, store_event *event)
@@ -331,7 +331,7 @@ static store_status decode_extended(reader *r, store_event *event, event_space *
     bool no_memory = false;
     event->u.extended.batch = integer(r, "batch");
     event->u.extended.through_seq = json_object_get(r->object, "through_seq") ? integer(r, "through_seq") : 0;
-    event->u.extended.ratio = real(r, "ratio");
+    event->u.extended.ratio = finite_real(r, "ratio");
     event->u.extended.stop_rule = text(r, "stop_rule");
     event->u.extended.first_trial = integer(r, "first_trial");
     event->u.extended.picks = decode_picks(r, space, &event->u.extended.n_picks, &no_memory);

@@ -57,6 +57,17 @@ static const char *const checks[] = {
     "AND t.trial = best_trial AND t.candidate = best_candidate AND (t.value = best_value OR EXISTS "
     "(SELECT 1 FROM late_results l WHERE l.study = t.study AND l.trial = t.trial AND l.value = best_value)))",
 
+    "SELECT 'study ' || id || ': ' || place || ' is not finite' FROM studies JOIN ("
+    "SELECT study, 'its best value' AS place FROM studies WHERE abs(best_value) = 9e999 UNION ALL "
+    "SELECT study, 'the value of trial ' || trial FROM trials WHERE abs(value) = 9e999 UNION ALL "
+    "SELECT study, 'the variance of trial ' || trial FROM trials WHERE abs(variance) = 9e999 UNION ALL "
+    "SELECT study, 'a late value of trial ' || trial FROM late_results WHERE abs(value) = 9e999 UNION ALL "
+    "SELECT study, 'an amended value of trial ' || trial FROM amendments WHERE abs(value) = 9e999 UNION ALL "
+    "SELECT study, 'a measurement of trial ' || trial FROM measurements WHERE abs(value) = 9e999 UNION ALL "
+    "SELECT study, 'an imported value' FROM observations WHERE abs(value) = 9e999 UNION ALL "
+    "SELECT study, 'a figure of batch ' || batch FROM batches WHERE coalesce(abs(ratio) + abs(beta) + "
+    "abs(update_seconds) + abs(select_seconds), 9e999) = 9e999) USING (study) WHERE deleted = 0",
+
     "SELECT 'study ' || id || ', trial ' || trial || ': ' || state_of || ' with ' || open || ' open "
     "attempts' "
     "FROM (SELECT s.id, t.trial, t.state AS state_of, count(a.trial) FILTER (WHERE a.ended_at = 0) AS open "

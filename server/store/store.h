@@ -12,7 +12,8 @@
  * the study's epoch: the write of an owner that has been superseded fails.
  *
  * Reading. Any thread; sees what is committed. Callbacks run on the calling thread with pointers that are
- * valid during the call only.
+ * valid during the call only. STORE_CORRUPT, and no more rows, at one that cannot have been written: a state
+ * that there is not, a value or a figure that is not finite, numbers below zero.
  *
  * Times are milliseconds since 1970 UTC. Strings are UTF-8, NUL-terminated. */
 #ifndef SERVER_STORE_STORE_H

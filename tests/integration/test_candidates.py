@@ -90,6 +90,22 @@ def test_replaced_until_the_first_ask(server):
     assert work(client, "replaced", 3)
 
 
+@cases({
+    "results": ("observations", {"observations": [{"candidate": 30, "value": 0.5}]}),
+    "trials": ("trials", {"candidate": 30}),
+})
+def test_not_replaced_when_something_speaks_of_them(server, case):
+    """Before the first ask, too: what was said of candidate 30 would be of another one, or of none."""
+    client = server.client()
+    call, body = case
+    path = uploading(client, f"spoken-{call}")
+    assert put_csv(client, path, csv(POINTS)).status == 200
+    assert client.post(f"/v1/studies/spoken-{call}/{call}", body).status in (200, 201)
+    refusal(put_csv(client, path, csv(POINTS[:5])), 409)
+    assert put_csv(client, path, csv(POINTS)).status == 200, "the same content is no change"
+    assert client.ask(f"spoken-{call}", 2)["trials"]
+
+
 def test_an_ask_without_candidates_is_a_conflict(server):
     client = server.client()
     uploading(client, "empty")

@@ -196,6 +196,27 @@ def test_points_of_a_small_space(server, case):
         assert "not as the definition says" in refusal(answer, 422, "/payload")["errors"][0]["detail"], answer
 
 
+@cases({
+    "results": ("observations", {"observations": [{"candidate": 30, "value": 0.5}]}),
+    "trials": ("trials", {"candidate": 30}),
+})
+def test_fewer_candidates_after_something_spoke_of_more(server, case):
+    client = server.client()
+    call, body = case
+    client.create(definition(id="fewer"))
+    assert client.post(f"/v1/studies/fewer/{call}", body).status in (200, 201)
+    lines = client.get("/v1/studies/fewer/export").body.decode().splitlines()
+    assert client.delete("/v1/studies/fewer").status == 204
+    entries = [json.loads(line) for line in lines]
+    made = next(i for i, entry in enumerate(entries) if entry.get("type") == "candidates_set")
+    spoken = len(entries) - 2  # before the line that ends the file
+    entries.insert(spoken + 1, {**entries[made], "seq": entries[spoken]["seq"] + 1})
+    entries[0]["entries"] += 1
+    entries[made] = {**entries[made], "payload": {**entries[made]["payload"], "count": 200, "digest": ""}}
+    problem = refusal(post(client, [json.dumps(entry) for entry in entries]), 422, "/payload")
+    assert "after the first batch, trial or result" in problem["errors"][0]["detail"], problem
+
+
 def test_what_is_not_altered_is_taken(server):
     client = server.client()
     for kind in FILLS:

@@ -93,7 +93,7 @@ static store_event draw_batch(history *h, int64_t last_seq)
     event.u.planned.batch = (store_batch){.batch = h->batches++,
                                           .ratio = draw_real(h),
                                           .stop_rule = "global",
-                                          .beta = draw(h, 3) ? draw_real(h) : NAN,
+                                          .beta = draw_real(h),
                                           .dictionary_size = (int64_t)n_dictionary,
                                           .observations = h->trials,
                                           .update_seconds = 0.25,
