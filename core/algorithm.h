@@ -41,11 +41,10 @@ typedef struct bandit_algorithm_table {
                                   const bandit_executor *executor, bandit_error *err);
     /* `batch` is filled already. */
     void (*checkpoint)(const bandit_engine *engine, bandit_checkpoint *out);
-    /* NULL without a model: BANDIT_UNSUPPORTED. `coordinates` are scaled as the arms are. */
-    bandit_status (*predict_arms)(const bandit_engine *engine, const uint32_t *arms, size_t n,
-                                  bandit_prediction *out, bandit_error *err);
-    bandit_status (*predict_points)(const bandit_engine *engine, const double *coordinates, size_t n,
-                                    bandit_prediction *out, bandit_error *err);
+    /* Of n arms, or of n points of coordinates scaled as the arms are where `arms` is NULL. NULL without a
+     * model: BANDIT_UNSUPPORTED. */
+    bandit_status (*predict)(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
+                             size_t n, bandit_prediction *out, bandit_error *err);
     /* `batch`, `has_model`, `lambda`, `noise_std`, `norm_bound` and `code_path` are filled already. */
     void (*describe)(const bandit_engine *engine, bandit_description *out);
     /* Bytes held by the algorithm's own part. */
@@ -87,6 +86,21 @@ bandit_status bandit_engine_next_ledger(const bandit_engine *engine, bandit_ledg
 void bandit_engine_grow_norm_bound(bandit_engine *engine, double mean_norm,
                                    double (*radius)(const bandit_engine *engine, const void *batch),
                                    const void *batch);
+
+/* Is another pick to be made, after out->n_picks in this call? `rule`: why the batch is over, or
+ * BANDIT_STOP_NONE. Sets out->stop_rule. */
+static inline bool bandit_engine_wants_pick(const bandit_select_limits *limits, bandit_stop_rule rule,
+                                            bandit_selection *out)
+{
+    out->stop_rule = rule;
+    if (rule != BANDIT_STOP_NONE && !limits->beyond_bound)
+        return false;
+    if (out->n_picks == limits->remaining) {
+        out->stop_rule = BANDIT_STOP_HORIZON;
+        return false;
+    }
+    return out->n_picks < limits->max_picks;
+}
 
 /* A uniform arm among those not withheld, a function of seed, batch, purpose and index. False when all are
  * withheld. */

@@ -104,6 +104,25 @@ bandit_status bandit_log_sums_add(bandit_log_sums *sums, const bandit_posterior 
     return status;
 }
 
+bandit_status bandit_log_sums_amend(bandit_log_sums *sums, const bandit_posterior *posterior,
+                                    const bandit_amendment *amendments, size_t n, bandit_error *err)
+{
+    bandit_status status = BANDIT_OK;
+    for (size_t i = 0; status == BANDIT_OK && i < n; i++) {
+        const bandit_amendment *a = &amendments[i];
+        bandit_result added = {.arm = a->arm,
+                               .repeats = a->now.repeats,
+                               .reward = a->now.reward,
+                               .chosen = a->chosen,
+                               .variance = a->variance};
+        if (a->now.repeats > a->was.repeats) {
+            added.repeats -= a->was.repeats;
+            status = bandit_log_sums_add(sums, posterior, &added, 1, err);
+        }
+    }
+    return status;
+}
+
 double bandit_confidence_alpha(const bandit_options *options, const bandit_log_sums *sums)
 {
     double xi = options->noise_std, C = options->ratio_bound, F = options->norm_bound;

@@ -22,6 +22,11 @@ bandit_status bandit_log_sums_start(bandit_log_sums *sums, const bandit_posterio
 bandit_status bandit_log_sums_add(bandit_log_sums *sums, const bandit_posterior *posterior,
                                   const bandit_result *results, size_t n_results, bandit_error *err);
 
+/* Adds what amendments (bandit_engine_amend) have that was not there; what they take back stays in the sums.
+ * Errors: as above; some may be added. */
+bandit_status bandit_log_sums_amend(bandit_log_sums *sums, const bandit_posterior *posterior,
+                                    const bandit_amendment *amendments, size_t n, bandit_error *err);
+
 /* alpha of the batch that starts with these sums:
  *   theory      C beta, beta = 2 xi sqrt(Lambda_3 + log(1/delta)) + (1 + sqrt 2) sqrt(lambda) F
  *   practical   sqrt(lambda) F + xi sqrt(C Lambda_1 + log(1/delta))

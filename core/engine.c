@@ -281,18 +281,18 @@ void bandit_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *ou
 bandit_status bandit_engine_predict_arms(const bandit_engine *engine, const uint32_t *arm_indices, size_t n,
                                          bandit_prediction *out, bandit_error *err)
 {
-    if (!engine->table->predict_arms)
+    if (!engine->table->predict)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has no model", engine->table->name);
     for (size_t i = 0; i < n; i++)
         assert(arm_indices[i] < bandit_arms_count(engine->arms));
-    return engine->table->predict_arms(engine, arm_indices, n, out, err);
+    return engine->table->predict(engine, arm_indices, NULL, n, out, err);
 }
 
 bandit_status bandit_engine_predict_points(const bandit_engine *engine, const double *points, size_t n,
                                            bandit_prediction *out, bandit_error *err)
 {
     size_t d = bandit_arms_dimension(engine->arms), width = bandit_arms_point_width(engine->arms);
-    if (!engine->table->predict_points)
+    if (!engine->table->predict)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has no model", engine->table->name);
     if (d == 0)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "",
@@ -308,7 +308,7 @@ bandit_status bandit_engine_predict_points(const bandit_engine *engine, const do
             bandit_arms_scale_point(engine->arms, points + i * width, coordinates + i * d);
     }
     if (status == BANDIT_OK)
-        status = engine->table->predict_points(engine, coordinates, n, out, err);
+        status = engine->table->predict(engine, NULL, coordinates, n, out, err);
     free(coordinates);
     return status;
 }

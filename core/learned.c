@@ -573,21 +573,12 @@ static void in_reward_units(const learned_engine *e, bandit_prediction *p, size_
     }
 }
 
-static bandit_status learned_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
-                                          bandit_prediction *out, bandit_error *err)
+static bandit_status learned_predict(const bandit_engine *engine, const uint32_t *arms,
+                                     const double *coordinates, size_t n, bandit_prediction *out,
+                                     bandit_error *err)
 {
     const learned_engine *e = self_const(engine);
-    bandit_status status = e->inner->table->predict_arms(e->inner, arms, n, out, err);
-    if (status == BANDIT_OK)
-        in_reward_units(e, out, n);
-    return status;
-}
-
-static bandit_status learned_predict_points(const bandit_engine *engine, const double *coordinates, size_t n,
-                                            bandit_prediction *out, bandit_error *err)
-{
-    const learned_engine *e = self_const(engine);
-    bandit_status status = e->inner->table->predict_points(e->inner, coordinates, n, out, err);
+    bandit_status status = e->inner->table->predict(e->inner, arms, coordinates, n, out, err);
     if (status == BANDIT_OK)
         in_reward_units(e, out, n);
     return status;
@@ -634,8 +625,7 @@ const bandit_algorithm_table bandit_learned_table = {
     .select = learned_select,
     .replay_picks = learned_replay_picks,
     .checkpoint = learned_checkpoint,
-    .predict_arms = learned_predict_arms,
-    .predict_points = learned_predict_points,
+    .predict = learned_predict,
     .describe = learned_describe,
     .memory = learned_memory,
 };

@@ -15,6 +15,7 @@
 #include "memory.h"
 #include "screening.h"
 #include "selection.h"
+#include "stored_state.h"
 #include "uncertainty.h"
 
 #include <assert.h>
@@ -59,8 +60,8 @@ typedef struct bbkb_engine {
 
 /* The scalars of a batch as stored, after the magic: native byte order. */
 typedef struct bbkb_state {
-    char magic[8];
-    char code_path[16];
+    char magic[BANDIT_STATE_KIND];
+    char code_path[BANDIT_STATE_CODE_PATH];
     uint64_t has_model;
     uint64_t observations;
     double log_sum_1, log_sum_3;
@@ -68,7 +69,7 @@ typedef struct bbkb_state {
     double sum_squares;
 } bbkb_state;
 
-static const char STATE_MAGIC[8] = "bbkb  1";
+static const char STATE_MAGIC[BANDIT_STATE_KIND] = "bbkb  1";
 
 static bbkb_engine *self(bandit_engine *engine)
 {
@@ -220,7 +221,7 @@ static void write_state(const bandit_engine *engine, bbkb_batch *batch)
                         .alpha = batch->alpha,
                         .sum_squares = batch->ledger.sum_squares};
     memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
-    strncpy(state.code_path, engine->covariance.simd->name, sizeof state.code_path - 1);
+    bandit_state_record_code_path(state.code_path, engine);
     static_assert(sizeof state <= sizeof batch->state, "the state fits");
     memcpy(batch->state, &state, sizeof state);
     batch->n_state = sizeof state;
@@ -453,41 +454,22 @@ static bandit_status bbkb_amend(bandit_engine *engine, const bandit_amendment *a
 {
     bbkb_batch *batch = in_force(engine);
     bandit_status status = bandit_ledger_amend(&batch->ledger, amendments, n, sums, n_sums, err);
-    for (size_t i = 0; status == BANDIT_OK && batch->has_model && i < n; i++) {
-        const bandit_amendment *a = &amendments[i];
-        bandit_result added = {.arm = a->arm,
-                               .repeats = a->now.repeats,
-                               .reward = a->now.reward,
-                               .chosen = a->chosen,
-                               .variance = a->variance};
-        if (a->now.repeats > a->was.repeats) {
-            added.repeats -= a->was.repeats;
-            status = bandit_log_sums_add(&batch->log_sums, &batch->posterior, &added, 1, err);
-        }
-    }
+    if (status == BANDIT_OK && batch->has_model)
+        status = bandit_log_sums_amend(&batch->log_sums, &batch->posterior, amendments, n, err);
     return status;
 }
 
 static bandit_status read_state(bandit_engine *engine, bbkb_batch *batch, const bandit_checkpoint *checkpoint,
                                 bbkb_state *state, bandit_error *err)
 {
-    if (checkpoint->n_state != sizeof *state)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state has %zu bytes, not %zu",
-                           checkpoint->n_state, sizeof *state);
-    memcpy(state, checkpoint->state, sizeof *state);
-    if (memcmp(state->magic, STATE_MAGIC, sizeof state->magic) != 0)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "",
-                           "the stored state is of another kind or machine type");
+    bandit_status status = bandit_state_read(state, sizeof *state, STATE_MAGIC, checkpoint, err);
+    if (status != BANDIT_OK)
+        return status;
     if (state->has_model != (checkpoint->n_sums > 0) || state->has_model != (checkpoint->n_dictionary > 0) ||
         !(isfinite(state->alpha) && state->alpha >= 0.0 && isfinite(state->log_sum_1) &&
           isfinite(state->log_sum_3) && isfinite(state->sum_squares) && state->sum_squares >= 0.0))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
-    /* The same choices need the same loops; where the processor lacks them, its best are as good. */
-    const bandit_simd *recorded = NULL;
-    if (memchr(state->code_path, '\0', sizeof state->code_path))
-        recorded = bandit_simd_named(state->code_path);
-    if (recorded)
-        engine->covariance.simd = recorded;
+    bandit_state_follow_code_path(state->code_path, engine);
     batch->has_model = state->has_model;
     batch->log_sums = (bandit_log_sums){state->log_sum_1, state->log_sum_3};
     batch->alpha = state->alpha;
@@ -571,17 +553,8 @@ static bandit_status bbkb_select(bandit_engine *engine, const bandit_select_limi
     bandit_status status = prepare_executor(engine, batch, executor, err);
     if (status != BANDIT_OK)
         return status;
-    for (;;) {
+    while (bandit_engine_wants_pick(limits, stop_rule(engine, batch), out)) {
         uint32_t arm;
-        out->stop_rule = stop_rule(engine, batch);
-        if (out->stop_rule != BANDIT_STOP_NONE && !limits->beyond_bound)
-            break;
-        if (out->n_picks == limits->remaining) {
-            out->stop_rule = BANDIT_STOP_HORIZON;
-            break;
-        }
-        if (out->n_picks == limits->max_picks)
-            break;
         bool found = batch->has_model
                          ? bandit_selector_best(&batch->selector, limits->withheld, limits->n_withheld, &arm)
                          : first_arm(engine, batch, limits, &arm);
@@ -622,25 +595,14 @@ static void bbkb_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
 }
 
 /* By arm, or by coordinates where `arms` is NULL. */
-static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
-                             size_t n, bandit_prediction *out, bandit_error *err)
+static bandit_status bbkb_predict(const bandit_engine *engine, const uint32_t *arms,
+                                  const double *coordinates, size_t n, bandit_prediction *out,
+                                  bandit_error *err)
 {
     const bbkb_batch *batch = in_force_const(engine);
     const bandit_posterior prior = {.covariance = &engine->covariance, .lambda = engine->options.lambda};
     return bandit_posterior_predict(batch->has_model ? &batch->posterior : &prior, batch->alpha, arms,
                                     coordinates, n, out, err);
-}
-
-static bandit_status bbkb_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
-                                       bandit_prediction *out, bandit_error *err)
-{
-    return predict(engine, arms, NULL, n, out, err);
-}
-
-static bandit_status bbkb_predict_points(const bandit_engine *engine, const double *coordinates, size_t n,
-                                         bandit_prediction *out, bandit_error *err)
-{
-    return predict(engine, NULL, coordinates, n, out, err);
 }
 
 static void bbkb_describe(const bandit_engine *engine, bandit_description *out)
@@ -660,8 +622,7 @@ static void bbkb_describe(const bandit_engine *engine, bandit_description *out)
     .size = sizeof(bbkb_engine), .has_model = true, .from_sums = true, .open = bbkb_open,                    \
     .close = bbkb_close, .begin_batch = bbkb_begin_batch, .amend = bbkb_amend, .restore = bbkb_restore,      \
     .select = bbkb_select, .replay_picks = bbkb_replay_picks, .checkpoint = bbkb_checkpoint,                 \
-    .predict_arms = bbkb_predict_arms, .predict_points = bbkb_predict_points, .describe = bbkb_describe,     \
-    .memory = bbkb_memory
+    .predict = bbkb_predict, .describe = bbkb_describe, .memory = bbkb_memory
 
 const bandit_algorithm_table bandit_bbkb_table = {.name = "bbkb", BBKB_FUNCTIONS};
 const bandit_algorithm_table bandit_bkb_table = {.name = "bkb", BBKB_FUNCTIONS};

@@ -425,21 +425,22 @@ static bandit_prediction prediction(const bandit_exact_engine *e, double mean, d
     return (bandit_prediction){.mean = mean, .variance = variance, .ucb = mean + e->width * sqrt(variance)};
 }
 
-bandit_status bandit_exact_engine_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
-                                               bandit_prediction *out, bandit_error *err)
+static void predict_arms(const bandit_exact_engine *e, const uint32_t *arms, size_t n, bandit_prediction *out)
 {
-    (void)err;
-    const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
     const double *mean = bandit_exact_mean(e->posterior), *variance = bandit_exact_variance(e->posterior);
     for (size_t i = 0; i < n; i++)
         out[i] = prediction(e, mean[arms[i]], variance[arms[i]]);
-    return BANDIT_OK;
 }
 
-bandit_status bandit_exact_engine_predict_points(const bandit_engine *engine, const double *coordinates,
-                                                 size_t n, bandit_prediction *out, bandit_error *err)
+bandit_status bandit_exact_engine_predict(const bandit_engine *engine, const uint32_t *arms,
+                                          const double *coordinates, size_t n, bandit_prediction *out,
+                                          bandit_error *err)
 {
     const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
+    if (arms) {
+        predict_arms(e, arms, n, out);
+        return BANDIT_OK;
+    }
     double *mean = bandit_alloc(n, sizeof *mean), *variance = bandit_alloc(n, sizeof *variance);
     bandit_status status = BANDIT_OK;
     if (!mean || !variance)

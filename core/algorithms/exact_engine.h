@@ -80,10 +80,9 @@ bandit_status bandit_exact_engine_replay_picks(bandit_engine *engine, const band
                                                size_t n_picks, const bandit_executor *executor,
                                                bandit_error *err);
 void bandit_exact_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *out);
-bandit_status bandit_exact_engine_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
-                                               bandit_prediction *out, bandit_error *err);
-bandit_status bandit_exact_engine_predict_points(const bandit_engine *engine, const double *coordinates,
-                                                 size_t n, bandit_prediction *out, bandit_error *err);
+bandit_status bandit_exact_engine_predict(const bandit_engine *engine, const uint32_t *arms,
+                                          const double *coordinates, size_t n, bandit_prediction *out,
+                                          bandit_error *err);
 void bandit_exact_engine_describe(const bandit_engine *engine, bandit_description *out);
 size_t bandit_exact_engine_memory(const bandit_engine *engine);
 
@@ -95,9 +94,8 @@ size_t bandit_exact_engine_memory(const bandit_engine *engine);
         .begin_batch = bandit_exact_engine_begin_batch, .amend = bandit_exact_engine_amend,                  \
         .restore = bandit_exact_engine_restore, .select = bandit_exact_engine_select,                        \
         .replay_picks = bandit_exact_engine_replay_picks, .checkpoint = bandit_exact_engine_checkpoint,      \
-        .predict_arms = (model) ? bandit_exact_engine_predict_arms : NULL,                                   \
-        .predict_points = (model) ? bandit_exact_engine_predict_points : NULL,                               \
-        .describe = bandit_exact_engine_describe, .memory = bandit_exact_engine_memory,                      \
+        .predict = (model) ? bandit_exact_engine_predict : NULL, .describe = bandit_exact_engine_describe,   \
+        .memory = bandit_exact_engine_memory,                                                                \
     }
 
 extern const bandit_exact_rule bandit_gp_ucb_rule, bandit_igp_ucb_rule, bandit_gp_bucb_rule,

@@ -18,6 +18,7 @@
 #include "ledger.h"
 #include "memory.h"
 #include "partition.h"
+#include "stored_state.h"
 
 #include <assert.h>
 #include <math.h>
@@ -42,12 +43,12 @@ typedef struct pi_engine {
 
 /* The scalars as stored: native byte order. */
 typedef struct pi_state {
-    char magic[8];
+    char magic[BANDIT_STATE_KIND];
     uint64_t observations;
     double sum_squares;
 } pi_state;
 
-static const char STATE_MAGIC[8] = "pi_gpuc";
+static const char STATE_MAGIC[BANDIT_STATE_KIND] = "pi_gpuc";
 
 static pi_engine *self(bandit_engine *engine)
 {
@@ -206,17 +207,13 @@ static bandit_status pi_restore(bandit_engine *engine, const bandit_checkpoint *
 {
     pi_engine *pi = self(engine);
     pi_state state;
-    if (checkpoint->n_state != sizeof state)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state has %zu bytes, not %zu",
-                           checkpoint->n_state, sizeof state);
-    memcpy(&state, checkpoint->state, sizeof state);
-    if (memcmp(state.magic, STATE_MAGIC, sizeof state.magic) != 0)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "",
-                           "the stored state is of another kind or machine type");
+    bandit_status status = bandit_state_read(&state, sizeof state, STATE_MAGIC, checkpoint, err);
+    if (status != BANDIT_OK)
+        return status;
     if (!(isfinite(state.sum_squares) && state.sum_squares >= 0.0))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
-    bandit_status status = bandit_ledger_restore(&pi->ledgers[pi->in_force], bandit_arms_count(engine->arms),
-                                                 checkpoint, state.observations, state.sum_squares, err);
+    status = bandit_ledger_restore(&pi->ledgers[pi->in_force], bandit_arms_count(engine->arms), checkpoint,
+                                   state.observations, state.sum_squares, err);
     if (status != BANDIT_OK)
         return status;
     return begin(pi, pi->in_force, NULL, 0, pending, n_pending, executor, err);
@@ -243,17 +240,8 @@ static bandit_status pi_select(bandit_engine *engine, const bandit_select_limits
                                bandit_error *err)
 {
     pi_engine *pi = self(engine);
-    for (;;) {
+    while (bandit_engine_wants_pick(limits, stop_rule(pi), out)) {
         uint32_t arm;
-        out->stop_rule = stop_rule(pi);
-        if (out->stop_rule != BANDIT_STOP_NONE && !limits->beyond_bound)
-            break;
-        if (out->n_picks == limits->remaining) {
-            out->stop_rule = BANDIT_STOP_HORIZON;
-            break;
-        }
-        if (out->n_picks == limits->max_picks)
-            break;
         if (!choose(pi, limits, &arm)) {
             out->stop_rule = BANDIT_STOP_EXHAUSTED;
             break;
@@ -298,24 +286,18 @@ static void pi_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
 }
 
 /* Before the first batch there are no cells: the prior of a Matérn kernel, whose variance is 1. */
-static bandit_status pi_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
-                                     bandit_prediction *out, bandit_error *err)
+static bandit_status pi_predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
+                                size_t n, bandit_prediction *out, bandit_error *err)
 {
     const pi_engine *pi = self_const(engine);
-    (void)err;
+    if (!arms)
+        return bandit_partition_bound_at(&pi->partition, coordinates, n, width(pi, 0.0), out, err);
     for (size_t i = 0; i < n; i++) {
         out[i] = (bandit_prediction){.variance = 1.0, .ucb = width(pi, 0.0)};
         if (pi->partition.n > 0)
             out[i] = bandit_partition_bound(&pi->partition, arms[i]);
     }
     return BANDIT_OK;
-}
-
-static bandit_status pi_predict_points(const bandit_engine *engine, const double *coordinates, size_t n,
-                                       bandit_prediction *out, bandit_error *err)
-{
-    const pi_engine *pi = self_const(engine);
-    return bandit_partition_bound_at(&pi->partition, coordinates, n, width(pi, 0.0), out, err);
 }
 
 /* beta is the widest cell's; effective dimension and information gain are sums over cells, in which an arm on
@@ -349,8 +331,7 @@ const bandit_algorithm_table bandit_pi_gp_ucb_table = {
     .select = pi_select,
     .replay_picks = pi_replay_picks,
     .checkpoint = pi_checkpoint,
-    .predict_arms = pi_predict_arms,
-    .predict_points = pi_predict_points,
+    .predict = pi_predict,
     .describe = pi_describe,
     .memory = pi_memory,
 };

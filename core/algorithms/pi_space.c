@@ -10,6 +10,7 @@
 #include "algorithms/space_design.h"
 
 #include "memory.h"
+#include "stored_state.h"
 
 #include <assert.h>
 #include <math.h>
@@ -18,13 +19,13 @@
 
 /* The scalars as stored: native byte order. */
 typedef struct pi_state {
-    char magic[8];
-    char code_path[16];
+    char magic[BANDIT_STATE_KIND];
+    char code_path[BANDIT_STATE_CODE_PATH];
     uint64_t observations;
     double sum_squares;
 } pi_state;
 
-static const char STATE_MAGIC[8] = "pispace";
+static const char STATE_MAGIC[BANDIT_STATE_KIND] = "pispace";
 
 static bandit_pi_space *self(bandit_engine *engine)
 {
@@ -134,7 +135,7 @@ static bandit_status freeze(bandit_pi_space *e, bandit_pi_batch *b, const bandit
         status = take_out_arm(e, b, pending[i].arm, err);
     pi_state state = {.observations = b->ledger.observations, .sum_squares = b->ledger.sum_squares};
     memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
-    strncpy(state.code_path, e->base.covariance.simd->name, sizeof state.code_path - 1);
+    bandit_state_record_code_path(state.code_path, &e->base);
     static_assert(sizeof state <= sizeof b->state, "the state fits");
     memcpy(b->state, &state, sizeof state);
     b->n_state = sizeof state;
@@ -176,22 +177,14 @@ static bandit_status pi_restore(bandit_engine *engine, const bandit_checkpoint *
     bandit_pi_space *e = self(engine);
     bandit_pi_batch *b = &e->batches[e->in_force];
     pi_state state;
-    if (checkpoint->n_state != sizeof state)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state has %zu bytes, not %zu",
-                           checkpoint->n_state, sizeof state);
-    memcpy(&state, checkpoint->state, sizeof state);
-    if (memcmp(state.magic, STATE_MAGIC, sizeof state.magic) != 0)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "",
-                           "the stored state is of another kind or machine type");
+    bandit_status status = bandit_state_read(&state, sizeof state, STATE_MAGIC, checkpoint, err);
+    if (status != BANDIT_OK)
+        return status;
     if (!(isfinite(state.sum_squares) && state.sum_squares >= 0.0))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
-    const bandit_simd *recorded = NULL;
-    if (memchr(state.code_path, '\0', sizeof state.code_path))
-        recorded = bandit_simd_named(state.code_path);
-    if (recorded)
-        engine->covariance.simd = recorded;
-    bandit_status status = bandit_ledger_restore(&b->ledger, bandit_arms_count(engine->arms), checkpoint,
-                                                 state.observations, state.sum_squares, err);
+    bandit_state_follow_code_path(state.code_path, engine);
+    status = bandit_ledger_restore(&b->ledger, bandit_arms_count(engine->arms), checkpoint,
+                                   state.observations, state.sum_squares, err);
     return status == BANDIT_OK ? freeze(e, b, pending, n_pending, err) : status;
 }
 
@@ -230,17 +223,8 @@ static bandit_status pi_select(bandit_engine *engine, const bandit_select_limits
     bandit_pi_space *e = self(engine);
     bandit_pi_batch *b = &e->batches[e->in_force];
     bandit_status status = BANDIT_OK;
-    while (status == BANDIT_OK) {
+    while (bandit_engine_wants_pick(limits, stop_rule(e, b), out)) {
         bool found = false;
-        out->stop_rule = stop_rule(e, b);
-        if (out->stop_rule != BANDIT_STOP_NONE && !limits->beyond_bound)
-            break;
-        if (out->n_picks == limits->remaining) {
-            out->stop_rule = BANDIT_STOP_HORIZON;
-            break;
-        }
-        if (out->n_picks == limits->max_picks)
-            break;
         status = bandit_pi_choose(e, b, limits, &found, err);
         if (status != BANDIT_OK)
             break;
@@ -285,25 +269,17 @@ static void pi_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
     out->n_state = b->n_state;
 }
 
-static bandit_status pi_predict_points(const bandit_engine *engine, const double *coordinates, size_t n,
-                                       bandit_prediction *out, bandit_error *err)
-{
-    const bandit_pi_space *e = (const bandit_pi_space *)engine;
-    bandit_status status = BANDIT_OK;
-    for (size_t i = 0; status == BANDIT_OK && i < n; i++)
-        status = bandit_pi_bound_at(e, in_force(engine), coordinates + i * e->cover.dimension, &out[i], err);
-    return status;
-}
-
-static bandit_status pi_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
-                                     bandit_prediction *out, bandit_error *err)
+static bandit_status pi_predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
+                                size_t n, bandit_prediction *out, bandit_error *err)
 {
     const bandit_pi_space *e = (const bandit_pi_space *)engine;
     bandit_status status = BANDIT_OK;
     for (size_t i = 0; status == BANDIT_OK && i < n; i++) {
         double features[BANDIT_PI_DIMENSIONS];
-        bandit_space_features_of(engine->arms, arms[i], features);
-        status = bandit_pi_bound_at(e, in_force(engine), features, &out[i], err);
+        if (arms)
+            bandit_space_features_of(engine->arms, arms[i], features);
+        status = bandit_pi_bound_at(e, in_force(engine),
+                                    arms ? features : coordinates + i * e->cover.dimension, &out[i], err);
     }
     return status;
 }
@@ -339,8 +315,7 @@ const bandit_algorithm_table bandit_space_pi_gp_ucb_table = {
     .select = pi_select,
     .replay_picks = pi_replay_picks,
     .checkpoint = pi_checkpoint,
-    .predict_arms = pi_predict_arms,
-    .predict_points = pi_predict_points,
+    .predict = pi_predict,
     .describe = pi_describe,
     .memory = pi_memory,
 };

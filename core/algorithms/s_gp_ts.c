@@ -20,6 +20,7 @@
 #include "inducing.h"
 #include "ledger.h"
 #include "memory.h"
+#include "stored_state.h"
 #include "svgp.h"
 
 #include <assert.h>
@@ -59,12 +60,12 @@ typedef struct ts_engine {
 
 /* The scalars of a batch as stored: native byte order. */
 typedef struct ts_state {
-    char magic[8];
+    char magic[BANDIT_STATE_KIND];
     uint64_t observations, drawn_at;
     double sum_squares;
 } ts_state;
 
-static const char STATE_MAGIC[8] = "s_gp_ts";
+static const char STATE_MAGIC[BANDIT_STATE_KIND] = "s_gp_ts";
 
 static ts_engine *self(bandit_engine *engine)
 {
@@ -332,17 +333,13 @@ static bandit_status ts_restore(bandit_engine *engine, const bandit_checkpoint *
     ts_batch *batch = &ts->batches[ts->in_force];
     size_t n_arms = bandit_arms_count(engine->arms), n = checkpoint->n_dictionary;
     ts_state state;
-    if (checkpoint->n_state != sizeof state)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state has %zu bytes, not %zu",
-                           checkpoint->n_state, sizeof state);
-    memcpy(&state, checkpoint->state, sizeof state);
-    if (memcmp(state.magic, STATE_MAGIC, sizeof state.magic) != 0)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "",
-                           "the stored state is of another kind or machine type");
+    bandit_status status = bandit_state_read(&state, sizeof state, STATE_MAGIC, checkpoint, err);
+    if (status != BANDIT_OK)
+        return status;
     if (!(isfinite(state.sum_squares) && state.sum_squares >= 0.0) || state.drawn_at > state.observations ||
         (checkpoint->n_sums > 0 && !stands_on_features(engine)) != (n > 0) || n > checkpoint->n_sums)
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
-    bandit_status status =
+    status =
         bandit_ledger_restore(&batch->ledger, n_arms, checkpoint, state.observations, state.sum_squares, err);
     if (status == BANDIT_OK)
         status = bandit_dictionary_restore(&batch->dictionary, &batch->capacity_dictionary, checkpoint,
@@ -393,17 +390,8 @@ static bandit_status ts_select(bandit_engine *engine, const bandit_select_limits
         bandit_svgp_sampler_prepare(&batch->sampler, &batch->posterior, &ts->features, executor, err);
     if (status != BANDIT_OK)
         return status;
-    for (;;) {
+    while (bandit_engine_wants_pick(limits, stop_rule(batch), out)) {
         uint32_t arm;
-        out->stop_rule = stop_rule(batch);
-        if (out->stop_rule != BANDIT_STOP_NONE && !limits->beyond_bound)
-            break;
-        if (out->n_picks == limits->remaining) {
-            out->stop_rule = BANDIT_STOP_HORIZON;
-            break;
-        }
-        if (out->n_picks == limits->max_picks)
-            break;
         if (!choose(engine, batch, limits, executor, &arm)) {
             out->stop_rule = BANDIT_STOP_EXHAUSTED;
             break;
@@ -444,8 +432,8 @@ static void ts_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
 }
 
 /* By arm, or by coordinates where `arms` is NULL. */
-static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
-                             size_t n, bandit_prediction *out, bandit_error *err)
+static bandit_status ts_predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
+                                size_t n, bandit_prediction *out, bandit_error *err)
 {
     const ts_batch *batch = in_force(engine);
     const bandit_posterior *posterior = &batch->posterior;
@@ -458,18 +446,6 @@ static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, 
                                                 arms, coordinates, n, out, err);
     return bandit_posterior_predict(posterior, alpha * sqrt(engine->options.lambda), arms, coordinates, n,
                                     out, err);
-}
-
-static bandit_status ts_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
-                                     bandit_prediction *out, bandit_error *err)
-{
-    return predict(engine, arms, NULL, n, out, err);
-}
-
-static bandit_status ts_predict_points(const bandit_engine *engine, const double *coordinates, size_t n,
-                                       bandit_prediction *out, bandit_error *err)
-{
-    return predict(engine, NULL, coordinates, n, out, err);
 }
 
 static void ts_describe(const bandit_engine *engine, bandit_description *out)
@@ -499,8 +475,7 @@ const bandit_algorithm_table bandit_s_gp_ts_table = {
     .select = ts_select,
     .replay_picks = ts_replay_picks,
     .checkpoint = ts_checkpoint,
-    .predict_arms = ts_predict_arms,
-    .predict_points = ts_predict_points,
+    .predict = ts_predict,
     .describe = ts_describe,
     .memory = ts_memory,
 };

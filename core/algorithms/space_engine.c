@@ -4,6 +4,7 @@
 #include "dictionary.h"
 #include "memory.h"
 #include "prior_sampler.h"
+#include "stored_state.h"
 
 #include <assert.h>
 #include <math.h>
@@ -26,13 +27,13 @@ static const bandit_space_rule rules[] = {
 
 /* The scalars of a batch as stored: native byte order. */
 typedef struct space_state {
-    char magic[8];
-    char code_path[16];
+    char magic[BANDIT_STATE_KIND];
+    char code_path[BANDIT_STATE_CODE_PATH];
     uint64_t has_model, observations, drawn_at;
     double log_sum_1, log_sum_3, sum_squares;
 } space_state;
 
-static const char STATE_MAGIC[8] = "space 1";
+static const char STATE_MAGIC[BANDIT_STATE_KIND] = "space 1";
 
 static bandit_space_engine *self(bandit_engine *engine)
 {
@@ -188,7 +189,7 @@ static void write_state(const bandit_space_engine *e, bandit_space_batch *b)
                          .log_sum_3 = b->log_sums.c3,
                          .sum_squares = b->ledger.sum_squares};
     memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
-    strncpy(state.code_path, e->base.covariance.simd->name, sizeof state.code_path - 1);
+    bandit_state_record_code_path(state.code_path, &e->base);
     static_assert(sizeof state <= sizeof b->state, "the state fits");
     memcpy(b->state, &state, sizeof state);
     b->n_state = sizeof state;
@@ -279,41 +280,23 @@ static bandit_status space_amend(bandit_engine *engine, const bandit_amendment *
     bool counts = engine->options.algorithm == BANDIT_BBKB && b->has_model;
     if (b->drawn_at > b->ledger.observations)
         b->drawn_at = b->ledger.observations;
-    for (size_t i = 0; status == BANDIT_OK && counts && i < n; i++) {
-        const bandit_amendment *a = &amendments[i];
-        bandit_result added = {.arm = a->arm,
-                               .repeats = a->now.repeats,
-                               .reward = a->now.reward,
-                               .chosen = a->chosen,
-                               .variance = a->variance};
-        if (a->now.repeats > a->was.repeats) {
-            added.repeats -= a->was.repeats;
-            status = bandit_log_sums_add(&b->log_sums, &b->posterior, &added, 1, err);
-        }
-    }
+    if (status == BANDIT_OK && counts)
+        status = bandit_log_sums_amend(&b->log_sums, &b->posterior, amendments, n, err);
     return status;
 }
 
 static bandit_status read_state(bandit_space_engine *e, bandit_space_batch *b,
                                 const bandit_checkpoint *checkpoint, space_state *state, bandit_error *err)
 {
-    if (checkpoint->n_state != sizeof *state)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state has %zu bytes, not %zu",
-                           checkpoint->n_state, sizeof *state);
-    memcpy(state, checkpoint->state, sizeof *state);
-    if (memcmp(state->magic, STATE_MAGIC, sizeof state->magic) != 0)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "",
-                           "the stored state is of another kind or machine type");
+    bandit_status status = bandit_state_read(state, sizeof *state, STATE_MAGIC, checkpoint, err);
+    if (status != BANDIT_OK)
+        return status;
     if (state->has_model != (checkpoint->n_sums > 0) || state->has_model != (checkpoint->n_dictionary > 0) ||
         state->drawn_at > state->observations ||
         !(isfinite(state->log_sum_1) && isfinite(state->log_sum_3) && isfinite(state->sum_squares) &&
           state->sum_squares >= 0.0))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored scalars are not valid");
-    const bandit_simd *recorded = NULL;
-    if (memchr(state->code_path, '\0', sizeof state->code_path))
-        recorded = bandit_simd_named(state->code_path);
-    if (recorded)
-        e->base.covariance.simd = recorded;
+    bandit_state_follow_code_path(state->code_path, &e->base);
     b->has_model = state->has_model;
     b->drawn_at = state->drawn_at;
     b->log_sums = (bandit_log_sums){state->log_sum_1, state->log_sum_3};
@@ -383,17 +366,8 @@ static bandit_status space_select(bandit_engine *engine, const bandit_select_lim
     bandit_space_engine *e = self(engine);
     bandit_space_batch *b = &e->batches[e->in_force];
     bandit_status status = BANDIT_OK;
-    while (status == BANDIT_OK) {
+    while (bandit_engine_wants_pick(limits, stop_rule(e, b), out)) {
         uint32_t arm = 0;
-        out->stop_rule = stop_rule(e, b);
-        if (out->stop_rule != BANDIT_STOP_NONE && !limits->beyond_bound)
-            break;
-        if (out->n_picks == limits->remaining) {
-            out->stop_rule = BANDIT_STOP_HORIZON;
-            break;
-        }
-        if (out->n_picks == limits->max_picks)
-            break;
         bandit_stop_rule stop = BANDIT_STOP_NONE;
         status = make_room(e, b, 1, err);
         if (status == BANDIT_OK)
@@ -442,8 +416,9 @@ static void space_checkpoint(const bandit_engine *engine, bandit_checkpoint *out
 }
 
 /* By arm, or by coordinates where `arms` is NULL. */
-static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
-                             size_t n, bandit_prediction *out, bandit_error *err)
+static bandit_status space_predict(const bandit_engine *engine, const uint32_t *arms,
+                                   const double *coordinates, size_t n, bandit_prediction *out,
+                                   bandit_error *err)
 {
     const bandit_space_engine *e = (const bandit_space_engine *)engine;
     const bandit_space_batch *b = in_force(engine);
@@ -451,18 +426,6 @@ static bandit_status predict(const bandit_engine *engine, const uint32_t *arms, 
     double width = engine->started ? b->width : bandit_space_width(e, b);
     return bandit_posterior_predict(b->has_model ? &b->posterior : &prior,
                                     width * sqrt(engine->options.lambda), arms, coordinates, n, out, err);
-}
-
-static bandit_status space_predict_arms(const bandit_engine *engine, const uint32_t *arms, size_t n,
-                                        bandit_prediction *out, bandit_error *err)
-{
-    return predict(engine, arms, NULL, n, out, err);
-}
-
-static bandit_status space_predict_points(const bandit_engine *engine, const double *coordinates, size_t n,
-                                          bandit_prediction *out, bandit_error *err)
-{
-    return predict(engine, NULL, coordinates, n, out, err);
 }
 
 static void space_describe(const bandit_engine *engine, bandit_description *out)
@@ -484,8 +447,8 @@ static void space_describe(const bandit_engine *engine, bandit_description *out)
         .name = label, .size = sizeof(bandit_space_engine), .has_model = true, .from_sums = true,            \
         .open = space_open, .close = space_close, .begin_batch = space_begin_batch, .amend = space_amend,    \
         .restore = space_restore, .select = space_select, .replay_picks = space_replay_picks,                \
-        .checkpoint = space_checkpoint, .predict_arms = space_predict_arms,                                  \
-        .predict_points = space_predict_points, .describe = space_describe, .memory = space_memory,          \
+        .checkpoint = space_checkpoint, .predict = space_predict, .describe = space_describe,                \
+        .memory = space_memory,                                                                              \
     }
 
 const bandit_algorithm_table bandit_space_bbkb_table = TABLE("bbkb"), bandit_space_bkb_table = TABLE("bkb"),
