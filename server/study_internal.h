@@ -242,6 +242,7 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t
 /* Puts a queued trial in its place: released ones first, the last one at the head; then those whose lease ran
  * out or whose attempt failed, by number; then users' own; then picks. */
 void study_place_queued(study *s, trial *t);
+/* attempt: that told it; 0: none did, and its attempts stay as they ended. */
 void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now);
 bool study_is_better(const study *s, double value);
 void study_expire_leases(study *s, int64_t now);

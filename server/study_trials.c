@@ -241,7 +241,8 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     s->exhausted = false;
     leave_list(s, t);
     t->state = result->state;
-    t->attempt = attempt;
+    if (attempt > 0)
+        t->attempt = attempt;
     t->has_value = result->has_value;
     t->value = result->value;
     t->repeats = result->repeats;
@@ -275,7 +276,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
 void study_cancel_trial(study *s, trial *t, int64_t now)
 {
     told_result cancelled = {.state = TRIAL_STOPPED, .repeats = 1, .reason = "the candidate was retired"};
-    study_close_trial(s, t, &cancelled, t->attempt, now);
+    study_close_trial(s, t, &cancelled, 0, now);
 }
 
 void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t now)

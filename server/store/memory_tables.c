@@ -350,11 +350,13 @@ store_status memory_trial_tell(store *base, int64_t number, int64_t seq, int32_t
         !set_text(&row->t.recorded, event->u.told.recorded) ||
         !set_text(&row->t.metadata, event->u.told.metadata))
         return no_memory(err);
+    const char *outcome = trial_state_name(event->u.told.state);
+    if (event->u.told.attempt == 0)
+        return end_open_attempts(row, event->time, outcome, err);
     size_t last = row->n_attempts;
     while (last > 0 && row->attempts[last - 1].attempt != attempt)
         last--;
     if (last > 0) {
-        const char *outcome = trial_state_name(event->u.told.state);
         store_status status = end_attempt(&row->attempts[last - 1], event->time, outcome, err);
         if (status)
             return status;

@@ -262,9 +262,13 @@ store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t att
         connection_run(c, err, SQL_TRIAL_TELL, "iiiidtiiitt", study, trial, (int64_t)state, (int64_t)attempt,
                        event->u.told.value, event->u.told.reason, event->time, seq, event->u.told.repeats,
                        event->u.told.recorded, event->u.told.metadata);
-    if (!status)
-        status = connection_run(c, err, SQL_ATTEMPT_TELL, "iiiit", study, trial, (int64_t)attempt,
-                                event->time, trial_state_name(state));
+    if (status)
+        return status;
+    if (event->u.told.attempt == 0)
+        return connection_run(c, err, SQL_ATTEMPT_END, "iiit", study, trial, event->time,
+                              trial_state_name(state));
+    status = connection_run(c, err, SQL_ATTEMPT_TELL, "iiiit", study, trial, (int64_t)attempt, event->time,
+                            trial_state_name(state));
     if (!status) /* told under an earlier attempt while a later one was open */
         status = connection_run(c, err, SQL_ATTEMPT_END, "iiit", study, trial, event->time, "superseded");
     return status;

@@ -320,7 +320,7 @@ typedef struct store_event {
         } requeued;
         struct {
             int64_t trial;
-            int32_t attempt;
+            int32_t attempt;   /* that told it; 0: none, or the open one: what has ended stays */
             trial_state state; /* completed, failed, infeasible, stopped */
             bool has_value;
             double value;

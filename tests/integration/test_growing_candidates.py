@@ -89,20 +89,43 @@ def test_an_amendment_brings_nothing_back(server):
     assert all(client.read(study, f"candidates/{number}")["retired"] for number in gone)
 
 
-@cases({"released": {"state": "released"}, "to be tried again": {"state": "failed", "retry": True}, "lease": None})
+@cases(
+    {
+        "released": ({"state": "released"}, "released"),
+        "to be tried again": ({"state": "failed", "retry": True}, "failed"),
+        "lease": (None, "expired"),
+    }
+)
 def test_what_comes_back_of_a_retired_candidate_is_closed(server, case):
+    told, outcome = case
     client = server.client()
     study = growing(client)
-    (trial,) = client.ask(study, lease_seconds=1 if case is None else 600)["trials"]
+    (trial,) = client.ask(study, lease_seconds=600 if told else 1)["trials"]
     retire(client, study, [trial["candidate"]])
-    if case:
-        client.tell(study, [{"trial": trial["id"], **case}])
+    if told:
+        client.tell(study, [{"trial": trial["id"], **told}])
     deadline = time.monotonic() + 30
     while (shown := client.get(f"/v1/studies/{study}/trials/{trial['id']}").json)["state"] == "pending":
         assert time.monotonic() < deadline, shown
         time.sleep(0.05)
     assert (shown["state"], shown["reason"]) == ("stopped", "the candidate was retired"), shown
+    assert [attempt["outcome"] for attempt in shown["attempts"]] == [outcome], shown
     assert trial["candidate"] not in drive(client, study, 5)
+
+
+def test_what_an_attempt_came_to_stays_when_the_candidate_is_retired_later(server):
+    client = server.client()
+    study = growing(client)
+    (trial,) = client.ask(study, lease_seconds=1)["trials"]
+    path = f"/v1/studies/{study}/trials/{trial['id']}"
+    deadline = time.monotonic() + 30
+    while (before := client.get(path).json)["state"] == "pending":
+        assert time.monotonic() < deadline, before
+        time.sleep(0.05)
+    assert retire(client, study, [trial["candidate"]])["cancelled"] == 1
+    after = client.get(path).json
+    assert (after["state"], after["attempt"]) == ("stopped", before["attempt"]), after
+    assert after["attempts"] == before["attempts"] and after["attempts"][0]["outcome"] == "expired", after
 
 
 def test_queued_picks_of_retired_candidates_are_cancelled(server):

@@ -155,7 +155,7 @@ class Model:
     def _requeue(self, t, how):
         t.state, t.returned = "queued", (how, self.now)
         if t.candidate in self.retired:
-            self._close(t, "stopped", None, RETIRED, t.attempt)
+            self._close(t, "stopped", None, RETIRED, None)
 
     def retire(self, candidates, known):
         """-> how many were not retired before, and how many queued trials that closes"""
@@ -165,7 +165,7 @@ class Model:
         self.retired |= new
         cancelled = [t for t in self.queue() if t.candidate in self.retired]
         for t in cancelled:
-            self._close(t, "stopped", None, RETIRED, t.attempt)
+            self._close(t, "stopped", None, RETIRED, None)
         return {"retired": len(new), "cancelled": len(cancelled)}
 
     def propose(self, candidate):
@@ -179,7 +179,11 @@ class Model:
     # ---- telling ----
 
     def _close(self, t, state, value, reason, attempt):
-        t.state, t.value, t.reason, t.told_at, t.attempt = state, value, reason, self.now, attempt
+        """attempt None: told by none of its attempts"""
+        t.state, t.value, t.reason, t.told_at = state, value, reason, self.now
+        if attempt is None:
+            return
+        t.attempt = attempt
         told = [a for a in t.attempts if a["attempt"] == attempt]
         if told:
             told[-1].update(ended_at=self.now, outcome=state)

@@ -181,6 +181,8 @@ static store_event draw_told(history *h, int64_t i)
     event.u.told.trial = i + 1;
     /* Sometimes a late result, under an earlier attempt. */
     event.u.told.attempt = h->attempt[i] > 1 && draw(h, 3) == 0 ? h->attempt[i] - 1 : h->attempt[i];
+    if (draw(h, 8) == 0) /* or nobody's */
+        event.u.told.attempt = 0;
     event.u.told.state = h->state[i];
     event.u.told.has_value = h->state[i] == TRIAL_COMPLETED || (h->state[i] == TRIAL_STOPPED && draw(h, 2));
     if (event.u.told.has_value) {
