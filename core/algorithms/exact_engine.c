@@ -83,6 +83,8 @@ bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
         e->score = bandit_alloc(bandit_exact_stride(e->posterior), sizeof *e->score);
     if (e->posterior && !e->score)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (e->rule->width)
+        e->width = e->rule->width(e); /* of the first batch: what is predicted before it begins */
     return BANDIT_OK;
 }
 

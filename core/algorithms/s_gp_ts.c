@@ -431,6 +431,12 @@ static void ts_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
     out->n_state = batch->n_state;
 }
 
+/* Before the first batch begins it is that batch's. */
+static double alpha_in_force(const bandit_engine *engine)
+{
+    return engine->started ? in_force(engine)->alpha : bandit_confidence_sparse_sample(&engine->options, 0);
+}
+
 /* By arm, or by coordinates where `arms` is NULL. */
 static bandit_status ts_predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
                                 size_t n, bandit_prediction *out, bandit_error *err)
@@ -440,7 +446,7 @@ static bandit_status ts_predict(const bandit_engine *engine, const uint32_t *arm
     const bandit_posterior prior = {.covariance = &engine->covariance, .lambda = engine->options.lambda};
     if (!engine->started)
         posterior = &prior;
-    double alpha = engine->started ? batch->alpha : bandit_confidence_sparse_sample(&engine->options, 0);
+    double alpha = alpha_in_force(engine);
     if (engine->started && stands_on_features(engine))
         return bandit_feature_posterior_predict(&batch->on_features, alpha * sqrt(engine->options.lambda),
                                                 arms, coordinates, n, out, err);
@@ -452,7 +458,8 @@ static void ts_describe(const bandit_engine *engine, bandit_description *out)
 {
     const ts_batch *batch = in_force(engine);
     out->observations = batch->ledger.observations;
-    out->beta = batch->alpha * sqrt(engine->options.lambda); /* before the paper's standard deviation */
+    out->beta =
+        alpha_in_force(engine) * sqrt(engine->options.lambda); /* before the paper's standard deviation */
     out->dictionary = batch->dictionary;
     out->n_dictionary = batch->n_dictionary;
     bool on_features = stands_on_features(engine) && engine->started;

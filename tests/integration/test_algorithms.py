@@ -83,6 +83,35 @@ def test_the_width_is_that_of_its_gamma(server):
     assert exact <= gain + 1e-9 < once and abs(four - 4 * once) < 1e-9 * four, (exact, gain, once, four)
 
 
+def test_before_the_first_batch_the_bound_is_that_of_the_first_batch(server):
+    """Of the prior: mean 0, standard deviation 1 and the width before the first result, for both goals."""
+    client = server.client()
+    numbers = [{"name": name, "type": "double", "min": 0, "max": 1} for name in "ab"]
+    domains = ({}, {"domain": {"type": "space", "parameters": numbers}})
+    for name in [*listed(client), *WAYS]:
+        for goal, domain in zip(("maximize", "minimize"), domains):
+            body = {**study_of(name), **domain, "metric": {"name": "y", "goal": goal}}
+            if name.split("-")[0] in MODEL_FREE or (name in WAYS and domain):
+                continue
+            study = client.create(body)["id"]
+            places = {"parameters": [{"a": 0.3, "b": 0.4}]} if domain else {"candidates": [7]}
+            seen = []
+            for begun in (False, True):
+                if begun:
+                    assert client.ask(study, wait_seconds=30)["trials"]
+                (shown,) = client.predict(study, **places)
+                model = client.read(study, "model")
+                width = model["beta"] / math.sqrt(model["lambda"])
+                bounded = name.split("-")[0] not in ("gp_ei", "gp_pi", "epsilon_greedy")
+                assert (width > 0.1) == bounded, (name, model)
+                expected = shown["mean"] + (width if goal == "maximize" else -width) * shown["std"]
+                assert math.isclose(shown["ucb"], expected, rel_tol=1e-9, abs_tol=1e-12), (name, goal, shown, model)
+                seen.append((shown["mean"], shown["std"], width))
+            for mean, std, width in seen:
+                assert abs(mean) < 1e-12 and math.isclose(std, 1, rel_tol=1e-9), (name, goal, seen)
+                assert math.isclose(width, seen[0][2], rel_tol=1e-12), (name, goal, seen)
+
+
 def test_coins_a_pull_forget_arms_that_coins_an_arm_keep(server):
     client = server.client()
     sizes = {}
