@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Kernel entries are computed so many at a time. */
+enum { TILE = 16 };
+
 static const double log_two_pi = 1.83787706640934548356;
 
 /* Relative to s^2, on the diagonal of P: inducing points may be as good as equal. */
@@ -69,12 +72,18 @@ void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out)
 
 void bandit_likelihood_clear(bandit_likelihood *o)
 {
-    void *const parts[] = {o->inducing,     o->scaled, o->centre,  o->cross,    o->slope,  o->square,
-                           o->square_slope, o->factor, o->inverse, o->gradient, o->solved, o->alpha,
-                           o->ones,         o->right,  o->sums,    o->product};
+    void *const parts[] = {o->inducing, o->scaled, o->scaled_inducing, o->centre, o->cross,
+                           o->slope,    o->square, o->square_slope,    o->factor, o->inverse,
+                           o->gradient, o->solved, o->alpha,           o->ones,   o->right,
+                           o->sums,     o->product};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
     *o = (bandit_likelihood){0};
+}
+
+static size_t round_up(size_t n)
+{
+    return (n + TILE - 1) / TILE * TILE;
 }
 
 static double *reals(size_t rows, size_t columns)
@@ -82,12 +91,18 @@ static double *reals(size_t rows, size_t columns)
     return bandit_alloc(rows, columns * sizeof(double));
 }
 
+static double *zeros(size_t rows, size_t columns)
+{
+    return bandit_alloc_zeroed(rows, columns * sizeof(double));
+}
+
 static bool allocate(bandit_likelihood *o)
 {
     size_t n = o->data->n, d = o->data->dimension, m = o->m, widest = n > m ? n : m;
     size_t sparse = o->exact ? 0 : 1;
     o->inducing = bandit_alloc(m, sizeof *o->inducing);
-    o->scaled = reals(n, d);
+    o->scaled = zeros(round_up(n), d); /* what pads the last tile has no meaning, but is a number */
+    o->scaled_inducing = zeros(sparse * round_up(m), d);
     o->centre = reals(1, d);
     o->cross = reals(m, n);
     o->slope = reals(m, n);
@@ -102,9 +117,9 @@ static bool allocate(bandit_likelihood *o)
     o->right = reals(1, widest);
     o->sums = reals(1, m + n);
     o->product = reals(widest, d + 1);
-    return o->inducing && o->scaled && o->centre && o->cross && o->slope && o->square && o->square_slope &&
-           o->factor && o->inverse && o->gradient && o->solved && o->alpha && o->ones && o->right &&
-           o->sums && o->product;
+    return o->inducing && o->scaled && o->scaled_inducing && o->centre && o->cross && o->slope && o->square &&
+           o->square_slope && o->factor && o->inverse && o->gradient && o->solved && o->alpha && o->ones &&
+           o->right && o->sums && o->product;
 }
 
 /* ---- kernel matrices ----------------------------------------------------------------------------------- */
@@ -114,59 +129,94 @@ static bool allocate(bandit_likelihood *o)
 static void scale_points(bandit_likelihood *o, const double *lengthscales)
 {
     const bandit_fit_data *data = o->data;
+    size_t ld = round_up(data->n), m_ld = round_up(o->m);
     for (size_t j = 0; j < data->dimension; j++) {
         double l = lengthscales[data->group ? data->group[j] : j];
         for (size_t i = 0; i < data->n; i++)
-            o->scaled[j * data->n + i] = (data->points[i * data->dimension + j] - o->centre[j]) / l;
+            o->scaled[j * ld + i] = (data->points[i * data->dimension + j] - o->centre[j]) / l;
+        for (size_t i = 0; i < o->m && !o->exact; i++)
+            o->scaled_inducing[j * m_ld + i] = o->scaled[j * ld + o->inducing[i]];
     }
 }
 
-/* k at squared distance r2, and dk / d(r^2). */
-static double profile(const bandit_fit_data *data, double r2, double *slope)
+/* k at TILE squared distances, which it replaces, and dk / d(r^2), both times s^2. Loops of a constant
+ * length, which the compiler makes vectors of. */
+static void profiles(const bandit_fit_data *data, double signal, double *k, double *slope)
 {
+    double u[TILE], e[TILE];
     if (data->kernel == BANDIT_KERNEL_GAUSSIAN) {
-        double k = exp(-0.5 * r2);
-        *slope = -0.5 * k;
-        return k;
+        for (size_t i = 0; i < TILE; i++) {
+            e[i] = exp(-0.5 * k[i]);
+            slope[i] = -0.5 * e[i] * signal;
+            k[i] = signal * e[i];
+        }
+        return;
     }
-    double u = sqrt(2.0 * data->nu * r2), e = exp(-u);
+    for (size_t i = 0; i < TILE; i++) {
+        u[i] = sqrt(2.0 * data->nu * k[i]);
+        e[i] = exp(-u[i]);
+    }
     if (data->nu == 0.5) { /* its slope is infinite at 0, where it multiplies a difference of 0 */
-        *slope = u > 0.0 ? -0.5 * e / u : 0.0;
-        return e;
+        for (size_t i = 0; i < TILE; i++) {
+            slope[i] = u[i] > 0.0 ? -0.5 * e[i] / u[i] * signal : 0.0;
+            k[i] = signal * e[i];
+        }
+    } else if (data->nu == 1.5) {
+        for (size_t i = 0; i < TILE; i++) {
+            slope[i] = -1.5 * e[i] * signal;
+            k[i] = signal * ((1.0 + u[i]) * e[i]);
+        }
+    } else {
+        for (size_t i = 0; i < TILE; i++) {
+            slope[i] = -(5.0 / 6.0) * (1.0 + u[i]) * e[i] * signal;
+            k[i] = signal * ((1.0 + u[i] + u[i] * u[i] / 3.0) * e[i]);
+        }
     }
-    if (data->nu == 1.5) {
-        *slope = -1.5 * e;
-        return (1.0 + u) * e;
-    }
-    *slope = -(5.0 / 6.0) * (1.0 + u) * e;
-    return (1.0 + u + u * u / 3.0) * e;
 }
 
-/* Column of s^2 R: rows[0 … n_rows−1] against point `column`; rows NULL: all points. */
-static void kernel_column(const bandit_likelihood *o, double signal, const uint32_t *rows, size_t n_rows,
+/* Which points stand in the rows of a matrix: coordinates, column-major with a leading dimension of n rounded
+ * up to tiles; and their numbers among all (NULL: they are all). */
+typedef struct row_points {
+    const double *coordinates;
+    const uint32_t *number;
+    size_t n;
+} row_points;
+
+static row_points all_points(const bandit_likelihood *o)
+{
+    return (row_points){o->scaled, NULL, o->data->n};
+}
+
+static row_points inducing_points(const bandit_likelihood *o)
+{
+    return (row_points){o->scaled_inducing, o->inducing, o->m};
+}
+
+/* Entries first … rows.n − 1 of the column of s^2 R and its slopes that point `column` of all has. */
+static void kernel_column(const bandit_likelihood *o, double signal, row_points rows, size_t first,
                           size_t column, double *k, double *slope)
 {
     const bandit_fit_data *data = o->data;
-    for (size_t i = 0; i < n_rows; i++)
-        k[i] = 0.0;
     if (data->gram) {
-        for (size_t i = 0; i < n_rows; i++) {
-            k[i] = signal * data->gram[column * data->n + (rows ? rows[i] : i)];
+        for (size_t i = first; i < rows.n; i++) {
+            k[i] = signal * data->gram[column * data->n + (rows.number ? rows.number[i] : i)];
             slope[i] = 0.0;
         }
         return;
     }
-    for (size_t j = 0; j < data->dimension; j++) {
-        const double *x = o->scaled + j * data->n;
-        double y = x[column];
-        for (size_t i = 0; i < n_rows; i++) {
-            double difference = x[rows ? rows[i] : i] - y;
-            k[i] += difference * difference;
+    size_t row_ld = round_up(rows.n), ld = round_up(data->n);
+    for (size_t tile = first / TILE * TILE; tile < rows.n; tile += TILE) {
+        double values[TILE] = {0.0}, slopes[TILE];
+        for (size_t j = 0; j < data->dimension; j++) {
+            const double *x = rows.coordinates + j * row_ld + tile;
+            double y = o->scaled[j * ld + column];
+            for (size_t i = 0; i < TILE; i++)
+                values[i] += (x[i] - y) * (x[i] - y);
         }
-    }
-    for (size_t i = 0; i < n_rows; i++) {
-        k[i] = signal * profile(data, k[i], &slope[i]);
-        slope[i] *= signal;
+        profiles(data, signal, values, slopes);
+        size_t from = tile < first ? first - tile : 0, end = rows.n - tile < TILE ? rows.n - tile : TILE;
+        memcpy(k + tile + from, values + from, (end - from) * sizeof *k);
+        memcpy(slope + tile + from, slopes + from, (end - from) * sizeof *slope);
     }
 }
 
@@ -195,7 +245,7 @@ static void choose_inducing(bandit_likelihood *o, const double *lengthscales)
             break;
         double root = sqrt(left[best]);
         o->inducing[found] = (uint32_t)best;
-        kernel_column(o, 1.0, NULL, n, best, column, unused);
+        kernel_column(o, 1.0, all_points(o), 0, best, column, unused);
         for (size_t k = 0; k < found; k++)
             cblas_daxpy((int)n, -o->cross[k * n + best], o->cross + k * n, 1, column, 1);
         for (size_t i = 0; i < n; i++) {
@@ -236,34 +286,44 @@ static double best_mean(const bandit_fit_data *data, double one_y, double one_on
     return data->has_mean ? one_y / (one_one + mean_precision) : 0.0;
 }
 
-/* gradient[lengthscale of j] −= 2 sum_ab T_ab (x_a − x_b)^2 over coordinate j, for T of rows x columns with
- * the coordinates of the row points (rows NULL: all) and of all columns' points. */
-static void add_distances(bandit_likelihood *o, const double *T, const uint32_t *rows, size_t n_rows,
-                          const uint32_t *columns, size_t n_columns, double *gradient)
+/* The upper triangle of an n x n matrix from the lower one, by tiles, which stay in the cache. */
+static void mirror(double *matrix, size_t n)
 {
-    const bandit_fit_data *data = o->data;
-    size_t n = data->n;
-    double *row_sum = o->sums, *column_sum = o->sums + n_rows, *x = o->product, *tx = o->ones;
-    memset(row_sum, 0, (n_rows + n_columns) * sizeof *row_sum);
-    for (size_t b = 0; b < n_columns; b++) {
-        for (size_t a = 0; a < n_rows; a++) {
-            row_sum[a] += T[b * n_rows + a];
-            column_sum[b] += T[b * n_rows + a];
+    for (size_t column = 0; column < n; column += TILE) {
+        for (size_t row = column; row < n; row += TILE) {
+            size_t rows = row + TILE < n ? row + TILE : n, columns = column + TILE < n ? column + TILE : n;
+            for (size_t b = column; b < columns; b++)
+                for (size_t a = row > b ? row : b + 1; a < rows; a++)
+                    matrix[a * n + b] = matrix[b * n + a];
         }
     }
+}
+
+/* gradient[lengthscale of j] −= 2 sum_ab T_ab (x_a − x_b)^2 over coordinate j, a of the row points, b of the
+ * column points. */
+static void add_distances(bandit_likelihood *o, const double *T, row_points rows, row_points columns,
+                          double *gradient)
+{
+    const bandit_fit_data *data = o->data;
+    size_t row_ld = round_up(rows.n), column_ld = round_up(columns.n);
+    double *row_sum = o->sums, *column_sum = o->sums + rows.n, *tx = o->ones;
+    memset(row_sum, 0, (rows.n + columns.n) * sizeof *row_sum);
+    for (size_t b = 0; b < columns.n; b++) {
+        cblas_daxpy((int)rows.n, 1.0, T + b * rows.n, 1, row_sum, 1);
+        for (size_t a = 0; a < rows.n && !o->exact; a++)
+            column_sum[b] += T[b * rows.n + a];
+    }
+    if (o->exact) /* T is symmetric */
+        column_sum = row_sum;
     for (size_t j = 0; j < data->dimension; j++) {
-        const double *all = o->scaled + j * n;
+        const double *x = columns.coordinates + j * column_ld, *y = rows.coordinates + j * row_ld;
         double total = 0.0;
-        for (size_t b = 0; b < n_columns; b++) {
-            x[b] = all[columns ? columns[b] : b];
+        for (size_t b = 0; b < columns.n; b++)
             total += column_sum[b] * x[b] * x[b];
-        }
-        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)n_rows, (int)n_columns, 1.0, T, (int)n_rows, x, 1, 0.0,
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows.n, (int)columns.n, 1.0, T, (int)rows.n, x, 1, 0.0,
                     tx, 1);
-        for (size_t a = 0; a < n_rows; a++) {
-            double y = all[rows ? rows[a] : a];
-            total += row_sum[a] * y * y - 2.0 * y * tx[a];
-        }
+        for (size_t a = 0; a < rows.n; a++)
+            total += row_sum[a] * y[a] * y[a] - 2.0 * y[a] * tx[a];
         gradient[data->group ? data->group[j] : j] -= 2.0 * total;
     }
 }
@@ -279,14 +339,15 @@ static double evaluate_within(const bandit_fit_data *data, double noise)
     return -0.5 * value;
 }
 
+/* Of symmetric matrices the lower triangle. */
 static bool exact_value(bandit_likelihood *o, double signal, double noise, double *value)
 {
     const bandit_fit_data *data = o->data;
     size_t n = data->n;
     double *A = o->factor;
     for (size_t b = 0; b < n; b++) {
-        kernel_column(o, signal, NULL, n, b, o->cross + b * n, o->slope + b * n);
-        memcpy(A + b * n, o->cross + b * n, n * sizeof *A);
+        kernel_column(o, signal, all_points(o), b, b, o->cross + b * n, o->slope + b * n);
+        memcpy(A + b * n + b, o->cross + b * n + b, (n - b) * sizeof *A);
         A[b * n + b] += noise / data->count[b];
     }
     if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)n, A, (int)n) != 0)
@@ -311,23 +372,27 @@ static bool exact_gradient(bandit_likelihood *o, double noise, double *gradient)
 {
     const bandit_fit_data *data = o->data;
     size_t n = data->n, p = data->n_lengthscales;
-    double *alpha = o->alpha, *inverse = o->inverse, *T = o->gradient;
+    double *alpha = o->alpha, *inverse = o->inverse, *T = o->gradient, by_signal = 0.0;
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, o->factor, (int)n, alpha, 1);
-    memcpy(inverse, o->factor, n * n * sizeof *inverse);
+    for (size_t b = 0; b < n; b++)
+        memcpy(inverse + b * n + b, o->factor + b * n + b, (n - b) * sizeof *inverse);
     if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', (int)n, inverse, (int)n) != 0)
         return false;
     gradient[p + 1] += -0.5 * (data->within_degrees - data->within / noise);
     for (size_t b = 0; b < n; b++) {
         for (size_t a = b; a < n; a++) {
             double G = -0.5 * (inverse[b * n + a] - alpha[a] * alpha[b]);
-            gradient[p] += (a == b ? 1.0 : 2.0) * G * o->cross[b * n + a];
-            T[b * n + a] = T[a * n + b] = G * o->slope[b * n + a];
+            by_signal += (a == b ? 1.0 : 2.0) * G * o->cross[b * n + a];
+            T[b * n + a] = G * o->slope[b * n + a];
             if (a == b)
                 gradient[p + 1] += G * noise / data->count[a];
         }
     }
-    if (data->dimension > 0)
-        add_distances(o, T, NULL, n, NULL, n, gradient);
+    gradient[p] += by_signal;
+    if (data->dimension > 0) {
+        mirror(T, n);
+        add_distances(o, T, all_points(o), all_points(o), gradient);
+    }
     return true;
 }
 
@@ -342,14 +407,14 @@ static bool sparse_value(bandit_likelihood *o, double signal, double noise, doub
     size_t n = data->n, m = o->m;
     double *L = o->square, *z = o->solved, *B = o->factor, *weighted = o->cross;
     for (size_t k = 0; k < m; k++) {
-        kernel_column(o, signal, o->inducing, m, o->inducing[k], L + k * m, o->square_slope + k * m);
+        kernel_column(o, signal, inducing_points(o), 0, o->inducing[k], L + k * m, o->square_slope + k * m);
         L[k * m + k] += jitter * signal;
     }
     if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)m, L, (int)m) != 0)
         return false;
     double squares = 0.0, one_y = 0.0, one_one = 0.0, residual = 0.0;
     for (size_t i = 0; i < n; i++)
-        kernel_column(o, signal, o->inducing, m, i, z + i * m, o->slope + i * m);
+        kernel_column(o, signal, inducing_points(o), 0, i, z + i * m, o->slope + i * m);
     cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)n, 1.0, L,
                 (int)m, z, (int)m);
     memset(o->right, 0, m * sizeof *o->right);
@@ -456,7 +521,7 @@ static bool sparse_gradient(bandit_likelihood *o, double signal, double noise, d
     /* By signal: P and U scale with it. U = L z, P = L L'. tr(G_P P) and tr(G_U U') from the matrices. */
     double by_signal = -0.5 * signal * counts / noise;
     for (size_t b = 0; b < m; b++) {
-        kernel_column(o, signal, o->inducing, m, o->inducing[b], o->sums, o->ones);
+        kernel_column(o, signal, inducing_points(o), 0, o->inducing[b], o->sums, o->ones);
         o->sums[b] += jitter * signal;
         for (size_t a = 0; a < m; a++) {
             double g = -0.5 * (G[b * m + a] + alpha[a] * alpha[b]);
@@ -466,7 +531,7 @@ static bool sparse_gradient(bandit_likelihood *o, double signal, double noise, d
     }
     for (size_t i = 0; i < n; i++) {
         double factor = -data->count[i] / noise;
-        kernel_column(o, signal, o->inducing, m, i, o->sums, o->ones);
+        kernel_column(o, signal, inducing_points(o), 0, i, o->sums, o->ones);
         for (size_t k = 0; k < m; k++) {
             double g = factor * GU[i * m + k];
             by_signal += g * o->sums[k];
@@ -476,8 +541,8 @@ static bool sparse_gradient(bandit_likelihood *o, double signal, double noise, d
     gradient[p] += by_signal;
     if (data->dimension > 0) {
         /* `deviation` stands in `product`, which add_distances writes: it is not needed any more. */
-        add_distances(o, G, o->inducing, m, o->inducing, m, gradient);
-        add_distances(o, GU, o->inducing, m, NULL, n, gradient);
+        add_distances(o, G, inducing_points(o), inducing_points(o), gradient);
+        add_distances(o, GU, inducing_points(o), all_points(o), gradient);
     }
     return true;
 }

@@ -18,11 +18,12 @@ typedef struct bandit_likelihood {
     bool exact;
     size_t m;           /* inducing points; n when exact */
     uint32_t *inducing; /* m of the n points */
-    double *scaled;     /* n x dimension, column-major: coordinates by their lengthscales */
-    double *centre;     /* dimension */
-    double *cross;      /* m x n: s^2 R of inducing points and points */
-    double *slope;      /* m x n: s^2 dR / d(r^2) */
-    double *square;     /* m x m: the same of inducing points with themselves (sparse) */
+    double *scaled;     /* n (in whole tiles) x dimension, column-major: coordinates by their lengthscales */
+    double *scaled_inducing; /* m likewise (sparse) */
+    double *centre;          /* dimension */
+    double *cross;           /* m x n: s^2 R of inducing points and points */
+    double *slope;           /* m x n: s^2 dR / d(r^2) */
+    double *square;          /* m x m: the same of inducing points with themselves (sparse) */
     double *square_slope;
     double *factor, *inverse, *gradient; /* m x m */
     double *solved;                      /* m x n (sparse) */
