@@ -107,22 +107,78 @@ static void start_theta(const bandit_fit_data *data, const double *given, size_t
     theta[p + 1] = log(peak.noise);
 }
 
+/* The ascents of a fit, as parts of a job: each from a start of its own, so that they may run at once. */
+typedef struct ascents {
+    const bandit_fit_data *data;
+    const bandit_fit_limits *limits;
+    const double *lengthscales; /* given */
+    const size_t *free;
+    size_t n_free, n;
+    const double *given;          /* n */
+    bandit_likelihood *objective; /* one a worker: {0} until it has a part */
+    double *scratch;              /* 2 n a worker */
+    double *best;                 /* STARTS x n */
+    double value[STARTS];
+    bandit_status status[STARTS];
+} ascents;
+
+static bandit_status prepare(const ascents *job, size_t worker)
+{
+    bandit_likelihood *objective = &job->objective[worker];
+    if (objective->data)
+        return BANDIT_OK;
+    return bandit_likelihood_init(objective, job->data, job->limits->max_inducing, job->lengthscales, NULL);
+}
+
+static void ascend_from(void *arg, size_t start, size_t worker)
+{
+    ascents *job = arg;
+    ascent a = {.objective = &job->objective[worker],
+                .free = job->free,
+                .n_free = job->n_free,
+                .n = job->n,
+                .theta = job->scratch + 2 * worker * job->n,
+                .slope = job->scratch + (2 * worker + 1) * job->n,
+                .best = job->best + start * job->n,
+                .best_value = -INFINITY};
+    job->status[start] = prepare(job, worker);
+    if (job->status[start] == BANDIT_OK) {
+        start_theta(job->data, job->given, start, a.theta);
+        if (!maximize(&a, job->limits->max_evaluations))
+            job->status[start] = BANDIT_NO_MEMORY;
+    }
+    job->value[start] = a.best_value;
+}
+
+/* The best that any start has led to, the first of equals; `given` where nothing is learned or none could be
+ * evaluated. */
+static const double *best_of(const ascents *job)
+{
+    const double *best = job->given;
+    double value = -INFINITY;
+    for (size_t k = 0; k < STARTS && job->n_free > 0; k++) {
+        if (job->value[k] > value) {
+            value = job->value[k];
+            best = job->best + k * job->n;
+        }
+    }
+    return best;
+}
+
 bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
                          const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
-                         double *surprise, bandit_error *err)
+                         double *surprise, const bandit_executor *executor, bandit_error *err)
 {
     size_t n = bandit_likelihood_size(data), p = data->n_lengthscales, n_free = 0;
-    bandit_likelihood bound = {0};
-    double *memory = bandit_alloc(4 * n, sizeof *memory);
+    size_t workers = executor->workers;
+    double *memory = bandit_alloc((1 + STARTS + 2 * workers) * n, sizeof *memory);
     size_t *learned = bandit_alloc(n, sizeof *learned);
+    bandit_likelihood *objectives = bandit_alloc_zeroed(workers, sizeof *objectives);
     bandit_status status = BANDIT_OK;
-    if (!memory || !learned) {
+    if (!memory || !learned || !objectives) {
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         goto out;
     }
-    status = bandit_likelihood_init(&bound, data, limits->max_inducing, start->lengthscales, err);
-    if (status != BANDIT_OK)
-        goto out;
     for (size_t i = 0; i < p && data->learn_lengthscale; i++)
         learned[n_free++] = i;
     if (data->learn_signal)
@@ -130,39 +186,44 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
     if (data->learn_noise)
         learned[n_free++] = p + 1;
 
-    double *given = memory;
-    ascent a = {.objective = &bound,
-                .free = learned,
-                .n_free = n_free,
-                .n = n,
-                .theta = memory + n,
-                .slope = memory + 2 * n,
-                .best = memory + 3 * n,
-                .best_value = -INFINITY};
-    write_theta(data, start, given);
-    memcpy(a.best, given, n * sizeof *given); /* where nothing is learned, it stays */
-    for (size_t k = 0; k < STARTS && n_free > 0 && status == BANDIT_OK; k++) {
-        start_theta(data, given, k, a.theta);
-        if (!maximize(&a, limits->max_evaluations))
-            status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    }
-    if (status != BANDIT_OK)
+    ascents job = {.data = data,
+                   .limits = limits,
+                   .lengthscales = start->lengthscales,
+                   .free = learned,
+                   .n_free = n_free,
+                   .n = n,
+                   .given = memory,
+                   .objective = objectives,
+                   .best = memory + n,
+                   .scratch = memory + (1 + STARTS) * n};
+    write_theta(data, start, memory);
+    if (n_free > 0)
+        executor->for_each(executor->context, STARTS, ascend_from, &job);
+    status = prepare(&job, 0);
+    for (size_t k = 0; k < STARTS; k++)
+        status = status == BANDIT_OK ? job.status[k] : status;
+    if (status != BANDIT_OK) {
+        bandit_error_set(err, status, "", "out of memory");
         goto out;
+    }
+    const double *best = best_of(&job);
     double value;
-    if (!(surprise ? bandit_likelihood_surprise(&bound, a.best, &value, surprise)
-                   : bandit_likelihood_evaluate(&bound, a.best, &value, NULL))) {
+    if (!(surprise ? bandit_likelihood_surprise(&objectives[0], best, &value, surprise)
+                   : bandit_likelihood_evaluate(&objectives[0], best, &value, NULL))) {
         status = bandit_fail(err, BANDIT_NUMERICAL, "", "the likelihood of the rewards cannot be evaluated");
         goto out;
     }
     for (size_t i = 0; i < p; i++)
-        out->lengthscales[i] = exp(a.best[i]);
-    out->signal = exp(a.best[p]);
-    out->noise = exp(a.best[p + 1]);
-    out->mean = bound.mean;
+        out->lengthscales[i] = exp(best[i]);
+    out->signal = exp(best[p]);
+    out->noise = exp(best[p + 1]);
+    out->mean = objectives[0].mean;
     if (objective)
         *objective = value;
 out:
-    bandit_likelihood_clear(&bound);
+    for (size_t k = 0; objectives && k < workers; k++)
+        bandit_likelihood_clear(&objectives[k]);
+    free(objectives);
     free(memory);
     free(learned);
     return status;

@@ -389,7 +389,7 @@ static bandit_status begin_fitted(learned_engine *e, bandit_learned *l, bandit_e
 {
     bandit_result *history = NULL;
     bandit_status status =
-        bandit_learn(l, &e->learned, &e->how, &e->next, e->next_within, e->next_degrees, err);
+        bandit_learn(l, &e->learned, &e->how, &e->next, e->next_within, e->next_degrees, executor, err);
     if (status == BANDIT_OK)
         status = new_inner(inner, e, l, err);
     if (status != BANDIT_OK)

@@ -156,6 +156,7 @@ bool bandit_learning_due(const bandit_learned *learned, uint64_t observations)
 /* The rewards of a fit: a row an arm's pulls, or what of them is set aside. */
 typedef struct sample {
     const bandit_learning *how;
+    const bandit_executor *executor;
     size_t n;
     bandit_arm_sum *rows; /* n: as told; what is kept first, what is set aside after it */
     size_t n_kept;
@@ -303,7 +304,7 @@ static bandit_status fit(sample *s, bandit_learned *l, size_t evaluations, doubl
     } else if (!exact && evaluations > SPARSE_EVALUATIONS) {
         limits.max_evaluations = SPARSE_EVALUATIONS;
     }
-    bandit_status status = bandit_fit(&data, &limits, &h, &h, value, s->surprise, err);
+    bandit_status status = bandit_fit(&data, &limits, &h, &h, value, s->surprise, s->executor, err);
     l->signal = h.signal;
     l->noise = h.noise;
     l->mean = h.mean;
@@ -439,9 +440,9 @@ static bandit_status keep_aside(const sample *s, bandit_learned *out, bandit_err
 
 bandit_status bandit_learn(bandit_learned *out, const bandit_learned *from, const bandit_learning *how,
                            const bandit_ledger *ledger, double within, double within_degrees,
-                           bandit_error *err)
+                           const bandit_executor *executor, bandit_error *err)
 {
-    sample s = {.how = how};
+    sample s = {.how = how, .executor = executor};
     double all;
     bandit_status status = copy_learned(out, from, err);
     if (status == BANDIT_OK)

@@ -63,10 +63,11 @@ void bandit_learned_clear(bandit_learned *learned);
 
 /* From all rewards so far; `from` is what was in force before. Rewards within their arms: sum of squares and
  * degrees of freedom. Time is bounded whatever there is: at most 256 arms exactly, or a thousand of them on
- * 128 inducing points. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
+ * 128 inducing points; what is learned does not depend on the executor. Errors: BANDIT_NO_MEMORY,
+ * BANDIT_NUMERICAL; *out is then empty. */
 bandit_status bandit_learn(bandit_learned *out, const bandit_learned *from, const bandit_learning *how,
                            const bandit_ledger *ledger, double within, double within_degrees,
-                           bandit_error *err);
+                           const bandit_executor *executor, bandit_error *err);
 
 /* Is a fit due at so many rewards? When they have doubled at the latest; sooner while fits are cheap. */
 bool bandit_learning_due(const bandit_learned *learned, uint64_t observations);

@@ -129,12 +129,19 @@ static bool allocate(bandit_likelihood *o)
 static void scale_points(bandit_likelihood *o, const double *lengthscales)
 {
     const bandit_fit_data *data = o->data;
-    size_t ld = round_up(data->n), m_ld = round_up(o->m);
+    size_t ld = round_up(data->n);
     for (size_t j = 0; j < data->dimension; j++) {
         double l = lengthscales[data->group ? data->group[j] : j];
         for (size_t i = 0; i < data->n; i++)
             o->scaled[j * ld + i] = (data->points[i * data->dimension + j] - o->centre[j]) / l;
-        for (size_t i = 0; i < o->m && !o->exact; i++)
+    }
+}
+
+static void scale_inducing(bandit_likelihood *o)
+{
+    size_t ld = round_up(o->data->n), m_ld = round_up(o->m);
+    for (size_t j = 0; j < o->data->dimension; j++) {
+        for (size_t i = 0; i < o->m; i++)
             o->scaled_inducing[j * m_ld + i] = o->scaled[j * ld + o->inducing[i]];
     }
 }
@@ -561,6 +568,8 @@ bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, doubl
         for (size_t i = 0; i < p; i++)
             o->product[i] = exp(theta[i]);
         scale_points(o, o->product);
+        if (!o->exact)
+            scale_inducing(o);
     }
     double bound = -INFINITY;
     if (!(o->exact ? exact_value(o, signal, noise, &bound) : sparse_value(o, signal, noise, &bound)))

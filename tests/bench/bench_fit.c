@@ -60,7 +60,7 @@ static double milliseconds(size_t n, size_t d, size_t stray)
     must(bandit_learned_prior(&prior, &how, &err), &err);
     must(bandit_ledger_add(&ledger, &none, n, results, n, &err), &err);
     double start = cpu_seconds();
-    must(bandit_learn(&learned, &prior, &how, &ledger, 0.0, 0.0, &err), &err);
+    must(bandit_learn(&learned, &prior, &how, &ledger, 0.0, 0.0, &bandit_executor_serial, &err), &err);
     double spent = 1e3 * (cpu_seconds() - start);
     bandit_learned_clear(&learned);
     bandit_learned_clear(&prior);

@@ -8,10 +8,11 @@
  *
  * Rewards come grouped by point: a point that was evaluated c times has one row, with the mean of its rewards
  * and the weight c; what the means leave out enters as `within`. Priors are for rewards of about unit
- * variance. Deterministic; no I/O, clock, threads or global state. */
+ * variance. Deterministic, whatever the executor; no I/O, clock or global state. */
 #ifndef BANDIT_FIT_H
 #define BANDIT_FIT_H
 
+#include "bandit/executor.h"
 #include "bandit/kernel.h"
 #include "bandit/status.h"
 
@@ -54,13 +55,13 @@ typedef struct bandit_fit_limits {
 void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out);
 
 /* Maximizes from `start`, from the priors' peak and from two points aside of it, by L-BFGS (NLopt) within
- * wide bounds.
+ * wide bounds; the four ascents are parts of a job of the executor's.
  *   out        the best point met, at least as good as each start; may share storage with `start`
  *   objective  its value; may be NULL
  *   surprise   n, or NULL: squared standardized residual of each point's mean given all others, at *out
  * Errors: BANDIT_NO_MEMORY; BANDIT_NUMERICAL when the objective cannot be evaluated at any start. */
 bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
                          const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
-                         double *surprise, bandit_error *err);
+                         double *surprise, const bandit_executor *executor, bandit_error *err);
 
 #endif
