@@ -86,6 +86,7 @@ void bandit_feasibility_learn(bandit_feasibility *f)
 
 double bandit_feasibility_shortfall(const bandit_feasibility *f, const double *x, double *gradient)
 {
+    double weights[BANDIT_FEASIBILITY_MOST];
     size_t d = f->dimension;
     double by = 1.0 / (f->bandwidth * f->bandwidth), succeeded = strength * expected, all = strength;
     if (gradient)
@@ -97,9 +98,9 @@ double bandit_feasibility_shortfall(const bandit_feasibility *f, const double *x
             double t = x[j] / f->scale[j] - at[j];
             sum += t * t;
         }
-        double w = exp(-0.5 * by * sum);
-        all += w;
-        succeeded += f->failed[i] ? 0.0 : w;
+        weights[i] = exp(-0.5 * by * sum);
+        all += weights[i];
+        succeeded += f->failed[i] ? 0.0 : weights[i];
     }
     double p = succeeded / all;
     if (p >= enough)
@@ -107,12 +108,7 @@ double bandit_feasibility_shortfall(const bandit_feasibility *f, const double *x
     /* dp = (d succeeded − p d all) / all, with dw = −w (x − x_i) / h^2 */
     for (size_t i = 0; gradient && i < f->n; i++) {
         const double *at = f->points + i * d;
-        double sum = 0.0;
-        for (size_t j = 0; j < d; j++) {
-            double t = x[j] / f->scale[j] - at[j];
-            sum += t * t;
-        }
-        double share = ((f->failed[i] ? 0.0 : 1.0) - p) / all * exp(-0.5 * by * sum) * by;
+        double share = ((f->failed[i] ? 0.0 : 1.0) - p) / all * weights[i] * by;
         for (size_t j = 0; j < d; j++)
             gradient[j] += share / enough * (x[j] / f->scale[j] - at[j]) / f->scale[j];
     }
