@@ -4,6 +4,7 @@
 #ifndef TESTS_SUPPORT_FAILING_ALLOCATIONS_H
 #define TESTS_SUPPORT_FAILING_ALLOCATIONS_H
 
+#include <malloc.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -20,6 +21,7 @@ void __wrap_free(void *p);
 
 static long until_failure = -1; /* allocations that still succeed before one fails; negative: all of them */
 static long live;               /* blocks */
+static long long live_bytes;    /* in them, with what the allocator adds to fill its own sizes */
 
 static bool fails(void)
 {
@@ -29,7 +31,7 @@ static bool fails(void)
 }
 
 /* Ends the failing. Was an allocation refused since until_failure was set? */
-static bool has_failed(void)
+static inline bool has_failed(void)
 {
     bool failed = until_failure < 0;
     until_failure = -1;
@@ -39,6 +41,7 @@ static bool has_failed(void)
 static void *counted(void *p)
 {
     live += p != NULL;
+    live_bytes += (long long)malloc_usable_size(p);
     return p;
 }
 
@@ -54,8 +57,11 @@ void *__wrap_calloc(size_t n, size_t size)
 
 void *__wrap_realloc(void *p, size_t size)
 {
+    long long before = (long long)malloc_usable_size(p);
     void *q = fails() ? NULL : __real_realloc(p, size);
     live += p == NULL && q != NULL;
+    if (q)
+        live_bytes += (long long)malloc_usable_size(q) - before;
     return q;
 }
 
@@ -67,6 +73,7 @@ void *__wrap_aligned_alloc(size_t alignment, size_t size)
 void __wrap_free(void *p)
 {
     live -= p != NULL;
+    live_bytes -= (long long)malloc_usable_size(p);
     __real_free(p);
 }
 

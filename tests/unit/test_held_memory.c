@@ -1,0 +1,123 @@
+/* What an engine says it holds is what the allocator has given it, but for the engine's own fixed size and
+ * what the allocator adds to blocks. */
+#include "bandit/engine.h"
+#include "tests/support/failing_allocations.h"
+#include "tests/support/small_sets.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { ARMS = 400, DIMENSION = 3, BATCHES = 12, PICKS = 4, UNCOUNTED = 4096 };
+
+static bandit_arms *many_arms(bool matrix)
+{
+    bandit_arms *arms;
+    double *rows = calloc(ARMS * ARMS, sizeof *rows);
+    size_t width = matrix ? ARMS : DIMENSION;
+    assert_non_null(rows);
+    for (size_t i = 0; i < ARMS; i++) {
+        for (size_t j = 0; j < width; j++)
+            rows[i * width + j] = matrix ? exp(-fabs((double)i - (double)j) / 20.0)
+                                         : fmod((double)(i + 1) * (0.618 + 0.131 * (double)j), 1.0);
+    }
+    assert_int_equal(matrix ? bandit_arms_new_precomputed(&arms, ARMS, NULL)
+                            : bandit_arms_new(&arms, ARMS, DIMENSION, NULL),
+                     BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, ARMS, rows, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, ARMS, NULL), BANDIT_OK);
+    free(rows);
+    return arms;
+}
+
+static void assert_agree(double held, size_t said, double share, const char *what, small_set set)
+{
+    if (!((double)said <= held && (double)said >= held - UNCOUNTED - share * held))
+        fail_msg("%s, set %d: %.0f bytes held, %zu said", what, (int)set, held, said);
+}
+
+/* A study of BATCHES batches, its picks told in the batch after the next, looked at after each. Returns the
+ * bytes at its end. */
+static double study(bandit_algorithm algorithm, small_set set, bool learned)
+{
+    bandit_arms *arms;
+    bandit_options o = small_options(algorithm, set);
+    bandit_engine *engine;
+    bandit_pick out[2][PICKS];
+    size_t n_out[2] = {0};
+    double last = 0.0;
+    const double lengthscale = set == FEATURES ? 0.3 : 0.5;
+    long long before = live_bytes;
+    if (set == FEATURES || set == MATRIX)
+        arms = many_arms(set == MATRIX);
+    else
+        assert_int_equal(small_arms(&arms, set), BANDIT_OK);
+    if (o.kernel.n_lengthscales > 0) {
+        o.kernel.lengthscales = &lengthscale;
+        o.kernel.n_lengthscales = 1;
+    }
+    if (learned) {
+        o.learn_lengthscale = set != MATRIX;
+        o.learn_noise = o.learn_norm_bound = o.standardize_rewards = o.lambda_from_noise = true;
+    }
+    assert_agree((double)(live_bytes - before), bandit_arms_memory(arms), 0.0, "arms", set);
+    before = live_bytes;
+    assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, NULL), BANDIT_OK);
+    for (size_t batch = 0; batch < BATCHES; batch++) {
+        bandit_result results[PICKS];
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_selection selection;
+        size_t now = batch % 2, arms_before;
+        for (size_t i = 0; i < n_out[now]; i++)
+            results[i] = (bandit_result){.arm = out[now][i].arm,
+                                         .repeats = 1,
+                                         .reward = sin((double)(out[now][i].arm * 7 + batch)),
+                                         .chosen = true,
+                                         .variance = out[now][i].variance};
+        assert_int_equal(bandit_engine_begin_batch(engine, results, n_out[now], out[1 - now], n_out[1 - now],
+                                                   &bandit_executor_serial, NULL),
+                         BANDIT_OK);
+        limits.max_picks = PICKS;
+        limits.beyond_bound = true;
+        arms_before = bandit_arms_memory(arms);
+        assert_int_equal(
+            bandit_engine_select(engine, &limits, &bandit_executor_serial, out[now], &selection, NULL),
+            BANDIT_OK);
+        n_out[now] = selection.n_picks;
+        before += (long long)(bandit_arms_memory(arms) - arms_before);
+        last = (double)bandit_engine_memory(engine);
+        assert_agree((double)(live_bytes - before), bandit_engine_memory(engine),
+                     algorithm == BANDIT_PI_GP_UCB ? 0.05 : 0.0, bandit_algorithm_name(algorithm), set);
+    }
+    bandit_engine_free(engine);
+    bandit_arms_free(arms);
+    return last;
+}
+
+static void engines_say_what_they_hold(void **state)
+{
+    static const small_set sets[] = {FEATURES, MATRIX, BOX, SPACE};
+    size_t large = 0;
+    (void)state;
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+        for (size_t a = 0; a < SMALL_ALGORITHMS; a++) {
+            if (small_algorithms[a] != BANDIT_S_GP_TS || sets[s] != MATRIX) /* it samples features */
+                large += study(small_algorithms[a], sets[s], false) > 10.0 * UNCOUNTED ? 1U : 0U;
+        }
+        study(BANDIT_BBKB, sets[s], true);
+        study(BANDIT_GP_TS, sets[s], true);
+    }
+    study(BANDIT_PI_GP_UCB, FEATURES, false);
+    study(BANDIT_PI_GP_UCB, BOX, false);
+    assert_true(large >= 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(engines_say_what_they_hold)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
