@@ -1,10 +1,112 @@
-/* What the tests look at of BBKB. */
+/* What the files of BBKB share: bbkb.c (an engine's life: memory, stored states, predictions), bbkb_batch.c
+ * (how a batch begins: dictionary, posterior, width) and bbkb_picks.c (the picks in it, and when it ends). */
 #ifndef BANDIT_BBKB_H
 #define BANDIT_BBKB_H
 
-#include "algorithm.h"
+#include "confidence.h"
+#include "dictionary.h"
+#include "local_ratio.h"
+#include "screening.h"
+#include "selection.h"
+#include "stored_state.h"
+
+/* The scalars of a batch as stored. */
+#define BANDIT_BBKB_STATE "bbkb  1"
+
+typedef struct bandit_bbkb_state {
+    char magic[BANDIT_STATE_KIND];
+    char code_path[BANDIT_STATE_CODE_PATH];
+    uint64_t has_model;
+    uint64_t observations;
+    double log_sum_1, log_sum_3;
+    double alpha;
+    double sum_squares;
+} bandit_bbkb_state;
+
+/* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the one in
+ * force as it was. */
+typedef struct bandit_bbkb_batch {
+    bandit_ledger ledger;
+    bool has_model; /* false: no rewards yet; the initial picks are uniform */
+    uint32_t *dictionary;
+    size_t n_dictionary, capacity_dictionary;
+    bandit_posterior posterior; /* V_D: what has its rewards in */
+    double *mean, *variance;    /* n arms: at the batch's start; variances below 0 are bounds (screening.h) */
+    size_t capacity_mean, capacity_variance;
+    bandit_selector selector; /* V: V_D and everything that is out; with a model */
+    bandit_log_sums log_sums;
+    double alpha;
+    uint64_t n_picks;   /* of this batch */
+    uint64_t n_pending; /* of former batches, still out when it began */
+    double total;       /* without a model: sum of the prior variances of what is out */
+    uint32_t *planned;  /* without a model: the picks of uncertainty sampling */
+    size_t n_planned;
+    bandit_local_ratio local; /* with a model and the global-local rule */
+    bool past_global;         /* the global bound has failed: `local` is up to date */
+    bandit_offer *out;        /* until then: the distinct arms that are out and their pulls */
+    size_t n_out, capacity_out;
+    bandit_bbkb_state state;
+} bandit_bbkb_batch;
+
+typedef struct bandit_bbkb {
+    bandit_engine base;
+    bandit_bbkb_batch batches[2];
+    unsigned in_force;
+    bandit_reference reference; /* a former batch, whose variances bound those of the next */
+    unsigned failures;          /* of screening by it, in a row */
+    unsigned batches_without;   /* to be made before the next is kept */
+} bandit_bbkb;
+
+static inline const bandit_bbkb_batch *bandit_bbkb_in_force(const bandit_engine *engine)
+{
+    const bandit_bbkb *bbkb = (const bandit_bbkb *)engine;
+    return &bbkb->batches[bbkb->in_force];
+}
+
+static inline bandit_bbkb_batch *bandit_bbkb_current(bandit_engine *engine)
+{
+    bandit_bbkb *bbkb = (bandit_bbkb *)engine;
+    return &bbkb->batches[bbkb->in_force];
+}
 
 /* How many arms the batch in force was begun without the variances of (screening.h). */
 size_t bandit_bbkb_left_out(const bandit_engine *engine);
+
+/* ---- bbkb_batch.c -------------------------------------------------------------------------------------- */
+
+/* As bandit_engine_begin_batch. */
+bandit_status bandit_bbkb_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                                      const bandit_pick *pending, size_t n_pending,
+                                      const bandit_executor *executor, bandit_error *err);
+
+/* The posterior on the batch's dictionary and ledger. Errors: those of bandit_posterior_build. */
+bandit_status bandit_bbkb_build_posterior(bandit_engine *engine, bandit_bbkb_batch *batch, bandit_error *err);
+
+/* From ledger, dictionary, posterior and alpha to the frozen batch, with what is out hallucinated in it: the
+ * same path for a batch that begins and for one that is restored. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL,
+ * BANDIT_MEMORY_LIMIT. */
+bandit_status bandit_bbkb_freeze(bandit_engine *engine, bandit_bbkb_batch *batch, const bandit_pick *pending,
+                                 size_t n_pending, const bandit_executor *executor, bandit_error *err);
+
+/* ---- bbkb_picks.c -------------------------------------------------------------------------------------- */
+
+bool bandit_bbkb_is_global_local(const bandit_engine *engine);
+
+/* The sums of the global-local rule begin, with the batch's posterior and variances. Errors:
+ * BANDIT_NO_MEMORY. */
+bandit_status bandit_bbkb_start_local_ratio(const bandit_engine *engine, bandit_bbkb_batch *batch,
+                                            size_t n_pending, const bandit_executor *executor,
+                                            bandit_error *err);
+
+/* One more pull that is out; its start-of-batch variance. */
+double bandit_bbkb_hallucinate(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
+                               const bandit_executor *executor);
+
+/* As the functions of bandit/engine.h. */
+bandit_status bandit_bbkb_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                 const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
+                                 bandit_error *err);
+bandit_status bandit_bbkb_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
+                                       const bandit_executor *executor, bandit_error *err);
 
 #endif

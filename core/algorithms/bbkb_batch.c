@@ -1,0 +1,232 @@
+/* How a batch begins: [BBKB] Alg. 1, l. 11–16 and 4–5; the same with [BKB]'s width. */
+#include "algorithms/bbkb.h"
+
+#include "bless.h"
+#include "memory.h"
+#include "uncertainty.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void write_state(const bandit_engine *engine, bandit_bbkb_batch *batch)
+{
+    batch->state = (bandit_bbkb_state){.has_model = batch->has_model,
+                                       .observations = batch->ledger.observations,
+                                       .log_sum_1 = batch->log_sums.c1,
+                                       .log_sum_3 = batch->log_sums.c3,
+                                       .alpha = batch->alpha,
+                                       .sum_squares = batch->ledger.sum_squares};
+    memcpy(batch->state.magic, BANDIT_BBKB_STATE, sizeof batch->state.magic);
+    bandit_state_record_code_path(batch->state.code_path, engine);
+}
+
+/* Means and variances of the arms that matter, by the reference's bounds. *done: false where these leave too
+ * few arms out; then the next one, three, seven or fifteen batches are made without. */
+static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, const bandit_executor *executor,
+                            bool *done, bandit_error *err)
+{
+    const unsigned most_failures = 4;
+    /* The ratio bound is what the variance of the arm that gains most from the picks shrinks by, at most; its
+     * root is nearer to what the others do. */
+    bandit_screen screen = {.reference = &bbkb->reference,
+                            .alpha = batch->alpha,
+                            .shrinkage = sqrt(bbkb->base.options.ratio_bound),
+                            .pulled = batch->ledger.sums,
+                            .n_pulled = batch->ledger.n};
+    *done = false;
+    bandit_status status = bandit_reference_compare(&bbkb->reference, &batch->posterior, &screen.ratio, err);
+    if (status == BANDIT_OK && isfinite(screen.ratio))
+        status = bandit_screening_evaluate(&batch->posterior, &screen, executor, batch->mean, batch->variance,
+                                           done, err);
+    if (*done) {
+        bbkb->failures = 0;
+    } else {
+        bbkb->failures += bbkb->failures < most_failures;
+        bbkb->batches_without = (1U << bbkb->failures) - 1;
+        bbkb->reference.kept = false;
+    }
+    return status;
+}
+
+/* Means and variances of the arms. Of all of them where screening does not pay, or where the global-local
+ * rule asks for them: these are the next reference. */
+static bandit_status evaluate(bandit_engine *engine, bandit_bbkb_batch *batch,
+                              const bandit_executor *executor, bandit_error *err)
+{
+    bandit_bbkb *bbkb = (bandit_bbkb *)engine;
+    bool pays =
+        !bandit_bbkb_is_global_local(engine) && bandit_screening_pays(&batch->posterior, batch->ledger.n);
+    bool done = false;
+    bandit_status status = BANDIT_OK;
+    if (pays && bbkb->reference.kept)
+        status = screen(bbkb, batch, executor, &done, err);
+    if (status != BANDIT_OK || done)
+        return status;
+    status = bandit_posterior_evaluate_all(&batch->posterior, executor, batch->mean, batch->variance, err);
+    if (status != BANDIT_OK || !pays)
+        return status;
+    if (bbkb->batches_without > 0) {
+        bbkb->batches_without--;
+        return BANDIT_OK;
+    }
+    return bandit_reference_keep(&bbkb->reference, &batch->posterior, batch->variance, err);
+}
+
+/* The posterior of all arms under the batch's dictionary and alpha, ready to select from. */
+static bandit_status freeze_model(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
+                                  const bandit_executor *executor, bandit_error *err)
+{
+    size_t n = bandit_arms_count(engine->arms);
+    if (!bandit_reserve((void **)&batch->mean, &batch->capacity_mean, n, sizeof(double)) ||
+        !bandit_reserve((void **)&batch->variance, &batch->capacity_variance, n, sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for the posterior of %zu arms", n);
+    bandit_status status = evaluate(engine, batch, executor, err);
+    if (status == BANDIT_OK)
+        status = bandit_selector_start(&batch->selector, &batch->posterior, batch->alpha, batch->mean,
+                                       batch->variance, err);
+    if (status == BANDIT_OK && bandit_bbkb_is_global_local(engine))
+        status = bandit_bbkb_start_local_ratio(engine, batch, n_pending, executor, err);
+    return status;
+}
+
+/* [BBKB] Algorithm 3, where it is asked for and nothing is out. */
+static bandit_status plan_first_picks(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
+                                      bandit_error *err)
+{
+    const bandit_options *options = &engine->options;
+    if (options->init != BANDIT_INIT_UNCERTAINTY || n_pending > 0)
+        return BANDIT_OK;
+    size_t most = options->max_batch;
+    if (options->horizon > 0 && options->horizon < most)
+        most = (size_t)options->horizon;
+    return bandit_uncertainty_picks(&batch->planned, &batch->n_planned, &engine->covariance, options->lambda,
+                                    options->parallelism, most, err);
+}
+
+/* From ledger, dictionary and alpha to the frozen batch, with what is out hallucinated in it: the same path
+ * for a batch that begins and for one that is restored. */
+bandit_status bandit_bbkb_freeze(bandit_engine *engine, bandit_bbkb_batch *batch, const bandit_pick *pending,
+                                 size_t n_pending, const bandit_executor *executor, bandit_error *err)
+{
+    batch->n_picks = 0;
+    batch->n_pending = n_pending;
+    batch->total = 0.0;
+    free(batch->planned);
+    batch->planned = NULL;
+    batch->n_planned = 0;
+    bandit_status status = batch->has_model ? freeze_model(engine, batch, n_pending, executor, err)
+                                            : plan_first_picks(engine, batch, n_pending, err);
+    if (status != BANDIT_OK)
+        return status;
+    for (size_t i = 0; i < n_pending; i++)
+        bandit_bbkb_hallucinate(engine, batch, pending[i].arm, executor);
+    write_state(engine, batch);
+    return bandit_engine_check_memory(engine, (double)bandit_engine_memory(engine), err);
+}
+
+bandit_status bandit_bbkb_build_posterior(bandit_engine *engine, bandit_bbkb_batch *batch, bandit_error *err)
+{
+    return bandit_posterior_build(&batch->posterior, &engine->covariance, engine->options.lambda,
+                                  batch->dictionary, batch->n_dictionary, batch->ledger.sums, batch->ledger.n,
+                                  err);
+}
+
+/* The dictionary of the batch to begin, from the batch that has ended. has_history: among the first results
+ * are some that the engine did not choose. */
+static bandit_status choose_dictionary(const bandit_engine *engine, const bandit_bbkb_batch *ended,
+                                       bandit_bbkb_batch *next, bool has_history, const bandit_pick *pending,
+                                       size_t n_pending, bandit_error *err)
+{
+    const bandit_options *options = &engine->options;
+    bandit_offer *offers;
+    size_t n_offers;
+    bandit_status status = bandit_offers_new(&offers, &n_offers, &next->ledger, pending, n_pending, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (!bandit_reserve((void **)&next->dictionary, &next->capacity_dictionary, n_offers, sizeof(uint32_t))) {
+        free(offers);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    bandit_resampling how = {
+        .q_bar = bandit_confidence_q_bar(options, next->ledger.observations),
+        .seed = options->seed,
+        .per_pull = options->resample == BANDIT_RESAMPLE_PER_PULL,
+        .batch = options->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : bandit_engine_next_batch(engine),
+        .covariance = &engine->covariance,
+        .lambda = options->lambda,
+        .posterior = &ended->posterior,
+        .variance = ended->variance,
+    };
+    if (ended->has_model) {
+        status =
+            bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
+    } else if (has_history) {
+        status = bandit_dictionary_bless(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
+    } else { /* the first picks: all of them ([BBKB] Algorithm 3) */
+        for (size_t i = 0; i < n_offers; i++)
+            next->dictionary[i] = offers[i].arm;
+        next->n_dictionary = n_offers;
+    }
+    free(offers);
+    return status;
+}
+
+static double alpha_of(const bandit_engine *engine, const bandit_bbkb_batch *batch)
+{
+    const bandit_options *options = &engine->options;
+    if (options->confidence == BANDIT_CONFIDENCE_CALIBRATED && batch->has_model)
+        return sqrt(options->lambda) *
+               bandit_confidence_calibrated(options, bandit_engine_next_batch(engine), UINT64_MAX);
+    if (options->algorithm == BANDIT_BKB && batch->has_model)
+        return bandit_confidence_bkb(options, engine->covariance.kappa2, batch->ledger.observations,
+                                     batch->posterior.effective_dimension);
+    return bandit_confidence_alpha(options, &batch->log_sums);
+}
+
+/* The width in standard deviations of the prior. */
+static double radius(const bandit_engine *engine, const void *batch)
+{
+    return alpha_of(engine, batch) / sqrt(engine->options.lambda);
+}
+
+bandit_status bandit_bbkb_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                                      const bandit_pick *pending, size_t n_pending,
+                                      const bandit_executor *executor, bandit_error *err)
+{
+    bandit_bbkb *bbkb = (bandit_bbkb *)engine;
+    const bandit_bbkb_batch *ended = &bbkb->batches[bbkb->in_force];
+    bandit_bbkb_batch *next = &bbkb->batches[1 - bbkb->in_force];
+    bandit_status status =
+        bandit_engine_next_ledger(engine, &next->ledger, &ended->ledger, results, n_results, err);
+    if (status != BANDIT_OK)
+        return status;
+
+    bool has_history = false;
+    for (size_t i = 0; i < n_results; i++)
+        has_history |= !results[i].chosen;
+    next->has_model = next->ledger.n > 0;
+    next->log_sums = ended->log_sums;
+    next->n_dictionary = 0;
+    if (ended->has_model) {
+        status = bandit_log_sums_add(&next->log_sums, &ended->posterior, results, n_results, err);
+        if (status != BANDIT_OK)
+            return status;
+    }
+    if (next->has_model) {
+        status = choose_dictionary(engine, ended, next, has_history, pending, n_pending, err);
+        if (status == BANDIT_OK)
+            status = bandit_bbkb_build_posterior(engine, next, err);
+        if (status == BANDIT_OK && !ended->has_model)
+            status = bandit_log_sums_start(&next->log_sums, &next->posterior, err);
+        if (status != BANDIT_OK)
+            return status;
+    }
+    if (next->has_model)
+        bandit_engine_grow_norm_bound(engine, bandit_posterior_mean_norm(&next->posterior), radius, next);
+    next->alpha = alpha_of(engine, next);
+    status = bandit_bbkb_freeze(engine, next, pending, n_pending, executor, err);
+    if (status == BANDIT_OK)
+        bbkb->in_force = 1 - bbkb->in_force;
+    return status;
+}
