@@ -2,7 +2,7 @@
 
 #include "linalg.h"
 #include "memory.h"
-#include "stage_clock.h"
+#include "sparse_blocks.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -12,34 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Arms are embedded in blocks of this many rows. Fixed: it is part of the order of sums. */
-enum { BLOCK = 256 };
-
-static size_t round_up(size_t n)
-{
-    return (n + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
-}
-
 static size_t max_size(size_t a, size_t b)
 {
     return a > b ? a : b;
-}
-
-/* block <- block T^{-T} for the rows x m matrix `block` (leading dimension BLOCK): z or w of each row. */
-static void solve_rows(const double *triangle, size_t m, double *block, size_t rows)
-{
-    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows, (int)m, 1.0,
-                triangle, (int)m, block, BLOCK);
-}
-
-/* out[row] = squared norm of the row, summed in column order. */
-static void row_norms(const double *block, size_t m, size_t rows, double *out)
-{
-    memset(out, 0, rows * sizeof *out);
-    for (size_t k = 0; k < m; k++) {
-        for (size_t i = 0; i < rows; i++)
-            out[i] += block[k * BLOCK + i] * block[k * BLOCK + i];
-    }
 }
 
 /* K_S = L L' by pivoted Cholesky; keeps the m members found independent. */
@@ -47,7 +22,7 @@ static bandit_status factor_dictionary(bandit_posterior *p, const uint32_t *dict
                                        bandit_error *err)
 {
     const bandit_covariance *covariance = p->covariance;
-    size_t ld = round_up(n);
+    size_t ld = bandit_whole_tiles(n);
     double kappa2 = covariance->kappa2;
     uint32_t *pivot = bandit_alloc(n, sizeof *pivot);
     bandit_status status;
@@ -86,8 +61,8 @@ out:
 static void accumulate_block(bandit_posterior *p, double *block, double *scratch, const bandit_arm_sum *sums,
                              size_t rows, double *b)
 {
-    uint32_t arms[BLOCK];
-    double diagonal[BLOCK], norms[BLOCK], rewards[BLOCK];
+    uint32_t arms[BANDIT_BLOCK];
+    double diagonal[BANDIT_BLOCK], norms[BANDIT_BLOCK], rewards[BANDIT_BLOCK];
     size_t m = p->m;
 
     for (size_t i = 0; i < rows; i++) {
@@ -95,23 +70,24 @@ static void accumulate_block(bandit_posterior *p, double *block, double *scratch
         rewards[i] = sums[i].sum;
     }
     bandit_covariance_diagonal(p->covariance, arms, rows, diagonal);
-    bandit_covariance_block(p->covariance, arms, rows, &p->points, block, BLOCK, scratch);
+    bandit_covariance_block(p->covariance, arms, rows, &p->points, block, BANDIT_BLOCK, scratch);
     if (m > 0)
-        solve_rows(p->L, m, block, rows);
-    row_norms(block, m, rows, norms);
+        bandit_solve_rows(p->L, m, block, rows);
+    bandit_row_norms(block, m, rows, norms);
     for (size_t i = 0; i < rows; i++)
         p->residual_sum += (double)sums[i].count * fmax(0.0, diagonal[i] - norms[i]) / p->lambda;
     if (m == 0)
         return;
-    cblas_dgemv(CblasColMajor, CblasTrans, (int)rows, (int)m, 1.0, block, BLOCK, rewards, 1, 1.0, b, 1);
+    cblas_dgemv(CblasColMajor, CblasTrans, (int)rows, (int)m, 1.0, block, BANDIT_BLOCK, rewards, 1, 1.0, b,
+                1);
     for (size_t i = 0; i < rows; i++)
         norms[i] = sqrt((double)sums[i].count);
     for (size_t k = 0; k < m; k++) {
         for (size_t i = 0; i < rows; i++)
-            block[k * BLOCK + i] *= norms[i];
+            block[k * BANDIT_BLOCK + i] *= norms[i];
     }
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)m, (int)rows, 1.0, block, BLOCK, 1.0, p->L_V,
-                (int)m);
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, (int)m, (int)rows, 1.0, block, BANDIT_BLOCK, 1.0,
+                p->L_V, (int)m);
 }
 
 /* effective dimension: sum n_i |w_i|^2 = tr(L_V^{-1} (V − lambda I) L_V^{-T}) = m − lambda |L_V^{-1}|_F^2. */
@@ -215,7 +191,7 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
     size_t m = p->m, scratch = bandit_covariance_scratch(covariance);
     if (!bandit_reserve((void **)&p->L_V, &p->capacity_L_V, m * m, sizeof(double)) ||
         !bandit_reserve((void **)&p->g, &p->capacity_g, m, sizeof(double)) ||
-        !bandit_reserve((void **)&p->work, &p->capacity_work, max_size(m * BLOCK, 3 * m * m) + scratch,
+        !bandit_reserve((void **)&p->work, &p->capacity_work, max_size(m * BANDIT_BLOCK, 3 * m * m) + scratch,
                         sizeof(double)) ||
         !bandit_reserve((void **)&p->weights, &p->capacity_weights, m, sizeof(double)) ||
         !bandit_reserve((void **)&p->R, &p->capacity_R, max_size(bandit_simd_packed_size(m), m * m),
@@ -225,9 +201,9 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
         memset(p->L_V, 0, m * m * sizeof(double));
         memset(p->g, 0, m * sizeof(double));
     }
-    for (size_t first = 0; first < n_sums; first += BLOCK) {
-        size_t rows = n_sums - first < BLOCK ? n_sums - first : BLOCK;
-        accumulate_block(p, p->work, p->work + m * BLOCK, sums + first, rows, p->g);
+    for (size_t first = 0; first < n_sums; first += BANDIT_BLOCK) {
+        size_t rows = n_sums - first < BANDIT_BLOCK ? n_sums - first : BANDIT_BLOCK;
+        accumulate_block(p, p->work, p->work + m * BANDIT_BLOCK, sums + first, rows, p->g);
     }
     if (m == 0) {
         p->effective_dimension = p->residual_sum;
@@ -293,172 +269,6 @@ bandit_status bandit_posterior_log_det(const bandit_posterior *p, double c, doub
         *out = bandit_log_det(a, m, m);
     free(a);
     return status;
-}
-
-typedef struct evaluation {
-    const bandit_posterior *posterior;
-    double *mean, *variance;
-    double *smallest; /* per part: the smallest variance before clamping */
-    double *work;     /* per worker: `stride` doubles */
-    size_t stride;
-} evaluation;
-
-/* Mean and |w|^2 of the rows of a block of kernel columns, and the residual in `variance`: two solves. */
-static void plain_block(const evaluation *job, double *block, size_t rows, const double *diagonal,
-                        double *mean, double *variance, double *norms)
-{
-    const bandit_posterior *p = job->posterior;
-    size_t m = p->m;
-    if (m > 0)
-        solve_rows(p->L, m, block, rows);
-    row_norms(block, m, rows, norms);
-    for (size_t i = 0; i < rows; i++)
-        variance[i] = (diagonal[i] - norms[i]) / p->lambda;
-    if (m > 0)
-        solve_rows(p->L_V, m, block, rows);
-    row_norms(block, m, rows, norms);
-    memset(mean, 0, rows * sizeof *mean);
-    for (size_t k = 0; k < m; k++) {
-        for (size_t i = 0; i < rows; i++)
-            mean[i] += block[k * BLOCK + i] * p->g[k];
-    }
-}
-
-/* Part `index`: arms index * BLOCK … + BLOCK−1, in the two-norm form or by BLAS with R. */
-static void evaluate_part(void *arg, size_t index, size_t worker)
-{
-    const evaluation *job = arg;
-    const bandit_posterior *p = job->posterior;
-    size_t n_arms = p->covariance->arms->n, m = p->m, first = index * BLOCK;
-    size_t rows = n_arms - first < BLOCK ? n_arms - first : BLOCK;
-    double *block = job->work + worker * job->stride, *scratch = block + m * BLOCK;
-    double norms[BLOCK], diagonal[BLOCK], *mean = job->mean + first, *variance = job->variance + first;
-    uint32_t arms[BLOCK] = {0};
-
-    for (size_t i = 0; i < rows; i++)
-        arms[i] = (uint32_t)(first + i);
-    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
-    bandit_covariance_diagonal(p->covariance, arms, rows, diagonal);
-    for (size_t i = 0; i < rows; i += BANDIT_TILE)
-        bandit_covariance_tile(p->covariance, (first + i) / BANDIT_TILE, &p->points, 0, m, block + i, BLOCK,
-                               scratch);
-    bandit_stage_switch(BANDIT_STAGE_PRODUCT);
-    double smallest = INFINITY;
-    if (p->one_factor) {
-        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)m, 1.0, block, BLOCK, p->weights, 1, 0.0,
-                    mean, 1);
-        cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows, (int)m, 1.0,
-                    p->R, (int)m, block, BLOCK);
-        row_norms(block, m, rows, norms);
-        for (size_t i = 0; i < rows; i++) {
-            smallest = fmin(smallest, diagonal[i] / p->lambda - norms[i]);
-            variance[i] = fmax(0.0, diagonal[i] / p->lambda - norms[i]);
-        }
-    } else {
-        plain_block(job, block, rows, diagonal, mean, variance, norms);
-        for (size_t i = 0; i < rows; i++) {
-            smallest = fmin(smallest, variance[i] + norms[i]);
-            variance[i] = fmax(0.0, variance[i]) + norms[i];
-        }
-    }
-    job->smallest[index] = smallest;
-    bandit_stage_switch(outer);
-}
-
-double bandit_posterior_evaluate_tile(const bandit_posterior *p, double *tile, const uint32_t *arms, size_t n,
-                                      double *mean, double *variance)
-{
-    double norms[BANDIT_TILE] = {0.0}, means[BANDIT_TILE], diagonal[BANDIT_TILE], smallest = INFINITY;
-    int m = (int)p->m;
-    assert(p->one_factor && n <= BANDIT_TILE);
-    if (p->covariance->simd->norms) {
-        p->covariance->simd->norms(p->R, p->weights, p->m, tile, norms, means);
-    } else {
-        p->covariance->simd->means(p->weights, p->m, tile, means);
-        cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, BANDIT_TILE, m, 1.0,
-                    p->R, m, tile, BANDIT_TILE);
-        for (size_t k = 0; k < p->m; k++) {
-            for (size_t lane = 0; lane < BANDIT_TILE; lane++)
-                norms[lane] += tile[k * BANDIT_TILE + lane] * tile[k * BANDIT_TILE + lane];
-        }
-    }
-    bandit_covariance_diagonal(p->covariance, arms, n, diagonal);
-    for (size_t lane = 0; lane < n; lane++) {
-        double unclamped = diagonal[lane] / p->lambda - norms[lane];
-        smallest = fmin(smallest, unclamped);
-        mean[lane] = means[lane];
-        variance[lane] = fmax(0.0, unclamped);
-    }
-    return smallest;
-}
-
-/* The same by the processor's own loops: tiles of arms that stay in its caches, from coordinates to
- * variances. A few at a time, so that the two kinds of loop alternate seldom enough for a clock between them.
- */
-static void evaluate_part_fused(void *arg, size_t index, size_t worker)
-{
-    enum { GROUP = 4 };
-    const evaluation *job = arg;
-    const bandit_posterior *p = job->posterior;
-    size_t n_arms = p->covariance->arms->n, m = p->m, stride = m * BANDIT_TILE;
-    size_t end = (index + 1) * BLOCK < n_arms ? (index + 1) * BLOCK : n_arms;
-    double *tiles = job->work + worker * job->stride, *scratch = tiles + GROUP * stride;
-    double smallest = INFINITY;
-
-    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
-    for (size_t group = index * BLOCK; group < end; group += (size_t)GROUP * BANDIT_TILE) {
-        bandit_stage_switch(BANDIT_STAGE_KERNEL);
-        for (size_t g = 0; g < GROUP && group + g * BANDIT_TILE < end; g++)
-            bandit_covariance_tile(p->covariance, group / BANDIT_TILE + g, &p->points, 0, m,
-                                   tiles + g * stride, BANDIT_TILE, scratch);
-        bandit_stage_switch(BANDIT_STAGE_PRODUCT);
-        for (size_t g = 0; g < GROUP && group + g * BANDIT_TILE < end; g++) {
-            size_t first = group + g * BANDIT_TILE, n = end - first < BANDIT_TILE ? end - first : BANDIT_TILE;
-            uint32_t arms[BANDIT_TILE];
-            for (size_t lane = 0; lane < n; lane++)
-                arms[lane] = (uint32_t)(first + lane);
-            smallest =
-                fmin(smallest, bandit_posterior_evaluate_tile(p, tiles + g * stride, arms, n,
-                                                              job->mean + first, job->variance + first));
-        }
-    }
-    job->smallest[index] = smallest;
-    bandit_stage_switch(outer);
-}
-
-bandit_status bandit_posterior_check_smallest(const bandit_posterior *p, double smallest, size_t first,
-                                              size_t n, bandit_error *err)
-{
-    double limit = -fmax(p->variance_error, 1e-8 * p->covariance->kappa2 / p->lambda);
-    if (smallest >= limit)
-        return BANDIT_OK;
-    return bandit_fail(err, BANDIT_NUMERICAL, "", "a variance of %.3g among arms %zu to %zu", smallest, first,
-                       first + n - 1);
-}
-
-bandit_status bandit_posterior_evaluate_all(bandit_posterior *p, const bandit_executor *executor,
-                                            double *mean, double *variance, bandit_error *err)
-{
-    size_t n_arms = p->covariance->arms->n, parts = (n_arms + BLOCK - 1) / BLOCK;
-    size_t stride = round_up(p->m * BLOCK + bandit_covariance_scratch(p->covariance));
-    if (!bandit_reserve((void **)&p->work, &p->capacity_work, executor->workers * stride + parts,
-                        sizeof(double)))
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    evaluation job = {.posterior = p,
-                      .mean = mean,
-                      .variance = variance,
-                      .smallest = p->work + executor->workers * stride,
-                      .work = p->work,
-                      .stride = stride};
-    bandit_task *part = p->one_factor && p->covariance->simd->norms ? evaluate_part_fused : evaluate_part;
-    executor->for_each(executor->context, parts, part, &job);
-
-    for (size_t i = 0; i < parts; i++) {
-        bandit_status status = bandit_posterior_check_smallest(p, job.smallest[i], i * BLOCK, BLOCK, err);
-        if (status != BANDIT_OK)
-            return status;
-    }
-    return BANDIT_OK;
 }
 
 size_t bandit_posterior_scratch(const bandit_posterior *p)
