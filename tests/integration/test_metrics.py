@@ -128,6 +128,10 @@ def test_what_has_happened_is_counted():
         client.post(f"/v1/studies/{study}/tell", {"results": [{"trial": 999, "value": 1}]})
         client.get(f"/v1/studies/{study}/nothing")
         client.request("PUT", f"/v1/studies/{study}/ask", {})
+        end = time.monotonic() + TIMEOUT
+        while (counts := client.study(study))["trials_queued"] + counts["trials_pending"] == 0:
+            assert time.monotonic() < end, counts  # the next batch is being planned
+            time.sleep(0.02)
         after = Metrics(client)
 
         def more(name, **labels):
