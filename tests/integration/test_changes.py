@@ -1,5 +1,6 @@
 """Calls that change a study or a trial without telling: PATCH, heartbeat; and the same POST sent twice."""
 
+import re
 import threading
 import time
 
@@ -138,6 +139,52 @@ def test_the_same_key_answers_the_same(server):
     tell = {"results": [{"trial": 1, "value": 0.5}]}
     told = [with_key(client, f"/v1/studies/{study}/tell", tell, "key-1").body for _ in range(2)]
     assert told[0] == told[1] and b'"accepted":1' in told[0].replace(b" ", b""), told
+
+
+# Every POST of openapi.yaml: two bodies that it takes.
+POSTS = {
+    "/v1/studies": (definition(id="one"), definition(id="another")),
+    "/v1/studies/{study}/ask": ({"worker": "w"}, {"count": 2}),
+    "/v1/studies/{study}/trials/{number}/heartbeat": ({"lease_seconds": 100}, {"lease_seconds": 200}),
+    "/v1/studies/{study}/trials/{number}/measurements": ({"step": 1, "value": 0.5}, {"step": 2, "value": 0.5}),
+    "/v1/studies/{study}/tell": ({"results": [{"trial": 1, "value": 1}]}, {"results": [{"trial": 1, "value": 2}]}),
+    "/v1/studies/{study}/trials/{number}/amend": ({"value": 3, "reason": "x"}, {"value": 4, "reason": "x"}),
+    "/v1/studies/{study}/trials": ({"candidate": 5}, {"candidate": 6}),
+    "/v1/studies/{study}/observations": tuple({"observations": [{"candidate": i, "value": 1}]} for i in (1, 2)),
+    "/v1/studies/{study}/candidates": ({"points": [[0.1, 0.11]]}, {"points": [[0.2, 0.21]]}),
+    "/v1/studies/{study}/candidates/retire": ({"candidates": [9]}, {"candidates": [10]}),
+    "/v1/studies/{study}/predict": ({"candidates": [1]}, {"candidates": [2]}),
+    "/v1/tokens": ({"role": "viewer"}, {"role": "worker"}),
+}
+
+
+def test_every_post_takes_a_key_and_keeps_it_through_a_restart():
+    with Server() as server:
+        client = server.client()
+        text = client.get("/openapi.yaml").body.decode()
+        paths = re.split(r"\n  (?=/\S+:\n)", text.split("\ncomponents:")[0])[1:]
+        assert {path.split(":")[0] for path in paths if "\n    post:" in path} == set(POSTS)
+        study = client.create(definition())["id"]
+        (trial,) = client.ask(study, worker="w")["trials"]
+        answers = {}
+        for path, (body, _) in POSTS.items():
+            target = path.format(study=study, number=trial["id"])
+            first = with_key(client, target, body, "key")
+            assert first.status in (200, 201), (path, first)
+            answers[path] = target, first
+        for killed in (False, True):
+            if killed:
+                server.kill()
+                server.start()
+                client = server.client()
+            for path, (target, first) in answers.items():
+                body, another = POSTS[path]
+                again = with_key(client, target, body, "key")
+                if path == "/v1/tokens":
+                    assert "shown only once" in refusal(again, 409)["detail"]
+                else:
+                    assert (again.status, again.body) == (first.status, first.body), (path, again)
+                refusal(with_key(client, target, another, "key"), 409)
 
 
 def in_thread(call):
