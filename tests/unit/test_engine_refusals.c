@@ -56,17 +56,17 @@ static void options_have_ranges(void **state)
     REFUSED(BANDIT_BBKB, 2, "ratio_bound", ratio_bound = 0.999, ratio_bound = 1.0, (void)0);
     REFUSED(BANDIT_BBKB, 2, "confidence/beta", beta = -1.0, beta = 0.0,
             o.confidence = BANDIT_CONFIDENCE_FIXED);
-    REFUSED(BANDIT_BBKB, 2, "init/parallelism", parallelism = 0.0, init = BANDIT_INIT_UNIFORM,
+    REFUSED(BANDIT_BBKB, 2, "init/parallelism", parallelism = 0.0, parallelism = 1e-300,
             o.init = BANDIT_INIT_UNCERTAINTY);
     REFUSED(BANDIT_GP_UCB, 2, "gamma", gamma_value = -1.0, gamma_value = 0.0, o.gamma = BANDIT_GAMMA_FIXED);
-    REFUSED(BANDIT_GP_UCB, 2, "gamma_scale", gamma_scale = 0.0, gamma_scale = 1.0,
+    REFUSED(BANDIT_GP_UCB, 2, "gamma_scale", gamma_scale = 0.0, gamma_scale = 1e-300,
             o.gamma = BANDIT_GAMMA_BOUND);
-    REFUSED(BANDIT_GP_TS, 2, "scale", scale = 0.0, scale = 1.0, (void)0);
+    REFUSED(BANDIT_GP_TS, 2, "scale", scale = 0.0, scale = 1e-300, (void)0);
     REFUSED(BANDIT_EPSILON_GREEDY, 2, "epsilon", epsilon = -0.1, epsilon = 0.0, (void)0);
     REFUSED(BANDIT_EPSILON_GREEDY, 2, "epsilon", epsilon = 1.1, epsilon = 1.0, (void)0);
     REFUSED(BANDIT_GP_EI, 2, "zeta", zeta = -0.1, zeta = 0.0, (void)0);
     REFUSED(BANDIT_BBKB, 2, "max_batch", max_batch = 0, max_batch = 1, (void)0);
-    REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "population", population = 0, population = 10, (void)0);
+    REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "population", population = 0, population = 1, o.sample = 1);
     REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "sample", sample = 0, sample = 1, (void)0);
     REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "sample", sample = 101, sample = 100, (void)0);
     REFUSED(BANDIT_UNIFORM, 2, "init/type", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM,
@@ -90,13 +90,20 @@ static void options_go_together(void **state)
     REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 199, prior_features = 200,
             (o.posterior = BANDIT_POSTERIOR_FEATURES, o.features = BANDIT_FEATURES_EIGEN));
     REFUSED(BANDIT_S_GP_TS, 2, "inducing", inducing = 0, horizon = 100, (void)0);
-    REFUSED(BANDIT_S_GP_TS, 2, "inducing", inducing = 1 << 30, inducing = 1, (void)0);
+    REFUSED(BANDIT_S_GP_TS, 2, "inducing", inducing = 2001, inducing = 2000, (void)0);
     REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 0, horizon = 100, (void)0);
+    REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 20001, prior_features = 20000, (void)0);
+    REFUSED(BANDIT_S_GP_TS, 3, "init", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM,
+            o.features = BANDIT_FEATURES_EIGEN);
     REFUSED(BANDIT_PI_GP_UCB, 2, "init", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM, (void)0);
     REFUSED(BANDIT_PI_GP_UCB, 2, "kernel/type", kernel.type = BANDIT_KERNEL_GAUSSIAN,
             kernel.type = BANDIT_KERNEL_MATERN, (void)0);
     REFUSED(BANDIT_PI_GP_UCB, 11, "name", algorithm = BANDIT_PI_GP_UCB, algorithm = BANDIT_BBKB, (void)0);
     REFUSED(BANDIT_PI_GP_UCB, 2, "initial_cells", initial_cells = 0, horizon = 100, (void)0);
+    REFUSED(BANDIT_PI_GP_UCB, 2, "initial_cells", initial_cells = (1 << 20) + 1, initial_cells = 1 << 20,
+            (void)0);
+    REFUSED(BANDIT_PI_GP_UCB, 10, "init", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM,
+            (void)0);
 }
 
 static void every_status_has_a_text(void **state)
