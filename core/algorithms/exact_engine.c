@@ -134,9 +134,8 @@ static bandit_status reserve_batch(bandit_exact_engine *e, size_t n_solid, size_
         if (status != BANDIT_OK)
             return status;
     }
-    /* None yet when restoring; an amendment may have added arms. */
-    size_t in_force = e->history.sums.n < e->capacity_pulled ? e->history.sums.n : e->capacity_pulled;
-    if (!bandit_reserve_keep((void **)&e->pulled, &e->capacity_pulled, in_force, n_pulled, sizeof *e->pulled))
+    if (!bandit_reserve_keep((void **)&e->pulled, &e->capacity_pulled, e->n_pulled, n_pulled,
+                             sizeof *e->pulled))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (e->rule->samples && !bandit_reserve((void **)&e->noise, &e->capacity_noise, n_solid, sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -175,6 +174,7 @@ static void freeze(bandit_exact_engine *e, const bandit_pick *pending, size_t n_
                    const bandit_executor *executor)
 {
     const bandit_ledger *sums = &e->history.sums;
+    e->n_pulled = sums->n;
     for (size_t i = 0; i < sums->n; i++)
         e->pulled[i] = sums->sums[i].arm;
     e->initial = sums->n == 0;
@@ -466,7 +466,7 @@ void bandit_exact_engine_describe(const bandit_engine *engine, bandit_descriptio
     const double *variance = bandit_exact_variance(e->posterior);
     out->beta = e->width * sqrt(engine->options.lambda); /* before the paper's standard deviation */
     out->dictionary = e->pulled;                         /* exact: all pulled arms */
-    out->n_dictionary = sums->n;
+    out->n_dictionary = e->n_pulled;
     for (size_t i = 0; i < sums->n; i++)
         out->effective_dimension +=
             (double)sums->sums[i].count * variance[sums->sums[i].arm] / engine->options.lambda;

@@ -49,8 +49,8 @@ struct bandit_exact_engine {
     double *score;                 /* with a model: one an arm, what `choose` maximizes */
     double *noise;                 /* for samples: one a solid column */
     size_t capacity_noise;
-    uint32_t *pulled; /* history.sums.n: the pulled arms, ascending */
-    size_t capacity_pulled;
+    uint32_t *pulled; /* n_pulled: the arms that were when the batch began, ascending */
+    size_t n_pulled, capacity_pulled;
 
     /* in force for the batch */
     bool initial;            /* no rewards yet: the batch is `init` */

@@ -30,8 +30,8 @@ typedef struct pi_engine {
     bandit_partition partition;
     bandit_ledger ledgers[2]; /* the one in force, and room for the next */
     unsigned in_force;
-    uint32_t *pulled; /* ledger's n arms, ascending */
-    size_t capacity_pulled;
+    uint32_t *pulled; /* n_pulled: the ledger's arms when the batch began, ascending */
+    size_t n_pulled, capacity_pulled;
 
     /* of the batch */
     uint64_t n_picks;
@@ -140,7 +140,7 @@ static bandit_status begin(pi_engine *pi, unsigned which, const bandit_result *r
         if (!grown)
             return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         if (pi->pulled)
-            memcpy(grown, pi->pulled, pi->capacity_pulled * sizeof *grown);
+            memcpy(grown, pi->pulled, pi->n_pulled * sizeof *grown);
         free(pi->pulled);
         pi->pulled = grown;
         pi->capacity_pulled = 2 * ledger->n;
@@ -154,6 +154,7 @@ static bandit_status begin(pi_engine *pi, unsigned which, const bandit_result *r
     }
     bandit_partition_commit(&pi->partition, &change);
     pi->in_force = which;
+    pi->n_pulled = ledger->n;
     for (size_t i = 0; i < ledger->n; i++)
         pi->pulled[i] = ledger->sums[i].arm;
     for (size_t i = 0; i < pi->partition.n && pi->base.grows_norm_bound; i++) {
@@ -308,7 +309,7 @@ static void pi_describe(const bandit_engine *engine, bandit_description *out)
     double widest = width(pi, 0.0);
     out->observations = ledger_of(pi)->observations;
     out->dictionary = pi->pulled; /* exact: all pulled arms */
-    out->n_dictionary = ledger_of(pi)->n;
+    out->n_dictionary = pi->n_pulled;
     for (size_t i = 0; i < pi->partition.n; i++) {
         const bandit_region *region = pi->partition.regions[i];
         widest = fmax(widest, region->width);

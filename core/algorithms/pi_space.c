@@ -120,6 +120,7 @@ static bandit_status freeze(bandit_pi_space *e, bandit_pi_batch *b, const bandit
     b->total = 0.0;
     if (!bandit_reserve((void **)&b->pulled, &b->capacity_pulled, b->ledger.n, sizeof(uint32_t)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    b->n_pulled = b->ledger.n;
     for (size_t i = 0; i < b->ledger.n; i++)
         b->pulled[i] = b->ledger.sums[i].arm;
     bandit_status status = bandit_pi_make_cells(e, b, err);
@@ -292,7 +293,7 @@ static void pi_describe(const bandit_engine *engine, bandit_description *out)
     double widest = bandit_pi_width(e, b, 0.0);
     out->observations = b->ledger.observations;
     out->dictionary = b->pulled;
-    out->n_dictionary = b->ledger.n;
+    out->n_dictionary = b->n_pulled;
     for (size_t i = 0; i < b->n; i++) {
         const bandit_pi_cell *c = b->cells[i];
         widest = fmax(widest, c->width);

@@ -21,8 +21,8 @@ typedef struct bandit_pi_batch {
     bandit_ledger ledger;
     bandit_pi_cell **cells; /* n, owned */
     size_t n, capacity;
-    uint32_t *pulled; /* the ledger's arms */
-    size_t capacity_pulled;
+    uint32_t *pulled; /* n_pulled: the ledger's arms when the batch began */
+    size_t n_pulled, capacity_pulled;
     uint64_t n_picks, n_out;
     double total; /* sum of the start-of-batch variances of what is out, paper's scale */
     unsigned char state[64];

@@ -163,12 +163,20 @@ static void check_algorithm(bandit_algorithm algorithm, uint64_t seed)
     assert_int_equal(bandit_engine_new(&truthful, problem.arms, &problem.options, 0, &error), BANDIT_OK);
     for (size_t round = 0; round < ROUNDS; round++) {
         if (round == ROUNDS - 1) { /* the batch in force stays as it is */
-            bandit_description now;
+            bandit_description now, then;
             bandit_prediction before[ARMS], after[ARMS];
+            uint32_t dictionary[ARMS];
             bandit_engine_describe(amended, &now);
+            assert_true(now.n_dictionary <= ARMS);
+            for (size_t i = 0; i < now.n_dictionary; i++)
+                dictionary[i] = now.dictionary[i];
             if (now.has_model)
                 predict(amended, before);
             amend(amended, list);
+            bandit_engine_describe(amended, &then);
+            assert_int_equal(then.n_dictionary, now.n_dictionary);
+            for (size_t i = 0; i < now.n_dictionary; i++)
+                assert_int_equal(then.dictionary[i], dictionary[i]);
             if (now.has_model) {
                 predict(amended, after);
                 assert_memory_equal(before, after, sizeof before);
