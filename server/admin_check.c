@@ -132,10 +132,11 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
 static store_status check_studies(checking *c, store_error *error)
 {
     store *snapshot;
+    store_study_filter all = {0};
     store_status status = store_open_snapshot(&snapshot, c->a->config.db, error);
     if (status)
         return status;
-    status = store_read_studies(snapshot, "", SIZE_MAX, keep_id, c, error);
+    status = store_read_studies(snapshot, &all, SIZE_MAX, keep_id, c, error);
     if (!status && c->no_memory)
         status = STORE_NO_MEMORY;
     if (!status && c->a->study && c->n == 0) {

@@ -1,6 +1,5 @@
 /* Creating, showing, listing and deleting studies. */
 #include "proto/changes.h"
-#include "proto/labels.h"
 #include "server/app.h"
 #include "server/clock.h"
 #include "server/handlers.h"
@@ -318,12 +317,6 @@ typedef struct showing {
     char last_id[64];
     store_status status; /* of showing a row */
     char etag[40];       /* of one study */
-    /* Of a list: */
-    bool by_state;
-    study_state state;
-    const char *label, *label_value; /* NULL: any */
-    size_t rows;                     /* of the store so far, and the last one's id */
-    char last_read[64];
 } showing;
 
 static void show_one(void *arg, const store_study *row)
@@ -359,20 +352,9 @@ void handle_study_get(http_request *request)
     wire_writer_clear(&s.w);
 }
 
-/* Is the study among those that the query asks for? */
-static bool is_wanted(const showing *s, const store_study *row)
-{
-    return (!s->by_state || row->state == s->state) &&
-           (!s->label || wire_has_label(row->definition, s->label, s->label_value));
-}
-
 static void show_listed(void *arg, const store_study *row)
 {
     showing *s = arg;
-    s->rows++;
-    snprintf(s->last_read, sizeof s->last_read, "%s", row->id);
-    if (!is_wanted(s, row))
-        return;
     if (!page_take(&s->page))
         return;
     show_one(s, row);
@@ -380,12 +362,12 @@ static void show_listed(void *arg, const store_study *row)
 }
 
 /* ?state= and ?label=key:value; answers and returns false when they are not valid. */
-static bool read_filters(http_request *request, showing *s)
+static bool read_filters(http_request *request, store_study_filter *filter)
 {
     const char *state = request->query[HTTP_QUERY_STATE];
     char *label = request->query[HTTP_QUERY_LABEL];
     char *colon = label ? strchr(label, ':') : NULL;
-    if (state && !study_state_parse(&s->state, state)) {
+    if (state && !study_state_parse(&filter->state, state)) {
         http_answer_problem(request, 422, NULL, "query parameter 'state' is no state of a study");
         return false;
     }
@@ -393,45 +375,28 @@ static bool read_filters(http_request *request, showing *s)
         http_answer_problem(request, 422, NULL, "query parameter 'label' must be key:value");
         return false;
     }
-    s->by_state = state != NULL;
+    filter->by_state = state != NULL;
     if (colon) {
         *colon = '\0';
-        s->label = label;
-        s->label_value = colon + 1;
+        filter->label = label;
+        filter->label_value = colon + 1;
     }
     return true;
-}
-
-/* Reads on until the page is full: a filter may leave out any number. */
-static store_status read_listed(http_request *request, showing *s, store_error *error)
-{
-    enum { AT_ONCE = 500 };
-    size_t wanted = s->by_state || s->label ? AT_ONCE : s->page.limit + 1;
-    store_status status;
-    snprintf(s->last_read, sizeof s->last_read, "%s", s->page.token ? s->page.token : "");
-    do {
-        char after[sizeof s->last_read];
-        memcpy(after, s->last_read, sizeof after);
-        s->rows = 0;
-        status = store_read_studies(request->app->store, after, wanted, show_listed, s, error);
-    } while (status == STORE_OK && s->status == STORE_OK && s->rows == wanted && !s->page.more);
-    return status;
 }
 
 void handle_study_list(http_request *request)
 {
     showing s = {.store = request->app->store};
     store_error error = {0};
-    if (!page_read(&s.page, request, false, 0) || !read_filters(request, &s))
+    store_study_filter filter = {0};
+    if (!page_read(&s.page, request, false, 0) || !read_filters(request, &filter))
         return;
+    filter.after = s.page.token;
+    if (*request->caller.study) /* a token of one study sees that one */
+        filter.id = request->caller.study;
     wire_list_begin(&s.w);
-    store_status status;
-    if (*request->caller.study) { /* a token of one study sees that one */
-        status = store_read_study(request->app->store, request->caller.study, show_listed, &s, &error);
-        status = status == STORE_NOT_FOUND ? STORE_OK : status;
-    } else {
-        status = read_listed(request, &s, &error);
-    }
+    store_status status =
+        store_read_studies(request->app->store, &filter, s.page.limit + 1, show_listed, &s, &error);
     wire_list_end(&s.w, s.page.more ? s.last_id : NULL);
     if (status == STORE_OK)
         status = s.status;

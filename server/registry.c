@@ -229,8 +229,9 @@ static void take_pending(void *arg, const store_study *row)
 
 store_status registry_wake_pending(registry *r, store_error *err)
 {
+    store_study_filter all = {0};
     pthread_mutex_lock(&r->lock);
-    store_status status = store_read_studies(r->app->store, "", SIZE_MAX, take_pending, r, err);
+    store_status status = store_read_studies(r->app->store, &all, SIZE_MAX, take_pending, r, err);
     pthread_mutex_unlock(&r->lock);
     return status;
 }

@@ -16,8 +16,7 @@ static store_status no_trial(store_error *err, const study_record *study, int64_
 static store_status apply_changed(store *s, study_record *study, const store_event *event, store_error *err)
 {
     study->state = event->u.changed.state;
-    return s->backend->study_describe(s, study->study, event->u.changed.definition, event->u.changed.reason,
-                                      err);
+    return s->backend->study_describe(s, study, event->u.changed.definition, event->u.changed.reason, err);
 }
 
 static store_status apply_candidates(store *s, study_record *study, const store_event *event,

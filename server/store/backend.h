@@ -69,7 +69,8 @@ typedef struct store_backend {
     store_status (*study_count)(store *s, size_t *n, store_error *err); /* neither deleted nor staged */
     store_status (*study_load)(store *s, int64_t study, study_record *record, store_error *err);
     store_status (*study_save)(store *s, const study_record *record, store_error *err);
-    store_status (*study_describe)(store *s, int64_t study, const char *definition, const char *reason,
+    store_status (*study_describe)(store *s, const study_record *record, const char *definition,
+                                   const char *reason,
                                    store_error *err); /* definition may be NULL: as before */
     store_status (*study_delete)(store *s, int64_t study, store_error *err);
     /* A staged study is there for load, save and delete, and for nobody else. publish: STORE_EXISTS. */
@@ -138,8 +139,8 @@ typedef struct store_backend {
 
     /* Any thread. */
     uint64_t (*wal_bytes)(store *s);
-    store_status (*read_studies)(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
-                                 store_error *err);
+    store_status (*read_studies)(store *s, const store_study_filter *filter, size_t limit,
+                                 store_study_row *row, void *arg, store_error *err);
     store_status (*count_studies)(store *s, size_t *n, store_error *err);
     store_status (*read_totals)(store *s, store_totals *out, store_error *err); /* adds to what is there */
     store_status (*read_staged)(store *s, int64_t study, store_study_row *row, void *arg, store_error *err);

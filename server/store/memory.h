@@ -109,8 +109,8 @@ store_status memory_study_insert(store *base, const store_event *event, int64_t 
                                  store_error *err);
 store_status memory_study_load(store *base, int64_t number, study_record *record, store_error *err);
 store_status memory_study_save(store *base, const study_record *record, store_error *err);
-store_status memory_study_describe(store *base, int64_t number, const char *definition, const char *reason,
-                                   store_error *err);
+store_status memory_study_describe(store *base, const study_record *record, const char *definition,
+                                   const char *reason, store_error *err);
 store_status memory_study_delete(store *base, int64_t number, store_error *err);
 store_status memory_study_stage(store *base, int64_t number, store_error *err);
 store_status memory_study_publish(store *base, int64_t number, store_error *err);
@@ -156,8 +156,8 @@ void memory_free_tokens(memory_store *s);
 store_status memory_read_tokens(store *base, int64_t after, size_t limit, store_token_row *row, void *arg,
                                 store_error *err);
 
-store_status memory_read_studies(store *base, const char *after, size_t limit, store_study_row *row,
-                                 void *arg, store_error *err);
+store_status memory_read_studies(store *base, const store_study_filter *filter, size_t limit,
+                                 store_study_row *row, void *arg, store_error *err);
 store_status memory_count_studies(store *base, size_t *n, store_error *err);
 store_status memory_read_totals(store *base, store_totals *out, store_error *err);
 store_status memory_read_study(store *base, const char *id, store_study_row *row, void *arg,

@@ -1,6 +1,7 @@
 /* Reads of the memory backend, under its lock; a row's callback may read again (the lock prefers readers). */
 #include "server/store/memory.h"
 
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,16 +68,32 @@ static const memory_study *next_by_id(const memory_store *s, const char *after)
     return best;
 }
 
-store_status memory_read_studies(store *base, const char *after, size_t limit, store_study_row *row,
-                                 void *arg, store_error *err)
+static bool is_wanted(const memory_study *study, const store_study_filter *filter)
+{
+    if ((filter->by_state && study->record.state != filter->state) ||
+        (filter->id && strcmp(study->id, filter->id) != 0))
+        return false;
+    if (!filter->label)
+        return true;
+    json_t *json = json_loads(study->definition, 0, NULL);
+    const char *text = json_string_value(json_object_get(json_object_get(json, "labels"), filter->label));
+    bool wanted = text && strcmp(text, filter->label_value) == 0;
+    json_decref(json);
+    return wanted;
+}
+
+store_status memory_read_studies(store *base, const store_study_filter *filter, size_t limit,
+                                 store_study_row *row, void *arg, store_error *err)
 {
     memory_store *s = memory_of(base);
     (void)err;
     pthread_rwlock_rdlock(&s->lock);
-    const memory_study *study = next_by_id(s, after);
-    for (size_t n = 0; study && n < limit; n++) {
+    const memory_study *study = next_by_id(s, filter->after ? filter->after : "");
+    for (size_t n = 0; study && n < limit; study = next_by_id(s, study->id)) {
+        if (!is_wanted(study, filter))
+            continue;
         show_study(study, row, arg);
-        study = next_by_id(s, study->id);
+        n++;
     }
     return unlock(base, STORE_OK);
 }

@@ -104,10 +104,10 @@ store_status memory_study_save(store *base, const study_record *record, store_er
     return STORE_OK;
 }
 
-store_status memory_study_describe(store *base, int64_t number, const char *definition, const char *reason,
-                                   store_error *err)
+store_status memory_study_describe(store *base, const study_record *record, const char *definition,
+                                   const char *reason, store_error *err)
 {
-    memory_study *study = memory_find(memory_of(base), number);
+    memory_study *study = memory_find(memory_of(base), record->study);
     if (definition && !set_text(&study->definition, definition))
         return no_memory(err);
     return set_text(&study->reason, reason) ? STORE_OK : no_memory(err);

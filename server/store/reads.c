@@ -136,11 +136,11 @@ static void pass_observation(void *arg, int64_t seq, const store_observation *ro
 /* ---- reads -----------------------------------------------------------------------------------------------
  */
 
-store_status store_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
-                                store_error *err)
+store_status store_read_studies(store *s, const store_study_filter *filter, size_t limit,
+                                store_study_row *row, void *arg, store_error *err)
 {
     passing p = {.row.study = row, .arg = arg, .err = err};
-    return ended(&p, s->backend->read_studies(s, after, limit, pass_study, &p, err));
+    return ended(&p, s->backend->read_studies(s, filter, limit, pass_study, &p, err));
 }
 
 store_status store_count_studies(store *s, size_t *n, store_error *err)

@@ -125,8 +125,8 @@ store_status sqlite_study_insert(store *s, const store_event *event, int64_t epo
                                  store_error *err);
 store_status sqlite_study_load(store *s, int64_t study, study_record *record, store_error *err);
 store_status sqlite_study_save(store *s, const study_record *record, store_error *err);
-store_status sqlite_study_describe(store *s, int64_t study, const char *definition, const char *reason,
-                                   store_error *err);
+store_status sqlite_study_describe(store *s, const study_record *record, const char *definition,
+                                   const char *reason, store_error *err);
 store_status sqlite_study_delete(store *s, int64_t study, store_error *err);
 store_status sqlite_study_stage(store *s, int64_t study, store_error *err);
 store_status sqlite_study_publish(store *s, int64_t study, store_error *err);
@@ -170,8 +170,8 @@ store_chore sqlite_chore(store *base);
 void sqlite_idle(store *base);
 uint64_t sqlite_wal_bytes(store *s);
 
-store_status sqlite_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
-                                 store_error *err);
+store_status sqlite_read_studies(store *s, const store_study_filter *filter, size_t limit,
+                                 store_study_row *row, void *arg, store_error *err);
 store_status sqlite_count_studies(store *s, size_t *n, store_error *err);
 store_status sqlite_read_totals(store *s, store_totals *out, store_error *err);
 store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);

@@ -152,14 +152,30 @@ static void read_study_row(sqlite3_stmt *row, store_study_row *callback, void *a
     callback(arg, &study);
 }
 
-store_status sqlite_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
-                                 store_error *err)
+store_status sqlite_read_studies(store *s, const store_study_filter *filter, size_t limit,
+                                 store_study_row *row, void *arg, store_error *err)
 {
     store_status status;
     connection *c = read_begin(s, &status, err);
     if (!c)
         return status;
-    sqlite3_stmt *statement = connection_bind(c, SQL_STUDIES_AFTER, "ti", after, limit_of(limit));
+    const char *after = filter->after ? filter->after : "";
+    int64_t most = limit_of(limit), state = (int64_t)filter->state;
+    sqlite3_stmt *statement;
+    if (filter->id)
+        statement =
+            connection_bind(c, SQL_STUDIES_OF_ID, "tiittt", after, most, filter->by_state ? state : -1,
+                            filter->label, filter->label_value, filter->id);
+    else if (filter->label && filter->by_state)
+        statement = connection_bind(c, SQL_STUDIES_OF_STATE_LABELLED, "tiitt", after, most, state,
+                                    filter->label, filter->label_value);
+    else if (filter->label)
+        statement =
+            connection_bind(c, SQL_STUDIES_LABELLED, "titt", after, most, filter->label, filter->label_value);
+    else if (filter->by_state)
+        statement = connection_bind(c, SQL_STUDIES_OF_STATE, "tii", after, most, state);
+    else
+        statement = connection_bind(c, SQL_STUDIES, "ti", after, most);
     while (connection_step(c, statement))
         read_study_row(statement, row, arg);
     return read_end(s, c, connection_finish(c, statement, err));

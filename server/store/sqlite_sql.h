@@ -15,6 +15,12 @@
     "l.trial, t.candidate, l.attempt, l.value, l.repeats, l.recorded, l.metadata, l.told_at, l.seq "         \
     "FROM late_results l JOIN trials t USING (study, trial)"
 
+/* A definition that is no JSON (damage) has no labels. */
+#define HAS_LABEL(label, value)                                                                              \
+    "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(definition) THEN "                                 \
+    "json_extract(definition, '$.labels') END) WHERE key = " label " AND value = " value                     \
+    " AND type = 'text')"
+
 #define AMENDMENT_COLUMNS "trial, seq, amended_at, reason, was, value, repeats, recorded, was_reason"
 
 /* X(identifier, text). Numbered parameters are bound in order. */
@@ -34,14 +40,15 @@
       "SELECT epoch, last_seq, state, updated_at, trials, queued, pending, completed, failed, infeasible, "  \
       "stopped, issued, observations, batches, through_seq, best_trial, best_candidate, best_value, "        \
       "content, candidates, dimension, reference_candidates FROM studies WHERE study = ?1 AND deleted <> 1") \
+    /* without its state, which is in an index: that changes with its description */                         \
     X(SQL_STUDY_SAVE,                                                                                        \
-      "UPDATE studies SET last_seq = ?2, state = ?3, updated_at = ?4, trials = ?5, queued = ?6, "            \
-      "pending = ?7, completed = ?8, failed = ?9, infeasible = ?10, stopped = ?11, issued = ?12, "           \
-      "observations = ?13, batches = ?14, through_seq = ?15, best_trial = ?16, best_candidate = ?17, "       \
-      "best_value = ?18, content = ?19, candidates = ?20, dimension = ?21, reference_candidates = ?22 "      \
-      "WHERE study = ?1")                                                                                    \
-    X(SQL_STUDY_DESCRIBE, "UPDATE studies SET definition = coalesce(?2, definition), state_reason = ?3 "     \
-                          "WHERE study = ?1")                                                                \
+      "UPDATE studies SET last_seq = ?2, updated_at = ?3, trials = ?4, queued = ?5, pending = "              \
+      "?6, completed = ?7, failed = ?8, infeasible = ?9, stopped = ?10, issued = ?11, "                      \
+      "observations = ?12, batches = ?13, through_seq = ?14, best_trial = ?15, best_candidate = "            \
+      "?16, best_value = ?17, content = ?18, candidates = ?19, dimension = ?20, "                            \
+      "reference_candidates = ?21 WHERE study = ?1")                                                         \
+    X(SQL_STUDY_DESCRIBE, "UPDATE studies SET definition = coalesce(?2, definition), state_reason = ?3, "    \
+                          "state = ?4 WHERE study = ?1")                                                     \
     X(SQL_STUDY_DIGEST, "UPDATE studies SET digest = ?2 WHERE study = ?1")                                   \
     X(SQL_STUDY_MARK_DELETED, "UPDATE studies SET deleted = 1 WHERE study = ?1")                             \
     X(SQL_STUDY_STAGE, "UPDATE studies SET deleted = 2 WHERE study = ?1")                                    \
@@ -56,8 +63,19 @@
     X(SQL_TOTALS, "SELECT state, count(*), sum(queued), sum(pending), sum(completed), sum(failed), "         \
                   "sum(infeasible), sum(stopped) FROM studies WHERE deleted = 0 GROUP BY state")             \
     X(SQL_STUDY_STAGED, "SELECT " STUDY_COLUMNS " FROM studies WHERE study = ?1 AND deleted = 2")            \
-    X(SQL_STUDIES_AFTER, "SELECT " STUDY_COLUMNS " FROM studies WHERE id > ?1 AND deleted = 0 "              \
-                         "ORDER BY id LIMIT ?2")                                                             \
+    /* ?1 after, ?2 limit, then a state, a label and its value */                                            \
+    X(SQL_STUDIES,                                                                                           \
+      "SELECT " STUDY_COLUMNS " FROM studies WHERE id > ?1 AND deleted = 0 ORDER BY id LIMIT ?2")            \
+    X(SQL_STUDIES_OF_STATE, "SELECT " STUDY_COLUMNS " FROM studies INDEXED BY studies_by_state "             \
+                            "WHERE state = ?3 AND id > ?1 AND deleted = 0 ORDER BY id LIMIT ?2")             \
+    X(SQL_STUDIES_LABELLED, "SELECT " STUDY_COLUMNS " FROM studies WHERE id > ?1 AND deleted = 0 "           \
+                            "AND " HAS_LABEL("?3", "?4") " ORDER BY id LIMIT ?2")                            \
+    X(SQL_STUDIES_OF_ID,                                                                                     \
+      "SELECT " STUDY_COLUMNS " FROM studies WHERE id = ?6 AND id > ?1 AND deleted = 0 "                     \
+      "AND (?3 < 0 OR state = ?3) AND (?4 IS NULL OR " HAS_LABEL("?4", "?5") ") LIMIT ?2")                   \
+    X(SQL_STUDIES_OF_STATE_LABELLED, "SELECT " STUDY_COLUMNS " FROM studies INDEXED BY studies_by_state "    \
+                                     "WHERE state = ?3 AND id > ?1 AND deleted = 0 "                         \
+                                     "AND " HAS_LABEL("?4", "?5") " ORDER BY id LIMIT ?2")                   \
     X(SQL_LOG_INSERT, "INSERT INTO log (study, seq, time, type, payload) VALUES (?1, ?2, ?3, ?4, ?5)")       \
     X(SQL_LOG_AFTER, "SELECT seq, time, type, payload FROM log WHERE study = ?1 AND seq > ?2 "               \
                      "ORDER BY seq LIMIT ?3")                                                                \

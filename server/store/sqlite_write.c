@@ -103,18 +103,19 @@ store_status sqlite_study_load(store *s, int64_t study, study_record *record, st
 store_status sqlite_study_save(store *s, const study_record *r, store_error *err)
 {
     const int64_t *n = r->by_state;
-    return connection_run(&sqlite_of(s)->writer, err, SQL_STUDY_SAVE, "iiiiiiiiiiiiiiiiidiiii", r->study,
-                          r->last_seq, (int64_t)r->state, r->updated_at, r->trials, n[TRIAL_QUEUED],
-                          n[TRIAL_PENDING], n[TRIAL_COMPLETED], n[TRIAL_FAILED], n[TRIAL_INFEASIBLE],
-                          n[TRIAL_STOPPED], r->issued, r->observations, r->batches, r->through_seq,
-                          r->best_trial, r->best_candidate, r->best_value, r->content, r->candidates,
-                          r->dimension, r->reference_candidates);
+    return connection_run(&sqlite_of(s)->writer, err, SQL_STUDY_SAVE, "iiiiiiiiiiiiiiiidiiii", r->study,
+                          r->last_seq, r->updated_at, r->trials, n[TRIAL_QUEUED], n[TRIAL_PENDING],
+                          n[TRIAL_COMPLETED], n[TRIAL_FAILED], n[TRIAL_INFEASIBLE], n[TRIAL_STOPPED],
+                          r->issued, r->observations, r->batches, r->through_seq, r->best_trial,
+                          r->best_candidate, r->best_value, r->content, r->candidates, r->dimension,
+                          r->reference_candidates);
 }
 
-store_status sqlite_study_describe(store *s, int64_t study, const char *definition, const char *reason,
-                                   store_error *err)
+store_status sqlite_study_describe(store *s, const study_record *record, const char *definition,
+                                   const char *reason, store_error *err)
 {
-    return connection_run(&sqlite_of(s)->writer, err, SQL_STUDY_DESCRIBE, "itt", study, definition, reason);
+    return connection_run(&sqlite_of(s)->writer, err, SQL_STUDY_DESCRIBE, "itti", record->study, definition,
+                          reason, (int64_t)record->state);
 }
 
 store_status sqlite_study_delete(store *s, int64_t study, store_error *err)

@@ -520,9 +520,17 @@ typedef void store_attempt_row(void *arg, const store_attempt *attempt);
 typedef void store_batch_row(void *arg, const store_batch *batch);
 typedef void store_log_row(void *arg, int64_t seq, int64_t time, const char *type, const char *payload);
 
-/* Living studies with id > after ("" from the start), by id. */
-store_status store_read_studies(store *s, const char *after, size_t limit, store_study_row *row, void *arg,
-                                store_error *err);
+typedef struct store_study_filter {
+    const char *after; /* studies with a larger id; NULL: from the start */
+    const char *id;    /* only the one of this id; NULL: all */
+    bool by_state;     /* only those in `state` */
+    study_state state;
+    const char *label, *label_value; /* only those whose definition has this among its labels; NULL: all */
+} store_study_filter;
+
+/* Living studies, by id. */
+store_status store_read_studies(store *s, const store_study_filter *filter, size_t limit,
+                                store_study_row *row, void *arg, store_error *err);
 store_status store_count_studies(store *s, size_t *n, store_error *err);
 store_status store_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
 

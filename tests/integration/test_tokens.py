@@ -126,8 +126,10 @@ def test_deleting_a_study_with_every_role():
 def test_the_list_shows_a_studys_token_that_study():
     with Guarded() as server:
         token = server.make(role="viewer", study="mine")["token"]
-        items = server.client(token=token).get("/v1/studies").json["items"]
-        assert [study["id"] for study in items] == ["mine"], items
+        client = server.client(token=token)
+        for query, shown in (("", ["mine"]), ("?state=error", []), ("?label=a:b", []), ("?page_token=mine", []), ("?page_token=a", ["mine"])):
+            items = client.get(f"/v1/studies{query}").json["items"]
+            assert [study["id"] for study in items] == shown, (query, items)
 
 
 def test_tokens_are_listed_without_their_text_and_revoked():

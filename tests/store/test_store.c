@@ -49,6 +49,60 @@ static void expect_attempts(store *s, int64_t study, int64_t trial, const char *
     assert_string_equal(list.text, want);
 }
 
+static void make_described(store *s, const char *id, const char *definition, study_state state)
+{
+    store_lane *lane = suite_create(s, id, NULL);
+    store_event changed = {.type = EVENT_STUDY_CHANGED, .time = 2000};
+    changed.u.changed.definition = definition;
+    changed.u.changed.state = state;
+    changed.u.changed.reason = "";
+    assert_int_equal(store_fixture_write(lane, &changed, 1, NULL), STORE_OK);
+    store_lane_close(lane);
+}
+
+static void expect_listed(store *s, const store_study_filter *filter, size_t limit, const char *want)
+{
+    suite_ids list = {0};
+    assert_int_equal(store_read_studies(s, filter, limit, suite_take_id, &list, NULL), STORE_OK);
+    assert_string_equal(list.text, want);
+}
+
+static void studies_are_listed_by_state_and_label(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    static const char ours[] = "{\"id\":\"x\",\"labels\":{\"team\":\"a\",\"the \\\"k.e$y\\u00e9\":\"\"}}";
+    static const char theirs[] = "{\"labels\":{\"team\":\"b\"},\"metadata\":{\"labels\":{\"team\":\"a\"}}}";
+    make_described(s, "e", ours, STUDY_PAUSED);
+    make_described(s, "a", theirs, STUDY_PAUSED);
+    make_described(s, "d", ours, STUDY_ACTIVE);
+    make_described(s, "b", ours, STUDY_PAUSED);
+    make_described(s, "c", "{\"labels\":{\"team\":1}}", STUDY_PAUSED);
+    make_described(s, "f", "no JSON", STUDY_PAUSED);
+    store_study_filter paused = {.by_state = true, .state = STUDY_PAUSED};
+    store_study_filter of_a = {.label = "team", .label_value = "a"}, both = paused;
+    both.label = of_a.label;
+    both.label_value = of_a.label_value;
+    expect_listed(s, &paused, 9, "a b c e f ");
+    expect_listed(s, &of_a, 9, "b d e ");
+    expect_listed(s, &of_a, 2, "b d ");
+    expect_listed(s, &both, 9, "b e ");
+    both.after = "b";
+    expect_listed(s, &both, 9, "e ");
+    paused.after = "b";
+    expect_listed(s, &paused, 2, "c e ");
+    expect_listed(s, &(store_study_filter){.label = "team", .label_value = "1"}, 9, "");
+    expect_listed(s, &(store_study_filter){.label = "the \"k.e$y\u00e9", .label_value = ""}, 9, "b d e ");
+    expect_listed(s, &(store_study_filter){.by_state = true, .state = STUDY_ERROR}, 9, "");
+    both.after = NULL;
+    both.id = "b";
+    expect_listed(s, &both, 9, "b ");
+    both.id = "d"; /* is active */
+    expect_listed(s, &both, 9, "");
+    expect_listed(s, &(store_study_filter){.id = "c"}, 9, "c ");
+    expect_listed(s, &(store_study_filter){.id = "c", .after = "c"}, 9, "");
+    expect_listed(s, &(store_study_filter){.id = "c", .label = "team", .label_value = "a"}, 9, "");
+}
+
 static void studies_are_listed_by_id_and_paged(void **state)
 {
     store *s = ((suite_state *)*state)->s;
@@ -56,11 +110,15 @@ static void studies_are_listed_by_id_and_paged(void **state)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         store_lane_close(suite_create(s, names[i], NULL));
     suite_ids all = {0}, page = {0}, end = {0};
-    assert_int_equal(store_read_studies(s, "", 100, suite_take_id, &all, NULL), STORE_OK);
+    assert_int_equal(store_read_studies(s, &(store_study_filter){0}, 100, suite_take_id, &all, NULL),
+                     STORE_OK);
     assert_string_equal(all.text, "a a-b a.b b c d ");
-    assert_int_equal(store_read_studies(s, "a.b", 2, suite_take_id, &page, NULL), STORE_OK);
+    assert_int_equal(
+        store_read_studies(s, &(store_study_filter){.after = "a.b"}, 2, suite_take_id, &page, NULL),
+        STORE_OK);
     assert_string_equal(page.text, "b c ");
-    assert_int_equal(store_read_studies(s, "d", 2, suite_take_id, &end, NULL), STORE_OK);
+    assert_int_equal(store_read_studies(s, &(store_study_filter){.after = "d"}, 2, suite_take_id, &end, NULL),
+                     STORE_OK);
     assert_string_equal(end.text, "");
 }
 
@@ -95,7 +153,8 @@ static void expect_studies(store *s, size_t want)
     store_totals totals, sum = {0};
     assert_int_equal(store_count_studies(s, &n, NULL), STORE_OK);
     assert_int_equal(n, want);
-    assert_int_equal(store_read_studies(s, "", SIZE_MAX, add_study, &sum, NULL), STORE_OK);
+    assert_int_equal(store_read_studies(s, &(store_study_filter){0}, SIZE_MAX, add_study, &sum, NULL),
+                     STORE_OK);
     assert_int_equal(store_read_totals(s, &totals, NULL), STORE_OK);
     assert_memory_equal(&totals, &sum, sizeof totals);
 }
@@ -394,7 +453,8 @@ static void rows_may_read_in_turn(void *arg, const store_trial *trial)
     suite_state *f = arg;
     suite_ids list = {0};
     (void)trial;
-    assert_int_equal(store_read_studies(f->s, "", 10, suite_take_id, &list, NULL), STORE_OK);
+    assert_int_equal(store_read_studies(f->s, &(store_study_filter){0}, 10, suite_take_id, &list, NULL),
+                     STORE_OK);
     assert_string_equal(list.text, "x ");
 }
 
@@ -557,6 +617,7 @@ int main(void)
 {
     static const suite_test tests[] = {
         SUITE_TEST(studies_are_listed_by_id_and_paged),
+        SUITE_TEST(studies_are_listed_by_state_and_label),
         SUITE_TEST(an_id_belongs_to_one_study),
         SUITE_TEST(a_deleted_study_is_gone_and_its_id_free),
         SUITE_TEST(events_become_rows),

@@ -418,7 +418,8 @@ static void a_staged_study_is_seen_when_it_is_published(void **state)
     assert_int_equal(stage(lane, "x", &study), STORE_OK);
     assert_int_equal(store_fixture_write(lane, &change, 1, NULL), STORE_OK);
     assert_false(is_seen(s, "x"));
-    assert_int_equal(store_read_studies(s, "", 9, take_seen, &last_seq, NULL), STORE_OK);
+    assert_int_equal(store_read_studies(s, &(store_study_filter){0}, 9, take_seen, &last_seq, NULL),
+                     STORE_OK);
     assert_int_equal(last_seq, 0);
     assert_int_equal(store_read_staged(s, study, take_seen, &last_seq, NULL), STORE_OK);
     assert_int_equal(last_seq, 2);
