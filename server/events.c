@@ -86,6 +86,12 @@ struct events {
     pthread_cond_t none_left;
 };
 
+/* ms of the steady clock, as all times here are: the wall clock may be set back. */
+static int64_t steady_now(void)
+{
+    return (int64_t)(1000 * clock_steady());
+}
+
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 
 static void chunk_release(chunk *c)
@@ -198,7 +204,7 @@ static void run_listener(pool_task *task)
     else
         l->last = true; /* it will come back */
     l->reading = false;
-    wake(l, clock_now()); /* the request, and `l`, may be gone when the lock is */
+    wake(l, steady_now()); /* the request, and `l`, may be gone when the lock is */
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -336,7 +342,7 @@ static void run_feed(pool_task *task)
     chunk *c;
     size_t n;
     store_status status = read_chunk(e->app, f->study, f->read, CHUNK_EVENTS, &c, &n);
-    int64_t now = clock_now();
+    int64_t now = steady_now();
     pthread_mutex_lock(&e->lock);
     f->reading = false;
     f->next_read = now + TICK_MS + (int64_t)f->n_listeners / LISTENERS_PER_MS;
@@ -386,9 +392,10 @@ static void tick_feed(const void *node, VISIT which, void *arg)
     pool_submit(f->hub->app->pool, &f->task, POOL_SHORT);
 }
 
-void events_tick(events *e, int64_t now)
+void events_tick(events *e)
 {
     static const char comment[] = ": nothing new\n\n";
+    int64_t now = steady_now();
     if (atomic_load(&e->n_feeds) == 0)
         return;
     pthread_mutex_lock(&e->lock);
@@ -397,7 +404,7 @@ void events_tick(events *e, int64_t now)
     TAILQ_FOREACH (l, &e->listeners, link) {
         if (now - l->checked_at >= SILENCE_MS) {
             l->checked_at = now;
-            l->last |= !auth_is_valid(e->app->auth, &l->request->caller, now);
+            l->last |= !auth_is_valid(e->app->auth, &l->request->caller, clock_now());
         }
         if (l->last)
             wake(l, now);
@@ -500,8 +507,8 @@ void events_open(events *e, http_request *request, int64_t after)
     if (status == STORE_OK) {
         *l = (listener){.hub = e,
                         .request = request,
-                        .heard_at = clock_now(),
-                        .checked_at = clock_now(),
+                        .heard_at = steady_now(),
+                        .checked_at = steady_now(),
                         .task.run = run_listener};
         if (!set_greeting(l, &at, after))
             status = STORE_NO_MEMORY;
@@ -541,7 +548,11 @@ events *events_new(app *a)
         return NULL;
     e->app = a;
     pthread_mutex_init(&e->lock, NULL);
-    pthread_cond_init(&e->none_left, NULL);
+    pthread_condattr_t steady;
+    pthread_condattr_init(&steady);
+    pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
+    pthread_cond_init(&e->none_left, &steady);
+    pthread_condattr_destroy(&steady);
     TAILQ_INIT(&e->listeners);
     return e;
 }
@@ -552,9 +563,9 @@ void events_stop(events *e)
     e->stopping = true;
     listener *l;
     TAILQ_FOREACH (l, &e->listeners, link)
-        wake(l, clock_now());
+        wake(l, steady_now());
     struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
+    clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += STOP_SECONDS;
     while (e->n_listeners > 0 && pthread_cond_timedwait(&e->none_left, &e->lock, &until) == 0) {
     }

@@ -23,7 +23,7 @@ void events_free(events *e);
 void events_changed(events *e, int64_t study);
 
 /* Every 50 ms: starts to read what has changed; comments to the silent, so that the lost are noticed. */
-void events_tick(events *e, int64_t now);
+void events_tick(events *e);
 
 /* Answers the request with the study's events after this position of its log. */
 #define EVENTS_FROM_NOW ((int64_t)-1)
