@@ -7,7 +7,8 @@
  *   sqlite_check.c       checks of one, snapshots, comparisons
  *   sqlite_write.c       the tables as apply.c writes them
  *   sqlite_chores.c      checkpoints, removal in slices, vacuum
- *   sqlite_read.c        the pool of readers, and what they read */
+ *   sqlite_readers.c     the pool of readers
+ *   sqlite_read*.c       what they read */
 #ifndef SERVER_STORE_SQLITE_H
 #define SERVER_STORE_SQLITE_H
 
@@ -111,6 +112,22 @@ store_status sqlite_identify(connection *c, const char *path, const embedded_fil
 
 /* Copies the database to `path`, where the copy appears whole and on disk, or not at all. */
 store_status sqlite_copy(connection *c, const char *path, store_error *err);
+
+/* A connection in a read transaction; NULL with *status and *err on failure. Ended by reader_end, which
+ * returns the status that it is given. */
+connection *reader_begin(store *s, store_status *status, store_error *err);
+store_status reader_end(store *s, connection *c, store_status status);
+
+/* What reads of candidates want to know of a study. */
+typedef struct reader_study {
+    int64_t content, candidates, dimension;
+} reader_study;
+
+/* As reader_begin, for a study that must be alive. *alive may be NULL. */
+connection *reader_begin_study(store *s, int64_t study, reader_study *alive, store_status *status,
+                               store_error *err);
+
+int64_t reader_limit(size_t limit); /* as SQL takes it */
 
 /* The functions of the backend, by file. */
 store_status sqlite_begin(store *s, store_error *err);
