@@ -150,24 +150,45 @@ static void ascend_from(void *arg, size_t start, size_t worker)
     job->value[start] = a.best_value;
 }
 
-/* The best that any start has led to, the first of equals; `given` where nothing is learned or none could be
- * evaluated. */
-static const double *best_of(const ascents *job)
+/* The best that starts first … STARTS − 1 have led to, the first of equals; STARTS: none could be evaluated.
+ */
+static size_t best_from(const ascents *job, size_t first)
 {
-    const double *best = job->given;
+    size_t best = STARTS;
     double value = -INFINITY;
-    for (size_t k = 0; k < STARTS && job->n_free > 0; k++) {
+    for (size_t k = first; k < STARTS; k++) {
         if (job->value[k] > value) {
             value = job->value[k];
-            best = job->best + k * job->n;
+            best = k;
         }
     }
     return best;
 }
 
+/* The ascents, but for those whose end is known: all that begin elsewhere than at `start` end as one did. */
+static void run_ascents(ascents *job, bandit_fit_fixed *fixed, const bandit_executor *executor)
+{
+    bool known = fixed && fixed->known;
+    for (size_t k = 0; k < STARTS; k++)
+        job->value[k] = -INFINITY;
+    executor->for_each(executor->context, known ? 1 : STARTS, ascend_from, job);
+    if (known) {
+        job->value[1] = fixed->value;
+        memcpy(job->best + job->n, fixed->theta, job->n * sizeof(double));
+        return;
+    }
+    size_t best = best_from(job, 1);
+    if (!fixed || best == STARTS)
+        return;
+    fixed->known = true;
+    fixed->value = job->value[best];
+    memcpy(fixed->theta, job->best + best * job->n, job->n * sizeof(double));
+}
+
 bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
                          const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
-                         double *surprise, const bandit_executor *executor, bandit_error *err)
+                         double *surprise, bandit_fit_fixed *fixed, const bandit_executor *executor,
+                         bandit_error *err)
 {
     size_t n = bandit_likelihood_size(data), p = data->n_lengthscales, n_free = 0;
     size_t workers = executor->workers;
@@ -198,7 +219,7 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
                    .scratch = memory + (1 + STARTS) * n};
     write_theta(data, start, memory);
     if (n_free > 0)
-        executor->for_each(executor->context, STARTS, ascend_from, &job);
+        run_ascents(&job, fixed, executor);
     status = prepare(&job, 0);
     for (size_t k = 0; k < STARTS; k++)
         status = status == BANDIT_OK ? job.status[k] : status;
@@ -206,7 +227,8 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
         bandit_error_set(err, status, "", "out of memory");
         goto out;
     }
-    const double *best = best_of(&job);
+    size_t reached = n_free > 0 ? best_from(&job, 0) : STARTS;
+    const double *best = reached == STARTS ? job.given : job.best + reached * n;
     double value;
     if (!(surprise ? bandit_likelihood_surprise(&objectives[0], best, &value, surprise)
                    : bandit_likelihood_evaluate(&objectives[0], best, &value, NULL))) {

@@ -160,10 +160,13 @@ typedef struct sample {
     size_t n;
     bandit_arm_sum *rows; /* n: as told; what is kept first, what is set aside after it */
     size_t n_kept;
-    double *value;  /* n: standardized means */
-    double *count;  /* n */
-    double *points; /* n x dimension */
-    double *gram;   /* n x n where the kernel has no lengthscales; leading dimension n_kept while fitting */
+    bandit_arm_sum *former; /* n_former: what judge's fit before kept */
+    size_t n_former;
+    bandit_fit_fixed fixed; /* of that fit */
+    double *value;          /* n: standardized means */
+    double *count;          /* n */
+    double *points;         /* n x dimension */
+    double *gram; /* n x n where the kernel has no lengthscales; leading dimension n_kept while fitting */
     double *surprise, *scratch;    /* n */
     double within, within_degrees; /* of standardized rewards */
 } sample;
@@ -171,6 +174,8 @@ typedef struct sample {
 static void sample_clear(sample *s)
 {
     free(s->rows);
+    free(s->former);
+    free(s->fixed.theta);
     free(s->value);
     free(s->count);
     free(s->points);
@@ -234,13 +239,16 @@ static bandit_status sample_rows(sample *s, const bandit_learned *from, const ba
     size_t step = ledger->n > 0 ? 1 + (ledger->n - 1) / MOST_ARMS : 1;
     size_t most = ledger->n / step + 1 + from->n_aside;
     s->rows = bandit_alloc(most, sizeof *s->rows);
+    s->former = bandit_alloc(most, sizeof *s->former);
+    s->fixed.theta = bandit_alloc(from->n_lengthscales + 2, sizeof *s->fixed.theta);
     s->value = bandit_alloc(most, sizeof *s->value);
     s->count = bandit_alloc(most, sizeof *s->count);
     s->surprise = bandit_alloc(most, sizeof *s->surprise);
     s->scratch = bandit_alloc(most, sizeof *s->scratch);
     s->points = bandit_alloc(most, d * sizeof *s->points);
     s->gram = bandit_alloc(s->how->group ? 0 : most, most * sizeof *s->gram);
-    if (!s->rows || !s->value || !s->count || !s->surprise || !s->scratch || !s->points || !s->gram)
+    if (!s->rows || !s->former || !s->fixed.theta || !s->value || !s->count || !s->surprise || !s->scratch ||
+        !s->points || !s->gram)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t i = 0; i < ledger->n; i++) {
         bandit_arm_sum row = ledger->sums[i];
@@ -291,8 +299,10 @@ static bandit_fit_data lay_out(sample *s, const bandit_learned *l)
     return data;
 }
 
-/* Fits the kept rows, from what *l says; *value: the objective. `evaluations` 0: only surprise at *l. */
-static bandit_status fit(sample *s, bandit_learned *l, size_t evaluations, double *value, bandit_error *err)
+/* Fits the kept rows, from what *l says; *value: the objective. `evaluations` 0: only surprise at *l.
+ * `fixed`: of these rows, or NULL. */
+static bandit_status fit(sample *s, bandit_learned *l, size_t evaluations, bandit_fit_fixed *fixed,
+                         double *value, bandit_error *err)
 {
     bandit_fit_data data = lay_out(s, l);
     bool exact = data.n <= EXACT;
@@ -304,7 +314,9 @@ static bandit_status fit(sample *s, bandit_learned *l, size_t evaluations, doubl
     } else if (!exact && evaluations > SPARSE_EVALUATIONS) {
         limits.max_evaluations = SPARSE_EVALUATIONS;
     }
-    bandit_status status = bandit_fit(&data, &limits, &h, &h, value, s->surprise, s->executor, err);
+    if (!exact || !data.learn_lengthscale || !data.learn_signal || !data.learn_noise)
+        fixed = NULL;
+    bandit_status status = bandit_fit(&data, &limits, &h, &h, value, s->surprise, fixed, s->executor, err);
     l->signal = h.signal;
     l->noise = h.noise;
     l->mean = h.mean;
@@ -341,7 +353,7 @@ static bandit_status set_aside(sample *s, bandit_learned *l, bandit_error *err)
     while (s->n - s->n_kept < most) {
         double value;
         size_t worst = 0;
-        bandit_status status = fit(s, l, 0, &value, err);
+        bandit_status status = fit(s, l, 0, NULL, &value, err);
         if (status != BANDIT_OK)
             return status;
         for (size_t i = 1; i < s->n_kept; i++)
@@ -364,6 +376,16 @@ static bandit_status copy_learned(bandit_learned *out, const bandit_learned *fro
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     memcpy(out->lengthscales, from->lengthscales, from->n_lengthscales * sizeof *out->lengthscales);
     return BANDIT_OK;
+}
+
+/* Are the kept rows those of the fit before, in their order? */
+static bool keeps_the_same(const sample *s)
+{
+    bool same = s->n_kept == s->n_former;
+    for (size_t i = 0; i < s->n_kept && same; i++)
+        same = s->rows[i].arm == s->former[i].arm && s->rows[i].count == s->former[i].count &&
+               s->rows[i].sum == s->former[i].sum;
+    return same;
 }
 
 /* log density of what is set aside, as strays. */
@@ -396,7 +418,10 @@ static bandit_status judge(sample *s, bandit_learned *l, const bandit_learned *b
         status = set_aside(s, &without, err);
         if (status != BANDIT_OK || s->n_kept == s->n)
             break;
-        status = fit(s, &without, EXACT_EVALUATIONS, &value, err);
+        s->fixed.known = s->fixed.known && keeps_the_same(s);
+        memcpy(s->former, s->rows, s->n_kept * sizeof *s->former);
+        s->n_former = s->n_kept;
+        status = fit(s, &without, EXACT_EVALUATIONS, &s->fixed, &value, err);
     }
     if (status == BANDIT_OK && s->n_kept < s->n && value + strays(s, &without) > all) {
         double *lengthscales = l->lengthscales;
@@ -456,7 +481,7 @@ bandit_status bandit_learn(bandit_learned *out, const bandit_learned *from, cons
     s.within = within / out->scale / out->scale; /* the square of a scale may overflow */
     s.within_degrees = within_degrees;
     out->fitted_on = ledger->observations;
-    status = fit(&s, out, EXACT_EVALUATIONS, &all, err);
+    status = fit(&s, out, EXACT_EVALUATIONS, NULL, &all, err);
     if (status == BANDIT_OK && how->standardize && s.n >= FEWEST_JUDGED)
         status = judge(&s, out, from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);
     out->fitted_on = ledger->observations;

@@ -411,7 +411,8 @@ static void lengthscales_of_a_draw_are_found(void **unused)
         bandit_hyperparameters h = {.lengthscales = found, .signal = 1.0, .noise = 0.01};
         double objective, true_value;
         assert_int_equal(
-            bandit_fit(&p.data, &limits, &h, &h, &objective, NULL, &bandit_executor_serial, NULL), BANDIT_OK);
+            bandit_fit(&p.data, &limits, &h, &h, &objective, NULL, NULL, &bandit_executor_serial, NULL),
+            BANDIT_OK);
         bandit_likelihood o;
         assert_int_equal(bandit_likelihood_init(&o, &p.data, 64, found, NULL), BANDIT_OK);
         assert_true(bandit_likelihood_evaluate(&o, truth, &true_value, NULL));
@@ -437,8 +438,8 @@ static void noise_is_found(void **unused)
         fill(&p, 3, BANDIT_KERNEL_MATERN, 2.5, 64, 2);
         draw(&p, truth, 41);
         bandit_hyperparameters h = {.lengthscales = found, .signal = 1.0, .noise = 0.01};
-        assert_int_equal(bandit_fit(&p.data, &limits, &h, &h, NULL, NULL, &bandit_executor_serial, NULL),
-                         BANDIT_OK);
+        assert_int_equal(
+            bandit_fit(&p.data, &limits, &h, &h, NULL, NULL, NULL, &bandit_executor_serial, NULL), BANDIT_OK);
         assert_true(h.noise > noise / 3.0 && h.noise < noise * 3.0);
     }
 }
@@ -454,8 +455,8 @@ static void what_is_not_learned_stays(void **unused)
         p.data.learn_lengthscale = !(kept & 1);
         p.data.learn_signal = !(kept & 2);
         p.data.learn_noise = !(kept & 4);
-        assert_int_equal(bandit_fit(&p.data, &limits, &h, &h, NULL, NULL, &bandit_executor_serial, NULL),
-                         BANDIT_OK);
+        assert_int_equal(
+            bandit_fit(&p.data, &limits, &h, &h, NULL, NULL, NULL, &bandit_executor_serial, NULL), BANDIT_OK);
         assert_true((close_to(found[0], 0.123) < 1e-12 && close_to(found[1], 4.56) < 1e-12) == (kept & 1));
         assert_true((close_to(h.signal, 7.0) < 1e-12) == !!(kept & 2));
         assert_true((close_to(h.noise, 0.89) < 1e-12) == !!(kept & 4));
@@ -483,7 +484,7 @@ static void poor_data_are_survived(void **unused)
                 h[again] =
                     (bandit_hyperparameters){.lengthscales = found[again], .signal = 1.0, .noise = 0.01};
                 bandit_fit_limits few = {.max_inducing = 4, .max_evaluations = 60};
-                assert_int_equal(bandit_fit(&p.data, &few, &h[again], &h[again], NULL, NULL,
+                assert_int_equal(bandit_fit(&p.data, &few, &h[again], &h[again], NULL, NULL, NULL,
                                             &bandit_executor_serial, NULL),
                                  BANDIT_OK);
                 assert_true(isfinite(found[again][0]) && isfinite(found[again][1]));
@@ -518,12 +519,38 @@ static void executors_change_nothing(void **unused)
         for (int i = 0; i < 2; i++) {
             found[i][0] = found[i][1] = 1.0;
             h[i] = (bandit_hyperparameters){.lengthscales = found[i], .signal = 1.0, .noise = 0.01};
-            assert_int_equal(
-                bandit_fit(&p.data, &some, &h[i], &h[i], &objective[i], surprise[i], &executors[i], NULL),
-                BANDIT_OK);
+            assert_int_equal(bandit_fit(&p.data, &some, &h[i], &h[i], &objective[i], surprise[i], NULL,
+                                        &executors[i], NULL),
+                             BANDIT_OK);
         }
         assert_memory_equal(found[0], found[1], sizeof found[0]);
         assert_memory_equal(surprise[0], surprise[1], sizeof surprise[0]);
+        assert_true(h[0].signal == h[1].signal && h[0].noise == h[1].noise && h[0].mean == h[1].mean);
+        assert_true(objective[0] == objective[1]);
+    }
+}
+
+/* A second fit of the same data with what the first knows, from elsewhere: as without. */
+static void fixed_ends_change_nothing(void **unused)
+{
+    (void)unused;
+    static problem p;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        double theta[4], found[2][2], objective[2];
+        bandit_fit_fixed fixed = {.theta = theta};
+        bandit_hyperparameters h[2];
+        fill(&p, seed, BANDIT_KERNEL_MATERN, 2.5, 40, 2);
+        for (int i = 0; i < 4; i++) { /* the last without */
+            int k = i == 3;
+            double from = i == 0 ? 1.0 : i == 1 ? 0.2 : 5.0;
+            found[k][0] = found[k][1] = from;
+            h[k] = (bandit_hyperparameters){.lengthscales = found[k], .signal = 1.0, .noise = 0.01};
+            assert_int_equal(bandit_fit(&p.data, &limits, &h[k], &h[k], &objective[k], NULL,
+                                        k ? NULL : &fixed, &bandit_executor_serial, NULL),
+                             BANDIT_OK);
+            assert_true(fixed.known);
+        }
+        assert_memory_equal(found[0], found[1], sizeof found[0]);
         assert_true(h[0].signal == h[1].signal && h[0].noise == h[1].noise && h[0].mean == h[1].mean);
         assert_true(objective[0] == objective[1]);
     }
@@ -541,6 +568,7 @@ int main(void)
         cmocka_unit_test(what_is_not_learned_stays),
         cmocka_unit_test(poor_data_are_survived),
         cmocka_unit_test(executors_change_nothing),
+        cmocka_unit_test(fixed_ends_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,6 +51,15 @@ typedef struct bandit_fit_limits {
     size_t max_evaluations; /* of the objective, of each start, >= 1 */
 } bandit_fit_limits;
 
+/* Where the ascents end that begin elsewhere than at `start`: a function of the data and the limits alone
+ * where everything is learned and every point is an inducing one, so that another fit of the same need not
+ * repeat them. */
+typedef struct bandit_fit_fixed {
+    bool known;
+    double value;
+    double *theta; /* n_lengthscales + 2; the caller's */
+} bandit_fit_fixed;
+
 /* Where priors peak: what is in force before there is anything to learn from. */
 void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out);
 
@@ -59,9 +68,11 @@ void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out);
  *   out        the best point met, at least as good as each start; may share storage with `start`
  *   objective  its value; may be NULL
  *   surprise   n, or NULL: squared standardized residual of each point's mean given all others, at *out
+ *   fixed      used where it is known, else filled in; may be NULL
  * Errors: BANDIT_NO_MEMORY; BANDIT_NUMERICAL when the objective cannot be evaluated at any start. */
 bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
                          const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
-                         double *surprise, const bandit_executor *executor, bandit_error *err);
+                         double *surprise, bandit_fit_fixed *fixed, const bandit_executor *executor,
+                         bandit_error *err);
 
 #endif
