@@ -1,5 +1,5 @@
-/* How often a test does again what it has done. Under memcheck a program takes some sixty times as long, and
- * memory that one pass does not read too early the next one does not either. */
+/* How often a test does again what it has done. Under memcheck a program takes thirty to three hundred times
+ * as long, and what one pass reads too early, or does not free, the next ones say again. */
 #ifndef TESTS_SUPPORT_REPEATS_H
 #define TESTS_SUPPORT_REPEATS_H
 

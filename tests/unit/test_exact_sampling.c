@@ -181,7 +181,7 @@ static void random_features_draw_the_posteriors_moments(void **state)
         .type = BANDIT_KERNEL_MATERN, .nu = 1.5, .lengthscales = &lengthscale, .n_lengthscales = 1};
     open_setting(&s, &kernel, BANDIT_PRIOR_EXACT_ARMS + 1);
     assert_int_equal(bandit_prior_sampler_way(s.sampler), BANDIT_PRIOR_RANDOM_FEATURES);
-    check_draws(&s, repeats(300, 100));
+    check_draws(&s, repeats(300, 40));
     close_setting(&s);
 }
 
