@@ -427,11 +427,8 @@ void study_config_free(study_config *config)
     free(config);
 }
 
-store_status study_config_read(wire_study **out, const char *definition)
+store_status study_config_status(wire_status status)
 {
-    wire_errors errors = {0};
-    wire_status status = wire_decode_study(out, definition, strlen(definition), &errors);
-    wire_errors_clear(&errors);
     switch (status) {
     case WIRE_OK:
         return STORE_OK;
@@ -442,4 +439,12 @@ store_status study_config_read(wire_study **out, const char *definition)
         break;
     }
     return STORE_CORRUPT;
+}
+
+store_status study_config_read(wire_study **out, const char *definition)
+{
+    wire_errors errors = {0};
+    wire_status status = wire_decode_study(out, definition, strlen(definition), &errors);
+    wire_errors_clear(&errors);
+    return study_config_status(status);
 }

@@ -34,4 +34,7 @@ void study_config_free(study_config *config);
 /* A definition that is stored; the caller's. STORE_CORRUPT when it is none, STORE_NO_MEMORY. */
 store_status study_config_read(wire_study **out, const char *definition);
 
+/* What a decoder's or study_config_new's status means of something stored. */
+store_status study_config_status(wire_status status);
+
 #endif

@@ -229,9 +229,10 @@ bool study_add_trial(study *s, trial *t);          /* takes it; false: out of me
 trial *study_trial_of_row(const store_trial *row); /* in no list yet; NULL: out of memory */
 void study_drop_trial(study *s, trial *t);
 void study_drop_trials(study *s);
-void study_free_trial(void *t);                                      /* one that is in no list */
-bool study_set_point(const study *s, trial *t, const double *point); /* a copy */
-bool study_set_text(char **field, const char *text);                 /* a copy; NULL: "" */
+void study_free_trial(void *t); /* one that is in no list */
+/* A new one, into the queue; point: in an open space (copied), else NULL. NULL: out of memory. */
+trial *study_queue_trial(study *s, int64_t id, int64_t batch, const bandit_pick *pick, const double *point);
+bool study_set_text(char **field, const char *text); /* a copy; NULL: "" */
 
 /* Hands a queued trial out, or renews the lease of a pending one. False: out of memory. */
 bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);

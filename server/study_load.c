@@ -296,20 +296,6 @@ static store_status load_amendments(study *s, store_error *err)
     return status == STORE_OK && a.failed ? STORE_NO_MEMORY : status;
 }
 
-static store_status status_of(wire_status status)
-{
-    switch (status) {
-    case WIRE_OK:
-        return STORE_OK;
-    case WIRE_NO_MEMORY:
-        return STORE_NO_MEMORY;
-    case WIRE_MALFORMED:
-    case WIRE_INVALID:
-        break;
-    }
-    return STORE_CORRUPT;
-}
-
 store_status study_load(study *s, store_error *err)
 {
     loading l = {.s = s};
@@ -323,7 +309,7 @@ store_status study_load(study *s, store_error *err)
     study_drop_trials(s);
     status = l.definition ? study_config_read(&definition, l.definition) : STORE_NO_MEMORY;
     if (status == STORE_OK)
-        status = status_of(study_config_new(&s->config, definition, &errors));
+        status = study_config_status(study_config_new(&s->config, definition, &errors));
     if (status == STORE_OK && s->config->parameters)
         s->dimension = (int64_t)s->config->wire->n_parameters;
     if (status == STORE_OK)

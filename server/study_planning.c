@@ -41,25 +41,6 @@ static void run_planning(study *s, engine_job *job)
 
 /* ---- back in the study's turn -------------------------------------------------------------------------- */
 
-static bool add_pick(study *s, const bandit_pick *pick, const double *point, int64_t batch, int64_t id)
-{
-    store_trial row = {.trial = id,
-                       .state = TRIAL_QUEUED,
-                       .batch = batch,
-                       .candidate = pick->arm,
-                       .variance = pick->variance,
-                       .worker = "",
-                       .reason = "",
-                       .recorded = "",
-                       .metadata = ""};
-    trial *t = study_trial_of_row(&row);
-    if (t && point && !study_set_point(s, t, point)) {
-        study_free_trial(t);
-        return false;
-    }
-    return t && study_add_trial(s, t);
-}
-
 static void describe_batch(const study *s, const planning *p, store_event *event)
 {
     event->type = EVENT_BATCH_PLANNED;
@@ -124,8 +105,8 @@ static void record_picks(study *s, planning *p)
     int64_t batch = p->extends ? s->batches - 1 : s->batches;
     bool fine = describe_picks(s, p, &event);
     for (size_t i = 0; fine && i < p->n_picks; i++)
-        fine = add_pick(s, &p->picks[i], p->points ? p->points + i * p->source.dimension : NULL, batch,
-                        s->trials + 1 + (int64_t)i);
+        fine = study_queue_trial(s, s->trials + 1 + (int64_t)i, batch, &p->picks[i],
+                                 p->points ? p->points + i * p->source.dimension : NULL) != NULL;
     if (fine) {
         if (!p->extends) {
             s->through_seq = p->through_seq;

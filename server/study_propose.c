@@ -81,21 +81,9 @@ static bool is_possible(const study *s, http_request *request)
 /* `point`: of an open space. */
 static void add_proposed(study *s, http_request *request, uint32_t candidate, const double *point)
 {
-    store_trial row = {.trial = s->trials + 1,
-                       .state = TRIAL_QUEUED,
-                       .batch = -1,
-                       .candidate = candidate,
-                       .variance = NAN,
-                       .worker = "",
-                       .reason = "",
-                       .recorded = "",
-                       .metadata = ""};
-    trial *t = study_trial_of_row(&row);
-    if (t && point && !study_set_point(s, t, point)) {
-        study_free_trial(t);
-        t = NULL;
-    }
-    if (!t || !study_add_trial(s, t)) {
+    const bandit_pick own = {.arm = candidate, .variance = NAN};
+    trial *t = study_queue_trial(s, s->trials + 1, -1, &own, point);
+    if (!t) {
         http_answer_store_problem(request, STORE_NO_MEMORY);
         return;
     }

@@ -184,13 +184,33 @@ void study_drop_trials(study *s)
     s->next_expiry = INT64_MAX;
 }
 
-bool study_set_point(const study *s, trial *t, const double *point)
+/* A copy. */
+static bool set_point(const study *s, trial *t, const double *point)
 {
     size_t size = (size_t)s->dimension * sizeof *point;
     t->point = malloc(size);
     if (t->point)
         memcpy(t->point, point, size);
     return t->point != NULL;
+}
+
+trial *study_queue_trial(study *s, int64_t id, int64_t batch, const bandit_pick *pick, const double *point)
+{
+    store_trial row = {.trial = id,
+                       .state = TRIAL_QUEUED,
+                       .batch = batch,
+                       .candidate = pick->arm,
+                       .variance = pick->variance,
+                       .worker = "",
+                       .reason = "",
+                       .recorded = "",
+                       .metadata = ""};
+    trial *t = study_trial_of_row(&row);
+    if (t && point && !set_point(s, t, point)) {
+        study_free_trial(t);
+        return NULL;
+    }
+    return t && study_add_trial(s, t) ? t : NULL;
 }
 
 bool study_set_text(char **field, const char *text)
