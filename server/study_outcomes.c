@@ -32,8 +32,8 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state)
 {
     bool failed = state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
     bool evaluated = state == TRIAL_COMPLETED && study_pulls_once(s);
-    if (!s->failures && !failed && !evaluated)
-        return true;
+    if ((!s->failures && !failed && !evaluated) || (int64_t)arm >= s->candidates)
+        return true; /* there is no such candidate in a database that is sound */
     if (!grow_failures(s))
         return false;
     uint8_t *count = &s->failures[arm];

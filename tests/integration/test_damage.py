@@ -81,6 +81,7 @@ DAMAGES = {
     "variance": (row("trials", "variance = -9e999", "trial = 1"), ["trials/1"]),
     "state-of-trial": (row("trials", "state = 17", "trial = 1"), ["trials/1"]),
     "candidate": (row("trials", "candidate = 100000", "trial = 3"), ["ask"]),
+    "old-candidate": (row("trials", "candidate = 1000000, state = 3, value = NULL", "trial = 1"), []),
     "negative-candidate": (row("trials", "candidate = -1", "trial = 3"), ["ask"]),
     "late": (row("late_results", "value = 9e999"), ["trials/1"]),
     "amendment": (row("amendments", "value = -9e999"), ["trials/1"]),
