@@ -244,10 +244,9 @@ static void picks_maximize_the_textbook_score(void **state)
         bandit_engine *engine = new_engine(arms, &o);
         bandit_result results[16];
         size_t n = history(results);
-        if (k % 2) { /* one reward, below what was believed before it */
-            n = 1;
-            results[0].reward = -0.7;
-        }
+        double lower = k % 2 ? 3.0 : 0.0; /* every reward is below what is believed before the first */
+        for (size_t r = 0; r < n; r++)
+            results[r].reward -= lower;
         begin(engine, results, n);
         for (size_t round = 0; round < 12; round++) {
             bandit_prediction predictions[N];
@@ -274,7 +273,7 @@ static void picks_maximize_the_textbook_score(void **state)
             assert_near(chosen.variance, predictions[expected].variance / o.lambda, 0.0);
             bandit_result told = {.arm = expected,
                                   .repeats = 1,
-                                  .reward = sin(6.0 * point(expected, false)),
+                                  .reward = sin(6.0 * point(expected, false)) - lower,
                                   .chosen = true,
                                   .variance = chosen.variance};
             begin(engine, &told, 1);
