@@ -505,6 +505,81 @@ static void points_are_not_picked_again(void **state)
     }
 }
 
+/* Forty candidates that are all one point, under every algorithm and kernel: a posterior of one arm, whose
+ * variance shrinks as that of one mean would. Where the scaled features are zeros and the kernel is linear,
+ * nothing is uncertain and everything is worth 0. */
+static void check_one_point(bandit_algorithm algorithm, bandit_kernel_type type, bandit_scaling scaling)
+{
+    enum { N = 40, PICKS = 4 };
+    const double lambda = 0.5,
+                 k = type == BANDIT_KERNEL_LINEAR ? scaling == BANDIT_SCALING_NONE ? 2 * 9.0 : 0.0 : 1.0;
+    double rows[N * 2];
+    bandit_error err = {0};
+    bandit_options o = good_options(algorithm);
+    subject s = {0};
+    o.kernel.type = type;
+    o.lambda = lambda;
+    o.inducing = 5;
+    o.prior_features = 20;
+    o.population = 5;
+    o.sample = 2;
+    for (size_t i = 0; i < LENGTH(rows); i++)
+        rows[i] = 3.0;
+    assert_int_equal(bandit_arms_new(&s.arms, N, 2, &err), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(s.arms, 0, N, rows, &err), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(s.arms, scaling, N, &err), BANDIT_OK);
+    assert_int_equal(bandit_engine_new(&s.engine, s.arms, &o, 0, &err), BANDIT_OK);
+    bandit_result results[PICKS];
+    size_t n = 0, told = 0;
+    double sum = 0.0;
+    for (int batch = 0; batch < 6; batch++) {
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_pick picks[PICKS];
+        bandit_description d;
+        bandit_prediction now;
+        const uint32_t arm = N / 2;
+        begin(&s, results, n);
+        bandit_engine_describe(s.engine, &d);
+        assert_int_equal(d.observations, told);
+        if (d.has_model) { /* of a mean of `told` rewards, with a prior of variance k */
+            double t = (double)told;
+            assert_int_equal(bandit_engine_predict_arms(s.engine, &arm, 1, &now, &err), BANDIT_OK);
+            assert_true(fabs(now.mean - k * sum / (t * k + lambda)) < 1e-9);
+            assert_true(fabs(now.variance - k * lambda / (t * k + lambda)) < 1e-9);
+        }
+        limits.max_picks = PICKS;
+        limits.beyond_bound = true;
+        n = choose(&s, &limits, picks).n_picks;
+        assert_int_equal(n, PICKS);
+        for (size_t i = 0; i < n; i++) {
+            double reward = 1.0 + 0.25 * (double)((told + i) % 3);
+            assert_true(picks[i].arm < N && picks[i].variance >= 0.0);
+            results[i] = (bandit_result){.arm = picks[i].arm,
+                                         .repeats = 1,
+                                         .reward = reward,
+                                         .chosen = true,
+                                         .variance = picks[i].variance};
+            sum += reward;
+        }
+        told += n;
+    }
+    tear_down(&s);
+}
+
+static void all_candidates_are_one_point(void **state)
+{
+    (void)state;
+    for (size_t a = 0; a < BANDIT_ALGORITHMS; a++) {
+        for (bandit_scaling scaling = BANDIT_SCALING_STANDARDIZE; scaling <= BANDIT_SCALING_NONE; scaling++) {
+            check_one_point((bandit_algorithm)a, BANDIT_KERNEL_MATERN, scaling);
+            if (a == BANDIT_PI_GP_UCB)
+                continue; /* Matérn kernels only */
+            check_one_point((bandit_algorithm)a, BANDIT_KERNEL_GAUSSIAN, scaling);
+            check_one_point((bandit_algorithm)a, BANDIT_KERNEL_LINEAR, scaling);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -518,6 +593,7 @@ int main(void)
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(nothing_is_left_to_choose),
         cmocka_unit_test(points_are_not_picked_again),
+        cmocka_unit_test(all_candidates_are_one_point),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
