@@ -111,7 +111,11 @@ static bool front_start(front *f, size_t threads)
             MHD_OPTION_NOTIFY_COMPLETED, http_request_completed, door, MHD_OPTION_NOTIFY_CONNECTION,
             connection_changed, door, MHD_OPTION_CONNECTION_TIMEOUT, longest, MHD_OPTION_CONNECTION_LIMIT,
             (unsigned)config->max_connections + 1024u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-            (size_t)HTTP_HEAD_MEMORY, MHD_OPTION_END);
+            (size_t)HTTP_HEAD_MEMORY,
+#if MHD_VERSION >= 0x01000000 /* what a proxy may read otherwise is refused; older ones refuse it anyway */
+            MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
+#endif
+            MHD_OPTION_END);
         if (!f->daemons[f->n_daemons]) {
             log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
             return false;

@@ -6,7 +6,7 @@
  * goes before a library's, it gives them to the one here. That one says the same as problem+json and ends the
  * sending side; what the library sends afterwards goes nowhere, and it closes the connection. The server's
  * own answers go to the library's function directly. Where a library is bound to its own symbols
- * (-Bsymbolic), its answers stay as they are. */
+ * (-Bsymbolic-functions, as Ubuntu's is), its answers stay as they are: the same statuses, in HTML. */
 #include "server/http_internal.h"
 #include "server/http_links.h"
 #include "server/log.h"
