@@ -773,6 +773,12 @@ static void pi_gp_ucb_bounds_as_on_the_list(void **state)
             assert_int_equal(bandit_engine_predict_arms(in_list, all, POINTS, listed, &err), BANDIT_OK);
             for (size_t a = 0; a < POINTS; a++)
                 assert_true(fabs(spaced[a].ucb - listed[a].ucb) < 1e-7);
+            bandit_description here, there;
+            bandit_engine_describe(in_space, &here);
+            bandit_engine_describe(in_list, &there);
+            assert_true(fabs(here.information_gain - there.information_gain) < 1e-6 &&
+                        here.information_gain > 0.0);
+            assert_true(fabs(here.effective_dimension - there.effective_dimension) < 1e-6);
         }
         bandit_engine_free(in_space);
         bandit_engine_free(in_list);

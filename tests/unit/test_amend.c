@@ -272,6 +272,8 @@ static void what_cannot_be_is_refused(void **state)
     assert_int_equal(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, &error),
                      BANDIT_OK);
     assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, &error), BANDIT_INVALID_STATE);
+    bad.arm = UINT32_MAX;
+    assert_int_equal(bandit_engine_amend(engine, &bad, 1, sums, 1, &error), BANDIT_INVALID_STATE);
     assert_int_equal(bandit_engine_amend(engine, &good, 1, sums, 2, &error), BANDIT_INVALID_STATE);
     bad = good;
     bad.now.reward = NAN;
