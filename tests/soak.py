@@ -30,7 +30,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from harness import tap  # noqa: E402
 
 WORKERS, STUDIES, TRIALS_A_STUDY = 6, 4, 400
-MEMORY_GROWTH = 10.0  # MiB over the second half, by its slope: 1 MiB a minute of 20 minutes
+MEMORY_SLOPE = 1.0  # MiB a minute
 FILES_RISE = 4.0  # of the line through the second half, end against begin
 QUIET_MOMENTS, QUIET_SECONDS = 8, 60  # how often, and how long the server may take to see that all have gone
 KEPT_READERS = 2 * 4  # files: of the database and of its log, by each that server/store/sqlite.h keeps
@@ -215,7 +215,7 @@ def judge(emitter, looks, quiet, begun, ended):
     minutes = (ended - begun) / 2 / 60
     rise = slope([(when, count) for when, _, count, _ in second_half]) * minutes
     rows = [
-        ("memory, MiB a minute", slope([(when, memory) for when, memory, _, _ in second_half]), MEMORY_GROWTH / minutes),
+        ("memory, MiB a minute", slope([(when, memory) for when, memory, _, _ in second_half]), MEMORY_SLOPE),
         ("sockets at rest beyond a fresh server's", max(more["sockets"] for more in quiet), 0),
         ("other files at rest beyond a fresh server's", max(more["others"] for more in quiet), 0),
         ("files of the database at rest beyond a fresh server's", max(more["database"] for more in quiet), KEPT_READERS),
