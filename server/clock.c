@@ -17,6 +17,11 @@ double clock_steady(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+int64_t clock_steady_ms(void)
+{
+    return (int64_t)(1000 * clock_steady());
+}
+
 void clock_format(int64_t milliseconds, char *text)
 {
     time_t seconds = (time_t)(milliseconds / 1000);

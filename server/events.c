@@ -38,6 +38,7 @@ typedef struct chunk {
     size_t size;
 } chunk;
 
+/* Times are ms of the steady clock: the wall clock may be set back. */
 typedef struct feed {
     events *hub;
     int64_t study;
@@ -85,12 +86,6 @@ struct events {
     bool stopping;
     pthread_cond_t none_left;
 };
-
-/* ms of the steady clock, as all times here are: the wall clock may be set back. */
-static int64_t steady_now(void)
-{
-    return (int64_t)(1000 * clock_steady());
-}
 
 /* ---- chunks -------------------------------------------------------------------------------------------- */
 
@@ -204,7 +199,7 @@ static void run_listener(pool_task *task)
     else
         l->last = true; /* it will come back */
     l->reading = false;
-    wake(l, steady_now()); /* the request, and `l`, may be gone when the lock is */
+    wake(l, clock_steady_ms()); /* the request, and `l`, may be gone when the lock is */
     pthread_mutex_unlock(&e->lock);
 }
 
@@ -342,7 +337,7 @@ static void run_feed(pool_task *task)
     chunk *c;
     size_t n;
     store_status status = read_chunk(e->app, f->study, f->read, CHUNK_EVENTS, &c, &n);
-    int64_t now = steady_now();
+    int64_t now = clock_steady_ms();
     pthread_mutex_lock(&e->lock);
     f->reading = false;
     f->next_read = now + TICK_MS + (int64_t)f->n_listeners / LISTENERS_PER_MS;
@@ -395,7 +390,7 @@ static void tick_feed(const void *node, VISIT which, void *arg)
 void events_tick(events *e)
 {
     static const char comment[] = ": nothing new\n\n";
-    int64_t now = steady_now();
+    int64_t now = clock_steady_ms();
     if (atomic_load(&e->n_feeds) == 0)
         return;
     pthread_mutex_lock(&e->lock);
@@ -507,8 +502,8 @@ void events_open(events *e, http_request *request, int64_t after)
     if (status == STORE_OK) {
         *l = (listener){.hub = e,
                         .request = request,
-                        .heard_at = steady_now(),
-                        .checked_at = steady_now(),
+                        .heard_at = clock_steady_ms(),
+                        .checked_at = clock_steady_ms(),
                         .task.run = run_listener};
         if (!set_greeting(l, &at, after))
             status = STORE_NO_MEMORY;
@@ -563,7 +558,7 @@ void events_stop(events *e)
     e->stopping = true;
     listener *l;
     TAILQ_FOREACH (l, &e->listeners, link)
-        wake(l, steady_now());
+        wake(l, clock_steady_ms());
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_sec += STOP_SECONDS;

@@ -89,7 +89,7 @@ void registry_post(registry *r, http_request *request, void (*run)(study *s, htt
         }
     }
     if (s) {
-        atomic_store(&s->used_at, (int64_t)(1000 * clock_steady()));
+        atomic_store(&s->used_at, clock_steady_ms());
         study_post(s, &job->job);
     }
     pthread_mutex_unlock(&r->lock);
@@ -103,17 +103,12 @@ no_memory:
 /* ---- the timer ----------------------------------------------------------------------------------------- */
 
 typedef struct walk {
-    int64_t now;
-    int64_t steady, evict; /* ms: the steady clock; how long a study that is not used stays */
+    int64_t now, steady; /* ms: the wall clock; the steady one */
+    int64_t evict;       /* ms: how long a study that is not used stays */
     study *disposable[DISPOSE_AT_ONCE];
     size_t n;
     void (*visit)(study *s, struct walk *w);
 } walk;
-
-static int64_t steady_ms(void)
-{
-    return (int64_t)(1000 * clock_steady());
-}
 
 static void walk_node(const void *node, VISIT which, void *arg)
 {
@@ -128,8 +123,9 @@ static void tick(study *s, walk *w)
         atomic_store(&s->used_at, w->steady);
         atomic_store(&s->resting, true);
         study_post_tick(s);
-    } else if (atomic_load(&s->wake_at) <= w->now) {
+    } else if (atomic_load(&s->wake_at) <= w->steady || atomic_load(&s->lease_end) <= w->now) {
         atomic_store(&s->wake_at, INT64_MAX);
+        atomic_store(&s->lease_end, INT64_MAX);
         study_post_tick(s);
     } else if (w->n < DISPOSE_AT_ONCE && study_is_disposable(s)) {
         w->disposable[w->n++] = s;
@@ -166,7 +162,7 @@ static void *run_timer(void *arg)
     while (!r->stopping) {
         struct timespec until;
         walk w = {.now = clock_now(),
-                  .steady = steady_ms(),
+                  .steady = clock_steady_ms(),
                   .evict = 1000 * (int64_t)r->app->config->evict_seconds,
                   .visit = tick};
         twalk_r(r->by_id, walk_node, &w);
@@ -221,7 +217,7 @@ static void take_pending(void *arg, const store_study *row)
     if (!s)
         return; /* loaded by the first request */
     atomic_store(&s->needed, true);
-    atomic_store(&s->used_at, steady_ms());
+    atomic_store(&s->used_at, clock_steady_ms());
     atomic_store(&s->wake_at, 0);
     if (!tsearch(s, &r->by_id, compare_ids))
         study_free(s);

@@ -48,6 +48,7 @@ study *study_new(app *a, registry *r, const char *id)
     s->last_held = &s->held;
     STAILQ_INIT(&s->keys);
     atomic_store(&s->wake_at, INT64_MAX);
+    atomic_store(&s->lease_end, INT64_MAX);
     TAILQ_INIT(&s->queued);
     TAILQ_INIT(&s->pending);
     TAILQ_INIT(&s->told);

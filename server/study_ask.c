@@ -287,13 +287,13 @@ void study_ask(study *s, http_request *request)
         http_answer_store_problem(request, STORE_NO_MEMORY);
         return;
     }
-    int64_t wait = (int64_t)(ask->wait_seconds * 1000);
+    int64_t wait = (int64_t)(ask->wait_seconds * 1000), start = clock_steady_ms();
     *w = (waiting_ask){.request = request,
                        .ask = ask,
                        .fixed = fixed,
-                       .checked_at = now,
-                       .deadline = now + wait,
-                       .planning_deadline = now + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
+                       .checked_at = start,
+                       .deadline = start + wait,
+                       .planning_deadline = start + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
     request->may_wait = ask->wait_seconds;
     TAILQ_INSERT_TAIL(&s->waiting, w, link); /* served at the end of the turn, in order */
 }
@@ -383,16 +383,17 @@ void study_serve_fixed(study *s, const waiting_ask *ask, int64_t first, size_t n
 }
 
 /* Has the client of an ask that waits gone? Looked at now and then, and before it is handed a trial. */
-static bool is_abandoned(waiting_ask *w, bool before_serving, int64_t now)
+static bool is_abandoned(waiting_ask *w, bool before_serving, int64_t steady)
 {
-    if (now == w->checked_at || (!before_serving && now - w->checked_at < CLIENT_CHECK_MS))
+    if (steady == w->checked_at || (!before_serving && steady - w->checked_at < CLIENT_CHECK_MS))
         return false;
-    w->checked_at = now;
+    w->checked_at = steady;
     return http_client_is_gone(w->request);
 }
 
 void study_serve_waiting(study *s, int64_t now)
 {
+    int64_t steady = clock_steady_ms();
     waiting_ask *w, *next;
     for (w = TAILQ_FIRST(&s->waiting); w; w = next) {
         next = TAILQ_NEXT(w, link);
@@ -404,7 +405,7 @@ void study_serve_waiting(study *s, int64_t now)
         }
         trial *trials[ASK_MAXIMUM];
         bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued) && !w->fixed;
-        if (is_abandoned(w, may_serve, now)) {
+        if (is_abandoned(w, may_serve, steady)) {
             http_request *request = stop_waiting(s, w);
             http_answer_problem(request, 408, NULL, "the client has gone");
             continue;
@@ -427,7 +428,7 @@ void study_serve_waiting(study *s, int64_t now)
         else if (study_may_plan(s) && s->n_open == 0)
             study_start_planning(s, 0);
         bool computing = s->planning || s->delayed;
-        bool over = now >= w->deadline && (!computing || now >= w->planning_deadline);
+        bool over = steady >= w->deadline && (!computing || steady >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
         if (over || no_hope) {
             http_request *request = stop_waiting(s, w);
@@ -440,7 +441,7 @@ void study_serve_waiting(study *s, int64_t now)
 
 int64_t study_next_wake(const study *s)
 {
-    int64_t at = s->delayed ? 0 : s->next_expiry;
+    int64_t at = s->delayed ? 0 : INT64_MAX;
     waiting_ask *w;
     TAILQ_FOREACH (w, &s->waiting, link) {
         int64_t deadline = s->planning || s->delayed ? w->planning_deadline : w->deadline;

@@ -61,10 +61,11 @@ typedef struct amendment {
 typedef struct waiting_ask {
     http_request *request;
     const wire_ask *ask;
-    double *fixed;             /* parameters that it holds, one each, NaN: open; NULL: none */
-    int64_t checked_at;        /* ms: when its client was last seen */
-    int64_t deadline;          /* ms: answered then, unless a batch is being planned */
-    int64_t planning_deadline; /* ms: and then even so */
+    double *fixed; /* parameters that it holds, one each, NaN: open; NULL: none */
+    /* ms of the steady clock: */
+    int64_t checked_at;        /* when its client was last seen */
+    int64_t deadline;          /* answered then, unless a batch is being planned */
+    int64_t planning_deadline; /* and then even so */
     TAILQ_ENTRY(waiting_ask) link;
 } waiting_ask;
 
@@ -123,7 +124,9 @@ struct study {
     atomic_llong used_at;           /* ms of the steady clock: the last request */
     atomic_bool resting;            /* at the next tick, leaves memory if nothing is going on */
     atomic_bool needed;             /* at the next tick, is loaded: leases may run out */
-    atomic_llong wake_at;           /* ms: when the registry's timer should post a tick; INT64_MAX: never */
+    /* When the registry's timer should post a tick; INT64_MAX: never. */
+    atomic_llong wake_at;   /* ms of the steady clock: for who waits */
+    atomic_llong lease_end; /* ms of the wall clock: the first lease to end */
 
     /* Everything below belongs to the turn. */
     bool loaded, deleted;
@@ -151,8 +154,8 @@ struct study {
     double best_value;
     void *by_id; /* tsearch tree of struct trial */
     struct trial_list queued, pending, told, joined;
-    size_t n_open; /* queued + pending */
-    int64_t next_expiry;
+    size_t n_open;       /* queued + pending */
+    int64_t next_expiry; /* ms: of the leases; INT64_MAX: none */
     struct waiting_list waiting;
     /* Imported rewards that are not part of a stored model yet, in the order of the log; the first
      * n_observations_joining are among the results of the batch being planned. */
@@ -334,7 +337,7 @@ bool study_may_plan(const study *s);
  * recorded. */
 void study_begin_fixed(study *s, const waiting_ask *ask);
 void study_serve_fixed(study *s, const waiting_ask *ask, int64_t first, size_t n);
-int64_t study_next_wake(const study *s); /* ms: when leases or waits end */
+int64_t study_next_wake(const study *s); /* ms of the steady clock: when waits end; INT64_MAX: never */
 
 /* ---- study_life.c ---------------------------------------------------------------------------------- */
 

@@ -43,4 +43,5 @@ void study_after_turn(study *s)
     study_drop_late(s, atomic_load(&s->committed));
     study_free_old_configs(s);
     atomic_store(&s->wake_at, study_next_wake(s));
+    atomic_store(&s->lease_end, s->next_expiry);
 }
