@@ -4,6 +4,7 @@
 #include "tests/support/failing_allocations.h"
 #include "tests/support/small_sets.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -119,6 +120,67 @@ static void engines_say_what_they_hold(void **state)
     assert_true(large >= 20);
 }
 
+/* The same of engines that have been told so much at once that what is held for each arm, each member of a
+ * dictionary and each pick outweighs the engine's own size. */
+static void large_engines_say_what_they_hold(void **state)
+{
+    enum { TOLD = 1100, LARGEST = 4096 };
+    static const struct {
+        bandit_algorithm algorithm;
+        small_set set;
+    } large[] = {
+        {BANDIT_BBKB, BOX}, {BANDIT_S_GP_TS, BOX}, {BANDIT_GP_EI, FEATURES}, {BANDIT_BBKB, FEATURES}};
+    static bandit_result results[TOLD];
+    static bandit_pick pending[LARGEST];
+    (void)state;
+    for (size_t k = 0; k < sizeof large / sizeof *large; k++) {
+        const small_set set = large[k].set;
+        const double lengthscale = set == BOX ? 0.01 : 0.3;
+        bandit_options o = small_options(large[k].algorithm, set);
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_selection selection;
+        bandit_arms *arms;
+        bandit_engine *engine;
+        bandit_pick pick;
+        size_t n = set == BOX ? TOLD : ARMS;
+        assert_int_equal(small_arms(&arms, BOX), BANDIT_OK);
+        for (size_t i = 0; i < n; i++) {
+            const double coded[] = {(double)i / TOLD, (double)(1 + i % 64)};
+            assert_int_equal(bandit_arms_append(arms, coded, 1, NULL), BANDIT_OK);
+            results[i] = (bandit_result){.arm = (uint32_t)i, .repeats = 1, .reward = sin((double)i)};
+        }
+        if (set != BOX) {
+            bandit_arms_free(arms);
+            arms = many_arms(false);
+        }
+        for (size_t i = 0; i < LARGEST; i++)
+            pending[i] = (bandit_pick){.arm = (uint32_t)(i % n), .variance = 0.01};
+        o.kernel.lengthscales = &lengthscale;
+        o.lambda = 0.01;
+        o.inducing = 300;
+        o.prior_features = 1000;
+        long long before = live_bytes;
+        assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, NULL), BANDIT_OK);
+        size_t n_pending = set == BOX ? 16 : large[k].algorithm == BANDIT_BBKB ? LARGEST : 300;
+        assert_int_equal(
+            bandit_engine_begin_batch(engine, results, n, pending, n_pending, &bandit_executor_serial, NULL),
+            BANDIT_OK);
+        assert_agree((double)(live_bytes - before), bandit_engine_memory(engine), 0.0,
+                     bandit_algorithm_name(large[k].algorithm), set);
+        size_t arms_before = bandit_arms_memory(arms);
+        limits.max_picks = 1;
+        limits.beyond_bound = true;
+        assert_int_equal(
+            bandit_engine_select(engine, &limits, &bandit_executor_serial, &pick, &selection, NULL),
+            BANDIT_OK);
+        before += (long long)(bandit_arms_memory(arms) - arms_before);
+        assert_agree((double)(live_bytes - before), bandit_engine_memory(engine), 0.0,
+                     bandit_algorithm_name(large[k].algorithm), set);
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
 /* A limit is refused that is a sixth of what an engine without one comes to hold, and five times that is
  * enough: what is foreseen is of the size of what comes. */
 static void limits_are_of_the_size_of_what_is_held(void **state)
@@ -139,7 +201,9 @@ static void limits_are_of_the_size_of_what_is_held(void **state)
 
 int main(void)
 {
+    mallopt(M_MMAP_MAX, 0); /* the allocator adds less than a page to a large block */
     const struct CMUnitTest tests[] = {cmocka_unit_test(engines_say_what_they_hold),
+                                       cmocka_unit_test(large_engines_say_what_they_hold),
                                        cmocka_unit_test(limits_are_of_the_size_of_what_is_held)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
