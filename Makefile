@@ -135,6 +135,8 @@ $(B)/tests/model/clock.so: tests/model/clock.c $(B)/flags
 
 # Tests that fail allocations put their own functions in the allocator's place.
 $(B)/tests/unit/%_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=aligned_alloc
+# Decisions are compared on code paths that the test chooses.
+$(B)/tests/golden/test_recorded: LDFLAGS += -Wl,--wrap=bandit_simd_best
 
 .PHONY: unit-binaries fuzz-binaries
 unit-binaries: $(UNIT_BIN) $(B)/tests/faults/banditd_with_faults $(B)/tests/model/clock.so
@@ -190,6 +192,11 @@ fuzz: ## fuzz every decoder with clang's libFuzzer, FUZZ_SECONDS=60 each
 	@.ci/deps build fuzz
 	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=fuzz fuzz-binaries
 	@tests/fuzz/run $(FUZZ_SECONDS)
+
+.PHONY: record-decisions
+record-decisions: deps-test ## write tests/golden/recorded anew, after decisions changed on purpose (docs/testing.md)
+	@$(MAKE) --no-print-directory -s -j$(JOBS) $(B)/tests/golden/test_recorded
+	@$(B)/tests/golden/test_recorded --record
 
 .PHONY: coverage mutation soak
 coverage: deps-test ## lines that the tests reach, by folder; the others in build/coverage/uncovered
