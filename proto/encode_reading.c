@@ -10,7 +10,16 @@ void wire_list_begin(wire_writer *w)
 
 void wire_list_end(wire_writer *w, const char *next_page_token)
 {
+    wire_study_list_end(w, NULL, next_page_token);
+}
+
+void wire_study_list_end(wire_writer *w, const char *damaged, const char *next_page_token)
+{
     wire_array_end(w);
+    if (damaged) {
+        wire_key(w, "damaged");
+        wire_raw(w, damaged);
+    }
     if (next_page_token)
         wire_string_member(w, "next_page_token", next_page_token);
     wire_object_end(w);

@@ -348,6 +348,8 @@ void wire_encode_tell_answer(wire_writer *w, int64_t accepted, int64_t duplicate
 /* Lists: begin, one value an item (written with any encoder), end. next_page_token NULL: last page. */
 void wire_list_begin(wire_writer *w);
 void wire_list_end(wire_writer *w, const char *next_page_token);
+/* damaged: ids that could not be shown as items, a JSON array's text; NULL: none. */
+void wire_study_list_end(wire_writer *w, const char *damaged, const char *next_page_token);
 
 /* {"count", "dimension"} */
 void wire_encode_candidates_answer(wire_writer *w, int64_t count, int64_t dimension);

@@ -12,7 +12,8 @@
 store_status candidate_rows(double *rows, store *s, int64_t study, const wire_study *definition, size_t width,
                             int64_t first, size_t n, store_error *err);
 
-/* The same for n candidates, in the order of `indices`. */
+/* The same for n candidates that stored rows speak of, in the order of `indices`; otherwise as
+ * store_read_candidates_at. */
 store_status candidate_rows_at(double *rows, store *s, int64_t study, const wire_study *definition,
                                size_t width, const int64_t *indices, size_t n, store_error *err);
 

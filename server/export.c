@@ -167,8 +167,8 @@ static void write_trial(void *arg, const store_trial *row)
                         .reason = row->reason,
                         .told_at = row->told_at};
     if (x->definition->domain_type == WIRE_DOMAIN_SPACE) {
-        x->status = candidate_rows(x->rows, x->store, x->study, x->definition, candidate_width(x->definition),
-                                   row->candidate, 1, &error);
+        x->status = candidate_rows_at(x->rows, x->store, x->study, x->definition,
+                                      candidate_width(x->definition), &row->candidate, 1, &error);
         trial.parameters = x->rows;
     }
     if (!x->status)

@@ -315,23 +315,17 @@ typedef struct showing {
     wire_writer w;
     page page;
     char last_id[64];
+    wire_writer damaged; /* the ids of those that are: the beginning of an array */
+    bool any_damaged;
     store_status status; /* of showing a row */
     char etag[40];       /* of one study */
 } showing;
-
-static void show_one(void *arg, const store_study *row)
-{
-    showing *s = arg;
-    store_status status = study_view_encode(&s->w, s->store, row);
-    if (s->status == STORE_OK)
-        s->status = status;
-}
 
 static void show_got(void *arg, const store_study *row)
 {
     showing *s = arg;
     study_etag(s->etag, row->study, row->last_seq);
-    show_one(s, row);
+    s->status = study_view_encode(&s->w, s->store, row);
 }
 
 void handle_study_get(http_request *request)
@@ -357,8 +351,30 @@ static void show_listed(void *arg, const store_study *row)
     showing *s = arg;
     if (!page_take(&s->page))
         return;
-    show_one(s, row);
     snprintf(s->last_id, sizeof s->last_id, "%s", row->id);
+    store_status status = row->damaged ? STORE_CORRUPT : study_view_encode(&s->w, s->store, row);
+    if (status == STORE_CORRUPT) {
+        if (!s->any_damaged)
+            wire_array_begin(&s->damaged);
+        s->any_damaged = true;
+        wire_string(&s->damaged, row->id);
+    } else if (status != STORE_OK && status != STORE_NOT_FOUND) { /* that one has been deleted meanwhile */
+        s->status = status;
+    }
+}
+
+/* The list is written to its end, or s->status says why not. */
+static void end_list(showing *s)
+{
+    char *damaged = NULL;
+    size_t size;
+    if (s->any_damaged) {
+        wire_array_end(&s->damaged);
+        if (!wire_writer_finish(&s->damaged, &damaged, &size))
+            s->status = STORE_NO_MEMORY;
+    }
+    wire_study_list_end(&s->w, damaged, s->page.more ? s->last_id : NULL);
+    free(damaged);
 }
 
 /* ?state= and ?label=key:value; answers and returns false when they are not valid. */
@@ -397,13 +413,14 @@ void handle_study_list(http_request *request)
     wire_list_begin(&s.w);
     store_status status =
         store_read_studies(request->app->store, &filter, s.page.limit + 1, show_listed, &s, &error);
-    wire_list_end(&s.w, s.page.more ? s.last_id : NULL);
+    end_list(&s);
     if (status == STORE_OK)
         status = s.status;
     if (status != STORE_OK)
         http_answer_store_problem(request, status);
     else
         http_answer_json(request, 200, &s.w);
+    wire_writer_clear(&s.damaged);
     wire_writer_clear(&s.w);
 }
 

@@ -97,7 +97,7 @@ void http_answer_static(http_request *request, int status, const char *content_t
 void http_answer_empty(http_request *request, int status);
 void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail,
                          ...) __attribute__((format(printf, 4, 5)));
-/* The problem that a decoder's or the store's status stands for. */
+/* The problem that a decoder's or the store's status stands for; whatever has been stored by then. */
 void http_answer_undecodable(http_request *request, wire_status status, const wire_errors *errors);
 void http_answer_store_problem(http_request *request, store_status status);
 
@@ -119,7 +119,7 @@ const char *http_header_value(http_request *request, const char *name);
 /* Sends the answer that the caller has put into request->answer. */
 void http_answer_again(http_request *request);
 
-/* Sends a held answer; or, when what it says did not come true, a problem in its place. */
+/* Sends a held answer; or, when its write has failed, a problem in its place. */
 void http_release(http_request *request);
 void http_release_failed(http_request *request, store_status status);
 

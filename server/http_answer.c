@@ -102,19 +102,20 @@ void http_answer_undecodable(http_request *request, wire_status status, const wi
     http_answer_store_problem(request, STORE_NO_MEMORY);
 }
 
-void http_answer_store_problem(http_request *request, store_status status)
+/* Answers what the status says of the thing asked for, or of the database; false when it is of neither. */
+static bool answer_status(http_request *request, store_status status)
 {
     switch (status) {
     case STORE_NOT_FOUND:
         http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is no such thing");
-        return;
+        return true;
     case STORE_EXISTS:
         http_answer_problem(request, MHD_HTTP_CONFLICT, NULL, "it exists already");
-        return;
+        return true;
     case STORE_CORRUPT:
         http_answer_problem(request, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL,
                             "the database is damaged: `banditd check` says where");
-        return;
+        return true;
     case STORE_OK:
     case STORE_TOO_MANY:
     case STORE_ABORTED:
@@ -129,8 +130,14 @@ void http_answer_store_problem(http_request *request, store_status status)
     case STORE_CLOSED:
         break;
     }
-    http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "nothing was stored: %s",
-                        store_status_text(status));
+    return false;
+}
+
+void http_answer_store_problem(http_request *request, store_status status)
+{
+    if (!answer_status(request, status))
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "this cannot be answered now: %s",
+                            store_status_text(status));
 }
 
 void http_release(http_request *request)
@@ -144,5 +151,7 @@ void http_release_failed(http_request *request, store_status status)
     free(request->answer.body);
     request->answer = (struct http_answer){0};
     request->held = false;
-    http_answer_store_problem(request, status);
+    if (!answer_status(request, status))
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "this could not be stored: %s",
+                            store_status_text(status));
 }

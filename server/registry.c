@@ -211,7 +211,7 @@ registry *registry_new(app *a)
 static void take_pending(void *arg, const store_study *row)
 {
     registry *r = arg;
-    if (row->by_state[TRIAL_PENDING] == 0)
+    if (row->damaged || row->by_state[TRIAL_PENDING] == 0)
         return;
     study *s = study_new(r->app, r, row->id);
     if (!s)

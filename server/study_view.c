@@ -9,16 +9,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The best point's parameters into *out (to be freed), in a space; otherwise nothing. */
+/* The best point's parameters into *out (to be freed), in a space; otherwise nothing. STORE_CORRUPT: there
+ * can be no such best. */
 static store_status read_best(double **out, store *s, const store_study *row, const wire_study *definition)
 {
     size_t width = candidate_width(definition);
     store_error error = {0};
     *out = NULL;
+    if (row->best_trial > 0 && row->best_candidate >= row->candidates)
+        return STORE_CORRUPT;
     if (definition->domain_type != WIRE_DOMAIN_SPACE || row->best_trial == 0)
         return STORE_OK;
     *out = malloc(width * sizeof **out);
-    return *out ? candidate_rows(*out, s, row->study, definition, width, row->best_candidate, 1, &error)
+    return *out ? candidate_rows_at(*out, s, row->study, definition, width, &row->best_candidate, 1, &error)
                 : STORE_NO_MEMORY;
 }
 

@@ -68,9 +68,11 @@ static char *add_query(char *path, const char *name, const char *value)
     return longer;
 }
 
-/* Walks all pages and gives each study to `take`; with --json the pages are printed instead. */
-static exit_status list_studies(const arguments *a, void (*take)(const json_t *study, const char *arg),
-                                const char *arg)
+/* Walks all pages and gives each study to `take`, with its id; NULL for one that is damaged in the database.
+ * With
+ * --json the pages are printed instead. */
+typedef void study_taker(const json_t *study, const char *id, const char *arg);
+static exit_status list_studies(const arguments *a, study_taker *take, const char *arg)
 {
     char *token = NULL;
     exit_status status;
@@ -90,7 +92,12 @@ static exit_status list_studies(const arguments *a, void (*take)(const json_t *s
         json_array_foreach(json_object_get(page, "items"), i, study)
         {
             if (!option_given(a, OPTION_JSON))
-                take(study, arg);
+                take(study, json_text(study, "id", ""), arg);
+        }
+        json_array_foreach(json_object_get(page, "damaged"), i, study)
+        {
+            if (!option_given(a, OPTION_JSON) && json_is_string(study))
+                take(NULL, json_string_value(study), arg);
         }
         free(token);
         free(path);
@@ -102,16 +109,20 @@ static exit_status list_studies(const arguments *a, void (*take)(const json_t *s
     return status;
 }
 
-static void print_study_line(const json_t *study, const char *unused)
+static void print_study_line(const json_t *study, const char *id, const char *unused)
 {
     char best[32] = "-", horizon[32] = "-";
     const json_t *value = json_object_get(json_object_get(study, "best"), "value");
     (void)unused;
+    if (!study) {
+        printf("%-32s %s\n", id, "damaged");
+        return;
+    }
     if (json_is_number(value))
         number_text(json_number_value(value), best);
     if (json_object_get(study, "horizon"))
         snprintf(horizon, sizeof horizon, "%lld", json_count(study, "horizon"));
-    printf("%-32s %-20s %8lld %8s %s\n", json_text(study, "id", ""), json_text(study, "state", ""),
+    printf("%-32s %-20s %8lld %8s %s\n", id, json_text(study, "state", ""),
            json_count(study, "trials_completed"), horizon, best);
 }
 
@@ -120,9 +131,9 @@ exit_status command_study_list(const arguments *a)
     return list_studies(a, print_study_line, NULL);
 }
 
-static void print_matching_id(const json_t *study, const char *prefix)
+static void print_matching_id(const json_t *study, const char *id, const char *prefix)
 {
-    const char *id = json_text(study, "id", "");
+    (void)study;
     if (strncmp(id, prefix, strlen(prefix)) == 0)
         puts(id);
 }

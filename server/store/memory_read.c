@@ -324,8 +324,8 @@ store_status memory_read_candidates_at(store *base, int64_t number, const int64_
     const memory_content *content = memory_find_content(memory_of(base), study->record.content);
     for (size_t i = 0; !status && i < n; i++) {
         if (indices[i] < 0 || indices[i] >= study->record.candidates)
-            status = store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)number,
-                                (long long)study->record.candidates);
+            status = store_fail(err, STORE_CORRUPT, "study %lld: a row is of a candidate past the end",
+                                (long long)number);
         else
             memcpy(rows + i * dimension, content->rows + (size_t)indices[i] * dimension,
                    dimension * sizeof *rows);

@@ -60,17 +60,33 @@ static bool candidates_are_sound(const store_study *s)
            s->dimension <= INT32_MAX;
 }
 
+static bool study_is_sound(const store_study *s)
+{
+    bool best = s->best_trial == 0 ||
+                (s->best_trial > 0 && s->best_trial <= s->trials && is_candidate(s->best_candidate));
+    return (int)s->state >= 0 && (int)s->state < STUDY_STATES && best && isfinite(s->best_value) &&
+           counts_are_sound(s) && candidates_are_sound(s);
+}
+
 static void pass_study(void *arg, const store_study *row)
 {
     passing *p = arg;
     p->study = row->study;
-    bool best = row->best_trial == 0 ||
-                (row->best_trial > 0 && row->best_trial <= row->trials && is_candidate(row->best_candidate));
-    if (is_sound(p,
-                 (int)row->state >= 0 && (int)row->state < STUDY_STATES && best &&
-                     isfinite(row->best_value) && counts_are_sound(row) && candidates_are_sound(row),
-                 "its row, log position", row->last_seq))
+    if (is_sound(p, study_is_sound(row), "its row, log position", row->last_seq))
         p->row.study(p->arg, row);
+}
+
+/* Of many: one that is damaged does not hide the others. */
+static void pass_listed(void *arg, const store_study *row)
+{
+    passing *p = arg;
+    const store_study damaged = {.study = row->study,
+                                 .id = row->id,
+                                 .definition = "",
+                                 .state_reason = "",
+                                 .digest = "",
+                                 .damaged = true};
+    p->row.study(p->arg, study_is_sound(row) ? row : &damaged);
 }
 
 static void pass_trial(void *arg, const store_trial *row)
@@ -139,8 +155,8 @@ static void pass_observation(void *arg, int64_t seq, const store_observation *ro
 store_status store_read_studies(store *s, const store_study_filter *filter, size_t limit,
                                 store_study_row *row, void *arg, store_error *err)
 {
-    passing p = {.row.study = row, .arg = arg, .err = err};
-    return ended(&p, s->backend->read_studies(s, filter, limit, pass_study, &p, err));
+    passing p = {.row.study = row, .arg = arg};
+    return s->backend->read_studies(s, filter, limit, pass_listed, &p, err);
 }
 
 store_status store_count_studies(store *s, size_t *n, store_error *err)

@@ -67,6 +67,9 @@ store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *i
         return status;
     for (size_t i = 0; !status && i < n; i++)
         status = read_rows(c, &blob, &alive, study, indices[i], 1, rows + i * (size_t)alive.dimension, err);
+    if (status == STORE_NOT_FOUND) /* it was read from a row of the study */
+        status = store_fail(err, STORE_CORRUPT, "study %lld: a row is of a candidate past the end",
+                            (long long)study);
     sqlite3_blob_close(blob);
     return reader_end(s, c, status);
 }

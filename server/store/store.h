@@ -103,6 +103,8 @@ typedef struct store_study {
     int64_t dimension;
     int64_t reference_candidates; /* the first so many: scaling statistics are over them */
     const char *digest;           /* of the candidates as uploaded, hexadecimal; "" */
+    bool
+        damaged; /* in a list of studies: its row cannot have been written; `study` and `id` only are given */
 } store_study;
 
 typedef struct store_trial {
@@ -528,7 +530,7 @@ typedef struct store_study_filter {
     const char *label, *label_value; /* only those whose definition has this among its labels; NULL: all */
 } store_study_filter;
 
-/* Living studies, by id. */
+/* Living studies, by id, the damaged among them. */
 store_status store_read_studies(store *s, const store_study_filter *filter, size_t limit,
                                 store_study_row *row, void *arg, store_error *err);
 store_status store_count_studies(store *s, size_t *n, store_error *err);
@@ -591,8 +593,8 @@ store_status store_read_observations(store *s, int64_t study, int64_t after_seq,
 store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
                                    store_error *err);
 
-/* The raw features of n candidates, in the order of `indices`, into rows (n x dimension, caller's).
- * STORE_NOT_FOUND for one past the end. */
+/* The raw features of n candidates that stored rows speak of, in the order of `indices`, into rows (n x
+ * dimension, caller's). STORE_CORRUPT for one past the end. */
 store_status store_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n, double *rows,
                                       store_error *err);
 

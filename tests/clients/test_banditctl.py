@@ -1,7 +1,9 @@
 """banditctl, command by command."""
 
+import contextlib
 import json
 import pathlib
+import sqlite3
 import struct
 import subprocess
 import sys
@@ -66,6 +68,20 @@ def test_a_list_of_many_pages(site):
         client.create({**definition(points=[[0.0]]), "id": name})
     listed = [line.split()[0] for line in site.output("study", "list").splitlines()]
     assert listed == wanted, (len(listed), listed[-3:])
+
+
+def test_a_damaged_study_is_in_the_list():
+    with site_of_tests.Site() as site:
+        for name in ("harmed", "sound"):
+            site.server.client().create(definition(id=name))
+        site.server.stop()
+        with contextlib.closing(sqlite3.connect(site.server.db)) as db, db:
+            assert db.execute("UPDATE studies SET state = 9 WHERE id = 'harmed'").rowcount == 1
+        site.server.start()
+        lines = [line.split()[:2] for line in site.output("study", "list").splitlines()]
+        assert lines == [["sound", "active"], ["harmed", "damaged"]], lines
+        assert site.run("study", "show", "harmed").returncode == 1
+        site.server.kill()  # stopping would check that it is sound
 
 
 def test_uploads(site):

@@ -65,6 +65,7 @@ class Scenario:
 
     def __init__(self):
         self.told, self.held, self.imported, self.round, self.studies, self.refused = {}, {}, 0, 0, set(), 0
+        self.reasons = set()
 
     def _take(self, answer, done):
         """A write's answer: done, or refused with the disk as the reason."""
@@ -75,6 +76,7 @@ class Scenario:
         assert answer.status == 503, answer
         assert problem["status"] == 503 and problem["title"] and problem["detail"], problem
         self.refused += 1
+        self.reasons.add(problem["detail"])
 
     def run(self, client):
         self.round += 1
@@ -171,6 +173,8 @@ def test_a_fault_is_refused_clearly_and_leaves_with_the_disk_well(case):
                 assert scenario.refused == refused, "the disk is well, and a write is refused"
                 nth += 1 if EVERY or nth < 4 else 7
         assert struck > 6 and struck > quiet, (struck, quiet)
+        said = "the disk is full" if case in ("full", "short") else "input or output error"
+        assert f"this could not be stored: {said}" in scenario.reasons, scenario.reasons
         server.stop()
         expect_sound(server.db)
 

@@ -596,7 +596,7 @@ static void candidates_are_read_in_any_order(void **state)
         assert_memory_equal(one, rows[i], sizeof one);
     }
     const int64_t wrong[] = {0, 1 << 20};
-    assert_int_equal(store_read_candidates_at(s, study, wrong, 2, &rows[0][0], NULL), STORE_NOT_FOUND);
+    assert_int_equal(store_read_candidates_at(s, study, wrong, 2, &rows[0][0], NULL), STORE_CORRUPT);
 }
 
 static void a_callback_may_read(void **state)

@@ -224,6 +224,19 @@ async function reconnects(site) {
   });
 }
 
+// What is damaged in the database is named above the others.
+async function damaged(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.route('**/v1/studies?*', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), damaged: ['harmed'] } });
+    });
+    await page.goto(`${site.url}/#/`);
+    await page.waitForSelector('.notice:has-text("harmed")');
+    await page.waitForSelector('tbody a[href="#/studies/training"]');
+  });
+}
+
 // A hidden tab holds no connection and reads nothing; shown again, it is up to date.
 async function hidden(site) {
   await with_(site.chrome, {}, async (page) => {
@@ -365,6 +378,7 @@ export const tests = {
   'trials by state and worker': trials,
   'candidates in each order': candidates,
   'events that break and come again': reconnects,
+  'a study that is damaged': damaged,
   'a hidden tab': hidden,
   'what is to be pasted': pasted,
   'a lease that runs out, a study that is deleted': leases,

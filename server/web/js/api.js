@@ -75,13 +75,15 @@ export function query(parameters) {
   return given.length ? `?${new URLSearchParams(given)}` : '';
 }
 
-// The items of a list, page by page, from parameters.page_token on; at most `most` of them.
-export async function list(path, parameters, signal, most = Infinity) {
+// The items of a list, page by page, from parameters.page_token on; at most `most` of them. What is damaged in the
+// database, and so no item, is added to `damaged`, by its name.
+export async function list(path, parameters, signal, most = Infinity, damaged = []) {
   const items = [];
   let { page_token } = parameters;
   do {
     const page = await get(path + query({ limit: Math.min(1000, most - items.length), ...parameters, page_token }), signal);
     items.push(...page.items);
+    damaged.push(...(page.damaged ?? []));
     page_token = page.next_page_token;
   } while (page_token && items.length < most);
   return items;

@@ -100,6 +100,7 @@ export async function studiesPage(main, { signal }) {
   const summary = h('p', { class: 'summary', 'aria-live': 'polite' });
   const pager = h('div', { class: 'pager' });
   const nothing = h('div');
+  const trouble = h('p', { class: 'notice wrong', role: 'alert', hidden: true });
   const head = ['Study', 'State', 'Progress', 'Best'].map((text, i) => h('th', { scope: 'col', class: i === 3 ? 'right' : '' }, text));
   const tableElement = h(
     'div',
@@ -183,8 +184,12 @@ export async function studiesPage(main, { signal }) {
 
   const read = refresher(async () => {
     try {
-      studies = await list('v1/studies', {}, signal);
-      if (!signal.aborted) await draw();
+      const damaged = [];
+      studies = await list('v1/studies', {}, signal, Infinity, damaged);
+      if (signal.aborted) return;
+      trouble.hidden = !damaged.length;
+      setText(trouble, `Damaged in the database, as banditd check says: ${damaged.join(', ')}.`);
+      await draw();
     } catch (error) {
       if (!signal.aborted) setText(summary, reasonOf(error, 'a list of studies'));
     }
@@ -212,6 +217,7 @@ export async function studiesPage(main, { signal }) {
       })),
       summary,
     ),
+    trouble,
     nothing,
     tableElement,
     pager,
