@@ -225,8 +225,6 @@ static void standardize(bandit_learned *out, sample *s)
     if (!(out->scale > 0.0))
         out->scale = 0.5 * (sorted[n - 1] - sorted[0]);
     double largest = fmax(fabs(sorted[0]), fabs(sorted[n - 1]));
-    if (!isfinite(out->scale))
-        out->scale = largest;
     if (!(out->scale > 1e-9 * largest))
         out->scale = 1.0; /* all the same */
 }

@@ -4,6 +4,7 @@
 
 #include "acquisition.h"
 #include "algorithms/exact_engine.h"
+#include "prior_sampler.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -631,6 +632,93 @@ static void too_little_memory_is_refused_and_leaves_the_engine_as_it_was(void **
     bandit_arms_free(arms);
 }
 
+/* The smallest limit under which `fits` is true, which it is not under less. */
+static size_t smallest_limit(bool (*fits)(size_t limit, void *context), void *context)
+{
+    size_t low = 1, high = 1 << 24;
+    assert_true(fits(high, context) && !fits(low, context));
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+        if (fits(middle, context))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+typedef struct limited {
+    bandit_arms *arms;
+    bandit_options options;
+    size_t n_pulled, n_pending; /* 0 pulled: only opened */
+} limited;
+
+static bandit_status begin_limited(bandit_engine **engine, const limited *x, size_t limit)
+{
+    bandit_result results[N];
+    bandit_pick pending[2 * N];
+    bandit_status status = bandit_engine_new(engine, x->arms, &x->options, limit, NULL);
+    for (uint32_t i = 0; i < N; i++)
+        results[i] = (bandit_result){.arm = i, .repeats = 1, .reward = sin(i)};
+    for (uint32_t i = 0; i < 2 * N; i++)
+        pending[i] = (bandit_pick){.arm = i % N, .variance = 0.1};
+    if (status == BANDIT_OK && x->n_pulled > 0)
+        status = bandit_engine_begin_batch(*engine, results, x->n_pulled, pending, x->n_pending,
+                                           &bandit_executor_serial, NULL);
+    return status;
+}
+
+static bool fits_limited(size_t limit, void *context)
+{
+    bandit_engine *engine = NULL;
+    bandit_status status = begin_limited(&engine, context, limit);
+    assert_true(status == BANDIT_OK || status == BANDIT_MEMORY_LIMIT);
+    bandit_engine_free(engine);
+    return status == BANDIT_OK;
+}
+
+/* What a limit is held against: a posterior with a column for each pull, each pick that is out, and one more
+ * pick; to the byte. Under that limit picks are made until their columns' memory ends, and stand. */
+static void limits_hold_for_one_pick_more(void **state)
+{
+    (void)state;
+    enum { PULLED = 20, CHUNK = 64 /* columns that are held at once */ };
+    limited x = {.arms = make_arms(false)};
+    bandit_covariance covariance;
+    x.options = options_for(BANDIT_GP_BUCB);
+    x.options.ratio_bound = 1e9;
+    assert_int_equal(bandit_covariance_init(&covariance, &x.options.kernel, x.arms, NULL), BANDIT_OK);
+    assert_int_equal(smallest_limit(fits_limited, &x),
+                     bandit_exact_need(&covariance, 1, 1) + N * sizeof(double));
+    x.options.algorithm = BANDIT_GP_TS;
+    assert_int_equal(smallest_limit(fits_limited, &x), bandit_exact_need(&covariance, 1, 1) +
+                                                           N * sizeof(double) +
+                                                           bandit_prior_sampler_need(&covariance));
+    x.options.algorithm = BANDIT_GP_BUCB;
+    x.n_pulled = PULLED;
+    size_t with_none = smallest_limit(fits_limited, &x);
+    for (size_t n = 1; n < N; n += n < CHUNK - PULLED - 3 ? 20 : 1) {
+        x.n_pending = n;
+        assert_int_equal(smallest_limit(fits_limited, &x) - with_none,
+                         bandit_exact_need(&covariance, PULLED, n + 1) -
+                             bandit_exact_need(&covariance, PULLED, 1));
+    }
+
+    bandit_engine *engine;
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_selection selection;
+    bandit_pick picks[2 * CHUNK];
+    x.n_pending = 0;
+    assert_int_equal(begin_limited(&engine, &x, with_none), BANDIT_OK);
+    limits.max_picks = 2 * CHUNK;
+    assert_int_equal(pick(engine, &limits, picks).n_picks, CHUNK - PULLED);
+    assert_int_equal(bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, NULL),
+                     BANDIT_MEMORY_LIMIT);
+    bandit_engine_free(engine);
+    bandit_covariance_clear(&covariance);
+    bandit_arms_free(x.arms);
+}
+
 /* A batch that fails to begin when the columns were about to be merged leaves nothing behind: the engine goes
  * on as one that was never asked. */
 static void a_failed_merge_leaves_the_engine_as_it_was(void **state)
@@ -771,6 +859,7 @@ int main(void)
         cmocka_unit_test(uncertainty_sampling_starts_a_study),
         cmocka_unit_test(evolution_mutates_the_best_of_the_sample),
         cmocka_unit_test(too_little_memory_is_refused_and_leaves_the_engine_as_it_was),
+        cmocka_unit_test(limits_hold_for_one_pick_more),
         cmocka_unit_test(a_failed_merge_leaves_the_engine_as_it_was),
         cmocka_unit_test(refused_results_change_nothing),
         cmocka_unit_test(damaged_states_are_refused),

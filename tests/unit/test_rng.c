@@ -75,6 +75,32 @@ static void below_covers_all_values(void **state)
         assert_true(bandit_random_below(2, 0, BANDIT_PURPOSE_UNIFORM, i, (1ull << 63) + 1) <= 1ull << 63);
 }
 
+/* Word by word: block k of an index has k in the top bits; a word below 2^64 mod n is not used. */
+static void below_draws_again_from_the_next_words(void **state)
+{
+    static const uint64_t ns[] = {3, (1ull << 63) + 1, (1ull << 62) * 3 - 1, 0xfffffffffffffff1u, 1ull << 63};
+    size_t furthest = 0;
+    (void)state;
+    for (size_t k = 0; k < sizeof ns / sizeof *ns; k++) {
+        uint64_t n = ns[k], rest = (UINT64_MAX % n + 1) % n;
+        for (uint64_t index = 0; index < 400; index++) {
+            const uint32_t key[2] = {21, 0};
+            uint64_t word = 0;
+            size_t attempt = 0;
+            do {
+                uint64_t high = (uint64_t)(attempt / 2) << 56 | 5u << 8 | BANDIT_PURPOSE_DPP;
+                const uint32_t counter[4] = {(uint32_t)index, 0, (uint32_t)high, (uint32_t)(high >> 32)};
+                uint32_t out[4];
+                bandit_philox4x32(out, counter, key);
+                word = attempt % 2 ? (uint64_t)out[3] << 32 | out[2] : (uint64_t)out[1] << 32 | out[0];
+            } while (word < rest && ++attempt);
+            furthest = attempt > furthest ? attempt : furthest;
+            assert_true(bandit_random_below(21, 5, BANDIT_PURPOSE_DPP, index, n) == word % n);
+        }
+    }
+    assert_true(furthest > 4);
+}
+
 static void normal_moments(void **state)
 {
     enum { N = 100000 };
@@ -109,6 +135,7 @@ int main(void)
         cmocka_unit_test(keying),
         cmocka_unit_test(uniform_is_in_range_and_even),
         cmocka_unit_test(below_covers_all_values),
+        cmocka_unit_test(below_draws_again_from_the_next_words),
         cmocka_unit_test(normal_moments),
         cmocka_unit_test(keys_are_separate),
     };
