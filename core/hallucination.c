@@ -134,7 +134,7 @@ void bandit_hallucination_add(bandit_hallucination *h, uint32_t arm, const doubl
 
 double bandit_hallucination_norm2(const bandit_hallucination *h, bandit_shadow *shadow)
 {
-    if (h->m == 0 || (h->version == 0 && !h->open))
+    if (!h->open) /* before the first pick; then there is always an open run */
         return shadow->norm2;
 
     size_t n = h->in_w ? h->m : h->n_distinct;
@@ -152,8 +152,6 @@ double bandit_hallucination_norm2(const bandit_hallucination *h, bandit_shadow *
         }
         shadow->version = h->version + 1;
     }
-    if (!h->open)
-        return fmax(0.0, shadow->after_closed);
     if (shadow->run != h->runs) {
         shadow->projection = cblas_ddot((int)n, h->p, 1, c, 1);
         shadow->run = h->runs;

@@ -17,14 +17,14 @@ static size_t parts_of(size_t n)
 
 static size_t worker_stride(const bandit_posterior *posterior)
 {
-    size_t doubles = (posterior->m + 1) * BANDIT_TILE + bandit_covariance_scratch(posterior->covariance);
-    return (doubles + 7) / 8 * 8;
+    return bandit_aligned_doubles((posterior->m + 1) * BANDIT_TILE +
+                                  bandit_covariance_scratch(posterior->covariance));
 }
 
 bandit_status bandit_local_ratio_start(bandit_local_ratio *r, const bandit_posterior *posterior,
                                        const double *variance, double bound, bandit_error *err)
 {
-    size_t n = posterior->covariance->arms->n, m = (posterior->m + 7) / 8 * 8;
+    size_t n = posterior->covariance->arms->n, m = bandit_aligned_doubles(posterior->m);
     size_t columns = COLUMN_BYTES / (2 * n * sizeof(double));
     columns = columns < 2 ? 2 : columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
     size_t work = 2 * m + bandit_posterior_scratch(posterior) + 8 + parts_of(n);
@@ -108,7 +108,7 @@ static size_t column_of(bandit_local_ratio *r, uint32_t arm, const bandit_execut
 {
     const bandit_posterior *p = r->posterior;
     int m = (int)p->m;
-    size_t padded = (p->m + 7) / 8 * 8, d = p->covariance->dimension;
+    size_t padded = bandit_aligned_doubles(p->m), d = p->covariance->dimension;
     for (size_t i = 0; i < r->used_columns; i++) {
         if (r->column_arms[i] == arm)
             return i;
@@ -190,7 +190,7 @@ static void run_part(void *arg, size_t index, size_t worker)
 void bandit_local_ratio_add(bandit_local_ratio *r, uint32_t arm, uint64_t count,
                             const bandit_executor *executor)
 {
-    size_t padded = (r->posterior->m + 7) / 8 * 8, parts = parts_of(r->n_arms);
+    size_t padded = bandit_aligned_doubles(r->posterior->m), parts = parts_of(r->n_arms);
     if (r->running && r->run_arm == arm) {
         r->run_count += count;
         return;
@@ -199,7 +199,8 @@ void bandit_local_ratio_add(bandit_local_ratio *r, uint32_t arm, uint64_t count,
     run_job job = {.ratio = r,
                    .ended = r->running ? column(r, r->run_column) : NULL,
                    .begins = column(r, index),
-                   .room = r->work + 2 * padded + (bandit_posterior_scratch(r->posterior) + 7) / 8 * 8};
+                   .room =
+                       r->work + 2 * padded + bandit_aligned_doubles(bandit_posterior_scratch(r->posterior))};
     executor->for_each(executor->context, parts, run_part, &job);
     r->running = true;
     r->run_arm = arm;

@@ -7,6 +7,13 @@
 
 #define BANDIT_ALIGNMENT 64 /* a cache line and an AVX-512 register; also keeps BLAS on one code path */
 
+/* n doubles and what it takes for an array behind them to be aligned too. */
+static inline size_t bandit_aligned_doubles(size_t n)
+{
+    const size_t line = BANDIT_ALIGNMENT / sizeof(double);
+    return (n + line - 1) / line * line;
+}
+
 /* n elements of `size` bytes, uninitialized, aligned to BANDIT_ALIGNMENT; never NULL for n = 0. NULL when
  * memory is out or n * size does not fit. The caller owns it: free(). */
 void *bandit_alloc(size_t n, size_t size);

@@ -31,7 +31,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
                                     const double *mean, const double *variance, bandit_error *err)
 {
     size_t n = posterior->covariance->arms->n;
-    size_t stride = (posterior->m + 7) / 8 * 8; /* keeps every vector aligned */
+    size_t stride = bandit_aligned_doubles(posterior->m);
     size_t slots = MAX_SLOT_BYTES / (2 * stride * sizeof(double) + sizeof *s->slots);
     if (slots < MIN_SLOTS)
         slots = MIN_SLOTS;

@@ -100,8 +100,62 @@ static void slots_give_way(void **state)
     teardown(&p);
 }
 
+/* As many slots as there is memory for: 8 MiB, or sixteen. */
+static void slots_are_as_many_as_fit(void **state)
+{
+    enum { BYTES = 8 << 20 };
+    (void)state;
+    static problem p;
+    bandit_selector s = {0};
+    setup(&p);
+    start(&s, &p);
+    /* A slot has two vectors of the dictionary's size, and something like a dozen words beside. */
+    double least = 2.0 * MEMBERS * sizeof(double), most = least + 24.0 * sizeof(double);
+    assert_true((double)s.n_slots * least <= BYTES);
+    assert_true((double)(s.n_slots + 1) * most > BYTES);
+    assert_true((double)bandit_selector_memory(&s) <
+                BYTES + 3.1 * MEMBERS * MEMBERS * sizeof(double) + 64.0 * ARMS);
+    bandit_selector_clear(&s);
+    teardown(&p);
+}
+
+/* What stands behind the list of withheld arms is not one of them; what is on it, first or last, is. */
+static void withheld_arms_are_those_on_the_list(void **state)
+{
+    (void)state;
+    static problem p;
+    bandit_selector s = {0};
+    uint32_t best, second, arm;
+    setup(&p);
+    start(&s, &p);
+    assert_true(bandit_selector_best(&s, NULL, 0, &best));
+    assert_true(bandit_selector_best(&s, &best, 1, &second));
+    assert_true(second != best);
+    assert_true(bandit_selector_value(&s, second) <= bandit_selector_value(&s, best));
+    assert_true(best > 2 && best < ARMS - 3);
+    const uint32_t before[] = {0, 1, 2, best}, last[] = {0, 1, best}, first[] = {best, ARMS - 2, ARMS - 1};
+    assert_true(bandit_selector_best(&s, before, 3, &arm));
+    assert_int_equal(arm, best);
+    assert_true(bandit_selector_best(&s, last, 3, &arm));
+    assert_int_equal(arm, second);
+    assert_true(bandit_selector_best(&s, first, 3, &arm));
+    assert_int_equal(arm, second);
+    static uint32_t all[ARMS];
+    for (uint32_t a = 0; a < ARMS; a++)
+        all[a] = a;
+    assert_false(bandit_selector_best(&s, all, ARMS, &arm));
+    assert_true(bandit_selector_best(&s, all + 1, ARMS - 1, &arm));
+    assert_int_equal(arm, 0);
+    assert_true(bandit_selector_best(&s, NULL, 0, &arm));
+    assert_int_equal(arm, best);
+    bandit_selector_clear(&s);
+    teardown(&p);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(slots_give_way)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(slots_give_way),
+                                       cmocka_unit_test(slots_are_as_many_as_fit),
+                                       cmocka_unit_test(withheld_arms_are_those_on_the_list)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -355,6 +355,105 @@ static void refusals(void **state)
     assert_null(arms);
 }
 
+/* Of each type the values at its ends, and those just beyond. */
+static void values_have_ends(void **state)
+{
+    static const double numbers[] = {5.0, -1.0, 2.5};
+    const bandit_parameter parameters[] = {
+        {.type = BANDIT_PARAMETER_DOUBLE, .min = -1.5, .max = 2.5, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_INTEGER, .min = -2, .max = 3, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_DISCRETE, .numbers = numbers, .n_values = 3, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 3, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT},
+    };
+    static const struct {
+        size_t parameter;
+        double value;
+        bool taken;
+    } values[] = {
+        {0, -1.5, true}, {0, 2.5, true},  {0, -1.5000001, false}, {0, 2.5000001, false}, {0, 0.1, true},
+        {1, -2.0, true}, {1, 3.0, true},  {1, -3.0, false},       {1, 4.0, false},       {1, 0.5, false},
+        {2, 5.0, true},  {2, -1.0, true}, {2, 2.5, true},         {2, 0.0, false},       {2, 6.0, false},
+        {3, 0.0, true},  {3, 2.0, true},  {3, -1.0, false},       {3, 3.0, false},       {3, 0.5, false},
+        {4, 0.0, true},  {4, 1.0, true},  {4, 2.0, false},        {4, 0.5, false},       {4, -1.0, false},
+    };
+    const double point[] = {0.5, 0.0, 2.5, 1.0, 1.0};
+    (void)state;
+    bandit_arms *arms = arms_in(parameters, 5);
+    for (size_t k = 0; k < sizeof values / sizeof *values; k++) {
+        double other[5];
+        bandit_error err = {0};
+        memcpy(other, point, sizeof other);
+        other[values[k].parameter] = values[k].value;
+        assert_int_equal(bandit_arms_check_point(arms, other, &err),
+                         values[k].taken ? BANDIT_OK : BANDIT_INVALID_ARMS);
+        assert_int_equal(bandit_space_is_value(arms->space, values[k].parameter, values[k].value),
+                         values[k].taken);
+        for (size_t i = 0; i < 5; i++) {
+            bandit_parameter with_default = parameters[i];
+            with_default.has_default = true;
+            with_default.default_value = values[k].value;
+            if (i == values[k].parameter)
+                assert_int_equal(bandit_space_check(&with_default, 1, &err),
+                                 values[k].taken ? BANDIT_OK : BANDIT_INVALID_ARMS);
+        }
+    }
+    bandit_arms_free(arms);
+}
+
+static void ranges_have_ends(void **state)
+{
+    static const double one[] = {7.0}, infinite[] = {7.0, INFINITY};
+    static const struct {
+        bandit_parameter_type type;
+        double min, max;
+        bool log, taken;
+    } ranges[] = {
+        {BANDIT_PARAMETER_DOUBLE, -1e308, 1e308, false, false}, /* their distance is not finite */
+        {BANDIT_PARAMETER_DOUBLE, -8e307, 8e307, false, true},
+        {BANDIT_PARAMETER_DOUBLE, 0.0, 1.0, true, false},
+        {BANDIT_PARAMETER_DOUBLE, 5e-324, 1.0, true, true},
+        {BANDIT_PARAMETER_DOUBLE, 1.0, 1.0 + 0x1p-52, false, true},
+        {BANDIT_PARAMETER_DOUBLE, 1.0, 1.0, false, false},
+        {BANDIT_PARAMETER_DOUBLE, -INFINITY, 1.0, false, false},
+        {BANDIT_PARAMETER_INTEGER, -0x1p53, 0x1p53, false, true},
+        {BANDIT_PARAMETER_INTEGER, -0x1p53 - 2.0, 0.0, false, false},
+        {BANDIT_PARAMETER_INTEGER, 0.0, 0x1p53 + 2.0, false, false},
+        {BANDIT_PARAMETER_INTEGER, 0.5, 2.0, false, false},
+        {BANDIT_PARAMETER_INTEGER, 0.0, 2.5, false, false},
+        {BANDIT_PARAMETER_INTEGER, 0.0, 1.0, false, true},
+    };
+    bandit_error err = {0};
+    (void)state;
+    for (size_t k = 0; k < sizeof ranges / sizeof *ranges; k++) {
+        const bandit_parameter p = {.type = ranges[k].type,
+                                    .min = ranges[k].min,
+                                    .max = ranges[k].max,
+                                    .log = ranges[k].log,
+                                    .parent = BANDIT_NO_PARENT};
+        if ((bandit_space_check(&p, 1, &err) == BANDIT_OK) != ranges[k].taken)
+            fail_msg("range %zu: %s", k, err.message);
+    }
+    bandit_parameter list = {
+        .type = BANDIT_PARAMETER_DISCRETE, .numbers = one, .n_values = 1, .parent = BANDIT_NO_PARENT};
+    double feature;
+    bandit_arms *arms = arms_in(&list, 1);
+    bandit_arms_scale_point(arms, one, &feature);
+    assert_true(feature == 0.5);
+    bandit_arms_free(arms);
+    list.numbers = infinite;
+    list.n_values = 2;
+    assert_int_equal(bandit_space_check(&list, 1, &err), BANDIT_INVALID_ARMS);
+
+    /* a condition may be on a parameter of any type but double */
+    const double half[] = {0.5};
+    const bandit_parameter pair[] = {
+        {.type = BANDIT_PARAMETER_DOUBLE, .max = 1, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_BOOLEAN, .parent = 0, .parent_values = half, .n_parent_values = 1}};
+    assert_int_equal(bandit_space_check(pair, 2, &err), BANDIT_INVALID_ARMS);
+    assert_non_null(strstr(err.message, "double"));
+}
+
 /* 2^31 points are too many for a list, and so many at once for any set. */
 static void too_many_points(void **state)
 {
@@ -460,6 +559,8 @@ int main(void)
         cmocka_unit_test(enumeration_is_complete),
         cmocka_unit_test(counts_without_walking),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(values_have_ends),
+        cmocka_unit_test(ranges_have_ends),
         cmocka_unit_test(too_many_points),
         cmocka_unit_test(append_is_all_or_nothing),
         cmocka_unit_test(candidates_can_be_added),
