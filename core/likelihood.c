@@ -1,5 +1,6 @@
 #include "likelihood.h"
 
+#include "arms_storage.h"
 #include "linalg.h"
 #include "memory.h"
 
@@ -11,7 +12,7 @@
 #include <string.h>
 
 /* Kernel entries are computed so many at a time. */
-enum { TILE = 16 };
+enum { TILE = BANDIT_TILE };
 
 static const double log_two_pi = 1.83787706640934548356;
 
@@ -72,10 +73,10 @@ void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out)
 
 void bandit_likelihood_clear(bandit_likelihood *o)
 {
-    void *const parts[] = {o->inducing, o->scaled, o->scaled_inducing, o->centre, o->cross,
-                           o->slope,    o->square, o->square_slope,    o->factor, o->inverse,
-                           o->gradient, o->solved, o->alpha,           o->ones,   o->right,
-                           o->sums,     o->product};
+    void *const parts[] = {o->inducing, o->scaled,   o->scaled_inducing, o->centre,       o->point,
+                           o->cross,    o->slope,    o->square,          o->square_slope, o->factor,
+                           o->inverse,  o->gradient, o->solved,          o->alpha,        o->ones,
+                           o->right,    o->sums,     o->product};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
     *o = (bandit_likelihood){0};
@@ -104,12 +105,13 @@ static bool allocate(bandit_likelihood *o)
     o->scaled = zeros(round_up(n), d); /* what pads the last tile has no meaning, but is a number */
     o->scaled_inducing = zeros(sparse * round_up(m), d);
     o->centre = reals(1, d);
+    o->point = reals(1, d);
     o->cross = reals(m, n);
     o->slope = reals(m, n);
     o->square = reals(m * sparse, m);
     o->square_slope = reals(m * sparse, m);
     o->factor = reals(m, m);
-    o->inverse = reals(m, m);
+    o->inverse = reals(m * sparse, m);
     o->gradient = reals(m, m);
     o->solved = reals(m * sparse, n);
     o->alpha = reals(1, widest);
@@ -117,9 +119,9 @@ static bool allocate(bandit_likelihood *o)
     o->right = reals(1, widest);
     o->sums = reals(1, m + n);
     o->product = reals(widest, d + 1);
-    return o->inducing && o->scaled && o->scaled_inducing && o->centre && o->cross && o->slope && o->square &&
-           o->square_slope && o->factor && o->inverse && o->gradient && o->solved && o->alpha && o->ones &&
-           o->right && o->sums && o->product;
+    return o->inducing && o->scaled && o->scaled_inducing && o->centre && o->point && o->cross && o->slope &&
+           o->square && o->square_slope && o->factor && o->inverse && o->gradient && o->solved && o->alpha &&
+           o->ones && o->right && o->sums && o->product;
 }
 
 /* ---- kernel matrices ----------------------------------------------------------------------------------- */
@@ -146,24 +148,32 @@ static void scale_inducing(bandit_likelihood *o)
     }
 }
 
-/* k at TILE squared distances, which it replaces, and dk / d(r^2), both times s^2. Loops of a constant
- * length, which the compiler makes vectors of. */
-static void profiles(const bandit_fit_data *data, double signal, double *k, double *slope)
+/* Is the kernel a function of the distance, not of its square? */
+static bool is_of_distance(const bandit_fit_data *data)
 {
-    double u[TILE], e[TILE];
+    return data->kernel != BANDIT_KERNEL_GAUSSIAN;
+}
+
+/* What a squared distance is multiplied by inside the kernel's formula. */
+static double inside(const bandit_fit_data *data)
+{
+    return data->kernel == BANDIT_KERNEL_GAUSSIAN ? 0.5 : 2.0 * data->nu;
+}
+
+/* k and dk / d(r^2), both times s^2, at TILE values u of inside r^2 or its root; of use are entries from …
+ * end − 1. Loops of a constant length, which the compiler makes vectors of, but for the exponentials. */
+static void profiles(const bandit_fit_data *data, double signal, const double *u, size_t from, size_t end,
+                     double *k, double *slope)
+{
+    double e[TILE] = {0.0};
+    for (size_t i = from; i < end; i++)
+        e[i] = exp(-u[i]);
     if (data->kernel == BANDIT_KERNEL_GAUSSIAN) {
         for (size_t i = 0; i < TILE; i++) {
-            e[i] = exp(-0.5 * k[i]);
             slope[i] = -0.5 * e[i] * signal;
             k[i] = signal * e[i];
         }
-        return;
-    }
-    for (size_t i = 0; i < TILE; i++) {
-        u[i] = sqrt(2.0 * data->nu * k[i]);
-        e[i] = exp(-u[i]);
-    }
-    if (data->nu == 0.5) { /* its slope is infinite at 0, where it multiplies a difference of 0 */
+    } else if (data->nu == 0.5) { /* its slope is infinite at 0, where it multiplies a difference of 0 */
         for (size_t i = 0; i < TILE; i++) {
             slope[i] = u[i] > 0.0 ? -0.5 * e[i] / u[i] * signal : 0.0;
             k[i] = signal * e[i];
@@ -212,16 +222,14 @@ static void kernel_column(const bandit_likelihood *o, double signal, row_points 
         return;
     }
     size_t row_ld = round_up(rows.n), ld = round_up(data->n);
+    for (size_t j = 0; j < data->dimension; j++)
+        o->point[j] = o->scaled[j * ld + column];
     for (size_t tile = first / TILE * TILE; tile < rows.n; tile += TILE) {
-        double values[TILE] = {0.0}, slopes[TILE];
-        for (size_t j = 0; j < data->dimension; j++) {
-            const double *x = rows.coordinates + j * row_ld + tile;
-            double y = o->scaled[j * ld + column];
-            for (size_t i = 0; i < TILE; i++)
-                values[i] += (x[i] - y) * (x[i] - y);
-        }
-        profiles(data, signal, values, slopes);
         size_t from = tile < first ? first - tile : 0, end = rows.n - tile < TILE ? rows.n - tile : TILE;
+        double u[TILE], values[TILE], slopes[TILE];
+        o->simd->distances(data->dimension, rows.coordinates + tile, row_ld, o->point, inside(data),
+                           is_of_distance(data), u);
+        profiles(data, signal, u, from, end, values, slopes);
         memcpy(k + tile + from, values + from, (end - from) * sizeof *k);
         memcpy(slope + tile + from, slopes + from, (end - from) * sizeof *slope);
     }
@@ -269,7 +277,7 @@ static void choose_inducing(bandit_likelihood *o, const double *lengthscales)
 bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_data *data, size_t max_inducing,
                                      const double *lengthscales, bandit_error *err)
 {
-    *out = (bandit_likelihood){.data = data, .exact = data->n <= max_inducing};
+    *out = (bandit_likelihood){.data = data, .simd = bandit_simd_best(), .exact = data->n <= max_inducing};
     out->m = out->exact ? data->n : max_inducing;
     if (!allocate(out)) {
         bandit_likelihood_clear(out);
@@ -379,11 +387,9 @@ static bool exact_gradient(bandit_likelihood *o, double noise, double *gradient)
 {
     const bandit_fit_data *data = o->data;
     size_t n = data->n, p = data->n_lengthscales;
-    double *alpha = o->alpha, *inverse = o->inverse, *T = o->gradient, by_signal = 0.0;
+    double *alpha = o->alpha, *inverse = o->factor, *T = o->gradient, by_signal = 0.0;
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, o->factor, (int)n, alpha, 1);
-    for (size_t b = 0; b < n; b++)
-        memcpy(inverse + b * n + b, o->factor + b * n + b, (n - b) * sizeof *inverse);
-    if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', (int)n, inverse, (int)n) != 0)
+    if (bandit_invert_from_cholesky(inverse, n, NULL) != BANDIT_OK)
         return false;
     gradient[p + 1] += -0.5 * (data->within_degrees - data->within / noise);
     for (size_t b = 0; b < n; b++) {
@@ -470,7 +476,7 @@ static bool sparse_gradient(bandit_likelihood *o, double signal, double noise, d
     double q = cblas_ddot((int)m, o->right, 1, o->right, 1), squares = 0.0, counts = 0.0, residual = 0.0;
 
     memcpy(inverse, o->factor, m * m * sizeof *inverse);
-    if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', (int)m, inverse, (int)m) != 0)
+    if (bandit_invert_from_cholesky(inverse, m, NULL) != BANDIT_OK)
         return false;
     for (size_t b = 0; b < m; b++)
         for (size_t a = b + 1; a < m; a++)
@@ -594,7 +600,7 @@ bool bandit_likelihood_surprise(bandit_likelihood *o, const double *theta, doubl
     if (o->exact) {
         cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, o->factor, (int)n, o->alpha,
                     1);
-        if (LAPACKE_dpotri_work(LAPACK_COL_MAJOR, 'L', (int)n, o->factor, (int)n) != 0)
+        if (bandit_invert_from_cholesky(o->factor, n, NULL) != BANDIT_OK)
             return false;
         for (size_t i = 0; i < n; i++)
             out[i] = o->alpha[i] * o->alpha[i] / o->factor[i * n + i];

@@ -10,27 +10,31 @@
 #define BANDIT_LIKELIHOOD_H
 
 #include "bandit/fit.h"
+#include "simd/simd.h"
 
 #include <stdint.h>
 
 typedef struct bandit_likelihood {
     const bandit_fit_data *data; /* borrowed */
+    const bandit_simd *simd;
     bool exact;
     size_t m;           /* inducing points; n when exact */
     uint32_t *inducing; /* m of the n points */
     double *scaled;     /* n (in whole tiles) x dimension, column-major: coordinates by their lengthscales */
     double *scaled_inducing; /* m likewise (sparse) */
     double *centre;          /* dimension */
+    double *point;           /* dimension: of one column */
     double *cross;           /* m x n: s^2 R of inducing points and points */
     double *slope;           /* m x n: s^2 dR / d(r^2) */
     double *square;          /* m x m: the same of inducing points with themselves (sparse) */
     double *square_slope;
-    double *factor, *inverse, *gradient; /* m x m */
-    double *solved;                      /* m x n (sparse) */
-    double *alpha, *ones, *right;        /* n, or m */
-    double *sums;                        /* m + n */
-    double *product;                     /* n x dimension */
-    double mean;                         /* mu of the last evaluation */
+    double *factor, *gradient;    /* m x m */
+    double *inverse;              /* m x m (sparse) */
+    double *solved;               /* m x n (sparse) */
+    double *alpha, *ones, *right; /* n, or m */
+    double *sums;                 /* m + n */
+    double *product;              /* n x dimension */
+    double mean;                  /* mu of the last evaluation */
 } bandit_likelihood;
 
 /* Sets up for evaluation with at most max_inducing inducing points, chosen by the largest variance left under

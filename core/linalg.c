@@ -1,6 +1,7 @@
 #include "linalg.h"
 
 #include "memory.h"
+#include "simd/simd.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -97,13 +98,56 @@ bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error
     return bandit_fail(err, BANDIT_NUMERICAL, "", "a symmetric matrix of order %zu has no eigenvalues", n);
 }
 
+/* x = A x for the lower triangular n x n matrix A, by squares on its diagonal and what lies below them. */
+static void multiply_lower(const bandit_simd *simd, size_t n, const double *a, size_t ld, double *x)
+{
+    enum { SQUARE = 64 };
+    size_t first;
+    for (size_t end = n; end > 0; end = first) {
+        first = end > SQUARE ? end - SQUARE : 0;
+        if (end < n)
+            cblas_dgemv(CblasColMajor, CblasNoTrans, (int)(n - end), (int)(end - first), 1.0,
+                        a + first * ld + end, (int)ld, x + first, 1, 1.0, x + end, 1);
+        simd->multiply_lower(end - first, a + first * ld + first, ld, x + first);
+    }
+}
+
+/* Column by column from the last, as LAPACK's dtrti2: with X the inverse of what follows a diagonal entry d
+ * and l the column below it, the inverse's column is −X l / d. OpenBLAS's dtrtri does no better than
+ * that for any n, and its products are a call of daxpy for each column of a square. */
 bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err)
 {
-    lapack_int info = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)n, l, (lapack_int)ld);
-    assert(info >= 0);
-    if (info > 0)
-        return bandit_fail(err, BANDIT_NUMERICAL, "", "a triangular factor is singular at row %d of %zu",
-                           (int)info, n);
+    const bandit_simd *simd = bandit_simd_best();
+    for (size_t k = 0; k < n; k++)
+        if (l[k * ld + k] == 0.0)
+            return bandit_fail(err, BANDIT_NUMERICAL, "", "a triangular factor is singular at row %zu of %zu",
+                               k + 1, n);
+    if (!simd->multiply_lower) {
+        lapack_int info = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)n, l, (lapack_int)ld);
+        assert(info == 0);
+        (void)info;
+        return BANDIT_OK;
+    }
+    for (size_t k = n; k-- > 0;) {
+        size_t after = n - k - 1;
+        double *diagonal = l + k * ld + k;
+        *diagonal = 1.0 / *diagonal;
+        if (after > 0) {
+            multiply_lower(simd, after, diagonal + ld + 1, ld, diagonal + 1);
+            cblas_dscal((int)after, -*diagonal, diagonal + 1, 1);
+        }
+    }
+    return BANDIT_OK;
+}
+
+bandit_status bandit_invert_from_cholesky(double *l, size_t n, bandit_error *err)
+{
+    bandit_status status = bandit_invert_lower(l, n, n, err);
+    if (status != BANDIT_OK)
+        return status;
+    lapack_int info = LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, l, (lapack_int)n);
+    assert(info == 0);
+    (void)info;
     return BANDIT_OK;
 }
 

@@ -35,6 +35,9 @@ bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error
 /* Inverse in place of the lower triangular n x n `l`, leading dimension ld. BANDIT_NUMERICAL if singular. */
 bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err);
 
+/* Lower triangle of A^{-1} in place of that of L, A = L L', leading dimension n. Errors: as above. */
+bandit_status bandit_invert_from_cholesky(double *l, size_t n, bandit_error *err);
+
 /* 2 * sum of log of the n diagonal entries: log det(L L'). */
 double bandit_log_det(const double *l, size_t n, size_t ld);
 

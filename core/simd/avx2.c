@@ -25,6 +25,23 @@ ALWAYS void vec_store(double *p, VECTOR a)
 {
     _mm256_storeu_pd(p, a);
 }
+ALWAYS __m256i lanes_below(size_t n)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)n), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+ALWAYS VECTOR vec_load_first(const double *p, size_t n)
+{
+    return _mm256_maskload_pd(p, lanes_below(n));
+}
+ALWAYS void vec_store_first(double *p, VECTOR a, size_t n)
+{
+    _mm256_maskstore_pd(p, lanes_below(n), a);
+}
+ALWAYS VECTOR vec_with_lane(VECTOR a, size_t lane, VECTOR b)
+{
+    __m256i is_lane = _mm256_cmpeq_epi64(_mm256_set1_epi64x((long long)lane), _mm256_setr_epi64x(0, 1, 2, 3));
+    return _mm256_blendv_pd(a, b, _mm256_castsi256_pd(is_lane));
+}
 ALWAYS VECTOR vec_set(double a)
 {
     return _mm256_set1_pd(a);
@@ -32,6 +49,10 @@ ALWAYS VECTOR vec_set(double a)
 ALWAYS VECTOR vec_zero(void)
 {
     return _mm256_setzero_pd();
+}
+ALWAYS VECTOR vec_add(VECTOR a, VECTOR b)
+{
+    return _mm256_add_pd(a, b);
 }
 ALWAYS VECTOR vec_sub(VECTOR a, VECTOR b)
 {
@@ -86,8 +107,12 @@ ALWAYS VECTOR vec_exp_negative(VECTOR s)
 
 #include "simd/entries.h"
 
-const bandit_simd bandit_simd_avx2 = {
-    .name = "avx2", .entries = entries, .means = means_of_tile, .norms = norms_of_tile};
+const bandit_simd bandit_simd_avx2 = {.name = "avx2",
+                                      .entries = entries,
+                                      .distances = distances,
+                                      .means = means_of_tile,
+                                      .norms = norms_of_tile,
+                                      .multiply_lower = multiply_lower};
 
 #if defined(__clang__)
 #pragma clang attribute pop

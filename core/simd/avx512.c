@@ -24,6 +24,22 @@ ALWAYS void vec_store(double *p, VECTOR a)
 {
     _mm512_storeu_pd(p, a);
 }
+ALWAYS __mmask8 first_lanes(size_t n)
+{
+    return (__mmask8)((1U << n) - 1);
+}
+ALWAYS VECTOR vec_load_first(const double *p, size_t n)
+{
+    return _mm512_maskz_loadu_pd(first_lanes(n), p);
+}
+ALWAYS void vec_store_first(double *p, VECTOR a, size_t n)
+{
+    _mm512_mask_storeu_pd(p, first_lanes(n), a);
+}
+ALWAYS VECTOR vec_with_lane(VECTOR a, size_t lane, VECTOR b)
+{
+    return _mm512_mask_mov_pd(a, (__mmask8)(1U << lane), b);
+}
 ALWAYS VECTOR vec_set(double a)
 {
     return _mm512_set1_pd(a);
@@ -31,6 +47,10 @@ ALWAYS VECTOR vec_set(double a)
 ALWAYS VECTOR vec_zero(void)
 {
     return _mm512_setzero_pd();
+}
+ALWAYS VECTOR vec_add(VECTOR a, VECTOR b)
+{
+    return _mm512_add_pd(a, b);
 }
 ALWAYS VECTOR vec_sub(VECTOR a, VECTOR b)
 {
@@ -78,8 +98,12 @@ ALWAYS VECTOR vec_exp_negative(VECTOR s)
 
 #include "simd/entries.h"
 
-const bandit_simd bandit_simd_avx512 = {
-    .name = "avx512", .entries = entries, .means = means_of_tile, .norms = norms_of_tile};
+const bandit_simd bandit_simd_avx512 = {.name = "avx512",
+                                        .entries = entries,
+                                        .distances = distances,
+                                        .means = means_of_tile,
+                                        .norms = norms_of_tile,
+                                        .multiply_lower = multiply_lower};
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -1,7 +1,8 @@
-/* Kernel entries, for a file that has defined its vectors:
- *   VECTOR, LANES, ALWAYS, vec_load, vec_store, vec_set, vec_zero, vec_sub, vec_mul, vec_fma (a b + c),
- *   vec_sqrt, vec_exp_negative (exp(−s), s >= 0)
- * Distances by direct differences: they do not cancel for near-duplicates. */
+/* Kernel entries and what is multiplied by them, for a file that has defined its vectors:
+ *   VECTOR, LANES, ALWAYS, vec_load, vec_store, vec_set, vec_zero, vec_add, vec_sub, vec_mul,
+ *   vec_fma (a b + c), vec_sqrt, vec_exp_negative (exp(−s), s >= 0), vec_load_first and vec_store_first (the
+ * first n lanes; zeros in the others), vec_with_lane (a, with that lane of b) Distances by direct
+ * differences: they do not cancel for near-duplicates. */
 #include "arms_storage.h"
 #include "simd/simd.h"
 
@@ -88,6 +89,26 @@ static void entries(bandit_profile profile, size_t d, const double *tile, const 
     }
 }
 
+static void distances(size_t d, const double *x, size_t ld, const double *point, double factor, bool rooted,
+                      double *out)
+{
+    VECTOR sum[VECTORS];
+    _Pragma("GCC unroll 8") for (size_t v = 0; v < VECTORS; v++) sum[v] = vec_zero();
+    for (size_t j = 0; j < d; j++) {
+        VECTOR p = vec_set(point[j]);
+        _Pragma("GCC unroll 8") for (size_t v = 0; v < VECTORS; v++)
+        {
+            VECTOR e = vec_sub(vec_load(x + j * ld + v * LANES), p);
+            sum[v] = vec_add(sum[v], vec_mul(e, e));
+        }
+    }
+    _Pragma("GCC unroll 8") for (size_t v = 0; v < VECTORS; v++)
+    {
+        VECTOR scaled = vec_mul(vec_set(factor), sum[v]);
+        vec_store(out + v * LANES, rooted ? vec_sqrt(scaled) : scaled);
+    }
+}
+
 /* a'k of vectors `v` … v + WIDTH − 1 of a tile. */
 ALWAYS void lanes_means(const double *a, size_t m, const double *k, double *means)
 {
@@ -150,4 +171,27 @@ static void norms_of_tile(const double *packed, const double *a, size_t m, const
 {
     for (size_t lane = 0; lane < BANDIT_TILE; lane += (size_t)WIDTH * LANES)
         lanes_norms(packed, a, m, k + lane, norms + lane, means + lane);
+}
+
+/* Rows first … first + rows − 1 of A x into x: as much of A as stands in those rows, from its last column to
+ * its first. What lies above the diagonal is read, and in the lanes that it came to overwritten. */
+ALWAYS void rows_of_product(size_t first, size_t rows, const double *a, size_t ld, double *x)
+{
+    VECTOR sum = vec_zero();
+    for (size_t k = first + rows; k-- > first;) {
+        VECTOR column = vec_load_first(a + k * ld + first, rows), factor = vec_set(x[k]);
+        sum = vec_with_lane(vec_fma(factor, column, sum), k - first, vec_mul(factor, column));
+    }
+    for (size_t k = first; k-- > 0;)
+        sum = vec_fma(vec_set(x[k]), vec_load_first(a + k * ld + first, rows), sum);
+    vec_store_first(x + first, sum, rows);
+}
+
+static void multiply_lower(size_t n, const double *a, size_t ld, double *x)
+{
+    size_t whole = n / LANES * LANES;
+    if (whole < n)
+        rows_of_product(whole, n - whole, a, ld, x);
+    for (size_t end = whole; end > 0; end -= LANES)
+        rows_of_product(end - LANES, LANES, a, ld, x);
 }

@@ -47,6 +47,20 @@ static void entries(bandit_profile profile, size_t d, const double *tile, const 
     }
 }
 
+static void distances(size_t d, const double *x, size_t ld, const double *point, double factor, bool rooted,
+                      double *out)
+{
+    double sum[BANDIT_TILE] = {0.0};
+    for (size_t j = 0; j < d; j++) {
+        for (size_t i = 0; i < BANDIT_TILE; i++) {
+            double e = x[j * ld + i] - point[j];
+            sum[i] += e * e;
+        }
+    }
+    for (size_t i = 0; i < BANDIT_TILE; i++)
+        out[i] = rooted ? sqrt(factor * sum[i]) : factor * sum[i];
+}
+
 static void means_of_tile(const double *a, size_t m, const double *k, double *means)
 {
     double sums[BANDIT_TILE] = {0.0};
@@ -57,7 +71,16 @@ static void means_of_tile(const double *a, size_t m, const double *k, double *me
     memcpy(means, sums, sizeof sums);
 }
 
-const bandit_simd bandit_simd_portable = {
-    .name = "portable", .entries = entries, .means = means_of_tile, .norms = NULL};
-const bandit_simd bandit_simd_plain = {
-    .name = "plain", .two_norms = true, .entries = entries, .means = means_of_tile, .norms = NULL};
+const bandit_simd bandit_simd_portable = {.name = "portable",
+                                          .entries = entries,
+                                          .distances = distances,
+                                          .means = means_of_tile,
+                                          .norms = NULL,
+                                          .multiply_lower = NULL};
+const bandit_simd bandit_simd_plain = {.name = "plain",
+                                       .two_norms = true,
+                                       .entries = entries,
+                                       .distances = distances,
+                                       .means = means_of_tile,
+                                       .norms = NULL,
+                                       .multiply_lower = NULL};

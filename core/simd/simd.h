@@ -31,6 +31,13 @@ typedef struct bandit_simd {
     void (*entries)(bandit_profile profile, size_t d, const double *tile, const double *points, size_t n,
                     double *out, size_t ld);
 
+    /* out[i] = factor |x_i − point|^2, or, `rooted`, its root, for BANDIT_TILE points. Each operation is
+     * rounded, one coordinate after the other: to the same bits in every version.
+     *   x      BANDIT_TILE x d, column-major with leading dimension ld
+     *   point  d */
+    void (*distances)(size_t d, const double *x, size_t ld, const double *point, double factor, bool rooted,
+                      double *out);
+
     /* means[lane] = a'k for the columns k of a tile (m x BANDIT_TILE), a of length m; in the order of
      * `norms`. */
     void (*means)(const double *a, size_t m, const double *k, double *means);
@@ -42,6 +49,10 @@ typedef struct bandit_simd {
      * NULL: the caller uses BLAS. */
     void (*norms)(const double *packed, const double *a, size_t m, const double *k, double *norms,
                   double *means);
+
+    /* x = A x for the lower triangular n x n matrix A, column-major with leading dimension ld, whose strict
+     * upper triangle may hold anything. NULL: the caller uses BLAS. */
+    void (*multiply_lower)(size_t n, const double *a, size_t ld, double *x);
 } bandit_simd;
 
 /* The version for this processor. */

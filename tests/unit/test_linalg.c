@@ -59,6 +59,39 @@ static void cholesky_inverse_and_determinant(void **state)
     assert_int_equal(bandit_cholesky(indefinite, 2, 2, "A", &err), BANDIT_NUMERICAL);
 }
 
+/* The lower triangle of ones is the inverse of the difference matrix: 1 on the diagonal, −1 below it. A = L
+ * L' then has the inverse D'D, 2 on the diagonal (1 at its end) and −1 beside it. All of it in whole numbers.
+ */
+static void inverses_of_all_sizes(void **state)
+{
+    enum { MOST = 150, LD = MOST + 1 };
+    static double l[MOST * LD], a[MOST * MOST];
+    bandit_error err;
+    (void)state;
+    for (size_t n = 1; n <= MOST; n++) {
+        for (size_t k = 0; k < n; k++) {
+            for (size_t i = 0; i < LD; i++)
+                l[k * LD + i] = i < k || i >= n ? NAN : 1.0;
+            for (size_t i = 0; i < n; i++)
+                a[k * n + i] = i < k ? 5.0 : 1.0;
+        }
+        assert_int_equal(bandit_invert_lower(l, n, LD, &err), BANDIT_OK);
+        assert_int_equal(bandit_invert_from_cholesky(a, n, &err), BANDIT_OK);
+        for (size_t k = 0; k < n; k++) {
+            for (size_t i = 0; i < LD; i++) {
+                double expected = i == k ? 1.0 : i == k + 1 ? -1.0 : 0.0;
+                assert_true(i < k || i >= n ? isnan(l[k * LD + i]) : l[k * LD + i] == expected);
+            }
+            for (size_t i = 0; i < n; i++) {
+                double expected = i == k ? (k + 1 < n ? 2.0 : 1.0) : i == k + 1 ? -1.0 : 0.0;
+                assert_true(a[k * n + i] == (i < k ? 5.0 : expected));
+            }
+        }
+    }
+    a[0] = 0.0;
+    assert_int_equal(bandit_invert_from_cholesky(a, 1, &err), BANDIT_NUMERICAL);
+}
+
 static void the_nearest_root_leaves_out_negative_eigenvalues(void **state)
 {
     /* The path graph's matrix less 0.5 has eigenvalues 2 − 2 cos(k pi / (n+1)) − 0.5 and eigenvectors
@@ -121,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pivoted_cholesky_finds_the_rank),
         cmocka_unit_test(cholesky_inverse_and_determinant),
+        cmocka_unit_test(inverses_of_all_sizes),
         cmocka_unit_test(the_nearest_root_leaves_out_negative_eigenvalues),
         cmocka_unit_test(smallest_eigenvalue_of_the_path_graph),
     };

@@ -129,6 +129,59 @@ static void norms_and_means(void **state)
     }
 }
 
+static void distances(void **state)
+{
+    enum { D = 7, LD = 3 * BANDIT_TILE, FIRST = 5 };
+    double x[D * LD], point[D], out[BANDIT_TILE];
+    (void)state;
+    for (size_t i = 0; i < D * LD; i++)
+        x[i] = number(i);
+    for (size_t j = 0; j < D; j++)
+        point[j] = number(3333 + j);
+    for (size_t v = 0; v < NAMES; v++) {
+        const bandit_simd *version = bandit_simd_named(names[v]);
+        for (int rooted = 0; version && rooted < 2; rooted++) {
+            version->distances(D, x + FIRST, LD, point, 3.7, rooted, out);
+            for (size_t i = 0; i < BANDIT_TILE; i++) {
+                double sum = 0.0;
+                for (size_t j = 0; j < D; j++) {
+                    double e = x[j * LD + FIRST + i] - point[j];
+                    sum += e * e;
+                }
+                assert_true(out[i] == (rooted ? sqrt(3.7 * sum) : 3.7 * sum)); /* to the bit */
+            }
+        }
+    }
+}
+
+/* Neither what stands above the diagonal nor what lies beyond the last row shows in the product. */
+static void triangles(void **state)
+{
+    enum { MOST = 64, LD = MOST + 3 };
+    static double a[MOST * LD];
+    (void)state;
+    for (size_t v = 0; v < NAMES; v++) {
+        const bandit_simd *version = bandit_simd_named(names[v]);
+        for (size_t n = 1; version && version->multiply_lower && n <= MOST; n++) {
+            double x[MOST + 1], before[MOST];
+            for (size_t k = 0; k < n; k++) {
+                for (size_t i = 0; i < LD; i++)
+                    a[k * LD + i] = i >= k && i < n ? number(k * LD + i) : NAN;
+                x[k] = before[k] = number(4444 + k);
+            }
+            x[n] = 17.0;
+            version->multiply_lower(n, a, LD, x);
+            for (size_t i = 0; i < n; i++) {
+                long double sum = 0.0;
+                for (size_t k = 0; k <= i; k++)
+                    sum += (long double)a[k * LD + i] * before[k];
+                assert_true(fabsl(x[i] - sum) <= 1e-15 * (double)n);
+            }
+            assert_true(x[n] == 17.0);
+        }
+    }
+}
+
 static void choosing(void **state)
 {
     (void)state;
@@ -141,10 +194,9 @@ static void choosing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(exponentials),
-        cmocka_unit_test(entries_depend_on_the_arm_alone),
-        cmocka_unit_test(norms_and_means),
-        cmocka_unit_test(choosing),
+        cmocka_unit_test(exponentials),    cmocka_unit_test(entries_depend_on_the_arm_alone),
+        cmocka_unit_test(norms_and_means), cmocka_unit_test(distances),
+        cmocka_unit_test(triangles),       cmocka_unit_test(choosing),
     };
     return cmocka_run_group_tests_name("simd", tests, NULL, NULL);
 }
