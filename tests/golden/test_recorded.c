@@ -12,6 +12,7 @@
 #include "tests/support/scripted_study.h"
 
 #include <dirent.h>
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,25 +27,24 @@
 #define FOLDER "tests/golden/recorded"
 
 enum {
-    MOST_CASES = 200,
-    AT_LEAST = 75,
+    MOST_CASES = 500,
+    AT_LEAST = 130,
     MOST_OUT = 512,
     MOST_JOINED = 4096,
     MOST_ARMS = 8192,
     PROBES = 3,
+    LISTED = 16,
     FAR = 1000000 /* number of the first probed point */
 };
 
 extern void openblas_set_num_threads(int threads);
 
-/* In the place of the engine's own choice (the program is linked so): $BANDIT_TEST_CODE_PATH, where it is
- * set. */
-const bandit_simd *__real_bandit_simd_best(void);
+/* Stands in the place of the engine's own choice: the program is linked so. */
+static const bandit_simd *code_path;
 const bandit_simd *__wrap_bandit_simd_best(void);
 const bandit_simd *__wrap_bandit_simd_best(void)
 {
-    const char *name = getenv("BANDIT_TEST_CODE_PATH");
-    return name ? bandit_simd_named(name) : __real_bandit_simd_best();
+    return code_path;
 }
 
 typedef struct trial {
@@ -155,6 +155,20 @@ static void see_posterior(study *s)
     free(p);
 }
 
+/* Few arms one by one; of more, how many they are and the sums of their numbers and squares. */
+static void see_dictionary(study *s, const char *name, const uint32_t *arms, size_t n)
+{
+    uint64_t sums[3] = {n, 0, 0};
+    for (size_t i = 0; i < n; i++) {
+        sums[1] += arms[i];
+        sums[2] += (uint64_t)arms[i] * arms[i];
+    }
+    if (n <= LISTED)
+        see_arms(s, name, arms, n);
+    else
+        recording_counts(s->seen, name, sums, 3);
+}
+
 static void see_model(study *s)
 {
     bandit_description d;
@@ -164,40 +178,40 @@ static void see_model(study *s)
     assert_int_equal(c.batch, d.batch);
     const uint64_t counts[] = {d.batch, d.observations, d.fitted_on, d.set_aside, c.n_sums, c.n_state};
     recording_counts(s->seen, "batch", counts, sizeof counts / sizeof *counts);
-    see_arms(s, "dictionary", d.dictionary, d.n_dictionary);
+    see_dictionary(s, "dictionary", d.dictionary, d.n_dictionary);
     if (c.n_dictionary != d.n_dictionary ||
         (d.n_dictionary > 0 &&
          memcmp(c.dictionary, d.dictionary, d.n_dictionary * sizeof *d.dictionary) != 0))
-        see_arms(s, "stored", c.dictionary, c.n_dictionary);
+        see_dictionary(s, "stored", c.dictionary, c.n_dictionary);
     const double widths[] = {d.beta, d.effective_dimension, d.information_gain};
     see_reals(s, "widths", widths, 3, 0.0);
     if (d.batch == 0 || d.fitted_on != s->fitted_on) {
         const double in_force[] = {d.lambda, d.noise_std, d.norm_bound, d.signal_std, d.unit};
         see_reals(s, "in_force", in_force, 5, 0.0);
         see_reals(s, "shift", &d.shift, 1, d.unit);
-        see_reals(s, "lengthscales", d.lengthscales, d.n_lengthscales, 0.0);
+        see_reals(s, "lengthscales", d.lengthscales, d.n_lengthscales < LISTED ? d.n_lengthscales : LISTED,
+                  0.0);
     }
     s->fitted_on = d.fitted_on;
 }
 
-/* Counts and sums of all arms that were pulled. */
+/* Counts and sums of all arms that were pulled: how many they are, their pulls, the same weighted with their
+ * numbers; their rewards, the same weighted with their places. */
 static void see_sums(study *s)
 {
     bandit_checkpoint c;
     bandit_engine_checkpoint(s->engine, &c);
-    uint64_t *counts = malloc((2 * c.n_sums + 1) * sizeof *counts);
-    double *sums = malloc((c.n_sums + 1) * sizeof *sums), largest = 0.0;
-    assert_true(counts && sums);
+    uint64_t counts[3] = {c.n_sums, 0, 0};
+    double sums[2] = {0}, size = 0.0;
     for (size_t i = 0; i < c.n_sums; i++) {
-        counts[2 * i] = c.sums[i].arm;
-        counts[2 * i + 1] = c.sums[i].count;
-        sums[i] = c.sums[i].sum;
-        largest = fmax(largest, fabs(sums[i]));
+        counts[1] += c.sums[i].count;
+        counts[2] += c.sums[i].count * c.sums[i].arm;
+        sums[0] += c.sums[i].sum;
+        sums[1] += c.sums[i].sum * (double)i / (double)c.n_sums;
+        size += fabs(c.sums[i].sum);
     }
-    recording_counts(s->seen, "pulled", counts, 2 * c.n_sums);
-    see_reals(s, "rewarded", sums, c.n_sums, largest);
-    free(counts);
-    free(sums);
+    recording_counts(s->seen, "pulled", counts, 3);
+    see_reals(s, "rewarded", sums, 2, size);
 }
 
 static void see_picks(study *s, const bandit_pick *picks, const bandit_selection *selection)
@@ -227,6 +241,13 @@ static void see_picks(study *s, const bandit_pick *picks, const bandit_selection
         bandit_arms_coded(s->arms, picks[i].arm, coded);
         see_reals(s, "point", coded, bandit_arms_point_width(s->arms), 0.0);
     }
+}
+
+/* Sizes of structs are no decisions, and a restart changes how much room there is to grow. */
+static void see_memory(study *s)
+{
+    const double bytes[] = {(double)bandit_engine_memory(s->engine), (double)bandit_arms_memory(s->arms)};
+    recording_reals(s->seen, "bytes", bytes, 2, s->restarts ? DBL_MAX : 0.03, 1.0);
 }
 
 /* ---- storing and restoring ----------------------------------------------------------------------------- */
@@ -423,12 +444,8 @@ static void amend(study *s, size_t round)
 static void begin(study *s, size_t round)
 {
     static bandit_result results[MOST_JOINED];
-    uint32_t told[MOST_JOINED];
     bandit_error err;
     size_t n = tell(s, round, results);
-    for (size_t i = 0; i < n; i++)
-        told[i] = results[i].arm;
-    see_arms(s, "told", told, n);
     for (size_t i = 0; i < s->n_out; i++)
         s->pending[i] = s->out[i].pick;
     s->n_pending = s->n_out;
@@ -502,7 +519,8 @@ static void one_round(study *s, size_t round)
         amend(s, round);
     begin(s, round);
     see_model(s);
-    see_posterior(s);
+    if (round % s->script.looks == s->script.looks - 1)
+        see_posterior(s);
     choose(s, round, false);
     if (happens(s, SCRIPT_OWN, round, s->script.own))
         propose(s, round);
@@ -515,8 +533,9 @@ static void one_round(study *s, size_t round)
 }
 
 typedef struct recorded_case {
-    char path[sizeof FOLDER + 256], by[80];
-    bool writes;
+    char path[sizeof FOLDER + 256], name[300], by[80];
+    const bandit_simd *code_path;
+    bool writes, restarts;
 } recorded_case;
 
 static void case_test(void **state)
@@ -526,7 +545,8 @@ static void case_test(void **state)
     study *s = calloc(1, sizeof *s);
     assert_non_null(s);
     s->seen = recording_open(c->path, c->writes, c->by);
-    s->restarts = !c->writes;
+    code_path = c->code_path;
+    s->restarts = c->restarts;
     script_read(&s->script, s->seen);
     s->options = script_options(&s->script);
     s->arms = script_arms(&s->script);
@@ -534,6 +554,7 @@ static void case_test(void **state)
     for (size_t round = 0; round < s->script.rounds; round++)
         one_round(s, round);
     see_sums(s);
+    see_memory(s);
     recording_close(s->seen);
     bandit_engine_free(s->engine);
     bandit_arms_free(s->arms);
@@ -558,34 +579,45 @@ static bool is_wanted(const char *name, char *const *names, int n)
     return n == 0;
 }
 
+/* The kernels that run on this processor, the engine's own choice first. */
+static size_t code_paths(const bandit_simd **paths)
+{
+    static const char *const names[] = {"avx512", "avx2", "portable"};
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        paths[n] = bandit_simd_named(names[i]);
+        n += paths[n] != NULL;
+    }
+    return n;
+}
+
 int main(int argc, char **argv)
 {
     static recorded_case cases[MOST_CASES];
     static struct CMUnitTest tests[MOST_CASES];
     struct dirent **entries;
+    const bandit_simd *paths[4];
     bool writes = argc > 1 && strcmp(argv[1], "--record") == 0;
-    size_t n_tests = 0;
+    size_t n_tests = 0, n_paths = code_paths(paths), n_runs = writes ? 1 : n_paths < 2 ? 2 : n_paths;
 
     openblas_set_num_threads(1);
-    const bandit_simd *path = __wrap_bandit_simd_best();
-    if (!path) {
-        fprintf(stderr, "this processor cannot run $BANDIT_TEST_CODE_PATH\n");
-        return 1;
-    }
     int n = scandir(FOLDER, &entries, is_case, alphasort);
-    if (n < AT_LEAST || n > MOST_CASES) {
+    if (n < AT_LEAST || (size_t)n * n_runs > MOST_CASES) {
         fprintf(stderr, "%d cases in " FOLDER " (run it from the project's folder)\n", n);
         return 1;
     }
     for (int i = 0; i < n; i++) {
-        recorded_case *c = &cases[n_tests];
-        if (is_wanted(entries[i]->d_name, argv + 1 + writes, argc - 1 - writes)) {
-            snprintf(c->path, sizeof c->path, "%s/%s", FOLDER, entries[i]->d_name);
+        const char *file = entries[i]->d_name;
+        bool wanted = is_wanted(file, argv + 1 + writes, argc - 1 - writes);
+        for (size_t run = 0; run < n_runs && wanted; run++) {
+            recorded_case *c = &cases[n_tests];
+            *c = (recorded_case){.code_path = paths[run % n_paths], .writes = writes, .restarts = run > 0};
+            snprintf(c->path, sizeof c->path, "%s/%s", FOLDER, file);
+            snprintf(c->name, sizeof c->name, "%s, %s%s", file, c->code_path->name, run ? ", restarts" : "");
             snprintf(c->by, sizeof c->by, "banditd %s: test_recorded --record, %s", BANDITD_VERSION,
-                     path->name);
-            c->writes = writes;
-            tests[n_tests++] = (struct CMUnitTest){
-                .name = c->path + sizeof FOLDER, .test_func = case_test, .initial_state = c};
+                     c->code_path->name);
+            tests[n_tests++] =
+                (struct CMUnitTest){.name = c->name, .test_func = case_test, .initial_state = c};
         }
         free(entries[i]);
     }

@@ -103,6 +103,7 @@ static const struct setting {
     {"offset", REAL, offsetof(script, offset), NULL},
     {"magnitude", REAL, offsetof(script, magnitude), NULL},
     {"relative", REAL, offsetof(script, relative), NULL},
+    {"looks", SIZE, offsetof(script, looks), NULL},
     {"script_seed", NUMBER, offsetof(script, script_seed), NULL},
 };
 
@@ -178,7 +179,8 @@ void script_read(script *s, recording *r)
                   .told = 1.0,
                   .noise = 0.1,
                   .magnitude = 1.0,
-                  .relative = 1e-7};
+                  .relative = 1e-7,
+                  .looks = 3};
     s->options.delta = 0.05;
     s->options.seed = 11;
     while ((name = recording_setting(r, &words)) != NULL) {
@@ -191,7 +193,7 @@ void script_read(script *s, recording *r)
             read_setting(s, &settings[i], words, r);
     }
     assert_in_range(s->features, 1, SCRIPT_WIDTH);
-    assert_true(s->rounds > 0 && s->picks > 0);
+    assert_true(s->rounds > 0 && s->picks > 0 && s->looks > 0);
 }
 
 bandit_options script_options(const script *s)
@@ -402,7 +404,7 @@ static double worth(const double *x, size_t n)
 
 double script_reward(const script *s, const bandit_arms *arms, uint32_t arm, uint64_t t)
 {
-    double x[4 * SCRIPT_WIDTH], noise = 0.0, reward;
+    double x[2 * SCRIPT_WIDTH], noise = 0.0, reward;
     if (script_is_space(s)) {
         double coded[SCRIPT_WIDTH];
         assert_true(bandit_arms_dimension(arms) <= sizeof x / sizeof *x);

@@ -7,7 +7,7 @@
 #include "bandit/space.h"
 #include "tests/support/recording.h"
 
-enum { SCRIPT_WIDTH = 16 /* features of a list, parameters of a space, at most */ };
+enum { SCRIPT_WIDTH = 120 /* features of a list, parameters of a space, at most */ };
 
 typedef enum script_set {
     SCRIPT_LIST,       /* `arms` points of `features` numbers, in [0, 1] */
@@ -48,6 +48,7 @@ typedef struct script {
     double offset;    /* of the rewards */
     double magnitude; /* of the rewards */
     double relative;  /* how near a real is to the recorded one */
+    size_t looks;     /* predictions are made in every so manyth batch */
     uint64_t script_seed;
 } script;
 
