@@ -112,9 +112,12 @@ static void multiply_lower(const bandit_simd *simd, size_t n, const double *a, s
     }
 }
 
-/* Column by column from the last, as LAPACK's dtrti2: with X the inverse of what follows a diagonal entry d
- * and l the column below it, the inverse's column is −X l / d. OpenBLAS's dtrtri does no better than
- * that for any n, and its products are a call of daxpy for each column of a square. */
+/* Larger triangles than this leave the cache, and LAPACK's blocks are faster. */
+enum { LARGEST_BY_COLUMNS = 512 };
+
+/* Small triangles column by column from the last, as LAPACK's dtrti2: with X the inverse of what follows a
+ * diagonal entry d and l the column below it, the inverse's column is −X l / d. There OpenBLAS's dtrtri takes
+ * twice as long: a call of daxpy for each column of a square. */
 bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err)
 {
     const bandit_simd *simd = bandit_simd_best();
@@ -122,7 +125,7 @@ bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *
         if (l[k * ld + k] == 0.0)
             return bandit_fail(err, BANDIT_NUMERICAL, "", "a triangular factor is singular at row %zu of %zu",
                                k + 1, n);
-    if (!simd->multiply_lower) {
+    if (!simd->multiply_lower || n > LARGEST_BY_COLUMNS) {
         lapack_int info = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)n, l, (lapack_int)ld);
         assert(info == 0);
         (void)info;

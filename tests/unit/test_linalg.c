@@ -64,11 +64,11 @@ static void cholesky_inverse_and_determinant(void **state)
  */
 static void inverses_of_all_sizes(void **state)
 {
-    enum { MOST = 150, LD = MOST + 1 };
+    enum { EACH = 150, MOST = 520, LD = MOST + 1 }; /* small ones go one way, large ones another */
     static double l[MOST * LD], a[MOST * MOST];
     bandit_error err;
     (void)state;
-    for (size_t n = 1; n <= MOST; n++) {
+    for (size_t n = 1; n <= MOST; n = n == EACH ? MOST : n + 1) {
         for (size_t k = 0; k < n; k++) {
             for (size_t i = 0; i < LD; i++)
                 l[k * LD + i] = i < k || i >= n ? NAN : 1.0;
