@@ -71,6 +71,9 @@ static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)
     return engine->started ? engine->batch + 1 : 0;
 }
 
+/* Bytes of the engine that its algorithm's `memory` does not count. */
+size_t bandit_engine_own_memory(const bandit_engine *engine);
+
 /* BANDIT_MEMORY_LIMIT, saying the need, when `bytes` are more than the engine may hold. */
 bandit_status bandit_engine_check_memory(const bandit_engine *engine, double bytes, bandit_error *err);
 

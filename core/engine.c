@@ -329,10 +329,15 @@ void bandit_engine_describe(const bandit_engine *engine, bandit_description *out
     engine->table->describe(engine, out);
 }
 
-size_t bandit_engine_memory(const bandit_engine *engine)
+size_t bandit_engine_own_memory(const bandit_engine *engine)
 {
     size_t doubles = engine->options.kernel.n_lengthscales + engine->covariance.dimension;
-    return engine->table->size + doubles * sizeof(double) + engine->table->memory(engine);
+    return engine->table->size + doubles * sizeof(double);
+}
+
+size_t bandit_engine_memory(const bandit_engine *engine)
+{
+    return bandit_engine_own_memory(engine) + engine->table->memory(engine);
 }
 
 void bandit_engine_free(bandit_engine *engine)

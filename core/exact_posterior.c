@@ -111,16 +111,24 @@ static size_t packed(size_t n)
     return n * (n + 1) / 2;
 }
 
-size_t bandit_exact_need(const bandit_covariance *covariance, size_t n_solid, size_t n_hallucinated)
+size_t bandit_exact_need(const bandit_exact *held, const bandit_covariance *covariance, size_t n_solid,
+                         size_t n_hallucinated, size_t workers)
 {
+    const bandit_exact none = {0}, *p = held ? held : &none;
+    size_t columns = n_solid + n_hallucinated, chunks = (columns + CHUNK - 1) / CHUNK;
     size_t stride = covariance->arms->n_tiles * BANDIT_TILE;
-    size_t columns = (n_solid + n_hallucinated + CHUNK - 1) / CHUNK * CHUNK;
-    /* The packed factor has n^2/2 entries and grows by a quarter. In double: the product of hopeless sizes
-     * must not wrap around. */
-    double bytes =
-        8.0 * ((double)stride * (double)(columns + 3) + 0.625 * (double)n_solid * (double)n_solid) +
-        (double)columns * (double)(sizeof(exact_column) + BLOCK * sizeof(double)) +
-        (double)sizeof(bandit_exact);
+    size_t capacity = bandit_capacity_kept(p->capacity_columns, columns);
+    /* In double: the product of hopeless sizes must not wrap around. */
+    double doubles = (double)stride * ((double)(p->n_chunks > chunks ? p->n_chunks : chunks) * CHUNK + 3.0);
+    doubles += (double)bandit_capacity_kept(p->capacity_factor, packed(n_solid));
+    doubles += (double)(p->capacity_pulled > BLOCK * capacity ? p->capacity_pulled : BLOCK * capacity);
+    if (columns > 0) {
+        size_t scratch = workers * bandit_covariance_scratch(covariance);
+        doubles += (double)bandit_capacity(p->capacity_workspace, scratch) +
+                   (double)bandit_capacity(p->points.capacity_features, BLOCK * covariance->dimension);
+    }
+    double bytes = (double)sizeof *p + doubles * sizeof(double) + (double)capacity * sizeof *p->columns +
+                   (double)bandit_capacity_kept(p->capacity_chunks, chunks) * sizeof *p->chunks;
     return bytes < (double)SIZE_MAX / 2 ? (size_t)bytes : SIZE_MAX / 2;
 }
 
@@ -131,6 +139,21 @@ size_t bandit_exact_memory(const bandit_exact *p)
            (p->capacity_factor + 3 * p->stride + p->capacity_pulled + p->capacity_workspace +
             p->points.capacity_features) *
                sizeof(double);
+}
+
+/* A block's rows of as many columns as there is room for. */
+static bool reserve_pulled(bandit_exact *p)
+{
+    size_t wanted = BLOCK * p->capacity_columns;
+    if (wanted <= p->capacity_pulled)
+        return true;
+    double *fresh = bandit_alloc(wanted, sizeof *fresh);
+    if (!fresh)
+        return false;
+    free(p->pulled);
+    p->pulled = fresh;
+    p->capacity_pulled = wanted;
+    return true;
 }
 
 bandit_status bandit_exact_reserve(bandit_exact *p, size_t n_solid, size_t n_hallucinated, size_t workers,
@@ -149,8 +172,7 @@ bandit_status bandit_exact_reserve(bandit_exact *p, size_t n_solid, size_t n_hal
                              sizeof *p->columns) ||
         !bandit_reserve_keep((void **)&p->factor, &p->capacity_factor, packed(p->n_solid), packed(n_solid),
                              sizeof(double)) ||
-        !bandit_reserve((void **)&p->pulled, &p->capacity_pulled, BLOCK * p->capacity_columns,
-                        sizeof(double)) ||
+        !reserve_pulled(p) ||
         !bandit_reserve((void **)&p->workspace, &p->capacity_workspace, scratch, sizeof(double)) ||
         !bandit_reserve((void **)&p->points.arms, &p->points.capacity, BLOCK, sizeof(uint32_t)) ||
         !bandit_reserve((void **)&p->points.features, &p->points.capacity_features, features, sizeof(double)))

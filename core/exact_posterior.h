@@ -42,8 +42,10 @@ bandit_status bandit_exact_new(bandit_exact **out, const bandit_covariance *cova
                                bandit_error *err);
 void bandit_exact_free(bandit_exact *posterior); /* NULL is fine */
 
-/* Bytes that a posterior over these arms with n_solid and n_hallucinated columns holds. */
-size_t bandit_exact_need(const bandit_covariance *covariance, size_t n_solid, size_t n_hallucinated);
+/* Bytes that the posterior (NULL: a new one over these arms) would hold with so much reserved; with no
+ * columns, with nothing reserved. */
+size_t bandit_exact_need(const bandit_exact *held, const bandit_covariance *covariance, size_t n_solid,
+                         size_t n_hallucinated, size_t workers);
 size_t bandit_exact_memory(const bandit_exact *posterior);
 
 /* Makes room for n_solid columns with rewards and n_hallucinated behind them, for an executor with so many

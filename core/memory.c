@@ -22,13 +22,23 @@ void *bandit_alloc_zeroed(size_t n, size_t size)
     return memory;
 }
 
+size_t bandit_capacity(size_t capacity, size_t n)
+{
+    size_t grown = capacity + capacity / 2; /* batches differ little in size: grow by half at least */
+    return n <= capacity ? capacity : grown < n ? n : grown;
+}
+
+size_t bandit_capacity_kept(size_t capacity, size_t n)
+{
+    size_t grown = capacity + capacity / 4;
+    return n <= capacity ? capacity : grown < n ? n : grown;
+}
+
 bool bandit_reserve(void **array, size_t *capacity, size_t n, size_t size)
 {
     if (n <= *capacity)
         return true;
-    size_t grown = *capacity + *capacity / 2; /* batches differ little in size: grow by half at least */
-    if (grown < n)
-        grown = n;
+    size_t grown = bandit_capacity(*capacity, n);
     void *fresh = bandit_alloc(grown, size);
     if (!fresh)
         return false;
@@ -42,9 +52,7 @@ bool bandit_reserve_keep(void **array, size_t *capacity, size_t used, size_t n, 
 {
     if (n <= *capacity)
         return true;
-    size_t grown = *capacity + *capacity / 4;
-    if (grown < n)
-        grown = n;
+    size_t grown = bandit_capacity_kept(*capacity, n);
     void *fresh = bandit_alloc(grown, size);
     if (!fresh)
         return false;

@@ -28,4 +28,8 @@ bool bandit_reserve(void **array, size_t *capacity, size_t n, size_t size);
 /* The same, but the first `used` elements are kept; it grows by a quarter at least. */
 bool bandit_reserve_keep(void **array, size_t *capacity, size_t used, size_t n, size_t size);
 
+/* What the capacity becomes by bandit_reserve, by bandit_reserve_keep. */
+size_t bandit_capacity(size_t capacity, size_t n);
+size_t bandit_capacity_kept(size_t capacity, size_t n);
+
 #endif

@@ -125,15 +125,20 @@ static bandit_status change_append(bandit_partition_change *change, bandit_regio
     return BANDIT_OK;
 }
 
-static bandit_status count_bytes(bandit_partition_change *change, double bytes, bandit_error *err)
+static bandit_status check_bytes(double bytes, double most_bytes, bandit_error *err)
 {
-    change->bytes += bytes;
-    if (change->bytes <= change->most_bytes)
+    if (bytes <= most_bytes)
         return BANDIT_OK;
     return bandit_fail(
         err, BANDIT_MEMORY_LIMIT, "",
         "pi_gp_ucb would need more than the %.0f MB allowed for its cells: bbkb does with far less",
-        change->most_bytes / 1e6);
+        fmax(0.0, most_bytes) / 1e6);
+}
+
+static bandit_status count_bytes(bandit_partition_change *change, double bytes, bandit_error *err)
+{
+    change->bytes += bytes;
+    return check_bytes(change->bytes, change->most_bytes, err);
 }
 
 /* A region with its posterior; takes cell->members over, also when it fails. */
@@ -156,8 +161,9 @@ static bandit_status region_add(const bandit_partition *partition, bandit_partit
         status = bandit_covariance_init(&region->kernel, partition->kernel, region->arms, err);
     if (status == BANDIT_OK)
         status = count_bytes(change,
-                             (double)frame_bytes(region) +
-                                 (double)bandit_exact_need(&region->kernel, n_pulls, n_pulls > 0),
+                             (double)frame_bytes(region) + (double)bandit_exact_need(NULL, &region->kernel,
+                                                                                     n_pulls, n_pulls > 0,
+                                                                                     executor->workers),
                              err);
     if (status == BANDIT_OK)
         status = bandit_exact_new(&region->posterior, &region->kernel, partition->lambda, err);
@@ -352,12 +358,19 @@ static bandit_region *next_home(const bandit_partition *partition, uint32_t arm,
     return NULL;
 }
 
-bandit_status bandit_partition_reserve(bandit_partition *partition, uint32_t arm,
+bandit_status bandit_partition_reserve(bandit_partition *partition, uint32_t arm, double most_bytes,
                                        const bandit_executor *executor, bandit_error *err)
 {
     bandit_region *region;
     uint32_t local;
-    bandit_status status = BANDIT_OK;
+    double bytes = (double)bandit_partition_memory(partition);
+    for (size_t next = 0; (region = next_home(partition, arm, &next, &local)) != NULL;) {
+        const bandit_exact *posterior = region->posterior;
+        bytes += (double)bandit_exact_need(posterior, &region->kernel, bandit_exact_solid(posterior),
+                                           bandit_exact_hallucinated(posterior) + 1, executor->workers) -
+                 (double)bandit_exact_memory(posterior);
+    }
+    bandit_status status = check_bytes(bytes, most_bytes, err);
     for (size_t next = 0; (region = next_home(partition, arm, &next, &local)) != NULL;) {
         bandit_exact *posterior = region->posterior;
         if (status == BANDIT_OK)

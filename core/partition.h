@@ -58,8 +58,9 @@ bandit_status bandit_partition_prepare(const bandit_partition *partition, bandit
 void bandit_partition_commit(bandit_partition *partition, bandit_partition_change *change);
 void bandit_partition_abandon(bandit_partition_change *change);
 
-/* Makes room for one more hallucinated pull of `arm`. Errors: BANDIT_NO_MEMORY. */
-bandit_status bandit_partition_reserve(bandit_partition *partition, uint32_t arm,
+/* Makes room for one more hallucinated pull of `arm`. Errors: BANDIT_NO_MEMORY; BANDIT_MEMORY_LIMIT, before
+ * anything has changed, when the partition would hold more than most_bytes. */
+bandit_status bandit_partition_reserve(bandit_partition *partition, uint32_t arm, double most_bytes,
                                        const bandit_executor *executor, bandit_error *err);
 /* Hallucinates a pull of `arm` in every cell that contains it; the room is reserved. */
 void bandit_partition_hallucinate(bandit_partition *partition, uint32_t arm, const bandit_executor *executor);

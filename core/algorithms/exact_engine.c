@@ -44,13 +44,16 @@ static const bandit_exact_rule *rule_of(bandit_algorithm algorithm)
 
 /* Refuses what would hold more than allowed, naming the need and an algorithm that does with less. */
 static bandit_status check_memory(const bandit_exact_engine *e, size_t n_solid, size_t n_hallucinated,
-                                  bandit_error *err)
+                                  size_t workers, bandit_error *err)
 {
-    double need = (double)bandit_history_memory(&e->history);
+    double need = (double)bandit_engine_own_memory(&e->engine) + (double)bandit_history_memory(&e->history);
     if (!e->rule->has_model)
         return bandit_engine_check_memory(&e->engine, need, err);
-    need += (double)bandit_exact_need(&e->engine.covariance, n_solid, n_hallucinated) +
-            (double)(e->history.n_arms * sizeof *e->score);
+    need += (double)bandit_exact_need(e->posterior, &e->engine.covariance, n_solid, n_hallucinated, workers) +
+            (double)(e->engine.arms->n_tiles * BANDIT_TILE * sizeof *e->score) +
+            (double)(bandit_capacity_kept(e->capacity_pulled, n_solid) * sizeof *e->pulled);
+    if (e->rule->samples)
+        need += (double)(bandit_capacity(e->capacity_noise, n_solid) * sizeof *e->noise);
     if (e->sampler)
         need += (double)bandit_prior_sampler_memory(e->sampler);
     else if (e->rule->samples)
@@ -72,7 +75,7 @@ bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
     e->rule = rule_of(o->algorithm);
     size_t keep = e->rule->keeps_population ? o->population : 1;
     bandit_history_init(&e->history, n, e->rule->has_model ? 0 : keep);
-    bandit_status status = check_memory(e, 1, 1, err);
+    bandit_status status = check_memory(e, 1, 1, 1, err);
     if (status == BANDIT_OK && e->rule->has_model)
         status = bandit_exact_new(&e->posterior, &engine->covariance, o->lambda, err);
     if (status == BANDIT_OK && e->rule->samples)
@@ -128,7 +131,7 @@ static bandit_status reserve_batch(bandit_exact_engine *e, size_t n_solid, size_
                                    const bandit_executor *executor, bandit_error *err)
 {
     if (e->posterior) {
-        bandit_status status = check_memory(e, n_solid, n_pending + 1, err);
+        bandit_status status = check_memory(e, n_solid, n_pending + 1, executor->workers, err);
         if (status == BANDIT_OK)
             status = bandit_exact_reserve(e->posterior, n_solid, n_pending + 1, executor->workers, err);
         if (status != BANDIT_OK)
@@ -256,9 +259,9 @@ static bandit_status make_room(bandit_exact_engine *e, size_t more, const bandit
         return BANDIT_OK;
     size_t n_solid = bandit_exact_solid(e->posterior), n_out = bandit_exact_hallucinated(e->posterior);
     size_t wanted = n_out + (more > MORE_PICKS ? more : MORE_PICKS);
-    if (check_memory(e, n_solid, wanted, NULL) != BANDIT_OK)
+    if (check_memory(e, n_solid, wanted, executor->workers, NULL) != BANDIT_OK)
         wanted = n_out + more;
-    bandit_status status = check_memory(e, n_solid, wanted, err);
+    bandit_status status = check_memory(e, n_solid, wanted, executor->workers, err);
     return status != BANDIT_OK ? status
                                : bandit_exact_reserve(e->posterior, n_solid, wanted, executor->workers, err);
 }

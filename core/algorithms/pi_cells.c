@@ -129,7 +129,7 @@ static void keep_pulled(const bandit_ledger *ledger, bandit_cell *cell)
 bandit_status bandit_pi_make_cells(bandit_pi_space *e, bandit_pi_batch *b, bandit_error *err)
 {
     bandit_cells open = {0};
-    double bytes = 0.0, room = (double)e->base.memory_limit;
+    double bytes = (double)bandit_engine_memory(&e->base); /* the cells of the batch that ends among them */
     bandit_status status = b->ledger.n > 0 ? bandit_cover_first_cells(&e->cover, &open, err) : BANDIT_OK;
     for (size_t i = 0; i < open.n; i++)
         keep_pulled(&b->ledger, &open.cells[i]);
@@ -143,9 +143,10 @@ bandit_status bandit_pi_make_cells(bandit_pi_space *e, bandit_pi_batch *b, bandi
         }
         open.cells[at].members = NULL;
         status = add_cell(e, b, cell, err);
-        bytes += b->n > 0 ? (double)bandit_pi_cell_memory(b->cells[b->n - 1]) : 0.0;
-        if (status == BANDIT_OK && bytes > room)
+        if (status == BANDIT_OK) {
+            bytes += (double)bandit_pi_cell_memory(b->cells[b->n - 1]);
             status = bandit_engine_check_memory(&e->base, bytes, err);
+        }
     }
     bandit_cells_clear(&open);
     return status;
@@ -218,6 +219,8 @@ bandit_status bandit_pi_make_room(bandit_pi_space *e, bandit_pi_batch *b, const 
     }
     if (status == BANDIT_OK && !found)
         status = add_leaf(e, b, features, err);
+    if (status == BANDIT_OK)
+        status = bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
     if (status == BANDIT_OK)
         *variance = per_paper(e, bound.variance);
     return status;

@@ -103,6 +103,13 @@ static size_t own_memory(const pi_engine *pi)
            pi->capacity_pulled * sizeof *pi->pulled;
 }
 
+/* Bytes that the cells may hold. */
+static double room_for_cells(const pi_engine *pi)
+{
+    return (double)pi->base.memory_limit - (double)bandit_engine_own_memory(&pi->base) -
+           (double)own_memory(pi);
+}
+
 static size_t pi_memory(const bandit_engine *engine)
 {
     return own_memory(self_const(engine)) + bandit_partition_memory(&self_const(engine)->partition);
@@ -145,9 +152,8 @@ static bandit_status begin(pi_engine *pi, unsigned which, const bandit_result *r
         pi->pulled = grown;
         pi->capacity_pulled = 2 * ledger->n;
     }
-    double room = (double)pi->base.memory_limit - (double)own_memory(pi);
     bandit_status status = bandit_partition_prepare(&pi->partition, &change, ledger, results, n_results,
-                                                    pending, n_pending, room, executor, err);
+                                                    pending, n_pending, room_for_cells(pi), executor, err);
     if (status != BANDIT_OK) {
         bandit_partition_abandon(&change);
         return status;
@@ -247,7 +253,8 @@ static bandit_status pi_select(bandit_engine *engine, const bandit_select_limits
             out->stop_rule = BANDIT_STOP_EXHAUSTED;
             break;
         }
-        bandit_status status = bandit_partition_reserve(&pi->partition, arm, executor, err);
+        bandit_status status =
+            bandit_partition_reserve(&pi->partition, arm, room_for_cells(pi), executor, err);
         if (status != BANDIT_OK && out->n_picks == 0)
             return status;
         if (status != BANDIT_OK)
@@ -266,7 +273,8 @@ static bandit_status pi_replay_picks(bandit_engine *engine, const bandit_pick *p
 {
     pi_engine *pi = self(engine);
     for (size_t i = 0; i < n_picks; i++) {
-        bandit_status status = bandit_partition_reserve(&pi->partition, picks[i].arm, executor, err);
+        bandit_status status =
+            bandit_partition_reserve(&pi->partition, picks[i].arm, room_for_cells(pi), executor, err);
         if (status != BANDIT_OK)
             return status;
         hallucinate(pi, picks[i].arm, variance_of(pi, picks[i].arm), executor);

@@ -61,7 +61,7 @@ bandit_status bandit_pi_bound_at(const bandit_pi_space *engine, const bandit_pi_
 
 /* Room for one more pull that is out at this point, in every cell that contains it, the leaf that does being
  * added (last) where none has pulls. *variance: the point's at the batch's start, paper's scale. Errors:
- * BANDIT_NO_MEMORY. */
+ * BANDIT_NO_MEMORY, BANDIT_MEMORY_LIMIT. */
 bandit_status bandit_pi_make_room(bandit_pi_space *engine, bandit_pi_batch *batch, const double *features,
                                   double *variance, bandit_error *err);
 /* Takes the pull out; the room is there. */

@@ -398,10 +398,14 @@ static void the_memory_promised_is_the_memory_held(void **state)
 {
     (void)state;
     problem *p = make_problem(BANDIT_KERNEL_GAUSSIAN, false, 0.05);
-    reserve(p, 100, 60);
-    size_t need = bandit_exact_need(&p->covariance, 100, 60), held = bandit_exact_memory(p->posterior);
-    assert_true(held <= need + need / 10);
-    assert_true(need <= held + held / 10);
+    size_t first = bandit_exact_need(NULL, &p->covariance, 1, 0, 1);
+    reserve(p, 1, 0);
+    assert_int_equal(first, bandit_exact_memory(p->posterior));
+    for (size_t n_solid = 1; n_solid <= 400; n_solid += 1 + n_solid / 7) { /* as they grow */
+        size_t need = bandit_exact_need(p->posterior, &p->covariance, n_solid, n_solid / 2, 1);
+        reserve(p, n_solid, n_solid / 2);
+        assert_int_equal(need, bandit_exact_memory(p->posterior));
+    }
     free_problem(p);
 }
 

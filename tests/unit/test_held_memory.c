@@ -92,6 +92,9 @@ static double study(bandit_algorithm algorithm, small_set set, bool learned, siz
         n_out[now] = selection.n_picks;
         before += (long long)(bandit_arms_memory(arms) - arms_before);
         last = (double)bandit_engine_memory(engine);
+        if (limit > 0 && last > (double)limit)
+            fail_msg("%s, set %d: %.0f bytes held, %zu allowed", bandit_algorithm_name(algorithm), (int)set,
+                     last, limit);
         assert_agree((double)(live_bytes - before), bandit_engine_memory(engine),
                      algorithm == BANDIT_PI_GP_UCB ? 0.05 : 0.0, bandit_algorithm_name(algorithm), set);
     }
@@ -182,7 +185,7 @@ static void large_engines_say_what_they_hold(void **state)
 }
 
 /* A limit is refused that is a sixth of what an engine without one comes to hold, and five times that is
- * enough: what is foreseen is of the size of what comes. */
+ * enough: what is foreseen is of the size of what comes. No more is ever held than is allowed. */
 static void limits_are_of_the_size_of_what_is_held(void **state)
 {
     static const small_set sets[] = {FEATURES, BOX};
@@ -195,6 +198,8 @@ static void limits_are_of_the_size_of_what_is_held(void **state)
                 continue;
             assert_true(study(algorithm, sets[s], false, (size_t)(held / 6.0)) == 0.0);
             assert_true(study(algorithm, sets[s], false, (size_t)(5.0 * held)) == held);
+            for (double share = 0.05; share < 2.0; share *= 1.25) /* refused, or kept to */
+                study(algorithm, sets[s], false, (size_t)(share * held));
         }
     }
 }
