@@ -327,6 +327,11 @@ static bool is_positive(double x)
     return isfinite(x) && x > 0.0;
 }
 
+static bool is_at_least_0(double x)
+{
+    return isfinite(x) && x >= 0.0;
+}
+
 /* The learned part of a checkpoint; *inner: the rest. */
 static bandit_status read_state(learned_engine *e, const bandit_checkpoint *checkpoint, learned_state *state,
                                 bandit_checkpoint *inner, bandit_error *err)
@@ -346,8 +351,9 @@ static bandit_status read_state(learned_engine *e, const bandit_checkpoint *chec
         (left - state->n_lengthscales * sizeof(double)) / sizeof(bandit_arm_sum) < state->n_aside ||
         !is_positive(state->scale) || !is_positive(state->signal) || !is_positive(state->noise) ||
         !isfinite(state->offset) || !isfinite(state->mean) || !(state->low < state->high) ||
-        !is_positive(state->range) || !(state->within >= 0.0) || !(state->within_degrees >= 0.0) ||
-        !(state->norm_bound >= 0.0))
+        !is_positive(state->range) || !is_at_least_0(state->within) ||
+        !is_at_least_0(state->within_degrees) || !is_at_least_0(state->norm_bound) ||
+        !is_at_least_0(state->sum_squares))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored hyper-parameters are not valid");
     l->offset = state->offset;
     l->scale = state->scale;
