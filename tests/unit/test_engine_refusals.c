@@ -229,10 +229,50 @@ static void check_state(subject *s)
     }
 }
 
+/* A word that is another number is refused, or is in force and stored again: there is none that nobody reads.
+ * As above, but for the name of the kernels that ran. */
+static void check_words(subject *s)
+{
+    static const double reals[] = {-1.0, INFINITY, 0.5};
+    static const uint64_t steps[] = {1, (uint64_t)1 << 61,
+                                     UINT64_MAX}; /* more, modulo 2^64; the last is less */
+    bandit_checkpoint good, changed, again;
+    unsigned char bytes[4096];
+    bandit_engine_checkpoint(s->engine, &good);
+    changed = good;
+    changed.state = bytes;
+    memcpy(bytes, good.state, good.n_state);
+    for (size_t at = 24; at + 8 <= good.n_state; at += 8) {
+        for (size_t k = 0; k < LENGTH(reals) + LENGTH(steps); k++) {
+            bandit_engine *engine;
+            uint64_t word;
+            memcpy(&word, good.state + at, sizeof word);
+            if (k < LENGTH(reals))
+                memcpy(&word, &reals[k], sizeof word);
+            else
+                word += steps[k - LENGTH(reals)];
+            memcpy(bytes + at, &word, sizeof word);
+            bandit_status status = bandit_engine_restore(&engine, s->arms, &s->options, 0, &changed, NULL, 0,
+                                                         &bandit_executor_serial, NULL);
+            assert_true(status == BANDIT_OK || status == BANDIT_INVALID_STATE);
+            if (status == BANDIT_OK) {
+                bandit_engine_checkpoint(engine, &again);
+                assert_int_equal(again.n_state, good.n_state);
+                if (memcmp(again.state, bytes, good.n_state) != 0)
+                    fail_msg("%s, set %d: byte %zu is not stored again",
+                             bandit_algorithm_name(s->options.algorithm), (int)s->set, at);
+                bandit_engine_free(engine);
+            }
+        }
+        memcpy(bytes + at, good.state + at, 8);
+    }
+}
+
 static void damaged_states_are_refused(void **state)
 {
     (void)state;
     with_each(check_state);
+    with_each(check_words);
 }
 
 static void check_sums(subject *s)
