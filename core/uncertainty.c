@@ -16,11 +16,15 @@
  *
  * Variances only shrink, so that stale ones are upper bounds: only arms whose stale variance is the largest
  * are computed again. */
+enum { FIRST_MEMBERS = 16 };
+
 typedef struct sampler {
     const bandit_covariance *covariance;
     double lambda;
     size_t n, u, capacity; /* arms; members; members that fit */
-    bandit_points points;  /* the members */
+    size_t most;           /* members that there can be */
+    double most_bytes;
+    bandit_points points; /* the members */
     uint32_t *members;
     double *L, *P; /* capacity x capacity: lower triangles of L and V^{-1} */
     double *column, *product, *scratch;
@@ -40,11 +44,35 @@ static void sampler_clear(sampler *s)
     free(s->entries);
 }
 
-static bool reserve_members(sampler *s, size_t wanted)
+/* Bytes of what has room for so many members. */
+static double bytes_of(const sampler *s, size_t capacity)
+{
+    const double c = (double)capacity, d = (double)s->covariance->dimension;
+    const double points =
+        2.5 * (d * sizeof(double) + sizeof(uint32_t)); /* as they grow by half, old and new */
+    return c * (2.0 * (c + 1.0) * sizeof(double) + BANDIT_TILE * sizeof(double) + sizeof(uint32_t) + points) +
+           (double)bandit_covariance_scratch(s->covariance) * sizeof(double);
+}
+
+static bandit_status no_room(const sampler *s, size_t members, bandit_error *err)
+{
+    return bandit_fail(
+        err, BANDIT_MEMORY_LIMIT, "",
+        "\"init\" of type \"uncertainty\" would need more than the %.0f MB that are left for %zu "
+        "different first picks: \"uniform\" or a smaller max_batch does with less",
+        fmax(0.0, s->most_bytes) / 1e6, members);
+}
+
+static bandit_status reserve_members(sampler *s, size_t wanted, bandit_error *err)
 {
     if (wanted <= s->capacity)
-        return true;
-    size_t grown = 2 * wanted, scratch = bandit_covariance_scratch(s->covariance);
+        return BANDIT_OK;
+    size_t grown = 2 * wanted < s->most ? 2 * wanted : s->most;
+    size_t scratch = bandit_covariance_scratch(s->covariance);
+    double others =
+        (double)s->n * sizeof *s->entries + bytes_of(s, s->capacity); /* while it grows, both are held */
+    if (others + bytes_of(s, grown) > s->most_bytes)
+        return no_room(s, wanted, err);
     double *L = bandit_alloc_zeroed(grown, grown * sizeof *L),
            *P = bandit_alloc_zeroed(grown, grown * sizeof *P);
     uint32_t *members = bandit_alloc(grown, sizeof *members);
@@ -57,7 +85,7 @@ static bool reserve_members(sampler *s, size_t wanted)
         free(column);
         free(product);
         free(work);
-        return false;
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu first picks", wanted);
     }
     for (size_t k = 0; k < s->u; k++) {
         memcpy(L + k * grown, s->L + k * s->capacity, s->u * sizeof *L);
@@ -77,7 +105,7 @@ static bool reserve_members(sampler *s, size_t wanted)
     s->product = product;
     s->scratch = work;
     s->capacity = grown;
-    return true;
+    return BANDIT_OK;
 }
 
 /* column = z of the arm; *residual = k − |z|^2, not clamped; returns z' V^{-1} z, product = V^{-1} z. */
@@ -110,8 +138,9 @@ static bandit_status add_pull(sampler *s, uint32_t arm, bandit_error *err)
     double floor = s->covariance->kappa2 * fmax((double)(s->u + 1) * DBL_EPSILON, 1e-14);
     if (residual > floor) {
         size_t u = s->u;
-        if (!reserve_members(s, u + 1))
-            return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu first picks", u + 1);
+        bandit_status status = reserve_members(s, u + 1, err);
+        if (status != BANDIT_OK)
+            return status;
         embed(s, arm, &residual); /* again: the arrays may have moved */
         for (size_t k = 0; k < u; k++) {
             s->L[k * s->capacity + u] = s->column[k];
@@ -121,7 +150,7 @@ static bandit_status add_pull(sampler *s, uint32_t arm, bandit_error *err)
         s->P[u * s->capacity + u] = 1.0 / s->lambda;
         s->members[u] = arm;
         s->u++;
-        bandit_status status = bandit_points_set(&s->points, s->covariance, s->members, s->u, err);
+        status = bandit_points_set(&s->points, s->covariance, s->members, s->u, err);
         if (status != BANDIT_OK)
             return status;
     }
@@ -153,20 +182,32 @@ static uint32_t most_uncertain(sampler *s, double *largest)
 }
 
 bandit_status bandit_uncertainty_picks(uint32_t **picks, size_t *n_picks, const bandit_covariance *covariance,
-                                       double lambda, double parallelism, size_t max_picks, bandit_error *err)
+                                       double lambda, double parallelism, size_t max_picks, double most_bytes,
+                                       bandit_error *err)
 {
     assert(max_picks > 0);
-    sampler s = {.covariance = covariance, .lambda = lambda, .n = covariance->arms->n};
+    size_t n = 0, capacity = 64, n_arms = covariance->arms->n;
+    sampler s = {.covariance = covariance,
+                 .lambda = lambda,
+                 .n = n_arms,
+                 .most = max_picks < n_arms ? max_picks : n_arms,
+                 .most_bytes = most_bytes - 8.0 * (double)(max_picks + capacity)}; /* the picks themselves */
     bandit_status status = BANDIT_OK;
-    size_t n = 0, capacity = 64;
     uint32_t *out = malloc(capacity * sizeof *out);
     *picks = NULL;
     *n_picks = 0;
+    if ((double)s.n * sizeof *s.entries > s.most_bytes) {
+        status = no_room(&s, 1, err);
+        goto out;
+    }
     s.entries = bandit_alloc(s.n, sizeof *s.entries);
-    if (!out || !s.entries || !reserve_members(&s, 16)) {
+    if (!out || !s.entries) {
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for the first picks");
         goto out;
     }
+    status = reserve_members(&s, s.most < FIRST_MEMBERS ? s.most : FIRST_MEMBERS, err);
+    if (status != BANDIT_OK)
+        goto out;
     for (uint32_t a = 0; a < s.n; a++) {
         bandit_covariance_diagonal(covariance, &a, 1, &s.entries[a].bound);
         s.entries[a].bound /= lambda;

@@ -100,8 +100,9 @@ static bandit_status plan_first_picks(const bandit_engine *engine, bandit_bbkb_b
     size_t most = options->max_batch;
     if (options->horizon > 0 && options->horizon < most)
         most = (size_t)options->horizon;
+    double room = (double)engine->memory_limit - (double)bandit_engine_memory(engine);
     return bandit_uncertainty_picks(&batch->planned, &batch->n_planned, &engine->covariance, options->lambda,
-                                    options->parallelism, most, err);
+                                    options->parallelism, most, room, err);
 }
 
 /* From ledger, dictionary and alpha to the frozen batch, with what is out hallucinated in it: the same path

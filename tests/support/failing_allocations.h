@@ -22,6 +22,7 @@ void __wrap_free(void *p);
 static long until_failure = -1; /* allocations that still succeed before one fails; negative: all of them */
 static long live;               /* blocks */
 static long long live_bytes;    /* in them, with what the allocator adds to fill its own sizes */
+static long long peak_bytes;    /* the most that they have been */
 
 static bool fails(void)
 {
@@ -42,6 +43,7 @@ static void *counted(void *p)
 {
     live += p != NULL;
     live_bytes += (long long)malloc_usable_size(p);
+    peak_bytes = live_bytes > peak_bytes ? live_bytes : peak_bytes;
     return p;
 }
 
@@ -62,6 +64,7 @@ void *__wrap_realloc(void *p, size_t size)
     live += p == NULL && q != NULL;
     if (q)
         live_bytes += (long long)malloc_usable_size(q) - before;
+    peak_bytes = live_bytes > peak_bytes ? live_bytes : peak_bytes;
     return q;
 }
 

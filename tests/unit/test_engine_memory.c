@@ -563,15 +563,16 @@ static void uncertain_first_picks(void **state)
     assert_int_equal(bandit_arms_set_rows(arms, 0, LINE, x, NULL), BANDIT_OK);
     assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, LINE, NULL), BANDIT_OK);
     assert_int_equal(bandit_covariance_init(&covariance, &o.kernel, arms, NULL), BANDIT_OK);
-    assert_int_equal(bandit_uncertainty_picks(&fine, &n_fine, &covariance, o.lambda, 1e9, MOST, NULL),
-                     BANDIT_OK);
+    assert_int_equal(
+        bandit_uncertainty_picks(&fine, &n_fine, &covariance, o.lambda, 1e9, MOST, INFINITY, NULL),
+        BANDIT_OK);
     assert_int_equal(n_fine, MOST);
     long before = live;
     for (long n = 0;; n++) {
         bandit_error err = {0};
         until_failure = n;
         bandit_status status =
-            bandit_uncertainty_picks(&picks, &n_picks, &covariance, o.lambda, 1e9, MOST, &err);
+            bandit_uncertainty_picks(&picks, &n_picks, &covariance, o.lambda, 1e9, MOST, INFINITY, &err);
         if (!has_failed()) {
             assert_int_equal(status, BANDIT_OK);
             break;

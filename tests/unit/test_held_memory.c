@@ -3,6 +3,7 @@
 #include "bandit/engine.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/small_sets.h"
+#include "uncertainty.h"
 
 #include <malloc.h>
 #include <math.h>
@@ -204,11 +205,55 @@ static void limits_are_of_the_size_of_what_is_held(void **state)
     }
 }
 
+/* First picks by their uncertainty hold what two matrices of them take, on their way too; a limit below that
+ * is refused before it is passed. */
+static void first_picks_keep_to_a_limit(void **state)
+{
+    enum { MOST = 300 };
+    const double lengthscale = 0.02;
+    bandit_options o = small_options(BANDIT_BBKB, FEATURES);
+    bandit_arms *arms = many_arms(false);
+    bandit_covariance covariance;
+    uint32_t *all;
+    size_t n, refused = 0, kept = 0;
+    (void)state;
+    o.kernel.lengthscales = &lengthscale;
+    assert_int_equal(bandit_covariance_init(&covariance, &o.kernel, arms, NULL), BANDIT_OK);
+    assert_int_equal(bandit_uncertainty_picks(&all, &n, &covariance, o.lambda, 1e9, MOST, INFINITY, NULL),
+                     BANDIT_OK);
+    assert_int_equal(n, MOST);
+    long before = live;
+    for (double limit = 1000.0; kept == 0; limit *= 1.1) {
+        uint32_t *picks;
+        long long bytes = peak_bytes = live_bytes;
+        bandit_status status =
+            bandit_uncertainty_picks(&picks, &n, &covariance, o.lambda, 1e9, MOST, limit, NULL);
+        double held = (double)(peak_bytes - bytes);
+        assert_true(held <= limit + UNCOUNTED);
+        if (status == BANDIT_OK) {
+            assert_memory_equal(picks, all, MOST * sizeof *all);
+            assert_true(held > 2.0 * MOST * MOST * sizeof(double) && held > 0.7 * limit);
+            free(picks);
+            kept++;
+        } else {
+            assert_int_equal(status, BANDIT_MEMORY_LIMIT);
+            assert_null(picks);
+            refused++;
+        }
+        assert_int_equal(live, before);
+    }
+    assert_true(refused > 20);
+    free(all);
+    bandit_covariance_clear(&covariance);
+    bandit_arms_free(arms);
+}
+
 int main(void)
 {
     mallopt(M_MMAP_MAX, 0); /* the allocator adds less than a page to a large block */
     const struct CMUnitTest tests[] = {cmocka_unit_test(engines_say_what_they_hold),
                                        cmocka_unit_test(large_engines_say_what_they_hold),
-                                       cmocka_unit_test(limits_are_of_the_size_of_what_is_held)};
+                                       cmocka_unit_test(limits_are_of_the_size_of_what_is_held),
+                                       cmocka_unit_test(first_picks_keep_to_a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
