@@ -3,11 +3,11 @@
 #include "bandit/arms.h"
 #include "proto/points.h"
 #include "server/app.h"
-#include "server/clock.h"
 #include "server/handlers.h"
 #include "server/limits.h"
 #include "server/routes.h"
-#include "server/study_internal.h"
+#include "server/study.h"
+#include "server/study_config.h"
 #include "server/upload.h"
 
 #include <stdlib.h>
@@ -17,10 +17,10 @@
 enum { BLOCKS_AHEAD = 4, BLOCK_ROWS = 256 };
 
 typedef struct receiving {
+    candidate_upload staged; /* first: it is the study's part of the context */
     wire_points_reader *reader;
-    upload *upload;
     double *rows; /* of the block being filled */
-    size_t dimension, filled, capacity, first;
+    size_t filled, capacity, first;
     bandit_arms *kernel; /* a kernel matrix is kept, to be checked as a whole; NULL for candidates */
     bandit_error error;  /* what is wrong with it */
     store_status status;
@@ -32,7 +32,7 @@ static void receiving_free(void *context)
 {
     receiving *r = context;
     wire_points_reader_free(r->reader);
-    upload_free(r->upload);
+    upload_free(r->staged.upload);
     bandit_arms_free(r->kernel);
     free(r->rows);
     free(r);
@@ -41,7 +41,7 @@ static void receiving_free(void *context)
 static bool stage(receiving *r)
 {
     if (r->filled > 0)
-        r->status = upload_rows(r->upload, r->first, r->filled, r->dimension, r->rows);
+        r->status = upload_rows(r->staged.upload, r->first, r->filled, r->staged.dimension, r->rows);
     r->first += r->filled;
     r->filled = 0;
     return r->status == STORE_OK;
@@ -54,15 +54,15 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
     r->too_large = first + n > r->max_values / dimension;
     if (r->too_large)
         return false;
-    if (r->kernel && (first + n > r->dimension ||
+    if (r->kernel && (first + n > r->staged.dimension ||
                       bandit_arms_set_rows(r->kernel, first, n, rows, &r->error) != BANDIT_OK)) {
         if (r->error.status == BANDIT_OK)
             bandit_error_set(&r->error, BANDIT_INVALID_ARMS, "", "the matrix has more than %zu rows",
-                             r->dimension);
+                             r->staged.dimension);
         return false;
     }
     if (!r->rows) {
-        r->dimension = dimension;
+        r->staged.dimension = dimension;
         r->capacity = upload_rows_at_once(dimension);
         r->rows = malloc(r->capacity * dimension * sizeof *rows);
         if (!r->rows) {
@@ -151,11 +151,11 @@ static bool open_upload(http_request *request)
     }
     request->context = r;
     request->context_free = receiving_free;
-    r->status = upload_new(&r->upload, request->app->store);
+    r->status = upload_new(&r->staged.upload, request->app->store);
     if (r->status == STORE_OK &&
         wire_points_reader_new(&r->reader, format, w.dimension, BLOCK_ROWS, take_rows, r) != WIRE_OK)
         r->status = STORE_NO_MEMORY;
-    r->dimension = w.dimension;
+    r->staged.dimension = w.dimension;
     r->max_values = request->app->config->max_values;
     if (w.precomputed && bandit_arms_new_precomputed(&r->kernel, w.dimension, &r->error) != BANDIT_OK)
         r->status = STORE_NO_MEMORY;
@@ -196,7 +196,7 @@ void handle_candidates_piece(http_request *request, const char *bytes, size_t n)
     wire_errors errors = {0};
     wire_status status = wire_points_reader_feed(r->reader, bytes, n, &errors);
     if (status == WIRE_OK && r->status == STORE_OK)
-        upload_wait(r->upload, BLOCKS_AHEAD, go_on, request);
+        upload_wait(r->staged.upload, BLOCKS_AHEAD, go_on, request);
     else
         answer_reading(request, status, &errors);
     wire_errors_clear(&errors);
@@ -207,7 +207,7 @@ static void all_staged(void *arg)
 {
     http_request *request = arg;
     receiving *r = request->context;
-    store_status status = upload_status(r->upload);
+    store_status status = upload_status(r->staged.upload);
     if (status == STORE_OK)
         registry_post(request->app->registry, request, study_set_candidates);
     else
@@ -219,10 +219,10 @@ static void check_kernel(pool_task *task)
 {
     http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
     receiving *r = request->context;
-    if (bandit_arms_finish(r->kernel, BANDIT_SCALING_NONE, r->dimension, &r->error) == BANDIT_OK) {
+    if (bandit_arms_finish(r->kernel, BANDIT_SCALING_NONE, r->staged.dimension, &r->error) == BANDIT_OK) {
         bandit_arms_free(r->kernel);
         r->kernel = NULL;
-        upload_wait(r->upload, 0, all_staged, request);
+        upload_wait(r->staged.upload, 0, all_staged, request);
     } else {
         answer_reading(request, WIRE_INVALID, NULL);
     }
@@ -236,61 +236,18 @@ void handle_candidates_put(http_request *request)
     wire_errors errors = {0};
     wire_status status = wire_points_reader_finish(r->reader, &errors);
     bool fine = status == WIRE_OK && r->status == STORE_OK && stage(r);
-    if (fine && r->kernel && upload_count(r->upload) != r->dimension) {
+    if (fine && r->kernel && upload_count(r->staged.upload) != r->staged.dimension) {
         bandit_error_set(&r->error, BANDIT_INVALID_ARMS, "", "the matrix has %zu rows and %zu columns",
-                         upload_count(r->upload), r->dimension);
+                         upload_count(r->staged.upload), r->staged.dimension);
         fine = false;
     }
     if (fine && r->kernel) {
         request->task.run = check_kernel;
         pool_submit(request->app->pool, &request->task, POOL_LONG);
     } else if (fine) {
-        upload_wait(r->upload, 0, all_staged, request);
+        upload_wait(r->staged.upload, 0, all_staged, request);
     } else {
         answer_reading(request, status, &errors);
     }
     wire_errors_clear(&errors);
-}
-
-static void answer_count(http_request *request, int status, const receiving *r)
-{
-    wire_writer w = WIRE_WRITER_INIT;
-    wire_encode_candidates_answer(&w, (int64_t)upload_count(r->upload), (int64_t)r->dimension);
-    http_answer_json(request, status, &w);
-}
-
-void study_set_candidates(study *s, http_request *request)
-{
-    receiving *r = request->context;
-    const char *digest = upload_digest(r->upload);
-    study_hold(s, request);
-    if (strcmp(digest, s->digest) == 0) {
-        answer_count(request, 200, r);
-        return;
-    }
-    if (s->batches > 0 || s->planning) {
-        http_answer_problem(request, 409, NULL, "candidates cannot be replaced after the first ask");
-        return;
-    }
-    if (s->trials > 0 || s->n_observations > 0) {
-        http_answer_problem(request, 409, NULL, "there are %s of them: they cannot be replaced",
-                            s->trials > 0 ? "trials" : "results");
-        return;
-    }
-    if (s->candidates != s->reference_candidates || s->failures) {
-        http_answer_problem(request, 409, NULL, "some were added or retired: they cannot be replaced");
-        return;
-    }
-    store_event event = {.type = EVENT_CANDIDATES_SET, .time = clock_now()};
-    upload_describe(r->upload, &event);
-    event.u.candidates.dimension = (int64_t)r->dimension;
-    study_record(s, &event);
-    upload_keep(r->upload);
-    s->candidates = s->reference_candidates = (int64_t)upload_count(r->upload);
-    s->dimension = (int64_t)r->dimension;
-    strncpy(s->digest, digest, sizeof s->digest - 1);
-    study_renew_engine(s);
-    if (s->state == STUDY_AWAITING_CANDIDATES)
-        study_set_state(s, STUDY_ACTIVE, "", NULL);
-    answer_count(request, 200, r);
 }

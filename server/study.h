@@ -54,6 +54,12 @@ typedef struct candidate_range {
     bool *retired; /* of `first` on, or in another order of all; filled in the study's turn */
 } candidate_range;
 
+/* Candidates that have been uploaded. */
+typedef struct candidate_upload {
+    struct upload *upload; /* all of them are staged in it */
+    size_t dimension;
+} candidate_upload;
+
 /* A user's own trial. */
 typedef struct proposal {
     wire_proposal *wanted;
@@ -71,7 +77,7 @@ void study_heartbeat(study *s, http_request *request);         /* context: wire_
 void study_measure(study *s, http_request *request);           /* context: wire_measurement */
 void study_amend(study *s, http_request *request);             /* context: wire_amendment */
 void study_propose(study *s, http_request *request);           /* context: proposal */
-void study_set_candidates(study *s, http_request *request);    /* context: upload, handlers_candidates.c */
+void study_set_candidates(study *s, http_request *request);    /* context: begins with a candidate_upload */
 void study_add_candidates(study *s, http_request *request);    /* context: wire_points */
 void study_retire_candidates(study *s, http_request *request); /* context: wire_retire */
 void study_list_candidates(study *s, http_request *request);   /* context: candidate_range */

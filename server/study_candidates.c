@@ -1,14 +1,68 @@
-/* Candidates that come and go during a study, and what is known of each. */
+/* A study's candidates: those that it begins with, and those that come and go. */
 #include "server/study_internal.h"
 
 #include "proto/changes.h"
 #include "server/clock.h"
 #include "server/log.h"
 #include "server/space.h"
+#include "server/upload.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_CANDIDATES = 0x7fffffff };
+
+/* ---- those that it begins with ---------------------------------------------------------------------- */
+
+static void answer_count(http_request *request, const candidate_upload *uploaded)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_candidates_answer(&w, (int64_t)upload_count(uploaded->upload), (int64_t)uploaded->dimension);
+    http_answer_json(request, 200, &w);
+}
+
+/* Why the candidates that there are stay; NULL: they may be replaced. */
+static const char *why_kept(const study *s)
+{
+    if (s->batches > 0 || s->planning)
+        return "candidates cannot be replaced after the first ask";
+    if (s->trials > 0)
+        return "there are trials of them: they cannot be replaced";
+    if (s->n_observations > 0)
+        return "there are results of them: they cannot be replaced";
+    if (s->candidates != s->reference_candidates || s->failures)
+        return "some were added or retired: they cannot be replaced";
+    return NULL;
+}
+
+void study_set_candidates(study *s, http_request *request)
+{
+    const candidate_upload *uploaded = request->context;
+    const char *digest = upload_digest(uploaded->upload), *why = why_kept(s);
+    study_hold(s, request);
+    if (strcmp(digest, s->digest) == 0) {
+        answer_count(request, uploaded);
+        return;
+    }
+    if (why) {
+        http_answer_problem(request, 409, NULL, "%s", why);
+        return;
+    }
+    store_event event = {.type = EVENT_CANDIDATES_SET, .time = clock_now()};
+    upload_describe(uploaded->upload, &event);
+    event.u.candidates.dimension = (int64_t)uploaded->dimension;
+    study_record(s, &event);
+    upload_keep(uploaded->upload);
+    s->candidates = s->reference_candidates = (int64_t)upload_count(uploaded->upload);
+    s->dimension = (int64_t)uploaded->dimension;
+    strncpy(s->digest, digest, sizeof s->digest - 1);
+    study_renew_engine(s);
+    if (s->state == STUDY_AWAITING_CANDIDATES)
+        study_set_state(s, STUDY_ACTIVE, "", NULL);
+    answer_count(request, uploaded);
+}
+
+/* ---- those that come and go ------------------------------------------------------------------------ */
 
 /* False: answered. */
 static bool may_change(const study *s, http_request *request)
