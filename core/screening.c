@@ -27,6 +27,12 @@ static size_t round_up(size_t n)
     return (n + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
 }
 
+bool bandit_screening_by_rows_pays(const bandit_posterior *p, size_t n_pulled)
+{
+    return p->m > 0 && p->one_factor && p->covariance->simd->norms_until &&
+           p->covariance->arms->n / 8 >= n_pulled;
+}
+
 bool bandit_screening_pays(const bandit_posterior *p, size_t n_pulled)
 {
     size_t n = p->covariance->arms->n;
@@ -328,6 +334,36 @@ static double share_that_matters(const screening *job)
     return of > 0 ? (double)n / (double)of : 1.0;
 }
 
+/* One tile: means, and as many rows of R as it takes to tell that none of its arms matters; variances where
+ * that was all of them. Returns the smallest before clamping. */
+static double sift_by_rows(const screening *job, const double *tile, size_t first, size_t lanes)
+{
+    const bandit_posterior *p = job->posterior;
+    double alpha2 = job->screen->alpha * job->screen->alpha, smallest = INFINITY;
+    double means[BANDIT_TILE], norms[BANDIT_TILE], need[BANDIT_TILE], diagonal[BANDIT_TILE];
+    bool whole[BANDIT_TILE];
+    uint32_t arms[BANDIT_TILE];
+    for (size_t lane = 0; lane < lanes; lane++)
+        arms[lane] = (uint32_t)(first + lane);
+    bandit_covariance_diagonal(p->covariance, arms, lanes, diagonal);
+    p->covariance->simd->means(p->weights, p->m, tile, means);
+    for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+        double gap = lane < lanes ? job->threshold - means[lane] : 0.0;
+        need[lane] = lane < lanes ? INFINITY : 0.0;
+        if (gap > 0.0)
+            need[lane] = diagonal[lane] / p->lambda - gap * gap / alpha2;
+    }
+    p->covariance->simd->norms_until(p->R, p->m, tile, need, norms, whole);
+    for (size_t lane = 0; lane < lanes; lane++) {
+        double variance = diagonal[lane] / p->lambda - norms[lane], most = fmax(0.0, variance);
+        job->mean[first + lane] = means[lane];
+        job->variance[first + lane] = whole[lane] ? most : -most;
+        if (whole[lane])
+            smallest = fmin(smallest, variance);
+    }
+    return smallest;
+}
+
 static void screen_part(void *arg, size_t index, size_t worker)
 {
     const screening *job = arg;
@@ -346,8 +382,12 @@ static void screen_part(void *arg, size_t index, size_t worker)
                                    tiles + t * stride, BANDIT_TILE, scratch);
         bandit_stage_switch(BANDIT_STAGE_PRODUCT);
         for (size_t t = 0; t < GROUP && group + t * BANDIT_TILE < end; t++) {
-            size_t first = group + t * BANDIT_TILE;
-            sift(job, tiles + t * stride, first, end - first < BANDIT_TILE ? end - first : BANDIT_TILE, &g);
+            size_t first = group + t * BANDIT_TILE,
+                   lanes = end - first < BANDIT_TILE ? end - first : BANDIT_TILE;
+            if (job->screen->reference)
+                sift(job, tiles + t * stride, first, lanes, &g);
+            else
+                g.smallest = fmin(g.smallest, sift_by_rows(job, tiles + t * stride, first, lanes));
         }
     }
     flush(job, &g);
@@ -390,7 +430,7 @@ bandit_status bandit_screening_evaluate(bandit_posterior *p, const bandit_screen
     executor->for_each(executor->context, pulled_parts, pulled_part, &job);
     bandit_stage_switch(outer);
     job.threshold = threshold_of(&job);
-    if (share_that_matters(&job) > TOO_MANY)
+    if (screen->reference && share_that_matters(&job) > TOO_MANY)
         return BANDIT_OK;
     executor->for_each(executor->context, parts, screen_part, &job);
     for (size_t i = 0; i < parts; i++) {

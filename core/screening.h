@@ -12,6 +12,11 @@
  * pulled arm is likely to keep to the batch's end. That is a guess which only costs time: the selector
  * (selection.h) evaluates whatever reaches the top, and the bounds hold, so that the picks are the same.
  *
+ * Where no reference pays, because the dictionary is large beside the number of arms, a variance is bounded
+ * by the first rows of R, in pivot order: of k / lambda − |R k|^2, what each row subtracts. A tile of arms
+ * ends with the row that leaves none of them enough to matter. Neighbours on a grid lie in a tile, and half
+ * the rows, a quarter of the product, are enough for most.
+ *
  * † ours, not the papers'. */
 #ifndef BANDIT_SCREENING_H
 #define BANDIT_SCREENING_H
@@ -36,6 +41,10 @@ typedef struct bandit_reference {
  * that is positive semi-definite by its formula, and more arms than comparing posteriors pays for. */
 bool bandit_screening_pays(const bandit_posterior *posterior, size_t n_pulled);
 
+/* And by the first rows of R, without a reference? With one factor, a version of the product that can stop
+ * early, and few pulled arms, which are evaluated twice. */
+bool bandit_screening_by_rows_pays(const bandit_posterior *posterior, size_t n_pulled);
+
 /* Makes `posterior` with the variances of all arms (bandit_posterior_evaluate_all) the reference; both are
  * copied. *reference is {0} or used before. Errors: BANDIT_NO_MEMORY; there is no reference then. */
 bandit_status bandit_reference_keep(bandit_reference *reference, const bandit_posterior *posterior,
@@ -51,9 +60,9 @@ void bandit_reference_clear(bandit_reference *reference);
 size_t bandit_reference_memory(const bandit_reference *reference);
 
 typedef struct bandit_screen {
-    const bandit_reference *reference;
-    double ratio;                 /* bandit_reference_compare's */
-    double alpha;                 /* the width of the confidence bounds */
+    const bandit_reference *reference; /* NULL: by the first rows of R */
+    double ratio;                      /* bandit_reference_compare's; with a reference */
+    double alpha;                      /* the width of the confidence bounds */
     double shrinkage;             /* how much variances are expected to shrink inside the batch, at least 1 */
     const bandit_arm_sum *pulled; /* n_pulled >= 1 arms that are evaluated in any case */
     size_t n_pulled;
@@ -62,7 +71,7 @@ typedef struct bandit_screen {
 /* Means of all arms, variances of those that matter, as exact as by bandit_posterior_evaluate_all, whose
  * arrays they are.
  *   variance    of an arm left out: minus an upper bound, below 0
- *   *done       false: too many arms matter, by a sample, and neither array is of use
+ *   *done       false: too many arms matter, by a sample, and neither array is of use; true by rows
  * Errors: as for bandit_posterior_evaluate_all. */
 bandit_status bandit_screening_evaluate(bandit_posterior *posterior, const bandit_screen *screen,
                                         const bandit_executor *executor, double *mean, double *variance,

@@ -21,25 +21,31 @@ static void write_state(const bandit_engine *engine, bandit_bbkb_batch *batch)
     bandit_state_record_code_path(batch->state.code_path, engine);
 }
 
-/* Means and variances of the arms that matter, by the reference's bounds. *done: false where these leave too
- * few arms out; then the next one, three, seven or fifteen batches are made without. */
-static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, const bandit_executor *executor,
-                            bool *done, bandit_error *err)
+/* Means and variances of the arms that matter, by the reference's bounds or, where that is NULL, by the first
+ * rows of R. *done: false where the reference's leave too few arms out. Where they do, or rows do, the next
+ * one, three, seven or fifteen batches are made without. */
+static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, bandit_reference *reference,
+                            const bandit_executor *executor, bool *done, bandit_error *err)
 {
     const unsigned most_failures = 4;
+    size_t n = bandit_arms_count(bbkb->base.arms), left_out = 0;
     /* The ratio bound is what the variance of the arm that gains most from the picks shrinks by, at most; its
      * root is nearer to what the others do. */
-    bandit_screen screen = {.reference = &bbkb->reference,
+    bandit_screen screen = {.reference = reference,
                             .alpha = batch->alpha,
                             .shrinkage = sqrt(bbkb->base.options.ratio_bound),
                             .pulled = batch->ledger.sums,
                             .n_pulled = batch->ledger.n};
+    bandit_status status = BANDIT_OK;
     *done = false;
-    bandit_status status = bandit_reference_compare(&bbkb->reference, &batch->posterior, &screen.ratio, err);
+    if (reference)
+        status = bandit_reference_compare(reference, &batch->posterior, &screen.ratio, err);
     if (status == BANDIT_OK && isfinite(screen.ratio))
         status = bandit_screening_evaluate(&batch->posterior, &screen, executor, batch->mean, batch->variance,
                                            done, err);
-    if (*done) {
+    for (size_t a = 0; a < n && *done && !reference; a++)
+        left_out += batch->variance[a] < 0.0;
+    if (*done && (reference || left_out >= n / 4)) {
         bbkb->failures = 0;
     } else {
         bbkb->failures += bbkb->failures < most_failures;
@@ -50,26 +56,31 @@ static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, const b
 }
 
 /* Means and variances of the arms. Of all of them where screening does not pay, or where the global-local
- * rule asks for them: these are the next reference. */
+ * rule asks for them; where a reference pays, these are the next one. */
 static bandit_status evaluate(bandit_engine *engine, bandit_bbkb_batch *batch,
                               const bandit_executor *executor, bandit_error *err)
 {
     bandit_bbkb *bbkb = (bandit_bbkb *)engine;
-    bool pays =
-        !bandit_bbkb_is_global_local(engine) && bandit_screening_pays(&batch->posterior, batch->ledger.n);
+    bool some = !bandit_bbkb_is_global_local(engine);
+    bool pays = some && bandit_screening_pays(&batch->posterior, batch->ledger.n);
+    bool by_rows = some && !pays && bandit_screening_by_rows_pays(&batch->posterior, batch->ledger.n);
     bool done = false;
     bandit_status status = BANDIT_OK;
     if (pays && bbkb->reference.kept)
-        status = screen(bbkb, batch, executor, &done, err);
+        status = screen(bbkb, batch, &bbkb->reference, executor, &done, err);
+    else if (by_rows && bbkb->batches_without == 0)
+        status = screen(bbkb, batch, NULL, executor, &done, err);
     if (status != BANDIT_OK || done)
         return status;
     status = bandit_posterior_evaluate_all(&batch->posterior, executor, batch->mean, batch->variance, err);
-    if (status != BANDIT_OK || !pays)
+    if (status != BANDIT_OK)
         return status;
     if (bbkb->batches_without > 0) {
         bbkb->batches_without--;
         return BANDIT_OK;
     }
+    if (!pays)
+        return BANDIT_OK;
     return bandit_reference_keep(&bbkb->reference, &batch->posterior, batch->variance, err);
 }
 

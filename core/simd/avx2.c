@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <immintrin.h>
+#include <stdbool.h>
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
@@ -36,6 +37,10 @@ ALWAYS VECTOR vec_load_first(const double *p, size_t n)
 ALWAYS void vec_store_first(double *p, VECTOR a, size_t n)
 {
     _mm256_maskstore_pd(p, lanes_below(n), a);
+}
+ALWAYS bool vec_all_reach(VECTOR a, VECTOR b)
+{
+    return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_GE_OQ)) == 0xf;
 }
 ALWAYS VECTOR vec_with_lane(VECTOR a, size_t lane, VECTOR b)
 {
@@ -112,6 +117,7 @@ const bandit_simd bandit_simd_avx2 = {.name = "avx2",
                                       .distances = distances,
                                       .means = means_of_tile,
                                       .norms = norms_of_tile,
+                                      .norms_until = norms_until,
                                       .multiply_lower = multiply_lower};
 
 #if defined(__clang__)

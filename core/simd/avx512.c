@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <immintrin.h>
+#include <stdbool.h>
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,avx512f,avx512dq"))), apply_to = function)
@@ -35,6 +36,10 @@ ALWAYS VECTOR vec_load_first(const double *p, size_t n)
 ALWAYS void vec_store_first(double *p, VECTOR a, size_t n)
 {
     _mm512_mask_storeu_pd(p, first_lanes(n), a);
+}
+ALWAYS bool vec_all_reach(VECTOR a, VECTOR b)
+{
+    return _mm512_cmp_pd_mask(a, b, _CMP_GE_OQ) == 0xff;
 }
 ALWAYS VECTOR vec_with_lane(VECTOR a, size_t lane, VECTOR b)
 {
@@ -103,6 +108,7 @@ const bandit_simd bandit_simd_avx512 = {.name = "avx512",
                                         .distances = distances,
                                         .means = means_of_tile,
                                         .norms = norms_of_tile,
+                                        .norms_until = norms_until,
                                         .multiply_lower = multiply_lower};
 
 #if defined(__clang__)

@@ -1,8 +1,8 @@
 /* Kernel entries and what is multiplied by them, for a file that has defined its vectors:
  *   VECTOR, LANES, ALWAYS, vec_load, vec_store, vec_set, vec_zero, vec_add, vec_sub, vec_mul,
  *   vec_fma (a b + c), vec_sqrt, vec_exp_negative (exp(−s), s >= 0), vec_load_first and vec_store_first (the
- * first n lanes; zeros in the others), vec_with_lane (a, with that lane of b) Distances by direct
- * differences: they do not cancel for near-duplicates. */
+ * first n lanes; zeros in the others), vec_with_lane (a, with that lane of b), vec_all_reach (a >= b in every
+ * lane) Distances by direct differences: they do not cancel for near-duplicates. */
 #include "arms_storage.h"
 #include "simd/simd.h"
 
@@ -128,14 +128,15 @@ static void means_of_tile(const double *a, size_t m, const double *k, double *me
         lanes_means(a, m, k + lane, means + lane);
 }
 
-/* |R k|^2 and a'k of HALF lanes of a tile (vectors `v` … v + WIDTH − 1 of it): panels of R against all k. */
-ALWAYS void lanes_norms(const double *packed, const double *a, size_t m, const double *k, double *norms,
-                        double *means)
+/* |R k|^2 of WIDTH vectors of a tile: panels of R against all k; with `need`, until all lanes have reached
+ * theirs. Were these all panels? */
+ALWAYS bool lanes_norms(const double *packed, size_t m, const double *k, const double *need, double *norms)
 {
     VECTOR norm[WIDTH];
-    lanes_means(a, m, k, means);
+    bool left = true; /* some lane has not */
     _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) norm[v] = vec_zero();
-    for (size_t first = 0; first < m; first += BANDIT_PANEL) {
+    size_t first = 0;
+    for (; first < m && left; first += BANDIT_PANEL) {
         size_t columns = first + BANDIT_PANEL < m ? first + BANDIT_PANEL : m;
         for (size_t part = 0; part < BANDIT_PANEL; part += ROWS) {
             VECTOR sum[ROWS][WIDTH];
@@ -162,15 +163,33 @@ ALWAYS void lanes_norms(const double *packed, const double *a, size_t m, const d
             }
         }
         packed += columns * BANDIT_PANEL;
+        if (need) {
+            left = false;
+            _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) left |=
+                !vec_all_reach(norm[v], vec_load(need + v * LANES));
+        }
     }
     _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) vec_store(norms + v * LANES, norm[v]);
+    return first >= m;
 }
 
 static void norms_of_tile(const double *packed, const double *a, size_t m, const double *k, double *norms,
                           double *means)
 {
-    for (size_t lane = 0; lane < BANDIT_TILE; lane += (size_t)WIDTH * LANES)
-        lanes_norms(packed, a, m, k + lane, norms + lane, means + lane);
+    for (size_t lane = 0; lane < BANDIT_TILE; lane += (size_t)WIDTH * LANES) {
+        lanes_means(a, m, k + lane, means + lane);
+        lanes_norms(packed, m, k + lane, NULL, norms + lane);
+    }
+}
+
+static void norms_until(const double *packed, size_t m, const double *k, const double *need, double *norms,
+                        bool *whole)
+{
+    for (size_t lane = 0; lane < BANDIT_TILE; lane += (size_t)WIDTH * LANES) {
+        bool all = lanes_norms(packed, m, k + lane, need + lane, norms + lane);
+        for (size_t i = 0; i < (size_t)WIDTH * LANES; i++)
+            whole[lane + i] = all;
+    }
 }
 
 /* Rows first … first + rows − 1 of A x into x: as much of A as stands in those rows, from its last column to

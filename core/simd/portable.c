@@ -76,6 +76,7 @@ const bandit_simd bandit_simd_portable = {.name = "portable",
                                           .distances = distances,
                                           .means = means_of_tile,
                                           .norms = NULL,
+                                          .norms_until = NULL,
                                           .multiply_lower = NULL};
 const bandit_simd bandit_simd_plain = {.name = "plain",
                                        .two_norms = true,
@@ -83,4 +84,5 @@ const bandit_simd bandit_simd_plain = {.name = "plain",
                                        .distances = distances,
                                        .means = means_of_tile,
                                        .norms = NULL,
+                                       .norms_until = NULL,
                                        .multiply_lower = NULL};

@@ -50,6 +50,11 @@ typedef struct bandit_simd {
     void (*norms)(const double *packed, const double *a, size_t m, const double *k, double *norms,
                   double *means);
 
+    /* norms[lane] as above, where whole[lane] is set then; or, as soon as some lanes around it have all
+     * reached theirs in `need`, of no more of the first rows of R than that took. NULL where `norms` is. */
+    void (*norms_until)(const double *packed, size_t m, const double *k, const double *need, double *norms,
+                        bool *whole);
+
     /* x = A x for the lower triangular n x n matrix A, column-major with leading dimension ld, whose strict
      * upper triangle may hold anything. NULL: the caller uses BLAS. */
     void (*multiply_lower)(size_t n, const double *a, size_t ld, double *x);

@@ -228,6 +228,63 @@ static void screened_arms_do_not_matter(void **state)
     assert_true(left_out > 5000 && evaluated > 1000);
 }
 
+/* By the first rows of R: what is evaluated has the bits that it has among all arms, and the bound of what is
+ * not holds, however early its tile ended. */
+static void screened_by_rows(void **state)
+{
+    static const char *const names[] = {"avx512", "avx2"};
+    const bandit_executor executor = {.for_each = scrambled, .workers = 3};
+    size_t left_out = 0, evaluated = 0, idle = 0, versions = 0;
+    (void)state;
+    for (size_t i = 0; i < 90; i++) {
+        const bandit_simd *version = bandit_simd_named(names[i % 2]);
+        pair x;
+        bandit_error err;
+        double all_mean[ARMS], all[ARMS], mean[ARMS], variance[ARMS], best = -INFINITY;
+        bool done;
+        if (!version)
+            continue;
+        versions++;
+        open_pair(&x, i, 1.0);
+        x.covariance.simd = version;
+        bandit_posterior_clear(&x.after);
+        build(&x.after, &x, 2, 1.0, x.n_sums);
+        bandit_screen screen = {.alpha = 0.3 * sqrt(x.problem.options.lambda),
+                                .shrinkage = 1.4,
+                                .pulled = x.sums,
+                                .n_pulled = x.n_sums};
+        if (!bandit_screening_by_rows_pays(&x.after, 1)) {
+            close_pair(&x);
+            continue;
+        }
+        must(bandit_posterior_evaluate_all(&x.after, &executor, all_mean, all, &err), &err);
+        must(bandit_screening_evaluate(&x.after, &screen, &executor, mean, variance, &done, &err), &err);
+        assert_true(done);
+        assert_memory_equal(mean, all_mean, sizeof mean);
+        for (size_t u = 0; u < x.n_sums; u++) {
+            size_t a = x.sums[u].arm;
+            best = fmax(best, mean[a] + screen.alpha * sqrt(all[a] / screen.shrinkage));
+            assert_true(variance[a] >= 0.0);
+        }
+        for (size_t a = 0; a < ARMS; a++) {
+            if (!signbit(variance[a])) {
+                evaluated++;
+                assert_memory_equal(&variance[a], &all[a], sizeof(double));
+            } else {
+                left_out++;
+                idle += -variance[a] > all[a];
+                assert_true(-variance[a] >= all[a]);
+                assert_true(-variance[a] + x.after.variance_error >= x.exact[a]);
+                assert_true(mean[a] + screen.alpha * sqrt(-variance[a]) <= best + 1e-12 * (1.0 + fabs(best)));
+            }
+        }
+        close_pair(&x);
+    }
+    print_message("%zu arms left out, %zu of them before the last row; %zu evaluated\n", left_out, idle,
+                  evaluated);
+    assert_true(versions == 0 || (left_out > 5000 && idle > 5000 && evaluated > 1000));
+}
+
 /* Where nearly all arms may be the best, none is left out. */
 static void wide_bounds_are_not_screened(void **state)
 {
@@ -263,17 +320,20 @@ static void who_is_screened(void **state)
     bandit_posterior_clear(&x.after);
     build(&x.after, &x, 2, 1.0, x.n_sums);
     assert_int_equal(bandit_screening_pays(&x.after, 1), x.after.one_factor && x.after.m <= ARMS / 128);
+    bool stops = x.after.one_factor && x.covariance.simd->norms_until;
+    assert_int_equal(bandit_screening_by_rows_pays(&x.after, ARMS / 8), stops);
+    assert_false(bandit_screening_by_rows_pays(&x.after, ARMS / 8 + 1));
+    bandit_posterior_evaluate_plainly(&x.after);
+    assert_false(bandit_screening_by_rows_pays(&x.after, 1));
     close_pair(&x);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ratios_hold_for_every_arm),
-        cmocka_unit_test(the_ratio_follows_the_dictionary),
-        cmocka_unit_test(screened_arms_do_not_matter),
-        cmocka_unit_test(wide_bounds_are_not_screened),
-        cmocka_unit_test(who_is_screened),
+        cmocka_unit_test(ratios_hold_for_every_arm),    cmocka_unit_test(the_ratio_follows_the_dictionary),
+        cmocka_unit_test(screened_arms_do_not_matter),  cmocka_unit_test(screened_by_rows),
+        cmocka_unit_test(wide_bounds_are_not_screened), cmocka_unit_test(who_is_screened),
     };
     return cmocka_run_group_tests_name("screening", tests, NULL, NULL);
 }

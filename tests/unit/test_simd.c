@@ -82,6 +82,33 @@ static void entries_depend_on_the_arm_alone(void **state)
     }
 }
 
+/* Stops only where all lanes that it stops for have what they need, and with no more than all rows give. */
+static void norms_until_enough(const bandit_simd *version, const double *packed, size_t m, const double *k,
+                               const double *norms)
+{
+    double need[BANDIT_TILE], part[BANDIT_TILE];
+    bool whole[BANDIT_TILE];
+    if (!version->norms_until)
+        return;
+    for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+        need[lane] = INFINITY;
+    version->norms_until(packed, m, k, need, part, whole);
+    for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+        assert_true(whole[lane] && part[lane] == norms[lane]);
+    for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+        need[lane] = 0.5 * norms[lane];
+    version->norms_until(packed, m, k, need, part, whole);
+    for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+        assert_true(part[lane] >= need[lane] && part[lane] <= norms[lane]);
+        assert_true(!whole[lane] || part[lane] == norms[lane]);
+    }
+    for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+        need[lane] = 0.0;
+    version->norms_until(packed, m, k, need, part, whole);
+    for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+        assert_true(whole[lane] == (m <= BANDIT_PANEL));
+}
+
 static void norms_and_means(void **state)
 {
     static const size_t sizes[] = {1, 5, 12, 13, 24, 37, 100};
@@ -106,6 +133,7 @@ static void norms_and_means(void **state)
             version->means(a, m, k, alone);
             if (version->norms)
                 version->norms(packed, a, m, k, norms, means);
+            norms_until_enough(version, packed, m, k, norms);
             for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
                 double norm = 0.0, mean = 0.0;
                 for (size_t row = 0; row < m; row++) {
