@@ -1,0 +1,107 @@
+/* Acquisitions by their textbook formulas, and their slopes by differences, on both sides of the smallest
+ * variance. */
+#include "acquisition.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+static const bandit_acquisition_kind kinds[] = {BANDIT_ACQUIRE_UCB, BANDIT_ACQUIRE_IMPROVEMENT,
+                                                BANDIT_ACQUIRE_PROBABILITY, BANDIT_ACQUIRE_MEAN,
+                                                BANDIT_ACQUIRE_VARIANCE};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static const double smallest = 0.01, means[] = {-2.0, 0.3, 0.31, 1.7},
+                    variances[] = {0.0, 0.004, 0.02, 0.3, 4.0};
+enum { MEANS = sizeof means / sizeof *means, VARIANCES = sizeof variances / sizeof *variances };
+
+static double textbook(bandit_acquisition_kind kind, double parameter, double mean, double variance)
+{
+    double sigma = sqrt(variance < smallest ? smallest : variance), z = (mean - parameter) / sigma;
+    double density = exp(-0.5 * z * z) / sqrt(2.0 * acos(-1.0)), cdf = 0.5 * (1.0 + erf(z / sqrt(2.0)));
+    switch (kind) {
+    case BANDIT_ACQUIRE_UCB:
+        return mean + parameter * sigma;
+    case BANDIT_ACQUIRE_IMPROVEMENT:
+        return log(sigma * (density + z * cdf));
+    case BANDIT_ACQUIRE_PROBABILITY:
+        return z;
+    case BANDIT_ACQUIRE_MEAN:
+        return mean;
+    case BANDIT_ACQUIRE_VARIANCE:
+        break;
+    }
+    return variance;
+}
+
+static void values_are_the_textbooks(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KINDS; k++) {
+        const bandit_acquisition a = {.kind = kinds[k], .parameter = 0.3, .smallest = smallest};
+        for (size_t i = 0; i < MEANS * VARIANCES; i++) {
+            double mean = means[i % MEANS], variance = variances[i / MEANS], by_mean, by_variance;
+            double value = bandit_acquisition_value(&a, mean, variance);
+            double z = (mean - 0.3) / sqrt(fmax(variance, smallest));
+            if (kinds[k] != BANDIT_ACQUIRE_IMPROVEMENT || z > -5.0) /* beyond, the textbook's form cancels */
+                assert_true(fabs(value - textbook(kinds[k], 0.3, mean, variance)) <=
+                            1e-8 * fmax(1.0, fabs(value)));
+            assert_true(fabs(bandit_acquisition_slopes(&a, mean, variance, &by_mean, &by_variance) - value) <=
+                        1e-14 * fmax(1.0, fabs(value)));
+        }
+    }
+}
+
+static void slopes_are_those_of_the_values(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KINDS; k++) {
+        const bandit_acquisition a = {.kind = kinds[k], .parameter = 0.3, .smallest = smallest};
+        for (size_t i = 0; i < MEANS * VARIANCES; i++) {
+            double mean = means[i % MEANS], variance = variances[i / MEANS], by_mean, by_variance;
+            const double h = 1e-6, dv = fmax(1e-4, variance) * 1e-5;
+            bandit_acquisition_slopes(&a, mean, variance, &by_mean, &by_variance);
+            double along_mean = (bandit_acquisition_value(&a, mean + h, variance) -
+                                 bandit_acquisition_value(&a, mean - h, variance)) /
+                                (2.0 * h);
+            double along_variance = (bandit_acquisition_value(&a, mean, variance + dv) -
+                                     bandit_acquisition_value(&a, mean, variance - dv)) /
+                                    (2.0 * dv);
+            assert_true(fabs(by_mean - along_mean) <= 1e-5 * fmax(1.0, fabs(along_mean)));
+            assert_true(fabs(by_variance - along_variance) <= 1e-5 * fmax(1.0, fabs(along_variance)));
+        }
+    }
+}
+
+/* At 30 deviations one form gives way to the other; both are good there, and go on far beyond. */
+static void far_improvements_have_slopes(void **state)
+{
+    const bandit_acquisition a = {.kind = BANDIT_ACQUIRE_IMPROVEMENT, .smallest = 1e-12};
+    static const double far[] = {-25.0, -29.999, -30.0, -30.001, -40.0, -300.0, -1e4};
+    (void)state;
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        double z = far[i], by_mean, by_variance, h = 1e-4;
+        bandit_acquisition_slopes(&a, z, 1.0, &by_mean, &by_variance);
+        double along_mean = (bandit_log_improvement(z + h) - bandit_log_improvement(z - h)) / (2.0 * h);
+        if (fabs(z + 30.0) > h)
+            assert_true(fabs(by_mean / along_mean - 1.0) < 1e-4);
+        /* Phi / (phi + z Phi) ~ -z - 2 / z, and the density's share half of 1 / (m q): ~ z^2 + 3 - 6 / z^2 */
+        assert_true(fabs(by_mean / (-z - 2.0 / z) - 1.0) < 20.0 / pow(z, 4.0));
+        assert_true(fabs(2.0 * by_variance / (z * z + 3.0 - 6.0 / (z * z)) - 1.0) <
+                    100.0 / pow(z, 6.0) + 2e-9);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_are_the_textbooks),
+        cmocka_unit_test(slopes_are_those_of_the_values),
+        cmocka_unit_test(far_improvements_have_slopes),
+    };
+    return cmocka_run_group_tests_name("acquisition", tests, NULL, NULL);
+}
