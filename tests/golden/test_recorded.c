@@ -243,11 +243,12 @@ static void see_picks(study *s, const bandit_pick *picks, const bandit_selection
     }
 }
 
-/* Sizes of structs are no decisions, and a restart changes how much room there is to grow. */
+/* How much is held is no decision, but is not to be another figure altogether. A restart changes how much
+ * room there is to grow. */
 static void see_memory(study *s)
 {
     const double bytes[] = {(double)bandit_engine_memory(s->engine), (double)bandit_arms_memory(s->arms)};
-    recording_reals(s->seen, "bytes", bytes, 2, s->restarts ? DBL_MAX : 0.03, 1.0);
+    recording_reals(s->seen, "bytes", bytes, 2, s->restarts ? DBL_MAX : 0.5, 1.0);
 }
 
 /* ---- storing and restoring ----------------------------------------------------------------------------- */
