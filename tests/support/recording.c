@@ -136,7 +136,7 @@ void recording_reals(recording *r, const char *name, const double *values, size_
     if (r->writes) {
         fputs(name, r->into);
         for (size_t i = 0; i < n; i++)
-            fprintf(r->into, " %.9g", values[i]);
+            fprintf(r->into, " %.8g", values[i]);
         fputc('\n', r->into);
         return;
     }

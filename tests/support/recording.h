@@ -30,7 +30,7 @@ void recording_counts(recording *r, const char *name, const uint64_t *values, si
 void recording_count(recording *r, const char *name, uint64_t value);
 
 /* Each value may differ from the recorded one by `relative` times the larger of that one's magnitude and
- * `size`. NaN is NaN. Nine digits are written. */
+ * `size`. NaN is NaN. Eight digits are written. */
 void recording_reals(recording *r, const char *name, const double *values, size_t n, double relative,
                      double size);
 

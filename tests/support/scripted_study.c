@@ -91,6 +91,7 @@ static const struct setting {
     {"told", REAL, offsetof(script, told), NULL},
     {"noise", REAL, offsetof(script, noise), NULL},
     {"failed", REAL, offsetof(script, failed), NULL},
+    {"barrier", REAL, offsetof(script, barrier), NULL},
     {"repeated", REAL, offsetof(script, repeated), NULL},
     {"stray", REAL, offsetof(script, stray), NULL},
     {"imports", SIZE, offsetof(script, imports), NULL},
@@ -98,6 +99,7 @@ static const struct setting {
     {"own", REAL, offsetof(script, own), NULL},
     {"amended", REAL, offsetof(script, amended), NULL},
     {"retired", REAL, offsetof(script, retired), NULL},
+    {"withheld", SIZE, offsetof(script, withheld), NULL},
     {"appended", SIZE, offsetof(script, appended), NULL},
     {"fixed", NUMBER, offsetof(script, fixed), NULL},
     {"offset", REAL, offsetof(script, offset), NULL},
@@ -180,7 +182,7 @@ void script_read(script *s, recording *r)
                   .noise = 0.1,
                   .magnitude = 1.0,
                   .relative = 1e-7,
-                  .looks = 3};
+                  .looks = 4};
     s->options.delta = 0.05;
     s->options.seed = 11;
     while ((name = recording_setting(r, &words)) != NULL) {
@@ -402,14 +404,27 @@ static double worth(const double *x, size_t n)
     return 2.0 * sum / (double)n;
 }
 
+static void features_of(const bandit_arms *arms, uint32_t arm, double *x)
+{
+    double coded[SCRIPT_WIDTH];
+    bandit_arms_coded(arms, arm, coded);
+    bandit_arms_scale_point(arms, coded, x);
+}
+
+bool script_is_barred(const script *s, const bandit_arms *arms, uint32_t arm)
+{
+    double x[2 * SCRIPT_WIDTH];
+    if (!script_is_space(s) || s->barrier <= 0.0)
+        return false;
+    features_of(arms, arm, x);
+    return x[0] + x[1] > s->barrier;
+}
+
 double script_reward(const script *s, const bandit_arms *arms, uint32_t arm, uint64_t t)
 {
     double x[2 * SCRIPT_WIDTH], noise = 0.0, reward;
     if (script_is_space(s)) {
-        double coded[SCRIPT_WIDTH];
-        assert_true(bandit_arms_dimension(arms) <= sizeof x / sizeof *x);
-        bandit_arms_coded(arms, arm, coded);
-        bandit_arms_scale_point(arms, coded, x);
+        features_of(arms, arm, x);
         reward = worth(x, bandit_arms_dimension(arms));
     } else {
         script_row(s, arm, x);

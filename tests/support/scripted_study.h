@@ -28,14 +28,16 @@ typedef struct script {
     size_t n_lengthscales;
     uint64_t memory_limit; /* bytes; 0: none */
 
-    size_t rounds;    /* batches */
-    size_t picks;     /* of one call of select, at most */
-    bool twice;       /* select is called a second time in every batch */
-    uint64_t beyond;  /* in every so manyth batch the second call, for two picks, goes beyond the bound; 0: in
-                         none */
-    double told;      /* share of what is out that is told before a batch begins */
-    double noise;     /* of rewards, about a standard deviation */
-    double failed;    /* share of what is told that has no reward */
+    size_t rounds;   /* batches */
+    size_t picks;    /* of one call of select, at most */
+    bool twice;      /* select is called a second time in every batch */
+    uint64_t beyond; /* in every so manyth batch the second call, for two picks, goes beyond the bound; 0: in
+                        none */
+    double told;     /* share of what is out that is told before a batch begins */
+    double noise;    /* of rewards, about a standard deviation */
+    double failed;   /* share of what is told that has no reward */
+    double
+        barrier; /* no reward either where the sum of the first two features of a space is more; 0: nowhere */
     double repeated;  /* share that stands for 2 to 4 pulls */
     double stray;     /* share that is 30 more, or less */
     size_t imports;   /* results before the first batch, */
@@ -43,6 +45,7 @@ typedef struct script {
     double own;       /* share of the batches with a trial that somebody proposes */
     double amended;   /* share of the batches before which three results are corrected */
     double retired;   /* share of the batches after which an arm that was picked is withheld */
+    size_t withheld;  /* arms of a set that does not grow, evenly spread, that are never picked */
     size_t appended;  /* points that join a list in the middle */
     uint64_t fixed;   /* in every so manyth batch the first parameter of a space is held; 0: in none */
     double offset;    /* of the rewards */
@@ -83,6 +86,9 @@ typedef enum script_number {
     SCRIPT_RETIRED
 } script_number;
 double script_uniform(const script *s, script_number what, uint64_t i, uint64_t j);
+
+/* Is the arm's point behind the barrier? */
+bool script_is_barred(const script *s, const bandit_arms *arms, uint32_t arm);
 
 /* Reward number t, of an arm. */
 double script_reward(const script *s, const bandit_arms *arms, uint32_t arm, uint64_t t);
