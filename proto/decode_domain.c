@@ -18,16 +18,13 @@ static void fill_feature_names(wire_object *o, wire_study *study)
     study->n_feature_names = n;
     for (size_t i = 0; i < n; i++) {
         wire_place place = wire_place_element(&at, i);
-        char **name = &study->feature_names[i];
-        if (!wire_read_string(d, &place, json_array_get(json, i), 1, WIRE_MAX_NAME, name))
-            continue;
-        for (size_t j = 0; j < i; j++) {
-            if (study->feature_names[j] && strcmp(study->feature_names[j], *name) == 0) {
-                wire_refuse(d, &place, "is the name of another feature");
-                break;
-            }
-        }
+        wire_read_string(d, &place, json_array_get(json, i), 1, WIRE_MAX_NAME, &study->feature_names[i]);
     }
+    uint32_t *order = wire_allocate(d, n, sizeof *order);
+    if (order)
+        wire_refuse_repeated(d, &at, order, n, wire_compare_strings, study->feature_names,
+                             "is the name of another feature");
+    free(order);
     if (study->dimension.given && (int64_t)n != study->dimension.value)
         wire_refuse(d, &at, "has %zu elements, the dimension is %lld", n, (long long)study->dimension.value);
 }

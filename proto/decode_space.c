@@ -38,24 +38,28 @@ static void fill_range(wire_object *o, wire_parameter *p)
         wire_refuse(o->decoder, &min, "must be greater than 0 on a log scale");
 }
 
+/* What could not be read comes last, and is equal to nothing else. */
+static int compare_numbers(const void *a, const void *b, void *list)
+{
+    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+    double x = ((const double *)list)[i], y = ((const double *)list)[j];
+    if (isnan(x) || isnan(y))
+        return isnan(x) && isnan(y) ? (i > j) - (i < j) : isnan(x) ? 1 : -1;
+    return (x > y) - (x < y);
+}
+
 static void fill_numbers(wire_decoder *d, const wire_place *at, const json_t *json, wire_parameter *p)
 {
     p->numbers = wire_allocate(d, json_array_size(json), sizeof *p->numbers);
     if (!p->numbers)
         return;
     p->n_values = json_array_size(json);
+    p->whole = true;
     for (size_t i = 0; i < p->n_values; i++) {
         wire_place place = wire_place_element(at, i);
-        if (!wire_read_real(d, &place, json_array_get(json, i), &wire_any, &p->numbers[i])) {
-            p->numbers[i] = NAN; /* is no other's duplicate */
-            continue;
-        }
-        for (size_t j = 0; j < i; j++) {
-            if (p->numbers[j] == p->numbers[i]) {
-                wire_refuse(d, &place, "is among the values already");
-                break;
-            }
-        }
+        if (!wire_read_real(d, &place, json_array_get(json, i), &wire_any, &p->numbers[i]))
+            p->numbers[i] = NAN;
+        p->whole &= p->numbers[i] == trunc(p->numbers[i]) && fabs(p->numbers[i]) <= WIRE_MAX_INTEGER;
     }
 }
 
@@ -67,14 +71,7 @@ static void fill_words(wire_decoder *d, const wire_place *at, const json_t *json
     p->n_values = json_array_size(json);
     for (size_t i = 0; i < p->n_values; i++) {
         wire_place place = wire_place_element(at, i);
-        if (!wire_read_string(d, &place, json_array_get(json, i), 1, WIRE_MAX_NAME, &p->words[i]))
-            continue;
-        for (size_t j = 0; j < i; j++) {
-            if (p->words[j] && strcmp(p->words[j], p->words[i]) == 0) {
-                wire_refuse(d, &place, "is among the values already");
-                break;
-            }
-        }
+        wire_read_string(d, &place, json_array_get(json, i), 1, WIRE_MAX_NAME, &p->words[i]);
     }
 }
 
@@ -84,10 +81,16 @@ static void fill_values(wire_object *o, wire_parameter *p)
     wire_place at = wire_place_member(o->place, "values");
     if (!json || !wire_check_list(o->decoder, &at, json, 1, WIRE_MAX_CHOICES))
         return;
-    if (p->type == WIRE_PARAMETER_DISCRETE)
+    const bool numbers = p->type == WIRE_PARAMETER_DISCRETE;
+    if (numbers)
         fill_numbers(o->decoder, &at, json, p);
     else
         fill_words(o->decoder, &at, json, p);
+    p->order = wire_allocate(o->decoder, p->n_values, sizeof *p->order);
+    if (p->order)
+        wire_refuse_repeated(o->decoder, &at, p->order, p->n_values,
+                             numbers ? compare_numbers : wire_compare_strings,
+                             numbers ? (void *)p->numbers : (void *)p->words, "is among the values already");
 }
 
 /* A value of the parameter, coded; refused if it is none. Only for parameters without problems. */
@@ -281,6 +284,7 @@ void wire_space_clear(wire_study *study)
         wire_parameter *p = &study->parameters[i];
         free(p->name);
         free(p->numbers);
+        free(p->order);
         for (size_t j = 0; p->words && j < p->n_values; j++)
             free(p->words[j]);
         free(p->words);

@@ -22,20 +22,38 @@ void wire_assignments_clear(wire_assignments *assignments)
 
 static double find_number(const wire_parameter *p, double number)
 {
-    for (size_t i = 0; i < p->n_values; i++) {
-        if (p->numbers[i] == number)
-            return number;
+    size_t low = 0, high = p->n_values;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (p->numbers[p->order[middle]] < number)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return NAN;
+    return low < p->n_values && p->numbers[p->order[low]] == number ? number : NAN;
+}
+
+/* As strcmp, of a word and a text of n bytes without a NUL. */
+static int compare_word(const char *word, const char *text, size_t n)
+{
+    int order = strncmp(word, text, n);
+    return order != 0 ? order : word[n] != '\0';
 }
 
 static double find_word(const wire_parameter *p, const char *text, size_t n)
 {
-    for (size_t i = 0; i < p->n_values; i++) {
-        if (strlen(p->words[i]) == n && memcmp(p->words[i], text, n) == 0)
-            return (double)i;
+    size_t low = 0, high = p->n_values;
+    if (memchr(text, '\0', n))
+        return NAN;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_word(p->words[p->order[middle]], text, n) < 0)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return NAN;
+    bool found = low < p->n_values && compare_word(p->words[p->order[low]], text, n) == 0;
+    return found ? (double)p->order[low] : NAN;
 }
 
 /* NaN when it is no value of the parameter. */
@@ -237,16 +255,6 @@ bool wire_complete_parameters(double *values, const wire_parameter *parameters, 
 
 /* ---- back to JSON ------------------------------------------------------------------------------------- */
 
-/* Discrete values that all are integers are written as such. */
-static bool all_whole(const wire_parameter *p)
-{
-    for (size_t i = 0; i < p->n_values; i++) {
-        if (p->numbers[i] != trunc(p->numbers[i]) || fabs(p->numbers[i]) > WIRE_MAX_INTEGER)
-            return false;
-    }
-    return true;
-}
-
 void wire_encode_parameter_value(wire_writer *w, const wire_parameter *p, double value)
 {
     switch (p->type) {
@@ -257,7 +265,7 @@ void wire_encode_parameter_value(wire_writer *w, const wire_parameter *p, double
         wire_integer_value(w, (int64_t)value);
         break;
     case WIRE_PARAMETER_DISCRETE:
-        if (all_whole(p))
+        if (p->whole)
             wire_integer_value(w, (int64_t)value);
         else
             wire_real(w, value);

@@ -30,6 +30,8 @@ typedef struct wire_parameter {
     bool log;        /* double, integer; min > 0 then */
     double *numbers; /* discrete: n_values, in the order given */
     char **words;    /* categorical: n_values */
+    uint32_t *order; /* their places, ascending by value */
+    bool whole;      /* discrete: all are integers, and are written as such */
     size_t n_values;
     bool has_default;
     double default_value; /* coded */

@@ -111,10 +111,10 @@ static bool parse_time(const char *text, int64_t *milliseconds)
                        .tm_min = digits(text + 14, 2),
                        .tm_sec = digits(text + 17, 2)};
     if (parts.tm_mon < 0 || parts.tm_mon > 11 || parts.tm_mday < 1 || parts.tm_mday > 31 ||
-        parts.tm_hour > 23 || parts.tm_min > 59 || parts.tm_sec > 60 || parts.tm_year < 70)
+        parts.tm_hour > 23 || parts.tm_min > 59 || parts.tm_sec > 59 || parts.tm_year < 70)
         return false;
     *milliseconds = (int64_t)timegm(&parts) * 1000 + digits(text + 20, 3);
-    return true;
+    return parts.tm_mday == digits(text + 8, 2); /* otherwise the month has no such day */
 }
 
 static void read_head(wire_decoder *d, wire_file_reader *r, const json_t *json, wire_status *status)
@@ -243,15 +243,15 @@ static void read_end(wire_decoder *d, wire_file_reader *r, const json_t *json)
 static void name_line(wire_errors *errors, size_t before, size_t number)
 {
     for (size_t i = before; i < errors->n; i++) {
-        size_t size = strlen(errors->items[i].detail) + 64;
+        size_t size = strlen(errors->items[i].pointer) + strlen(errors->items[i].detail) + 64;
         char *named = malloc(size);
         if (!named) {
             errors->no_memory = true;
             return;
         }
         const char *pointer = errors->items[i].pointer;
-        snprintf(named, size, "line %zu%s%s: %s", number, *pointer ? ", " : "",
-                 strlen(pointer) < 32 ? pointer : "", errors->items[i].detail);
+        snprintf(named, size, "line %zu%s%s: %s", number, *pointer ? ", " : "", pointer,
+                 errors->items[i].detail);
         free(errors->items[i].detail);
         errors->items[i].detail = named;
     }

@@ -27,10 +27,13 @@ exit_status status_of_answer(const http_answer *answer)
 {
     switch (answer->status) {
     case 0:
+        return answer->unwritten   ? STATUS_FAILED
+               : answer->cancelled ? STATUS_INTERRUPTED
+                                   : STATUS_UNREACHABLE;
     case 502:
     case 503:
     case 504:
-        return answer->cancelled ? STATUS_INTERRUPTED : STATUS_UNREACHABLE;
+        return STATUS_UNREACHABLE;
     case 401:
     case 403:
         return STATUS_DENIED;
@@ -72,6 +75,11 @@ char *describe_answer(const http_answer *answer)
         free(text);
         text = longer;
     }
+    if (json_count(problem, "errors_omitted") > 0) {
+        char *longer = format_text("%s\n  and %lld more", text, json_count(problem, "errors_omitted"));
+        free(text);
+        text = longer;
+    }
     json_decref(problem);
     return text;
 }
@@ -94,13 +102,17 @@ exit_status call(const arguments *a, const http_request *request, json_t **out)
         return STATUS_USAGE;
     http_send(client, request, &answer);
     exit_status status = status_of_answer(&answer);
-    if (status == STATUS_OK && option_given(a, OPTION_JSON) && answer.size > 0)
-        printf("%s%s", answer.body, answer.body[answer.size - 1] == '\n' ? "" : "\n");
     if (status == STATUS_OK && out)
         *out = answer_json(&answer);
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK && out && !*out) {
+        fprintf(stderr, "banditctl: the answer of %s is no JSON: is it a banditd server?\n",
+                http_client_url(client));
+        status = STATUS_FAILED;
+    } else if (status == STATUS_OK && option_given(a, OPTION_JSON) && answer.size > 0) {
+        printf("%s%s", answer.body, answer.body[answer.size - 1] == '\n' ? "" : "\n");
+    } else if (status != STATUS_OK) {
         char *why = describe_answer(&answer);
-        if (answer.status == 0)
+        if (answer.status == 0 && !answer.unwritten)
             fprintf(stderr, "banditctl: no answer from %s: %s\n", http_client_url(client), why);
         else
             fprintf(stderr, "banditctl: %s\n", why);

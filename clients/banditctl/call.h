@@ -26,9 +26,9 @@ json_t *answer_json(const http_answer *answer);
 /* Takes what was written, as JSON or as any text; freed by the caller. The writer is cleared. */
 char *writer_text(wire_writer *w, size_t *size);
 
-/* Sends the request to the server of the arguments. On 2xx: STATUS_OK, and *out is the JSON (NULL when there
- * is none; `out` may be NULL). With --json the body has been printed. Otherwise the failure has been reported
- * on standard error. */
+/* Sends the request to the server of the arguments. On 2xx: STATUS_OK, and *out is the JSON, without which
+ * the call has failed; `out` NULL: none is wanted. With --json the body has been printed. Otherwise *out is
+ * NULL, and the failure has been reported on standard error. */
 exit_status call(const arguments *a, const http_request *request, json_t **out);
 
 /* Members of objects, with a fallback when they are missing or of another type. */

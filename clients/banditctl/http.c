@@ -198,10 +198,11 @@ void http_send(http_client *client, const http_request *request, http_answer *ou
     if (!run(client, request->cancel, &code)) {
         out->cancelled = true;
         refuse(out, "cancelled");
+    } else if (t.write_failed) {
+        out->unwritten = true;
+        refuse(out, "cannot write what was received");
     } else if (code != CURLE_OK) {
-        refuse(out, t.write_failed ? "cannot write what was received"
-                    : *error       ? error
-                                   : curl_easy_strerror(code));
+        refuse(out, *error ? error : curl_easy_strerror(code));
     } else {
         curl_off_t after = 0;
         curl_easy_getinfo(client->easy, CURLINFO_RESPONSE_CODE, &out->status);

@@ -34,6 +34,7 @@ typedef struct http_request {
 typedef struct http_answer {
     long status;    /* 0: none came; `why` says so */
     bool cancelled; /* then status is 0 */
+    bool unwritten; /* the same: it came, and could not be written */
     char *body;     /* NUL-terminated; "" when there is none */
     size_t size;
     double retry_after; /* seconds; 0: the server did not say */

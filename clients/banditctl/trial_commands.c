@@ -56,32 +56,40 @@ static bool write_object(wire_writer *w, const char *text)
     return good;
 }
 
+/* An option that is an object, as a member; false: it is none, which has been said. */
+static bool write_object_option(wire_writer *w, const arguments *a, option_id option, const char *name)
+{
+    if (!option_given(a, option))
+        return true;
+    wire_key(w, name);
+    bool good = write_object(w, option_text(a, option));
+    if (!good)
+        fprintf(stderr, "banditctl: --%s wants a JSON object, not '%s'\n", name, option_text(a, option));
+    return good;
+}
+
 /* ---- ask ------------------------------------------------------------------------------------------- */
 
-static exit_status print_trials(const arguments *a, const json_t *asked)
+static void print_trials(const json_t *asked, const trial_names *names)
 {
     const json_t *trial;
     size_t i;
-    trial_names names = {0};
-    exit_status status = call_trial_names(a, &names);
-    if (status == STATUS_OK)
-        json_array_foreach(json_object_get(asked, "trials"), i, trial)
-        {
-            trial_values values;
-            trial_values_init(&values, trial, &names);
-            printf("%lld attempt=%lld", json_count(trial, "id"), json_count(trial, "attempt"));
-            if (json_object_get(trial, "candidate"))
-                printf(" candidate=%lld", json_count(trial, "candidate"));
-            for (size_t k = 0; names.given && k < values.n; k++)
-                printf(" %s=%s", values.items[k].name, values.items[k].text);
-            putchar('\n');
-            trial_values_clear(&values);
-        }
-    trial_names_clear(&names);
-    return status;
+    json_array_foreach(json_object_get(asked, "trials"), i, trial)
+    {
+        trial_values values;
+        trial_values_init(&values, trial, names);
+        printf("%lld attempt=%lld", json_count(trial, "id"), json_count(trial, "attempt"));
+        if (json_object_get(trial, "candidate"))
+            printf(" candidate=%lld", json_count(trial, "candidate"));
+        for (size_t k = 0; names->given && k < values.n; k++)
+            printf(" %s=%s", values.items[k].name, values.items[k].text);
+        putchar('\n');
+        trial_values_clear(&values);
+    }
 }
 
-exit_status command_ask(const arguments *a)
+/* The request's body; false: it has been said what is wrong with it. */
+static bool write_ask(wire_writer *out, const arguments *a)
 {
     wire_writer w = WIRE_WRITER_INIT;
     wire_object_begin(&w);
@@ -95,36 +103,36 @@ exit_status command_ask(const arguments *a)
         wire_key(&w, "fresh");
         wire_boolean(&w, true);
     }
-    if (option_given(a, OPTION_FIXED)) {
-        wire_key(&w, "fixed");
-        if (!write_object(&w, option_text(a, OPTION_FIXED))) {
-            wire_writer_clear(&w);
-            return wrong("a JSON object", option_text(a, OPTION_FIXED));
-        }
-    }
+    bool good = write_object_option(&w, a, OPTION_FIXED, "fixed");
     wire_object_end(&w);
-    json_t *asked;
-    exit_status status = post(a, "/ask", &w, 60 + option_number(a, OPTION_WAIT), &asked);
+    *out = w;
+    return good;
+}
+
+exit_status command_ask(const arguments *a)
+{
+    wire_writer w;
+    trial_names names = {0};
+    json_t *asked = NULL;
+    exit_status status = write_ask(&w, a) ? STATUS_OK : STATUS_USAGE;
+    /* The names first: a trial that is not shown would be nobody's until its lease ends. */
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        status = call_trial_names(a, &names);
+    if (status == STATUS_OK)
+        status = post(a, "/ask", &w, 60 + option_number(a, OPTION_WAIT), &asked);
+    wire_writer_clear(&w);
     if (status == STATUS_OK && json_array_size(json_object_get(asked, "trials")) == 0) {
         fprintf(stderr, "banditctl: no trial now: %s\n", json_text(asked, "reason", "no reason given"));
         status = STATUS_NOTHING;
     } else if (status == STATUS_OK && !option_given(a, OPTION_JSON)) {
-        status = print_trials(a, asked);
+        print_trials(asked, &names);
     }
     json_decref(asked);
+    trial_names_clear(&names);
     return status;
 }
 
 /* ---- tell ------------------------------------------------------------------------------------------ */
-
-/* An option that is an object, as a member; false: it is none. */
-static bool write_object_option(wire_writer *w, const arguments *a, option_id option, const char *name)
-{
-    if (!option_given(a, option))
-        return true;
-    wire_key(w, name);
-    return write_object(w, option_text(a, option));
-}
 
 static void write_told(wire_writer *w, const arguments *a)
 {
@@ -168,7 +176,7 @@ exit_status command_tell(const arguments *a)
                    write_object_option(&w, a, OPTION_METADATA, "metadata");
     if (!objects) {
         wire_writer_clear(&w);
-        return wrong("a JSON object", "--values or --metadata");
+        return STATUS_USAGE;
     }
     wire_object_end(&w);
     wire_array_end(&w);

@@ -93,7 +93,7 @@ static exit_status learn_names(work *w, http_client *client, int signals)
     return STATUS_OK;
 }
 
-static bool prepare_worker(worker *out, work *w, int ended)
+static exit_status prepare_worker(worker *out, work *w, int ended)
 {
     char host[128] = "worker";
     const char *name = option_text(w->arguments, OPTION_NAME);
@@ -102,8 +102,10 @@ static bool prepare_worker(worker *out, work *w, int ended)
         name = host;
     }
     *out = (worker){.work = w, .ended = ended, .name = {.lock = -1}};
-    return http_client_new(&out->client, option_text(w->arguments, OPTION_URL)) &&
-           worker_name_take(&out->name, http_client_url(out->client), w->study, name ? name : host);
+    if (!http_client_new(&out->client, option_text(w->arguments, OPTION_URL)))
+        return STATUS_USAGE;
+    bool named = worker_name_take(&out->name, http_client_url(out->client), w->study, name ? name : host);
+    return named ? STATUS_OK : STATUS_FAILED;
 }
 
 /* ---- running --------------------------------------------------------------------------------------- */
@@ -184,8 +186,7 @@ exit_status command_work(const arguments *a)
         status = STATUS_FAILED;
     }
     while (status == STATUS_OK && prepared < n)
-        if (!prepare_worker(&workers[prepared++], &w, ended))
-            status = STATUS_FAILED;
+        status = prepare_worker(&workers[prepared++], &w, ended);
     if (status == STATUS_OK)
         status = learn_names(&w, workers[0].client, signals);
     if (status == STATUS_OK)

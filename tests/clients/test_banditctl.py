@@ -1,12 +1,14 @@
 """banditctl, command by command."""
 
 import contextlib
+import http.server
 import json
 import pathlib
 import sqlite3
 import struct
 import subprocess
 import sys
+import threading
 import time
 
 import site_of_tests
@@ -158,6 +160,9 @@ def test_exit_statuses(site):
             ["ping", "--url", "nonsense"],
             ["work", "s"],
             ["work", "s", "-j", "0", "--", "true"],
+            ["work", "s", "--url", "nonsense", "--", "true"],
+            ["ask", "s", "--fixed", "7"],
+            ["tell", "s", "1", "--values", "{"],
         ],
         3: [["ping", "--url", "http://127.0.0.1:1"], ["study", "list", "--url", "unix:/nowhere"]],
         4: [
@@ -174,6 +179,38 @@ def test_exit_statuses(site):
             done = site.run(*command)
             assert done.returncode == status, (command, status, done)
             assert bool(done.stderr) == (status != 0), (command, done)
+
+
+def test_an_answer_of_something_else(site):
+    """A server that is none of ours answers 200 with a page: nothing was made, shown or told."""
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<html>")
+
+        do_POST = do_GET
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Page) as page:
+        threading.Thread(target=page.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{page.server_port}"
+        for command in (["study", "list"], ["study", "show", "s", "--json"], ["ask", "s"], ["tell", "s", "1", "1"]):
+            done = site.run(*command, "--url", url)
+            assert (done.returncode, done.stdout) == (1, "") and "is no JSON" in done.stderr, (command, done)
+        page.shutdown()
+
+
+def test_an_export_that_cannot_be_written(site):
+    site.study()
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [site_of_tests.BANDITCTL, "export", "s"], stdout=full, stderr=subprocess.PIPE, text=True, env=site.environment(), check=False
+        )
+    assert done.returncode == 1 and "cannot write" in done.stderr and "no answer" not in done.stderr, done
 
 
 def test_a_refused_definition_names_every_error(site):

@@ -142,6 +142,11 @@ static void test_refusals(void **state)
         {HEAD ROW ENTRY "{\"end\":1", "line 4"},
         {HEAD ROW "{\"seq\":1,\"time\":\"2026-13-01T00:00:00.000Z\",\"type\":\"t\",\"payload\":{}}\n",
          "the time"},
+        {HEAD ROW "{\"seq\":1,\"time\":\"2026-02-29T00:00:00.000Z\",\"type\":\"t\",\"payload\":{}}\n",
+         "the time"},
+        {HEAD ROW "{\"seq\":1,\"time\":\"2026-01-01T00:00:00.000Z\",\"type\":\"t\",\"payload\":{},"
+                  "\"a_member_that_has_a_long_name\":1}\n",
+         "line 3, /a_member_that_has_a_long_name: unknown field"},
         {HEAD ROW "{\"seq\":1,\"time\":\"1 o'clock\",\"type\":\"t\",\"payload\":{}}\n",
          "the time '1 o'clock'"},
     };

@@ -169,11 +169,13 @@ static const wire_study *two_parameters(void)
 {
     static char x[] = "x", y[] = "y", a[] = "a", b[] = "b";
     static char *words[] = {a, b};
+    static uint32_t order[] = {0, 1};
     static double only_b[] = {1};
     static wire_parameter parameters[] = {
         {.name = x,
          .type = WIRE_PARAMETER_CATEGORICAL,
          .words = words,
+         .order = order,
          .n_values = 2,
          .parent = WIRE_NO_PARENT},
         {.name = y,

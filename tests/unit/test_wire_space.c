@@ -310,6 +310,70 @@ static void test_points_refused(void **state)
     wire_study_free(s);
 }
 
+/* Of equal values all but the first are refused, in their order; what is none is equal to nothing. */
+static void test_repeated_values(void **state)
+{
+    static const struct {
+        const char *values;
+        const char *pointers[5];
+    } cases[] = {
+        {"'categorical','values':['z',1,'y','z',2,'y','z']", {"/1", "/4", "/3", "/5", "/6"}},
+        {"'discrete','values':[0,'1',7,7.0,'2',-0.0,7]", {"/1", "/4", "/3", "/5", "/6"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < LENGTH(cases); i++) {
+        char text[256], at[64];
+        wire_errors errors = {0};
+        snprintf(text, sizeof text, SPACE("{'name':'a','type':%s}"), cases[i].values);
+        char *body = with_quotes(text);
+        assert_int_equal(attempt(body, strlen(body), &errors), WIRE_INVALID);
+        assert_int_equal(errors.n, 5);
+        for (size_t k = 0; k < 5; k++) {
+            snprintf(at, sizeof at, "/domain/parameters/0/values%s", cases[i].pointers[k]);
+            assert_string_equal(errors.items[k].pointer, at);
+        }
+        wire_errors_clear(&errors);
+        free(body);
+    }
+}
+
+/* Each of many values is found by what it is, in whatever order they are given, and nothing else is. */
+static void test_many_values(void **state)
+{
+    enum { MANY = 700 };
+    (void)state;
+    char *text = malloc(64 * MANY);
+    assert_non_null(text);
+    for (int numbers = 0; numbers < 2; numbers++) {
+        size_t n = (size_t)sprintf(text,
+                                   "{\"metric\":{\"name\":\"v\",\"goal\":\"minimize\"},\"domain\":{\"type\":"
+                                   "\"space\",\"parameters\":[{\"name\":\"a\",\"type\":\"%s\",\"values\":[",
+                                   numbers ? "discrete" : "categorical");
+        for (int i = 0; i < MANY; i++) {
+            int value = i * 277 % MANY; /* 277 and 700 have no divisor in common */
+            n += (size_t)sprintf(text + n, numbers ? "%s%d.5" : "%s\"w%d\"", i ? "," : "", value);
+        }
+        n += (size_t)sprintf(text + n, "]}]}}");
+        wire_study *study;
+        wire_errors errors = {0};
+        assert_int_equal(wire_decode_study(&study, text, n, &errors), WIRE_OK);
+        const wire_parameter *p = study->parameters;
+        for (int i = 0; i < MANY; i++) {
+            char word[16];
+            int value = i * 277 % MANY;
+            size_t length = (size_t)sprintf(word, numbers ? "%d.5" : "w%d", value);
+            assert_true(wire_code_text(p, word, length) == (numbers ? value + 0.5 : (double)i));
+            sprintf(word + length, "%s", numbers ? "01" : " "); /* 12.501, "w12 " */
+            assert_true(isnan(wire_code_text(p, word, strlen(word))));
+        }
+        assert_true(isnan(wire_code_text(p, "w", 1)) && isnan(wire_code_text(p, "w700", 4)) &&
+                    isnan(wire_code_text(p, "", 0)) && isnan(wire_code_text(p, "-1.5", 4)) &&
+                    isnan(wire_code_text(p, "w1\0", 3)));
+        wire_study_free(study);
+    }
+    free(text);
+}
+
 static void test_text(void **state)
 {
     (void)state;
@@ -369,10 +433,16 @@ static void test_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition), cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_refused),    cmocka_unit_test(test_cycle),
-        cmocka_unit_test(test_points),     cmocka_unit_test(test_points_refused),
-        cmocka_unit_test(test_text),       cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_definition),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_cycle),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_points_refused),
+        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_many_values),
+        cmocka_unit_test(test_repeated_values),
+        cmocka_unit_test(test_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
