@@ -278,15 +278,17 @@ static void remake_arms(study *s)
     s->arms = again;
 }
 
-/* Frees the engine and makes its equal, on a list that has `appended` points more. */
-static void restart(study *s, size_t appended)
+/* Frees the engine and makes its equal, on a list that has `appended` points more; from another state than
+ * its own, unless that is NULL. */
+static void restart(study *s, size_t appended, const unsigned char *other, size_t n_other)
 {
     bandit_checkpoint c;
     bandit_error err;
     bandit_engine_checkpoint(s->engine, &c);
     uint32_t *dictionary = copied(c.dictionary, c.n_dictionary, sizeof *dictionary);
     bandit_arm_sum *sums = copied(c.sums, c.n_sums, sizeof *sums);
-    unsigned char *state = copied(c.state, c.n_state, 1);
+    c.n_state = other ? n_other : c.n_state;
+    unsigned char *state = copied(other ? other : c.state, c.n_state, 1);
     c.dictionary = dictionary;
     c.sums = sums;
     c.state = state;
@@ -513,21 +515,35 @@ static void propose(study *s, size_t round)
     note_out(s, pick, false);
 }
 
+/* Records the state, or goes on from the one that was recorded: what an earlier version stored is read. */
+static void store(study *s)
+{
+    bandit_checkpoint c;
+    bandit_engine_checkpoint(s->engine, &c);
+    size_t n = c.n_state;
+    unsigned char *state = recording_stored(s->seen, "state", c.state, &n);
+    if (s->restarts)
+        restart(s, 0, state, n);
+    free(state);
+}
+
 static void one_round(study *s, size_t round)
 {
     if (s->script.appended > 0 && round == s->script.rounds / 2)
-        restart(s, s->script.appended);
+        restart(s, s->script.appended, NULL, 0);
     if (round > 0 && happens(s, SCRIPT_AMENDED, round, s->script.amended))
         amend(s, round);
     begin(s, round);
     see_model(s);
     if (round % s->script.looks == s->script.looks - 1)
         see_posterior(s);
+    if (s->script.stored && round == s->script.rounds / 2)
+        store(s);
     choose(s, round, false);
     if (happens(s, SCRIPT_OWN, round, s->script.own))
         propose(s, round);
     if (s->restarts && round % 4 == 2)
-        restart(s, 0);
+        restart(s, 0, NULL, 0);
     if (s->script.twice)
         choose(s, round, true);
     if (s->n_out > 0 && happens(s, SCRIPT_RETIRED, round, s->script.retired))

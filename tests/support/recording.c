@@ -155,6 +155,29 @@ void recording_reals(recording *r, const char *name, const double *values, size_
         fail_msg("%s:%zu: %s has %zu values, recorded are more", r->path, r->number, name, n);
 }
 
+unsigned char *recording_stored(recording *r, const char *name, const unsigned char *bytes, size_t *n)
+{
+    const char *hex = r->writes ? NULL : recorded(r, name);
+    size_t length = hex ? strlen(hex) / 2 : *n;
+    unsigned char *out = malloc(length + 1);
+    assert_non_null(out);
+    if (!hex) {
+        fprintf(r->into, "%s ", name);
+        for (size_t i = 0; i < length; i++)
+            fprintf(r->into, "%02x", bytes[i]);
+        fputc('\n', r->into);
+        memcpy(out, bytes, length);
+    }
+    for (size_t i = 0; i < length && hex; i++) {
+        unsigned byte;
+        if (sscanf(hex + 2 * i, "%2x", &byte) != 1)
+            fail_msg("%s:%zu: these are no bytes", r->path, r->number);
+        out[i] = (unsigned char)byte;
+    }
+    *n = length;
+    return out;
+}
+
 void recording_close(recording *r)
 {
     if (r->writes) {

@@ -34,6 +34,10 @@ void recording_count(recording *r, const char *name, uint64_t value);
 void recording_reals(recording *r, const char *name, const double *values, size_t n, double relative,
                      double size);
 
+/* Bytes that are stored by one version and read by another. The recorded ones, the caller's: those that are
+ * given when this run writes, else what an earlier run gave, whatever is given now. */
+unsigned char *recording_stored(recording *r, const char *name, const unsigned char *bytes, size_t *n);
+
 /* Nothing more is seen, and nothing more is recorded. Frees it; a file that was written is in its place then.
  */
 void recording_close(recording *r);

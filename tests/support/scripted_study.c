@@ -105,6 +105,7 @@ static const struct setting {
     {"offset", REAL, offsetof(script, offset), NULL},
     {"magnitude", REAL, offsetof(script, magnitude), NULL},
     {"relative", REAL, offsetof(script, relative), NULL},
+    {"stored", FLAG, offsetof(script, stored), NULL},
     {"looks", SIZE, offsetof(script, looks), NULL},
     {"script_seed", NUMBER, offsetof(script, script_seed), NULL},
 };

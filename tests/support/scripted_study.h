@@ -51,6 +51,7 @@ typedef struct script {
     double offset;    /* of the rewards */
     double magnitude; /* of the rewards */
     double relative;  /* how near a real is to the recorded one */
+    bool stored;      /* in the middle the state is recorded, and what restarts goes on from it */
     size_t looks;     /* predictions are made in every so manyth batch */
     uint64_t script_seed;
 } script;
