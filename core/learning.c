@@ -478,7 +478,6 @@ bandit_status bandit_learn(bandit_learned *out, const bandit_learned *from, cons
         out->noise = given_noise(how, out->scale);
     s.within = within / out->scale / out->scale; /* the square of a scale may overflow */
     s.within_degrees = within_degrees;
-    out->fitted_on = ledger->observations;
     status = fit(&s, out, EXACT_EVALUATIONS, NULL, &all, err);
     if (status == BANDIT_OK && how->standardize && s.n >= FEWEST_JUDGED)
         status = judge(&s, out, from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);

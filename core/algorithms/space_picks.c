@@ -266,9 +266,9 @@ static bandit_status make_grid(bandit_space_engine *e, bandit_space_batch *b, co
     size_t n = e->maximizer.n_grid, d = space->dimension;
     if (status == BANDIT_OK && !e->rule->samples)
         status = bandit_grid_start(&e->grid, &b->surface, e->maximizer.features, n, err);
-    size_t trials = n > BANDIT_MAXIMIZE_TRIALS ? n : BANDIT_MAXIMIZE_TRIALS;
+    size_t values = n + 2 * (size_t)BANDIT_MAXIMIZE_TRIALS + 2 * d; /* the grid's; means and variances */
     if (status == BANDIT_OK &&
-        !bandit_reserve((void **)&e->values, &e->capacity_values, n + 2 * trials + 2 * d, sizeof(double)))
+        !bandit_reserve((void **)&e->values, &e->capacity_values, values, sizeof(double)))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (status != BANDIT_OK)
         return status;
@@ -325,15 +325,16 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
         status = learn_feasibility(e, b, limits, err);
     if (status != BANDIT_OK)
         return status;
-    size_t n = e->maximizer.n_grid, trials = n > BANDIT_MAXIMIZE_TRIALS ? n : BANDIT_MAXIMIZE_TRIALS;
+    size_t n = e->maximizer.n_grid;
+    double *means = e->values + n, *variances = means + BANDIT_MAXIMIZE_TRIALS;
     choice c = {.e = e,
                 .b = b,
                 .limits = limits,
                 .acquisition = acquisition_of(e, b),
                 .strict = true,
-                .means = e->values + n,
-                .variances = e->values + n + trials,
-                .slope = e->values + n + 2 * trials};
+                .means = means,
+                .variances = variances,
+                .slope = variances + BANDIT_MAXIMIZE_TRIALS};
     c.penalty = penalty_of(e, b, &c.acquisition);
     bandit_objective objective = {&c, acquisition_values, acquisition_slopes, accepts};
     if (e->rule->samples) {

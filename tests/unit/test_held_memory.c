@@ -248,12 +248,36 @@ static void first_picks_keep_to_a_limit(void **state)
     bandit_arms_free(arms);
 }
 
+/* An engine is refused before it has been told anything when its arms alone would take more: two batches of
+ * mean, variance and bound, and what is kept between them. */
+static void arms_alone_may_be_too_many(void **state)
+{
+    (void)state;
+    bandit_arms *arms = many_arms(false);
+    bandit_options o = small_options(BANDIT_BBKB, FEATURES);
+    size_t low = 1, high = 1 << 24;
+    while (high - low > 1) {
+        bandit_engine *engine;
+        size_t middle = low + (high - low) / 2;
+        bandit_status status = bandit_engine_new(&engine, arms, &o, middle, NULL);
+        assert_true(status == BANDIT_OK || status == BANDIT_MEMORY_LIMIT);
+        bandit_engine_free(engine);
+        if (status == BANDIT_OK)
+            high = middle;
+        else
+            low = middle;
+    }
+    assert_true(high >= (size_t)ARMS * 6 * sizeof(double));
+    assert_true(high <= (size_t)ARMS * 24 * sizeof(double));
+    bandit_arms_free(arms);
+}
+
 int main(void)
 {
     mallopt(M_MMAP_MAX, 0); /* the allocator adds less than a page to a large block */
-    const struct CMUnitTest tests[] = {cmocka_unit_test(engines_say_what_they_hold),
-                                       cmocka_unit_test(large_engines_say_what_they_hold),
-                                       cmocka_unit_test(limits_are_of_the_size_of_what_is_held),
-                                       cmocka_unit_test(first_picks_keep_to_a_limit)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(engines_say_what_they_hold), cmocka_unit_test(large_engines_say_what_they_hold),
+        cmocka_unit_test(limits_are_of_the_size_of_what_is_held),
+        cmocka_unit_test(arms_alone_may_be_too_many), cmocka_unit_test(first_picks_keep_to_a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -563,12 +563,84 @@ static void what_is_tried(void **state)
     bandit_space_free(s);
 }
 
+/* Six choices of one of seven words. A point is worth the sum of its words' worths, the first choice's being
+ * far more than all others. */
+enum { CHOICES = 6, WORDS = 7 };
+
+typedef struct choices {
+    size_t calls, combined;
+} choices;
+
+static double worth_of_word(size_t i, size_t k)
+{
+    return i == 0 ? (k == 2 ? 1000.0 : 0.0) : (double)((3 * k + 5 * i) % WORDS);
+}
+
+static double worth_of_words(void *context, const double *x, double *gradient)
+{
+    double sum = 0.0;
+    (void)context;
+    for (size_t j = 0; j < CHOICES * WORDS; j++) {
+        sum += x[j] > 0.0 ? worth_of_word(j / WORDS, j % WORDS) : 0.0;
+        if (gradient)
+            gradient[j] = 0.0;
+    }
+    return sum;
+}
+
+static void worths_of_words(void *context, const double *x, size_t n, double *out)
+{
+    choices *c = context;
+    for (size_t i = 0; i < n; i++)
+        out[i] = worth_of_words(NULL, x + i * CHOICES * WORDS, NULL);
+    if (c->calls++ == 0 || n > 5) /* perturbations, or changes one by one */
+        return;
+    for (size_t i = 0; i < n; i++) /* combined: the best change, and four times several */
+        assert_true(x[i * CHOICES * WORDS + 2] > 0.0);
+    c->combined++;
+}
+
+/* Where changes of several words help they are made together: only those that help, so that the first word,
+ * once it is the right one, stays; and the best point is found in a few calls. */
+static void changes_that_help_are_combined(void **state)
+{
+    bandit_parameter parameters[CHOICES];
+    bandit_space *s;
+    bandit_error err = {0};
+    bandit_maximizer max = {0};
+    double best = 1000.0 + 6.0 * (CHOICES - 1);
+    (void)state;
+    for (size_t i = 0; i < CHOICES; i++)
+        parameters[i] = (bandit_parameter){
+            .type = BANDIT_PARAMETER_CATEGORICAL, .n_values = WORDS, .parent = BANDIT_NO_PARENT};
+    assert_int_equal(bandit_space_new(&s, parameters, CHOICES, &err), BANDIT_OK);
+    assert_int_equal(bandit_maximizer_start(&max, s, NULL, 8, 1, &err), BANDIT_OK);
+    double *grid = dense_alloc(max.n_grid, sizeof *grid);
+    for (uint64_t pick = 0; pick < 20; pick++) {
+        choices c = {0};
+        const bandit_objective objective = {&c, worths_of_words, worth_of_words, NULL};
+        double coded[CHOICES], features[CHOICES * WORDS];
+        bool found = false;
+        for (size_t k = 0; k < max.n_grid; k++) /* another part of it has values each time */
+            grid[k] =
+                k % 20 == pick ? worth_of_words(NULL, max.features + k * CHOICES * WORDS, NULL) : (double)NAN;
+        assert_int_equal(bandit_maximizer_run(&max, &objective, grid, pick, coded, &found, &err), BANDIT_OK);
+        assert_true(found && c.combined > 0);
+        bandit_space_encode(s, coded, features);
+        assert_true(worth_of_words(NULL, features, NULL) == best);
+    }
+    free(grid);
+    bandit_maximizer_clear(&max);
+    bandit_space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_brute_force), cmocka_unit_test(many_words),    cmocka_unit_test(a_maximum_nearby),
-        cmocka_unit_test(refused_points), cmocka_unit_test(known_maximum), cmocka_unit_test(sweeps_are_even),
-        cmocka_unit_test(what_is_tried),
+        cmocka_unit_test(as_brute_force),   cmocka_unit_test(many_words),
+        cmocka_unit_test(a_maximum_nearby), cmocka_unit_test(refused_points),
+        cmocka_unit_test(known_maximum),    cmocka_unit_test(sweeps_are_even),
+        cmocka_unit_test(what_is_tried),    cmocka_unit_test(changes_that_help_are_combined),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
