@@ -3,6 +3,7 @@
  *
  *   memory.c         transactions, opening, closing
  *   memory_tables.c  the tables as apply.c writes them
+ *   memory_trials.c  those of trials
  *   memory_tokens.c  tokens
  *   memory_read.c    reads */
 #ifndef SERVER_STORE_MEMORY_H
@@ -103,6 +104,19 @@ void memory_free_content(memory_store *s, memory_content *content);
 
 /* Frees the answers up to that time. */
 void memory_expire_answers(memory_store *s, int64_t time);
+
+/* ---- what the tables are written with ------------------------------------------------------------------ */
+
+store_status memory_exhausted(store_error *err); /* STORE_NO_MEMORY */
+
+/* The array with room for one element more than n, perhaps elsewhere; NULL (and the array stays) without
+ * memory. The capacity is the power of two not below n. */
+void *memory_with_room(void *array, size_t n, size_t size);
+
+bool memory_set_text(const char **text, const char *value); /* replaces an owned string by a copy */
+void *memory_copy(const void *bytes, size_t size);          /* NULL: out of memory */
+
+/* ---- the tables ---------------------------------------------------------------------------------------- */
 
 store_status memory_study_count(store *base, size_t *n, store_error *err);
 store_status memory_study_insert(store *base, const store_event *event, int64_t epoch, study_record *record,
