@@ -71,7 +71,6 @@ static bandit_status list_points(bandit_maximizer *max, bandit_error *err)
         if (!has_fixed_values(&max->genome, coded))
             continue;
         double *genes = max->genes + max->n_grid * s->n;
-        memset(genes, 0, s->n * sizeof *genes);
         for (size_t i = 0; i < s->n; i++)
             genes[i] = bandit_genome_gene(&max->genome, i, 0.5);
         bandit_genome_take(&max->genome, coded, genes);

@@ -142,16 +142,10 @@ static bandit_status begin(pi_engine *pi, unsigned which, const bandit_result *r
 {
     const bandit_ledger *ledger = &pi->ledgers[which];
     bandit_partition_change change = {0};
-    if (pi->capacity_pulled < ledger->n) { /* kept on failure: it is still described */
-        uint32_t *grown = bandit_alloc(2 * ledger->n, sizeof *grown);
-        if (!grown)
-            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-        if (pi->pulled)
-            memcpy(grown, pi->pulled, pi->n_pulled * sizeof *grown);
-        free(pi->pulled);
-        pi->pulled = grown;
-        pi->capacity_pulled = 2 * ledger->n;
-    }
+    /* kept on failure: it is still described */
+    if (!bandit_reserve_keep((void **)&pi->pulled, &pi->capacity_pulled, pi->n_pulled, ledger->n,
+                             sizeof *pi->pulled))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_status status = bandit_partition_prepare(&pi->partition, &change, ledger, results, n_results,
                                                     pending, n_pending, room_for_cells(pi), executor, err);
     if (status != BANDIT_OK) {

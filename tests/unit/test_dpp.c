@@ -215,6 +215,54 @@ static void greedy_takes_the_largest_residual(void **state)
     bandit_arms_free(arms);
 }
 
+/* No step leaves the greedy set; one exchanges one member at most, and sometimes does. */
+static void a_step_exchanges_one_member(void **state)
+{
+    enum { POINTS = 40, MEMBERS = 6 };
+    bandit_arms *arms;
+    bandit_covariance covariance;
+    double rows[POINTS];
+    uint32_t ground[POINTS], greedy[MEMBERS], out[MEMBERS];
+    const double l = 0.1;
+    const bandit_kernel kernel = {
+        .type = BANDIT_KERNEL_MATERN, .nu = 1.5, .lengthscales = &l, .n_lengthscales = 1};
+    size_t n, exchanged = 0;
+    (void)state;
+    for (uint32_t i = 0; i < POINTS; i++) {
+        rows[i] = fmod(0.618 * (double)(i + 1), 1.0);
+        ground[i] = i;
+    }
+    assert_int_equal(bandit_arms_new(&arms, POINTS, 1, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, POINTS, rows, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, POINTS, NULL), BANDIT_OK);
+    assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, NULL), BANDIT_OK);
+    bandit_dpp_options options = {.k = MEMBERS, .tolerance = 1e-10, .seed = 5};
+    assert_int_equal(bandit_dpp_sample(&covariance, ground, POINTS, &options, greedy, &n, NULL), BANDIT_OK);
+    assert_int_equal(n, MEMBERS);
+    for (uint64_t batch = 0; batch < 100; batch++) {
+        size_t others = 0;
+        options.batch = batch;
+        options.steps = 0;
+        assert_int_equal(bandit_dpp_sample(&covariance, ground, POINTS, &options, out, &n, NULL), BANDIT_OK);
+        assert_memory_equal(out, greedy, sizeof out);
+        options.steps = 1;
+        assert_int_equal(bandit_dpp_sample(&covariance, ground, POINTS, &options, out, &n, NULL), BANDIT_OK);
+        assert_int_equal(n, MEMBERS);
+        for (size_t i = 0; i < MEMBERS; i++) {
+            bool known = false;
+            for (size_t k = 0; k < MEMBERS; k++)
+                known |= greedy[k] == out[i];
+            others += !known;
+            assert_true(i == 0 || out[i - 1] < out[i]);
+        }
+        assert_true(others <= 1);
+        exchanged += others;
+    }
+    assert_true(exchanged > 5 && exchanged < 95);
+    bandit_covariance_clear(&covariance);
+    bandit_arms_free(arms);
+}
+
 static void sets_of_low_rank_are_smaller(void **state)
 {
     const double rows[] = {1, 0, 2, 0, 3, 0, 0, 1, 1, 1}; /* rank 2 under the linear kernel */
@@ -246,6 +294,7 @@ int main(void)
         cmocka_unit_test(distance_from_the_exact_distribution),
         cmocka_unit_test(long_chains_keep_their_accuracy),
         cmocka_unit_test(greedy_takes_the_largest_residual),
+        cmocka_unit_test(a_step_exchanges_one_member),
         cmocka_unit_test(sets_of_low_rank_are_smaller),
     };
     return cmocka_run_group_tests_name("dpp", tests, NULL, NULL);

@@ -593,6 +593,50 @@ static void evolution_mutates_the_best_of_the_sample(void **state)
     bandit_arms_free(arms);
 }
 
+/* On a set that is known by its matrix the neighbours are the nearest by k(x,x) + k(x',x') - 2 k(x,x'): with
+ * a linear kernel, those of the points themselves, which are not of one length. */
+static void evolution_measures_distances_by_the_matrix(void **state)
+{
+    double x[N][2], matrix[N * N];
+    size_t seen[N] = {0};
+    const uint32_t parent = 7;
+    bandit_arms *arms;
+    (void)state;
+    for (size_t a = 0; a < N; a++) {
+        x[a][0] = 3.0 * cos(1.7 * (double)a) + 0.05 * (double)a;
+        x[a][1] = 2.0 * sin(0.9 * (double)a) - 0.03 * (double)a;
+    }
+    for (size_t a = 0; a < N; a++)
+        for (size_t b = 0; b < N; b++)
+            matrix[a * N + b] = x[a][0] * x[b][0] + x[a][1] * x[b][1];
+    assert_int_equal(bandit_arms_new_precomputed(&arms, N, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, N, matrix, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, N, NULL), BANDIT_OK);
+    bandit_options o = options_for(BANDIT_REGULARIZED_EVOLUTION);
+    o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED};
+    o.population = o.sample = 1;
+    bandit_engine *engine = new_engine(arms, &o);
+    const bandit_result result = {.arm = parent, .repeats = 1, .reward = 1.0};
+    begin(engine, &result, 1);
+    for (size_t batch = 0; batch < 300; batch++) {
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_pick child;
+        limits.max_picks = 1;
+        assert_int_equal(pick(engine, &limits, &child).n_picks, 1);
+        seen[child.arm]++;
+        begin(engine, NULL, 0);
+    }
+    for (size_t a = 0; a < N; a++) {
+        double distance = hypot(x[a][0] - x[parent][0], x[a][1] - x[parent][1]);
+        size_t nearer = 0;
+        for (size_t b = 0; b < N; b++)
+            nearer += b != parent && hypot(x[b][0] - x[parent][0], x[b][1] - x[parent][1]) < distance;
+        assert_true((seen[a] > 0) == (a != parent && nearer < 10));
+    }
+    bandit_engine_free(engine);
+    bandit_arms_free(arms);
+}
+
 /* ---- limits and errors --------------------------------------------------------------------------------- */
 
 static void too_little_memory_is_refused_and_leaves_the_engine_as_it_was(void **state)
@@ -867,6 +911,7 @@ int main(void)
         cmocka_unit_test(every_thompson_pick_is_its_own_draw),
         cmocka_unit_test(uncertainty_sampling_starts_a_study),
         cmocka_unit_test(evolution_mutates_the_best_of_the_sample),
+        cmocka_unit_test(evolution_measures_distances_by_the_matrix),
         cmocka_unit_test(too_little_memory_is_refused_and_leaves_the_engine_as_it_was),
         cmocka_unit_test(limits_hold_for_one_pick_more),
         cmocka_unit_test(a_failed_merge_leaves_the_engine_as_it_was),

@@ -273,6 +273,15 @@ static void damaged_states_are_refused(void **state)
     assert_refused(other, 0);
     bandit_history_clear(&h);
 
+    bandit_history_init(&h, ARMS, 0);
+    for (size_t i = 0; i < 70; i++)
+        results[i] = result(i, 3);
+    take(&h, results, 70);
+    s = stored_of(&h);
+    assert_true(s.words[1] == 1 && s.words[2] == 0);
+    assert_refused(s, 50); /* nor a base of one */
+    bandit_history_clear(&h);
+
     bandit_history_init(&h, ARMS, 7);
     take(&h, results, 40);
     s = stored_of(&h);

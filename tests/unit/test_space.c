@@ -454,6 +454,34 @@ static void ranges_have_ends(void **state)
     assert_non_null(strstr(err.message, "double"));
 }
 
+/* The ends of a feature are those of its parameter, to the bit, and so is what lies beyond. */
+static void ends_come_back(void **state)
+{
+    (void)state;
+    for (size_t k = 2; k < 200; k++) {
+        const bandit_parameter parameters[] = {{.type = BANDIT_PARAMETER_DOUBLE,
+                                                .min = 0.1 / (double)k,
+                                                .max = 0.3 * (double)k,
+                                                .log = k % 2 == 0,
+                                                .parent = BANDIT_NO_PARENT},
+                                               {.type = BANDIT_PARAMETER_INTEGER,
+                                                .min = 1,
+                                                .max = (double)k,
+                                                .log = true,
+                                                .parent = BANDIT_NO_PARENT}};
+        bandit_arms *arms = arms_in(parameters, 2);
+        for (size_t i = 0; i < 2; i++) {
+            assert_true(bandit_space_decode_number(arms->space, i, 0.0) == parameters[i].min);
+            assert_true(bandit_space_decode_number(arms->space, i, -0.1) == parameters[i].min);
+            assert_true(bandit_space_decode_number(arms->space, i, 1.0) == parameters[i].max);
+            assert_true(bandit_space_decode_number(arms->space, i, 1.1) == parameters[i].max);
+            assert_true(bandit_space_encode_number(arms->space, i, parameters[i].min) == 0.0);
+            assert_true(bandit_space_encode_number(arms->space, i, parameters[i].max) == 1.0);
+        }
+        bandit_arms_free(arms);
+    }
+}
+
 /* 2^31 points are too many for a list, and so many at once for any set. */
 static void too_many_points(void **state)
 {
@@ -561,6 +589,7 @@ int main(void)
         cmocka_unit_test(refusals),
         cmocka_unit_test(values_have_ends),
         cmocka_unit_test(ranges_have_ends),
+        cmocka_unit_test(ends_come_back),
         cmocka_unit_test(too_many_points),
         cmocka_unit_test(append_is_all_or_nothing),
         cmocka_unit_test(candidates_can_be_added),

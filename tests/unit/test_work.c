@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-enum { ARMS = 2600, PULLED = 70, MEMBERS = 40 };
+enum { ARMS = 34000, PULLED = 70, MEMBERS = 40 };
 
 static void must(bandit_status status, const bandit_error *err)
 {
@@ -170,7 +170,9 @@ static void screening_evaluates_what_matters(void **state)
     must(bandit_screening_evaluate(&after, &screen, &bandit_executor_serial, x.mean, x.variance, &done, &err),
          &err);
     assert_true(done);
-    size_t m = after.m, sampled = (tiles(ARMS) + 63) / 64, evaluated = 0, dense = 0, sparse = 0;
+    assert_true(tiles(ARMS) / 32 > 64); /* so many that only 32 or 33 tiles are looked at before */
+    size_t m = after.m, step = tiles(ARMS) / 32, sampled = (tiles(ARMS) + step - 1) / step, evaluated = 0,
+           dense = 0, sparse = 0;
     bool pulled[ARMS] = {false};
     for (size_t u = 0; u < PULLED; u++)
         pulled[x.sums[u].arm] = true;
