@@ -232,38 +232,40 @@ bool wire_check_list(wire_decoder *d, const wire_place *at, const json_t *json, 
     return true;
 }
 
-/* What could not be read comes last, and is equal to nothing else. */
-int wire_compare_strings(const void *a, const void *b, void *list)
+int wire_compare_strings(const void *a, const void *b)
 {
-    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    const char *x = ((char *const *)list)[i], *y = ((char *const *)list)[j];
-    if (!x || !y)
-        return !x && !y ? (i > j) - (i < j) : !x ? 1 : -1;
-    return strcmp(x, y);
+    char *const *x = *(char *const *const *)a, *const *y = *(char *const *const *)b;
+    if (!*x || !*y) /* what could not be read comes last, and is equal to nothing else */
+        return !*x && !*y ? (x > y) - (x < y) : !*x ? 1 : -1;
+    return strcmp(*x, *y);
 }
 
-void wire_refuse_repeated(wire_decoder *d, const wire_place *at, uint32_t *order, size_t n,
-                          wire_compare_places *compare, void *list, const char *why)
+void wire_refuse_repeated(wire_decoder *d, const wire_place *at, uint32_t *order, size_t n, const void *list,
+                          size_t size, wire_compare_elements *compare, const char *why)
 {
+    const char **sorted = wire_allocate(d, n, sizeof *sorted);
     bool *repeated = wire_allocate(d, n, sizeof *repeated);
-    if (!repeated)
-        return;
-    for (size_t i = 0; i < n; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, n, sizeof *order, compare, list);
-    uint32_t first = n > 0 ? order[0] : 0; /* of those that are equal */
-    for (size_t k = 1; k < n; k++) {
-        bool equal = compare(&first, &order[k], list) == 0;
-        if (equal)
-            repeated[first > order[k] ? first : order[k]] = true;
-        if (!equal || order[k] < first)
-            first = order[k];
+    if (sorted && repeated) {
+        for (size_t i = 0; i < n; i++)
+            sorted[i] = (const char *)list + i * size;
+        qsort(sorted, n, sizeof *sorted, compare);
+        for (size_t k = 0; k < n; k++)
+            order[k] = (uint32_t)((size_t)(sorted[k] - (const char *)list) / size);
+        size_t first = 0; /* of those that are equal */
+        for (size_t k = 1; k < n; k++) {
+            bool equal = compare(&sorted[first], &sorted[k]) == 0;
+            if (equal)
+                repeated[order[first] > order[k] ? order[first] : order[k]] = true;
+            if (!equal || order[k] < order[first])
+                first = k;
+        }
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; repeated && i < n; i++) {
         wire_place place = wire_place_element(at, i);
         if (repeated[i])
             wire_refuse(d, &place, "%s", why);
     }
+    free(sorted);
     free(repeated);
 }
 

@@ -77,11 +77,11 @@ bool wire_read_string(wire_decoder *d, const wire_place *at, const json_t *json,
 bool wire_check_list(wire_decoder *d, const wire_place *at, const json_t *json, size_t min, size_t max);
 
 /* Refuses the elements of a list that are equal to one before them. `order`: n, the caller's; becomes the
- * elements' places, ascending by `compare`, which takes two places and answers 0 for equal elements. */
-typedef int wire_compare_places(const void *a, const void *b, void *list);
-int wire_compare_strings(const void *a, const void *b, void *list); /* of a list of char *, NULL: not read */
-void wire_refuse_repeated(wire_decoder *d, const wire_place *at, uint32_t *order, size_t n,
-                          wire_compare_places *compare, void *list, const char *why);
+ * elements' places, ascending by `compare`, which takes the addresses of two pointers into the list. */
+typedef int wire_compare_elements(const void *a, const void *b);
+wire_compare_elements wire_compare_strings; /* of char *; NULL: could not be read */
+void wire_refuse_repeated(wire_decoder *d, const wire_place *at, uint32_t *order, size_t n, const void *list,
+                          size_t size, wire_compare_elements *compare, const char *why);
 
 /* Rows of equal length: *out is new, *rows x *columns, row-major. */
 bool wire_read_matrix(wire_decoder *d, const wire_place *at, const json_t *json, size_t max_rows,

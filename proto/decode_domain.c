@@ -22,8 +22,8 @@ static void fill_feature_names(wire_object *o, wire_study *study)
     }
     uint32_t *order = wire_allocate(d, n, sizeof *order);
     if (order)
-        wire_refuse_repeated(d, &at, order, n, wire_compare_strings, study->feature_names,
-                             "is the name of another feature");
+        wire_refuse_repeated(d, &at, order, n, study->feature_names, sizeof *study->feature_names,
+                             wire_compare_strings, "is the name of another feature");
     free(order);
     if (study->dimension.given && (int64_t)n != study->dimension.value)
         wire_refuse(d, &at, "has %zu elements, the dimension is %lld", n, (long long)study->dimension.value);

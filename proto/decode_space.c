@@ -38,14 +38,12 @@ static void fill_range(wire_object *o, wire_parameter *p)
         wire_refuse(o->decoder, &min, "must be greater than 0 on a log scale");
 }
 
-/* What could not be read comes last, and is equal to nothing else. */
-static int compare_numbers(const void *a, const void *b, void *list)
+static int compare_numbers(const void *a, const void *b)
 {
-    uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-    double x = ((const double *)list)[i], y = ((const double *)list)[j];
-    if (isnan(x) || isnan(y))
-        return isnan(x) && isnan(y) ? (i > j) - (i < j) : isnan(x) ? 1 : -1;
-    return (x > y) - (x < y);
+    const double *x = *(const double *const *)a, *y = *(const double *const *)b;
+    if (isnan(*x) || isnan(*y)) /* what could not be read comes last, and is equal to nothing else */
+        return isnan(*x) && isnan(*y) ? (x > y) - (x < y) : isnan(*x) ? 1 : -1;
+    return (*x > *y) - (*x < *y);
 }
 
 static void fill_numbers(wire_decoder *d, const wire_place *at, const json_t *json, wire_parameter *p)
@@ -81,16 +79,19 @@ static void fill_values(wire_object *o, wire_parameter *p)
     wire_place at = wire_place_member(o->place, "values");
     if (!json || !wire_check_list(o->decoder, &at, json, 1, WIRE_MAX_CHOICES))
         return;
-    const bool numbers = p->type == WIRE_PARAMETER_DISCRETE;
-    if (numbers)
+    const char *const why = "is among the values already";
+    p->order = wire_allocate(o->decoder, json_array_size(json), sizeof *p->order);
+    if (!p->order)
+        return;
+    if (p->type == WIRE_PARAMETER_DISCRETE) {
         fill_numbers(o->decoder, &at, json, p);
-    else
+        wire_refuse_repeated(o->decoder, &at, p->order, p->n_values, p->numbers, sizeof *p->numbers,
+                             compare_numbers, why);
+    } else {
         fill_words(o->decoder, &at, json, p);
-    p->order = wire_allocate(o->decoder, p->n_values, sizeof *p->order);
-    if (p->order)
-        wire_refuse_repeated(o->decoder, &at, p->order, p->n_values,
-                             numbers ? compare_numbers : wire_compare_strings,
-                             numbers ? (void *)p->numbers : (void *)p->words, "is among the values already");
+        wire_refuse_repeated(o->decoder, &at, p->order, p->n_values, p->words, sizeof *p->words,
+                             wire_compare_strings, why);
+    }
 }
 
 /* A value of the parameter, coded; refused if it is none. Only for parameters without problems. */
