@@ -18,7 +18,7 @@ static bandit_status arms_alloc(bandit_arms **out, size_t n, size_t dimension, b
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     arms->n = n;
     arms->dimension = dimension;
-    arms->n_tiles = (n + BANDIT_TILE - 1) / BANDIT_TILE;
+    arms->n_tiles = bandit_pieces(n, BANDIT_TILE);
     *out = arms;
     return BANDIT_OK;
 }

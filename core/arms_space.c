@@ -147,7 +147,7 @@ static bool reserve_arms(bandit_arms *arms, size_t n)
 {
     bandit_space *s = arms->space;
     size_t wanted = arms->n + n, tile = arms->dimension * BANDIT_TILE;
-    size_t used = arms->n_tiles * tile, features = (wanted + BANDIT_TILE - 1) / BANDIT_TILE * tile;
+    size_t used = arms->n_tiles * tile, features = bandit_pieces(wanted, BANDIT_TILE) * tile;
     size_t before = arms->capacity_features;
     if (!bandit_reserve_keep((void **)&arms->features, &arms->capacity_features, used, features,
                              sizeof(double)))
@@ -168,7 +168,7 @@ static void add_arm(bandit_arms *arms, const double *features)
     for (size_t j = 0; j < d; j++)
         arms->features[(a / BANDIT_TILE * d + j) * BANDIT_TILE + a % BANDIT_TILE] = features[j];
     arms->n = a + 1;
-    arms->n_tiles = (arms->n + BANDIT_TILE - 1) / BANDIT_TILE;
+    arms->n_tiles = bandit_pieces(arms->n, BANDIT_TILE);
 }
 
 /* Takes back the arms from n on. */
@@ -179,7 +179,7 @@ static void drop_arms(bandit_arms *arms, size_t n)
             arms->features[(a / BANDIT_TILE * arms->dimension + j) * BANDIT_TILE + a % BANDIT_TILE] = 0.0;
     }
     arms->n = n;
-    arms->n_tiles = (n + BANDIT_TILE - 1) / BANDIT_TILE;
+    arms->n_tiles = bandit_pieces(n, BANDIT_TILE);
     if (arms->space && arms->space->table) {
         memset(arms->space->table, 0, arms->space->n_table * sizeof *arms->space->table);
         for (size_t a = 0; a < n; a++)

@@ -8,11 +8,18 @@
 #define BANDIT_ARMS_STORAGE_H
 
 #include "bandit/arms.h"
+#include "memory.h"
 #include "space.h"
 
 #include <stdbool.h>
 
 #define BANDIT_TILE 16
+
+/* n arms, or rows, in whole tiles. */
+static inline size_t bandit_whole_tiles(size_t n)
+{
+    return bandit_whole(n, BANDIT_TILE);
+}
 
 struct bandit_arms {
     size_t n;

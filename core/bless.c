@@ -89,7 +89,7 @@ static bandit_status factor_level(bless *b, double rho, bandit_error *err)
 {
     const bandit_covariance *covariance = b->how->covariance;
     const level_set *J = &b->current;
-    size_t m = J->n, ld = (m + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
+    size_t m = J->n, ld = bandit_whole_tiles(m);
     size_t scratch = bandit_covariance_scratch(covariance);
     bandit_status status = bandit_points_set(&b->points, covariance, J->arms, m, err);
     if (status != BANDIT_OK)
@@ -107,7 +107,7 @@ static bandit_status factor_level(bless *b, double rho, bandit_error *err)
 static void score_block(bless *b, const uint32_t *candidates, size_t rows, double rho, double *scores)
 {
     uint32_t arms[BLOCK];
-    size_t m = b->current.n, ld = (m + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
+    size_t m = b->current.n, ld = bandit_whole_tiles(m);
     for (size_t i = 0; i < rows; i++)
         arms[i] = b->offers[candidates[i]].arm;
     bandit_covariance_block(b->how->covariance, arms, rows, &b->points, b->block, BLOCK,

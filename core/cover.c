@@ -104,18 +104,9 @@ bool bandit_cell_contains(const bandit_cover *cover, const bandit_cell *cell, co
 
 static bandit_status append(bandit_cells *out, bandit_cell cell, bandit_error *err)
 {
-    if (out->n == out->capacity) {
-        size_t capacity = out->capacity ? 2 * out->capacity : 16;
-        bandit_cell *grown = bandit_alloc(capacity, sizeof *grown);
-        if (!grown) {
-            free(cell.members);
-            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-        }
-        if (out->n > 0)
-            memcpy(grown, out->cells, out->n * sizeof *grown);
-        free(out->cells);
-        out->cells = grown;
-        out->capacity = capacity;
+    if (!bandit_reserve_keep((void **)&out->cells, &out->capacity, out->n, out->n + 1, sizeof *out->cells)) {
+        free(cell.members);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     out->cells[out->n++] = cell;
     return BANDIT_OK;

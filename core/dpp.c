@@ -14,16 +14,11 @@
  * accumulates. */
 enum { REFRESH = 32 };
 
-static size_t whole_tiles(size_t n)
-{
-    return (n + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
-}
-
 bandit_status bandit_dpp_greedy(const bandit_covariance *covariance, const uint32_t *ground, size_t n_ground,
                                 const bandit_dpp_options *options, uint32_t *out, size_t *n_out,
                                 bandit_error *err)
 {
-    size_t k = options->k < n_ground ? options->k : n_ground, ld = whole_tiles(n_ground), found = 0;
+    size_t k = options->k < n_ground ? options->k : n_ground, ld = bandit_whole_tiles(n_ground), found = 0;
     double floor = options->tolerance * covariance->kappa2;
     bandit_points pivot = {0};
     bandit_status status = BANDIT_OK;
@@ -200,7 +195,7 @@ bandit_status bandit_dpp_sample(const bandit_covariance *covariance, const uint3
     size_t m = *n_out;
     if (status != BANDIT_OK || m == 0)
         return status;
-    chain c = {.covariance = covariance, .n = n_ground, .m = m, .ld = whole_tiles(m)};
+    chain c = {.covariance = covariance, .n = n_ground, .m = m, .ld = bandit_whole_tiles(m)};
     if (m == n_ground || options->steps == 0)
         goto out;
 

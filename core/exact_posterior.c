@@ -56,7 +56,7 @@ static double *column_of(const bandit_exact *p, size_t j)
 
 static size_t stripes(const bandit_exact *p)
 {
-    return (p->stride + STRIPE - 1) / STRIPE;
+    return bandit_pieces(p->stride, STRIPE);
 }
 
 static size_t stripe_rows(const bandit_exact *p, size_t stripe)
@@ -115,7 +115,7 @@ size_t bandit_exact_need(const bandit_exact *held, const bandit_covariance *cova
                          size_t n_hallucinated, size_t workers)
 {
     const bandit_exact none = {0}, *p = held ? held : &none;
-    size_t columns = n_solid + n_hallucinated, chunks = (columns + CHUNK - 1) / CHUNK;
+    size_t columns = n_solid + n_hallucinated, chunks = bandit_pieces(columns, CHUNK);
     size_t stride = covariance->arms->n_tiles * BANDIT_TILE;
     size_t capacity = bandit_capacity_kept(p->capacity_columns, columns);
     /* In double: the product of hopeless sizes must not wrap around. */
@@ -162,7 +162,7 @@ bandit_status bandit_exact_reserve(bandit_exact *p, size_t n_solid, size_t n_hal
     size_t columns = n_solid + n_hallucinated;
     if (columns < p->n_columns)
         columns = p->n_columns;
-    size_t chunks = (columns + CHUNK - 1) / CHUNK;
+    size_t chunks = bandit_pieces(columns, CHUNK);
     size_t scratch = workers * bandit_covariance_scratch(p->covariance);
     size_t features = BLOCK * p->covariance->dimension;
 

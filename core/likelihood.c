@@ -82,11 +82,6 @@ void bandit_likelihood_clear(bandit_likelihood *o)
     *o = (bandit_likelihood){0};
 }
 
-static size_t round_up(size_t n)
-{
-    return (n + TILE - 1) / TILE * TILE;
-}
-
 static double *reals(size_t rows, size_t columns)
 {
     return bandit_alloc(rows, columns * sizeof(double));
@@ -102,8 +97,8 @@ static bool allocate(bandit_likelihood *o)
     size_t n = o->data->n, d = o->data->dimension, m = o->m, widest = n > m ? n : m;
     size_t sparse = o->exact ? 0 : 1;
     o->inducing = bandit_alloc(m, sizeof *o->inducing);
-    o->scaled = zeros(round_up(n), d); /* what pads the last tile has no meaning, but is a number */
-    o->scaled_inducing = zeros(sparse * round_up(m), d);
+    o->scaled = zeros(bandit_whole_tiles(n), d); /* what pads the last tile has no meaning, but is a number */
+    o->scaled_inducing = zeros(sparse * bandit_whole_tiles(m), d);
     o->centre = reals(1, d);
     o->point = reals(1, d);
     o->cross = reals(m, n);
@@ -131,7 +126,7 @@ static bool allocate(bandit_likelihood *o)
 static void scale_points(bandit_likelihood *o, const double *lengthscales)
 {
     const bandit_fit_data *data = o->data;
-    size_t ld = round_up(data->n);
+    size_t ld = bandit_whole_tiles(data->n);
     for (size_t j = 0; j < data->dimension; j++) {
         double l = lengthscales[data->group ? data->group[j] : j];
         for (size_t i = 0; i < data->n; i++)
@@ -141,7 +136,7 @@ static void scale_points(bandit_likelihood *o, const double *lengthscales)
 
 static void scale_inducing(bandit_likelihood *o)
 {
-    size_t ld = round_up(o->data->n), m_ld = round_up(o->m);
+    size_t ld = bandit_whole_tiles(o->data->n), m_ld = bandit_whole_tiles(o->m);
     for (size_t j = 0; j < o->data->dimension; j++) {
         for (size_t i = 0; i < o->m; i++)
             o->scaled_inducing[j * m_ld + i] = o->scaled[j * ld + o->inducing[i]];
@@ -221,7 +216,7 @@ static void kernel_column(const bandit_likelihood *o, double signal, row_points 
         }
         return;
     }
-    size_t row_ld = round_up(rows.n), ld = round_up(data->n);
+    size_t row_ld = bandit_whole_tiles(rows.n), ld = bandit_whole_tiles(data->n);
     for (size_t j = 0; j < data->dimension; j++)
         o->point[j] = o->scaled[j * ld + column];
     for (size_t tile = first / TILE * TILE; tile < rows.n; tile += TILE) {
@@ -320,7 +315,7 @@ static void add_distances(bandit_likelihood *o, const double *T, row_points rows
                           double *gradient)
 {
     const bandit_fit_data *data = o->data;
-    size_t row_ld = round_up(rows.n), column_ld = round_up(columns.n);
+    size_t row_ld = bandit_whole_tiles(rows.n), column_ld = bandit_whole_tiles(columns.n);
     double *row_sum = o->sums, *column_sum = o->sums + rows.n, *tx = o->ones;
     memset(row_sum, 0, (rows.n + columns.n) * sizeof *row_sum);
     for (size_t b = 0; b < columns.n; b++) {

@@ -12,7 +12,7 @@ enum { BLOCK = 256, MAX_COLUMNS = 32, COLUMN_BYTES = 32 << 20 };
 
 static size_t parts_of(size_t n)
 {
-    return (n + BLOCK - 1) / BLOCK;
+    return bandit_pieces(n, BLOCK);
 }
 
 static size_t worker_stride(const bandit_posterior *posterior)

@@ -10,7 +10,7 @@ void *bandit_alloc(size_t n, size_t size)
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - BANDIT_ALIGNMENT)
         return NULL;
     /* aligned_alloc wants a multiple of the alignment */
-    bytes = (bytes + BANDIT_ALIGNMENT - 1) / BANDIT_ALIGNMENT * BANDIT_ALIGNMENT;
+    bytes = bandit_whole(bytes, BANDIT_ALIGNMENT);
     return aligned_alloc(BANDIT_ALIGNMENT, bytes ? bytes : BANDIT_ALIGNMENT);
 }
 

@@ -7,11 +7,22 @@
 
 #define BANDIT_ALIGNMENT 64 /* a cache line and an AVX-512 register; also keeps BLAS on one code path */
 
+/* How many pieces of `size` n elements are, the last one perhaps not whole. */
+static inline size_t bandit_pieces(size_t n, size_t size)
+{
+    return (n + size - 1) / size;
+}
+
+/* n in whole pieces of `size`. */
+static inline size_t bandit_whole(size_t n, size_t size)
+{
+    return bandit_pieces(n, size) * size;
+}
+
 /* n doubles and what it takes for an array behind them to be aligned too. */
 static inline size_t bandit_aligned_doubles(size_t n)
 {
-    const size_t line = BANDIT_ALIGNMENT / sizeof(double);
-    return (n + line - 1) / line * line;
+    return bandit_whole(n, BANDIT_ALIGNMENT / sizeof(double));
 }
 
 /* n elements of `size` bytes, uninitialized, aligned to BANDIT_ALIGNMENT; never NULL for n = 0. NULL when

@@ -110,17 +110,9 @@ static size_t frame_bytes(const bandit_region *region)
 
 static bandit_status change_append(bandit_partition_change *change, bandit_region *region, bandit_error *err)
 {
-    if (change->n == change->capacity) {
-        size_t capacity = change->capacity ? 2 * change->capacity : 64;
-        bandit_region **grown = bandit_alloc(capacity, sizeof *grown);
-        if (!grown)
-            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-        if (change->n > 0)
-            memcpy(grown, change->regions, change->n * sizeof *grown);
-        free(change->regions);
-        change->regions = grown;
-        change->capacity = capacity;
-    }
+    if (!bandit_reserve_keep((void **)&change->regions, &change->capacity, change->n, change->n + 1,
+                             sizeof(bandit_region *)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     change->regions[change->n++] = region;
     return BANDIT_OK;
 }

@@ -266,5 +266,5 @@ void bandit_prior_sampler_draw(bandit_prior_sampler *s, uint64_t seed, uint64_t 
         bandit_features_draw(&s->features, seed, batch, number, &s->draw);
     }
     prior_job job = {.s = s, .f = f};
-    executor->for_each(executor->context, (s->stride + STRIPE - 1) / STRIPE, draw_stripe, &job);
+    executor->for_each(executor->context, bandit_pieces(s->stride, STRIPE), draw_stripe, &job);
 }

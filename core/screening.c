@@ -22,11 +22,6 @@ enum { PART = 1024, GROUP = 4 };
 enum { SAMPLE_STEP = 64, SAMPLE = 32 };
 static const double TOO_MANY = 0.6; /* the share from which on all of them are */
 
-static size_t round_up(size_t n)
-{
-    return (n + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
-}
-
 bool bandit_screening_by_rows_pays(const bandit_posterior *p, size_t n_pulled)
 {
     return p->m > 0 && p->one_factor && p->covariance->simd->norms_until &&
@@ -161,7 +156,7 @@ static size_t climb(const comparison *c, size_t *start)
 bandit_status bandit_reference_compare(bandit_reference *r, const bandit_posterior *p, double *ratio,
                                        bandit_error *err)
 {
-    size_t m = p->m, n = r->m, ld = round_up(m);
+    size_t m = p->m, n = r->m, ld = bandit_whole_tiles(m);
     size_t size = 2 * m * m + m * n + 2 * n * n + ld * n + bandit_covariance_scratch(p->covariance);
     *ratio = INFINITY;
     if (!bandit_reserve((void **)&r->work, &r->capacity_work, size, sizeof(double)))
@@ -410,9 +405,10 @@ bandit_status bandit_screening_evaluate(bandit_posterior *p, const bandit_screen
                                         const bandit_executor *executor, double *mean, double *variance,
                                         bool *done, bandit_error *err)
 {
-    size_t n_arms = p->covariance->arms->n, parts = (n_arms + PART - 1) / PART;
-    size_t pulled_parts = (screen->n_pulled + PART - 1) / PART;
-    size_t stride = round_up((GROUP + 1) * p->m * BANDIT_TILE + bandit_covariance_scratch(p->covariance));
+    size_t n_arms = p->covariance->arms->n, parts = bandit_pieces(n_arms, PART);
+    size_t pulled_parts = bandit_pieces(screen->n_pulled, PART);
+    size_t stride =
+        bandit_whole_tiles((GROUP + 1) * p->m * BANDIT_TILE + bandit_covariance_scratch(p->covariance));
     size_t size = executor->workers * stride + 2 * screen->n_pulled + parts;
     *done = false;
     if (!bandit_reserve((void **)&p->work, &p->capacity_work, size, sizeof(double)))

@@ -11,11 +11,6 @@
 /* Arms are embedded in blocks of this many rows. Fixed: it is part of the order of sums. */
 enum { BANDIT_BLOCK = 256 };
 
-static inline size_t bandit_whole_tiles(size_t n)
-{
-    return (n + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
-}
-
 /* block <- block T^{-T} for the rows x m matrix `block` (leading dimension BANDIT_BLOCK): z or w of each row.
  */
 static inline void bandit_solve_rows(const double *triangle, size_t m, double *block, size_t rows)

@@ -153,7 +153,7 @@ bandit_status bandit_posterior_check_smallest(const bandit_posterior *p, double 
 bandit_status bandit_posterior_evaluate_all(bandit_posterior *p, const bandit_executor *executor,
                                             double *mean, double *variance, bandit_error *err)
 {
-    size_t n_arms = p->covariance->arms->n, parts = (n_arms + BANDIT_BLOCK - 1) / BANDIT_BLOCK;
+    size_t n_arms = p->covariance->arms->n, parts = bandit_pieces(n_arms, BANDIT_BLOCK);
     size_t stride = bandit_whole_tiles(p->m * BANDIT_BLOCK + bandit_covariance_scratch(p->covariance));
     if (!bandit_reserve((void **)&p->work, &p->capacity_work, executor->workers * stride + parts,
                         sizeof(double)))

@@ -366,7 +366,7 @@ bandit_status bandit_grid_start(bandit_grid *g, bandit_surface *s, const double 
                                 bandit_error *err)
 {
     size_t d = s->posterior->covariance->dimension, m = s->m;
-    size_t ld = (n + BLOCK - 1) / BLOCK * BLOCK;
+    size_t ld = bandit_whole(n, BLOCK);
     g->n = n;
     g->ld = ld;
     if (!reserve_columns(g, s->room, 0) ||

@@ -66,8 +66,8 @@ bandit_status bandit_svgp_sampler_prepare(bandit_svgp_sampler *sampler, const ba
     size_t m = posterior->m;
     size_t stride = m * BANDIT_TILE + bandit_features_scratch(features) + BANDIT_TILE +
                     bandit_covariance_scratch(posterior->covariance);
-    size_t n_parts = (posterior->covariance->arms->n_tiles + PART - 1) / PART;
-    stride = (stride + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
+    size_t n_parts = bandit_pieces(posterior->covariance->arms->n_tiles, PART);
+    stride = bandit_whole_tiles(stride);
     if (sampler->features != features) {
         bandit_prior_draw_clear(&sampler->draw);
         sampler->features = NULL;

@@ -142,7 +142,7 @@ static bandit_status begin(pi_engine *pi, unsigned which, const bandit_result *r
 {
     const bandit_ledger *ledger = &pi->ledgers[which];
     bandit_partition_change change = {0};
-    /* kept on failure: it is still described */
+    /* What is in it is kept: on failure it is still described. */
     if (!bandit_reserve_keep((void **)&pi->pulled, &pi->capacity_pulled, pi->n_pulled, ledger->n,
                              sizeof *pi->pulled))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
