@@ -8,6 +8,7 @@
  * decisions change on purpose (docs/testing.md says what goes with that). */
 #include "bandit/engine.h"
 #include "simd/simd.h"
+#include "tests/support/engine_view.h"
 #include "tests/support/recording.h"
 #include "tests/support/scripted_study.h"
 
@@ -28,13 +29,10 @@
 
 enum {
     MOST_CASES = 500,
-    AT_LEAST = 160,
+    AT_LEAST = 170,
     MOST_OUT = 512,
     MOST_JOINED = 4096,
-    MOST_ARMS = 8192,
-    PROBES = 2,
-    LISTED = 16,
-    FAR = 1000000 /* number of the first probed point */
+    FIRST_HELD = 2000000 /* number of the point whose first parameter is held in the first batch */
 };
 
 extern void openblas_set_num_threads(int threads);
@@ -55,7 +53,7 @@ typedef struct trial {
 typedef struct study {
     script script;
     bandit_options options;
-    recording *seen;
+    engine_view view;
     bool restarts;
     bandit_arms *arms;
     bandit_engine *engine;
@@ -68,187 +66,13 @@ typedef struct study {
     size_t n_joined;
     uint32_t withheld[MOST_OUT]; /* ascending */
     size_t n_withheld;
-    uint64_t told, handed_out, fitted_on;
+    uint64_t told, handed_out;
 } study;
 
 static void must(bandit_status status, const bandit_error *err)
 {
     if (status != BANDIT_OK)
         fail_msg("%s: %s %s", bandit_status_text(status), err->field, err->message);
-}
-
-/* ---- what is seen -------------------------------------------------------------------------------------- */
-
-static void see_reals(study *s, const char *name, const double *values, size_t n, double size)
-{
-    recording_reals(s->seen, name, values, n, s->script.relative, size);
-}
-
-static void see_arms(study *s, const char *name, const uint32_t *arms, size_t n)
-{
-    uint64_t *wide = malloc((n + 1) * sizeof *wide);
-    assert_non_null(wide);
-    for (size_t i = 0; i < n; i++)
-        wide[i] = arms[i];
-    recording_counts(s->seen, name, wide, n);
-    free(wide);
-}
-
-static void see_predictions(study *s, const char *name, const bandit_prediction *p, size_t n, double largest)
-{
-    double means[PROBES], variances[PROBES], bounds[PROBES];
-    char line[32];
-    assert_true(n <= PROBES);
-    for (size_t i = 0; i < n; i++) {
-        means[i] = p[i].mean;
-        variances[i] = p[i].variance;
-        bounds[i] = p[i].ucb;
-    }
-    snprintf(line, sizeof line, "mean_%s", name);
-    see_reals(s, line, means, n, largest);
-    snprintf(line, sizeof line, "variance_%s", name);
-    see_reals(s, line, variances, n, 0.0);
-    snprintf(line, sizeof line, "ucb_%s", name);
-    see_reals(s, line, bounds, n, largest);
-}
-
-static void see_posterior(study *s)
-{
-    size_t n = bandit_arms_count(s->arms), n_probed = 0;
-    uint32_t *every = malloc((n + 1) * sizeof *every);
-    bandit_prediction *p = malloc((n + PROBES) * sizeof *p), probed[PROBES];
-    double points[PROBES * SCRIPT_WIDTH], sums[3] = {0}, largest = 0.0;
-    size_t width = bandit_arms_point_width(s->arms);
-    bandit_error err;
-    assert_true(every && p);
-    for (uint32_t i = 0; i < n; i++)
-        every[i] = i;
-    bandit_status status = bandit_engine_predict_arms(s->engine, every, n, p, &err);
-    if (status != BANDIT_OK) {
-        recording_words(s->seen, "predict", bandit_status_text(status));
-        free(every);
-        free(p);
-        return;
-    }
-    for (size_t i = 0; i < n; i++) {
-        sums[0] += p[i].mean;
-        sums[1] += p[i].variance;
-        sums[2] += p[i].ucb;
-        largest = fmax(largest, fmax(fabs(p[i].mean), fabs(p[i].ucb)));
-    }
-    for (size_t i = 0; i < PROBES && n > 0; i++)
-        probed[n_probed++] = p[i * (n - 1) / (PROBES - 1)];
-    see_reals(s, "sums", sums, 3, largest * (double)n);
-    see_predictions(s, "arms", probed, n_probed, largest);
-    for (size_t i = 0; i < PROBES; i++) {
-        if (script_is_space(&s->script))
-            script_point(&s->script, FAR + i, points + i * width);
-        else if (s->script.set == SCRIPT_LIST)
-            script_row(&s->script, FAR + i, points + i * width);
-    }
-    status = bandit_engine_predict_points(s->engine, points, PROBES, p, &err);
-    if (status == BANDIT_OK)
-        see_predictions(s, "points", p, PROBES, largest);
-    else
-        recording_words(s->seen, "predict_points", bandit_status_text(status));
-    free(every);
-    free(p);
-}
-
-/* Few arms one by one; of more, how many they are and the sums of their numbers and squares. */
-static void see_dictionary(study *s, const char *name, const uint32_t *arms, size_t n)
-{
-    uint64_t sums[3] = {n, 0, 0};
-    for (size_t i = 0; i < n; i++) {
-        sums[1] += arms[i];
-        sums[2] += (uint64_t)arms[i] * arms[i];
-    }
-    if (n <= LISTED)
-        see_arms(s, name, arms, n);
-    else
-        recording_counts(s->seen, name, sums, 3);
-}
-
-static void see_model(study *s)
-{
-    bandit_description d;
-    bandit_checkpoint c;
-    bandit_engine_describe(s->engine, &d);
-    bandit_engine_checkpoint(s->engine, &c);
-    assert_int_equal(c.batch, d.batch);
-    const uint64_t counts[] = {d.batch, d.observations, d.fitted_on, d.set_aside, c.n_sums, c.n_state};
-    recording_counts(s->seen, "batch", counts, sizeof counts / sizeof *counts);
-    see_dictionary(s, "dictionary", d.dictionary, d.n_dictionary);
-    if (c.n_dictionary != d.n_dictionary ||
-        (d.n_dictionary > 0 &&
-         memcmp(c.dictionary, d.dictionary, d.n_dictionary * sizeof *d.dictionary) != 0))
-        see_dictionary(s, "stored", c.dictionary, c.n_dictionary);
-    const double widths[] = {d.beta, d.effective_dimension, d.information_gain, d.norm_bound};
-    see_reals(s, "widths", widths, 4, 0.0);
-    if (d.batch == 0 || d.fitted_on != s->fitted_on) {
-        const double in_force[] = {d.lambda, d.noise_std, d.signal_std, d.unit};
-        see_reals(s, "in_force", in_force, 4, 0.0);
-        see_reals(s, "shift", &d.shift, 1, d.unit);
-        see_reals(s, "lengthscales", d.lengthscales, d.n_lengthscales < LISTED ? d.n_lengthscales : LISTED,
-                  0.0);
-    }
-    s->fitted_on = d.fitted_on;
-}
-
-/* Counts and sums of all arms that were pulled: how many they are, their pulls, the same weighted with their
- * numbers; their rewards, the same weighted with their places. */
-static void see_sums(study *s)
-{
-    bandit_checkpoint c;
-    bandit_engine_checkpoint(s->engine, &c);
-    uint64_t counts[3] = {c.n_sums, 0, 0};
-    double sums[2] = {0}, size = 0.0;
-    for (size_t i = 0; i < c.n_sums; i++) {
-        counts[1] += c.sums[i].count;
-        counts[2] += c.sums[i].count * c.sums[i].arm;
-        sums[0] += c.sums[i].sum;
-        sums[1] += c.sums[i].sum * (double)i / (double)c.n_sums;
-        size += fabs(c.sums[i].sum);
-    }
-    recording_counts(s->seen, "pulled", counts, 3);
-    see_reals(s, "rewarded", sums, 2, size);
-}
-
-static void see_picks(study *s, const bandit_pick *picks, const bandit_selection *selection)
-{
-    static const char *const stops[] = {[BANDIT_STOP_NONE] = "none",
-                                        [BANDIT_STOP_INITIAL] = "initial",
-                                        [BANDIT_STOP_GLOBAL] = "global",
-                                        [BANDIT_STOP_GLOBAL_LOCAL] = "global_local",
-                                        [BANDIT_STOP_MAX_BATCH] = "max_batch",
-                                        [BANDIT_STOP_HORIZON] = "horizon",
-                                        [BANDIT_STOP_SEQUENTIAL] = "sequential",
-                                        [BANDIT_STOP_EXHAUSTED] = "exhausted"};
-    uint32_t arms[MOST_OUT];
-    double variances[MOST_OUT];
-    for (size_t i = 0; i < selection->n_picks; i++) {
-        arms[i] = picks[i].arm;
-        variances[i] = picks[i].variance;
-    }
-    recording_words(s->seen, "stop", stops[selection->stop_rule]);
-    if (selection->n_picks == 0)
-        return;
-    see_arms(s, "picks", arms, selection->n_picks);
-    see_reals(s, "variances", variances, selection->n_picks, 0.0);
-    see_reals(s, "ratio", &selection->ratio, 1, 0.0);
-    for (size_t i = 0; i < selection->n_picks && script_is_open(&s->script); i++) {
-        double coded[SCRIPT_WIDTH];
-        bandit_arms_coded(s->arms, picks[i].arm, coded);
-        see_reals(s, "point", coded, bandit_arms_point_width(s->arms), 0.0);
-    }
-}
-
-/* How much is held is no decision, but is not to be another figure altogether. A restart changes how much
- * room there is to grow. */
-static void see_memory(study *s)
-{
-    const double bytes[] = {(double)bandit_engine_memory(s->engine), (double)bandit_arms_memory(s->arms)};
-    recording_reals(s->seen, "bytes", bytes, 2, s->restarts ? DBL_MAX : 0.5, 1.0);
 }
 
 /* ---- storing and restoring ----------------------------------------------------------------------------- */
@@ -303,6 +127,8 @@ static void restart(study *s, size_t appended, const unsigned char *other, size_
     must(bandit_engine_restore(&s->engine, s->arms, &s->options, (size_t)s->script.memory_limit, &c,
                                s->pending, s->n_pending, &bandit_executor_serial, &err),
          &err);
+    s->view.engine = s->engine;
+    s->view.arms = s->arms;
     must(bandit_engine_replay_picks(s->engine, s->since, s->n_since, &bandit_executor_serial, &err), &err);
     free(dictionary);
     free(sums);
@@ -490,7 +316,7 @@ static void choose(study *s, size_t round, bool second)
     }
     if (script_is_space(p) && p->fixed > 0 && round % p->fixed == p->fixed - 1) {
         double held[SCRIPT_WIDTH];
-        script_point(p, 2 * FAR + round, held);
+        script_point(p, FIRST_HELD + round, held);
         for (size_t i = 0; i < bandit_arms_point_width(s->arms); i++)
             fixed[i] = i == 0 ? held[i] : NAN;
         limits.fixed = fixed;
@@ -498,10 +324,10 @@ static void choose(study *s, size_t round, bool second)
     bandit_status status =
         bandit_engine_select(s->engine, &limits, &bandit_executor_serial, picks, &selection, &err);
     if (status != BANDIT_OK) {
-        recording_words(s->seen, "select", bandit_status_text(status));
+        recording_words(s->view.seen, "select", bandit_status_text(status));
         return;
     }
-    see_picks(s, picks, &selection);
+    engine_view_picks(&s->view, picks, &selection);
     for (size_t i = 0; i < selection.n_picks; i++)
         note_out(s, picks[i], true);
     s->handed_out += selection.n_picks;
@@ -521,7 +347,7 @@ static void store(study *s)
     bandit_checkpoint c;
     bandit_engine_checkpoint(s->engine, &c);
     size_t n = c.n_state;
-    unsigned char *state = recording_stored(s->seen, "state", c.state, &n);
+    unsigned char *state = recording_stored(s->view.seen, "state", c.state, &n);
     if (s->restarts)
         restart(s, 0, state, n);
     free(state);
@@ -534,9 +360,9 @@ static void one_round(study *s, size_t round)
     if (round > 0 && happens(s, SCRIPT_AMENDED, round, s->script.amended))
         amend(s, round);
     begin(s, round);
-    see_model(s);
+    engine_view_model(&s->view);
     if (round % s->script.looks == s->script.looks - 1)
-        see_posterior(s);
+        engine_view_posterior(&s->view);
     if (s->script.stored && round == s->script.rounds / 2)
         store(s);
     choose(s, round, false);
@@ -562,20 +388,25 @@ static void case_test(void **state)
     bandit_error err;
     study *s = calloc(1, sizeof *s);
     assert_non_null(s);
-    s->seen = recording_open(c->path, c->writes, c->by);
+    s->view.seen = recording_open(c->path, c->writes, c->by);
     code_path = c->code_path;
     s->restarts = c->restarts;
-    script_read(&s->script, s->seen);
+    script_read(&s->script, s->view.seen);
     s->options = script_options(&s->script);
     s->arms = script_arms(&s->script);
     must(bandit_engine_new(&s->engine, s->arms, &s->options, (size_t)s->script.memory_limit, &err), &err);
+    s->view.script = &s->script;
+    s->view.engine = s->engine;
+    s->view.arms = s->arms;
     for (size_t i = 0; i < s->script.withheld; i++)
         withhold(s, (uint32_t)(i * bandit_arms_count(s->arms) / s->script.withheld));
     for (size_t round = 0; round < s->script.rounds; round++)
         one_round(s, round);
-    see_sums(s);
-    see_memory(s);
-    recording_close(s->seen);
+    engine_view_sums(&s->view);
+    /* How much is held is no decision, but is not to be another figure altogether; a restart changes how much
+     * room there is to grow. */
+    engine_view_memory(&s->view, s->restarts ? DBL_MAX : 0.5);
+    recording_close(s->view.seen);
     bandit_engine_free(s->engine);
     bandit_arms_free(s->arms);
     free(s);

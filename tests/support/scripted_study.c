@@ -43,6 +43,7 @@ static const struct setting {
     {"set", WORD, offsetof(script, set), sets},
     {"arms", SIZE, offsetof(script, arms), NULL},
     {"features", SIZE, offsetof(script, features), NULL},
+    {"twins", NUMBER, offsetof(script, twins), NULL},
     {"scaling", WORD, offsetof(script, scaling), scalings},
     {"algorithm", WORD, OPTION(algorithm), algorithms},
     {"kernel", WORD, OPTION(kernel.type), kernels},
@@ -303,8 +304,9 @@ bool script_is_open(const script *s)
 
 void script_row(const script *s, size_t i, double *row)
 {
+    bool twin = s->twins > 0 && i % s->twins == s->twins - 1 && i >= 2;
     for (size_t j = 0; j < s->features; j++)
-        row[j] = script_uniform(s, SCRIPT_FEATURES, i, j);
+        row[j] = script_uniform(s, SCRIPT_FEATURES, twin ? i - 2 : i, j);
 }
 
 static double value_of(const bandit_parameter *p, double u)

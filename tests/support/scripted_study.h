@@ -22,6 +22,8 @@ typedef enum script_set {
 typedef struct script {
     script_set set;
     size_t arms, features;
+    uint64_t
+        twins; /* every so manyth point of a list or matrix stands where the one two before stands; 0: none */
     bandit_scaling scaling;
     bandit_options options; /* of the engine; kernel.lengthscales is set by script_options */
     double lengthscales[SCRIPT_WIDTH];
