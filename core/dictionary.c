@@ -1,6 +1,8 @@
 #include "dictionary.h"
 
+#include "algorithm.h"
 #include "bandit/rng.h"
+#include "confidence.h"
 #include "memory.h"
 
 #include <assert.h>
@@ -47,6 +49,22 @@ bandit_status bandit_offers_new(bandit_offer **out, size_t *n_out, const bandit_
     *out = offers;
     *n_out = n;
     return BANDIT_OK;
+}
+
+bandit_resampling bandit_resampling_of(const bandit_engine *engine, uint64_t observations,
+                                       const bandit_posterior *posterior, const double *variance)
+{
+    const bandit_options *o = &engine->options;
+    return (bandit_resampling){
+        .q_bar = bandit_confidence_q_bar(o, observations),
+        .seed = o->seed,
+        .per_pull = o->resample == BANDIT_RESAMPLE_PER_PULL,
+        .batch = o->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : bandit_engine_next_batch(engine),
+        .covariance = &engine->covariance,
+        .lambda = o->lambda,
+        .posterior = posterior,
+        .variance = variance,
+    };
 }
 
 /* The probability of an arm with this variance and n pulls; grows with both. */

@@ -28,6 +28,11 @@ typedef struct bandit_resampling {
         *variance; /* of all arms under `posterior`, as computed for all at once; < 0: not computed */
 } bandit_resampling;
 
+/* As the engine's options say, for its next batch, with so many observations told. The others are borrowed:
+ * posterior and variances of the batch that ended, as above. */
+bandit_resampling bandit_resampling_of(const bandit_engine *engine, uint64_t observations,
+                                       const bandit_posterior *posterior, const double *variance);
+
 /* [BBKB] Alg. 1, l. 11–16: arm i with probability min(1, n_i p), or per pull 1 − (1 − p)^{n_i},
  * p = min(1, q_bar sigma^2(x_i)); the arm with the largest variance when none is drawn (the lowest index of
  * several). `dictionary` is the caller's, n entries; receives *size arms, ascending. n >= 1. Errors:

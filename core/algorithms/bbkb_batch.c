@@ -150,7 +150,6 @@ static bandit_status choose_dictionary(const bandit_engine *engine, const bandit
                                        bandit_bbkb_batch *next, bool has_history, const bandit_pick *pending,
                                        size_t n_pending, bandit_error *err)
 {
-    const bandit_options *options = &engine->options;
     bandit_offer *offers;
     size_t n_offers;
     bandit_status status = bandit_offers_new(&offers, &n_offers, &next->ledger, pending, n_pending, err);
@@ -160,16 +159,8 @@ static bandit_status choose_dictionary(const bandit_engine *engine, const bandit
         free(offers);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
-    bandit_resampling how = {
-        .q_bar = bandit_confidence_q_bar(options, next->ledger.observations),
-        .seed = options->seed,
-        .per_pull = options->resample == BANDIT_RESAMPLE_PER_PULL,
-        .batch = options->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : bandit_engine_next_batch(engine),
-        .covariance = &engine->covariance,
-        .lambda = options->lambda,
-        .posterior = &ended->posterior,
-        .variance = ended->variance,
-    };
+    const bandit_resampling how =
+        bandit_resampling_of(engine, next->ledger.observations, &ended->posterior, ended->variance);
     if (ended->has_model) {
         status =
             bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);

@@ -232,17 +232,8 @@ static bandit_status resample_dictionary(bandit_engine *engine, ts_batch *ended,
     double *variance = self(engine)->variance;
     for (size_t i = 0; i < n_offers; i++)
         variance[offers[i].arm] = variance_of(scores, offers[i].arm);
-    const bandit_options *o = &engine->options;
-    const bandit_resampling how = {
-        .q_bar = bandit_confidence_q_bar(o, next->ledger.observations),
-        .seed = o->seed,
-        .per_pull = o->resample == BANDIT_RESAMPLE_PER_PULL,
-        .batch = o->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : bandit_engine_next_batch(engine),
-        .covariance = &engine->covariance,
-        .lambda = o->lambda,
-        .posterior = &scores->posterior,
-        .variance = variance,
-    };
+    const bandit_resampling how =
+        bandit_resampling_of(engine, next->ledger.observations, &scores->posterior, variance);
     status = bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
     free(offers);
     return status;

@@ -16,7 +16,6 @@ static bandit_status resample(bandit_space_engine *e, bandit_space_batch *ended,
                               bool has_history, const bandit_pick *pending, size_t n_pending,
                               bandit_error *err)
 {
-    const bandit_options *o = &e->base.options;
     bandit_offer *offers = NULL;
     size_t n_offers, n_arms = bandit_arms_count(e->base.arms);
     bandit_status status = bandit_offers_new(&offers, &n_offers, &next->ledger, pending, n_pending, err);
@@ -28,16 +27,8 @@ static bandit_status resample(bandit_space_engine *e, bandit_space_batch *ended,
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         goto out;
     }
-    const bandit_resampling how = {
-        .q_bar = bandit_confidence_q_bar(o, next->ledger.observations),
-        .seed = o->seed,
-        .per_pull = o->resample == BANDIT_RESAMPLE_PER_PULL,
-        .batch = o->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : bandit_engine_next_batch(&e->base),
-        .covariance = &e->base.covariance,
-        .lambda = o->lambda,
-        .posterior = &ended->posterior,
-        .variance = e->variances,
-    };
+    const bandit_resampling how =
+        bandit_resampling_of(&e->base, next->ledger.observations, &ended->posterior, e->variances);
     if (ended->has_model) {
         status = bandit_posterior_evaluate_all(&ended->posterior, &bandit_executor_serial, e->means,
                                                e->variances, err);
