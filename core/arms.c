@@ -215,8 +215,10 @@ void bandit_arms_scale_point(const bandit_arms *arms, const double *in, double *
 
 size_t bandit_arms_memory(const bandit_arms *arms)
 {
+    if (arms->space)
+        return sizeof *arms + arms->capacity_features * sizeof(double) + bandit_space_memory(arms->space);
     size_t doubles = arms->dimension ? arms->capacity_features + 2 * arms->dimension : arms->n * arms->n;
-    return sizeof *arms + doubles * sizeof(double) + (arms->space ? bandit_space_memory(arms->space) : 0);
+    return sizeof *arms + doubles * sizeof(double);
 }
 
 void bandit_arms_free(bandit_arms *arms)

@@ -17,23 +17,14 @@ bandit_status bandit_arms_new_space(bandit_arms **out, const bandit_parameter *p
     if (!arms)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_status status = bandit_space_new(&arms->space, parameters, n, err);
-    if (status != BANDIT_OK)
-        goto fail;
-    arms->dimension = arms->space->dimension;
-    arms->shift = bandit_alloc_zeroed(arms->dimension, sizeof(double));
-    arms->factor = bandit_alloc_zeroed(arms->dimension, sizeof(double));
-    if (!arms->shift || !arms->factor) {
-        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-        goto fail;
+    if (status != BANDIT_OK) {
+        bandit_arms_free(arms);
+        return status;
     }
-    for (size_t j = 0; j < arms->dimension; j++)
-        arms->factor[j] = 1.0;
+    arms->dimension = arms->space->dimension;
     arms->finished = true;
     *out = arms;
     return BANDIT_OK;
-fail:
-    bandit_arms_free(arms);
-    return status;
 }
 
 bool bandit_arms_is_open_space(const bandit_arms *arms)

@@ -27,7 +27,7 @@ struct bandit_arms {
     size_t n_tiles;
     double *features; /* n_tiles * dimension * BANDIT_TILE, or NULL */
     double *matrix;   /* n * n, or NULL */
-    double *shift;    /* dimension: scaled = (raw − shift) * factor */
+    double *shift;    /* dimension: scaled = (raw − shift) * factor; NULL for a space */
     double *factor;   /* dimension */
     size_t capacity_features;
     bandit_space *space; /* or NULL; owned */

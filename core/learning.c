@@ -5,6 +5,7 @@
 #include "bandit/space.h"
 #include "memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,7 +235,8 @@ static bandit_status sample_rows(sample *s, const bandit_learned *from, const ba
                                  bandit_error *err)
 {
     size_t d = s->how->arms->dimension, aside = 0;
-    size_t step = ledger->n > 0 ? 1 + (ledger->n - 1) / MOST_ARMS : 1;
+    assert(ledger->n > 0);
+    size_t step = 1 + (ledger->n - 1) / MOST_ARMS;
     size_t most = ledger->n / step + 1 + from->n_aside;
     s->rows = bandit_alloc(most, sizeof *s->rows);
     s->former = bandit_alloc(most, sizeof *s->former);

@@ -106,6 +106,31 @@ static double study(bandit_algorithm algorithm, small_set set, bool learned, siz
     return status == BANDIT_OK ? last : 0.0;
 }
 
+/* Sets of arms say what they hold to a cache line an array. */
+static void sets_say_what_they_hold(void **state)
+{
+    enum { MANY = 70, LINES = 8 * 64 };
+    (void)state;
+    for (small_set set = FEATURES; set <= SPACE; set++) {
+        bandit_arms *arms;
+        long long before = live_bytes;
+        assert_int_equal(small_arms(&arms, set), BANDIT_OK);
+        double held = (double)(live_bytes - before), said = (double)bandit_arms_memory(arms);
+        assert_true(said <= held && said >= held - LINES);
+        bandit_arms_free(arms);
+    }
+    double row[MANY] = {0.0};
+    bandit_arms *arms;
+    long long before = live_bytes;
+    assert_int_equal(bandit_arms_new(&arms, 3, MANY, NULL), BANDIT_OK); /* more features than arms */
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(bandit_arms_set_rows(arms, i, 1, row, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, 3, NULL), BANDIT_OK);
+    double held = (double)(live_bytes - before), said = (double)bandit_arms_memory(arms);
+    assert_true(said <= held && said >= held - LINES);
+    bandit_arms_free(arms);
+}
+
 static void engines_say_what_they_hold(void **state)
 {
     static const small_set sets[] = {FEATURES, MATRIX, BOX, SPACE};
@@ -275,9 +300,11 @@ static void arms_alone_may_be_too_many(void **state)
 int main(void)
 {
     mallopt(M_MMAP_MAX, 0); /* the allocator adds less than a page to a large block */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(engines_say_what_they_hold), cmocka_unit_test(large_engines_say_what_they_hold),
-        cmocka_unit_test(limits_are_of_the_size_of_what_is_held),
-        cmocka_unit_test(arms_alone_may_be_too_many), cmocka_unit_test(first_picks_keep_to_a_limit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sets_say_what_they_hold),
+                                       cmocka_unit_test(engines_say_what_they_hold),
+                                       cmocka_unit_test(large_engines_say_what_they_hold),
+                                       cmocka_unit_test(limits_are_of_the_size_of_what_is_held),
+                                       cmocka_unit_test(arms_alone_may_be_too_many),
+                                       cmocka_unit_test(first_picks_keep_to_a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
