@@ -61,10 +61,10 @@ void bandit_learning_clear(bandit_learning *learning);
 bandit_status bandit_learned_prior(bandit_learned *out, const bandit_learning *how, bandit_error *err);
 void bandit_learned_clear(bandit_learned *learned);
 
-/* From all rewards so far, one at least; `from` is what was in force before. Rewards within their arms: sum of squares and
- * degrees of freedom. Time is bounded whatever there is: at most 256 arms exactly, or a thousand of them on
- * 128 inducing points; what is learned does not depend on the executor. Errors: BANDIT_NO_MEMORY,
- * BANDIT_NUMERICAL; *out is then empty. */
+/* From all rewards so far, one at least; `from` is what was in force before. Rewards within their arms: sum
+ * of squares and degrees of freedom. Time is bounded whatever there is: at most 256 arms exactly, or a
+ * thousand of them on 128 inducing points; what is learned does not depend on the executor. Errors:
+ * BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
 bandit_status bandit_learn(bandit_learned *out, const bandit_learned *from, const bandit_learning *how,
                            const bandit_ledger *ledger, double within, double within_degrees,
                            const bandit_executor *executor, bandit_error *err);
