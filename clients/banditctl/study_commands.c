@@ -68,10 +68,10 @@ static char *add_query(char *path, const char *name, const char *value)
     return longer;
 }
 
-/* Walks all pages and gives each study to `take`, with its id; NULL for one that is damaged in the database.
- * With
- * --json the pages are printed instead. */
+/* study: NULL for one that is damaged in the database */
 typedef void study_taker(const json_t *study, const char *id, const char *arg);
+
+/* Walks all pages and gives each study to `take`; with --json the pages are printed instead. */
 static exit_status list_studies(const arguments *a, study_taker *take, const char *arg)
 {
     char *token = NULL;
