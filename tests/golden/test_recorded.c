@@ -28,7 +28,7 @@
 #define FOLDER "tests/golden/recorded"
 
 enum {
-    MOST_CASES = 500,
+    MOST_CASES = 1000,
     AT_LEAST = 170,
     MOST_OUT = 512,
     MOST_JOINED = 4096,
@@ -454,7 +454,8 @@ int main(int argc, char **argv)
     openblas_set_num_threads(1);
     int n = scandir(FOLDER, &entries, is_case, alphasort);
     if (n < AT_LEAST || (size_t)n * n_runs > MOST_CASES) {
-        fprintf(stderr, "%d cases in " FOLDER " (run it from the project's folder)\n", n);
+        fprintf(stderr, "%d cases in " FOLDER ", not %d to %zu (run it from the project's folder)\n", n,
+                AT_LEAST, MOST_CASES / n_runs);
         return 1;
     }
     for (int i = 0; i < n; i++) {
