@@ -1,6 +1,7 @@
 /* Where batches end that are bounded by a ratio: at the first pick that takes it beyond the bound, and not at
  * one that brings it to the bound exactly. */
 #include "bandit/engine.h"
+#include "bandit/space.h"
 #include "tests/support/small_sets.h"
 
 #include <math.h>
@@ -122,8 +123,57 @@ static void a_batch_goes_on_at_its_bound(void **state)
     assert_true(found >= 15 && in_space >= 5);
 }
 
+/* Whoever takes more picks than a batch has at most, by asking beyond its bound, gets no more of it. */
+static void full_batches_stay_full(void **state)
+{
+    static const small_set sets[] = {FEATURES, MATRIX, BOX, SPACE};
+    size_t full = 0;
+    (void)state;
+    for (size_t s = 0; s < sizeof sets / sizeof *sets; s++) {
+        for (size_t a = 0; a < SMALL_ALGORITHMS; a++) {
+            bandit_arms *arms;
+            bandit_engine *engine;
+            bandit_options o = small_options(small_algorithms[a], sets[s]);
+            bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+            bandit_selection selection;
+            bandit_pick picks[6];
+            if (small_algorithms[a] == BANDIT_S_GP_TS && sets[s] == MATRIX)
+                continue;
+            o.max_batch = 4;
+            o.ratio_bound = 1e9;
+            assert_int_equal(small_arms(&arms, sets[s]), BANDIT_OK);
+            const double point[] = {0.5, 1.0, 3.0, 1.0};
+            if (small_is_open(sets[s]))
+                assert_int_equal(bandit_arms_append(arms, point, 1, NULL), BANDIT_OK);
+            const bandit_result told = {.arm = 0, .repeats = 1, .reward = 0.5};
+            assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, NULL), BANDIT_OK);
+            assert_int_equal(
+                bandit_engine_begin_batch(engine, &told, 1, NULL, 0, &bandit_executor_serial, NULL),
+                BANDIT_OK);
+            limits.max_picks = 6;
+            limits.beyond_bound = true;
+            assert_int_equal(
+                bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, NULL),
+                BANDIT_OK);
+            assert_int_equal(selection.n_picks, 6);
+            limits.beyond_bound = false;
+            assert_int_equal(
+                bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, NULL),
+                BANDIT_OK);
+            assert_int_equal(selection.n_picks, 0);
+            assert_true(selection.stop_rule != BANDIT_STOP_NONE);
+            full += selection.stop_rule == BANDIT_STOP_MAX_BATCH;
+            bandit_engine_free(engine);
+            bandit_arms_free(arms);
+        }
+    }
+    print_message("%zu batches are full\n", full);
+    assert_true(full >= 8);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_batch_goes_on_at_its_bound)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_batch_goes_on_at_its_bound),
+                                       cmocka_unit_test(full_batches_stay_full)};
     return cmocka_run_group_tests_name("ends of batches", tests, NULL, NULL);
 }
