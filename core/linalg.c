@@ -98,7 +98,8 @@ bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error
     return bandit_fail(err, BANDIT_NUMERICAL, "", "a symmetric matrix of order %zu has no eigenvalues", n);
 }
 
-/* x = A x for the lower triangular n x n matrix A, by squares on its diagonal and what lies below them. */
+/* x = A x for the lower triangular n x n matrix A, by squares on its diagonal and what lies below them; their
+ * size is part of the order of sums. */
 static void multiply_lower(const bandit_simd *simd, size_t n, const double *a, size_t ld, double *x)
 {
     enum { SQUARE = 64 };

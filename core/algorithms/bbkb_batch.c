@@ -22,8 +22,8 @@ static void write_state(const bandit_engine *engine, bandit_bbkb_batch *batch)
 }
 
 /* Means and variances of the arms that matter, by the reference's bounds or, where that is NULL, by the first
- * rows of R. *done: false where the reference's leave too few arms out. Where they do, or rows do, the next
- * one, three, seven or fifteen batches are made without. */
+ * rows of R. *done: false where the reference's leave too few arms out. After bounds of either kind that left
+ * out too few, the next one, three, seven or fifteen batches are made without. */
 static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, bandit_reference *reference,
                             const bandit_executor *executor, bool *done, bandit_error *err)
 {

@@ -1,8 +1,10 @@
 /* Kernel entries and what is multiplied by them, for a file that has defined its vectors:
  *   VECTOR, LANES, ALWAYS, vec_load, vec_store, vec_set, vec_zero, vec_add, vec_sub, vec_mul,
- *   vec_fma (a b + c), vec_sqrt, vec_exp_negative (exp(−s), s >= 0), vec_load_first and vec_store_first (the
- * first n lanes; zeros in the others), vec_with_lane (a, with that lane of b), vec_all_reach (a >= b in every
- * lane) Distances by direct differences: they do not cancel for near-duplicates. */
+ *   vec_fma (a b + c), vec_sqrt, vec_exp_negative (exp(−s), s >= 0),
+ *   vec_load_first, vec_store_first (the first n lanes; zeros in the others),
+ *   vec_with_lane (a, with that lane of b), vec_all_reach (is a >= b in every lane?)
+ *
+ * Distances by direct differences: they do not cancel for near-duplicates. */
 #include "arms_storage.h"
 #include "simd/simd.h"
 
