@@ -67,16 +67,16 @@ static bandit_profile profile_of(const bandit_kernel *kernel, double *inside)
     return BANDIT_PROFILE_GAUSSIAN;
 }
 
-/* At least max |x|^2 over a space, x its features times `factor`: of a parameter's features either each may
- * be as large as 1, or, for words and activities, as 1/sqrt(2). */
-static double largest_norm2(const bandit_space *space, const double *factor)
+/* At least max |x|^2 over a space, x its features: of a parameter's either each may be as large as 1, or, for
+ * words and activities, as 1/sqrt(2). */
+static double largest_norm2(const bandit_space *space)
 {
     double sum = 0.0;
     for (size_t j = 0; j < space->dimension; j++) {
         size_t i = space->owner[j];
         bool plain = j == space->places[i].first && space->places[i].n == 1 &&
                      space->parameters[i].type != BANDIT_PARAMETER_CATEGORICAL;
-        sum += (plain ? 1.0 : 0.5) * factor[j] * factor[j];
+        sum += plain ? 1.0 : 0.5;
     }
     return sum;
 }
@@ -108,7 +108,7 @@ bandit_status bandit_covariance_init(bandit_covariance *out, const bandit_kernel
             out->kappa2 = fmax(out->kappa2, k);
         }
         if (bandit_arms_is_open_space(arms))
-            out->kappa2 = largest_norm2(arms->space, out->factor);
+            out->kappa2 = largest_norm2(arms->space);
     }
     return BANDIT_OK;
 }

@@ -21,7 +21,7 @@ typedef struct bandit_covariance {
     bandit_profile profile;
     const bandit_simd *simd; /* which version of the inner loops; may be changed before anything is built */
     size_t dimension;
-    double *factor; /* dimension: what a coordinate is multiplied by; owned */
+    double *factor; /* dimension: what a coordinate is multiplied by, under the linear kernel 1; owned */
     double kappa2;  /* max over the arms of k(x, x); 0 only if all arms are 0 under the linear kernel */
 } bandit_covariance;
 

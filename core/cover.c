@@ -45,12 +45,17 @@ bool bandit_cover_must_split(const bandit_cover *cover, uint32_t level, uint64_t
            pow(bandit_cover_per_side(cover, level), cover->exponent) < (double)pulls + 1.0;
 }
 
-/* The cells first … last, of per_side in a row, that hold coordinate u: two on a face, none (false) outside
- * the box. Scaling by powers of two is exact: a cell's children hold what it holds. */
-static bool cells_along_side(double u, double per_side, uint64_t *first, uint64_t *last)
+/* Of the box, along a side. */
+static bool is_inside(double u)
 {
-    if (!(u >= -face_tolerance && u <= 1.0 + face_tolerance))
-        return false;
+    return u >= -face_tolerance && u <= 1.0 + face_tolerance;
+}
+
+/* The cells first … last, of per_side in a row, that hold a coordinate inside: two on a face. Scaling by
+ * powers of two is exact: a cell's children hold what it holds. */
+static void cells_along_side(double u, double per_side, uint64_t *first, uint64_t *last)
+{
+    assert(is_inside(u));
     double position = u * per_side, face = nearbyint(position), end = per_side - 1.0;
     if (fabs(position - face) <= face_tolerance * per_side) {
         *first = (uint64_t)fmin(fmax(face - 1.0, 0.0), end);
@@ -58,7 +63,6 @@ static bool cells_along_side(double u, double per_side, uint64_t *first, uint64_
     } else {
         *first = *last = (uint64_t)floor(position);
     }
-    return true;
 }
 
 void bandit_cover_lowest_cell(const bandit_cover *cover, uint32_t level, const double *unit, bandit_cell *out)
@@ -66,9 +70,7 @@ void bandit_cover_lowest_cell(const bandit_cover *cover, uint32_t level, const d
     *out = (bandit_cell){.level = level};
     for (size_t k = 0; k < cover->dimension; k++) {
         uint64_t last;
-        bool inside = cells_along_side(unit[k], bandit_cover_per_side(cover, level), &out->corner[k], &last);
-        assert(inside);
-        (void)inside;
+        cells_along_side(unit[k], bandit_cover_per_side(cover, level), &out->corner[k], &last);
     }
 }
 
@@ -95,8 +97,10 @@ bool bandit_cell_contains(const bandit_cover *cover, const bandit_cell *cell, co
     double per_side = bandit_cover_per_side(cover, cell->level);
     for (size_t k = 0; k < cover->dimension; k++) {
         uint64_t first, last;
-        if (!cells_along_side(unit[k], per_side, &first, &last) || cell->corner[k] < first ||
-            cell->corner[k] > last)
+        if (!is_inside(unit[k]))
+            return false;
+        cells_along_side(unit[k], per_side, &first, &last);
+        if (cell->corner[k] < first || cell->corner[k] > last)
             return false;
     }
     return true;
@@ -131,11 +135,9 @@ static bandit_status cut(const bandit_cover *cover, bandit_cell cell, size_t k, 
     /* Counting sort in two passes; pass 0 counts into start[piece + 1], pass 1 places at start[piece]. */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < cell.n; i++) {
-            uint64_t first = 0, last = 0;
+            uint64_t first, last;
             double u = to_unit(cover, k, bandit_arms_feature(cover->arms, cell.members[i], k));
-            bool inside = cells_along_side(u, per_side, &first, &last);
-            assert(inside);
-            (void)inside;
+            cells_along_side(u, per_side, &first, &last);
             for (uint64_t p = first; p <= last; p++) {
                 if (p < base[k] || p - base[k] >= pieces)
                     continue; /* the neighbour's side of the parent's face */

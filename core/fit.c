@@ -64,10 +64,11 @@ static bool maximize(ascent *a, size_t max_evaluations)
         x[i] = fmin(fmax(a->theta[a->free[i]], low[i]), high[i]);
     }
     if (fine) {
-        fine = nlopt_set_lower_bounds(optimizer, low) > 0 && nlopt_set_upper_bounds(optimizer, high) > 0 &&
-               nlopt_set_max_objective(optimizer, climb, a) > 0 &&
-               nlopt_set_maxeval(optimizer, (int)max_evaluations) > 0 &&
-               nlopt_set_ftol_abs(optimizer, 1e-3) > 0;
+        fine = nlopt_set_lower_bounds(optimizer, low) == NLOPT_SUCCESS &&
+               nlopt_set_upper_bounds(optimizer, high) == NLOPT_SUCCESS &&
+               nlopt_set_max_objective(optimizer, climb, a) == NLOPT_SUCCESS &&
+               nlopt_set_maxeval(optimizer, (int)max_evaluations) == NLOPT_SUCCESS &&
+               nlopt_set_ftol_abs(optimizer, 1e-3) == NLOPT_SUCCESS;
         /* How it ends does not matter: the best point met is kept. */
         if (fine)
             fine = nlopt_optimize(optimizer, x, &value) != NLOPT_OUT_OF_MEMORY;

@@ -375,10 +375,13 @@ bool bandit_ascend(bandit_slope_function *f, void *context, size_t n, double *x,
     nlopt_opt optimizer = nlopt_create(NLOPT_LD_LBFGS, (unsigned)n);
     if (!optimizer)
         return false;
-    bool ready = nlopt_set_max_objective(optimizer, f, context) > 0 &&
-                 nlopt_set_lower_bounds(optimizer, low) > 0 && nlopt_set_upper_bounds(optimizer, high) > 0 &&
-                 nlopt_set_maxeval(optimizer, EVALUATIONS) > 0 && nlopt_set_xtol_abs1(optimizer, 1e-7) > 0 &&
-                 nlopt_set_ftol_rel(optimizer, 1e-14) > 0 && nlopt_set_vector_storage(optimizer, 8) > 0;
+    bool ready = nlopt_set_max_objective(optimizer, f, context) == NLOPT_SUCCESS &&
+                 nlopt_set_lower_bounds(optimizer, low) == NLOPT_SUCCESS &&
+                 nlopt_set_upper_bounds(optimizer, high) == NLOPT_SUCCESS &&
+                 nlopt_set_maxeval(optimizer, EVALUATIONS) == NLOPT_SUCCESS &&
+                 nlopt_set_xtol_abs1(optimizer, 1e-7) == NLOPT_SUCCESS &&
+                 nlopt_set_ftol_rel(optimizer, 1e-14) == NLOPT_SUCCESS &&
+                 nlopt_set_vector_storage(optimizer, 8) == NLOPT_SUCCESS;
     double reached;
     /* Stopping for rounding or at a limit is as good: the best point met is what counts. */
     nlopt_result result = ready ? nlopt_optimize(optimizer, x, &reached) : NLOPT_OUT_OF_MEMORY;

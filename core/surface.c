@@ -258,8 +258,7 @@ void bandit_surface_slope(bandit_surface *s, double a, double b, double *gradien
     const bandit_covariance *c = s->posterior->covariance;
     size_t d = c->dimension;
     for (size_t j = 0; j < d; j++)
-        gradient[j] =
-            c->profile == BANDIT_PROFILE_LINEAR ? 2.0 * b * s->u[j] * c->factor[j] : 0.0; /* ∇k(x,x) */
+        gradient[j] = c->profile == BANDIT_PROFILE_LINEAR ? 2.0 * b * s->u[j] : 0.0; /* ∇k(x,x) */
     /* ∇|R k|^2 = 2 (∇k)' R'R k */
     memset(s->q, 0, s->n * sizeof *s->q);
     if (b != 0.0) {
