@@ -44,6 +44,7 @@ typedef struct bandit_partition_change {
 /* Binds cover and kernel; no regions yet. */
 void bandit_partition_init(bandit_partition *out, const bandit_arms *arms, const bandit_kernel *kernel,
                            double lambda, uint32_t initial);
+/* No regions again. */
 void bandit_partition_clear(bandit_partition *partition);
 
 /* Prepares the partition for `ledger`, which holds the results that have come in since the one in force was

@@ -240,7 +240,19 @@ static void every_step_is_the_papers(void **state)
     assert_true(splits > 6 * problems);
 }
 
-/* Cells without new rewards are not computed again: their regions stay the same objects. */
+/* By level and corner: no two cells are the same. */
+static bool is_before(const bandit_cell *a, const bandit_cell *b, size_t dimension)
+{
+    if (a->level != b->level)
+        return a->level < b->level;
+    for (size_t k = 0; k < dimension; k++) {
+        if (a->corner[k] != b->corner[k])
+            return a->corner[k] < b->corner[k];
+    }
+    return false;
+}
+
+/* Cells without new rewards are not computed again: their regions stay the same objects. All are in order. */
 static void only_touched_cells_change(void **state)
 {
     random_problem p;
@@ -278,12 +290,16 @@ static void only_touched_cells_change(void **state)
             kept += !touched[i];
             renewed += touched[i];
         }
+        for (size_t i = 1; i < partition.n; i++)
+            assert_true(is_before(&partition.regions[i - 1]->cell, &partition.regions[i]->cell,
+                                  partition.cover.dimension));
         bandit_ledger swap = ledger;
         ledger = next;
         next = swap;
     }
     assert_true(kept > 5 * renewed && renewed >= 59);
     bandit_partition_clear(&partition);
+    assert_true(partition.n == 0 && !partition.regions); /* as before the first change */
     bandit_ledger_clear(&ledger);
     bandit_ledger_clear(&next);
     random_problem_clear(&p);

@@ -186,6 +186,15 @@ static void check_against_dense(const problem *p, double tolerance)
         assert_true(variance[a] >= 0.0);
     }
     assert_near(bandit_exact_information_gain(p->posterior), 0.5 * log_det, tolerance * log_det);
+    /* the mean is sum_s alpha_s k(x_s, .): its norm is alpha' K alpha */
+    double alpha[PULLS] = {0}, norm2 = 0.0;
+    for (size_t s = 0; s < PULLS; s++)
+        for (size_t r = 0; r < PULLS; r++)
+            alpha[s] += inverse[s][r] * p->rewards[r];
+    for (size_t s = 0; s < PULLS; s++)
+        for (size_t r = 0; r < PULLS; r++)
+            norm2 += alpha[s] * p->k[p->pulled[s]][p->pulled[r]] * alpha[r];
+    assert_near(bandit_exact_mean_norm(p->posterior), sqrt(norm2), tolerance * (1.0 + sqrt(norm2)));
 }
 
 static void each_kernel(void (*check)(bandit_kernel_type type, bool precomputed))

@@ -271,6 +271,52 @@ static void gradients_of_samples(void **state)
     }
 }
 
+/* Of rewards that are all zero nothing but zero is expected anywhere, to the last bit. */
+static void nothing_comes_of_nothing(void **state)
+{
+    fixture f;
+    bandit_error err = {0};
+    double mean[N];
+    uint32_t dictionary[PULLED];
+    (void)state;
+    set_up(&f, BANDIT_KERNEL_MATERN, 2.5, 0.05, 12, 7);
+    bandit_posterior_clear(&f.posterior);
+    for (uint32_t i = 0; i < PULLED; i++) {
+        f.sums[i].sum = 0.0;
+        dictionary[i] = i;
+    }
+    assert_int_equal(
+        bandit_posterior_build(&f.posterior, &f.covariance, 0.05, dictionary, 12, f.sums, PULLED, &err),
+        BANDIT_OK);
+    assert_int_equal(bandit_surface_start(&f.surface, &f.posterior, 0, &err), BANDIT_OK);
+    bandit_surface_values(&f.surface, f.rows, N, mean, NULL);
+    for (size_t a = 0; a < N; a++)
+        assert_true(mean[a] == 0.0);
+    tear_down(&f);
+}
+
+/* One kernel of weight 1 has its own slope: under the linear one, the member itself. */
+static void a_single_kernel_has_its_slope(void **state)
+{
+    fixture f;
+    (void)state;
+    set_up(&f, BANDIT_KERNEL_LINEAR, 0, 0.05, 3, 9);
+    size_t m = f.posterior.m;
+    assert_true(m > 1);
+    for (size_t i = 0; i < m; i++) {
+        double c[PULLED] = {0}, gradient[D], value = 0.0;
+        const double *member = f.rows + f.posterior.points.arms[i] * D, *x = f.rows + (N - 1) * D;
+        c[i] = 1.0;
+        double sum = bandit_surface_combine_slopes(&f.surface, c, x, gradient);
+        for (size_t j = 0; j < D; j++) {
+            value += member[j] * x[j];
+            assert_true(gradient[j] == member[j]);
+        }
+        assert_true(fabs(sum - value) < 1e-12);
+    }
+    tear_down(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -279,6 +325,8 @@ int main(void)
         cmocka_unit_test(the_grid_follows),
         cmocka_unit_test(gradients),
         cmocka_unit_test(gradients_of_samples),
+        cmocka_unit_test(nothing_comes_of_nothing),
+        cmocka_unit_test(a_single_kernel_has_its_slope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
