@@ -273,6 +273,28 @@ static void bound_grows_to_the_exact_value(void **unused)
     }
 }
 
+/* Priors are counted from their peak, which bandit_fit_prior tells. */
+static void the_prior_is_largest_at_its_peak(void **unused)
+{
+    (void)unused;
+    static problem p;
+    double lengthscales[2], theta[4], slope[4] = {0.0};
+    bandit_hyperparameters peak = {.lengthscales = lengthscales};
+    fill(&p, 5, BANDIT_KERNEL_MATERN, 2.5, 20, 2);
+    bandit_fit_prior(&p.data, &peak);
+    theta[0] = log(lengthscales[0]);
+    theta[1] = log(lengthscales[1]);
+    theta[2] = log(peak.signal);
+    theta[3] = log(peak.noise);
+    assert_true(fabs(bandit_likelihood_prior(&p.data, theta, slope)) < 1e-20);
+    for (size_t i = 0; i < 4; i++) {
+        assert_true(fabs(slope[i]) < 1e-12);
+        theta[i] += 0.5;
+        assert_true(bandit_likelihood_prior(&p.data, theta, NULL) < -0.01);
+        theta[i] -= 0.5;
+    }
+}
+
 static void gradient_is_that_of_finite_differences(void **unused)
 {
     (void)unused;
@@ -569,6 +591,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_equals_the_dense_computation),
         cmocka_unit_test(bound_grows_to_the_exact_value),
+        cmocka_unit_test(the_prior_is_largest_at_its_peak),
         cmocka_unit_test(gradient_is_that_of_finite_differences),
         cmocka_unit_test(surprise_is_leave_one_out),
         cmocka_unit_test(lengthscales_of_a_draw_are_found),

@@ -149,6 +149,10 @@ static void the_ratio_follows_the_dictionary(void **state)
             must(bandit_reference_compare(&x.reference, &x.after, &same, &err), &err);
         must(bandit_reference_compare(&x.reference, &x.after, &again, &err), &err);
         assert_true(same == again && same <= 1.05);
+        const bandit_reference *r = &x.reference;
+        size_t doubles = r->capacity_L + r->capacity_F + r->capacity_gram + r->capacity_variance +
+                         r->capacity_work + r->points.capacity_features;
+        assert_int_equal(bandit_reference_memory(r), 8 * doubles + 4 * r->points.capacity);
 
         bandit_posterior_clear(&x.after);
         build(&x.after, &x, 1, 0.0, 6); /* the sixth arm is its only member */

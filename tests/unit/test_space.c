@@ -292,6 +292,15 @@ static void counts_without_walking(void **state)
     assert_true(bandit_arms_space_size(arms) == SIZE_MAX);
     bandit_arms_free(arms);
 
+    const bandit_parameter before[] = {
+        /* two on the same value of one that comes after them: 2 x 2, and 1 */
+        {.type = BANDIT_PARAMETER_BOOLEAN, .parent = 2, .parent_values = yes, .n_parent_values = 1},
+        {.type = BANDIT_PARAMETER_BOOLEAN, .parent = 2, .parent_values = yes, .n_parent_values = 1},
+        {.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT}};
+    arms = arms_in(before, 3);
+    assert_int_equal(bandit_arms_space_size(arms), 5);
+    bandit_arms_free(arms);
+
     bandit_parameter chain[60]; /* each active with any of its parent's ten values: 10⁶⁰ */
     const double all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
     for (size_t i = 0; i < 60; i++)
