@@ -146,11 +146,51 @@ static void plans_heed_what_is_withheld(void **state)
     }
 }
 
+/* So is one that stands behind others on a list of what is withheld. */
+static void plans_heed_all_that_is_withheld(void **state)
+{
+    bandit_arms *arms;
+    bandit_pick planned[2];
+    bandit_options o = small_options(BANDIT_BBKB, FEATURES);
+    (void)state;
+    o.init = BANDIT_INIT_UNCERTAINTY;
+    o.parallelism = 8;
+    assert_int_equal(small_arms(&arms, FEATURES), BANDIT_OK);
+    for (int round = 0; round < 2; round++) {
+        bandit_engine *engine;
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_selection selection;
+        assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, NULL), BANDIT_OK);
+        assert_int_equal(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, NULL),
+                         BANDIT_OK);
+        limits.max_picks = round == 0 ? 2 : 1;
+        assert_int_equal(
+            bandit_engine_select(engine, &limits, &bandit_executor_serial, planned, &selection, NULL),
+            BANDIT_OK);
+        assert_int_equal(selection.n_picks, limits.max_picks);
+        assert_true(planned[1].arm > 0);
+        if (round == 1) {
+            const uint32_t list[] = {planned[1].arm - 1, planned[1].arm};
+            bandit_pick pick;
+            limits.withheld = list;
+            limits.n_withheld = 2;
+            assert_int_equal(
+                bandit_engine_select(engine, &limits, &bandit_executor_serial, &pick, &selection, NULL),
+                BANDIT_OK);
+            assert_int_equal(selection.n_picks, 1);
+            assert_true(pick.arm != list[0] && pick.arm != list[1]);
+        }
+        bandit_engine_free(engine);
+    }
+    bandit_arms_free(arms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_most_uncertain_arm_is_next),
         cmocka_unit_test(plans_heed_what_is_withheld),
+        cmocka_unit_test(plans_heed_all_that_is_withheld),
     };
     return cmocka_run_group_tests_name("uncertainty", tests, NULL, NULL);
 }
