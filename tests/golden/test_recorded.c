@@ -124,8 +124,8 @@ static void restart(study *s, size_t appended, const unsigned char *other, size_
         script_row(&s->script, bandit_arms_count(s->arms), row);
         must(bandit_arms_append(s->arms, row, 1, &err), &err);
     }
-    must(bandit_engine_restore(&s->engine, s->arms, &s->options, (size_t)s->script.memory_limit, &c,
-                               s->pending, s->n_pending, &bandit_executor_serial, &err),
+    must(bandit_engine_restore(&s->engine, s->arms, &s->options, 0, &c, s->pending, s->n_pending,
+                               &bandit_executor_serial, &err),
          &err);
     s->view.engine = s->engine;
     s->view.arms = s->arms;
@@ -394,7 +394,7 @@ static void case_test(void **state)
     script_read(&s->script, s->view.seen);
     s->options = script_options(&s->script);
     s->arms = script_arms(&s->script);
-    must(bandit_engine_new(&s->engine, s->arms, &s->options, (size_t)s->script.memory_limit, &err), &err);
+    must(bandit_engine_new(&s->engine, s->arms, &s->options, 0, &err), &err);
     s->view.script = &s->script;
     s->view.engine = s->engine;
     s->view.arms = s->arms;

@@ -84,7 +84,6 @@ static const struct setting {
     {"learn_norm_bound", FLAG, OPTION(learn_norm_bound), NULL},
     {"standardize_rewards", FLAG, OPTION(standardize_rewards), NULL},
     {"lambda_from_noise", FLAG, OPTION(lambda_from_noise), NULL},
-    {"memory_limit", NUMBER, offsetof(script, memory_limit), NULL},
     {"rounds", SIZE, offsetof(script, rounds), NULL},
     {"picks", SIZE, offsetof(script, picks), NULL},
     {"twice", FLAG, offsetof(script, twice), NULL},
@@ -284,7 +283,6 @@ static const bandit_parameter *parameters_of(const script *s, size_t *n)
         return few;
     case SCRIPT_LIST:
     case SCRIPT_MATRIX:
-    case SCRIPT_SETS:
         break;
     }
     *n = 0;

@@ -10,13 +10,12 @@
 enum { SCRIPT_WIDTH = 120 /* features of a list, parameters of a space, at most */ };
 
 typedef enum script_set {
-    SCRIPT_LIST,       /* `arms` points of `features` numbers, in [0, 1] */
-    SCRIPT_MATRIX,     /* the same, by the matrix of 1 / (1 + r^2), r their distance in lengthscales of 1/2 */
-    SCRIPT_BOX,        /* a space of `features` doubles and integers, some on a log scale */
-    SCRIPT_MIXED,      /* a space of every type of parameter, with conditions */
-    SCRIPT_FEW,        /* a space of 54 points, which grows */
-    SCRIPT_ENUMERATED, /* the same, enumerated */
-    SCRIPT_SETS
+    SCRIPT_LIST,      /* `arms` points of `features` numbers, in [0, 1] */
+    SCRIPT_MATRIX,    /* the same, by the matrix of 1 / (1 + r^2), r their distance in lengthscales of 1/2 */
+    SCRIPT_BOX,       /* a space of `features` doubles and integers, some on a log scale */
+    SCRIPT_MIXED,     /* a space of every type of parameter, with conditions */
+    SCRIPT_FEW,       /* a space of 54 points, which grows */
+    SCRIPT_ENUMERATED /* the same, enumerated */
 } script_set;
 
 typedef struct script {
@@ -28,7 +27,6 @@ typedef struct script {
     bandit_options options; /* of the engine; kernel.lengthscales is set by script_options */
     double lengthscales[SCRIPT_WIDTH];
     size_t n_lengthscales;
-    uint64_t memory_limit; /* bytes; 0: none */
 
     size_t rounds;   /* batches */
     size_t picks;    /* of one call of select, at most */
