@@ -12,6 +12,7 @@
 #include "tests/support/recording.h"
 #include "tests/support/scripted_study.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <float.h>
 #include <math.h>
@@ -244,13 +245,13 @@ static void amend(study *s, size_t round)
     enum { N = 3 };
     bandit_amendment amendments[N];
     bandit_arm_sum sums[N];
-    size_t n_sums = 0;
+    size_t n_sums = 0, shares = s->n_joined / N;
     bandit_error err;
     if (s->n_joined < 2 * N)
         return;
     for (size_t i = 0; i < N; i++) {
         double u = script_uniform(&s->script, SCRIPT_AMENDED, round, 1 + i);
-        bandit_result *r = &s->joined[(i + (size_t)(u * (double)(s->n_joined / N))) * N % s->n_joined];
+        bandit_result *r = &s->joined[(i + (size_t)(u * (double)shares)) * N % s->n_joined];
         amendments[i] = (bandit_amendment){.arm = r->arm, .chosen = r->chosen, .variance = r->variance};
         amendments[i].was.repeats = r->repeats;
         amendments[i].was.reward = r->repeats > 0 ? r->reward : 0.0;
@@ -430,7 +431,7 @@ static bool is_wanted(const char *name, char *const *names, int n)
     return n == 0;
 }
 
-/* The kernels that run on this processor, the engine's own choice first. */
+/* The kernels that run on this processor, the engine's own choice first; the last ones run everywhere. */
 static size_t code_paths(const bandit_simd **paths)
 {
     static const char *const names[] = {"avx512", "avx2", "portable"};
@@ -449,7 +450,9 @@ int main(int argc, char **argv)
     struct dirent **entries;
     const bandit_simd *paths[4];
     bool writes = argc > 1 && strcmp(argv[1], "--record") == 0;
-    size_t n_tests = 0, n_paths = code_paths(paths), n_runs = writes ? 1 : n_paths < 2 ? 2 : n_paths;
+    size_t n_tests = 0, n_paths = code_paths(paths);
+    assert(n_paths > 0);
+    size_t n_runs = writes ? 1 : n_paths < 2 ? 2 : n_paths;
 
     openblas_set_num_threads(1);
     int n = scandir(FOLDER, &entries, is_case, alphasort);
