@@ -2,6 +2,7 @@
  * what the allocator adds to blocks. */
 #include "bandit/engine.h"
 #include "tests/support/failing_allocations.h"
+#include "tests/support/repeats.h"
 #include "tests/support/small_sets.h"
 #include "uncertainty.h"
 
@@ -171,7 +172,7 @@ static void large_engines_say_what_they_hold(void **state)
         bandit_arms *arms;
         bandit_engine *engine;
         bandit_pick pick;
-        size_t n = set == BOX ? TOLD : ARMS;
+        size_t n = set == BOX ? repeats(TOLD, 150) : ARMS;
         assert_int_equal(small_arms(&arms, BOX), BANDIT_OK);
         for (size_t i = 0; i < n; i++) {
             const double coded[] = {(double)i / TOLD, (double)(1 + i % 64)};
