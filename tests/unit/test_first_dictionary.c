@@ -239,10 +239,178 @@ static void rough_variances_draw_the_same(void **state)
     assert_true(fallbacks > 10 && drawn > 500 && could_be_wrong > 200);
 }
 
+/* ---- Algorithm 1 written out --------------------------------------------------------------------------- */
+
+/* The smallest k with P(k or fewer of n trials of probability p) > u, each mass by its own formula. */
+static double quantile(double u, double n, double p)
+{
+    double below = 0.0;
+    for (double k = 0.0; k < n; k += 1.0) {
+        below +=
+            exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) + k * log(p) + (n - k) * log1p(-p));
+        if (below > u)
+            return k;
+    }
+    return n;
+}
+
+/* How often each way of drawing was the one. */
+typedef struct ways {
+    size_t successes, failures, normal, alone, nobody;
+} ways;
+
+static double draw(const bandit_resampling *how, uint64_t index, double n, double p, ways *used)
+{
+    double u = bandit_random_uniform(how->seed, how->batch, BANDIT_PURPOSE_BLESS, index);
+    if (p >= 1.0 || n == 0.0)
+        return n;
+    if (n * p > 200.0) {
+        double z = bandit_random_normal(how->seed, how->batch, BANDIT_PURPOSE_BLESS, index);
+        used->normal++;
+        return fmin(n, fmax(0.0, rint(n * p + sqrt(n * p * (1.0 - p)) * z)));
+    }
+    bool few_fail = n * log1p(-p) < -700.0;
+    used->failures += few_fail;
+    used->successes += !few_fail;
+    return few_fail ? n - quantile(u, n, 1.0 - p) : quantile(u, n, p);
+}
+
+enum { LINE = 70 };
+
+typedef struct line_set {
+    size_t n, arm[LINE];
+    double copies[LINE], p[LINE];
+} line_set;
+
+static double on_the_line(const double *x, size_t a, size_t b)
+{
+    return exp(-0.5 * (x[a] - x[b]) * (x[a] - x[b]));
+}
+
+/* (1 − k_J' (K_J + rho diag(p_J / copies))^{-1} k_J) / rho, by elimination from K_J bordered with k_J. */
+static double score_under(const line_set *J, const double *x, size_t arm, double rho)
+{
+    static double a[LINE + 1][LINE + 1];
+    size_t m = J->n;
+    for (size_t i = 0; i <= m; i++) {
+        size_t row = i < m ? J->arm[i] : arm;
+        for (size_t j = 0; j <= m; j++)
+            a[i][j] = on_the_line(x, row, j < m ? J->arm[j] : arm);
+        if (i < m)
+            a[i][i] += rho * J->p[i] / J->copies[i];
+    }
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k + 1; i <= m; i++) {
+            double factor = a[i][k] / a[k][k];
+            for (size_t j = k; j <= m; j++)
+                a[i][j] -= factor * a[k][j];
+        }
+    }
+    return fmax(0.0, a[m][m]) / rho;
+}
+
+static void add(line_set *set, size_t arm, double copies, double p)
+{
+    set->arm[set->n] = arm;
+    set->copies[set->n] = copies;
+    set->p[set->n++] = p;
+}
+
+static line_set bless_written_out(const bandit_offer *offers, const double *x, const bandit_resampling *how,
+                                  ways *used)
+{
+    line_set J = {0};
+    double t = 0.0;
+    for (size_t i = 0; i < LINE; i++)
+        t += (double)offers[i].count;
+    double top = fmax(how->lambda, t), levels = fmax(1.0, ceil(log(t)));
+    for (size_t level = 0; level <= (size_t)levels; level++) {
+        double rho = top * pow(how->lambda / top, (double)level / levels);
+        double u = fmin(1.0, how->q_bar / (1.0 + rho)), best = -1.0, best_p = u;
+        size_t best_arm = 0, looked_at = 0;
+        line_set next = {0};
+        for (size_t i = 0; i < LINE; i++) {
+            double p = u, c = draw(how, (2 * level) << 32 | i, (double)offers[i].count, u, used);
+            if (c == 0.0)
+                continue;
+            looked_at++;
+            if (level > 0) {
+                double score = score_under(&J, x, i, rho);
+                p = fmin(u, how->q_bar * score);
+                best_arm = score > best ? i : best_arm;
+                best_p = score > best ? p : best_p;
+                best = fmax(best, score);
+                c = draw(how, (2 * level + 1) << 32 | i, c, p / u, used);
+            }
+            if (c > 0.0)
+                add(&next, i, c, p);
+        }
+        used->nobody += looked_at == 0;
+        used->alone += looked_at > 0 && next.n == 0;
+        if (level > 0 && looked_at == 0)
+            continue;
+        if (next.n == 0)
+            add(&next, best_arm, 1.0, best_p);
+        J = next;
+    }
+    return J;
+}
+
+/* Points of a line with a pull or hundreds, with few items wanted or nearly all: the set is the one that the
+ * algorithm draws with the same random numbers, masses and scores being computed otherwise. */
+static void as_written_out(void **state)
+{
+    static const struct {
+        double q_bar, lambda, apart, least, most; /* most: of pulls */
+    } cases[] = {{1e-4, 0.1, 0.7, 1.0, 200.0}, {0.3, 1.0, 0.02, 1.0, 20.0},   {0.5, 0.01, 0.05, 1.0, 3.0},
+                 {0.02, 1.0, 8.0, 1.0, 900.0}, {3.0, 1.0, 0.7, 100.0, 900.0}, {1.0, 0.03, 8.0, 199.0, 209.0}};
+    enum { CASES = sizeof cases / sizeof *cases };
+    const double lengthscale = 1.0;
+    const bandit_kernel kernel = {
+        .type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = &lengthscale, .n_lengthscales = 1};
+    ways used = {0};
+    (void)state;
+    for (uint64_t seed = 0; seed < 20 * CASES; seed++) {
+        bandit_arms *arms;
+        bandit_covariance covariance;
+        bandit_error err = {0};
+        bandit_offer offers[LINE];
+        uint32_t dictionary[LINE];
+        double x[LINE];
+        size_t size, k = seed % CASES;
+        uint64_t random = seed;
+        for (uint32_t a = 0; a < LINE; a++) {
+            double least = cases[k].least, most = cases[k].most;
+            x[a] = cases[k].apart * (a + 0.5 * dense_uniform(&random));
+            offers[a] = (bandit_offer){a, (uint64_t)(least + (most - least) * dense_uniform(&random))};
+        }
+        assert_int_equal(bandit_arms_new(&arms, LINE, 1, &err), BANDIT_OK);
+        assert_int_equal(bandit_arms_set_rows(arms, 0, LINE, x, &err), BANDIT_OK);
+        assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, LINE, &err), BANDIT_OK);
+        assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, &err), BANDIT_OK);
+        const bandit_resampling how = {.q_bar = cases[k].q_bar,
+                                       .seed = seed,
+                                       .batch = seed / 3,
+                                       .covariance = &covariance,
+                                       .lambda = cases[k].lambda};
+        assert_int_equal(bandit_dictionary_bless(dictionary, &size, offers, LINE, &how, &err), BANDIT_OK);
+        line_set J = bless_written_out(offers, x, &how, &used);
+        assert_int_equal(size, J.n);
+        for (size_t i = 0; i < size; i++)
+            assert_int_equal(dictionary[i], J.arm[i]);
+        bandit_covariance_clear(&covariance);
+        bandit_arms_free(arms);
+    }
+    print_message("[          ] draws: %zu by successes, %zu by failures, %zu normal; %zu and %zu of none\n",
+                  used.successes, used.failures, used.normal, used.alone, used.nobody);
+    assert_true(used.failures > 700 && used.normal > 200 && used.alone > 10 && used.nobody > 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_and_accurate),
+        cmocka_unit_test(as_written_out),
         cmocka_unit_test(a_function_of_the_seed),
         cmocka_unit_test(nearly_all_pulls_are_looked_at),
         cmocka_unit_test(one_arm),
