@@ -411,6 +411,67 @@ static void sweeps_are_even(void **state)
     bandit_space_free(s);
 }
 
+/* Parameter i counts in the i-th prime, the 169th begins again at 2: of b^k points in a row from a multiple
+ * of it on, each interval of b^-k has one, down to where 2^24 points are told apart; below that, and between
+ * two parameters of one base, it is chance. */
+static void sweeps_count_in_primes(void **state)
+{
+    enum { PRIMES = 168, MANY = 2 * PRIMES + 2, LARGEST = 997 };
+    static bandit_parameter parameters[MANY];
+    static double first[LARGEST][MANY];
+    size_t primes[PRIMES], found = 0;
+    bandit_space *s;
+    bandit_error err = {0};
+    bandit_genome genome;
+    (void)state;
+    for (size_t x = 2; x <= LARGEST; x++) {
+        size_t divisors = 0;
+        for (size_t k = 1; k <= x; k++)
+            divisors += x % k == 0;
+        if (divisors == 2)
+            primes[found++] = x;
+    }
+    assert_int_equal(found, PRIMES);
+    for (size_t i = 0; i < MANY; i++)
+        parameters[i] =
+            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
+    assert_int_equal(bandit_space_new(&s, parameters, MANY, &err), BANDIT_OK);
+    assert_int_equal(bandit_genome_init(&genome, s, NULL, 77, &err), BANDIT_OK);
+    assert_int_equal(bandit_genome_sequence(&genome, 5, &err), BANDIT_OK);
+    for (uint64_t index = 0; index < LARGEST; index++)
+        bandit_genome_sweep(&genome, index, first[index]);
+    for (size_t i = 0; i < MANY; i++) {
+        size_t b = primes[i % PRIMES], whole = b;
+        while (whole * b <= LARGEST)
+            whole *= b;
+        bool taken[LARGEST] = {false};
+        for (size_t index = 0; index < whole; index++) {
+            size_t interval = (size_t)((double)whole * first[index][i]);
+            assert_true(interval < whole && !taken[interval]);
+            taken[interval] = true;
+        }
+        while (whole < (size_t)1 << 24)
+            whole *= b;
+        /* the last digit alone changes, then none */
+        double genes[MANY], last[2][2];
+        for (uint64_t k = 0; k < 2; k++) {
+            for (uint64_t times = 0; times < 2; times++) {
+                bandit_genome_sweep(&genome, k * whole / b + times * whole, genes);
+                last[k][times] = genes[i] * (double)whole;
+            }
+            assert_true(floor(last[k][0]) == floor(last[k][1]) && last[k][0] != last[k][1]);
+        }
+        assert_true(floor(last[0][0]) != floor(last[1][0]));
+        assert_true(floor(last[0][0] / (double)b) == floor(last[1][0] / (double)b));
+        size_t equal = 0;
+        for (size_t index = 0; i >= PRIMES && index < LARGEST; index++)
+            equal += fabs(first[index][i] - first[index][i - PRIMES]) < 0.01;
+        assert_true(equal < LARGEST / 2);
+    }
+    bandit_genome_clear(&genome);
+    bandit_space_free(s);
+}
+
 /* ---- what a search asks for ---------------------------------------------------------------------------- */
 
 /* Four doubles, two integers, two sides of five words; features 0 … 3, 4, 5, 6 … 10, 11 … 15. */
@@ -634,13 +695,53 @@ static void changes_that_help_are_combined(void **state)
     bandit_space_free(s);
 }
 
+/* A value at every point that is asked for; how many were. */
+static void a_value_each(void *context, const double *x, size_t n, double *out)
+{
+    size_t *asked = context;
+    (void)x;
+    *asked += n;
+    for (size_t i = 0; i < n; i++)
+        out[i] = 1.0;
+}
+
+/* Where no point of the grid has a value there is nothing to look around: nothing is asked, nothing found. */
+static void a_grid_without_values(void **state)
+{
+    bandit_space *s;
+    bandit_error err = {0};
+    bandit_maximizer max = {0};
+    double coded[MIXED];
+    size_t asked = 0;
+    bool found = true;
+    const bandit_objective objective = {&asked, a_value_each, plane, NULL};
+    (void)state;
+    assert_int_equal(bandit_space_new(&s, mixed, MIXED, &err), BANDIT_OK);
+    assert_int_equal(bandit_maximizer_start(&max, s, NULL, 8, 1, &err), BANDIT_OK);
+    double *grid = dense_alloc(max.n_grid, sizeof *grid);
+    for (size_t k = 0; k < max.n_grid; k++)
+        grid[k] = (double)NAN;
+    assert_int_equal(bandit_maximizer_run(&max, &objective, grid, 0, coded, &found, &err), BANDIT_OK);
+    assert_false(found);
+    assert_int_equal(asked, 0);
+    free(grid);
+    bandit_maximizer_clear(&max);
+    bandit_space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_brute_force),   cmocka_unit_test(many_words),
-        cmocka_unit_test(a_maximum_nearby), cmocka_unit_test(refused_points),
-        cmocka_unit_test(known_maximum),    cmocka_unit_test(sweeps_are_even),
-        cmocka_unit_test(what_is_tried),    cmocka_unit_test(changes_that_help_are_combined),
+        cmocka_unit_test(as_brute_force),
+        cmocka_unit_test(many_words),
+        cmocka_unit_test(a_maximum_nearby),
+        cmocka_unit_test(refused_points),
+        cmocka_unit_test(known_maximum),
+        cmocka_unit_test(sweeps_are_even),
+        cmocka_unit_test(sweeps_count_in_primes),
+        cmocka_unit_test(what_is_tried),
+        cmocka_unit_test(changes_that_help_are_combined),
+        cmocka_unit_test(a_grid_without_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,6 +162,44 @@ static void the_ratio_follows_the_dictionary(void **state)
     }
 }
 
+/* Two posteriors on the same single arm, k = 1, the second with fewer pulls: its variance is 1 / (n +
+ * lambda), so that what is needed is known. What is answered suffices and is no more than a quarter above,
+ * however far the last answer was; beyond four there is none. */
+static void the_ratio_is_what_is_needed(void **state)
+{
+    pair x;
+    bandit_error err;
+    bandit_posterior few = {0};
+    bandit_arm_sum sum;
+    size_t proved = 0;
+    (void)state;
+    open_pair(&x, 1, 1.0);
+    assert_true(fabs(x.covariance.kappa2 - 1.0) < 1e-15);
+    const uint32_t member = x.sums[0].arm;
+    sum = (bandit_arm_sum){member, 1000000, 0.0};
+    bandit_posterior_clear(&x.before);
+    must(bandit_posterior_build(&x.before, &x.covariance, 0.5, &member, 1, &sum, 1, &err), &err);
+    must(bandit_posterior_evaluate_all(&x.before, &bandit_executor_serial, x.mean, x.variance, &err), &err);
+    must(bandit_reference_keep(&x.reference, &x.before, x.variance, &err), &err);
+    for (size_t k = 0; k < 400; k++) {
+        double wanted = k % 2 ? 1.0 + 3.2 * (double)k / 400.0 : 4.2 - 3.2 * (double)k / 400.0, ratio = 0.0;
+        sum.count = (uint64_t)(1e6 / wanted);
+        double needed = (1e6 + 0.5) / ((double)sum.count + 0.5);
+        must(bandit_posterior_build(&few, &x.covariance, 0.5, &member, 1, &sum, 1, &err), &err);
+        for (int again = 0; again < 16; again++) /* from where the last one ended, a step at a time */
+            must(bandit_reference_compare(&x.reference, &few, &ratio, &err), &err);
+        if (needed < 3.99) {
+            assert_true(ratio >= needed && ratio <= 1.2501 * fmax(1.0, needed));
+            proved++;
+        } else if (needed > 4.01) {
+            assert_true(isinf(ratio));
+        }
+    }
+    assert_true(proved > 300);
+    bandit_posterior_clear(&few);
+    close_pair(&x);
+}
+
 /* Parts in a scrambled order on changing workers. */
 static void scrambled(void *context, size_t n, bandit_task *task, void *arg)
 {
@@ -335,9 +373,13 @@ static void who_is_screened(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ratios_hold_for_every_arm),    cmocka_unit_test(the_ratio_follows_the_dictionary),
-        cmocka_unit_test(screened_arms_do_not_matter),  cmocka_unit_test(screened_by_rows),
-        cmocka_unit_test(wide_bounds_are_not_screened), cmocka_unit_test(who_is_screened),
+        cmocka_unit_test(ratios_hold_for_every_arm),
+        cmocka_unit_test(the_ratio_follows_the_dictionary),
+        cmocka_unit_test(the_ratio_is_what_is_needed),
+        cmocka_unit_test(screened_arms_do_not_matter),
+        cmocka_unit_test(screened_by_rows),
+        cmocka_unit_test(wide_bounds_are_not_screened),
+        cmocka_unit_test(who_is_screened),
     };
     return cmocka_run_group_tests_name("screening", tests, NULL, NULL);
 }
