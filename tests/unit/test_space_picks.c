@@ -491,12 +491,69 @@ static void best_of_its_surroundings(void **state)
     assert_true(looked_at > 50);
 }
 
+/* pi-GP-UCB, whole numbers: of a cell the members are looked at, of more than sixteen these many spread over
+ * the list. All are next to each other, at far larger rewards than the prior allows elsewhere, and no other
+ * point of a cell is likely to be among them. */
+static void members_of_a_cell_are_tried(void **state)
+{
+    enum { TRIED = 16, RANGE = 10000000, MEMBERS = 40 };
+    static const size_t sizes[] = {1, 5, TRIED - 1, TRIED, TRIED + 1, 33, MEMBERS};
+    const bandit_parameter parameter = {
+        .type = BANDIT_PARAMETER_INTEGER, .max = RANGE, .parent = BANDIT_NO_PARENT};
+    const double close = 3.0 / RANGE;
+    (void)state;
+    for (uint64_t seed = 0; seed < 4 * sizeof sizes / sizeof *sizes; seed++) {
+        size_t n = sizes[seed / 4], spread = n < TRIED ? n : TRIED;
+        uint64_t random = seed;
+        bandit_arms *arms;
+        bandit_engine *engine;
+        bandit_options o = BANDIT_OPTIONS_INIT;
+        bandit_result results[MEMBERS];
+        bandit_prediction predictions[MEMBERS];
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_selection selection;
+        bandit_pick made;
+        bandit_error err = {0};
+        double best = -INFINITY, coded[MEMBERS];
+        uint32_t expected = 0;
+        o.algorithm = BANDIT_PI_GP_UCB;
+        o.kernel.lengthscales = &close;
+        o.kernel.n_lengthscales = 1;
+        o.seed = seed;
+        assert_int_equal(bandit_arms_new_space(&arms, &parameter, 1, &err), BANDIT_OK);
+        assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, &err), BANDIT_OK);
+        for (uint32_t a = 0; a < n; a++) {
+            coded[a] = 3000007.0 + a;
+            results[a] = (bandit_result){
+                .arm = a, .repeats = 1, .reward = 1000.0 + 500.0 * dense_uniform(&random), .chosen = true};
+        }
+        assert_int_equal(bandit_arms_append(arms, coded, n, &err), BANDIT_OK);
+        assert_int_equal(
+            bandit_engine_begin_batch(engine, results, n, NULL, 0, &bandit_executor_serial, &err), BANDIT_OK);
+        assert_int_equal(bandit_engine_predict_points(engine, coded, n, predictions, &err), BANDIT_OK);
+        for (size_t k = 0; k < spread; k++) {
+            uint32_t arm = (uint32_t)(k * n / spread);
+            expected = predictions[arm].ucb > best ? arm : expected;
+            best = fmax(best, predictions[arm].ucb);
+        }
+        limits.max_picks = 1;
+        assert_int_equal(
+            bandit_engine_select(engine, &limits, &bandit_executor_serial, &made, &selection, &err),
+            BANDIT_OK);
+        assert_int_equal(selection.n_picks, 1);
+        assert_int_equal(made.arm, expected);
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(best_of_all_points),     cmocka_unit_test(only_new_points),
-        cmocka_unit_test(before_any_reward),      cmocka_unit_test(the_latest_outcomes),
-        cmocka_unit_test(widths_follow_the_best), cmocka_unit_test(best_of_its_surroundings),
+        cmocka_unit_test(best_of_all_points),          cmocka_unit_test(only_new_points),
+        cmocka_unit_test(before_any_reward),           cmocka_unit_test(the_latest_outcomes),
+        cmocka_unit_test(widths_follow_the_best),      cmocka_unit_test(best_of_its_surroundings),
+        cmocka_unit_test(members_of_a_cell_are_tried),
     };
     return cmocka_run_group_tests_name("picks on a space", tests, NULL, NULL);
 }
