@@ -10,6 +10,7 @@
 #include "surface.h"
 #include "svgp.h"
 #include "tests/support/random_problem.h"
+#include "tests/support/skip.h"
 #include "tests/support/small_sets.h"
 
 #include <math.h>
@@ -32,8 +33,9 @@ static void must(bandit_status status, const bandit_error *err)
 
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
-/* In tiles of BANDIT_TILE arms: one kernel entry each, one mean each, one variance each. */
-static size_t entries, means, norms;
+/* In tiles of BANDIT_TILE arms: one kernel entry each, one mean each, one variance each, whole or as far as
+ * it is needed. */
+static size_t entries, means, norms, norms_in_part;
 static const bandit_simd *underneath;
 
 static void count_entries(bandit_profile profile, size_t d, const double *tile, const double *points,
@@ -56,6 +58,13 @@ static void count_norms(const double *packed, const double *a, size_t m, const d
     underneath->norms(packed, a, m, k, out, means_out);
 }
 
+static void count_norms_in_part(const double *packed, size_t m, const double *k, const double *need,
+                                double *out, bool *whole)
+{
+    norms_in_part++;
+    underneath->norms_until(packed, m, k, need, out, whole);
+}
+
 static bandit_simd counted;
 
 /* Counts on this kernel from now on. */
@@ -67,12 +76,14 @@ static void count(bandit_covariance *covariance)
     counted.means = count_means;
     if (underneath->norms)
         counted.norms = count_norms;
+    if (underneath->norms_until)
+        counted.norms_until = count_norms_in_part;
     covariance->simd = &counted;
 }
 
 static void start_counting(void)
 {
-    entries = means = norms = 0;
+    entries = means = norms = norms_in_part = 0;
 }
 
 static size_t tiles(size_t n)
@@ -377,13 +388,59 @@ static void the_grid_is_made_once_a_batch(void **state)
     }
 }
 
+/* Screening by rows that leaves out too few arms is tried again after one batch, then after three, seven,
+ * fifteen and fifteen; where it helps it is done in every batch, and what was before is forgotten. */
+static void screening_that_does_not_help_is_left(void **state)
+{
+    enum { CANDIDATES = 800, FIRST = 7, BATCHES = 70, HELPS = 50, HELPS_NOT = 65 };
+    static const size_t tried[] = {0, 2, 6, 14, 30, 46, 62, 63, 64, 65, 67};
+    random_problem problem;
+    bandit_result results[FIRST + BATCHES];
+    bandit_error err;
+    bandit_engine *engine;
+    size_t next = 0, told = 0;
+    (void)state;
+    random_problem_init(&problem, 3, CANDIDATES, 2, BANDIT_KERNEL_MATERN, 0.05, 0);
+    problem.options.confidence = BANDIT_CONFIDENCE_FIXED;
+    problem.options.beta = 1.0;
+    problem.options.q_bar = 1e9; /* more members than bounds from a reference are for */
+    must(bandit_engine_new(&engine, problem.arms, &problem.options, 0, &err), &err);
+    if (!engine->covariance.simd->norms_until) {
+        bandit_engine_free(engine);
+        random_problem_clear(&problem);
+        skip_because("variances are not computed by rows on this processor");
+    }
+    count(&engine->covariance);
+    for (uint32_t i = 0; i < FIRST + BATCHES; i++)
+        results[i] =
+            (bandit_result){.arm = 10 * i + 3, .repeats = 1, .reward = cos((double)i), .chosen = true};
+    for (size_t batch = 0; batch < BATCHES; batch++) {
+        size_t n = batch == 0 ? FIRST : 1;
+        engine->options.beta = batch >= HELPS && batch < HELPS_NOT ? 1e-3 : 1e3;
+        start_counting();
+        must(bandit_engine_begin_batch(engine, results + told, n, NULL, 0, &bandit_executor_serial, &err),
+             &err);
+        told += n;
+        bool due = next < sizeof tried / sizeof *tried && tried[next] == batch;
+        next += due;
+        if ((norms_in_part > 0) != due)
+            fail_msg("batch %zu: %zu tiles by rows", batch, norms_in_part);
+    }
+    bandit_engine_free(engine);
+    random_problem_clear(&problem);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_arms_are_evaluated_once),    cmocka_unit_test(screening_evaluates_what_matters),
-        cmocka_unit_test(a_column_takes_one_pass),        cmocka_unit_test(a_sample_looks_at_every_arm_once),
-        cmocka_unit_test(an_exact_column_takes_one_pass), cmocka_unit_test(a_grid_has_each_column_once),
+        cmocka_unit_test(all_arms_are_evaluated_once),
+        cmocka_unit_test(screening_evaluates_what_matters),
+        cmocka_unit_test(a_column_takes_one_pass),
+        cmocka_unit_test(a_sample_looks_at_every_arm_once),
+        cmocka_unit_test(an_exact_column_takes_one_pass),
+        cmocka_unit_test(a_grid_has_each_column_once),
         cmocka_unit_test(the_grid_is_made_once_a_batch),
+        cmocka_unit_test(screening_that_does_not_help_is_left),
     };
     return cmocka_run_group_tests_name("work", tests, NULL, NULL);
 }
