@@ -245,7 +245,8 @@ static void rough_variances_draw_the_same(void **state)
 static double quantile(double u, double n, double p)
 {
     double below = 0.0;
-    for (double k = 0.0; k < n; k += 1.0) {
+    for (size_t i = 0; (double)i < n; i++) {
+        double k = (double)i;
         below +=
             exp(lgamma(n + 1.0) - lgamma(k + 1.0) - lgamma(n - k + 1.0) + k * log(p) + (n - k) * log1p(-p));
         if (below > u)

@@ -331,7 +331,8 @@ static void six_picks(study *s, bool no_repeats)
         double best = -INFINITY, of_pick = -INFINITY;
         size_t n = 0;
         for (size_t p = 0; p < POINTS; p++) {
-            const double coded[2] = {(double)(p / SIDE), (double)(p % SIDE)};
+            const size_t across = p / SIDE, up = p % SIDE;
+            const double coded[2] = {(double)across, (double)up};
             size_t arm = bandit_arms_find(s->arms, coded);
             bool withheld = false;
             for (size_t i = 0; i < s->n_failed; i++)
