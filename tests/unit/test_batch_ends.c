@@ -171,9 +171,50 @@ static void full_batches_stay_full(void **state)
     assert_true(full >= 8);
 }
 
+/* The same before the first reward in a space, where the design, or the most uncertain points, end the batch.
+ */
+static void first_batches_stay_full(void **state)
+{
+    enum { TAKEN = 14, LIMIT = 4 };
+    static const small_set sets[] = {BOX, SPACE};
+    static const bandit_algorithm algorithms[] = {BANDIT_BBKB, BANDIT_BKB};
+    (void)state;
+    for (size_t k = 0; k < 8; k++) {
+        bandit_arms *arms;
+        bandit_engine *engine;
+        small_set set = sets[k % 2];
+        bandit_options o = small_options(algorithms[k / 2 % 2], set);
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_selection selection;
+        bandit_pick picks[TAKEN];
+        bool uncertain = k / 4 == 1;
+        o.max_batch = LIMIT;
+        o.init = uncertain ? BANDIT_INIT_UNCERTAINTY : o.init;
+        assert_int_equal(small_arms(&arms, set), BANDIT_OK);
+        assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, NULL), BANDIT_OK);
+        assert_int_equal(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, NULL),
+                         BANDIT_OK);
+        limits.max_picks = TAKEN;
+        limits.beyond_bound = true;
+        assert_int_equal(
+            bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, NULL),
+            BANDIT_OK);
+        assert_int_equal(selection.n_picks, TAKEN);
+        limits.beyond_bound = false;
+        assert_int_equal(
+            bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, NULL),
+            BANDIT_OK);
+        assert_int_equal(selection.n_picks, 0);
+        assert_int_equal(selection.stop_rule, uncertain ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_INITIAL);
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_batch_goes_on_at_its_bound),
-                                       cmocka_unit_test(full_batches_stay_full)};
+                                       cmocka_unit_test(full_batches_stay_full),
+                                       cmocka_unit_test(first_batches_stay_full)};
     return cmocka_run_group_tests_name("ends of batches", tests, NULL, NULL);
 }
