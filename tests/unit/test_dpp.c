@@ -288,6 +288,45 @@ static void sets_of_low_rank_are_smaller(void **state)
     bandit_arms_free(arms);
 }
 
+/* The tolerance is relative to the largest variance: of three arms of one length the third is near the first,
+ * with a share of its variance left. Two of them by greed, and both in one sample, where that share is more.
+ */
+static void residuals_are_relative(void **state)
+{
+    enum { DRAWS = 400 };
+    static const double lengths[] = {0.1, 1.0, 10.0};
+    const bandit_kernel kernel = {.type = BANDIT_KERNEL_LINEAR};
+    const uint32_t ground[] = {0, 1, 2};
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        const double length = lengths[i / 2], left = 0.2, near = length * sqrt(1.0 - left);
+        const double rows[] = {length, 0, 0, 0, length, 0, near, 0, length * sqrt(left)};
+        const uint32_t alike[] = {0, 2};
+        bandit_arms *arms = NULL;
+        bandit_covariance covariance;
+        uint32_t out[2];
+        size_t n = 0, both = 0;
+        bool more = i % 2;
+        bandit_dpp_options options = {.k = 2, .steps = 30, .tolerance = more ? 0.8 * left : 1.25 * left};
+        assert_int_equal(bandit_arms_new(&arms, 3, 3, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_set_rows(arms, 0, 3, rows, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, 3, NULL), BANDIT_OK);
+        assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, NULL), BANDIT_OK);
+        assert_int_equal(bandit_dpp_greedy(&covariance, alike, 2, &options, out, &n, NULL), BANDIT_OK);
+        assert_int_equal(n, more ? 2 : 1);
+        for (uint64_t draw = 0; draw < DRAWS; draw++) {
+            options.seed = draw;
+            assert_int_equal(bandit_dpp_sample(&covariance, ground, 3, &options, out, &n, NULL), BANDIT_OK);
+            assert_int_equal(n, 2);
+            both += out[0] == 0 && out[1] == 2;
+        }
+        /* with probability 0.2 / 2.2, which is 36 times of 400 */
+        assert_in_range(both, more ? 15 : 0, more ? 60 : 0);
+        bandit_covariance_clear(&covariance);
+        bandit_arms_free(arms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -296,6 +335,7 @@ int main(void)
         cmocka_unit_test(greedy_takes_the_largest_residual),
         cmocka_unit_test(a_step_exchanges_one_member),
         cmocka_unit_test(sets_of_low_rank_are_smaller),
+        cmocka_unit_test(residuals_are_relative),
     };
     return cmocka_run_group_tests_name("dpp", tests, NULL, NULL);
 }
