@@ -147,6 +147,13 @@ static void smallest_eigenvalue_of_the_path_graph(void **state)
     assert_false(positive);
     assert_int_equal(bandit_is_positive_definite(&positive, a, N, 0.5, &err), BANDIT_OK);
     assert_true(positive);
+    const double first[] = {-0.5, 0, 0, 1}, last[] = {1, 0, 0, -0.5}; /* the shift is of every eigenvalue */
+    assert_int_equal(bandit_is_positive_definite(&positive, first, 2, 0.75, &err), BANDIT_OK);
+    assert_true(positive);
+    assert_int_equal(bandit_is_positive_definite(&positive, last, 2, 0.75, &err), BANDIT_OK);
+    assert_true(positive);
+    assert_int_equal(bandit_is_positive_definite(&positive, last, 2, 0.25, &err), BANDIT_OK);
+    assert_false(positive);
 }
 
 int main(void)

@@ -312,6 +312,16 @@ static void counts_without_walking(void **state)
     arms = arms_in(chain, 60);
     assert_true(bandit_arms_space_size(arms) == SIZE_MAX);
     bandit_arms_free(arms);
+
+    bandit_parameter wide[9]; /* 2^8 values each: the product of 8 is 2^64, which is 0 where it wraps */
+    for (size_t n = 7; n <= 9; n++) {
+        for (size_t i = 0; i < n; i++)
+            wide[i] =
+                (bandit_parameter){.type = BANDIT_PARAMETER_INTEGER, .max = 255, .parent = BANDIT_NO_PARENT};
+        arms = arms_in(wide, n);
+        assert_true(bandit_arms_space_size(arms) == (n == 7 ? (size_t)1 << 56 : SIZE_MAX));
+        bandit_arms_free(arms);
+    }
 }
 
 static void refusals(void **state)
