@@ -69,6 +69,9 @@ static inline bandit_bbkb_batch *bandit_bbkb_current(bandit_engine *engine)
     return &bbkb->batches[bbkb->in_force];
 }
 
+/* How many arms the batch in force was begun without the variances of (screening.h). */
+size_t bandit_bbkb_left_out(const bandit_engine *engine);
+
 /* ---- bbkb_batch.c -------------------------------------------------------------------------------------- */
 
 /* As bandit_engine_begin_batch. */
