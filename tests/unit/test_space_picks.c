@@ -6,6 +6,7 @@
 #include "bandit/space.h"
 
 #include "acquisition.h"
+#include "algorithms/space_engine.h"
 #include "confidence.h"
 #include "feasibility.h"
 #include "tests/support/dense_gp.h"
@@ -492,6 +493,58 @@ static void best_of_its_surroundings(void **state)
     assert_true(looked_at > 50);
 }
 
+/* The function that the last pick was the maximum of: the sampler's weights of the members' kernels, and its
+ * draw from the prior, one point at a time. */
+static double sampled(study *s, const double *x)
+{
+    bandit_space_engine *e = (bandit_space_engine *)s->engine;
+    const bandit_space_batch *b = &e->batches[e->in_force];
+    double slope[2],
+        sum = e->sampler.alpha * bandit_features_slopes(&e->features, &e->sampler.draw, x, slope);
+    for (size_t i = 0; i < b->posterior.m; i++)
+        sum += e->sampler.weight[i] * kernel(s->x[b->posterior.points.arms[i]], x);
+    return sum;
+}
+
+/* Picks by samples: the best of all points of a small space, and the best of its surroundings in a continuous
+ * one. Each pick of a batch has a sample of its own. */
+static void samples_are_maximized(void **state)
+{
+    static const bandit_algorithm sampling[] = {BANDIT_GP_TS, BANDIT_S_GP_TS};
+    (void)state;
+    for (uint64_t seed = 0; seed < 8; seed++) {
+        study s;
+        bool listed = seed % 2;
+        open_study(&s, sampling[seed / 2 % 2], 40 + seed,
+                   listed ? BANDIT_PARAMETER_INTEGER : BANDIT_PARAMETER_DOUBLE, 30, 1.0);
+        s.o.inducing = 12;
+        s.o.prior_features = 64;
+        s.o.dpp_steps = 20;
+        begin(&s);
+        double weight = NAN;
+        for (size_t k = 0; k < PICKS; k++) {
+            double at[2], best = -INFINITY;
+            memcpy(at, pick(&s), sizeof at);
+            for (size_t p = 0; p < POINTS; p++) {
+                const size_t across = p / SIDE, up = p % SIDE;
+                double x[] = {(double)across, (double)up};
+                if (listed)
+                    bandit_arms_scale_point(s.arms, x, x);
+                for (size_t j = 0; j < 2 && !listed; j++)
+                    x[j] = fmin(1.0, fmax(0.0, at[j] + 1e-4 * (x[j] - SIDE / 2.0)));
+                best = fmax(best, sampled(&s, x));
+            }
+            if (!(sampled(&s, at) >= best - 1e-9 * (1.0 + fabs(best))))
+                fail_msg("seed %zu, pick %zu is worth %.12g, another %.12g", (size_t)seed, k, sampled(&s, at),
+                         best);
+            double own = ((bandit_space_engine *)s.engine)->sampler.weight[0];
+            assert_true(own != weight);
+            weight = own;
+        }
+        close_study(&s);
+    }
+}
+
 /* pi-GP-UCB, whole numbers: of a cell the members are looked at, of more than sixteen these many spread over
  * the list. All are next to each other, at far larger rewards than the prior allows elsewhere, and no other
  * point of a cell is likely to be among them. */
@@ -551,10 +604,10 @@ static void members_of_a_cell_are_tried(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(best_of_all_points),          cmocka_unit_test(only_new_points),
-        cmocka_unit_test(before_any_reward),           cmocka_unit_test(the_latest_outcomes),
-        cmocka_unit_test(widths_follow_the_best),      cmocka_unit_test(best_of_its_surroundings),
-        cmocka_unit_test(members_of_a_cell_are_tried),
+        cmocka_unit_test(best_of_all_points),     cmocka_unit_test(only_new_points),
+        cmocka_unit_test(before_any_reward),      cmocka_unit_test(the_latest_outcomes),
+        cmocka_unit_test(widths_follow_the_best), cmocka_unit_test(best_of_its_surroundings),
+        cmocka_unit_test(samples_are_maximized),  cmocka_unit_test(members_of_a_cell_are_tried),
     };
     return cmocka_run_group_tests_name("picks on a space", tests, NULL, NULL);
 }
