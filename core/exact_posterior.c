@@ -141,7 +141,7 @@ size_t bandit_exact_memory(const bandit_exact *p)
                sizeof(double);
 }
 
-/* A block's rows of as many columns as there is room for. */
+/* A block's rows of as many columns as there is room for, and no more: the columns have grown already. */
 static bool reserve_pulled(bandit_exact *p)
 {
     size_t wanted = BLOCK * p->capacity_columns;

@@ -9,6 +9,7 @@
 #include "bandit/engine.h"
 #include "simd/simd.h"
 #include "tests/support/engine_view.h"
+#include "tests/support/must.h"
 #include "tests/support/recording.h"
 #include "tests/support/scripted_study.h"
 
@@ -69,12 +70,6 @@ typedef struct study {
     size_t n_withheld;
     uint64_t told, handed_out;
 } study;
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s %s", bandit_status_text(status), err->field, err->message);
-}
 
 /* ---- storing and restoring ----------------------------------------------------------------------------- */
 

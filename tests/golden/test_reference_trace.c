@@ -7,6 +7,7 @@
 #include "selection.h"
 #include "sparse_posterior.h"
 
+#include "tests/support/must.h"
 #include "tests/support/skip.h"
 
 #include <jansson.h>
@@ -59,12 +60,6 @@ typedef struct replay {
     uint32_t *dictionary;
     size_t n_dictionary;
 } replay;
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s", err->message);
-}
 
 static void open_case(replay *r, const json_t *c)
 {

@@ -5,6 +5,7 @@
 #include "bandit/rng.h"
 #include "selection.h"
 #include "tests/support/dense_reference.h"
+#include "tests/support/must.h"
 #include "tests/support/random_problem.h"
 
 #include <cblas.h>
@@ -82,12 +83,6 @@ typedef struct study {
     size_t n_results;
     uint64_t t;
 } study;
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
-}
 
 static void study_init(study *s, const random_problem *problem)
 {

@@ -2,6 +2,7 @@
 #include "bandit/engine.h"
 #include "bandit/rng.h"
 #include "tests/support/async_study.h"
+#include "tests/support/must.h"
 #include "tests/support/random_problem.h"
 
 #include <math.h>
@@ -19,12 +20,6 @@ static bool full(void)
 {
     const char *value = getenv("BANDIT_TEST_FULL");
     return value && strcmp(value, "1") == 0;
-}
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
 }
 
 static void make_problem(random_problem *p, size_t i)

@@ -1,4 +1,5 @@
 #include "tests/support/async_study.h"
+#include "tests/support/must.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,12 +25,6 @@ bandit_executor async_study_reversed(size_t workers)
     static size_t counts[9] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
     assert_true(workers >= 1 && workers <= 8);
     return (bandit_executor){.for_each = backwards, .context = &counts[workers], .workers = workers};
-}
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
 }
 
 typedef struct study {

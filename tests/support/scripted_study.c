@@ -1,6 +1,7 @@
 #include "tests/support/scripted_study.h"
 
 #include "bandit/rng.h"
+#include "tests/support/must.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -334,12 +335,6 @@ void script_point(const script *s, size_t i, double *coded)
             active = coded[p[j].parent] == p[j].parent_values[v];
         coded[j] = active ? value_of(&p[j], script_uniform(s, SCRIPT_FEATURES, i, j)) : NAN;
     }
-}
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s %s", bandit_status_text(status), err->field, err->message);
 }
 
 static bandit_arms *matrix(const script *s)

@@ -3,6 +3,7 @@
 #include "bandit/engine.h"
 #include "bandit/space.h"
 #include "tests/support/async_study.h"
+#include "tests/support/must.h"
 #include "tests/support/random_problem.h"
 #include "tests/support/repeats.h"
 
@@ -24,12 +25,6 @@ static const bandit_algorithm algorithms[] = {
     BANDIT_ASYNC_TS, BANDIT_S_GP_TS, BANDIT_PI_GP_UCB, BANDIT_GP_EI,   BANDIT_GP_PI,   BANDIT_EPSILON_GREEDY,
 };
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
-}
 
 static void learn_everything(bandit_options *o, bandit_algorithm algorithm)
 {

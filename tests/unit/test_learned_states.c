@@ -1,6 +1,7 @@
 /* The stored state of an engine that learns, word by word: what is refused and why, and that what is taken is
  * stored again as it was. */
 #include "bandit/engine.h"
+#include "tests/support/must.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -50,12 +51,6 @@ typedef struct study {
     word words[MOST_WORDS];
     size_t n;
 } study;
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
-}
 
 /* A smooth function of one feature, two of its rewards out of all proportion. */
 static void open_study(study *s)

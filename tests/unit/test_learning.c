@@ -4,6 +4,7 @@
 
 #include "bandit/fit.h"
 #include "bandit/space.h"
+#include "tests/support/must.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -18,12 +19,6 @@
 enum { MOST = 64 };
 
 #define assert_near(a, b) assert_true(fabs((a) - (b)) <= 1e-12 * fmax(1.0, fabs(b)))
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
-}
 
 static const double lengthscales[] = {0.5, 2.0, 1.0};
 

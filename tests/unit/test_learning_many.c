@@ -4,6 +4,7 @@
 
 #include "bandit/fit.h"
 #include "memory.h"
+#include "tests/support/must.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -16,12 +17,6 @@
 #include <cmocka.h>
 
 enum { MOST = 1300 };
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
-}
 
 static double reward_of(size_t i)
 {

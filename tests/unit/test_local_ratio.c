@@ -3,6 +3,7 @@
 #include "local_ratio.h"
 
 #include "memory.h"
+#include "tests/support/must.h"
 #include "tests/support/random_problem.h"
 
 #include <math.h>
@@ -16,12 +17,6 @@
 #include <cmocka.h>
 
 enum { ARMS = 600, PULLED = 40, MEMBERS = 25, KEPT = 32 /* columns, at this number of arms */ };
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
-}
 
 typedef struct model {
     random_problem problem;

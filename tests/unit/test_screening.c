@@ -1,5 +1,6 @@
 /* Bounds on all arms' variances from a former posterior's, against each arm evaluated alone. */
 #include "screening.h"
+#include "tests/support/must.h"
 #include "tests/support/random_problem.h"
 
 #include <math.h>
@@ -13,12 +14,6 @@
 #include <cmocka.h>
 
 enum { ARMS = 700, PULLED = 60 };
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
-}
 
 /* Two posteriors of one study: the second knows more pulls and stands on another draw of members. */
 typedef struct pair {

@@ -9,6 +9,7 @@
 #include "screening.h"
 #include "surface.h"
 #include "svgp.h"
+#include "tests/support/must.h"
 #include "tests/support/random_problem.h"
 #include "tests/support/skip.h"
 #include "tests/support/small_sets.h"
@@ -24,12 +25,6 @@
 #include <cmocka.h>
 
 enum { ARMS = 34000, PULLED = 70, MEMBERS = 40 };
-
-static void must(bandit_status status, const bandit_error *err)
-{
-    if (status != BANDIT_OK)
-        fail_msg("%s: %s", bandit_status_text(status), err->message);
-}
 
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
