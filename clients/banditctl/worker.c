@@ -135,6 +135,7 @@ static bool tell(worker *self, const trial_context *trial, const result *r)
 typedef struct heart {
     worker *self;
     char *path;
+    long long attempt; /* whose lease is meant: another one's is its worker's */
     double lease;
     bool lost; /* has been reported */
 } heart;
@@ -143,9 +144,9 @@ typedef struct heart {
 static double beat(void *arg, int ended)
 {
     heart *h = arg;
-    char body[64];
+    char body[96];
     http_answer answer;
-    snprintf(body, sizeof body, "{\"lease_seconds\": %.17g}", h->lease);
+    snprintf(body, sizeof body, "{\"lease_seconds\": %.17g, \"attempt\": %lld}", h->lease, h->attempt);
     http_request request = {.method = "POST",
                             .path = h->path,
                             .body = body,
@@ -267,6 +268,7 @@ static void run_command(worker *self, const trial_context *trial, const json_t *
     snprintf(rest, sizeof rest, "/trials/%lld/heartbeat", trial->trial);
     heart h = {.self = self,
                .path = study_path(w->study, rest),
+               .attempt = trial->attempt,
                .lease = option_number(w->arguments, OPTION_WORK_LEASE)};
     size_t size;
     char *text = trial_json(trial, json, &size);

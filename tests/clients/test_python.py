@@ -217,6 +217,16 @@ def test_optimize_keeps_its_trials(site):
     assert taken == [] and study.best()["observed"]["value"] == 1
 
 
+def test_the_lease_of_another_attempt_is_left_alone(site):
+    study = make(site, horizon=1)
+    (lost,) = study.ask(worker="one", lease_seconds=1)
+    (held,) = wait_until(lambda: study.ask(worker="other", lease_seconds=600))
+    assert "attempt" in raises(banditd.Conflict, study.heartbeat, lost, 5).detail
+    assert study.trial(1).raw["lease_expires_at"] == held.raw["lease_expires_at"]
+    study.heartbeat(held, 1200)
+    assert study.trial(1).raw["lease_expires_at"] > held.raw["lease_expires_at"]
+
+
 def test_optimize_through_restarts_of_the_server(site):
     study = make(site, horizon=60)
 

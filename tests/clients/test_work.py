@@ -220,6 +220,25 @@ def test_heartbeats_keep_a_trial(site):
     assert (trial["state"], trial["value"], trial["attempt"]) == ("completed", 1, 1), trial
 
 
+def test_the_lease_of_another_worker_is_left_alone(site):
+    """The worker stood still, and its trial has gone to another one; its value is taken all the same."""
+    site.study(horizon=1)
+    go = site.folder / "go"
+    script = site.script(f"until test -e {go}; do sleep 0.1; done; echo 1")
+    work = site.start("work", "s", "--lease", "1", "--", script)
+    client = site.server.client()
+    wait_until(lambda: begun(site))
+    work.send_signal(signal.SIGSTOP)
+    (held,) = wait_until(lambda: client.ask("s", worker="other", lease_seconds=600)["trials"])
+    work.send_signal(signal.SIGCONT)
+    wait_until(lambda: "the lease is lost" in site.log())
+    (trial,) = site.trials()
+    assert (trial["attempt"], trial["lease_expires_at"]) == (2, held["lease_expires_at"]), (trial, held)
+    go.touch()
+    assert ended(work) == 0, site.log()
+    assert told(site)[1]["state"] == "completed", site.trials()
+
+
 def test_slots_have_names_of_their_own(site):
     site.study(horizon=40)
     script = site.script("sleep 0.05; echo 1")

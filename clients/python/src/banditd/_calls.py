@@ -260,7 +260,9 @@ def tell(study: str, results: Sequence[Mapping[str, Any]]) -> Call:
 
 def heartbeat(study: str, trial: Union[Trial, int], lease_seconds: Optional[float]) -> Call:
     number = trial if isinstance(trial, int) else trial.id
-    body = {} if lease_seconds is None else {"lease_seconds": lease_seconds}
+    body: dict[str, Any] = {} if lease_seconds is None else {"lease_seconds": lease_seconds}
+    if not isinstance(trial, int):
+        body["attempt"] = trial.attempt  # another attempt's lease is its worker's
     return _post(study_path(study, f"/trials/{number}/heartbeat"), body)
 
 
