@@ -3,6 +3,7 @@
 #include "confidence.h"
 
 #include "memory.h"
+#include "tests/support/near.h"
 #include "tests/support/random_problem.h"
 
 #include <lapacke.h>
@@ -15,13 +16,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define assert_near(a, b)                                                                                    \
-    do {                                                                                                     \
-        double first_ = (a), second_ = (b);                                                                  \
-        if (!(fabs(first_ - second_) <= 1e-10 * fmax(1.0, fabs(second_))))                                   \
-            fail_msg("%.15g is not %.15g", first_, second_);                                                 \
-    } while (0)
 
 static bandit_options options(void)
 {
@@ -42,21 +36,22 @@ static void widths_of_dictionaries(void **state)
     bandit_options o = options();
     (void)state;
     o.confidence = BANDIT_CONFIDENCE_PRACTICAL;
-    assert_near(bandit_confidence_alpha(&o, &sums), 0.4 * 1.7 + 0.3 * sqrt(2.5 * 7.0 + log(50.0)));
-    assert_near(bandit_confidence_bkb(&o, 2.0, 9, 5.0), 0.4 * 1.7 + 0.3 * sqrt(5.0 * log(9.0) + log(50.0)));
+    assert_equal_reals(bandit_confidence_alpha(&o, &sums), 0.4 * 1.7 + 0.3 * sqrt(2.5 * 7.0 + log(50.0)));
+    assert_equal_reals(bandit_confidence_bkb(&o, 2.0, 9, 5.0),
+                       0.4 * 1.7 + 0.3 * sqrt(5.0 * log(9.0) + log(50.0)));
     o.confidence = BANDIT_CONFIDENCE_THEORY;
-    assert_near(bandit_confidence_alpha(&o, &sums),
-                2.5 * (2.0 * 0.3 * sqrt(11.0 + log(50.0)) + (1.0 + sqrt(2.0)) * 0.4 * 1.7));
+    assert_equal_reals(bandit_confidence_alpha(&o, &sums),
+                       2.5 * (2.0 * 0.3 * sqrt(11.0 + log(50.0)) + (1.0 + sqrt(2.0)) * 0.4 * 1.7));
     /* eps = 1/2: (1 + eps) / (1 - eps) = 3 */
-    assert_near(bandit_confidence_bkb(&o, 2.0, 9, 5.0),
-                2.0 * 0.3 * sqrt(3.0 * log(18.0) * 5.0 + log(50.0)) + (1.0 + sqrt(2.0)) * 0.4 * 1.7);
-    assert_near(bandit_confidence_bkb(&o, 0.01, 9, 5.0), /* a logarithm below 0 counts as 0 */
-                2.0 * 0.3 * sqrt(log(50.0)) + (1.0 + sqrt(2.0)) * 0.4 * 1.7);
+    assert_equal_reals(bandit_confidence_bkb(&o, 2.0, 9, 5.0),
+                       2.0 * 0.3 * sqrt(3.0 * log(18.0) * 5.0 + log(50.0)) + (1.0 + sqrt(2.0)) * 0.4 * 1.7);
+    assert_equal_reals(bandit_confidence_bkb(&o, 0.01, 9, 5.0), /* a logarithm below 0 counts as 0 */
+                       2.0 * 0.3 * sqrt(log(50.0)) + (1.0 + sqrt(2.0)) * 0.4 * 1.7);
     o.confidence = BANDIT_CONFIDENCE_FIXED;
     assert_true(bandit_confidence_alpha(&o, &sums) == 4.25 && bandit_confidence_bkb(&o, 2.0, 9, 5.0) == 4.25);
     o.confidence = BANDIT_CONFIDENCE_CALIBRATED;
-    assert_near(bandit_confidence_alpha(&o, &sums), 0.4);
-    assert_near(bandit_confidence_bkb(&o, 2.0, 9, 5.0), 0.4);
+    assert_equal_reals(bandit_confidence_alpha(&o, &sums), 0.4);
+    assert_equal_reals(bandit_confidence_bkb(&o, 2.0, 9, 5.0), 0.4);
 }
 
 /* Three widths in turn: one that comes closer the longer nothing better was found, 1, and one that goes
@@ -71,12 +66,13 @@ static void calibrated_widths(void **state)
         double farther = (double)stagnation / 12.0, most = 1.0 + 2.0 / 2.2;
         farther = farther > most ? most : farther < 1.0 ? 1.0 : farther;
         for (uint64_t pick = 0; pick < 9; pick += 3) {
-            assert_near(bandit_confidence_calibrated(&o, pick, stagnation), closer * closer / 1.6);
+            assert_equal_reals(bandit_confidence_calibrated(&o, pick, stagnation), closer * closer / 1.6);
             assert_true(bandit_confidence_calibrated(&o, pick + 1, stagnation) == 1.0);
-            assert_near(bandit_confidence_calibrated(&o, pick + 2, stagnation), farther);
+            assert_equal_reals(bandit_confidence_calibrated(&o, pick + 2, stagnation), farther);
         }
     }
-    assert_near(bandit_confidence_calibrated(&o, 0, UINT64_MAX), 1.0 / 1.6); /* before the first reward */
+    assert_equal_reals(bandit_confidence_calibrated(&o, 0, UINT64_MAX),
+                       1.0 / 1.6); /* before the first reward */
 }
 
 static void shares_that_are_kept(void **state)
@@ -88,11 +84,11 @@ static void shares_that_are_kept(void **state)
     o.algorithm = BANDIT_BBKB;
     assert_true(bandit_confidence_q_bar(&o, 400) == 3.5);
     o.q_bar_theory = true;
-    assert_near(bandit_confidence_q_bar(&o, 400), 72.0 * 2.5 * log(4.0 * 400.0 / 0.02));
-    assert_near(bandit_confidence_q_bar(&o, 0), 72.0 * 2.5 * log(4.0 / 0.02));
+    assert_equal_reals(bandit_confidence_q_bar(&o, 400), 72.0 * 2.5 * log(4.0 * 400.0 / 0.02));
+    assert_equal_reals(bandit_confidence_q_bar(&o, 0), 72.0 * 2.5 * log(4.0 / 0.02));
     o.algorithm = BANDIT_BKB; /* the whole horizon, while it lasts */
-    assert_near(bandit_confidence_q_bar(&o, 400), 72.0 * log(4.0 * 1000.0 / 0.02));
-    assert_near(bandit_confidence_q_bar(&o, 4000), 72.0 * log(4.0 * 4000.0 / 0.02));
+    assert_equal_reals(bandit_confidence_q_bar(&o, 400), 72.0 * log(4.0 * 1000.0 / 0.02));
+    assert_equal_reals(bandit_confidence_q_bar(&o, 4000), 72.0 * log(4.0 * 4000.0 / 0.02));
 }
 
 static void gains_and_widths_of_exact_algorithms(void **state)
@@ -107,18 +103,19 @@ static void gains_and_widths_of_exact_algorithms(void **state)
     o.gamma = BANDIT_GAMMA_BOUND;
     o.gamma_scale = 0.7;
     o.kernel.type = BANDIT_KERNEL_GAUSSIAN;
-    assert_near(bandit_confidence_gamma(&o, 3, 20, 6.5), 0.7 * pow(log(21.0), 4.0));
+    assert_equal_reals(bandit_confidence_gamma(&o, 3, 20, 6.5), 0.7 * pow(log(21.0), 4.0));
     o.kernel.type = BANDIT_KERNEL_LINEAR;
-    assert_near(bandit_confidence_gamma(&o, 3, 20, 6.5), 0.7 * 3.0 * log(21.0));
+    assert_equal_reals(bandit_confidence_gamma(&o, 3, 20, 6.5), 0.7 * 3.0 * log(21.0));
     o.kernel.type = BANDIT_KERNEL_MATERN;
     o.kernel.nu = 2.5; /* d (d + 1) = 12, 2 nu = 5 */
-    assert_near(bandit_confidence_gamma(&o, 3, 20, 6.5), 0.7 * pow(21.0, 12.0 / 17.0) * log(21.0));
-    assert_near(bandit_confidence_gamma(&o, 3, 0, 6.5), 0.0);
+    assert_equal_reals(bandit_confidence_gamma(&o, 3, 20, 6.5), 0.7 * pow(21.0, 12.0 / 17.0) * log(21.0));
+    assert_equal_reals(bandit_confidence_gamma(&o, 3, 0, 6.5), 0.0);
 
-    assert_near(bandit_confidence_improved(&o, 6.0, 2.0), 1.7 + 0.3 * sqrt(2.0 * (7.0 + log(100.0))));
-    assert_near(bandit_confidence_gp_ucb(&o, 6.0, 9),
-                sqrt(2.0 * 1.7 * 1.7 + 300.0 * 6.0 * pow(log(500.0), 3.0)));
-    assert_near(bandit_confidence_sparse_sample(&o, 9), (2.7 + 0.3 * sqrt(4.0 * log(10.0) / 0.16)) / 0.8);
+    assert_equal_reals(bandit_confidence_improved(&o, 6.0, 2.0), 1.7 + 0.3 * sqrt(2.0 * (7.0 + log(100.0))));
+    assert_equal_reals(bandit_confidence_gp_ucb(&o, 6.0, 9),
+                       sqrt(2.0 * 1.7 * 1.7 + 300.0 * 6.0 * pow(log(500.0), 3.0)));
+    assert_equal_reals(bandit_confidence_sparse_sample(&o, 9),
+                       (2.7 + 0.3 * sqrt(4.0 * log(10.0) / 0.16)) / 0.8);
 }
 
 /* ---- log-sums ------------------------------------------------------------------------------------------ */
@@ -201,8 +198,8 @@ static void the_sums_start_with_all_rewards(void **state)
     assert_int_equal(bandit_log_sums_start(&sums, &x.posterior, NULL), BANDIT_OK);
     double once = log_det(&x, x.sums, PULLED, 1.0, true, &residuals);
     assert_true(once > 1.0 && residuals > 0.01);
-    assert_near(sums.c1, once + residuals);
-    assert_near(sums.c3, log_det(&x, x.sums, PULLED, 3.0, true, &residuals) + 3.0 * residuals);
+    assert_equal_reals(sums.c1, once + residuals);
+    assert_equal_reals(sums.c3, log_det(&x, x.sums, PULLED, 3.0, true, &residuals) + 3.0 * residuals);
     close_model(&x);
 }
 
@@ -223,16 +220,17 @@ static void results_add_to_the_sums(void **state)
     double chosen_1 = 2.0 * log(1.7) + log(1.2), chosen_3 = 2.0 * log(3.1) + log(1.6);
     double once = log_det(&x, others, 2, 1.0, false, &residuals);
     assert_true(once > 0.01 && residuals > 1e-3);
-    assert_near(sums.c1, 2.0 + chosen_1 + once + residuals);
-    assert_near(sums.c3, 3.0 + chosen_3 + log_det(&x, others, 2, 3.0, false, &residuals) + 3.0 * residuals);
+    assert_equal_reals(sums.c1, 2.0 + chosen_1 + once + residuals);
+    assert_equal_reals(sums.c3,
+                       3.0 + chosen_3 + log_det(&x, others, 2, 3.0, false, &residuals) + 3.0 * residuals);
 
     sums = (bandit_log_sums){0};
     results[2].arm = 5;
     assert_int_equal(bandit_log_sums_add(&sums, &x.posterior, results + 2, 1, NULL), BANDIT_OK);
-    assert_near(sums.c1, log(1.2));
-    assert_near(sums.c3, log(1.6));
+    assert_equal_reals(sums.c1, log(1.2));
+    assert_equal_reals(sums.c3, log(1.6));
     assert_int_equal(bandit_log_sums_add(&sums, &x.posterior, NULL, 0, NULL), BANDIT_OK);
-    assert_near(sums.c1, log(1.2));
+    assert_equal_reals(sums.c1, log(1.2));
     close_model(&x);
 }
 
@@ -251,8 +249,8 @@ static void corrections_only_add_to_the_sums(void **state)
     assert_int_equal(bandit_log_sums_amend(&sums, &x.posterior, amendments, 2, NULL), BANDIT_OK);
     assert_true(sums.c1 == 2.0 && sums.c3 == 3.0);
     assert_int_equal(bandit_log_sums_amend(&sums, &x.posterior, amendments, 4, NULL), BANDIT_OK);
-    assert_near(sums.c1, 2.0 + 3.0 * log(1.4) + log(1.1));
-    assert_near(sums.c3, 3.0 + 3.0 * log(2.2) + log(1.3));
+    assert_equal_reals(sums.c1, 2.0 + 3.0 * log(1.4) + log(1.1));
+    assert_equal_reals(sums.c3, 3.0 + 3.0 * log(2.2) + log(1.3));
     close_model(&x);
 }
 

@@ -3,6 +3,7 @@
 #include "exact_posterior.h"
 
 #include "bandit/rng.h"
+#include "tests/support/near.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -17,8 +18,6 @@
 #include <cmocka.h>
 
 enum { N = 83, D = 3, PULLS = 150, SEED = 11 };
-
-#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
 static double uniform(uint64_t index)
 {

@@ -5,6 +5,7 @@
 #include "acquisition.h"
 #include "algorithms/exact_engine.h"
 #include "prior_sampler.h"
+#include "tests/support/near.h"
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -19,8 +20,6 @@
 #include <cmocka.h>
 
 enum { N = 60, MAX_PULLS = 200 };
-
-#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
 
 static const double lengthscale = 0.15;
 

@@ -5,6 +5,7 @@
 #include "bandit/fit.h"
 #include "bandit/space.h"
 #include "tests/support/must.h"
+#include "tests/support/near.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -17,8 +18,6 @@
 #include <cmocka.h>
 
 enum { MOST = 64 };
-
-#define assert_near(a, b) assert_true(fabs((a) - (b)) <= 1e-12 * fmax(1.0, fabs(b)))
 
 static const double lengthscales[] = {0.5, 2.0, 1.0};
 
@@ -75,15 +74,15 @@ static void features_have_the_lengthscales_that_are_given(void **state)
             for (size_t j = 0; j < 3; j++) {
                 assert_int_equal(how.group[j], single ? 0 : j);
                 if (!single)
-                    assert_near(how.extent[j], extents[j]);
+                    assert_equal_reals(how.extent[j], extents[j]);
             }
             if (single)
-                assert_near(how.extent[0], extents[2]); /* the widest */
+                assert_equal_reals(how.extent[0], extents[2]); /* the widest */
             must(bandit_learned_prior(&prior, &how, &err), &err);
             assert_int_equal(prior.n_lengthscales, how.n_lengthscales);
             for (size_t j = 0; j < how.n_lengthscales && !learned; j++)
                 assert_true(prior.lengthscales[j] == lengthscales[j]);
-            assert_near(prior.noise, 0.09);
+            assert_equal_reals(prior.noise, 0.09);
             assert_true(prior.scale == 1.0 && prior.offset == 0.0 && prior.fitted_on == 0);
             bandit_learned_clear(&prior);
             bandit_learning_clear(&how);
@@ -107,7 +106,7 @@ static void many_features_share_a_lengthscale(void **state)
         o.learn_lengthscale = true;
         must(bandit_learning_init(&how, &o, arms, &err), &err);
         assert_int_equal(how.n_lengthscales, d == 100 ? 100 : 1);
-        assert_near(how.extent[0], sqrt(12.0) * 0.5 * (d == 100 ? 1.0 : 101.0));
+        assert_equal_reals(how.extent[0], sqrt(12.0) * 0.5 * (d == 100 ? 1.0 : 101.0));
         bandit_learning_clear(&how);
         bandit_arms_free(arms);
     }
@@ -232,13 +231,13 @@ static void rewards_are_standardized_by_quantiles(void **state)
         learn(&x, n, means, counts);
         double low = quantile(means, n, 0.25), high = quantile(means, n, 0.75), range = high - low;
         const bandit_learned *l = &x.learned;
-        assert_near(l->offset, quantile(means, n, 0.5));
-        assert_near(l->scale, n == 1 ? 1.0 : range / 1.349);
-        assert_near(l->noise, pow(4.0 / l->scale, 2.0));
+        assert_equal_reals(l->offset, quantile(means, n, 0.5));
+        assert_equal_reals(l->scale, n == 1 ? 1.0 : range / 1.349);
+        assert_equal_reals(l->noise, pow(4.0 / l->scale, 2.0));
         if (n >= 8) {
-            assert_near(l->low, low - range);
-            assert_near(l->high, high + 20.0 * range);
-            assert_near(l->range, range);
+            assert_equal_reals(l->low, low - range);
+            assert_equal_reals(l->high, high + 20.0 * range);
+            assert_equal_reals(l->range, range);
         } else {
             assert_true(l->low == -INFINITY && l->high == INFINITY && l->range == 1.0);
         }
@@ -282,11 +281,11 @@ static void noise_has_a_floor(void **state)
     (void)state;
     o.noise_std = 1e-9;
     open_learner(&x, 12, &o);
-    assert_near(x.learned.noise, 1e-8);
+    assert_equal_reals(x.learned.noise, 1e-8);
     for (size_t i = 0; i < 12; i++)
         means[i] = sin((double)i);
     learn(&x, 12, means, NULL);
-    assert_near(x.learned.noise, 1e-8);
+    assert_equal_reals(x.learned.noise, 1e-8);
     close_learner(&x);
 }
 
