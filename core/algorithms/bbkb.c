@@ -60,15 +60,6 @@ static size_t bbkb_memory(const bandit_engine *engine)
            bandit_reference_memory(&bbkb->reference);
 }
 
-size_t bandit_bbkb_left_out(const bandit_engine *engine)
-{
-    const bandit_bbkb_batch *batch = bandit_bbkb_in_force(engine);
-    size_t n = 0;
-    for (size_t a = 0; batch->has_model && a < bandit_arms_count(engine->arms); a++)
-        n += batch->variance[a] < 0.0;
-    return n;
-}
-
 /* The dictionary and the posterior of the batch in force stay; the next batch is made from the ledger. */
 static bandit_status bbkb_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
                                 const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)

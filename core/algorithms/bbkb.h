@@ -69,9 +69,6 @@ static inline bandit_bbkb_batch *bandit_bbkb_current(bandit_engine *engine)
     return &bbkb->batches[bbkb->in_force];
 }
 
-/* How many arms the batch in force was begun without the variances of (screening.h). */
-size_t bandit_bbkb_left_out(const bandit_engine *engine);
-
 /* ---- bbkb_batch.c -------------------------------------------------------------------------------------- */
 
 /* As bandit_engine_begin_batch. */
@@ -87,6 +84,10 @@ bandit_status bandit_bbkb_build_posterior(bandit_engine *engine, bandit_bbkb_bat
  * BANDIT_MEMORY_LIMIT. */
 bandit_status bandit_bbkb_freeze(bandit_engine *engine, bandit_bbkb_batch *batch, const bandit_pick *pending,
                                  size_t n_pending, const bandit_executor *executor, bandit_error *err);
+
+/* How many of the n arms have a bound in the place of their variance (screening.h), in a batch with a model.
+ */
+size_t bandit_bbkb_left_out(const bandit_bbkb_batch *batch, size_t n);
 
 /* ---- bbkb_picks.c -------------------------------------------------------------------------------------- */
 

@@ -21,6 +21,14 @@ static void write_state(const bandit_engine *engine, bandit_bbkb_batch *batch)
     bandit_state_record_code_path(batch->state.code_path, engine);
 }
 
+size_t bandit_bbkb_left_out(const bandit_bbkb_batch *batch, size_t n)
+{
+    size_t left_out = 0;
+    for (size_t a = 0; a < n; a++)
+        left_out += batch->variance[a] < 0.0;
+    return left_out;
+}
+
 /* Means and variances of the arms that matter, by the reference's bounds or, where that is NULL, by the first
  * rows of R. *done: false where the reference's leave too few arms out. After bounds of either kind that left
  * out too few, the next one, three, seven or fifteen batches are made without. */
@@ -28,7 +36,7 @@ static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, bandit_
                             const bandit_executor *executor, bool *done, bandit_error *err)
 {
     const unsigned most_failures = 4;
-    size_t n = bandit_arms_count(bbkb->base.arms), left_out = 0;
+    size_t n = bandit_arms_count(bbkb->base.arms);
     /* The ratio bound is what the variance of the arm that gains most from the picks shrinks by, at most; its
      * root is nearer to what the others do. */
     bandit_screen screen = {.reference = reference,
@@ -43,9 +51,7 @@ static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, bandit_
     if (status == BANDIT_OK && isfinite(screen.ratio))
         status = bandit_screening_evaluate(&batch->posterior, &screen, executor, batch->mean, batch->variance,
                                            done, err);
-    for (size_t a = 0; a < n && *done && !reference; a++)
-        left_out += batch->variance[a] < 0.0;
-    if (*done && (reference || left_out >= n / 4)) {
+    if (*done && (reference || bandit_bbkb_left_out(batch, n) >= n / 4)) {
         bbkb->failures = 0;
     } else {
         bbkb->failures += bbkb->failures < most_failures;
