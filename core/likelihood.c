@@ -473,9 +473,7 @@ static bool sparse_gradient(bandit_likelihood *o, double signal, double noise, d
     memcpy(inverse, o->factor, m * m * sizeof *inverse);
     if (bandit_invert_from_cholesky(inverse, m, NULL) != BANDIT_OK)
         return false;
-    for (size_t b = 0; b < m; b++)
-        for (size_t a = b + 1; a < m; a++)
-            inverse[a * m + b] = inverse[b * m + a];
+    mirror(inverse, m);
     double *weight = o->right; /* B^{-1} b */
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, o->factor, (int)m, weight, 1);
     double weight2 = cblas_ddot((int)m, weight, 1, weight, 1);
@@ -495,19 +493,13 @@ static bool sparse_gradient(bandit_likelihood *o, double signal, double noise, d
     gradient[p + 1] += -0.5 * ((double)n + data->within_degrees - ((double)m - trace) - squares / noise +
                                (q + weight2) / noise / noise - (data->within + residual) / noise);
 
-    /* G = B^{-1} + B − 2I, then L^{-T} G L^{-1}. */
-    for (size_t i = 0; i < n; i++) {
-        double root = sqrt(data->count[i] / noise);
-        for (size_t k = 0; k < m; k++)
-            GU[i * m + k] = root * z[i * m + k];
-    }
+    /* G = B^{-1} + B − 2I, B made again of the weighted z that sparse_value left in `cross`; then
+     * L^{-T} G L^{-1}. */
     memcpy(G, inverse, m * m * sizeof *G);
     for (size_t k = 0; k < m; k++)
         G[k * m + k] -= 1.0;
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (int)m, (int)n, 1.0, GU, (int)m, 1.0, G, (int)m);
-    for (size_t b = 0; b < m; b++)
-        for (size_t a = b + 1; a < m; a++)
-            G[a * m + b] = G[b * m + a];
+    mirror(G, m);
     cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)m, 1.0, L,
                 (int)m, G, (int)m);
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)m, 1.0, L,
