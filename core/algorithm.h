@@ -105,6 +105,11 @@ static inline bool bandit_engine_wants_pick(const bandit_select_limits *limits, 
     return out->n_picks < limits->max_picks;
 }
 
+static inline bool bandit_is_withheld(const bandit_select_limits *limits, uint32_t arm)
+{
+    return bandit_is_among(limits->withheld, limits->n_withheld, arm);
+}
+
 /* A uniform arm among those not withheld, a function of seed, batch, purpose and index. False when all are
  * withheld. */
 bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpose, uint64_t index,

@@ -10,6 +10,17 @@
 
 enum { MAX_ARMS = 0x7fffffff };
 
+static int compare_arms(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void bandit_sort_arms(uint32_t *arms, size_t n)
+{
+    qsort(arms, n, sizeof *arms, compare_arms);
+}
+
 static bandit_status arms_alloc(bandit_arms **out, size_t n, size_t dimension, bandit_error *err)
 {
     *out = NULL;

@@ -12,6 +12,8 @@
 #include "space.h"
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #define BANDIT_TILE 16
 
@@ -33,6 +35,30 @@ struct bandit_arms {
     bandit_space *space; /* or NULL; owned */
     bool finished;
 };
+
+/* Into ascending order. */
+void bandit_sort_arms(uint32_t *arms, size_t n);
+
+/* Of n ascending arms, the place of the first that is not below `arm`; n where all are. */
+static inline size_t bandit_arm_place(const uint32_t *arms, size_t n, uint32_t arm)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (arms[middle] < arm)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Is it one of n ascending arms? */
+static inline bool bandit_is_among(const uint32_t *arms, size_t n, uint32_t arm)
+{
+    size_t place = bandit_arm_place(arms, n, arm);
+    return place < n && arms[place] == arm;
+}
 
 /* Start of a tile's features: dimension x BANDIT_TILE. */
 static inline const double *bandit_arms_tile(const bandit_arms *arms, size_t tile)

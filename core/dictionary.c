@@ -10,12 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int compare_arms(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 bandit_status bandit_offers_new(bandit_offer **out, size_t *n_out, const bandit_ledger *ledger,
                                 const bandit_pick *pending, size_t n_pending, bandit_error *err)
 {
@@ -31,7 +25,7 @@ bandit_status bandit_offers_new(bandit_offer **out, size_t *n_out, const bandit_
     }
     for (size_t i = 0; i < n_pending; i++)
         arms[i] = pending[i].arm;
-    qsort(arms, n_pending, sizeof *arms, compare_arms);
+    bandit_sort_arms(arms, n_pending);
     for (size_t i = 0; i < n_pending || old < ledger->n;) {
         if (i == n_pending || (old < ledger->n && ledger->sums[old].arm < arms[i])) {
             offers[n++] = (bandit_offer){ledger->sums[old].arm, ledger->sums[old].count};

@@ -161,12 +161,6 @@ static bandit_status run_chain(chain *c, const bandit_dpp_options *options, band
     return status;
 }
 
-static int compare_arms(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* order = the members, then the others in the ground set's order */
 static bandit_status members_first(chain *c, const uint32_t *ground, const uint32_t *members,
                                    bandit_error *err)
@@ -175,11 +169,11 @@ static bandit_status members_first(chain *c, const uint32_t *ground, const uint3
     if (!sorted)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     memcpy(sorted, members, c->m * sizeof *sorted);
-    qsort(sorted, c->m, sizeof *sorted, compare_arms);
+    bandit_sort_arms(sorted, c->m);
     memcpy(c->order, members, c->m * sizeof *sorted);
     size_t next = c->m;
     for (size_t i = 0; i < c->n; i++) {
-        if (!bsearch(&ground[i], sorted, c->m, sizeof *sorted, compare_arms))
+        if (!bandit_is_among(sorted, c->m, ground[i]))
             c->order[next++] = ground[i];
     }
     assert(next == c->n);
@@ -225,6 +219,6 @@ out:
     free(c.scratch);
     bandit_points_clear(&c.points);
     if (status == BANDIT_OK)
-        qsort(out, m, sizeof *out, compare_arms);
+        bandit_sort_arms(out, m);
     return status;
 }

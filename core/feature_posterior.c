@@ -163,9 +163,7 @@ bandit_status bandit_feature_posterior_predict(const bandit_feature_posterior *p
             cblas_dcopy((int)d, coordinates + i * d, 1, space.tile, BANDIT_TILE);
         bandit_features_columns(features, space.tile, p->m, z, space.scratch);
         bandit_embedding e = embed_row(p, z);
-        double variance = e.residual + e.norm2;
-        out[i] = (bandit_prediction){
-            .mean = e.mean, .variance = p->lambda * variance, .ucb = e.mean + width * sqrt(variance)};
+        out[i] = bandit_embedding_prediction(e, p->lambda, width);
     }
     free(z);
     free(scratch);

@@ -142,19 +142,6 @@ static void learned_close(bandit_engine *engine)
 
 /* ---- rewards ------------------------------------------------------------------------------------------- */
 
-static const bandit_arm_sum *find(const bandit_arm_sum *sums, size_t n, uint32_t arm)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sums[middle].arm < arm)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && sums[low].arm == arm ? &sums[low] : NULL;
-}
-
 static double standardized(const bandit_learned *l, double reward)
 {
     return (bandit_learned_fold(l, reward) - bandit_learned_shift(l)) / bandit_learned_unit(l);
@@ -164,7 +151,7 @@ static double standardized(const bandit_learned *l, double reward)
 static bandit_arm_sum counted(const bandit_learned *l, const bandit_arm_sum *sum)
 {
     bandit_arm_sum left = *sum;
-    const bandit_arm_sum *aside = find(l->aside, l->n_aside, sum->arm);
+    const bandit_arm_sum *aside = bandit_sum_of(l->aside, l->n_aside, sum->arm);
     if (aside && aside->count <= left.count) {
         left.count -= aside->count;
         left.sum -= aside->sum;
@@ -203,12 +190,6 @@ static double near_mean(const bandit_learned *l, double reward, double mean)
     return fmin(fmax(reward, mean - reach), mean + reach);
 }
 
-static int compare_keys(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* e->results = `results`, each as it joins the ledger; and the squares that they add within their arms. The
  * first few rewards have no part in those: nothing is known yet that could tell a stray. */
 static bandit_status take_results(learned_engine *e, const bandit_result *results, size_t n,
@@ -216,25 +197,24 @@ static bandit_status take_results(learned_engine *e, const bandit_result *result
 {
     enum { FIRST_FEW = 8 };
     bool guards = e->how.standardize, counts = !guards || e->ledger.observations >= FIRST_FEW;
-    uint64_t *keys = bandit_alloc(n, sizeof *keys); /* arm << 32 | position: by arm, in their order */
+    uint64_t *keys = bandit_alloc(n, sizeof *keys);
     if (!keys || n > UINT32_MAX ||
         !bandit_reserve((void **)&e->results, &e->capacity_results, n, sizeof *e->results)) {
         free(keys);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     for (size_t i = 0; i < n; i++) {
-        keys[i] = (uint64_t)results[i].arm << 32 | i;
         e->results[i] = results[i];
         e->results[i].chosen = false;
     }
-    qsort(keys, n, sizeof *keys, compare_keys);
+    bandit_order_results(keys, results, n);
     e->next_within = e->within;
     e->next_degrees = e->within_degrees;
     bandit_arm_sum had = {0};
     for (size_t i = 0; i < n && counts; i++) {
         bandit_result *r = &e->results[(uint32_t)keys[i]];
         if (i == 0 || had.arm != r->arm) {
-            const bandit_arm_sum *sum = find(e->ledger.sums, e->ledger.n, r->arm);
+            const bandit_arm_sum *sum = bandit_sum_of(e->ledger.sums, e->ledger.n, r->arm);
             had = sum ? counted(&e->learned, sum) : (bandit_arm_sum){.arm = r->arm};
         }
         if (had.count > 0) {
@@ -492,7 +472,7 @@ static bandit_status learned_amend(bandit_engine *engine, const bandit_amendment
     if (status != BANDIT_OK)
         return status;
     for (size_t i = 0; i < e->learned.n_aside; i++)
-        if (!find(sums, n_sums, e->learned.aside[i].arm))
+        if (!bandit_sum_of(sums, n_sums, e->learned.aside[i].arm))
             e->learned.aside[kept++] = e->learned.aside[i];
     e->learned.n_aside = kept;
     e->stale = true;

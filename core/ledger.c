@@ -36,13 +36,20 @@ static double squares(uint32_t repeats, double reward)
     return repeats > 0 ? repeats * (reward * reward) : 0.0;
 }
 
+void bandit_order_results(uint64_t *order, const bandit_result *results, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint64_t)results[i].arm << 32 | i;
+    qsort(order, n, sizeof *order, compare_keys);
+}
+
 bandit_status bandit_ledger_add(bandit_ledger *out, const bandit_ledger *base, size_t n_arms,
                                 const bandit_result *results, size_t n_results, bandit_error *err)
 {
     bandit_status status = check_results(n_arms, results, n_results, err);
     if (status != BANDIT_OK)
         return status;
-    uint64_t *keys = bandit_alloc(n_results, sizeof *keys); /* arm << 32 | position: a stable order by arm */
+    uint64_t *keys = bandit_alloc(n_results, sizeof *keys);
     if (!keys ||
         !bandit_reserve((void **)&out->sums, &out->capacity, base->n + n_results, sizeof *out->sums)) {
         free(keys);
@@ -52,7 +59,6 @@ bandit_status bandit_ledger_add(bandit_ledger *out, const bandit_ledger *base, s
     out->observations = base->observations;
     out->sum_squares = base->sum_squares;
     for (size_t i = 0; i < n_results; i++) {
-        keys[i] = (uint64_t)results[i].arm << 32 | i;
         out->observations += results[i].repeats;
         out->sum_squares += squares(results[i].repeats, results[i].reward);
     }
@@ -60,7 +66,7 @@ bandit_status bandit_ledger_add(bandit_ledger *out, const bandit_ledger *base, s
         free(keys);
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the sum of the rewards' squares overflows");
     }
-    qsort(keys, n_results, sizeof *keys, compare_keys);
+    bandit_order_results(keys, results, n_results);
 
     size_t old = 0;
     out->n = 0;

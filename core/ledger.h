@@ -12,6 +12,23 @@ typedef struct bandit_ledger {
     double sum_squares;    /* of the rewards; a result that stands for k pulls counts k times its square */
 } bandit_ledger;
 
+/* The arm's among n sums, ascending by arm; NULL where it has none. */
+static inline const bandit_arm_sum *bandit_sum_of(const bandit_arm_sum *sums, size_t n, uint32_t arm)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (sums[middle].arm < arm)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < n && sums[low].arm == arm ? &sums[low] : NULL;
+}
+
+/* The results by arm, each arm's in the order given: order[k] is arm << 32 | position, n < 2^32. */
+void bandit_order_results(uint64_t *order, const bandit_result *results, size_t n);
+
 /* *out (initialized, not `base`) becomes `base` plus the results, added in the order given; what it held is
  * overwritten. Errors: BANDIT_NO_MEMORY, BANDIT_INVALID_STATE (an arm >= n_arms, no repeats, a reward that
  * is not finite, a sum of squares that overflows); *out is then unspecified but valid. */

@@ -34,17 +34,11 @@ void bandit_partition_clear(bandit_partition *partition)
     partition->n = 0;
 }
 
-static int compare_arms(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 /* The cell's own number of `arm`, or −1. */
 static int64_t local_number(const bandit_cell *cell, uint32_t arm)
 {
-    const uint32_t *found = bsearch(&arm, cell->members, cell->n, sizeof arm, compare_arms);
-    return found ? (int64_t)(found - cell->members) : -1;
+    size_t place = bandit_arm_place(cell->members, cell->n, arm);
+    return place < cell->n && cell->members[place] == arm ? (int64_t)place : -1;
 }
 
 /* ---- regions ------------------------------------------------------------------------------------------- */
@@ -64,15 +58,7 @@ static bandit_status pulls_in_cell(const bandit_cell *cell, const bandit_ledger 
         const bandit_arm_sum *sum = NULL;
         int64_t local = (int64_t)i;
         if (cell->n < ledger->n) {
-            size_t low = 0, high = ledger->n;
-            while (low < high) {
-                size_t middle = low + (high - low) / 2;
-                if (ledger->sums[middle].arm < cell->members[i])
-                    low = middle + 1;
-                else
-                    high = middle;
-            }
-            sum = low < ledger->n && ledger->sums[low].arm == cell->members[i] ? &ledger->sums[low] : NULL;
+            sum = bandit_sum_of(ledger->sums, ledger->n, cell->members[i]);
         } else {
             local = local_number(cell, ledger->sums[i].arm);
             sum = local >= 0 ? &ledger->sums[i] : NULL;
@@ -437,7 +423,7 @@ bool bandit_partition_best(const bandit_partition *partition, const uint32_t *wi
             uint32_t member = region->cell.members[i];
             if (found && (ucb < best || (ucb == best && member >= *arm)))
                 continue;
-            if (n_withheld > 0 && bsearch(&member, withheld, n_withheld, sizeof member, compare_arms))
+            if (bandit_is_among(withheld, n_withheld, member))
                 continue;
             best = ucb;
             *arm = member;

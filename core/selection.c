@@ -129,19 +129,6 @@ double bandit_selector_value(bandit_selector *s, uint32_t arm)
     return evaluate(s, arm, &bound);
 }
 
-static bool contains(const uint32_t *sorted, size_t n, uint32_t value)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && sorted[low] == value;
-}
-
 /* Brings the arms set aside back when they were set aside under another withheld set (FNV-1a over it). */
 static void heed_withheld(bandit_selector *s, const uint32_t *withheld, size_t n)
 {
@@ -176,7 +163,7 @@ bool bandit_selector_best(bandit_selector *s, const uint32_t *withheld, size_t n
     heed_withheld(s, withheld, n_withheld);
     while (s->heap.size > 0 && (!found || s->entries[0].bound >= best)) {
         bandit_heap_entry *entry = bandit_heap_pop(&s->heap);
-        if (n_withheld > 0 && contains(withheld, n_withheld, entry->arm)) {
+        if (n_withheld > 0 && bandit_is_among(withheld, n_withheld, entry->arm)) {
             bandit_heap_set_aside(&s->heap);
             continue;
         }

@@ -326,9 +326,7 @@ bandit_status bandit_posterior_predict(const bandit_posterior *p, double width, 
     for (size_t i = 0; i < n; i++) {
         bandit_embedding e = arms ? bandit_posterior_embed(p, arms[i], w, scratch)
                                   : bandit_posterior_embed_at(p, coordinates + i * d, w, scratch);
-        double variance = e.residual + e.norm2;
-        out[i] = (bandit_prediction){
-            .mean = e.mean, .variance = p->lambda * variance, .ucb = e.mean + width * sqrt(variance)};
+        out[i] = bandit_embedding_prediction(e, p->lambda, width);
     }
     free(w);
     free(scratch);

@@ -25,6 +25,8 @@
 #include "bandit/executor.h"
 #include "covariance.h"
 
+#include <math.h>
+
 typedef struct bandit_posterior {
     const bandit_covariance *covariance; /* borrowed */
     double lambda;
@@ -91,6 +93,14 @@ typedef struct bandit_embedding {
     double residual; /* (k − |z|^2) / lambda, clamped at 0 */
     double norm2;    /* |w|^2; variance = residual + norm2 */
 } bandit_embedding;
+
+/* What the API says of it: the Bayesian variance, and the mean plus `width` paper's standard deviations. */
+static inline bandit_prediction bandit_embedding_prediction(bandit_embedding e, double lambda, double width)
+{
+    double variance = e.residual + e.norm2;
+    return (bandit_prediction){
+        .mean = e.mean, .variance = lambda * variance, .ucb = e.mean + width * sqrt(variance)};
+}
 
 /* Doubles of scratch that the two functions below want. */
 size_t bandit_posterior_scratch(const bandit_posterior *posterior);

@@ -160,20 +160,6 @@ typedef struct argmax_job {
     size_t n_withheld;
 } argmax_job;
 
-/* The first withheld arm not below `arm`. */
-static size_t first_withheld(const argmax_job *job, uint32_t arm)
-{
-    size_t low = 0, high = job->n_withheld;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (job->withheld[middle] < arm)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static void argmax_part(void *arg, size_t index, size_t worker)
 {
     const argmax_job *job = arg;
@@ -181,7 +167,7 @@ static void argmax_part(void *arg, size_t index, size_t worker)
     const bandit_arms *arms = sampler->posterior->covariance->arms;
     double values[BANDIT_TILE], *scratch = sampler->scratch + worker * sampler->stride;
     size_t end = (index + 1) * PART < arms->n_tiles ? (index + 1) * PART : arms->n_tiles;
-    size_t next = first_withheld(job, (uint32_t)(index * PART * BANDIT_TILE));
+    size_t next = bandit_arm_place(job->withheld, job->n_withheld, (uint32_t)(index * PART * BANDIT_TILE));
     bandit_best_arm best = {.found = false};
     for (size_t tile = index * PART; tile < end; tile++) {
         bandit_svgp_evaluate(sampler, tile, values, scratch);

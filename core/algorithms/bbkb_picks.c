@@ -104,20 +104,11 @@ static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb
     return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
 }
 
-static bool is_withheld(const bandit_select_limits *limits, uint32_t arm)
-{
-    for (size_t i = 0; i < limits->n_withheld && limits->withheld[i] <= arm; i++) {
-        if (limits->withheld[i] == arm)
-            return true;
-    }
-    return false;
-}
-
 /* A pick before the first reward: as planned while the plan lasts, else uniform. */
 static bool first_arm(const bandit_engine *engine, const bandit_bbkb_batch *batch,
                       const bandit_select_limits *limits, uint32_t *arm)
 {
-    if (batch->n_picks < batch->n_planned && !is_withheld(limits, batch->planned[batch->n_picks])) {
+    if (batch->n_picks < batch->n_planned && !bandit_is_withheld(limits, batch->planned[batch->n_picks])) {
         *arm = batch->planned[batch->n_picks];
         return true;
     }

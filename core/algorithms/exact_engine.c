@@ -342,9 +342,7 @@ static bandit_status choose_in_space(bandit_exact_engine *e, const bandit_select
     for (uint64_t attempt = 0; status == BANDIT_OK && attempt < TRIES && !*found; attempt++) {
         e->rule->choose_point(e, &genome, attempt, genes, coded);
         known = bandit_arms_find(arms, coded);
-        *found = true;
-        for (size_t w = 0; known != SIZE_MAX && w < limits->n_withheld; w++)
-            *found &= limits->withheld[w] != known;
+        *found = known == SIZE_MAX || !bandit_is_withheld(limits, (uint32_t)known);
     }
     if (status == BANDIT_OK && *found) {
         *arm = (uint32_t)(known == SIZE_MAX ? bandit_arms_count(arms) : known);

@@ -58,24 +58,11 @@ bool bandit_pi_contains(const bandit_pi_space *e, const bandit_pi_cell *c, const
     return bandit_cell_contains(&e->cover, &c->cell, features);
 }
 
-const bandit_arm_sum *bandit_pi_sum_of(const bandit_ledger *ledger, uint32_t arm)
-{
-    size_t low = 0, high = ledger->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ledger->sums[middle].arm < arm)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < ledger->n && ledger->sums[low].arm == arm ? &ledger->sums[low] : NULL;
-}
-
 static uint64_t pulls_in(const bandit_ledger *ledger, const bandit_cell *cell)
 {
     uint64_t pulls = 0;
     for (size_t i = 0; i < cell->n; i++)
-        pulls += bandit_pi_sum_of(ledger, cell->members[i])->count;
+        pulls += bandit_sum_of(ledger->sums, ledger->n, cell->members[i])->count;
     return pulls;
 }
 
@@ -94,7 +81,7 @@ static bandit_status add_cell(bandit_pi_space *e, bandit_pi_batch *b, bandit_cel
     }
     c->cell = cell;
     for (size_t i = 0; i < cell.n; i++) {
-        sums[i] = *bandit_pi_sum_of(&b->ledger, cell.members[i]);
+        sums[i] = *bandit_sum_of(b->ledger.sums, b->ledger.n, cell.members[i]);
         c->pulls += sums[i].count;
     }
     c->posterior = (bandit_posterior){.covariance = &e->base.covariance, .lambda = o->lambda};
@@ -119,7 +106,7 @@ static void keep_pulled(const bandit_ledger *ledger, bandit_cell *cell)
 {
     size_t kept = 0;
     for (size_t i = 0; i < cell->n; i++) {
-        if (bandit_pi_sum_of(ledger, cell->members[i]))
+        if (bandit_sum_of(ledger->sums, ledger->n, cell->members[i]))
             cell->members[kept++] = cell->members[i];
     }
     cell->n = kept;

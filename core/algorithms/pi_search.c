@@ -38,7 +38,7 @@ typedef struct pi_search {
 
 static bool is_met(const bandit_pi_batch *b, const bandit_pi_space *e, uint32_t arm, const double *features)
 {
-    if (bandit_pi_sum_of(&b->ledger, arm))
+    if (bandit_sum_of(b->ledger.sums, b->ledger.n, arm))
         return true;
     for (size_t i = 0; i < b->n; i++) { /* out: a row of the cell's surface stands at the point */
         const bandit_surface *s = &b->cells[i]->surface;
@@ -60,10 +60,8 @@ static bool may_pick(const pi_search *s, const double *coded)
     size_t arm = bandit_arms_find(arms, coded);
     if (arm == SIZE_MAX)
         return true;
-    for (size_t w = 0; w < s->limits->n_withheld; w++) {
-        if (s->limits->withheld[w] == arm)
-            return false;
-    }
+    if (bandit_is_withheld(s->limits, (uint32_t)arm))
+        return false;
     double features[BANDIT_PI_DIMENSIONS];
     features_of(s->e, (uint32_t)arm, features);
     return !s->strict || !bandit_is_silent(&s->e->base) || !is_met(s->b, s->e, (uint32_t)arm, features);

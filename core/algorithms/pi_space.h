@@ -47,9 +47,6 @@ void bandit_pi_clear_cells(bandit_pi_batch *batch, size_t first);
 size_t bandit_pi_cell_memory(const bandit_pi_cell *cell);
 bool bandit_pi_contains(const bandit_pi_space *engine, const bandit_pi_cell *cell, const double *features);
 
-/* The arm's pulls, or NULL. */
-const bandit_arm_sum *bandit_pi_sum_of(const bandit_ledger *ledger, uint32_t arm);
-
 /* batch->cells: the leaves with pulls, as the ledger makes them; widths are not set. Errors:
  * BANDIT_NO_MEMORY, BANDIT_NUMERICAL, BANDIT_MEMORY_LIMIT. */
 bandit_status bandit_pi_make_cells(bandit_pi_space *engine, bandit_pi_batch *batch, bandit_error *err);

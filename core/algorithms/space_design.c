@@ -41,13 +41,7 @@ static bool accepts(const bandit_engine *engine, const bandit_select_limits *lim
                     bool strict)
 {
     size_t arm = bandit_arms_find(engine->arms, coded);
-    if (arm == SIZE_MAX)
-        return true;
-    for (size_t w = 0; w < limits->n_withheld && !strict; w++) {
-        if (limits->withheld[w] == arm)
-            return false;
-    }
-    return !strict;
+    return arm == SIZE_MAX || (!strict && !bandit_is_withheld(limits, (uint32_t)arm));
 }
 
 static bandit_status choose(const bandit_engine *engine, uint64_t number, const bandit_select_limits *limits,

@@ -30,30 +30,9 @@ typedef struct choice {
     double *slope; /* dimension: of the shortfall */
 } choice;
 
-static bool is_in(const uint32_t *sorted, size_t n, uint32_t arm)
-{
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sorted[middle] < arm)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && sorted[low] == arm;
-}
-
 static bool is_visited(const bandit_space_batch *b, uint32_t arm)
 {
-    size_t low = 0, high = b->ledger.n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (b->ledger.sums[middle].arm < arm)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < b->ledger.n && b->ledger.sums[low].arm == arm)
+    if (bandit_sum_of(b->ledger.sums, b->ledger.n, arm))
         return true;
     for (size_t i = 0; i < b->n_out; i++) {
         if (b->out[i] == arm)
@@ -67,7 +46,7 @@ static bool accepts(void *context, const double *coded, const double *features)
     const choice *c = context;
     (void)features;
     size_t arm = bandit_arms_find(c->e->base.arms, coded);
-    if (arm != SIZE_MAX && is_in(c->limits->withheld, c->limits->n_withheld, (uint32_t)arm))
+    if (arm != SIZE_MAX && bandit_is_withheld(c->limits, (uint32_t)arm))
         return false;
     if (!c->strict)
         return true;
