@@ -155,6 +155,19 @@ bandit_status bandit_invert_from_cholesky(double *l, size_t n, bandit_error *err
     return BANDIT_OK;
 }
 
+void bandit_mirror_lower(double *a, size_t n)
+{
+    enum { TILE = 16 };
+    for (size_t column = 0; column < n; column += TILE) {
+        for (size_t row = column; row < n; row += TILE) {
+            size_t rows = row + TILE < n ? row + TILE : n, columns = column + TILE < n ? column + TILE : n;
+            for (size_t j = column; j < columns; j++)
+                for (size_t i = row > j ? row : j + 1; i < rows; i++)
+                    a[i * n + j] = a[j * n + i];
+        }
+    }
+}
+
 double bandit_log_det(const double *l, size_t n, size_t ld)
 {
     double sum = 0.0;

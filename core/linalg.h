@@ -38,6 +38,9 @@ bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *
 /* Lower triangle of A^{-1} in place of that of L, A = L L', leading dimension n. Errors: as above. */
 bandit_status bandit_invert_from_cholesky(double *l, size_t n, bandit_error *err);
 
+/* The strict upper triangle of the n x n `a` from the lower one, by tiles, which stay in the cache. */
+void bandit_mirror_lower(double *a, size_t n);
+
 /* 2 * sum of log of the n diagonal entries: log det(L L'). */
 double bandit_log_det(const double *l, size_t n, size_t ld);
 
