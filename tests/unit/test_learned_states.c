@@ -15,7 +15,7 @@
 
 enum { ARMS = 40, MOST_WORDS = 200 };
 
-/* Words of the state, as core/learned.c writes them. */
+/* Words of the state, as core/learned_state.c writes them. */
 enum {
     N_LENGTHSCALES = 1,
     N_ASIDE,
