@@ -1,5 +1,6 @@
 #include "exact_posterior.h"
 
+#include "exact_storage.h"
 #include "memory.h"
 
 #include <assert.h>
@@ -7,63 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum {
-    CHUNK = 64,   /* columns that are allocated together */
-    BLOCK = 32,   /* pulls that are taken together at most; divides CHUNK, so a block is in one chunk */
-    STRIPE = 2048 /* arms of one part of a job: fixed, so that sums do not depend on the executor */
-};
-
-typedef struct exact_column {
-    uint32_t arm;
-    double tau; /* noise variance of the observation: lambda / repeats */
-    double d;   /* pivot */
-    double e;   /* (y − mu) / d; 0 when hallucinated */
-} exact_column;
-
-struct bandit_exact {
-    const bandit_covariance *covariance;
-    double lambda;
-    size_t n;      /* arms */
-    size_t stride; /* n rounded up to whole tiles; rows of every array over the arms */
-
-    double **chunks; /* n_chunks of stride x CHUNK, column-major: column j is chunks[j / CHUNK] + j % CHUNK *
-                        stride */
-    size_t n_chunks, capacity_chunks;
-    exact_column *columns; /* n_columns */
-    size_t capacity_columns;
-    size_t n_solid, n_columns; /* solid ones first */
-    double *factor;            /* L of the solid columns, packed by rows */
-    size_t capacity_factor;
-
-    double *mean;      /* stride */
-    double *variance;  /* stride: given the solid columns */
-    double *selection; /* stride: given all columns */
-
-    /* scratch */
-    double *pulled; /* BLOCK x columns, row-major with leading dimension pulled_stride: columns at a block's
-                       arms */
-    size_t capacity_pulled;
-    double *workspace; /* workers * bandit_covariance_scratch */
-    size_t capacity_workspace;
-    bandit_points points;
-};
-
-static double *column_of(const bandit_exact *p, size_t j)
-{
-    return p->chunks[j / CHUNK] + j % CHUNK * p->stride;
-}
-
-static size_t stripes(const bandit_exact *p)
-{
-    return bandit_pieces(p->stride, STRIPE);
-}
-
-static size_t stripe_rows(const bandit_exact *p, size_t stripe)
-{
-    size_t left = p->stride - stripe * STRIPE;
-    return left < STRIPE ? left : STRIPE;
-}
 
 bandit_status bandit_exact_new(bandit_exact **out, const bandit_covariance *covariance, double lambda,
                                bandit_error *err)
@@ -106,26 +50,24 @@ void bandit_exact_free(bandit_exact *p)
     free(p);
 }
 
-static size_t packed(size_t n)
-{
-    return n * (n + 1) / 2;
-}
-
 size_t bandit_exact_need(const bandit_exact *held, const bandit_covariance *covariance, size_t n_solid,
                          size_t n_hallucinated, size_t workers)
 {
     const bandit_exact none = {0}, *p = held ? held : &none;
-    size_t columns = n_solid + n_hallucinated, chunks = bandit_pieces(columns, CHUNK);
+    size_t columns = n_solid + n_hallucinated, chunks = bandit_pieces(columns, BANDIT_EXACT_CHUNK);
     size_t stride = covariance->arms->n_tiles * BANDIT_TILE;
     size_t capacity = bandit_capacity_kept(p->capacity_columns, columns);
     /* In double: the product of hopeless sizes must not wrap around. */
-    double doubles = (double)stride * ((double)(p->n_chunks > chunks ? p->n_chunks : chunks) * CHUNK + 3.0);
-    doubles += (double)bandit_capacity_kept(p->capacity_factor, packed(n_solid));
-    doubles += (double)(p->capacity_pulled > BLOCK * capacity ? p->capacity_pulled : BLOCK * capacity);
+    double doubles =
+        (double)stride * ((double)(p->n_chunks > chunks ? p->n_chunks : chunks) * BANDIT_EXACT_CHUNK + 3.0);
+    doubles += (double)bandit_capacity_kept(p->capacity_factor, bandit_exact_packed(n_solid));
+    doubles += (double)(p->capacity_pulled > BANDIT_EXACT_BLOCK * capacity ? p->capacity_pulled
+                                                                           : BANDIT_EXACT_BLOCK * capacity);
     if (columns > 0) {
         size_t scratch = workers * bandit_covariance_scratch(covariance);
-        doubles += (double)bandit_capacity(p->capacity_workspace, scratch) +
-                   (double)bandit_capacity(p->points.capacity_features, BLOCK * covariance->dimension);
+        doubles +=
+            (double)bandit_capacity(p->capacity_workspace, scratch) +
+            (double)bandit_capacity(p->points.capacity_features, BANDIT_EXACT_BLOCK * covariance->dimension);
     }
     double bytes = (double)sizeof *p + doubles * sizeof(double) + (double)capacity * sizeof *p->columns +
                    (double)bandit_capacity_kept(p->capacity_chunks, chunks) * sizeof *p->chunks;
@@ -134,7 +76,7 @@ size_t bandit_exact_need(const bandit_exact *held, const bandit_covariance *cova
 
 size_t bandit_exact_memory(const bandit_exact *p)
 {
-    return sizeof *p + p->n_chunks * CHUNK * p->stride * sizeof(double) +
+    return sizeof *p + p->n_chunks * BANDIT_EXACT_CHUNK * p->stride * sizeof(double) +
            p->capacity_chunks * sizeof(double *) + p->capacity_columns * sizeof *p->columns +
            (p->capacity_factor + 3 * p->stride + p->capacity_pulled + p->capacity_workspace +
             p->points.capacity_features) *
@@ -144,7 +86,7 @@ size_t bandit_exact_memory(const bandit_exact *p)
 /* A block's rows of as many columns as there is room for, and no more: the columns have grown already. */
 static bool reserve_pulled(bandit_exact *p)
 {
-    size_t wanted = BLOCK * p->capacity_columns;
+    size_t wanted = BANDIT_EXACT_BLOCK * p->capacity_columns;
     if (wanted <= p->capacity_pulled)
         return true;
     double *fresh = bandit_alloc(wanted, sizeof *fresh);
@@ -162,23 +104,24 @@ bandit_status bandit_exact_reserve(bandit_exact *p, size_t n_solid, size_t n_hal
     size_t columns = n_solid + n_hallucinated;
     if (columns < p->n_columns)
         columns = p->n_columns;
-    size_t chunks = bandit_pieces(columns, CHUNK);
+    size_t chunks = bandit_pieces(columns, BANDIT_EXACT_CHUNK);
     size_t scratch = workers * bandit_covariance_scratch(p->covariance);
-    size_t features = BLOCK * p->covariance->dimension;
+    size_t features = BANDIT_EXACT_BLOCK * p->covariance->dimension;
 
     if (!bandit_reserve_keep((void **)&p->chunks, &p->capacity_chunks, p->n_chunks, chunks,
                              sizeof *p->chunks) ||
         !bandit_reserve_keep((void **)&p->columns, &p->capacity_columns, p->n_columns, columns,
                              sizeof *p->columns) ||
-        !bandit_reserve_keep((void **)&p->factor, &p->capacity_factor, packed(p->n_solid), packed(n_solid),
-                             sizeof(double)) ||
+        !bandit_reserve_keep((void **)&p->factor, &p->capacity_factor, bandit_exact_packed(p->n_solid),
+                             bandit_exact_packed(n_solid), sizeof(double)) ||
         !reserve_pulled(p) ||
         !bandit_reserve((void **)&p->workspace, &p->capacity_workspace, scratch, sizeof(double)) ||
-        !bandit_reserve((void **)&p->points.arms, &p->points.capacity, BLOCK, sizeof(uint32_t)) ||
+        !bandit_reserve((void **)&p->points.arms, &p->points.capacity, BANDIT_EXACT_BLOCK,
+                        sizeof(uint32_t)) ||
         !bandit_reserve((void **)&p->points.features, &p->points.capacity_features, features, sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     while (p->n_chunks < chunks) {
-        double *chunk = bandit_alloc(CHUNK * p->stride, sizeof *chunk);
+        double *chunk = bandit_alloc(BANDIT_EXACT_CHUNK * p->stride, sizeof *chunk);
         if (!chunk)
             return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         p->chunks[p->n_chunks++] = chunk;
@@ -189,8 +132,8 @@ bandit_status bandit_exact_reserve(bandit_exact *p, size_t n_solid, size_t n_hal
 bool bandit_exact_has_room(const bandit_exact *p, size_t more, size_t workers)
 {
     size_t columns = p->n_columns + more;
-    return columns <= p->capacity_columns && BLOCK * p->capacity_columns <= p->capacity_pulled &&
-           columns <= p->n_chunks * CHUNK &&
+    return columns <= p->capacity_columns && BANDIT_EXACT_BLOCK * p->capacity_columns <= p->capacity_pulled &&
+           columns <= p->n_chunks * BANDIT_EXACT_CHUNK &&
            workers * bandit_covariance_scratch(p->covariance) <= p->capacity_workspace;
 }
 
@@ -212,7 +155,8 @@ typedef struct exact_block {
     bandit_exact *p;
     size_t first, n; /* columns first … first+n−1 */
     bool solid;
-    double corner[BLOCK * BLOCK]; /* Cholesky factor of the block, column-major, lower */
+    double corner[BANDIT_EXACT_BLOCK *
+                  BANDIT_EXACT_BLOCK]; /* Cholesky factor of the block, column-major, lower */
 } exact_block;
 
 /* target −= columns first … first+n_columns−1 (of one chunk) times the block's rows of `pulled`. */
@@ -220,9 +164,9 @@ static void subtract_chunk(const exact_block *b, size_t start, size_t rows, size
 {
     bandit_exact *p = b->p;
     int ld = (int)p->stride, ld_pulled = (int)p->capacity_columns;
-    const double *source = column_of(p, first) + start;
+    const double *source = bandit_exact_column_at(p, first) + start;
     const double *weights = p->pulled + first;
-    double *target = column_of(p, b->first) + start;
+    double *target = bandit_exact_column_at(p, b->first) + start;
 
     if (b->n == 1)
         cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)n_columns, -1.0, source, ld, weights, 1, 1.0,
@@ -237,14 +181,14 @@ static void covariance_stripe(void *arg, size_t stripe, size_t worker)
 {
     const exact_block *b = arg;
     bandit_exact *p = b->p;
-    size_t start = stripe * STRIPE, rows = stripe_rows(p, stripe);
+    size_t start = stripe * BANDIT_EXACT_STRIPE, rows = bandit_exact_stripe_rows(p, stripe);
     double *scratch = p->workspace + worker * bandit_covariance_scratch(p->covariance);
 
     for (size_t row = start; row < start + rows; row += BANDIT_TILE)
         bandit_covariance_tile(p->covariance, row / BANDIT_TILE, &p->points, 0, b->n,
-                               column_of(p, b->first) + row, p->stride, scratch);
-    for (size_t first = 0; first < b->first; first += CHUNK) {
-        size_t n = b->first - first < CHUNK ? b->first - first : CHUNK;
+                               bandit_exact_column_at(p, b->first) + row, p->stride, scratch);
+    for (size_t first = 0; first < b->first; first += BANDIT_EXACT_CHUNK) {
+        size_t n = b->first - first < BANDIT_EXACT_CHUNK ? b->first - first : BANDIT_EXACT_CHUNK;
         subtract_chunk(b, start, rows, first, n);
     }
 }
@@ -255,11 +199,11 @@ static void columns_stripe(void *arg, size_t stripe, size_t worker)
     (void)worker;
     const exact_block *b = arg;
     bandit_exact *p = b->p;
-    size_t start = stripe * STRIPE, rows = stripe_rows(p, stripe);
-    double *target = column_of(p, b->first) + start;
+    size_t start = stripe * BANDIT_EXACT_STRIPE, rows = bandit_exact_stripe_rows(p, stripe);
+    double *target = bandit_exact_column_at(p, b->first) + start;
 
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows, (int)b->n, 1.0,
-                b->corner, BLOCK, target, (int)p->stride);
+                b->corner, BANDIT_EXACT_BLOCK, target, (int)p->stride);
     for (size_t i = 0; i < b->n; i++) {
         const double *a = target + i * p->stride;
         double *variance = (b->solid ? p->variance : p->selection) + start;
@@ -282,29 +226,30 @@ static void columns_stripe(void *arg, size_t stripe, size_t worker)
 static void factor_corner(exact_block *b, const double *rewards)
 {
     bandit_exact *p = b->p;
-    exact_column *columns = p->columns + b->first;
+    bandit_exact_column *columns = p->columns + b->first;
     double *l = b->corner;
 
     for (size_t i = 0; i < b->n; i++) {
-        const double *covariances = column_of(p, b->first + i);
+        const double *covariances = bandit_exact_column_at(p, b->first + i);
         for (size_t j = i; j < b->n; j++)
-            l[i * BLOCK + j] = covariances[columns[j].arm];
+            l[i * BANDIT_EXACT_BLOCK + j] = covariances[columns[j].arm];
     }
     for (size_t i = 0; i < b->n; i++) {
-        double variance = l[i * BLOCK + i];
+        double variance = l[i * BANDIT_EXACT_BLOCK + i];
         columns[i].d = sqrt(columns[i].tau + (variance > 0.0 ? variance : 0.0));
-        l[i * BLOCK + i] = columns[i].d;
+        l[i * BANDIT_EXACT_BLOCK + i] = columns[i].d;
         for (size_t j = i + 1; j < b->n; j++)
-            l[i * BLOCK + j] /= columns[i].d;
+            l[i * BANDIT_EXACT_BLOCK + j] /= columns[i].d;
         for (size_t k = i + 1; k < b->n; k++) {
             for (size_t j = k; j < b->n; j++)
-                l[k * BLOCK + j] -= l[i * BLOCK + j] * l[i * BLOCK + k];
+                l[k * BANDIT_EXACT_BLOCK + j] -=
+                    l[i * BANDIT_EXACT_BLOCK + j] * l[i * BANDIT_EXACT_BLOCK + k];
         }
         columns[i].e = 0.0;
         if (b->solid) {
             double rest = rewards[i] - p->mean[columns[i].arm];
             for (size_t k = 0; k < i; k++)
-                rest -= l[k * BLOCK + i] * columns[k].e;
+                rest -= l[k * BANDIT_EXACT_BLOCK + i] * columns[k].e;
             columns[i].e = rest / columns[i].d;
         }
     }
@@ -316,39 +261,39 @@ static void store_factor_rows(const exact_block *b)
     bandit_exact *p = b->p;
     for (size_t i = 0; i < b->n; i++) {
         size_t row = b->first + i;
-        double *out = p->factor + packed(row);
+        double *out = p->factor + bandit_exact_packed(row);
         memcpy(out, p->pulled + i * p->capacity_columns, b->first * sizeof *out);
         for (size_t k = 0; k <= i; k++)
-            out[b->first + k] = b->corner[k * BLOCK + i];
+            out[b->first + k] = b->corner[k * BANDIT_EXACT_BLOCK + i];
     }
 }
 
-/* Columns for n <= BLOCK pulls that fit the chunk they start in. */
+/* Columns for n <= BANDIT_EXACT_BLOCK pulls that fit the chunk they start in. */
 static void append(bandit_exact *p, const bandit_pull *pulls, size_t n, bool solid,
                    const bandit_executor *executor)
 {
     exact_block b = {.p = p, .first = p->n_columns, .n = n, .solid = solid};
-    double rewards[BLOCK];
-    uint32_t arms[BLOCK];
-    assert(n <= BLOCK && bandit_exact_has_room(p, n, executor->workers));
+    double rewards[BANDIT_EXACT_BLOCK];
+    uint32_t arms[BANDIT_EXACT_BLOCK];
+    assert(n <= BANDIT_EXACT_BLOCK && bandit_exact_has_room(p, n, executor->workers));
     assert(!solid || p->n_columns == p->n_solid);
 
     for (size_t i = 0; i < n; i++) {
         arms[i] = pulls[i].arm;
         rewards[i] = pulls[i].reward;
         p->columns[b.first + i] =
-            (exact_column){.arm = pulls[i].arm, .tau = p->lambda / (double)pulls[i].repeats};
+            (bandit_exact_column){.arm = pulls[i].arm, .tau = p->lambda / (double)pulls[i].repeats};
         double *row = p->pulled + i * p->capacity_columns;
         for (size_t j = 0; j < b.first; j++)
-            row[j] = column_of(p, j)[pulls[i].arm];
+            row[j] = bandit_exact_column_at(p, j)[pulls[i].arm];
     }
     bandit_status status = bandit_points_set(&p->points, p->covariance, arms, n, NULL);
     assert(status == BANDIT_OK); /* room was reserved */
     (void)status;
 
-    executor->for_each(executor->context, stripes(p), covariance_stripe, &b);
+    executor->for_each(executor->context, bandit_exact_stripes(p), covariance_stripe, &b);
     factor_corner(&b, rewards);
-    executor->for_each(executor->context, stripes(p), columns_stripe, &b);
+    executor->for_each(executor->context, bandit_exact_stripes(p), columns_stripe, &b);
     p->n_columns += n;
     if (solid) {
         store_factor_rows(&b);
@@ -359,12 +304,12 @@ static void append(bandit_exact *p, const bandit_pull *pulls, size_t n, bool sol
 void bandit_exact_observe(bandit_exact *p, const bandit_pull *pulls, size_t n, bool together,
                           const bandit_executor *executor)
 {
-    assert(packed(p->n_solid + n) <= p->capacity_factor);
+    assert(bandit_exact_packed(p->n_solid + n) <= p->capacity_factor);
     for (size_t i = 0; i < n;) {
         size_t block = 1;
         if (together) {
-            size_t room = CHUNK - p->n_columns % CHUNK;
-            block = room < BLOCK ? room : BLOCK;
+            size_t room = BANDIT_EXACT_CHUNK - p->n_columns % BANDIT_EXACT_CHUNK;
+            block = room < BANDIT_EXACT_BLOCK ? room : BANDIT_EXACT_BLOCK;
             if (block > n - i)
                 block = n - i;
         }
@@ -416,108 +361,4 @@ const double *bandit_exact_selection_variance(const bandit_exact *p)
 size_t bandit_exact_stride(const bandit_exact *p)
 {
     return p->stride;
-}
-
-/* With A = K + diag(tau) = L L' and e = L^{-1} y: alpha = L^{-T} e, and alpha' K alpha = e'e − sum tau
- * alpha^2. */
-double bandit_exact_mean_norm(bandit_exact *p)
-{
-    size_t n = p->n_solid;
-    double *alpha = p->pulled, norm2 = 0.0; /* BLOCK x columns: room for more than n */
-    for (size_t i = 0; i < n; i++)
-        alpha[i] = p->columns[i].e;
-    for (size_t i = n; i-- > 0;) {
-        const double *row = p->factor + packed(i);
-        alpha[i] /= row[i];
-        cblas_daxpy((int)i, -alpha[i], row, 1, alpha, 1);
-        norm2 += p->columns[i].e * p->columns[i].e - p->columns[i].tau * alpha[i] * alpha[i];
-    }
-    return norm2 > 0.0 ? sqrt(norm2) : 0.0;
-}
-
-double bandit_exact_information_gain(const bandit_exact *p)
-{
-    /* det(I + K_t/lambda) = prod of d^2 / tau: k pulls of an arm are one observation of variance lambda / k.
-     */
-    double sum = 0.0;
-    for (size_t j = 0; j < p->n_solid; j++)
-        sum += log(p->columns[j].d * p->columns[j].d / p->columns[j].tau);
-    return 0.5 * sum;
-}
-
-bandit_status bandit_exact_predict(const bandit_exact *p, const double *coordinates, size_t n, double *mean,
-                                   double *variance, bandit_error *err)
-{
-    size_t d = p->covariance->dimension, columns = p->n_solid;
-    bandit_points points = {0};
-    uint32_t *arms = bandit_alloc(columns, sizeof *arms);
-    double *k = bandit_alloc(columns * BANDIT_TILE, sizeof *k);
-    double *w = bandit_alloc(columns, sizeof *w);
-    double *scratch = bandit_alloc(bandit_covariance_scratch(p->covariance), sizeof *scratch);
-    bandit_status status = BANDIT_OK;
-    if (!arms || !k || !w || !scratch) {
-        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-        goto out;
-    }
-    for (size_t j = 0; j < columns; j++)
-        arms[j] = p->columns[j].arm;
-    status = bandit_points_set(&points, p->covariance, arms, columns, err);
-    if (status != BANDIT_OK)
-        goto out;
-
-    for (size_t start = 0; start < n; start += BANDIT_TILE) {
-        size_t rows = n - start < BANDIT_TILE ? n - start : BANDIT_TILE;
-        double diagonal[BANDIT_TILE];
-        bandit_covariance_block_at(p->covariance, coordinates + start * d, rows, &points, k, BANDIT_TILE,
-                                   diagonal, scratch);
-        for (size_t i = 0; i < rows; i++) {
-            cblas_dcopy((int)columns, k + i, BANDIT_TILE, w, 1);
-            cblas_dtpsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)columns, p->factor, w, 1);
-            double mu = 0.0, used = 0.0;
-            for (size_t j = 0; j < columns; j++) {
-                mu += w[j] * p->columns[j].e;
-                used += w[j] * w[j];
-            }
-            mean[start + i] = mu;
-            variance[start + i] = fmax(0.0, diagonal[i] - used);
-        }
-    }
-out:
-    bandit_points_clear(&points);
-    free(arms);
-    free(k);
-    free(w);
-    free(scratch);
-    return status;
-}
-
-typedef struct exact_combination {
-    const bandit_exact *p;
-    const double *weights; /* n_solid */
-    double *f;             /* stride */
-} exact_combination;
-
-static void combine_stripe(void *arg, size_t stripe, size_t worker)
-{
-    (void)worker;
-    const exact_combination *c = arg;
-    const bandit_exact *p = c->p;
-    size_t start = stripe * STRIPE, rows = stripe_rows(p, stripe);
-
-    for (size_t first = 0; first < p->n_solid; first += CHUNK) {
-        size_t n = p->n_solid - first < CHUNK ? p->n_solid - first : CHUNK;
-        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)n, -1.0, column_of(p, first) + start,
-                    (int)p->stride, c->weights + first, 1, 1.0, c->f + start, 1);
-    }
-}
-
-void bandit_exact_condition(const bandit_exact *p, double *f, double *noise, const bandit_executor *executor)
-{
-    for (size_t j = 0; j < p->n_solid; j++)
-        noise[j] = f[p->columns[j].arm] + sqrt(p->columns[j].tau) * noise[j];
-    if (p->n_solid)
-        cblas_dtpsv(CblasRowMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)p->n_solid, p->factor, noise,
-                    1);
-    exact_combination c = {.p = p, .weights = noise, .f = f};
-    executor->for_each(executor->context, stripes(p), combine_stripe, &c);
 }
