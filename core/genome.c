@@ -14,15 +14,6 @@ static bool is_number(const bandit_parameter *p)
     return p->type == BANDIT_PARAMETER_DOUBLE || p->type == BANDIT_PARAMETER_INTEGER;
 }
 
-static bool contains(const double *values, size_t n, double value)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (values[i] == value)
-            return true;
-    }
-    return false;
-}
-
 /* The parent's choices become those among them with which parameter i is active. false: no memory. */
 static bool restrict_parent(bandit_genome *g, size_t i)
 {
@@ -38,7 +29,7 @@ static bool restrict_parent(bandit_genome *g, size_t i)
     }
     size_t kept = 0;
     for (size_t k = 0; k < c->n; k++) {
-        if (contains(p->parent_values, p->n_parent_values, c->values[k]))
+        if (bandit_condition_holds(p, c->values[k]))
             c->values[kept++] = c->values[k];
     }
     c->n = kept;
@@ -57,7 +48,8 @@ static bandit_status take_fixed(bandit_genome *g, bandit_error *err)
     }
     for (size_t i = 0; i < s->n; i++) {
         const bandit_choices *c = &g->choices[i];
-        if (c->values && (c->n == 0 || (!isnan(g->fixed[i]) && !contains(c->values, c->n, g->fixed[i]))))
+        if (c->values &&
+            (c->n == 0 || (!isnan(g->fixed[i]) && !bandit_is_one_of(g->fixed[i], c->values, c->n))))
             return bandit_fail(err, BANDIT_INVALID_OPTION, "fixed",
                                "no point has these values: parameter %zu cannot have what makes another "
                                "active",
@@ -161,8 +153,9 @@ void bandit_genome_point(const bandit_genome *g, const double *genes, double *co
 void bandit_genome_take(const bandit_genome *g, const double *coded, double *genes)
 {
     for (size_t i = 0; i < g->space->n; i++) {
-        bool allowed = isnan(g->fixed[i]) && !isnan(coded[i]) &&
-                       (!g->choices[i].values || contains(g->choices[i].values, g->choices[i].n, coded[i]));
+        bool allowed =
+            isnan(g->fixed[i]) && !isnan(coded[i]) &&
+            (!g->choices[i].values || bandit_is_one_of(coded[i], g->choices[i].values, g->choices[i].n));
         if (allowed)
             genes[i] = gene_of_value(g, i, coded[i]);
     }

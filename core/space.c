@@ -7,123 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double LARGEST_INTEGER = 9007199254740992.0; /* 2^53 */
-
-/* ---- checking ------------------------------------------------------------------------------------------ */
-
-static bandit_status refuse(bandit_error *err, size_t i, const char *what)
-{
-    return bandit_fail(err, BANDIT_INVALID_ARMS, "", "parameter %zu: %s", i, what);
-}
-
-static bandit_status check_range(const bandit_parameter *p, size_t i, bandit_error *err)
-{
-    if (!isfinite(p->min) || !isfinite(p->max) || !isfinite(p->max - p->min))
-        return refuse(err, i, "min and max must be finite, and so must their distance");
-    if (!(p->min < p->max))
-        return refuse(err, i, "max must be greater than min");
-    if (p->log && !(p->min > 0.0))
-        return refuse(err, i, "min must be greater than 0 on a log scale");
-    if (p->type == BANDIT_PARAMETER_INTEGER &&
-        (p->min != trunc(p->min) || p->max != trunc(p->max) || fabs(p->min) > LARGEST_INTEGER ||
-         fabs(p->max) > LARGEST_INTEGER))
-        return refuse(err, i, "min and max must be whole numbers of at most 2^53");
-    return BANDIT_OK;
-}
-
-static bool is_among(double value, const double *values, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (values[i] == value)
-            return true;
-    }
-    return false;
-}
-
-/* Is it a value of the parameter? */
-static bool is_value(const bandit_parameter *p, double value)
-{
-    switch (p->type) {
-    case BANDIT_PARAMETER_DOUBLE:
-        return value >= p->min && value <= p->max;
-    case BANDIT_PARAMETER_INTEGER:
-        return value >= p->min && value <= p->max && value == trunc(value);
-    case BANDIT_PARAMETER_DISCRETE:
-        return is_among(value, p->numbers, p->n_values);
-    case BANDIT_PARAMETER_CATEGORICAL:
-        return value >= 0.0 && value < (double)p->n_values && value == trunc(value);
-    case BANDIT_PARAMETER_BOOLEAN:
-        break;
-    }
-    return value == 0.0 || value == 1.0;
-}
-
-static bandit_status check_values(const bandit_parameter *p, size_t i, bandit_error *err)
-{
-    switch (p->type) {
-    case BANDIT_PARAMETER_DOUBLE:
-    case BANDIT_PARAMETER_INTEGER:
-        return check_range(p, i, err);
-    case BANDIT_PARAMETER_DISCRETE:
-        if (p->n_values == 0)
-            return refuse(err, i, "must have a value");
-        for (size_t k = 0; k < p->n_values; k++) {
-            if (!isfinite(p->numbers[k]) || is_among(p->numbers[k], p->numbers, k))
-                return refuse(err, i, "values must be finite and different");
-        }
-        return BANDIT_OK;
-    case BANDIT_PARAMETER_CATEGORICAL:
-        if (p->n_values == 0)
-            return refuse(err, i, "must have a value");
-        return BANDIT_OK;
-    case BANDIT_PARAMETER_BOOLEAN:
-        return BANDIT_OK;
-    }
-    return refuse(err, i, "is of no known type");
-}
-
-static bandit_status check_condition(const bandit_parameter *parameters, size_t n, size_t i,
-                                     bandit_error *err)
-{
-    const bandit_parameter *p = &parameters[i];
-    if (p->parent == BANDIT_NO_PARENT)
-        return BANDIT_OK;
-    if (p->parent >= n || parameters[p->parent].type == BANDIT_PARAMETER_DOUBLE)
-        return refuse(err, i, "its condition must be on a parameter that is not of type double");
-    if (p->n_parent_values == 0)
-        return refuse(err, i, "its condition must have a value");
-    for (size_t k = 0; k < p->n_parent_values; k++) {
-        if (!is_value(&parameters[p->parent], p->parent_values[k]))
-            return refuse(err, i, "its condition is on what is no value of the other parameter");
-    }
-    size_t ancestor = p->parent;
-    for (size_t steps = 0; ancestor != BANDIT_NO_PARENT && ancestor < n; steps++) {
-        if (steps == n)
-            return refuse(err, i, "the conditions form a cycle");
-        ancestor = parameters[ancestor].parent;
-    }
-    return BANDIT_OK;
-}
-
-bandit_status bandit_space_check(const bandit_parameter *parameters, size_t n, bandit_error *err)
-{
-    if (n == 0)
-        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "a space must have a parameter");
-    for (size_t i = 0; i < n; i++) {
-        bandit_status status = check_values(&parameters[i], i, err);
-        if (status != BANDIT_OK)
-            return status;
-        if (parameters[i].has_default && !is_value(&parameters[i], parameters[i].default_value))
-            return refuse(err, i, "its default is none of its values");
-    }
-    for (size_t i = 0; i < n; i++) {
-        bandit_status status = check_condition(parameters, n, i, err);
-        if (status != BANDIT_OK)
-            return status;
-    }
-    return BANDIT_OK;
-}
-
 /* ---- layout -------------------------------------------------------------------------------------------- */
 
 static int compare_doubles(const void *a, const void *b)
@@ -217,11 +100,6 @@ static void place_activity(bandit_space *s, size_t i)
 
 /* ---- size ---------------------------------------------------------------------------------------------- */
 
-static bool condition_holds(const bandit_parameter *p, double parent_value)
-{
-    return is_among(parent_value, p->parent_values, p->n_parent_values);
-}
-
 static size_t capped_product(size_t a, size_t b)
 {
     return a > 0 && b > SIZE_MAX / a ? SIZE_MAX : a * b;
@@ -237,9 +115,9 @@ static bool is_counted(const bandit_space *s, size_t i, size_t c, size_t k)
 {
     const double *values = s->parameters[c].parent_values;
     assert(values); /* c is a child */
-    bool counted = is_among(values[k], values, k);
+    bool counted = bandit_is_one_of(values[k], values, k);
     for (size_t e = 0; e < c && !counted; e++)
-        counted = s->parameters[e].parent == i && condition_holds(&s->parameters[e], values[k]);
+        counted = s->parameters[e].parent == i && bandit_condition_holds(&s->parameters[e], values[k]);
     return counted;
 }
 
@@ -258,7 +136,7 @@ static size_t subtree_size(const bandit_space *s, size_t i)
             double value = s->parameters[c].parent_values[k];
             size_t below = 1;
             for (size_t child = 0; child < s->n; child++) {
-                if (s->parameters[child].parent == i && condition_holds(&s->parameters[child], value))
+                if (s->parameters[child].parent == i && bandit_condition_holds(&s->parameters[child], value))
                     below = capped_product(below, s->places[child].subtree);
             }
             total = capped_sum(total, below);
@@ -344,177 +222,4 @@ size_t bandit_space_memory(const bandit_space *s)
     return sizeof *s + s->n * (sizeof *s->parameters + sizeof *s->places + sizeof *s->order) +
            s->dimension * sizeof *s->owner + s->capacity_coded * sizeof *s->coded +
            s->n_table * sizeof *s->table;
-}
-
-/* ---- points -------------------------------------------------------------------------------------------- */
-
-bool bandit_space_is_active(const bandit_space *s, const double *coded, size_t i)
-{
-    for (; s->parameters[i].parent != BANDIT_NO_PARENT; i = s->parameters[i].parent) {
-        if (!condition_holds(&s->parameters[i], coded[s->parameters[i].parent]))
-            return false;
-    }
-    return true;
-}
-
-bool bandit_space_is_value(const bandit_space *s, size_t i, double value)
-{
-    return is_value(&s->parameters[i], value);
-}
-
-bandit_status bandit_space_check_point(const bandit_space *s, const double *coded, bandit_error *err)
-{
-    for (size_t i = 0; i < s->n; i++) {
-        bool active = bandit_space_is_active(s, coded, i);
-        if (active && !is_value(&s->parameters[i], coded[i]))
-            return refuse(err, i, "has no value, or one that is not its own");
-        if (!active && !isnan(coded[i]))
-            return refuse(err, i, "has a value, but is not active with the other parameters' values");
-    }
-    return BANDIT_OK;
-}
-
-uint64_t bandit_space_values(const bandit_parameter *p)
-{
-    assert(p->type != BANDIT_PARAMETER_DOUBLE);
-    switch (p->type) {
-    case BANDIT_PARAMETER_DOUBLE: /* not asked for */
-    case BANDIT_PARAMETER_BOOLEAN:
-        break;
-    case BANDIT_PARAMETER_INTEGER:
-        return (uint64_t)(p->max - p->min) + 1;
-    case BANDIT_PARAMETER_DISCRETE:
-    case BANDIT_PARAMETER_CATEGORICAL:
-        return p->n_values;
-    }
-    return 2;
-}
-
-double bandit_space_value(const bandit_space *s, size_t i, uint64_t k)
-{
-    const bandit_parameter *p = &s->parameters[i];
-    assert(p->type != BANDIT_PARAMETER_DOUBLE && k < bandit_space_values(p));
-    if (p->type == BANDIT_PARAMETER_INTEGER)
-        return p->min + (double)k;
-    return p->type == BANDIT_PARAMETER_DISCRETE ? p->numbers[k] : (double)k;
-}
-
-uint64_t bandit_space_rank(const bandit_space *s, size_t i, double value)
-{
-    const bandit_parameter *p = &s->parameters[i];
-    if (p->type == BANDIT_PARAMETER_INTEGER)
-        return (uint64_t)(value - p->min);
-    if (p->type != BANDIT_PARAMETER_DISCRETE)
-        return (uint64_t)value;
-    uint64_t k = 0;
-    while (k + 1 < p->n_values && p->numbers[k] < value)
-        k++;
-    return k;
-}
-
-double bandit_space_encode_number(const bandit_space *s, size_t i, double value)
-{
-    const bandit_parameter *p = &s->parameters[i];
-    double u = ((p->log ? log(value) : value) - s->places[i].low) / s->places[i].width;
-    return fmin(1.0, fmax(0.0, u));
-}
-
-double bandit_space_decode_number(const bandit_space *s, size_t i, double u)
-{
-    const bandit_parameter *p = &s->parameters[i];
-    if (!(u > 0.0))
-        return p->min;
-    if (u >= 1.0)
-        return p->max;
-    double value = s->places[i].low + s->places[i].width * u;
-    if (p->log)
-        value = exp(value);
-    if (p->type == BANDIT_PARAMETER_INTEGER)
-        value = round(value);
-    return fmin(p->max, fmax(p->min, value)) + 0.0; /* no −0 */
-}
-
-double bandit_space_round_number(const bandit_space *s, size_t i, double value)
-{
-    const bandit_parameter *p = &s->parameters[i];
-    double width = p->log ? fabs(value) * s->places[i].width : s->places[i].width, rounded;
-    double exponent = floor(log10(width)) - 12.0;
-    if (!(fabs(exponent) <= 22.0)) /* beyond, powers of ten are not exact */
-        return value;
-    double power = pow(10.0, fabs(exponent));
-    double steps = exponent < 0.0 ? value * power : value / power;
-    if (!(fabs(steps) < LARGEST_INTEGER))
-        return value;
-    rounded = exponent < 0.0 ? round(steps) / power : round(steps) * power;
-    return fmin(p->max, fmax(p->min, rounded)) + 0.0;
-}
-
-void bandit_space_encode_parameter(const bandit_space *s, size_t i, double value, double *features)
-{
-    const double root_half = 0.70710678118654752440;
-    const bandit_parameter *p = &s->parameters[i];
-    const bandit_place *place = &s->places[i];
-    double *out = features + place->first;
-    bool active = !isnan(value);
-    switch (p->type) {
-    case BANDIT_PARAMETER_DOUBLE:
-    case BANDIT_PARAMETER_INTEGER:
-        out[0] = active ? bandit_space_encode_number(s, i, value) : 0.5;
-        break;
-    case BANDIT_PARAMETER_DISCRETE:
-        out[0] = !active || p->n_values == 1
-                     ? 0.5
-                     : (double)bandit_space_rank(s, i, value) / (double)(p->n_values - 1);
-        break;
-    case BANDIT_PARAMETER_BOOLEAN:
-        out[0] = active ? value : 0.5;
-        break;
-    case BANDIT_PARAMETER_CATEGORICAL:
-        for (size_t k = 0; k < place->n; k++)
-            out[k] = active ? 0.0 : root_half / (double)place->n;
-        if (active)
-            out[(size_t)value] = root_half;
-        break;
-    }
-    if (place->activity != SIZE_MAX)
-        features[place->activity] = active ? root_half : 0.0;
-}
-
-void bandit_space_encode(const bandit_space *s, const double *coded, double *features)
-{
-    for (size_t i = 0; i < s->n; i++)
-        bandit_space_encode_parameter(s, i, coded[i], features);
-}
-
-/* ---- one point after the other --------------------------------------------------------------------------
- */
-
-/* The first values of the parameters from order[from] on, given those before. */
-static void first_values(const bandit_space *s, size_t from, double *coded)
-{
-    for (size_t at = from; at < s->n; at++) {
-        size_t i = s->order[at];
-        coded[i] = bandit_space_is_active(s, coded, i) ? bandit_space_value(s, i, 0) : (double)NAN;
-    }
-}
-
-void bandit_space_first_point(const bandit_space *s, double *coded)
-{
-    first_values(s, 0, coded);
-}
-
-bool bandit_space_next_point(const bandit_space *s, double *coded)
-{
-    for (size_t at = s->n; at-- > 0;) {
-        size_t i = s->order[at];
-        if (isnan(coded[i]))
-            continue;
-        uint64_t k = bandit_space_rank(s, i, coded[i]) + 1;
-        if (k < bandit_space_values(&s->parameters[i])) {
-            coded[i] = bandit_space_value(s, i, k);
-            first_values(s, at + 1, coded);
-            return true;
-        }
-    }
-    return false;
 }

@@ -7,6 +7,9 @@
 
 #include <stdint.h>
 
+/* 2^53: whole numbers are exact up to here. */
+#define BANDIT_LARGEST_INTEGER 9007199254740992.0
+
 typedef struct bandit_place {
     size_t first, n;   /* its features */
     size_t activity;   /* the feature that says whether it is active; SIZE_MAX: it always is */
@@ -37,6 +40,29 @@ bandit_status bandit_space_new(bandit_space **out, const bandit_parameter *param
                                bandit_error *err);
 void bandit_space_free(bandit_space *space); /* NULL is fine */
 size_t bandit_space_memory(const bandit_space *space);
+
+/* ---- values and conditions ----------------------------------------------------------------------------- */
+
+/* Is it one of n values? */
+static inline bool bandit_is_one_of(double value, const double *values, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (values[i] == value)
+            return true;
+    }
+    return false;
+}
+
+/* Does the parameter's condition hold where the one that it is on has this value? */
+static inline bool bandit_condition_holds(const bandit_parameter *parameter, double parent_value)
+{
+    return bandit_is_one_of(parent_value, parameter->parent_values, parameter->n_parent_values);
+}
+
+/* Is it a value of the parameter? */
+bool bandit_parameter_has_value(const bandit_parameter *parameter, double value);
+
+/* ---- space_points.c ------------------------------------------------------------------------------------ */
 
 /* Is parameter i active, its ancestors' values given? */
 bool bandit_space_is_active(const bandit_space *space, const double *coded, size_t i);
