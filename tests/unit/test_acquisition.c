@@ -96,12 +96,52 @@ static void far_improvements_have_slopes(void **state)
     }
 }
 
+/* phi(z) + z Phi(z) and its shares from the continued fraction of Mills' ratio, which cancels nothing:
+ * Phi(-x) / phi(x) = 1 / (x + t), t = 1 / (x + 2 / (x + 3 / (x + ...))). */
+static void improvements_are_those_of_mills_ratio(void **state)
+{
+    static const double far[] = {5.0, 8.0, 15.0, 29.0, 30.0, 30.25, 33.0, 37.5, 45.0, 100.0, 1e4, 1e8};
+    const bandit_acquisition a = {.kind = BANDIT_ACQUIRE_IMPROVEMENT, .smallest = 1e-12};
+    (void)state;
+    for (size_t i = 0; i < sizeof far / sizeof *far; i++) {
+        long double x = far[i], t = x;
+        for (int k = 500; k >= 2; k--)
+            t = x + k / t;
+        t = 1.0L / t;
+        double expected = (double)(-0.5L * x * x - 0.5L * logl(2.0L * acosl(-1.0L)) + logl(t / (x + t)));
+        double by_mean, by_variance,
+            value = bandit_acquisition_slopes(&a, -far[i], 1.0, &by_mean, &by_variance);
+        /* nearer, what is left of two numbers that cancel to 1 / x^2 of themselves */
+        double tolerance = far[i] < 30.0 ? 1e-15 * pow(far[i], 4.0) : 1e-10;
+        assert_true(fabs(value - expected) <= tolerance * fmax(1.0, 1e-5 * fabs(expected)));
+        assert_true(fabs(by_mean * (double)t - 1.0) <= tolerance);
+        assert_true(fabs(2.0 * by_variance * (double)(t / (x + t)) - 1.0) <= tolerance);
+    }
+}
+
+/* The smallest variance is one that moves still; below it nothing does. */
+static void slopes_at_the_smallest_variance(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        const bandit_acquisition a = {.kind = kinds[k], .parameter = 0.3, .smallest = smallest};
+        double by_mean, at, above, below;
+        bandit_acquisition_slopes(&a, 1.0, smallest, &by_mean, &at);
+        bandit_acquisition_slopes(&a, 1.0, nextafter(smallest, 1.0), &by_mean, &above);
+        bandit_acquisition_slopes(&a, 1.0, nextafter(smallest, 0.0), &by_mean, &below);
+        assert_true(above != 0.0 && fabs(at / above - 1.0) < 1e-12);
+        assert_true(below == 0.0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_are_the_textbooks),
         cmocka_unit_test(slopes_are_those_of_the_values),
         cmocka_unit_test(far_improvements_have_slopes),
+        cmocka_unit_test(improvements_are_those_of_mills_ratio),
+        cmocka_unit_test(slopes_at_the_smallest_variance),
     };
     return cmocka_run_group_tests_name("acquisition", tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "bandit/arms.h"
 
 #include "arms_storage.h"
+#include "bandit/space.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -138,6 +139,84 @@ static void precomputed_matrices(void **state)
     assert_int_equal(matrix_status(zero, 2, &err), BANDIT_INVALID_ARMS);
 }
 
+/* The largest diagonal entry is 1e8, so that halves of a pair may differ by 1, and an eigenvalue be -1: then
+ * the matrix is taken, both halves as their mean. */
+static void matrices_are_judged_by_their_largest_entry(void **state)
+{
+    bandit_error err;
+    bandit_arms *arms;
+    (void)state;
+    for (size_t i = 0; i < 4; i++) { /* which of the two is the larger, and where the largest entry is */
+        double rows[] = {1e8, 3.0, 0.0, 4.0, 50.0, 0.0, 0.0, 0.0, 60.0};
+        if (i % 2) {
+            rows[1] = 4.0;
+            rows[3] = 3.0;
+        }
+        if (i / 2) {
+            rows[0] = 60.0;
+            rows[8] = 1e8;
+        }
+        assert_int_equal(bandit_arms_new_precomputed(&arms, 3, &err), BANDIT_OK);
+        assert_int_equal(bandit_arms_set_rows(arms, 0, 3, rows, &err), BANDIT_OK);
+        assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, 3, &err), BANDIT_OK);
+        assert_true(arms->matrix[1] == 3.5 && arms->matrix[3] == 3.5);
+        bandit_arms_free(arms);
+        rows[i % 2 ? 1 : 3] = 4.0 + 1e-8;
+        assert_int_equal(matrix_status(rows, 3, &err), BANDIT_INVALID_ARMS);
+        assert_non_null(strstr(err.message, "not symmetric: row 1, column 0"));
+    }
+    const double nearly[] = {1e8, 1e8 + 0.5, 1e8 + 0.5, 1e8}, not [] = {1e8, 1e8 + 1.5, 1e8 + 1.5, 1e8};
+    assert_int_equal(matrix_status(nearly, 2, &err), BANDIT_OK);
+    assert_int_equal(matrix_status(not, 2, &err), BANDIT_INVALID_ARMS);
+    assert_non_null(strstr(err.message, "not positive semi-definite"));
+}
+
+/* 2^31 - 1 of anything are not refused for their number, one more is; a matrix of so many fits no memory. */
+static void sets_have_a_largest_size(void **state)
+{
+    const size_t most = 0x7fffffff;
+    bandit_arms *arms;
+    bandit_error err;
+    const double row[] = {1.0, 2.0};
+    (void)state;
+    assert_int_equal(bandit_arms_new_precomputed(&arms, most, &err), BANDIT_NO_MEMORY);
+    assert_int_equal(bandit_arms_new_precomputed(&arms, most + 1, &err), BANDIT_INVALID_ARMS);
+    assert_int_equal(bandit_arms_new(&arms, most + 1, 1, &err), BANDIT_INVALID_ARMS);
+    assert_int_equal(bandit_arms_new(&arms, 1, most / BANDIT_TILE + 1, &err), BANDIT_INVALID_ARMS);
+    assert_null(arms);
+    arms = arms_of(row, 1, 2, BANDIT_SCALING_NONE, 1);
+    assert_int_equal(bandit_arms_append(arms, row, most, &err), BANDIT_INVALID_ARMS);
+    bandit_arms_free(arms);
+}
+
+/* What follows the last arm in its tile is 0, whatever the arms are scaled by, also when arms were added
+ * and when adding some failed. */
+static void tiles_are_padded_with_zeros(void **state)
+{
+    enum { D = 3 };
+    double rows[40 * D];
+    (void)state;
+    for (size_t i = 0; i < 40 * D; i++)
+        rows[i] = 1.0 + (double)(i * i % 23);
+    for (size_t n = 1; n <= 33; n += 8) {
+        bandit_arms *arms = arms_of(rows, n, D, BANDIT_SCALING_STANDARDIZE, n);
+        for (int step = 0; step < 3; step++) {
+            bandit_error err;
+            if (step == 1)
+                assert_int_equal(bandit_arms_append(arms, rows + n * D, 4, &err), BANDIT_OK);
+            rows[(n + 6) * D] = step == 2 ? NAN : rows[(n + 6) * D];
+            if (step == 2)
+                assert_int_equal(bandit_arms_append(arms, rows + (n + 4) * D, 3, &err), BANDIT_INVALID_ARMS);
+            for (size_t a = arms->n; a < arms->n_tiles * BANDIT_TILE; a++) {
+                for (size_t j = 0; j < D; j++)
+                    assert_true(bandit_arms_feature(arms, a, j) == 0.0);
+            }
+        }
+        rows[(n + 6) * D] = 1.0;
+        bandit_arms_free(arms);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,6 +225,9 @@ int main(void)
         cmocka_unit_test(extreme_units_do_not_overflow),
         cmocka_unit_test(refuses_bad_sizes_and_values),
         cmocka_unit_test(precomputed_matrices),
+        cmocka_unit_test(matrices_are_judged_by_their_largest_entry),
+        cmocka_unit_test(sets_have_a_largest_size),
+        cmocka_unit_test(tiles_are_padded_with_zeros),
     };
     return cmocka_run_group_tests_name("arms", tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "cover.h"
 
 #include "bandit/rng.h"
+#include "bandit/space.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -196,6 +197,9 @@ static void the_rule_splits(void **state)
         assert_true(bandit_cover_must_split(&cover, level, least[level]));
     }
     assert_false(bandit_cover_must_split(&cover, BANDIT_COVER_LEVELS, UINT64_MAX));
+    bandit_cover_init(&cover, arms, 1, 0.5); /* 1/b = 1: a level for every doubling, to the last */
+    assert_true(bandit_cover_must_split(&cover, BANDIT_COVER_LEVELS - 1, UINT64_MAX));
+    assert_false(bandit_cover_must_split(&cover, BANDIT_COVER_LEVELS, UINT64_MAX));
     /* one pull more never asks for two levels: the cover does not depend on how pulls are grouped */
     const double nus[] = {0.5, 1.5, 2.5};
     for (size_t k = 0; k < 3; k++) {
@@ -220,6 +224,82 @@ static void the_schedule_of_the_first_cover(void **state)
     assert_int_equal(bandit_cover_initial_for(1, 1.5, 1e4), 22);
     assert_int_equal(bandit_cover_initial_for(3, 1.5, 1e4), 8);
     assert_int_equal(bandit_cover_initial_for(3, 1.5, 1.0), 1);
+    assert_int_equal(bandit_cover_initial_for(1, 0.5, 1e300), BANDIT_COVER_INITIAL);
+    assert_int_equal(bandit_cover_initial_for(1, 1.5, 1e-300), 1);
+}
+
+static bool contains(const bandit_cover *cover, uint64_t corner, double u)
+{
+    const bandit_cell cell = {.corner = {corner}};
+    return bandit_cell_contains(cover, &cell, &u);
+}
+
+/* Four cells of a line: each holds what is within 1e-12 of it, but for what is farther from the whole line.
+ */
+static void faces_have_a_tolerance(void **state)
+{
+    bandit_arms *arms = grid(1, 5, 1.0);
+    bandit_cover cover;
+    (void)state;
+    bandit_cover_init(&cover, arms, 4, 0.5);
+    for (uint64_t cell = 0; cell < 4; cell++) {
+        double low = 0.25 * (double)cell, high = low + 0.25;
+        assert_true(contains(&cover, cell, 0.5 * (low + high)));
+        assert_true(contains(&cover, cell, low) && contains(&cover, cell, high));
+        assert_true(contains(&cover, cell, low - 0.9e-12) && contains(&cover, cell, high + 0.9e-12));
+        assert_false(contains(&cover, cell, low - 1.1e-12) || contains(&cover, cell, high + 1.1e-12));
+        for (uint64_t other = 0; other < 4; other++) {
+            bool neighbour = other == cell + 1 || other + 1 == cell;
+            assert_true(contains(&cover, other, 0.5 * (low + high)) == (other == cell));
+            assert_true(contains(&cover, other, low + 0.9e-12) ==
+                        (other == cell || (neighbour && other < cell)));
+            assert_true(contains(&cover, other, low + 1.1e-12) == (other == cell));
+        }
+        for (int beyond = 0; beyond < 2; beyond++) {
+            double u = low + (beyond ? 1.1e-12 : 0.9e-12);
+            bandit_cell lowest;
+            bandit_cover_lowest_cell(&cover, 0, &u, &lowest);
+            assert_int_equal(lowest.corner[0], beyond || cell == 0 ? cell : cell - 1);
+        }
+    }
+    assert_true(contains(&cover, 0, -1e-12));
+    bandit_arms_free(arms);
+}
+
+/* The unit box is the arms', a feature that never varies at 0; of a space it is the space. */
+static void boxes_are_the_arms_or_the_spaces(void **state)
+{
+    const double rows[] = {-3.0, 7.0, 2.0, 5.0, 7.0, 4.0, 1.0, 7.0, 2.5}, width[] = {8.0, 0.0, 2.0};
+    const bandit_parameter parameters[] = {
+        {.type = BANDIT_PARAMETER_DOUBLE, .min = -2.0, .max = 6.0, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_DOUBLE, .min = 10.0, .max = 20.0, .parent = BANDIT_NO_PARENT}};
+    const double points[] = {0.0, 11.0, 2.0, 16.0};
+    bandit_arms *arms;
+    bandit_cover cover;
+    double unit[3], of_arm[3];
+    (void)state;
+    assert_int_equal(bandit_arms_new(&arms, 3, 3, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, 3, rows, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, 3, NULL), BANDIT_OK);
+    bandit_cover_init(&cover, arms, 1, 0.5);
+    for (uint32_t a = 0; a < 3; a++) {
+        bandit_cover_to_unit(&cover, rows + 3 * a, unit);
+        bandit_cover_arm_to_unit(&cover, a, of_arm);
+        assert_memory_equal(unit, of_arm, sizeof unit);
+        for (size_t k = 0; k < 3; k++)
+            assert_true(unit[k] == (k == 1 ? 0.0 : (rows[3 * a + k] - (k == 0 ? -3.0 : 2.0)) / width[k]));
+    }
+    const double aside[] = {-3.0, 7.5, 2.0}; /* of what never varies: as far outside as it is */
+    bandit_cover_to_unit(&cover, aside, unit);
+    assert_true(unit[0] == 0.0 && unit[1] == 0.5 && unit[2] == 0.0);
+    bandit_arms_free(arms);
+
+    assert_int_equal(bandit_arms_new_space(&arms, parameters, 2, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_append(arms, points, 2, NULL), BANDIT_OK);
+    bandit_cover_init(&cover, arms, 1, 0.5);
+    bandit_cover_arm_to_unit(&cover, 1, unit);
+    assert_true(unit[0] == 0.5 && unit[1] == 0.6);
+    bandit_arms_free(arms);
 }
 
 int main(void)
@@ -230,6 +310,8 @@ int main(void)
         cmocka_unit_test(empty_cells_are_not_kept),
         cmocka_unit_test(the_rule_splits),
         cmocka_unit_test(the_schedule_of_the_first_cover),
+        cmocka_unit_test(faces_have_a_tolerance),
+        cmocka_unit_test(boxes_are_the_arms_or_the_spaces),
     };
     return cmocka_run_group_tests_name("cover", tests, NULL, NULL);
 }

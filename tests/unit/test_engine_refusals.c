@@ -2,12 +2,15 @@
  * damaged, results and picks of no arm, predictions that cannot be made; and how it ends where nothing is
  * left to choose. */
 #include "bandit/engine.h"
+
+#include "algorithm.h"
 #include "tests/support/small_sets.h"
 
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,6 +368,59 @@ static void results_of_no_arm_are_refused(void **state)
     with_each(check_results);
 }
 
+/* Corrections of no arm, to or from what is no reward, of a pick without a variance; sums that are none, or
+ * not ascending. What is right but for that is taken: the last of each. */
+static void check_amendments(subject *s)
+{
+    const uint32_t n = (uint32_t)bandit_arms_count(s->arms), last = n - 1;
+    const double nan = (double)NAN, infinite = (double)INFINITY;
+    const bandit_amendment amendments[] = {{.arm = n, .now = {1, 0.5}},
+                                           {.arm = 0, .was = {1, nan}},
+                                           {.arm = 0, .was = {2, -infinite}},
+                                           {.arm = 0, .now = {1, nan}},
+                                           {.arm = 0, .now = {2, infinite}},
+                                           {.arm = 0, .now = {1, 0.5}, .chosen = true, .variance = nan},
+                                           {.arm = 0, .now = {1, 0.5}, .chosen = true, .variance = infinite},
+                                           {.arm = 0, .now = {1, 0.5}, .chosen = true, .variance = -1e-300},
+                                           {.arm = last, .now = {1, 0.5}, .chosen = false, .variance = nan},
+                                           {.arm = last, .now = {1, 0.5}, .chosen = true, .variance = 0.0}};
+    const bandit_arm_sum sums[][3] = {
+        {{0, 1, 0.5}, {last, 1, 0.5}, {n, 1, 0.5}},      {{0, 1, 0.5}, {last, 1, 0.5}, {last, 1, 0.5}},
+        {{1, 1, 0.5}, {0, 1, 0.5}, {last, 1, 0.5}},      {{0, 1, nan}, {1, 1, 0.5}, {last, 1, 0.5}},
+        {{0, 1, 0.5}, {1, 1, 0.5}, {last, 1, infinite}}, {{0, 1, 0.5}, {1, 1, 0.5}, {last, 1, 0.5}}};
+    const size_t wrong_sum[] = {2, 2, 1, 0, 2};
+    bandit_checkpoint checkpoint;
+    bandit_engine_checkpoint(s->engine, &checkpoint);
+    for (size_t i = 0; i < LENGTH(amendments) + LENGTH(sums); i++) {
+        bool of_sums = i >= LENGTH(amendments);
+        size_t k = of_sums ? i - LENGTH(amendments) : i;
+        const bandit_amendment both[] = {{.arm = 0, .now = {1, 0.5}},
+                                         of_sums ? amendments[LENGTH(amendments) - 1] : amendments[k]};
+        const bandit_arm_sum *now = sums[of_sums ? k : LENGTH(sums) - 1];
+        bandit_engine *engine;
+        bandit_error err = {0};
+        char said[64] = "";
+        assert_int_equal(bandit_engine_restore(&engine, s->arms, &s->options, 0, &checkpoint, NULL, 0,
+                                               &bandit_executor_serial, NULL),
+                         BANDIT_OK);
+        bool good = of_sums ? k + 1 == LENGTH(sums) : k + 2 >= LENGTH(amendments);
+        assert_int_equal(bandit_engine_amend(engine, both, 2, now, 3, &err),
+                         good ? BANDIT_OK : BANDIT_INVALID_STATE);
+        if (!good && of_sums)
+            snprintf(said, sizeof said, "the corrected sum %zu is not valid", wrong_sum[k]);
+        else if (!good)
+            strcpy(said, "amendment 1 is not valid");
+        assert_string_equal(err.message, said);
+        bandit_engine_free(engine);
+    }
+}
+
+static void corrections_that_are_none_are_refused(void **state)
+{
+    (void)state;
+    with_each(check_amendments);
+}
+
 /* ---- predictions -----------------------------------------------------------------------------------------
  */
 
@@ -445,6 +501,19 @@ static void memory_is_limited(void **state)
 {
     (void)state;
     with_each(check_limit);
+}
+
+/* As much as is allowed is; a byte more is not, and the text says how much that is, in whole MB upwards. */
+static void a_limit_may_be_reached(void **state)
+{
+    bandit_engine engine = {.table = &bandit_gp_ei_table, .memory_limit = 7000000};
+    bandit_error err = {0};
+    (void)state;
+    assert_int_equal(bandit_engine_check_memory(&engine, 7e6, &err), BANDIT_OK);
+    assert_int_equal(bandit_engine_check_memory(&engine, 7000001.0, &err), BANDIT_MEMORY_LIMIT);
+    assert_string_equal(err.message, "gp_ei would need 8 MB beyond the candidates; 7 MB are allowed");
+    assert_int_equal(bandit_engine_check_memory(&engine, 4e9, &err), BANDIT_MEMORY_LIMIT);
+    assert_string_equal(err.message, "gp_ei would need 4000 MB beyond the candidates; 7 MB are allowed");
 }
 
 /* ---- ends ------------------------------------------------------------------------------------------------
@@ -629,8 +698,10 @@ int main(void)
         cmocka_unit_test(damaged_states_are_refused),
         cmocka_unit_test(damaged_sums_are_refused),
         cmocka_unit_test(results_of_no_arm_are_refused),
+        cmocka_unit_test(corrections_that_are_none_are_refused),
         cmocka_unit_test(predictions_need_a_model_and_a_place),
         cmocka_unit_test(memory_is_limited),
+        cmocka_unit_test(a_limit_may_be_reached),
         cmocka_unit_test(nothing_is_left_to_choose),
         cmocka_unit_test(points_are_not_picked_again),
         cmocka_unit_test(all_candidates_are_one_point),

@@ -417,6 +417,37 @@ static void the_memory_promised_is_the_memory_held(void **state)
     free_problem(p);
 }
 
+/* There is room for so many columns more where reserving them would hold nothing more, and for so many
+ * workers; what is promised for several workers is held as well, and for no columns what a new one holds. */
+static void there_is_room_where_nothing_more_would_be_held(void **state)
+{
+    size_t with = 0, without = 0;
+    (void)state;
+    problem *p = make_problem(BANDIT_KERNEL_GAUSSIAN, false, 0.05);
+    assert_int_equal(bandit_exact_need(NULL, &p->covariance, 0, 0, 4), bandit_exact_memory(p->posterior));
+    for (size_t step = 0; step < 5; step++) {
+        size_t workers = 1 + 2 * step % 5, n = 10 + 40 * step, need;
+        need = bandit_exact_need(p->posterior, &p->covariance, n, 7 * step, workers);
+        assert_int_equal(bandit_exact_reserve(p->posterior, n, 7 * step, workers, NULL), BANDIT_OK);
+        assert_int_equal(need, bandit_exact_memory(p->posterior));
+        while (bandit_exact_solid(p->posterior) < n) {
+            bandit_pull pull = single(p, bandit_exact_solid(p->posterior) % PULLS);
+            bandit_exact_observe(p->posterior, &pull, 1, false, &bandit_executor_serial);
+        }
+        for (size_t more = 0; more < 150; more++) {
+            for (size_t of = 1; of <= 6; of++) {
+                bool room = bandit_exact_has_room(p->posterior, more, of);
+                need = bandit_exact_need(p->posterior, &p->covariance, n, more, of);
+                assert_true(room == (need == bandit_exact_memory(p->posterior)));
+                with += room;
+                without += !room;
+            }
+        }
+    }
+    assert_true(with > 100 && without > 100);
+    free_problem(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +459,7 @@ int main(void)
         cmocka_unit_test(variances_stay_variances),
         cmocka_unit_test(the_executor_changes_no_bit),
         cmocka_unit_test(the_memory_promised_is_the_memory_held),
+        cmocka_unit_test(there_is_room_where_nothing_more_would_be_held),
     };
     openblas_set_num_threads(1); /* bits depend on it */
     return cmocka_run_group_tests(tests, NULL, NULL);

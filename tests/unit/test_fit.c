@@ -586,6 +586,119 @@ static void fixed_ends_change_nothing(void **unused)
     }
 }
 
+/* What is known of the other ascents, as if they had come to nothing: only the one from the start counts. */
+static bandit_fit_fixed none_else(double *theta)
+{
+    return (bandit_fit_fixed){.known = true, .value = -INFINITY, .theta = theta};
+}
+
+/* The first evaluation is at the start, brought inside the bounds: with no second one that is the result. */
+static void starts_are_brought_inside_the_bounds(void **unused)
+{
+    enum { D = 3 };
+    static const double extent[D] = {1.0, 0.25, 40.0};
+    static problem p;
+    const bandit_fit_limits once = {.max_inducing = 64, .max_evaluations = 1};
+    (void)unused;
+    fill(&p, 9, BANDIT_KERNEL_MATERN, 1.5, 12, D);
+    memcpy(p.extent, extent, sizeof extent);
+    for (int high = 0; high < 2; high++) {
+        double theta[D + 2] = {0}, found[D], objective, value;
+        bandit_fit_fixed fixed = none_else(theta);
+        bandit_hyperparameters h = {
+            .lengthscales = found, .signal = high ? 1e7 : 1e-7, .noise = high ? 1e7 : 1e-15};
+        for (size_t j = 0; j < D; j++)
+            found[j] = high ? 1e6 : 1e-6;
+        assert_int_equal(
+            bandit_fit(&p.data, &once, &h, &h, &objective, NULL, &fixed, &bandit_executor_serial, NULL),
+            BANDIT_OK);
+        for (size_t j = 0; j < D; j++) {
+            theta[j] = log((high ? 200.0 : 0.005) * extent[j]);
+            assert_true(close_to(found[j], exp(theta[j])) < 1e-12);
+        }
+        theta[D] = log(high ? 1e3 : 1e-2);
+        theta[D + 1] = log(high ? 1e2 : 1e-8);
+        assert_true(close_to(h.signal, exp(theta[D])) < 1e-12);
+        assert_true(close_to(h.noise, exp(theta[D + 1])) < 1e-12);
+        bandit_likelihood o;
+        assert_int_equal(bandit_likelihood_init(&o, &p.data, 64, found, NULL), BANDIT_OK);
+        assert_true(bandit_likelihood_evaluate(&o, theta, &value, NULL));
+        assert_true(close_to(objective, value) < 1e-9);
+        bandit_likelihood_clear(&o);
+    }
+}
+
+/* With an evaluation for each ascent the result is the best of the four places where they begin: what is
+ * given, the priors' peak, and there with lengthscales that are exp(1.4) times less and more. */
+static void ascents_begin_at_four_places(void **unused)
+{
+    enum { D = 2, PLACES = 4 };
+    static const double aside[PLACES] = {0.0, 0.0, -1.4, 1.4};
+    static problem p;
+    const bandit_fit_limits once = {.max_inducing = 64, .max_evaluations = 1};
+    size_t best_at[PLACES] = {0};
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 24; seed++) {
+        double peak[D], theta[PLACES][D + 2], fixed_theta[D + 2], found[D], value[PLACES], objective;
+        bandit_hyperparameters prior = {.lengthscales = peak, .signal = 1.0, .noise = 1.0};
+        bandit_fit_fixed fixed = {.theta = fixed_theta};
+        fill(&p, seed, BANDIT_KERNEL_GAUSSIAN, 0.0, 40, D);
+        bandit_fit_prior(&p.data, &prior);
+        for (size_t k = 0; k < PLACES; k++) {
+            for (size_t j = 0; j < D; j++)
+                theta[k][j] = k == 0 ? log(0.4) : log(peak[j]) + aside[k];
+            theta[k][D] = k == 0 ? log(3.0) : log(prior.signal);
+            theta[k][D + 1] = k == 0 ? log(0.5) : log(prior.noise);
+        }
+        draw(&p, theta[seed % PLACES], 50 + seed);
+        size_t best = 0, best_else = 1;
+        for (size_t k = 0; k < PLACES; k++) {
+            bandit_likelihood o;
+            assert_int_equal(bandit_likelihood_init(&o, &p.data, 64, NULL, NULL), BANDIT_OK);
+            assert_true(bandit_likelihood_evaluate(&o, theta[k], &value[k], NULL));
+            bandit_likelihood_clear(&o);
+            best = value[k] > value[best] ? k : best;
+            best_else = k > 0 && value[k] > value[best_else] ? k : best_else;
+        }
+        best_at[best]++;
+        found[0] = found[1] = 0.4;
+        bandit_hyperparameters h = {.lengthscales = found, .signal = 3.0, .noise = 0.5};
+        assert_int_equal(
+            bandit_fit(&p.data, &once, &h, &h, &objective, NULL, &fixed, &bandit_executor_serial, NULL),
+            BANDIT_OK);
+        assert_true(close_to(objective, value[best]) < 1e-9);
+        for (size_t j = 0; j < D; j++)
+            assert_true(close_to(found[j], exp(theta[best][j])) < 1e-12);
+        assert_true(close_to(h.signal, exp(theta[best][D])) < 1e-12);
+        assert_true(close_to(h.noise, exp(theta[best][D + 1])) < 1e-12);
+        assert_true(fixed.known && close_to(fixed.value, value[best_else]) < 1e-9);
+        for (size_t j = 0; j < D + 2; j++)
+            assert_true(fabs(fixed_theta[j] - theta[best_else][j]) < 1e-12);
+    }
+    for (size_t k = 0; k < PLACES; k++)
+        assert_true(best_at[k] > 0);
+}
+
+/* A fit that goes on from where one ended finds next to nothing. */
+static void ascents_end_at_a_maximum(void **unused)
+{
+    static problem p;
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 8; seed++) {
+        double theta[4] = {0}, found[2] = {1.0, 1.0}, objective, further;
+        bandit_fit_fixed fixed = none_else(theta);
+        bandit_hyperparameters h = {.lengthscales = found, .signal = 1.0, .noise = 0.01};
+        fill(&p, seed, BANDIT_KERNEL_MATERN, 2.5, 40, 2);
+        assert_int_equal(
+            bandit_fit(&p.data, &limits, &h, &h, &objective, NULL, NULL, &bandit_executor_serial, NULL),
+            BANDIT_OK);
+        assert_int_equal(
+            bandit_fit(&p.data, &limits, &h, &h, &further, NULL, &fixed, &bandit_executor_serial, NULL),
+            BANDIT_OK);
+        assert_true(further >= objective && further - objective < 1e-4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -600,6 +713,9 @@ int main(void)
         cmocka_unit_test(poor_data_are_survived),
         cmocka_unit_test(executors_change_nothing),
         cmocka_unit_test(fixed_ends_change_nothing),
+        cmocka_unit_test(starts_are_brought_inside_the_bounds),
+        cmocka_unit_test(ascents_begin_at_four_places),
+        cmocka_unit_test(ascents_end_at_a_maximum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,32 @@ static void engines_say_what_they_hold(void **state)
     assert_true(large >= 20);
 }
 
+/* What an engine has for each dimension and each lengthscale counts, whatever its algorithm. */
+static void dimensions_count(void **state)
+{
+    enum { MANY = 3000 };
+    static double lengthscales[MANY], row[MANY];
+    (void)state;
+    for (size_t j = 0; j < MANY; j++)
+        lengthscales[j] = 1.0;
+    for (size_t a = 0; a < SMALL_ALGORITHMS; a++) {
+        bandit_options o = small_options(small_algorithms[a], FEATURES);
+        bandit_arms *arms;
+        bandit_engine *engine;
+        assert_int_equal(bandit_arms_new(&arms, 1, MANY, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_set_rows(arms, 0, 1, row, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, 1, NULL), BANDIT_OK);
+        o.kernel.lengthscales = lengthscales;
+        o.kernel.n_lengthscales = MANY;
+        long long before = live_bytes;
+        assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, NULL), BANDIT_OK);
+        assert_agree((double)(live_bytes - before), bandit_engine_memory(engine), 0.0,
+                     bandit_algorithm_name(small_algorithms[a]), FEATURES);
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+}
+
 /* The same of engines that have been told so much at once that what is held for each arm, each member of a
  * dictionary and each pick outweighs the engine's own size. */
 static void large_engines_say_what_they_hold(void **state)
@@ -303,6 +329,7 @@ int main(void)
     mallopt(M_MMAP_MAX, 0); /* the allocator adds less than a page to a large block */
     const struct CMUnitTest tests[] = {cmocka_unit_test(sets_say_what_they_hold),
                                        cmocka_unit_test(engines_say_what_they_hold),
+                                       cmocka_unit_test(dimensions_count),
                                        cmocka_unit_test(large_engines_say_what_they_hold),
                                        cmocka_unit_test(limits_are_of_the_size_of_what_is_held),
                                        cmocka_unit_test(arms_alone_may_be_too_many),

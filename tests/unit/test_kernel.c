@@ -182,6 +182,32 @@ static void refusals_name_the_field(void **state)
     }
 }
 
+/* Lengthscales are taken from 1e-150 to 1e150, each of those that there are; with one that differs by a bit
+ * beyond they are not. */
+static void lengthscales_have_ends(void **state)
+{
+    static const bandit_kernel kernels[] = {{.type = BANDIT_KERNEL_GAUSSIAN},
+                                            {.type = BANDIT_KERNEL_MATERN, .nu = 0.5},
+                                            {.type = BANDIT_KERNEL_MATERN, .nu = 1.5},
+                                            {.type = BANDIT_KERNEL_MATERN, .nu = 2.5}};
+    const double ends[] = {1e-150, 1e150}, beyond[] = {nextafter(1e-150, 0.0), nextafter(1e150, INFINITY)};
+    (void)state;
+    for (size_t i = 0; i < 4 * 3 * 2; i++) {
+        double lengthscales[] = {1.0, 1.0, 1.0};
+        bandit_kernel kernel = kernels[i % 4];
+        kernel.lengthscales = lengthscales;
+        for (size_t n = 1; n <= 3; n += 2) {
+            size_t at = i / 4 % 3 % n;
+            kernel.n_lengthscales = n;
+            lengthscales[at] = ends[i / 12];
+            assert_int_equal(bandit_kernel_check(&kernel, 3, NULL), BANDIT_OK);
+            lengthscales[at] = beyond[i / 12];
+            assert_int_equal(bandit_kernel_check(&kernel, 3, NULL), BANDIT_INVALID_OPTION);
+            lengthscales[at] = 1.0;
+        }
+    }
+}
+
 /* No point of a space has a larger variance under the linear kernel than kappa^2, and where each parameter
  * can be as large as it may, one has that: numbers and switches add 1, of words one is 1/sqrt(2) at a time,
  * and all are counted. */
@@ -218,10 +244,9 @@ static void the_largest_variance_in_a_space(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_match_the_formulas),
-        cmocka_unit_test(precomputed_entries),
-        cmocka_unit_test(the_largest_variance_in_a_space),
-        cmocka_unit_test(refusals_name_the_field),
+        cmocka_unit_test(blocks_match_the_formulas),       cmocka_unit_test(precomputed_entries),
+        cmocka_unit_test(the_largest_variance_in_a_space), cmocka_unit_test(refusals_name_the_field),
+        cmocka_unit_test(lengthscales_have_ends),
     };
     return cmocka_run_group_tests_name("kernel", tests, NULL, NULL);
 }
