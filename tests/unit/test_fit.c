@@ -295,6 +295,49 @@ static void the_prior_is_largest_at_its_peak(void **unused)
     }
 }
 
+/* Log-normal, less its peak's: lengthscales about 0.35 root d of a range, s^2 about 1, tau about 3e-3, with
+ * standard deviations of their logarithms of 1.2, 1 and 2. What is not learned is as it was. */
+static void the_prior_is_as_documented(void **unused)
+{
+    (void)unused;
+    static problem p;
+    for (size_t d = 1; d <= MOST_DIMENSION; d++) {
+        double peak[MOST_DIMENSION + 2], deviation[MOST_DIMENSION + 2], theta[MOST_DIMENSION + 2];
+        double slope[MOST_DIMENSION + 2], log_density = 0.0;
+        uint64_t state = d;
+        fill(&p, 5, BANDIT_KERNEL_MATERN, 2.5, 20, d);
+        for (size_t i = 0; i < d + 2; i++) {
+            if (i < d)
+                p.extent[i] = 0.5 + 3.0 * dense_uniform(&state);
+            peak[i] = i < d ? 0.35 * sqrt((double)d) * p.extent[i] : i == d ? 1.0 : 3e-3;
+            deviation[i] = i < d ? 1.2 : i == d ? 1.0 : 2.0;
+            theta[i] = dense_normal(&state);
+            slope[i] = 7.0; /* is added to */
+            log_density -= pow((theta[i] - log(peak[i])) / deviation[i], 2.0) / 2.0;
+        }
+        assert_true(close_to(bandit_likelihood_prior(&p.data, theta, slope), log_density) < 1e-12);
+        assert_true(bandit_likelihood_prior(&p.data, theta, NULL) ==
+                    bandit_likelihood_prior(&p.data, theta, slope));
+        for (size_t i = 0; i < d + 2; i++)
+            assert_true(close_to((slope[i] - 7.0) / 2.0,
+                                 (log(peak[i]) - theta[i]) / (deviation[i] * deviation[i])) < 1e-12);
+        for (int kept = 0; kept < 8; kept++) {
+            double lengthscales[MOST_DIMENSION] = {9.0, 9.0, 9.0, 9.0};
+            bandit_hyperparameters h = {
+                .lengthscales = lengthscales, .signal = 8.0, .noise = 7.0, .mean = 6.0};
+            p.data.learn_lengthscale = !(kept & 1);
+            p.data.learn_signal = !(kept & 2);
+            p.data.learn_noise = !(kept & 4);
+            bandit_fit_prior(&p.data, &h);
+            for (size_t i = 0; i < d; i++)
+                assert_true(close_to(lengthscales[i], kept & 1 ? 9.0 : peak[i]) < 1e-12);
+            assert_true(close_to(h.signal, kept & 2 ? 8.0 : 1.0) < 1e-12);
+            assert_true(close_to(h.noise, kept & 4 ? 7.0 : 3e-3) < 1e-12);
+            assert_true(h.mean == 0.0);
+        }
+    }
+}
+
 static void gradient_is_that_of_finite_differences(void **unused)
 {
     (void)unused;
@@ -362,18 +405,25 @@ static void surprise_is_leave_one_out(void **unused)
     (void)unused;
     static problem p;
     static double a[MOST * MOST], q[MOST * MOST];
-    double theta[MOST_DIMENSION + 2], value, surprise[MOST], some[2] = {0.5, 0.5}, k[MOST], y[MOST];
+    double theta[MOST_DIMENSION + 2], value, surprise[MOST], some[] = {0.5, 0.5, 0.5, 0.5}, k[MOST], y[MOST];
     enum { N = 25 };
-    static const size_t inducing[] = {N, 12, 4};
-    for (size_t way = 0; way < sizeof inducing / sizeof *inducing; way++) {
-        fill(&p, 9, BANDIT_KERNEL_MATERN, 1.5, N, 2);
-        p.data.has_mean = false;
+    static const size_t inducing[] = {N, 12, 4, 2};
+    enum { WAYS = sizeof inducing / sizeof *inducing };
+    for (size_t way = 0, round = 0; round < 2 * KERNELS * WAYS; way = ++round % WAYS) {
+        size_t kind = round / WAYS % KERNELS;
+        bool linear = kernels[kind].kernel == BANDIT_KERNEL_LINEAR;
+        if (linear && inducing[way] > 4 && inducing[way] < N) /* of rank four */
+            continue;
+        kernel_problem(&p, 9 + round, kind, N, linear ? 4 : 2);
+        p.data.has_mean = round < KERNELS * WAYS;
         random_theta(&p, 8, theta);
         bandit_likelihood o;
         assert_int_equal(bandit_likelihood_init(&o, &p.data, inducing[way], some, NULL), BANDIT_OK);
         assert_true(bandit_likelihood_surprise(&o, theta, &value, surprise));
         assert_int_equal(o.exact ? N : o.m, inducing[way]);
-        double s2 = exp(theta[2]), tau = exp(theta[3]);
+        size_t q_entries = p.data.n_lengthscales;
+        double s2 = exp(theta[q_entries]), tau = exp(theta[q_entries + 1]), mu = o.mean;
+        assert_true(p.data.has_mean ? mu != 0.0 : mu == 0.0);
         covariances(&p, theta, o.inducing, o.exact ? 0 : o.m, q);
         for (size_t left = 0; left < N; left++) {
             size_t rows = 0;
@@ -386,12 +436,12 @@ static void surprise_is_leave_one_out(void **unused)
                         a[rows * (N - 1) + column++] = q[i * N + j] + (i == j ? tau / p.count[i] : 0.0);
                 }
                 k[rows] = q[i * N + left];
-                y[rows++] = p.mean[i];
+                y[rows++] = p.mean[i] - mu;
             }
             factorize(a, N - 1);
             substitute(a, N - 1, k);
             substitute(a, N - 1, y);
-            double mean = 0.0, variance = s2 + tau / p.count[left];
+            double mean = mu, variance = s2 * kernel(&p, theta, left, left) + tau / p.count[left];
             for (size_t i = 0; i < N - 1; i++) {
                 mean += k[i] * y[i];
                 variance -= k[i] * k[i];
@@ -705,6 +755,7 @@ int main(void)
         cmocka_unit_test(bound_equals_the_dense_computation),
         cmocka_unit_test(bound_grows_to_the_exact_value),
         cmocka_unit_test(the_prior_is_largest_at_its_peak),
+        cmocka_unit_test(the_prior_is_as_documented),
         cmocka_unit_test(gradient_is_that_of_finite_differences),
         cmocka_unit_test(surprise_is_leave_one_out),
         cmocka_unit_test(lengthscales_of_a_draw_are_found),

@@ -161,6 +161,84 @@ static void the_grid_follows(void **state)
     tear_down(&f);
 }
 
+/* More points than are evaluated at once, and as many as are: each as one point alone, and once more as a
+ * point of the grid, whatever the arrays held before. */
+static void many_points_as_single_ones(void **state)
+{
+    enum { MANY = 600 };
+    static const size_t numbers[] = {MANY, 256, 257, 512, 1};
+    static double x[MANY * D], mean[MANY], variance[MANY], only[MANY], combined[MANY];
+    fixture f;
+    bandit_grid grid = {0};
+    bandit_error err = {0};
+    double c[PULLED], gradient[D];
+    (void)state;
+    set_up(&f, BANDIT_KERNEL_MATERN, 2.5, 0.02, 12, 13);
+    for (size_t j = 0; j < PULLED; j++)
+        c[j] = dense_normal(&f.random);
+    for (size_t j = 0; j < (size_t)MANY * D; j++)
+        x[j] = 1.5 * dense_uniform(&f.random);
+    for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+        size_t n = numbers[k];
+        assert_int_equal(bandit_surface_start(&f.surface, &f.posterior, 2, &err), BANDIT_OK);
+        assert_int_equal(bandit_grid_start(&grid, &f.surface, x, n, &err), BANDIT_OK);
+        for (int out = 0; out < 2; out++) {
+            for (size_t i = 0; i < n; i++)
+                mean[i] = variance[i] = only[i] = combined[i] = NAN;
+            bandit_surface_values(&f.surface, x, n, mean, variance);
+            bandit_surface_values(&f.surface, x, n, only, NULL);
+            assert_memory_equal(only, mean, n * sizeof *mean);
+            bandit_surface_values(&f.surface, x, n, NULL, only);
+            assert_memory_equal(only, variance, n * sizeof *variance);
+            bandit_surface_combine(&f.surface, c, x, n, combined);
+            for (size_t i = 0; i < n; i++) {
+                bandit_surface_look(&f.surface, x + i * D);
+                assert_true(fabs(mean[i] - f.surface.mean) < 1e-10 * (1.0 + fabs(mean[i])));
+                assert_true(fabs(variance[i] - fmax(0.0, f.surface.variance)) < 1e-10);
+                assert_true(fabs(grid.mean[i] - mean[i]) < 1e-10 * (1.0 + fabs(mean[i])));
+                assert_true(fabs(grid.variance[i] - variance[i]) < 1e-10);
+                double sum = bandit_surface_combine_slopes(&f.surface, c, x + i * D, gradient);
+                assert_true(fabs(combined[i] - sum) < 1e-10 * (1.0 + fabs(sum)));
+            }
+            hallucinate(&f, 30);
+            hallucinate(&f, 35);
+            assert_int_equal(bandit_grid_update(&grid, &f.surface, &err), BANDIT_OK);
+        }
+    }
+    bandit_grid_clear(&grid);
+    tear_down(&f);
+}
+
+/* Without a member there is the prior; a pull that is out leaves of it what one observation does. */
+static void the_prior_is_a_surface(void **state)
+{
+    fixture f;
+    bandit_surface s = {0};
+    bandit_error err = {0};
+    double mean[N], variance[N], nothing = 0.0, none[N];
+    (void)state;
+    set_up(&f, BANDIT_KERNEL_GAUSSIAN, 0, 0.25, 3, 17);
+    const bandit_posterior prior = {.covariance = &f.covariance, .lambda = 0.25};
+    assert_int_equal(bandit_surface_start(&s, &prior, 1, &err), BANDIT_OK);
+    for (int out = 0; out < 2; out++) {
+        for (size_t i = 0; i < N; i++)
+            mean[i] = variance[i] = none[i] = NAN;
+        bandit_surface_values(&s, f.rows, N, mean, variance);
+        bandit_surface_combine(&s, &nothing, f.rows, N, none);
+        for (size_t a = 0; a < N; a++) {
+            double r2 = 0.0;
+            for (size_t j = 0; j < D; j++)
+                r2 += pow((f.rows[a * D + j] - f.rows[j]) / f.lengthscales[j], 2.0);
+            assert_true(mean[a] == 0.0 && none[a] == 0.0);
+            assert_true(fabs(variance[a] - (out ? 1.0 - exp(-r2) / 1.25 : 1.0)) < 1e-14);
+        }
+        if (!out)
+            assert_true(fabs(bandit_surface_hallucinate(&s, f.rows) - 1.0) < 1e-15);
+    }
+    bandit_surface_clear(&s);
+    tear_down(&f);
+}
+
 static double acquired(fixture *f, const bandit_acquisition *a, const double *x)
 {
     bandit_surface_look(&f->surface, x);
@@ -323,6 +401,8 @@ int main(void)
         cmocka_unit_test(exact_with_pulls_that_are_out),
         cmocka_unit_test(sparse_as_the_form_that_decides),
         cmocka_unit_test(the_grid_follows),
+        cmocka_unit_test(many_points_as_single_ones),
+        cmocka_unit_test(the_prior_is_a_surface),
         cmocka_unit_test(gradients),
         cmocka_unit_test(gradients_of_samples),
         cmocka_unit_test(nothing_comes_of_nothing),
