@@ -1,6 +1,7 @@
 /* What an engine says it holds is what the allocator has given it, but for the engine's own fixed size and
  * what the allocator adds to blocks. */
 #include "bandit/engine.h"
+#include "prior_sampler.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/repeats.h"
 #include "tests/support/small_sets.h"
@@ -130,6 +131,47 @@ static void sets_say_what_they_hold(void **state)
     double held = (double)(live_bytes - before), said = (double)bandit_arms_memory(arms);
     assert_true(said <= held && said >= held - LINES);
     bandit_arms_free(arms);
+}
+
+/* What draws of the prior are made of, each of the three ways; and what making it takes is foreseen. */
+static void samplers_say_what_they_hold(void **state)
+{
+    enum { MANY = BANDIT_PRIOR_EXACT_ARMS + 1, BLOCKS = 512 };
+    static double rows[MANY * DIMENSION];
+    static const struct {
+        size_t n;
+        bandit_kernel_type kernel;
+        bandit_prior_way way;
+    } cases[] = {{ARMS, BANDIT_KERNEL_MATERN, BANDIT_PRIOR_FACTOR},
+                 {MANY, BANDIT_KERNEL_MATERN, BANDIT_PRIOR_RANDOM_FEATURES},
+                 {MANY, BANDIT_KERNEL_LINEAR, BANDIT_PRIOR_LINEAR},
+                 {ARMS, BANDIT_KERNEL_LINEAR, BANDIT_PRIOR_LINEAR}};
+    const double lengthscale = 0.1;
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        rows[i] = fmod((double)(i + 1) * 0.618, 1.0);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const bandit_kernel kernel = {cases[k].kernel, 0.5, &lengthscale,
+                                      cases[k].kernel == BANDIT_KERNEL_LINEAR ? 0 : 1};
+        bandit_arms *arms;
+        bandit_covariance covariance;
+        bandit_prior_sampler *sampler;
+        assert_int_equal(bandit_arms_new(&arms, cases[k].n, DIMENSION, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_set_rows(arms, 0, cases[k].n, rows, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, cases[k].n, NULL), BANDIT_OK);
+        assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, NULL), BANDIT_OK);
+        long long before = peak_bytes = live_bytes;
+        assert_int_equal(bandit_prior_sampler_new(&sampler, &covariance, NULL), BANDIT_OK);
+        assert_int_equal(bandit_prior_sampler_way(sampler), cases[k].way);
+        double held = (double)(live_bytes - before), peak = (double)(peak_bytes - before);
+        double said = (double)bandit_prior_sampler_memory(sampler);
+        double foreseen = (double)bandit_prior_sampler_need(&covariance);
+        assert_true(said <= held && said >= held - BLOCKS);
+        assert_true(foreseen >= peak - BLOCKS && foreseen <= 1.1 * peak);
+        bandit_prior_sampler_free(sampler);
+        bandit_covariance_clear(&covariance);
+        bandit_arms_free(arms);
+    }
 }
 
 static void engines_say_what_they_hold(void **state)
@@ -328,6 +370,7 @@ int main(void)
 {
     mallopt(M_MMAP_MAX, 0); /* the allocator adds less than a page to a large block */
     const struct CMUnitTest tests[] = {cmocka_unit_test(sets_say_what_they_hold),
+                                       cmocka_unit_test(samplers_say_what_they_hold),
                                        cmocka_unit_test(engines_say_what_they_hold),
                                        cmocka_unit_test(dimensions_count),
                                        cmocka_unit_test(large_engines_say_what_they_hold),

@@ -334,6 +334,29 @@ static void strays_are_set_aside(void **state)
     }
 }
 
+/* What is out of place is judged by hyper-parameters that its own fit had no part in, once those were learned
+ * from ten rewards: if they would expect anything, nothing is. */
+static void the_fit_before_judges_from_ten_rewards_on(void **state)
+{
+    const double shorter = 0.25;
+    (void)state;
+    for (uint64_t before = 8; before <= 12; before++) {
+        learner x;
+        double means[24];
+        bandit_options o = standardizing(1);
+        o.kernel.lengthscales = &shorter;
+        o.noise_std = 0.05;
+        open_learner(&x, 24, &o);
+        for (size_t i = 0; i < 24; i++)
+            means[i] = i == 4 ? 80.0 : smooth(i);
+        x.learned.fitted_on = before;
+        x.learned.signal = 1e8;
+        learn(&x, 24, means, NULL);
+        assert_int_equal(x.learned.n_aside, before < 10 ? 1 : 0);
+        close_learner(&x);
+    }
+}
+
 /* An arm's later pulls are judged apart from those that were set aside: if they are as they should be, only
  * the first are out; if they too make no sense, all of them are, as one. */
 static void later_pulls_of_a_stray_are_judged_anew(void **state)
@@ -379,6 +402,7 @@ int main(void)
         cmocka_unit_test(equal_rewards_have_a_scale),
         cmocka_unit_test(noise_has_a_floor),
         cmocka_unit_test(strays_are_set_aside),
+        cmocka_unit_test(the_fit_before_judges_from_ten_rewards_on),
         cmocka_unit_test(later_pulls_of_a_stray_are_judged_anew),
     };
     return cmocka_run_group_tests_name("learning", tests, NULL, NULL);

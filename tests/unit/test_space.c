@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -501,6 +502,70 @@ static void ends_come_back(void **state)
     }
 }
 
+/* The place of a number's first decimal digit. */
+static int leading_place(double x)
+{
+    char text[40];
+    snprintf(text, sizeof text, "%.14e", fabs(x));
+    return atoi(strchr(text, 'e') + 1);
+}
+
+/* Twelve places after the first digit of a range, or of a number times its log-range, the rest is rounded
+ * off, as printing and reading do; but not where powers of ten are no longer exact, nor where a number has
+ * too many digits before them. It stays in the range. */
+static void numbers_are_rounded_to_digits_of_their_range(void **state)
+{
+    static const double mantissas[] = {1.0, 1.25, 2.5, 9.5};
+    uint64_t random = 4;
+    size_t rounded = 0, kept = 0, limited = 0;
+    (void)state;
+    for (int k = 0; k < 13 * 4 * 4 * 2; k++) {
+        static const int exponents[] = {-13, -11, -10, -9, -3, -1, 0, 6, 12, 13, 33, 34, 35};
+        double width = mantissas[k % 4] * pow(10.0, exponents[k / 4 % 13]);
+        int offset = k / 52 % 4;
+        bool log_scale = k / 208 == 1;
+        if (offset > 0 && k % 4 == 0)
+            continue;
+        const double shares[] = {0.0, -0.37, 3.1, 2e5};
+        bandit_parameter parameter = {.type = BANDIT_PARAMETER_DOUBLE,
+                                      .min = shares[offset] * width,
+                                      .max = shares[offset] * width + width,
+                                      .parent = BANDIT_NO_PARENT};
+        if (log_scale)
+            parameter = (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE,
+                                           .log = true,
+                                           .min = width,
+                                           .max = width * exp(mantissas[offset]),
+                                           .parent = BANDIT_NO_PARENT};
+        bandit_arms *arms = arms_in(&parameter, 1);
+        for (int i = 0; i < 12; i++) {
+            double from = parameter.min, range = parameter.max - from;
+            double value = i == 0 ? parameter.max : i == 1 ? from : from + range * dense_uniform(&random);
+            double own = log_scale ? fabs(value) * log(parameter.max / from) : range;
+            int last = leading_place(own) - 12;
+            double expected = value;
+            if (abs(last) <= 22 && fabs(value) < 0x1p53 * pow(10.0, last)) {
+                char text[400];
+                int digits = leading_place(value) - last;
+                snprintf(text, sizeof text, "%.*e", digits > 0 ? digits : 0, value);
+                expected = digits >= 0 ? atof(text) : 0.0;
+                rounded += expected != value;
+            } else {
+                kept++;
+            }
+            limited += expected < parameter.min || expected > parameter.max;
+            expected = fmin(parameter.max, fmax(parameter.min, expected));
+            double is = bandit_space_round_number(arms->space, 0, value);
+            if (is != expected)
+                fail_msg("%.17g of a range of %.17g: %.17g instead of %.17g", value, own, is, expected);
+            assert_false(signbit(is) && is == 0.0);
+            assert_true(bandit_space_round_number(arms->space, 0, is) == is);
+        }
+        bandit_arms_free(arms);
+    }
+    assert_true(rounded > 1000 && kept > 100 && limited > 10);
+}
+
 /* 2^31 points are too many for a list, and so many at once for any set. */
 static void too_many_points(void **state)
 {
@@ -609,6 +674,7 @@ int main(void)
         cmocka_unit_test(values_have_ends),
         cmocka_unit_test(ranges_have_ends),
         cmocka_unit_test(ends_come_back),
+        cmocka_unit_test(numbers_are_rounded_to_digits_of_their_range),
         cmocka_unit_test(too_many_points),
         cmocka_unit_test(append_is_all_or_nothing),
         cmocka_unit_test(candidates_can_be_added),
