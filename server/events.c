@@ -1,57 +1,21 @@
-#include "server/events.h"
+/* Listeners: from their coming to their going, each given the chunks of its study's feed. */
+#include "server/events_internal.h"
 
+#include "proto/events.h"
 #include "server/app.h"
 #include "server/auth.h"
 #include "server/clock.h"
-#include "server/event_view.h"
-#include "server/log.h"
 
 #include <assert.h>
-#include <pthread.h>
-#include <search.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <time.h>
 
 enum {
-    CHUNK_EVENTS = 256,      /* of the log, read at once */
-    KEPT_BYTES = 256 * 1024, /* of a feed's chunks, besides those of the last KEPT_MS */
-    KEPT_MS = 5000,
-    KEPT_BYTES_MAXIMUM = 4 << 20, /* of all of them */
-    TICK_MS = 50,                 /* at least, between two readings for a feed */
-    LISTENERS_PER_MS = 5,         /* woken: more of them are woken less often */
-    SILENCE_MS = 5000,            /* after which there is a comment */
-    RETRY_MS = 1000,              /* after a failed read */
+    SILENCE_MS = 5000, /* after which there is a comment */
     LISTENERS_MAXIMUM = 2000,
     STOP_SECONDS = 2 /* for the clients to take the rest */
 };
-
-/* The events after `after`, through `through`, encoded. Never changed. */
-typedef struct chunk {
-    size_t references;
-    int64_t after, through;
-    int64_t made_at; /* ms */
-    STAILQ_ENTRY(chunk) link;
-    char *text;
-    size_t size;
-} chunk;
-
-/* Times are ms of the steady clock: the wall clock may be set back. */
-typedef struct feed {
-    events *hub;
-    int64_t study;
-    int64_t read; /* the log has been read up to here */
-    STAILQ_HEAD(chunk_list, chunk) chunks;
-    size_t kept;       /* bytes of the chunks */
-    bool changed;      /* there may be more in the log */
-    bool reading;      /* its task is at work */
-    bool ended;        /* the study is gone */
-    int64_t next_read; /* ms: not before */
-    size_t n_listeners;
-    pool_task task;
-} feed;
 
 /* In a request's context. What a client is to get next is `text` from `offset` on: of `current`, of `own`, or
  * static. */
@@ -74,69 +38,6 @@ typedef struct listener {
     pool_task task;
     TAILQ_ENTRY(listener) link;
 } listener;
-
-struct events {
-    app *app;
-    pthread_mutex_t lock; /* guards all of it, but what a task reads and encodes */
-    void *feeds;          /* tsearch tree of feed, by study */
-    atomic_size_t n_feeds;
-    TAILQ_HEAD(listener_list, listener) listeners;
-    size_t n_listeners;
-    uint64_t dropped;
-    bool stopping;
-    pthread_cond_t none_left;
-};
-
-/* ---- chunks -------------------------------------------------------------------------------------------- */
-
-static void chunk_release(chunk *c)
-{
-    if (c && --c->references == 0) {
-        free(c->text);
-        free(c);
-    }
-}
-
-typedef struct encoding {
-    wire_writer w;
-    int64_t through;
-    size_t n;
-} encoding;
-
-static void encode_event(void *arg, int64_t seq, const store_event *event)
-{
-    encoding *e = arg;
-    event_view_encode(&e->w, seq, event);
-    e->through = seq;
-    e->n++;
-}
-
-/* At most `limit` events after `after` (without the lock). *out is NULL when there are none. */
-static store_status read_chunk(app *a, int64_t study, int64_t after, size_t limit, chunk **out, size_t *n)
-{
-    encoding e = {.w = WIRE_WRITER_INIT};
-    store_error error = {0};
-    chunk *c = NULL;
-    store_status status = store_read_events(a->store, study, after, limit, encode_event, &e, &error);
-    if (status == STORE_OK && e.n > 0) {
-        c = malloc(sizeof *c);
-        if (c) {
-            *c = (chunk){.references = 1, .after = after, .through = e.through};
-            if (!wire_writer_finish(&e.w, &c->text, &c->size)) {
-                free(c);
-                c = NULL;
-            }
-        }
-        status = c ? STORE_OK : STORE_NO_MEMORY;
-    }
-    wire_writer_clear(&e.w);
-    if (status != STORE_OK && status != STORE_NOT_FOUND)
-        log_event(LOG_WARN, "events_unreadable", "study", log_format("%lld", (long long)study), "reason",
-                  store_status_text(status), NULL);
-    *out = c;
-    *n = e.n;
-    return status;
-}
 
 /* ---- listeners; with the lock -------------------------------------------------------------------------- */
 
@@ -190,7 +91,7 @@ static void run_listener(pool_task *task)
     events *e = l->hub;
     chunk *c;
     size_t n;
-    store_status status = read_chunk(e->app, l->feed->study, l->position, (size_t)l->wanted, &c, &n);
+    store_status status = chunk_read(e->app, l->feed->study, l->position, (size_t)l->wanted, &c, &n);
     pthread_mutex_lock(&e->lock);
     if (status == STORE_NOT_FOUND)
         say_deleted(l);
@@ -203,26 +104,16 @@ static void run_listener(pool_task *task)
     pthread_mutex_unlock(&e->lock);
 }
 
-static const chunk *next_chunk(const listener *l)
-{
-    const chunk *c;
-    STAILQ_FOREACH (c, &l->feed->chunks, link)
-        if (c->through > l->position)
-            return c;
-    return NULL;
-}
-
 /* Finds more for the listener, or suspends it. */
 static void advance(listener *l)
 {
     events *e = l->hub;
-    const chunk *c = next_chunk(l);
+    chunk *c = feed_next_chunk(l->feed, l->position);
     int64_t end = !c ? l->feed->read : c->after > l->position ? c->after : c->through;
     if (c && c->after == l->position) {
-        chunk *taken = (chunk *)(uintptr_t)c;
-        taken->references++;
+        c->references++;
         l->caught_up = true;
-        set_chunk(l, taken);
+        set_chunk(l, c);
     } else if (end > l->position && l->caught_up) {
         e->dropped++;
         set_last(l, "event: dropped\ndata: {\"reason\":\"too slow: come back with Last-Event-ID\"}\n\n");
@@ -264,127 +155,12 @@ static ptrdiff_t read_stream(http_request *request, char *out, size_t n)
     return given;
 }
 
-/* ---- feeds; with the lock ------------------------------------------------------------------------------ */
-
-static int compare_feeds(const void *a, const void *b)
-{
-    int64_t x = ((const feed *)a)->study, y = ((const feed *)b)->study;
-    return (x > y) - (x < y);
-}
-
-static feed *find_feed(events *e, int64_t study)
-{
-    feed key = {.study = study};
-    feed **found = tfind(&key, &e->feeds, compare_feeds);
-    return found ? *found : NULL;
-}
-
-static void free_feed(void *arg)
-{
-    feed *f = arg;
-    chunk *c;
-    while ((c = STAILQ_FIRST(&f->chunks))) {
-        STAILQ_REMOVE_HEAD(&f->chunks, link);
-        chunk_release(c);
-    }
-    free(f);
-}
-
-/* Nobody listens and nothing is at work for it. */
-static void drop_feed(feed *f)
-{
-    if (f->n_listeners > 0 || f->reading)
-        return;
-    tdelete(f, &f->hub->feeds, compare_feeds);
-    atomic_fetch_sub(&f->hub->n_feeds, 1);
-    free_feed(f);
-}
-
-/* Lets chunks go that listeners have had the time to take, or that are too many. */
-static void trim_chunks(feed *f, int64_t now)
-{
-    while (f->kept > KEPT_BYTES) {
-        chunk *oldest = STAILQ_FIRST(&f->chunks);
-        if (f->kept <= KEPT_BYTES_MAXIMUM && now - oldest->made_at < KEPT_MS)
-            return;
-        STAILQ_REMOVE_HEAD(&f->chunks, link);
-        f->kept -= oldest->size;
-        chunk_release(oldest);
-    }
-}
-
-static void keep_chunk(feed *f, chunk *c, int64_t now)
-{
-    trim_chunks(f, now);
-    STAILQ_INSERT_TAIL(&f->chunks, c, link);
-    c->made_at = now;
-    f->read = c->through;
-    f->kept += c->size;
-}
-
-static void wake_listeners(feed *f, int64_t now)
+void feed_wake_listeners(feed *f, int64_t now)
 {
     listener *l;
     TAILQ_FOREACH (l, &f->hub->listeners, link)
         if (l->feed == f)
             wake(l, now);
-}
-
-static void run_feed(pool_task *task)
-{
-    feed *f = (feed *)((char *)task - offsetof(feed, task));
-    events *e = f->hub;
-    chunk *c;
-    size_t n;
-    store_status status = read_chunk(e->app, f->study, f->read, CHUNK_EVENTS, &c, &n);
-    int64_t now = clock_steady_ms();
-    pthread_mutex_lock(&e->lock);
-    f->reading = false;
-    f->next_read = now + TICK_MS + (int64_t)f->n_listeners / LISTENERS_PER_MS;
-    if (c)
-        keep_chunk(f, c, now);
-    if (status == STORE_NOT_FOUND)
-        f->ended = true;
-    else if (status != STORE_OK)
-        f->next_read = now + RETRY_MS;
-    if (status != STORE_NOT_FOUND && (status != STORE_OK || n == CHUNK_EVENTS))
-        f->changed = true;
-    if (c || f->ended)
-        wake_listeners(f, now);
-    bool more = status == STORE_OK && n == CHUNK_EVENTS && f->n_listeners > 0;
-    if (more) {
-        f->changed = false;
-        f->reading = true;
-    }
-    drop_feed(f); /* which it does only if nobody needs it */
-    pthread_mutex_unlock(&e->lock);
-    if (more)
-        pool_submit(e->app->pool, task, POOL_SHORT);
-}
-
-void events_changed(events *e, int64_t study)
-{
-    if (!e || atomic_load(&e->n_feeds) == 0)
-        return;
-    pthread_mutex_lock(&e->lock);
-    feed *f = find_feed(e, study);
-    if (f)
-        f->changed = true;
-    pthread_mutex_unlock(&e->lock);
-}
-
-static void tick_feed(const void *node, VISIT which, void *arg)
-{
-    int64_t now = *(const int64_t *)arg;
-    if (which != postorder && which != leaf)
-        return;
-    feed *f = *(feed *const *)node;
-    trim_chunks(f, now);
-    if (!f->changed || f->reading || f->ended || f->next_read > now)
-        return;
-    f->changed = false;
-    f->reading = true;
-    pool_submit(f->hub->app->pool, &f->task, POOL_SHORT);
 }
 
 void events_tick(events *e)
@@ -394,7 +170,7 @@ void events_tick(events *e)
     if (atomic_load(&e->n_feeds) == 0)
         return;
     pthread_mutex_lock(&e->lock);
-    twalk_r(e->feeds, tick_feed, &now);
+    events_tick_feeds(e, now);
     listener *l;
     TAILQ_FOREACH (l, &e->listeners, link) {
         if (now - l->checked_at >= SILENCE_MS) {
@@ -425,29 +201,9 @@ static void leave(void *arg)
     if (--e->n_listeners == 0)
         pthread_cond_signal(&e->none_left);
     l->feed->n_listeners--;
-    drop_feed(l->feed);
+    feed_drop(l->feed);
     pthread_mutex_unlock(&e->lock);
     free(l);
-}
-
-/* The study's feed, from here on if it is new; NULL: out of memory. */
-static feed *open_feed(events *e, int64_t study, int64_t last_seq)
-{
-    feed *f = find_feed(e, study);
-    if (f)
-        return f;
-    f = calloc(1, sizeof *f);
-    if (!f)
-        return NULL;
-    /* What has been committed since last_seq was read, nobody has told. */
-    *f = (feed){.hub = e, .study = study, .read = last_seq, .changed = true, .task.run = run_feed};
-    STAILQ_INIT(&f->chunks);
-    if (!tsearch(f, &e->feeds, compare_feeds)) {
-        free(f);
-        return NULL;
-    }
-    atomic_fetch_add(&e->n_feeds, 1);
-    return f;
 }
 
 typedef struct place {
@@ -462,7 +218,7 @@ static void take_place(void *arg, const store_study *row)
 /* Adds the listener, which is the request's from then on; false: out of memory. */
 static bool join(events *e, listener *l, const place *at)
 {
-    l->feed = open_feed(e, at->study, at->last_seq);
+    l->feed = feed_open(e, at->study, at->last_seq);
     if (!l->feed)
         return false;
     l->feed->n_listeners++;
@@ -581,7 +337,7 @@ void events_free(events *e)
     if (!e)
         return;
     assert(TAILQ_EMPTY(&e->listeners));
-    tdestroy(e->feeds, free_feed);
+    events_free_feeds(e);
     pthread_cond_destroy(&e->none_left);
     pthread_mutex_destroy(&e->lock);
     free(e);

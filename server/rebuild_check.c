@@ -1,7 +1,6 @@
 /* The entries of a log that somebody sends: as strict as with requests, since nobody has looked at them. */
 #include "server/rebuild_internal.h"
 
-#include "proto/parse.h"
 #include "server/routes.h"
 #include "server/space.h"
 #include "server/study_plan.h"
@@ -12,10 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* -> false */
-static bool refuse(rebuild_problem *p, const char *member, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static bool refuse(rebuild_problem *p, const char *member, const char *format, ...)
+bool rebuild_refuse(rebuild_problem *p, const char *member, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -27,40 +23,32 @@ static bool refuse(rebuild_problem *p, const char *member, const char *format, .
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-static bool is_measured(double value)
-{
-    return fabs(value) <= WIRE_MAX_VALUE; /* and no NaN */
-}
-
-static bool check_value(rebuild_problem *p, const char *member, double value)
-{
-    return is_measured(value) || refuse(p, member, "a measured value is between -1e100 and 1e100");
-}
-
 /* Of a batch. */
 static bool check_figure(rebuild_problem *p, const char *member, double value)
 {
-    return (isfinite(value) && value >= 0) || refuse(p, member, "must be a number that is not negative");
+    return (isfinite(value) && value >= 0) ||
+           rebuild_refuse(p, member, "must be a number that is not negative");
 }
 
-static bool check_text(rebuild_problem *p, const char *member, const char *text, size_t most)
+bool rebuild_check_text(rebuild_problem *p, const char *member, const char *text, size_t most)
 {
     size_t n = 0;
     for (const char *c = text; c && *c; c++)
         n += ((unsigned char)*c & 0xC0) != 0x80; /* the first byte of a character */
-    return n <= most || refuse(p, member, "has more than %zu characters", most);
+    return n <= most || rebuild_refuse(p, member, "has more than %zu characters", most);
 }
 
-static bool check_trial(const rebuild *r, rebuild_problem *p, int64_t id)
+bool rebuild_check_trial(const rebuild *r, rebuild_problem *p, int64_t id)
 {
-    return (id >= 1 && id <= r->trials) || refuse(p, "trial", "there is no trial %lld", (long long)id);
+    return (id >= 1 && id <= r->trials) ||
+           rebuild_refuse(p, "trial", "there is no trial %lld", (long long)id);
 }
 
 static bool below(rebuild_problem *p, const char *member, const uint32_t *list, size_t n, int64_t candidates)
 {
     for (size_t i = 0; i < n; i++)
         if (list[i] >= candidates)
-            return refuse(p, member, "there is no candidate %u", list[i]);
+            return rebuild_refuse(p, member, "there is no candidate %u", list[i]);
     return true;
 }
 
@@ -94,7 +82,7 @@ static bool check_unchanged(rebuild *r, const study_config *config, rebuild_prob
         rebuild_fail(r, STORE_NO_MEMORY);
     free(before);
     free(after);
-    return same || refuse(p, "definition", "it changes what cannot be changed in a study");
+    return same || rebuild_refuse(p, "definition", "it changes what cannot be changed in a study");
 }
 
 /* A definition has every value in force: there is nothing to complete. */
@@ -124,8 +112,9 @@ static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
     else
         wire_study_free(definition);
     if (!config)
-        refuse(p, "definition", "it is not one of this program's: %.60s %.120s",
-               problems.n ? problems.items[0].pointer : "", problems.n ? problems.items[0].detail : "");
+        rebuild_refuse(p, "definition", "it is not one of this program's: %.60s %.120s",
+                       problems.n ? problems.items[0].pointer : "",
+                       problems.n ? problems.items[0].detail : "");
     wire_errors_clear(&problems);
     if (!config || (r->config && !check_unchanged(r, config, p))) {
         study_config_free(config);
@@ -136,7 +125,7 @@ static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
     bandit_error error = {0};
     if (config->parameters && !r->space &&
         bandit_arms_new_space(&r->space, config->parameters, config->wire->n_parameters, &error) != BANDIT_OK)
-        return refuse(p, "definition", "the space cannot be made: %s", error.message);
+        return rebuild_refuse(p, "definition", "the space cannot be made: %s", error.message);
     return true;
 }
 
@@ -146,9 +135,9 @@ static bool check_created(rebuild *r, const store_event *event, rebuild_problem 
     if (!take_definition(r, event->u.created.definition, p))
         return false;
     if (strcmp(r->config->wire->id, id) != 0)
-        return refuse(p, "id", "the definition has another id");
+        return rebuild_refuse(p, "id", "the definition has another id");
     if (!route_is_study_id(id, strlen(id)))
-        return refuse(p, "id", "it cannot be a study's");
+        return rebuild_refuse(p, "id", "it cannot be a study's");
     if (!r->id && !(r->id = strdup(id)))
         rebuild_fail(r, STORE_NO_MEMORY);
     r->awaits = event->u.created.state == STUDY_AWAITING_CANDIDATES;
@@ -158,7 +147,7 @@ static bool check_created(rebuild *r, const store_event *event, rebuild_problem 
 static bool check_changed(rebuild *r, const store_event *event, rebuild_problem *p)
 {
     r->awaits = event->u.changed.state == STUDY_AWAITING_CANDIDATES;
-    return check_text(p, "reason", event->u.changed.reason, WIRE_MAX_REASON) &&
+    return rebuild_check_text(p, "reason", event->u.changed.reason, WIRE_MAX_REASON) &&
            (!event->u.changed.definition || take_definition(r, event->u.changed.definition, p));
 }
 
@@ -189,16 +178,16 @@ static bool check_points(rebuild *r, const char *member, const store_points *poi
         return true;
     if (points->dimension != width || points->dimension < 1 || wire->domain_type == WIRE_DOMAIN_PRECOMPUTED ||
         (r->candidates > 0 && points->dimension != r->columns))
-        return refuse(p, member, "the candidates have another dimension");
+        return rebuild_refuse(p, member, "the candidates have another dimension");
     size_t other = is_space(r) ? first_other(r, points->rows, points->n) : points->n;
     if (other < points->n)
-        return refuse(p, member, "point %zu is not in the space", other);
+        return rebuild_refuse(p, member, "point %zu is not in the space", other);
     for (size_t i = 0; !is_space(r) && i < points->n * (size_t)width; i++)
         if (!isfinite(points->rows[i]))
-            return refuse(p, member, "row %zu has a value that is not finite", i / (size_t)width);
+            return rebuild_refuse(p, member, "row %zu has a value that is not finite", i / (size_t)width);
     r->columns = points->dimension;
     r->candidates += (int64_t)points->n;
-    return r->candidates <= WIRE_MAX_COUNT || refuse(p, member, "there are too many of them");
+    return r->candidates <= WIRE_MAX_COUNT || rebuild_refuse(p, member, "there are too many of them");
 }
 
 static bool fits_domain(const rebuild *r, const store_event *event)
@@ -225,13 +214,13 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
                 event->u.candidates.dimension == (int64_t)r->dimension &&
                 strcmp(event->u.candidates.digest, upload_digest(r->upload)) == 0;
     if (r->batches > 0 || r->trials > 0 || r->observed)
-        return refuse(p, "", "candidates are not replaced after the first batch, trial or result");
+        return rebuild_refuse(p, "", "candidates are not replaced after the first batch, trial or result");
     if (event->u.candidates.count < 1 || event->u.candidates.count > WIRE_MAX_COUNT)
-        return refuse(p, "count", "there are too many of them, or none");
+        return rebuild_refuse(p, "count", "there are too many of them, or none");
     if (event->u.candidates.dimension < 1 || event->u.candidates.dimension > WIRE_MAX_DIMENSION)
-        return refuse(p, "dimension", "must be between 1 and %d", WIRE_MAX_DIMENSION);
+        return rebuild_refuse(p, "dimension", "must be between 1 and %d", WIRE_MAX_DIMENSION);
     if (!fits_domain(r, event))
-        return refuse(p, "", "they are not as the definition says");
+        return rebuild_refuse(p, "", "they are not as the definition says");
     r->has_set = here && !r->attached;
     r->has_gone = !r->has_set;
     event->u.candidates.content = 0;
@@ -249,7 +238,7 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
 static bool check_added(rebuild *r, const store_event *event, rebuild_problem *p)
 {
     if (event->u.added.first != r->candidates || event->u.added.points.n < 1)
-        return refuse(p, "first", "the candidates are not the next ones");
+        return rebuild_refuse(p, "first", "the candidates are not the next ones");
     return check_points(r, "rows", &event->u.added.points, p);
 }
 
@@ -259,12 +248,12 @@ static bool check_picks(rebuild *r, const char *member, int64_t first_trial, con
                         size_t n, rebuild_problem *p)
 {
     if (first_trial != r->trials + 1)
-        return refuse(p, member, "the trials are not the next ones");
+        return rebuild_refuse(p, member, "the trials are not the next ones");
     for (size_t i = 0; i < n; i++) {
         if (picks[i].candidate >= r->candidates)
-            return refuse(p, member, "pick %zu is not one of the candidates", i);
+            return rebuild_refuse(p, member, "pick %zu is not one of the candidates", i);
         if (picks[i].variance < 0)
-            return refuse(p, member, "pick %zu has a negative variance", i);
+            return rebuild_refuse(p, member, "pick %zu has a negative variance", i);
     }
     r->trials += (int64_t)n;
     return true;
@@ -275,10 +264,10 @@ static bool check_held(const rebuild *r, const store_held *held, size_t n_picks,
     if (held->n_values == 0)
         return true;
     if (!is_space(r) || held->n_values != r->config->wire->n_parameters || held->n_picks > n_picks)
-        return refuse(p, "held", "they are not as many as there are parameters and picks");
+        return rebuild_refuse(p, "held", "they are not as many as there are parameters and picks");
     for (size_t i = 0; i < held->n_values; i++)
         if (!isnan(held->values[i]) && !wire_is_value(&r->config->wire->parameters[i], held->values[i]))
-            return refuse(p, "held", "value %zu is none of its parameter", i);
+            return rebuild_refuse(p, "held", "value %zu is none of its parameter", i);
     return true;
 }
 
@@ -288,7 +277,7 @@ static bool check_sums(const rebuild *r, const store_event *event, rebuild_probl
     for (size_t i = 0; i < event->u.planned.n_sums; i++)
         if (sums[i].arm >= r->candidates || (i > 0 && sums[i].arm <= sums[i - 1].arm) ||
             sums[i].count > WIRE_MAX_INTEGER || !(fabs(sums[i].sum) <= WIRE_MAX_VALUE * WIRE_MAX_INTEGER))
-            return refuse(p, "sums", "they are not those of candidates, in ascending order");
+            return rebuild_refuse(p, "sums", "they are not those of candidates, in ascending order");
     return true;
 }
 
@@ -297,16 +286,16 @@ static bool check_planned(rebuild *r, int64_t seq, const store_event *event, reb
     const store_batch *batch = &event->u.planned.batch;
     size_t n_picks = event->u.planned.n_picks;
     if (batch->batch != r->batches)
-        return refuse(p, "batch", "it is not the next one");
+        return rebuild_refuse(p, "batch", "it is not the next one");
     if (event->u.planned.through_seq < 0 || event->u.planned.through_seq >= seq)
-        return refuse(p, "through_seq", "is not before it");
+        return rebuild_refuse(p, "through_seq", "is not before it");
     if (batch->size != (int64_t)n_picks)
-        return refuse(p, "size", "there are %zu picks", n_picks);
+        return rebuild_refuse(p, "size", "there are %zu picks", n_picks);
     if (batch->observations < 0)
-        return refuse(p, "observations", "must not be negative");
+        return rebuild_refuse(p, "observations", "must not be negative");
     if (!plan_stop_rule_is_known(batch->stop_rule))
-        return refuse(p, "stop_rule", "there is no such rule");
-    if (!check_text(p, "code_path", batch->code_path, WIRE_MAX_NAME) ||
+        return rebuild_refuse(p, "stop_rule", "there is no such rule");
+    if (!rebuild_check_text(p, "code_path", batch->code_path, WIRE_MAX_NAME) ||
         !check_figure(p, "ratio", batch->ratio) || !check_figure(p, "beta", batch->beta) ||
         !check_figure(p, "update_seconds", batch->update_seconds) ||
         !check_figure(p, "select_seconds", batch->select_seconds) ||
@@ -323,11 +312,11 @@ static bool check_extended(rebuild *r, int64_t seq, const store_event *event, re
 {
     size_t n_picks = event->u.extended.n_picks;
     if (event->u.extended.batch != r->batches - 1)
-        return refuse(p, "batch", "it is not the last one");
+        return rebuild_refuse(p, "batch", "it is not the last one");
     if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
-        return refuse(p, "through_seq", "is not before it");
+        return rebuild_refuse(p, "through_seq", "is not before it");
     if (!plan_stop_rule_is_known(event->u.extended.stop_rule))
-        return refuse(p, "stop_rule", "there is no such rule");
+        return rebuild_refuse(p, "stop_rule", "there is no such rule");
     return check_figure(p, "ratio", event->u.extended.ratio) &&
            check_points(r, "points", &event->u.extended.points, p) &&
            check_held(r, &event->u.extended.held, n_picks, p) &&
@@ -339,8 +328,9 @@ static bool check_extended(rebuild *r, int64_t seq, const store_event *event, re
 static bool check_issued(const rebuild *r, int64_t id, int32_t attempt, const char *worker,
                          rebuild_problem *p)
 {
-    return check_trial(r, p, id) && (attempt >= 1 || refuse(p, "attempt", "must be at least 1")) &&
-           check_text(p, "worker", worker, WIRE_MAX_NAME);
+    return rebuild_check_trial(r, p, id) &&
+           (attempt >= 1 || rebuild_refuse(p, "attempt", "must be at least 1")) &&
+           rebuild_check_text(p, "worker", worker, WIRE_MAX_NAME);
 }
 
 static bool check_requeued(const rebuild *r, const store_event *event, rebuild_problem *p)
@@ -348,130 +338,8 @@ static bool check_requeued(const rebuild *r, const store_event *event, rebuild_p
     const char *outcome = event->u.requeued.outcome;
     bool known =
         strcmp(outcome, "expired") == 0 || strcmp(outcome, "released") == 0 || strcmp(outcome, "failed") == 0;
-    return check_trial(r, p, event->u.requeued.trial) &&
-           (known || refuse(p, "outcome", "there is no such outcome"));
-}
-
-/* "" or the text of a JSON object: it is written into answers as it is. NULL: it is none. */
-static json_t *object_of(const char *text)
-{
-    json_t *json = NULL;
-    wire_errors errors = {0};
-    if (!text || !*text)
-        return json_object();
-    wire_parse(&json, text, strlen(text), &errors);
-    wire_errors_clear(&errors);
-    if (json_is_object(json))
-        return json;
-    json_decref(json);
-    return NULL;
-}
-
-static bool is_recorded(const wire_study *wire, const char *name)
-{
-    for (size_t i = 0; i < wire->n_metrics; i++)
-        if (wire->metrics[i].recorded && strcmp(wire->metrics[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-/* Values of recorded metrics. */
-static bool check_recorded(const rebuild *r, const char *text, rebuild_problem *p)
-{
-    json_t *object = object_of(text), *value;
-    const char *name;
-    if (!object)
-        return refuse(p, "recorded", "is not the text of a JSON object");
-    bool good = true;
-    json_object_foreach(object, name, value)
-    {
-        if (good && !is_recorded(r->config->wire, name))
-            good = refuse(p, "recorded", "'%.100s' is no recorded metric of the study", name);
-        if (good && (!json_is_number(value) || !is_measured(json_number_value(value))))
-            good = refuse(p, "recorded", "'%.100s' is not a number between -1e100 and 1e100", name);
-    }
-    json_decref(object);
-    return good;
-}
-
-static bool check_metadata(const char *text, rebuild_problem *p)
-{
-    json_t *object = object_of(text);
-    if (!object)
-        return refuse(p, "metadata", "is not the text of a JSON object");
-    json_decref(object);
-    return !text || strlen(text) <= WIRE_MAX_RESULT_METADATA ||
-           refuse(p, "metadata", "has more than %d bytes", WIRE_MAX_RESULT_METADATA);
-}
-
-/* A result's state, and its value where there is one. */
-static bool check_result(trial_state state, bool has_value, double value, rebuild_problem *p)
-{
-    if (state == TRIAL_QUEUED || state == TRIAL_PENDING)
-        return refuse(p, "state", "it is not one of results");
-    if (has_value ? state == TRIAL_FAILED || state == TRIAL_INFEASIBLE : state == TRIAL_COMPLETED)
-        return refuse(p, "value", has_value ? "does not apply to this state" : "is missing");
-    return !has_value || check_value(p, "value", value);
-}
-
-static bool check_repeats(int64_t repeats, rebuild_problem *p)
-{
-    return (repeats >= 0 && repeats <= WIRE_MAX_REPEATS) ||
-           refuse(p, "repeats", "must be between 1 and %d", WIRE_MAX_REPEATS);
-}
-
-static bool check_told(const rebuild *r, const store_event *event, rebuild_problem *p)
-{
-    return check_trial(r, p, event->u.told.trial) &&
-           check_result(event->u.told.state, event->u.told.has_value, event->u.told.value, p) &&
-           check_repeats(event->u.told.repeats, p) &&
-           check_text(p, "reason", event->u.told.reason, WIRE_MAX_REASON) &&
-           check_recorded(r, event->u.told.recorded, p) && check_metadata(event->u.told.metadata, p);
-}
-
-static bool check_late(const rebuild *r, const store_event *event, rebuild_problem *p)
-{
-    return check_trial(r, p, event->u.late.trial) && check_value(p, "value", event->u.late.value) &&
-           check_repeats(event->u.late.repeats, p) && check_recorded(r, event->u.late.recorded, p) &&
-           check_metadata(event->u.late.metadata, p);
-}
-
-static bool check_amended(const rebuild *r, const store_event *event, rebuild_problem *p)
-{
-    int64_t best = event->u.amended.best_trial, candidate = event->u.amended.best_candidate;
-    if (best < 0 || best > r->trials)
-        return refuse(p, "best_trial", "there is no trial %lld", (long long)best);
-    if (candidate < 0 || (candidate >= r->candidates && best > 0))
-        return refuse(p, "best_candidate", "there is no candidate %lld", (long long)candidate);
-    return check_trial(r, p, event->u.amended.trial) &&
-           check_result(event->u.amended.state, event->u.amended.has_value, event->u.amended.value, p) &&
-           check_value(p, "best_value", event->u.amended.best_value) &&
-           check_text(p, "reason", event->u.amended.reason, WIRE_MAX_REASON) &&
-           check_recorded(r, event->u.amended.recorded, p);
-}
-
-static bool check_measured(const rebuild *r, const store_event *event, rebuild_problem *p)
-{
-    return check_trial(r, p, event->u.measured.trial) &&
-           (event->u.measured.step >= 0 || refuse(p, "step", "must not be negative")) &&
-           check_value(p, "value", event->u.measured.value);
-}
-
-static bool check_observed(rebuild *r, const store_event *event, rebuild_problem *p)
-{
-    for (size_t i = 0; i < event->u.observed.n; i++) {
-        const store_observation *o = &event->u.observed.list[i];
-        if (o->candidate >= r->candidates)
-            return refuse(p, "observations", "observation %zu is of no candidate", i);
-        if (o->repeats < 1 || o->repeats > WIRE_MAX_REPEATS)
-            return refuse(p, "observations", "the repeats of observation %zu are not between 1 and %d", i,
-                          WIRE_MAX_REPEATS);
-        if (!is_measured(o->value))
-            return refuse(p, "observations", "the value of observation %zu is not between -1e100 and 1e100",
-                          i);
-    }
-    r->observed = true;
-    return true;
+    return rebuild_check_trial(r, p, event->u.requeued.trial) &&
+           (known || rebuild_refuse(p, "outcome", "there is no such outcome"));
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
@@ -510,25 +378,25 @@ void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem 
         check_requeued(r, event, p);
         break;
     case EVENT_TRIAL_MEASURED:
-        check_measured(r, event, p);
+        rebuild_check_measured(r, event, p);
         break;
     case EVENT_TRIAL_PROPOSED:
         check_picks(r, "candidate", event->u.proposed.trial, &event->u.proposed.pick, 1, p);
         break;
     case EVENT_TRIAL_TOLD:
-        check_told(r, event, p);
+        rebuild_check_told(r, event, p);
         break;
     case EVENT_LATE_RESULT_TOLD:
-        check_late(r, event, p);
+        rebuild_check_late(r, event, p);
         break;
     case EVENT_TRIAL_AMENDED:
-        check_amended(r, event, p);
+        rebuild_check_amended(r, event, p);
         break;
     case EVENT_OBSERVATIONS_ADDED:
-        check_observed(r, event, p);
+        rebuild_check_observed(r, event, p);
         break;
     case STORE_EVENT_TYPES:
-        refuse(p, "", "unknown");
+        rebuild_refuse(p, "", "unknown");
         break;
     }
 }

@@ -60,4 +60,21 @@ typedef struct rebuild_problem {
  * event's content, and keeps what later entries are held against. */
 void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem *problem);
 
+/* What it is made of. All say whether the entry is fine, and if not, in *p, what is wrong. */
+
+/* -> false */
+bool rebuild_refuse(rebuild_problem *p, const char *member, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* text: NULL is fine; most: characters, not bytes. */
+bool rebuild_check_text(rebuild_problem *p, const char *member, const char *text, size_t most);
+bool rebuild_check_trial(const rebuild *r, rebuild_problem *p, int64_t id);
+
+/* rebuild_check_results.c: an entry of that type. */
+bool rebuild_check_measured(const rebuild *r, const store_event *event, rebuild_problem *p);
+bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_problem *p);
+bool rebuild_check_late(const rebuild *r, const store_event *event, rebuild_problem *p);
+bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_problem *p);
+bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_problem *p);
+
 #endif

@@ -1,7 +1,8 @@
 /* What a backend provides, and what all share: the writer thread, lanes, and the meaning of events.
  *
  *   lane.c     lanes, writes, uploads: what is submitted
- *   writer.c   queue, groups, the thread              (calls apply.c and the backend)
+ *   writer.c   queue, the thread
+ *   group.c    what is committed together             (calls apply.c and the backend)
  *   apply.c    what an event does to the tables        (calls the backend; the only place that knows)
  *   event*.c   events as values and as JSON
  *   sqlite*.c  memory*.c                               (tables, transactions, reads)

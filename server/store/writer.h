@@ -1,4 +1,5 @@
-/* What is submitted to the writer thread, between lane.c, which makes it, and writer.c, which runs it. */
+/* What is submitted to the writer thread, between lane.c, which makes it, writer.c, which takes it, and
+ * group.c, which commits it. */
 #ifndef SERVER_STORE_WRITER_H
 #define SERVER_STORE_WRITER_H
 
@@ -52,5 +53,15 @@ struct store_lane {
 
 /* Hands the op to the writer thread, or calls its `done` with STORE_CLOSED when that has ended. */
 void writer_submit(store *s, op_queue *queue, store_op *op);
+
+/* Frees the op, and calls its `done` with what came of it. */
+void writer_finish(store_op *op);
+
+/* The writer thread's. Runs ops from the head of the list for at most `seconds`, one at least, commits them
+ * together, and finishes them. -> the rest of the list; NULL: none */
+store_op *group_run(store *s, store_op *first, double seconds);
+
+/* A transaction of its own that changes nothing but must reach the disk. */
+store_status group_touch(store *s, store_error *err);
 
 #endif

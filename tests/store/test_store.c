@@ -1,4 +1,4 @@
-/* What every backend of the store remembers and gives back. */
+/* What every backend of the store remembers of batches, trials and results, and gives back. */
 #include "tests/support/store_suite.h"
 
 #include <math.h>
@@ -7,15 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-static void take_trial(void *arg, const store_trial *trial)
-{
-    *(store_trial *)arg = *trial;
-}
 
 static void take_number(void *arg, const store_trial *trial)
 {
@@ -49,148 +43,6 @@ static void expect_attempts(store *s, int64_t study, int64_t trial, const char *
     assert_string_equal(list.text, want);
 }
 
-static void make_described(store *s, const char *id, const char *definition, study_state state)
-{
-    store_lane *lane = suite_create(s, id, NULL);
-    store_event changed = {.type = EVENT_STUDY_CHANGED, .time = 2000};
-    changed.u.changed.definition = definition;
-    changed.u.changed.state = state;
-    changed.u.changed.reason = "";
-    assert_int_equal(store_fixture_write(lane, &changed, 1, NULL), STORE_OK);
-    store_lane_close(lane);
-}
-
-static void expect_listed(store *s, const store_study_filter *filter, size_t limit, const char *want)
-{
-    suite_ids list = {0};
-    assert_int_equal(store_read_studies(s, filter, limit, suite_take_id, &list, NULL), STORE_OK);
-    assert_string_equal(list.text, want);
-}
-
-static void studies_are_listed_by_state_and_label(void **state)
-{
-    store *s = ((suite_state *)*state)->s;
-    static const char ours[] = "{\"id\":\"x\",\"labels\":{\"team\":\"a\",\"the \\\"k.e$y\\u00e9\":\"\"}}";
-    static const char theirs[] = "{\"labels\":{\"team\":\"b\"},\"metadata\":{\"labels\":{\"team\":\"a\"}}}";
-    make_described(s, "e", ours, STUDY_PAUSED);
-    make_described(s, "a", theirs, STUDY_PAUSED);
-    make_described(s, "d", ours, STUDY_ACTIVE);
-    make_described(s, "b", ours, STUDY_PAUSED);
-    make_described(s, "c", "{\"labels\":{\"team\":1}}", STUDY_PAUSED);
-    make_described(s, "f", "no JSON", STUDY_PAUSED);
-    store_study_filter paused = {.by_state = true, .state = STUDY_PAUSED};
-    store_study_filter of_a = {.label = "team", .label_value = "a"}, both = paused;
-    both.label = of_a.label;
-    both.label_value = of_a.label_value;
-    expect_listed(s, &paused, 9, "a b c e f ");
-    expect_listed(s, &of_a, 9, "b d e ");
-    expect_listed(s, &of_a, 2, "b d ");
-    expect_listed(s, &both, 9, "b e ");
-    both.after = "b";
-    expect_listed(s, &both, 9, "e ");
-    paused.after = "b";
-    expect_listed(s, &paused, 2, "c e ");
-    expect_listed(s, &(store_study_filter){.label = "team", .label_value = "1"}, 9, "");
-    expect_listed(s, &(store_study_filter){.label = "the \"k.e$y\u00e9", .label_value = ""}, 9, "b d e ");
-    expect_listed(s, &(store_study_filter){.by_state = true, .state = STUDY_ERROR}, 9, "");
-    both.after = NULL;
-    both.id = "b";
-    expect_listed(s, &both, 9, "b ");
-    both.id = "d"; /* is active */
-    expect_listed(s, &both, 9, "");
-    expect_listed(s, &(store_study_filter){.id = "c"}, 9, "c ");
-    expect_listed(s, &(store_study_filter){.id = "c", .after = "c"}, 9, "");
-    expect_listed(s, &(store_study_filter){.id = "c", .label = "team", .label_value = "a"}, 9, "");
-}
-
-static void studies_are_listed_by_id_and_paged(void **state)
-{
-    store *s = ((suite_state *)*state)->s;
-    static const char *const names[] = {"b", "a", "d", "c", "a.b", "a-b"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        store_lane_close(suite_create(s, names[i], NULL));
-    suite_ids all = {0}, page = {0}, end = {0};
-    assert_int_equal(store_read_studies(s, &(store_study_filter){0}, 100, suite_take_id, &all, NULL),
-                     STORE_OK);
-    assert_string_equal(all.text, "a a-b a.b b c d ");
-    assert_int_equal(
-        store_read_studies(s, &(store_study_filter){.after = "a.b"}, 2, suite_take_id, &page, NULL),
-        STORE_OK);
-    assert_string_equal(page.text, "b c ");
-    assert_int_equal(store_read_studies(s, &(store_study_filter){.after = "d"}, 2, suite_take_id, &end, NULL),
-                     STORE_OK);
-    assert_string_equal(end.text, "");
-}
-
-static void an_id_belongs_to_one_study(void **state)
-{
-    store *s = ((suite_state *)*state)->s;
-    store_lane_close(suite_create(s, "x", NULL));
-    store_lane *lane;
-    store_event again = store_fixture_created("x", 2000);
-    assert_int_equal(store_lane_open(&lane, s, 0, 0, 0), STORE_OK);
-    assert_int_equal(store_fixture_write(lane, &again, 1, NULL), STORE_EXISTS);
-    assert_int_equal(suite_study_of(s, "x").created_at, 1000);
-    store_error err = {0};
-    store_study none;
-    assert_int_equal(store_read_study(s, "y", suite_take_study, &none, &err), STORE_NOT_FOUND);
-    assert_int_equal(err.status, STORE_NOT_FOUND);
-    assert_non_null(strstr(err.message, "'y'"));
-    store_lane_close(lane);
-}
-
-static void add_study(void *arg, const store_study *study)
-{
-    store_totals *sum = arg;
-    sum->studies[study->state]++;
-    for (int state = 0; state < TRIAL_STATES; state++)
-        sum->trials[state] += study->by_state[state];
-}
-
-static void expect_studies(store *s, size_t want)
-{
-    size_t n = 99;
-    store_totals totals, sum = {0};
-    assert_int_equal(store_count_studies(s, &n, NULL), STORE_OK);
-    assert_int_equal(n, want);
-    assert_int_equal(store_read_studies(s, &(store_study_filter){0}, SIZE_MAX, add_study, &sum, NULL),
-                     STORE_OK);
-    assert_int_equal(store_read_totals(s, &totals, NULL), STORE_OK);
-    assert_memory_equal(&totals, &sum, sizeof totals);
-}
-
-static void a_deleted_study_is_gone_and_its_id_free(void **state)
-{
-    store *s = ((suite_state *)*state)->s;
-    store_fixture_history(s, "x", 1, 300);
-    int64_t old, new;
-    store_lane *lane = store_fixture_lane(s, "x", &old);
-    store_waiter waiter = STORE_WAITER_INIT;
-    expect_studies(s, 1);
-    store_submit_delete(lane, store_waiter_done, &waiter);
-    store_waiter_wait(&waiter, 1);
-    assert_int_equal(waiter.last_status, STORE_OK);
-    expect_studies(s, 0);
-    store_study study;
-    store_trial trial;
-    store_trial_filter all = {0};
-    store_engine_state engine;
-    double row[3];
-    assert_int_equal(store_read_study(s, "x", suite_take_study, &study, NULL), STORE_NOT_FOUND);
-    assert_int_equal(store_read_trials(s, old, &all, 10, take_trial, &trial, NULL), STORE_NOT_FOUND);
-    assert_int_equal(store_read_trial(s, old, 1, take_trial, &trial, NULL), STORE_NOT_FOUND);
-    assert_int_equal(store_read_candidates(s, old, 0, 1, row, NULL), STORE_NOT_FOUND);
-    assert_int_equal(store_read_engine_state(s, old, &engine, NULL), STORE_NOT_FOUND);
-    store_event event = suite_issued(1, 1, "", 1);
-    assert_int_equal(store_fixture_write(lane, &event, 1, NULL), STORE_NOT_FOUND);
-    store_lane_close(lane);
-    lane = suite_create(s, "x", &new);
-    assert_int_not_equal(old, new);
-    expect_studies(s, 1);
-    assert_int_equal(suite_study_of(s, "x").trials, 0);
-    store_lane_close(lane);
-}
-
 static void events_become_rows(void **state)
 {
     store *s = ((suite_state *)*state)->s;
@@ -211,7 +63,7 @@ static void events_become_rows(void **state)
     assert_int_equal(row.last_seq, 4);
     assert_int_equal(row.updated_at, 2200);
     store_trial trial;
-    assert_int_equal(store_read_trial(s, study, 2, take_trial, &trial, NULL), STORE_OK);
+    assert_int_equal(store_read_trial(s, study, 2, suite_take_trial, &trial, NULL), STORE_OK);
     assert_int_equal(trial.candidate, 9);
     assert_true(isnan(trial.variance));
     assert_int_equal(trial.state, TRIAL_PENDING);
@@ -224,7 +76,7 @@ static void events_become_rows(void **state)
                           suite_told(1, 1, -0.0, true)};
     assert_int_equal(store_fixture_write(lane, more, 5, NULL), STORE_OK);
     expect_attempts(s, study, 1, "1:released:3000 1:completed:5000 2:superseded:5000 ");
-    assert_int_equal(store_read_trial(s, study, 1, take_trial, &trial, NULL), STORE_OK);
+    assert_int_equal(store_read_trial(s, study, 1, suite_take_trial, &trial, NULL), STORE_OK);
     assert_int_equal(trial.attempt, 1);
     assert_int_equal(trial.told_seq, 9);
     assert_int_equal(trial.told_at, 5000);
@@ -272,7 +124,7 @@ static void trials_are_filtered(void **state)
     expect_trials(s, study, (store_trial_filter){.told = true, .told_after = 6, .told_through = 9}, 9, "2 ");
     expect_trials(s, study, (store_trial_filter){.told = true, .told_through = 6}, 9, "4 ");
     store_trial trial;
-    assert_int_equal(store_read_trial(s, study, 7, take_trial, &trial, NULL), STORE_NOT_FOUND);
+    assert_int_equal(store_read_trial(s, study, 7, suite_take_trial, &trial, NULL), STORE_NOT_FOUND);
     /* Of candidate 4 (trials 5 and 7) one fails; of all others none. */
     const store_pick again = {4, 0};
     store_event failing[] = {suite_told(5, 1, 0.0, false), suite_planned(1, 7, &again, 1),
@@ -284,36 +136,6 @@ static void trials_are_filtered(void **state)
     expect_trials(s, study, failed, 9, "5 7 ");
     failed.told_through = 10;
     expect_trials(s, study, failed, 9, "5 ");
-    store_lane_close(lane);
-}
-
-static void candidates_are_read_back(void **state)
-{
-    enum { COUNT = 1000, D = 5 };
-    store *s = ((suite_state *)*state)->s;
-    int64_t study;
-    store_lane *lane = suite_create(s, "x", &study);
-    double *rows = calloc(COUNT * D, sizeof *rows), one[D];
-    store_event event = {.type = EVENT_CANDIDATES_SET, .time = 1};
-    event.u.candidates.count = COUNT;
-    event.u.candidates.dimension = D;
-    assert_int_equal(store_read_candidates(s, study, 0, 1, one, NULL), STORE_NOT_FOUND);
-    for (int64_t block = 1; block <= COUNT; block = block * 3 + 1) {
-        event.u.candidates.content = store_fixture_upload(s, COUNT, D, block);
-        assert_int_equal(store_fixture_write(lane, &event, 1, NULL), STORE_OK);
-        assert_int_equal(store_read_candidates(s, study, 0, COUNT, rows, NULL), STORE_OK);
-        for (int i = 0; i < COUNT * D; i++)
-            assert_true(rows[i] == (double)(i / D) + (double)(i % D) / 1024.0);
-        assert_int_equal(store_read_candidates(s, study, 333, 1, one, NULL), STORE_OK);
-        assert_true(one[0] == 333.0 && one[D - 1] == 333.0 + (D - 1) / 1024.0);
-        assert_int_equal(store_read_candidates(s, study, 500, 100, rows, NULL), STORE_OK);
-        assert_true(rows[99 * D] == 599.0);
-    }
-    assert_int_equal(store_read_candidates(s, study, COUNT - 1, 1, one, NULL), STORE_OK);
-    assert_int_equal(store_read_candidates(s, study, COUNT, 1, one, NULL), STORE_NOT_FOUND);
-    assert_int_equal(store_read_candidates(s, study, COUNT - 1, 2, rows, NULL), STORE_NOT_FOUND);
-    assert_int_equal(store_read_candidates(s, study, COUNT, 0, rows, NULL), STORE_OK);
-    free(rows);
     store_lane_close(lane);
 }
 
@@ -405,49 +227,6 @@ static void imported_rewards_are_read_by_log_position(void **state)
     store_lane_close(lane);
 }
 
-static void take_retired(void *arg, uint32_t candidate)
-{
-    suite_ids *list = arg;
-    sprintf(list->text + strlen(list->text), "%u ", candidate);
-}
-
-static void candidates_are_added_and_retired(void **state)
-{
-    store *s = ((suite_state *)*state)->s;
-    int64_t study;
-    store_lane *lane = suite_create(s, "x", &study);
-    const double rows[] = {1.0, NAN, -0.0, 4.0, 5.0, 6.0};
-    const uint32_t retired[] = {2, 0};
-    store_event events[] = {{.type = EVENT_CANDIDATES_ADDED, .time = 2000},
-                            {.type = EVENT_CANDIDATES_ADDED, .time = 2000},
-                            {.type = EVENT_CANDIDATES_RETIRED, .time = 2000}};
-    events[0].u.added.points.dimension = events[1].u.added.points.dimension = 2;
-    events[0].u.added.points.n = 1;
-    events[0].u.added.points.rows = rows;
-    events[1].u.added.first = 1;
-    events[1].u.added.points.n = 2;
-    events[1].u.added.points.rows = rows + 2;
-    events[2].u.retired.list = retired;
-    events[2].u.retired.n = 2;
-    assert_int_equal(store_fixture_write(lane, events, 3, NULL), STORE_OK);
-    /* What has no place among them is refused, and leaves nothing behind. */
-    events[1].u.added.first = 2;
-    assert_int_equal(store_fixture_write(lane, events, 2, NULL), STORE_NOT_FOUND);
-    store_lane_close(lane);
-
-    double read[6];
-    suite_ids list = {0};
-    store_study row = suite_study_of(s, "x");
-    assert_int_equal(row.candidates, 3);
-    assert_int_equal(row.dimension, 2);
-    assert_int_equal(row.reference_candidates, 0);
-    assert_int_equal(store_read_candidates(s, study, 0, 3, read, NULL), STORE_OK);
-    for (size_t i = 0; i < 6; i++)
-        assert_true(isnan(rows[i]) ? isnan(read[i]) : read[i] == rows[i]);
-    assert_int_equal(store_read_retired(s, study, take_retired, &list, NULL), STORE_OK);
-    assert_string_equal(list.text, "0 2 ");
-}
-
 static void rows_may_read_in_turn(void *arg, const store_trial *trial)
 {
     suite_state *f = arg;
@@ -534,7 +313,7 @@ static void results_are_amended_and_repeated(void **state)
     assert_int_equal(row.best_trial, 1);
     assert_true(row.best_value == 0.75);
     store_trial trial;
-    assert_int_equal(store_read_trial(s, study, 1, take_trial, &trial, NULL), STORE_OK);
+    assert_int_equal(store_read_trial(s, study, 1, suite_take_trial, &trial, NULL), STORE_OK);
     assert_int_equal(trial.repeats, 3);
     assert_true(trial.value == 0.5 && trial.told_seq == 8);
     suite_ids list = {0}, none = {0}, steps = {0}, was = {0};
@@ -560,7 +339,7 @@ static void results_are_amended_and_repeated(void **state)
     assert_int_equal(row.observations, 3);
     assert_int_equal(store_read_amendments(s, study, 1, 0, take_amendment, &was, NULL), STORE_OK);
     assert_string_equal(was.text, "1:completed:0.5*3'mistaken' 1:failed:-1*1'mistaken' ");
-    assert_int_equal(store_read_trial(s, study, 1, take_trial, &trial, NULL), STORE_OK);
+    assert_int_equal(store_read_trial(s, study, 1, suite_take_trial, &trial, NULL), STORE_OK);
     assert_true(trial.value == 0.125 && trial.told_seq == 8);
 
     /* What is not told cannot be amended or told once more, what is not pending not be measured. */
@@ -568,7 +347,7 @@ static void results_are_amended_and_repeated(void **state)
     proposed.u.proposed.trial = 3;
     proposed.u.proposed.pick = (store_pick){4, NAN};
     assert_int_equal(store_fixture_write(lane, &proposed, 1, NULL), STORE_OK);
-    assert_int_equal(store_read_trial(s, study, 3, take_trial, &trial, NULL), STORE_OK);
+    assert_int_equal(store_read_trial(s, study, 3, suite_take_trial, &trial, NULL), STORE_OK);
     assert_int_equal(trial.batch, -1);
     assert_int_equal(trial.state, TRIAL_QUEUED);
     store_event wrong[] = {amended(3, TRIAL_FAILED, 0, NULL), late, measured, measured, proposed};
@@ -580,23 +359,6 @@ static void results_are_amended_and_repeated(void **state)
         store_lane_close(other);
     }
     store_lane_close(lane);
-}
-
-static void candidates_are_read_in_any_order(void **state)
-{
-    store *s = ((suite_state *)*state)->s;
-    store_fixture_history(s, "x", 5, 20);
-    int64_t study;
-    store_lane_close(store_fixture_lane(s, "x", &study));
-    const int64_t indices[] = {49, 0, 7, 7, 3};
-    double rows[5][3], one[3];
-    assert_int_equal(store_read_candidates_at(s, study, indices, 5, &rows[0][0], NULL), STORE_OK);
-    for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(store_read_candidates(s, study, indices[i], 1, one, NULL), STORE_OK);
-        assert_memory_equal(one, rows[i], sizeof one);
-    }
-    const int64_t wrong[] = {0, 1 << 20};
-    assert_int_equal(store_read_candidates_at(s, study, wrong, 2, &rows[0][0], NULL), STORE_CORRUPT);
 }
 
 static void a_callback_may_read(void **state)
@@ -612,22 +374,14 @@ static void a_callback_may_read(void **state)
     store_lane_close(lane);
 }
 
-/* A history of every kind of event, and what it must come to, from the other backend. */
 int main(void)
 {
     static const suite_test tests[] = {
-        SUITE_TEST(studies_are_listed_by_id_and_paged),
-        SUITE_TEST(studies_are_listed_by_state_and_label),
-        SUITE_TEST(an_id_belongs_to_one_study),
-        SUITE_TEST(a_deleted_study_is_gone_and_its_id_free),
         SUITE_TEST(events_become_rows),
         SUITE_TEST(trials_are_filtered),
-        SUITE_TEST(candidates_are_read_back),
         SUITE_TEST(the_last_engine_state_is_kept),
         SUITE_TEST(imported_rewards_are_read_by_log_position),
-        SUITE_TEST(candidates_are_added_and_retired),
         SUITE_TEST(results_are_amended_and_repeated),
-        SUITE_TEST(candidates_are_read_in_any_order),
         SUITE_TEST(a_callback_may_read),
     };
     return suite_run("store", tests, sizeof tests / sizeof *tests);

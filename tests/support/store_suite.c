@@ -97,6 +97,11 @@ void suite_take_study(void *arg, const store_study *study)
     *(store_study *)arg = *study;
 }
 
+void suite_take_trial(void *arg, const store_trial *trial)
+{
+    *(store_trial *)arg = *trial;
+}
+
 store_study suite_study_of(store *s, const char *id)
 {
     store_study study = {0};

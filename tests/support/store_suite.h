@@ -38,9 +38,10 @@ typedef struct suite_ids {
     char text[512];
 } suite_ids;
 
-/* Rows: the id appended to a suite_ids, and a copy of the row (its strings are gone). */
+/* Rows: the id appended to a suite_ids, and copies of the row (its strings are gone). */
 void suite_take_id(void *arg, const store_study *study);
 void suite_take_study(void *arg, const store_study *study);
+void suite_take_trial(void *arg, const store_trial *trial);
 
 /* The living study of that id. */
 store_study suite_study_of(store *s, const char *id);
