@@ -1,5 +1,6 @@
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/memory.h"
+#include "clients/banditctl/printable.h"
 #include "proto/parse.h"
 
 #include <math.h>
@@ -59,19 +60,22 @@ json_t *answer_json(const http_answer *answer)
 char *describe_answer(const http_answer *answer)
 {
     if (answer->status == 0)
-        return duplicate(answer->why);
+        return printable(answer->why);
     json_t *problem = answer_json(answer);
-    const char *detail = json_text(problem, "detail", NULL);
-    char *text =
-        format_text("%ld %s%s%s", answer->status, json_text(problem, "title", "without an explanation"),
-                    detail ? ": " : "", detail ? detail : "");
+    char *title = printable_member(problem, "title", "without an explanation");
+    char *detail = printable_member(problem, "detail", "");
+    char *text = format_text("%ld %s%s%s", answer->status, title, *detail ? ": " : "", detail);
+    free(title);
+    free(detail);
     const json_t *error;
     size_t i;
     json_array_foreach(json_object_get(problem, "errors"), i, error)
     {
-        const char *pointer = json_text(error, "pointer", "");
-        char *longer =
-            format_text("%s\n  %s%s%s", text, pointer, *pointer ? ": " : "", json_text(error, "detail", ""));
+        char *pointer = printable_member(error, "pointer", "");
+        char *what = printable_member(error, "detail", "");
+        char *longer = format_text("%s\n  %s%s%s", text, pointer, *pointer ? ": " : "", what);
+        free(pointer);
+        free(what);
         free(text);
         text = longer;
     }

@@ -17,7 +17,7 @@ char *study_path(const char *study, const char *rest);
 /* The exit status that an answer means. */
 exit_status status_of_answer(const http_answer *answer);
 
-/* "404 Not Found: there is no study 'x'", with a line for each error; freed by the caller. */
+/* "404 Not Found: there is no study 'x'", with a line for each error, printable; freed by the caller. */
 char *describe_answer(const http_answer *answer);
 
 /* The body as JSON, a new reference; NULL when it is none. */

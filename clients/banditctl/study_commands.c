@@ -2,6 +2,7 @@
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
 #include "clients/banditctl/memory.h"
+#include "clients/banditctl/printable.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ exit_status command_study_create(const arguments *a)
     json_t *study;
     exit_status status = call(a, &request, &study);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
-        puts(json_text(study, "id", ""));
+        print_text(json_text(study, "id", ""));
     json_decref(study);
     free(body);
     return status;
@@ -113,17 +114,19 @@ static void print_study_line(const json_t *study, const char *id, const char *un
 {
     char best[32] = "-", horizon[32] = "-";
     const json_t *value = json_object_get(json_object_get(study, "best"), "value");
+    char *shown = printable(id), *state = printable_member(study, "state", "");
     (void)unused;
-    if (!study) {
-        printf("%-32s %s\n", id, "damaged");
-        return;
-    }
     if (json_is_number(value))
         number_text(json_number_value(value), best);
     if (json_object_get(study, "horizon"))
         snprintf(horizon, sizeof horizon, "%lld", json_count(study, "horizon"));
-    printf("%-32s %-20s %8lld %8s %s\n", id, json_text(study, "state", ""),
-           json_count(study, "trials_completed"), horizon, best);
+    if (study)
+        printf("%-32s %-20s %8lld %8s %s\n", shown, state, json_count(study, "trials_completed"), horizon,
+               best);
+    else
+        printf("%-32s %s\n", shown, "damaged");
+    free(shown);
+    free(state);
 }
 
 exit_status command_study_list(const arguments *a)
@@ -135,13 +138,21 @@ static void print_matching_id(const json_t *study, const char *id, const char *p
 {
     (void)study;
     if (strncmp(id, prefix, strlen(prefix)) == 0)
-        puts(id);
+        print_text(id);
 }
 
 void print_study_ids(const char *prefix)
 {
     const arguments none = {0};
     list_studies(&none, print_matching_id, prefix);
+}
+
+/* A line of a study's description. */
+static void print_member(const char *title, const json_t *object, const char *key)
+{
+    char *text = printable_member(object, key, "");
+    printf("%-20s %s\n", title, text);
+    free(text);
 }
 
 exit_status command_study_show(const arguments *a)
@@ -158,13 +169,13 @@ exit_status command_study_show(const arguments *a)
         json_decref(study);
         return status;
     }
-    printf("%-20s %s\n", "id", json_text(study, "id", ""));
+    print_member("id", study, "id");
     if (json_object_get(study, "display_name"))
-        printf("%-20s %s\n", "name", json_text(study, "display_name", ""));
-    printf("%-20s %s\n", "state", json_text(study, "state", ""));
+        print_member("name", study, "display_name");
+    print_member("state", study, "state");
     if (json_object_get(study, "state_reason"))
-        printf("%-20s %s\n", "reason", json_text(study, "state_reason", ""));
-    printf("%-20s %s\n", "algorithm", json_text(json_object_get(study, "algorithm"), "name", ""));
+        print_member("reason", study, "state_reason");
+    print_member("algorithm", json_object_get(study, "algorithm"), "name");
     if (json_object_get(study, "horizon"))
         printf("%-20s %lld\n", "horizon", json_count(study, "horizon"));
     for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
@@ -172,7 +183,7 @@ exit_status command_study_show(const arguments *a)
             printf("%-20s %lld\n", counters[i], json_count(study, counters[i]));
     const json_t *best = json_object_get(study, "best");
     if (json_is_object(best)) {
-        char *value = value_text(json_object_get(best, "value"));
+        char *value = printable_value(json_object_get(best, "value"));
         printf("%-20s %s (trial %lld)\n", "best value", value, json_count(best, "trial"));
         free(value);
     }
@@ -259,7 +270,7 @@ exit_status command_study_import(const arguments *a)
     json_t *study;
     status = call(a, &request, &study);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
-        puts(json_text(study, "id", ""));
+        print_text(json_text(study, "id", ""));
     json_decref(study);
     if (request.upload)
         fclose(request.upload);

@@ -2,6 +2,7 @@
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
 #include "clients/banditctl/memory.h"
+#include "clients/banditctl/printable.h"
 #include "clients/banditctl/trial.h"
 #include "proto/encode.h"
 #include "proto/number.h"
@@ -81,8 +82,12 @@ static void print_trials(const json_t *asked, const trial_names *names)
         printf("%lld attempt=%lld", json_count(trial, "id"), json_count(trial, "attempt"));
         if (json_object_get(trial, "candidate"))
             printf(" candidate=%lld", json_count(trial, "candidate"));
-        for (size_t k = 0; names->given && k < values.n; k++)
-            printf(" %s=%s", values.items[k].name, values.items[k].text);
+        for (size_t k = 0; names->given && k < values.n; k++) {
+            char *name = printable(values.items[k].name), *text = printable(values.items[k].text);
+            printf(" %s=%s", name, text);
+            free(name);
+            free(text);
+        }
         putchar('\n');
         trial_values_clear(&values);
     }
@@ -122,7 +127,9 @@ exit_status command_ask(const arguments *a)
         status = post(a, "/ask", &w, 60 + option_number(a, OPTION_WAIT), &asked);
     wire_writer_clear(&w);
     if (status == STATUS_OK && json_array_size(json_object_get(asked, "trials")) == 0) {
-        fprintf(stderr, "banditctl: no trial now: %s\n", json_text(asked, "reason", "no reason given"));
+        char *reason = printable_member(asked, "reason", "no reason given");
+        fprintf(stderr, "banditctl: no trial now: %s\n", reason);
+        free(reason);
         status = STATUS_NOTHING;
     } else if (status == STATUS_OK && !option_given(a, OPTION_JSON)) {
         print_trials(asked, &names);
@@ -206,8 +213,9 @@ static void print_members(const char *title, const json_t *object)
     /* The iterator takes a non-const object, and changes nothing. */
     json_object_foreach((json_t *)(uintptr_t)object, key, member)
     {
-        char *text = value_text(member);
-        printf(" %s=%s", key, text);
+        char *name = printable(key), *text = printable_value(member);
+        printf(" %s=%s", name, text);
+        free(name);
         free(text);
     }
     putchar('\n');

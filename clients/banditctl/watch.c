@@ -2,6 +2,7 @@
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
 #include "clients/banditctl/memory.h"
+#include "clients/banditctl/printable.h"
 #include "clients/banditctl/process.h"
 
 #include <math.h>
@@ -77,9 +78,11 @@ static void print_line(const json_t *study, const view *v)
         number_text(json_number_value(value), best);
     if (v->rate >= 0)
         snprintf(rate, sizeof rate, "%.3g", v->rate);
-    printf("state=%s told=%lld failed=%lld pending=%lld batches=%lld best=%s rate=%s\n",
-           json_text(study, "state", ""), told_trials(study), json_count(study, "trials_failed"),
-           json_count(study, "trials_pending"), json_count(study, "batch"), best, rate);
+    char *state = printable_member(study, "state", "");
+    printf("state=%s told=%lld failed=%lld pending=%lld batches=%lld best=%s rate=%s\n", state,
+           told_trials(study), json_count(study, "trials_failed"), json_count(study, "trials_pending"),
+           json_count(study, "batch"), best, rate);
+    free(state);
 }
 
 /* ---- the picture ----------------------------------------------------------------------------------- */
@@ -107,7 +110,9 @@ static void draw_workers(const json_t *pending, size_t columns)
     fputs("at work: ", stdout);
     json_array_foreach(json_object_get(pending, "items"), i, trial)
     {
-        char *text = format_text(" %s (%lld)", json_text(trial, "worker", "?"), json_count(trial, "id"));
+        char *worker = printable_member(trial, "worker", "?");
+        char *text = format_text(" %s (%lld)", worker, json_count(trial, "id"));
+        free(worker);
         if (used + strlen(text) + 16 > columns) {
             left++;
         } else {
@@ -175,7 +180,10 @@ static void draw(const view *v, const json_t *study, const json_t *pending, cons
     if (v->rate >= 0)
         snprintf(rate, sizeof rate, "%.3g trials a second   ", v->rate);
     fputs("\033[H\033[J", stdout);
-    printf("%s  %s  %s\n", json_text(study, "id", ""), json_text(study, "state", ""), clock);
+    char *id = printable_member(study, "id", ""), *state = printable_member(study, "state", "");
+    printf("%s  %s  %s\n", id, state, clock);
+    free(id);
+    free(state);
     draw_bar(study, v->columns);
     printf("best %s   %s%lld batches   %lld pending, %lld queued, %lld failed\n", best, rate,
            json_count(study, "batch"), json_count(study, "trials_pending"),

@@ -1,6 +1,7 @@
 #include "clients/banditctl/work.h"
 #include "clients/banditctl/commands.h"
 #include "clients/banditctl/memory.h"
+#include "clients/banditctl/printable.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -82,8 +83,11 @@ static exit_status learn_names(work *w, http_client *client, int signals)
     char **words = trial_words(w->words, w->n_words, &nothing, &unknown);
     if (!words) {
         fprintf(stderr, "banditctl: study %s has no value {%s}; it has", w->study, unknown);
-        for (size_t i = 0; i < w->names.n && i < 20; i++)
-            fprintf(stderr, " {%s}", w->names.items[i]);
+        for (size_t i = 0; i < w->names.n && i < 20; i++) {
+            char *name = printable(w->names.items[i]);
+            fprintf(stderr, " {%s}", name);
+            free(name);
+        }
         fprintf(stderr, "%s. {{%s}} stands for the text {%s}\n", w->names.n > 20 ? " …" : "", unknown,
                 unknown);
         free(unknown);

@@ -1,5 +1,6 @@
 /* One worker: asks, runs the command, tells. */
 #include "clients/banditctl/memory.h"
+#include "clients/banditctl/printable.h"
 #include "clients/banditctl/process.h"
 #include "clients/banditctl/value.h"
 #include "clients/banditctl/work.h"
@@ -237,12 +238,15 @@ static void account(worker *self, const trial_context *trial, const result *r, d
     const bool failed = r->state && strcmp(r->state, "failed") == 0;
     if (!r->state && !r->values)
         number_text(r->value, number);
-    if (!option_given(w->arguments, OPTION_QUIET) || failed)
+    if (!option_given(w->arguments, OPTION_QUIET) || failed) {
+        char *reason = printable(r->state ? r->reason : "");
         work_log(w, "trial %lld (%s): %s%s%s, %.1f s", trial->trial, self->name.name,
                  r->state    ? r->state
                  : r->values ? r->values
                              : number,
-                 r->state && *r->reason ? ": " : "", r->state ? r->reason : "", seconds);
+                 *reason ? ": " : "", reason, seconds);
+        free(reason);
+    }
     pthread_mutex_lock(&w->lock);
     w->completed += !r->state;
     w->failed += failed;

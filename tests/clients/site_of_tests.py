@@ -1,8 +1,10 @@
 """A server with a folder to work in, and banditctl pointed at it."""
 
+import contextlib
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import threading
@@ -98,6 +100,20 @@ class Site:
 
     def trials(self, study="s", query=""):
         return self.server.client().items(f"/v1/studies/{study}/trials{query}")
+
+
+@contextlib.contextmanager
+def site_with_a_damaged_study():
+    """Two studies, "harmed" and "sound"; the row of the former has a state that there is not."""
+    with Site() as site:
+        for name in ("harmed", "sound"):
+            site.server.client().create(definition(id=name))
+        site.server.stop()
+        with contextlib.closing(sqlite3.connect(site.server.db)) as db, db:
+            assert db.execute("UPDATE studies SET state = 9 WHERE id = 'harmed'").rowcount == 1
+        site.server.start()
+        yield site
+        site.server.kill()  # stopping would check that it is sound
 
 
 def python_environment():

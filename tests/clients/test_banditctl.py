@@ -4,7 +4,6 @@ import contextlib
 import http.server
 import json
 import pathlib
-import sqlite3
 import struct
 import subprocess
 import sys
@@ -75,17 +74,10 @@ def test_a_list_of_many_pages(site):
 
 
 def test_a_damaged_study_is_in_the_list():
-    with site_of_tests.Site() as site:
-        for name in ("harmed", "sound"):
-            site.server.client().create(definition(id=name))
-        site.server.stop()
-        with contextlib.closing(sqlite3.connect(site.server.db)) as db, db:
-            assert db.execute("UPDATE studies SET state = 9 WHERE id = 'harmed'").rowcount == 1
-        site.server.start()
+    with site_of_tests.site_with_a_damaged_study() as site:
         lines = [line.split()[:2] for line in site.output("study", "list").splitlines()]
         assert lines == [["sound", "active"], ["harmed", "damaged"]], lines
         assert site.run("study", "show", "harmed").returncode == 1
-        site.server.kill()  # stopping would check that it is sound
 
 
 def test_uploads(site):
@@ -183,14 +175,15 @@ def test_exit_statuses(site):
             assert bool(done.stderr) == (status != 0), (command, done)
 
 
-def test_an_answer_of_something_else(site):
-    """A server that is none of ours answers 200 with a page: nothing was made, shown or told."""
+@contextlib.contextmanager
+def server_that_says(body):
+    """Some server that answers everything with 200 and these bytes. -> its URL"""
 
     class Page(http.server.BaseHTTPRequestHandler):
         def do_GET(self):
             self.send_response(200)
             self.end_headers()
-            self.wfile.write(b"<html>")
+            self.wfile.write(body)
 
         do_POST = do_GET
 
@@ -199,11 +192,57 @@ def test_an_answer_of_something_else(site):
 
     with http.server.HTTPServer(("127.0.0.1", 0), Page) as page:
         threading.Thread(target=page.serve_forever, daemon=True).start()
-        url = f"http://127.0.0.1:{page.server_port}"
+        yield f"http://127.0.0.1:{page.server_port}"
+        page.shutdown()
+
+
+OBEYED = "a\x1b[31m\nb\t\x7f\x9b2J\u202ec"
+SHOWN = r"a\u001b[31m\u000ab\u0009\u007f\u009b2J\u202ec"
+
+
+def test_texts_of_others_do_not_steer_the_terminal(site):
+    client = site.server.client()
+    new = definition([[x / 10, 0.5] for x in range(11)], id="s", display_name=f"Zoë {OBEYED} →")
+    new["domain"]["names"] = [OBEYED, "y"]
+    client.create(new)
+    said = site.output("study", "show", "s")
+    assert f"name                 Zoë {SHOWN} →\n" in said, said
+    assert f" {SHOWN}=" in site.output("ask", "s")
+    refused = site.run("study", "create", "-", stdin=json.dumps({**definition(), OBEYED: 1}))
+    assert refused.returncode == 1 and f"/{SHOWN}: " in refused.stderr, refused
+    unknown = site.run("work", "s", "--", "true", "{unknown}")
+    assert unknown.returncode == 2 and f" {{{SHOWN}}}" in unknown.stderr, unknown
+    for text in (said, refused.stderr, unknown.stderr):
+        assert text.replace("\n", "").isprintable(), text
+    # A program reads what there is.
+    assert json.loads(site.output("study", "show", "s", "--json"))["display_name"] == new["display_name"]
+
+
+def test_another_server_does_not_steer_the_terminal(site):
+    """In ours the ids and states of studies have letters, digits, '.', '_' and '-' only."""
+    study = {"id": OBEYED, "state": OBEYED, "best": {"value": OBEYED, OBEYED: 1}}
+    answer = {"items": [study], "damaged": [OBEYED], "observed": study["best"], "trials": [], "reason": OBEYED, **study}
+    lines = {
+        ("study", "list"): [f"{SHOWN} {SHOWN} 0 - -", f"{SHOWN} damaged"],
+        ("study", "show", "s"): [f"id {SHOWN}", f"state {SHOWN}", "algorithm", f"best value {SHOWN} (trial 0)"],
+        ("best", "s"): [f"observed value={SHOWN} {SHOWN}=1", "recommended none yet"],
+        ("watch", "s", "--once"): [f"state={SHOWN} told=0 failed=0 pending=0 batches=0 best=- rate=-"],
+        ("complete", "study", "show", ""): [SHOWN, SHOWN],
+    }
+    with server_that_says(json.dumps(answer).encode()) as url:
+        for command, expected in lines.items():
+            said = site.output(*command, BANDITD_URL=url).split("\n")
+            assert [" ".join(line.split()) for line in said] == [*expected, ""], (command, said)
+        nothing = site.run("ask", "s", BANDITD_URL=url)
+        assert nothing.stderr == f"banditctl: no trial now: {SHOWN}\n", nothing
+
+
+def test_an_answer_of_something_else(site):
+    """A server that is none of ours answers 200 with a page: nothing was made, shown or told."""
+    with server_that_says(b"<html>") as url:
         for command in (["study", "list"], ["study", "show", "s", "--json"], ["ask", "s"], ["tell", "s", "1", "1"]):
             done = site.run(*command, "--url", url)
             assert (done.returncode, done.stdout) == (1, "") and "is no JSON" in done.stderr, (command, done)
-        page.shutdown()
 
 
 def test_an_export_that_cannot_be_written(site):

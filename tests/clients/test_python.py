@@ -7,8 +7,10 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 import zipfile
 
+import site_of_tests
 from site_of_tests import python_environment, wait_until
 from support import Skip, definition, grid, target
 
@@ -126,6 +128,28 @@ def test_refusals(site):
     raises(ValueError, banditd.Client, "nonsense")
     lost = banditd.Client("http://127.0.0.1:1", retry_seconds=0.2)
     raises(banditd.Unreachable, lost.study("s").info)
+
+
+def warned(call):
+    """-> the value of the call, and what it warned of"""
+    with warnings.catch_warnings(record=True) as given:
+        warnings.simplefilter("always", banditd.DamagedStudies)
+        return call(), [warning for warning in given if issubclass(warning.category, banditd.DamagedStudies)]
+
+
+def test_studies_that_are_damaged():
+    async def listed(url):
+        return [info["id"] async for info in banditd.AsyncClient(url).studies()]
+
+    with site_of_tests.site_with_a_damaged_study() as site:
+        client = banditd.Client(site.url)
+        for call in (lambda: [info["id"] for info in client.studies()], lambda: asyncio.run(listed(site.url))):
+            studies, (warning,) = warned(call)
+            assert studies == ["sound"], studies
+            assert "'harmed'" in str(warning.message) and "sound" not in str(warning.message), warning
+            assert warning.filename == __file__, "it points at who asked"
+    with site_of_tests.Site() as site:
+        assert warned(lambda: list(banditd.Client(site.url).studies())) == ([], [])
 
 
 def test_numpy(site):

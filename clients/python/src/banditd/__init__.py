@@ -1,7 +1,7 @@
 """Client of a banditd server: see Client, AsyncClient and Study."""
 
 from ._calls import Trial
-from ._errors import BanditdError, Conflict, Denied, Infeasible, NotFound, Refused, Unreachable
+from ._errors import BanditdError, Conflict, DamagedStudies, Denied, Infeasible, NotFound, Refused, Unreachable
 from .aio import AsyncClient, AsyncStudy
 from .client import Client, Study
 
@@ -12,6 +12,7 @@ __all__ = [
     "BanditdError",
     "Client",
     "Conflict",
+    "DamagedStudies",
     "Denied",
     "Infeasible",
     "NotFound",

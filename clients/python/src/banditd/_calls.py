@@ -10,10 +10,11 @@ import random
 import sys
 import urllib.parse
 import uuid
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Callable, Optional, Union
 
-from ._errors import refusal
+from ._errors import DamagedStudies, refusal
 
 Value = Union[float, Mapping[str, float]]  # of the metric, or of each metric by its name
 
@@ -117,6 +118,17 @@ def create_study(definition: Mapping[str, Any]) -> Call:
 def list_studies(page_token: Optional[str]) -> Call:
     query = {"limit": "1000", **({"page_token": page_token} if page_token else {})}
     return Call("GET", "/v1/studies?" + urllib.parse.urlencode(query))
+
+
+def listed_studies(page: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The studies of a page of the list. Warns whoever iterates over them of those that it lacks."""
+    damaged = page.get("damaged")
+    if damaged:
+        names = ", ".join(map(repr, damaged))
+        text = f"damaged in the server's database, and not in the list: {names} (`banditd check` says where)"
+        warnings.warn(text, DamagedStudies, stacklevel=3)
+    studies: list[dict[str, Any]] = page["items"]
+    return studies
 
 
 def get(study: str, rest: str = "") -> Call:

@@ -42,6 +42,10 @@ class Infeasible(BanditdError):
     """Raised by a function that is optimized: its point cannot be evaluated, and is to be avoided."""
 
 
+class DamagedStudies(UserWarning):
+    """A warning: a list lacks studies, since what the server's database holds of them is damaged."""
+
+
 _KINDS = {401: Denied, 403: Denied, 404: NotFound, 409: Conflict}
 
 

@@ -49,7 +49,7 @@ class AsyncClient:
         token = None
         while True:
             page = await self._run(_calls.list_studies(token))
-            for study in page["items"]:
+            for study in _calls.listed_studies(page):
                 yield study
             token = page.get("next_page_token")
             if not token:

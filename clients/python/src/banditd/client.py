@@ -68,11 +68,12 @@ class Client:
         return Study(self, study)
 
     def studies(self) -> Iterator[dict[str, Any]]:
-        """All studies with their state and counters."""
+        """All studies with their state and counters. Those that are damaged in the server's database are left out,
+        and named in a DamagedStudies, a warning."""
         token = None
         while True:
             page = self._run(_calls.list_studies(token))
-            yield from page["items"]
+            yield from _calls.listed_studies(page)
             token = page.get("next_page_token")
             if not token:
                 return
