@@ -6,6 +6,7 @@
 #include "tests/support/async_study.h"
 #include "tests/support/must.h"
 #include "tests/support/random_problem.h"
+#include "tests/support/repeats.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,12 +20,6 @@
 
 #include <cmocka.h>
 
-static bool full(void)
-{
-    const char *value = getenv("BANDIT_TEST_FULL");
-    return value && strcmp(value, "1") == 0;
-}
-
 static void make_problem(random_problem *p, size_t i)
 {
     static const unsigned trouble[] = {0, PROBLEM_DUPLICATES, PROBLEM_GRID, PROBLEM_CONSTANT};
@@ -37,7 +32,7 @@ static void make_problem(random_problem *p, size_t i)
 
 static void restored_engines_are_equal(void **state)
 {
-    size_t n = full() ? 100 : 20;
+    size_t n = in_full() ? 100 : 20;
     (void)state;
     for (size_t i = 0; i < n; i++) {
         random_problem p;
@@ -188,7 +183,7 @@ static void plain_bounds(const plain *m, double *ucb)
  * covers split one level per step. */
 static void every_step_is_the_papers(void **state)
 {
-    size_t problems = full() ? 20 : 5, splits = 0;
+    size_t problems = in_full() ? 20 : 5, splits = 0;
     (void)state;
     for (size_t i = 0; i < problems; i++) {
         static plain m;
@@ -449,7 +444,7 @@ static double regret_ratio(bandit_algorithm algorithm, const task *t, uint64_t s
 static void regret_is_below_igp_ucbs(void **state)
 {
     static task t;
-    size_t T = full() ? 10000 : 1500, runs = full() ? 4 : 1;
+    size_t T = in_full() ? 10000 : 1500, runs = in_full() ? 4 : 1;
     double pi = 0.0, igp = 0.0, pi_seconds = 0.0, igp_seconds = 0.0;
     (void)state;
     for (uint64_t run = 0; run < runs; run++) {

@@ -4,6 +4,7 @@
 #include "tests/support/async_study.h"
 #include "tests/support/must.h"
 #include "tests/support/random_problem.h"
+#include "tests/support/repeats.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,12 +16,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static bool full(void)
-{
-    const char *value = getenv("BANDIT_TEST_FULL");
-    return value && strcmp(value, "1") == 0;
-}
 
 static void make_problem(random_problem *p, size_t i)
 {
@@ -78,7 +73,7 @@ static void look_at_inducing(void *context, const bandit_engine *engine)
 
 static void restored_engines_are_equal(void **state)
 {
-    size_t n = full() ? 120 : 24, redrawn = 0, kept = 0;
+    size_t n = in_full() ? 120 : 24, redrawn = 0, kept = 0;
     (void)state;
     for (size_t i = 0; i < n; i++) {
         random_problem p;
@@ -289,8 +284,8 @@ static double regret_ratio(bandit_posterior_kind posterior, bandit_features_kind
 
 static void regret_is_a_fraction_of_uniforms(void **state)
 {
-    size_t T = full() ? 2000 : 400;
-    double limit = full() ? 0.3 : 0.5;
+    size_t T = in_full() ? 2000 : 400;
+    double limit = in_full() ? 0.3 : 0.5;
     (void)state;
     double svgp = regret_ratio(BANDIT_POSTERIOR_SVGP, BANDIT_FEATURES_RFF, T);
     double eigen = regret_ratio(BANDIT_POSTERIOR_SVGP, BANDIT_FEATURES_EIGEN, T);

@@ -400,7 +400,7 @@ static void cost_of_a_sample_is_linear_in_the_arms(void **state)
     const size_t sizes[] = {16000, 32000, 64000, 128000};
     double x = 0.0, y = 0.0, xx = 0.0, xy = 0.0;
     (void)state;
-    if (!getenv("BANDIT_TEST_FULL"))
+    if (!in_full())
         skip_because("it takes time, for a quiet machine: set BANDIT_TEST_FULL=1");
     for (size_t i = 0; i < 4; i++) {
         double seconds = seconds_per_sample(sizes[i]);
