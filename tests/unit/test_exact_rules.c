@@ -218,12 +218,16 @@ static double normal_cdf(double z)
     return 0.5 * erfc(-z / sqrt(2.0));
 }
 
-/* The textbook's score of an arm. */
+/* The textbook's score of an arm; of one whose value is known, that it is better, and by how much. */
 static double score(bandit_algorithm algorithm, const bandit_prediction *p, double best, double zeta)
 {
-    double sigma = sqrt(p->variance), z = (p->mean - best - zeta) / sigma;
+    double sigma = sqrt(p->variance), gain = p->mean - best - zeta, z = gain / sigma;
+    if (sigma == 0.0 && algorithm == BANDIT_GP_EI)
+        return fmax(0.0, gain);
+    if (sigma == 0.0 && algorithm == BANDIT_GP_PI)
+        return gain > 0.0;
     if (algorithm == BANDIT_GP_EI)
-        return (p->mean - best - zeta) * normal_cdf(z) + sigma * normal_pdf(z);
+        return gain * normal_cdf(z) + sigma * normal_pdf(z);
     if (algorithm == BANDIT_GP_PI)
         return normal_cdf(z);
     if (algorithm == BANDIT_EPSILON_GREEDY)
@@ -281,6 +285,69 @@ static void picks_maximize_the_textbook_score(void **state)
         bandit_engine_free(engine);
     }
     bandit_arms_free(arms);
+}
+
+/* A linear kernel knows the value at 0, which is 0, before any pull: its variance is none. It is the best
+ * where all rewards are below, and nothing is hoped for where it has been met and is the best that was. */
+static void values_that_are_known(void **state)
+{
+    enum { ARMS = 5, CASES = 64 };
+    static const double points[ARMS] = {0.0, 0.5, 1.0, 2.0, -0.5};
+    size_t picked = 0, other = 0;
+    (void)state;
+    for (size_t k = 0; k < CASES; k++) {
+        const bool improves = k & 1, pulled = k & 2, last = k & 4, falls = k & 8, without = k & 16,
+                   ahead = k & 32;
+        bandit_arms *arms;
+        double x[ARMS], best = -INFINITY;
+        bandit_prediction predictions[ARMS];
+        uint32_t all[ARMS], zero = last ? ARMS - 1 : 0, expected, opposite = last ? ARMS - 2 : ARMS - 1;
+        for (size_t i = 0; i < ARMS; i++) {
+            x[last ? (i + ARMS - 1) % ARMS : i] = points[i];
+            all[i] = (uint32_t)i;
+        }
+        bandit_result results[] = {{.repeats = 2}, {.repeats = 3}, {.arm = zero, .repeats = 1}};
+        for (uint32_t i = 0; i < ARMS; i++) {
+            if (x[i] == 1.0)
+                results[0].arm = i;
+            if (x[i] == 2.0)
+                results[1].arm = i;
+        }
+        for (size_t i = 0; i < 2; i++)
+            results[i].reward = (falls ? -1.0 : 1.0) * x[results[i].arm];
+        assert_int_equal(bandit_arms_new(&arms, ARMS, 1, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_set_rows(arms, 0, ARMS, x, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, ARMS, NULL), BANDIT_OK);
+        bandit_options o = options_for(improves ? BANDIT_GP_EI : BANDIT_GP_PI);
+        o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_LINEAR};
+        o.lambda = 4.0; /* so that no probability is 1 but for rounding */
+        o.zeta = ahead ? 0.3 : 0.0;
+        bandit_engine *engine = new_engine(arms, &o);
+        begin(engine, results, pulled ? 3 : 2);
+        assert_int_equal(bandit_engine_predict_arms(engine, all, ARMS, predictions, NULL), BANDIT_OK);
+        assert_true(predictions[zero].variance == 0.0 && predictions[zero].mean == 0.0);
+        for (size_t i = 0; i < (pulled ? 3U : 2U); i++)
+            best = fmax(best, predictions[results[i].arm].mean);
+        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+        bandit_pick chosen;
+        limits.max_picks = 1;
+        limits.withheld = &opposite;
+        limits.n_withheld = without;
+        expected = 0;
+        for (uint32_t a = expected + 1; a < ARMS; a++) {
+            if ((!without || a != opposite) && score(o.algorithm, &predictions[a], best, o.zeta) >
+                                                   score(o.algorithm, &predictions[expected], best, o.zeta))
+                expected = a;
+        }
+        assert_int_equal(pick(engine, &limits, &chosen).n_picks, 1);
+        if (chosen.arm != expected)
+            fail_msg("case %zu: %u, not %u", k, chosen.arm, expected);
+        picked += chosen.arm == zero;
+        other += chosen.arm != zero && falls;
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
+    assert_true(picked > 0 && other > 0);
 }
 
 /* h(z) = phi(z) + z Phi(z) = phi(z) * integral over u > 0 of u exp(u z − u^2/2): Simpson's rule. */
@@ -901,6 +968,7 @@ int main(void)
         cmocka_unit_test(widths_are_the_papers),
         cmocka_unit_test(a_precomputed_kernel_has_no_bound),
         cmocka_unit_test(picks_maximize_the_textbook_score),
+        cmocka_unit_test(values_that_are_known),
         cmocka_unit_test(the_logarithm_of_the_improvement_is_accurate),
         cmocka_unit_test(ties_go_to_the_lowest_index),
         cmocka_unit_test(withheld_arms_are_never_chosen),
