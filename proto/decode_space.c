@@ -34,6 +34,8 @@ static void fill_range(wire_object *o, wire_parameter *p)
     wire_place max = wire_place_member(o->place, "max");
     if (p->min >= p->max)
         wire_refuse(o->decoder, &max, "must be greater than min");
+    else if (!isfinite(p->max - p->min))
+        wire_refuse(o->decoder, &max, "must not be further from min than the largest double");
     if (p->log && p->min <= 0)
         wire_refuse(o->decoder, &min, "must be greater than 0 on a log scale");
 }

@@ -84,8 +84,10 @@ wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors 
     }
     if (!json) {
         char detail[sizeof error.text + 64];
+        bool nul = json_error_code(&error) == json_error_null_character;
+        /* jansson names a flag of its own there. */
         snprintf(detail, sizeof detail, "not valid JSON: line %d, column %d: %s", error.line, error.column,
-                 error.text);
+                 nul ? "\\u0000 is not taken in a string" : error.text);
         return malformed(errors, detail);
     }
     *out = json;

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { DRAINED_MAXIMUM = 64 << 20, SKIPPED_MAXIMUM = 1 << 20, KEY_MAXIMUM = 255 };
 
@@ -50,7 +51,7 @@ static void set_content_type(http_connection *c)
     const char *sent = http_connection_header(c, MHD_HTTP_HEADER_CONTENT_TYPE);
     char *out = c->request.content_type;
     size_t n = 0;
-    while (sent && sent[n] && sent[n] != ';' && sent[n] != ' ' && n + 1 < sizeof c->request.content_type) {
+    while (sent && sent[n] && !strchr("; \t", sent[n]) && n + 1 < sizeof c->request.content_type) {
         out[n] = (char)tolower((unsigned char)sent[n]);
         n++;
     }
@@ -130,6 +131,12 @@ static bool check_headers(http_connection *c)
                                 request->content_type[0] ? request->content_type : "without a Content-Type");
             return false;
         }
+    }
+    const char *coding = http_connection_header(c, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    if (coding && strcasecmp(coding, "identity") != 0 && request->route->body != ROUTE_BODY_NONE) {
+        http_answer_problem(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
+                            "the body has to come without a Content-Encoding, not as %.64s", coding);
+        return false;
     }
     wire_errors errors = {0};
     query_reading reading = {.c = c, .errors = &errors};

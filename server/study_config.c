@@ -83,7 +83,7 @@ static bool is_auto(const wire_number *field)
 }
 
 /* Noise, what rewards are scaled by, and the regularization that follows from both. */
-static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double horizon)
+static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double horizon, completion *found)
 {
     if (!a->noise_std.given)
         a->noise_std = automatic;
@@ -97,8 +97,10 @@ static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double
         default_number(&a->lambda, 1 + (horizon > 0 ? 2 / horizon : 0));
     else if (is_auto(&a->noise_std) || a->standardize_rewards)
         a->lambda = automatic;
-    else
+    else if (isfinite(a->noise_std.value * a->noise_std.value))
         default_number(&a->lambda, fmax(a->noise_std.value * a->noise_std.value, 1e-6));
+    else
+        wire_errors_add(found->errors, "/algorithm/noise_std", "its square must be a double");
 }
 
 static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, completion *found)
@@ -107,7 +109,7 @@ static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, 
     double horizon = request->horizon.given ? (double)request->horizon.value : 0;
     if (parameter_applies("kernel", algorithm)) {
         complete_kernel(&a->kernel, request->domain_type, found);
-        complete_noise(a, algorithm, horizon);
+        complete_noise(a, algorithm, horizon, found);
     }
     if (parameter_applies("norm_bound", algorithm) && !a->norm_bound.given) {
         if (a->standardize_rewards)

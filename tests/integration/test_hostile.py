@@ -176,7 +176,17 @@ def test_targets_that_are_whole_addresses_or_the_whole_server(server):
     assert answer.split()[1] == b"200" and b"text/html" in answer, answer
     answer = answer_to(server, b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert answer.split()[1] == b"204" and b"\r\nAllow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n" in answer, answer
+    for target in ("/v1%2fstudies", "/v1/studies/a%2Fbest", "/%2F"):
+        answer = answer_to(server, f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert "encoded slash" in problem_in(answer, 404)["detail"], answer
+    answer = answer_to(server, b"GET /v1/studies?label=a:%2F HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert answer.split()[1] == b"200", answer
     problem_in(answer_to(server, b"GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"), 404)
+
+
+def test_a_type_of_content_may_go_on_after_a_tab(server):
+    head = b"POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 2\r\n"
+    problem_in(answer_to(server, head + b"Content-Type: application/json\t;charset=utf-8\r\n\r\n{}"), 422)
 
 
 # ---- too large -----------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Every refusal of the contract that belongs to these calls, and that nothing is left half created."""
 
 import copy
+import gzip
 import json
 
 from server import Server
@@ -84,6 +85,7 @@ STUDIES = {
     "lambda_a_boolean": (changed("algorithm", "lambda", True), "/algorithm/lambda"),
     "lambda_a_string": (changed("algorithm", "lambda", "0.01"), "/algorithm/lambda"),
     "noise_negative": (changed("algorithm", "noise_std", -1), "/algorithm/noise_std"),
+    "noise_whose_square_is_no_double": (changed("algorithm", {"noise_std": 1e200}), "/algorithm/noise_std"),
     "noise_unknown_word": (changed("algorithm", "noise_std", "automatic"), "/algorithm/noise_std"),
     "norm_bound_unknown_word": (changed("algorithm", "norm_bound", "learned"), "/algorithm/norm_bound"),
     "lambda_unknown_word": (changed("algorithm", "lambda", "noise"), "/algorithm/lambda"),
@@ -212,6 +214,7 @@ MALFORMED = {
     "infinity": b'{"optimum": Infinity}',
     "beyond_doubles": b'{"optimum": 1e999}',
     "not_utf8": b'{"id": "\xff\xfe"}',
+    "nul_in_a_string": b'{"id": "\\u0000"}',
     "nested_too_deep": b"[" * 100000,
     "single_quotes": b"{'id': 'refused'}",
 }
@@ -394,6 +397,19 @@ def test_content_types(server):
     refusal(client.get("/v1/studies/refused"), 404)
     answer = client.post(f"/v1/studies/{study}/ask", "{}", content_type="Application/JSON; charset=utf-8")
     assert answer.status == 200, answer
+
+
+def test_content_encodings(server):
+    """What is compressed is not taken for what it is not, JSON or a table."""
+    client = server.client()
+    study = client.create({**definition(), "domain": {"type": "candidates", "dimension": 1}})["id"]
+    packed = {"Content-Encoding": "gzip"}
+    upload = f"/v1/studies/{study}/candidates"
+    problem = refusal(client.put(upload, gzip.compress(b"1\n2\n"), content_type="text/csv", headers=packed), 415)
+    assert "gzip" in problem["detail"], problem
+    refusal(client.post("/v1/studies", gzip.compress(b"{}"), content_type=JSON, headers=packed), 415)
+    plain = {"Content-Encoding": "Identity"}
+    assert client.put(upload, "1\n2\n", content_type="text/csv", headers=plain).status == 200
 
 
 def test_body_too_large(server):

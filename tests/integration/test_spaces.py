@@ -238,6 +238,7 @@ FLAG = {"name": "b", "type": "boolean"}
 @cases(
     {
         "min_not_below_max": ([{**NUMBER, "min": 1}], "/domain/parameters/0/max"),
+        "wider_than_a_double": ([{**NUMBER, "min": -1e308, "max": 1e308}], "/domain/parameters/0/max"),
         "log_of_zero": ([{**NUMBER, "scale": "log"}], "/domain/parameters/0/min"),
         "two_of_one_name": ([FLAG, NUMBER, FLAG], "/domain/parameters/2/name"),
         "two_equal_numbers": (
