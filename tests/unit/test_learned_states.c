@@ -1,5 +1,5 @@
 /* The stored state of an engine that learns, word by word: what is refused and why, and that what is taken is
- * stored again as it was. */
+ * stored again as it was; and how the rewards of a batch join what an engine in that state has. */
 #include "bandit/engine.h"
 #include "tests/support/must.h"
 
@@ -218,11 +218,164 @@ static void counts_are_those_of_the_study(void **state)
     close_study(&s);
 }
 
+/* ---- rewards that join --------------------------------------------------------------------------------- */
+
+enum { MOST_RESULTS = 12 };
+
+/* An arm's rewards as the model counts them, each with the pulls it stands for. */
+typedef struct arm_rewards {
+    double reward[MOST_RESULTS + 1], pulls[MOST_RESULTS + 1];
+    size_t n;
+} arm_rewards;
+
+static double mean_of(const arm_rewards *x)
+{
+    double sum = 0.0, pulls = 0.0;
+    for (size_t i = 0; i < x->n; i++) {
+        sum += x->pulls[i] * x->reward[i];
+        pulls += x->pulls[i];
+    }
+    return sum / pulls;
+}
+
+/* Tells an engine in the state of `words` the results and looks at what it has of them then: each reward of
+ * an arm with a mean joined from within `reach` of it, and the squares about the arms' means are counted,
+ * unless `counts` is false. Returns after how many rewards there was a fit. */
+static uint64_t check_joining(const study *s, const word *words, const bandit_result *results, size_t n,
+                              bool counts, double reach)
+{
+    bandit_engine *engine;
+    bandit_error err;
+    bandit_checkpoint checkpoint = s->checkpoint;
+    arm_rewards rewards[ARMS] = {{{0}, {0}, 0}};
+    double total[ARMS] = {0}, within = words[WITHIN].real, degrees = words[WITHIN_DEGREES].real;
+    word after[MOST_WORDS];
+    checkpoint.state = (const unsigned char *)words;
+    for (size_t i = 0; i < checkpoint.n_sums; i++) {
+        const bandit_arm_sum *sum = &checkpoint.sums[i];
+        bool aside = false;
+        total[sum->arm] = sum->sum;
+        for (size_t k = 0; k < words[N_ASIDE].whole; k++)
+            aside |= (uint32_t)words[ASIDE + 3 * k].whole == sum->arm;
+        if (!aside)
+            rewards[sum->arm] = (arm_rewards){{sum->sum / (double)sum->count}, {(double)sum->count}, 1};
+    }
+    for (size_t i = 0; i < n; i++) {
+        arm_rewards *x = &rewards[results[i].arm];
+        double reward = results[i].reward, mean = x->n > 0 ? mean_of(x) : reward;
+        if (counts) {
+            reward = fmin(fmax(reward, mean - reach), mean + reach);
+            degrees += x->n > 0 ? 1.0 : 0.0;
+        }
+        x->reward[x->n] = reward;
+        x->pulls[x->n++] = results[i].repeats;
+        total[results[i].arm] += results[i].repeats * reward;
+    }
+    for (size_t a = 0; a < ARMS && counts; a++) {
+        for (size_t i = 0; i < rewards[a].n; i++)
+            within += rewards[a].pulls[i] * pow(rewards[a].reward[i] - mean_of(&rewards[a]), 2.0);
+    }
+    must(bandit_engine_restore(&engine, s->arms, &s->options, 0, &checkpoint, NULL, 0,
+                               &bandit_executor_serial, &err),
+         &err);
+    must(bandit_engine_begin_batch(engine, results, n, NULL, 0, &bandit_executor_serial, &err), &err);
+    bandit_engine_checkpoint(engine, &checkpoint);
+    memcpy(after, checkpoint.state, LENGTHSCALE * sizeof *after);
+    for (size_t i = 0; i < checkpoint.n_sums; i++) {
+        const bandit_arm_sum *sum = &checkpoint.sums[i];
+        assert_true(fabs(sum->sum - total[sum->arm]) <= 1e-12 * (1.0 + fabs(total[sum->arm])));
+    }
+    assert_true(fabs(after[WITHIN].real - within) <= 1e-12 * (1.0 + within));
+    assert_true(after[WITHIN_DEGREES].real == degrees);
+    uint64_t fitted_on = after[FITTED_ON].whole;
+    bandit_engine_free(engine);
+    return fitted_on;
+}
+
+static void rewards_join_from_within_reach(void **state)
+{
+    const bandit_result results[] = {
+        {.arm = 20, .repeats = 1, .reward = 1e3}, {.arm = 3, .repeats = 1, .reward = 0.5},
+        {.arm = 7, .repeats = 1, .reward = 1.2},  {.arm = 3, .repeats = 1, .reward = -1e3},
+        {.arm = 7, .repeats = 1, .reward = 30.0},
+    };
+    const size_t n = sizeof results / sizeof *results;
+    study s;
+    (void)state;
+    open_study(&s);
+    for (int noisy = 0; noisy < 2; noisy++) {
+        word words[MOST_WORDS];
+        memcpy(words, s.words, sizeof words);
+        words[WITHIN].real = 0.25;
+        words[WITHIN_DEGREES].real = 3.0;
+        words[NOISE].real = noisy ? 1.44 : 0.16; /* six deviations are 7.2 scales, or 2.4: then it is 3 */
+        double reach = (noisy ? 7.2 : 3.0) * words[SCALE].real;
+        assert_true(reach < 25.0);
+        assert_int_equal(check_joining(&s, words, results, n, true, reach), ARMS);
+    }
+    close_study(&s);
+}
+
+/* While there are fewer than eight rewards, others join as they are: nothing is known that could tell a
+ * stray. */
+static void the_first_few_join_as_they_are(void **state)
+{
+    const bandit_result results[] = {{.arm = 5, .repeats = 3, .reward = 1e3},
+                                     {.arm = 5, .repeats = 1, .reward = -30.0},
+                                     {.arm = 2, .repeats = 2, .reward = 0.5}};
+    (void)state;
+    for (size_t told = 6; told <= 9; told++) {
+        study s;
+        open_study(&s);
+        bandit_result first[ARMS];
+        bandit_error err;
+        bandit_engine_free(s.engine);
+        must(bandit_engine_new(&s.engine, s.arms, &s.options, 0, &err), &err);
+        for (uint32_t i = 0; i < told; i++)
+            first[i] = (bandit_result){.arm = i, .repeats = 1, .reward = sin((double)i / 8.0)};
+        must(bandit_engine_begin_batch(s.engine, first, told, NULL, 0, &bandit_executor_serial, &err), &err);
+        bandit_engine_checkpoint(s.engine, &s.checkpoint);
+        assert_true(s.checkpoint.n_state <= sizeof s.words);
+        memcpy(s.words, s.checkpoint.state, s.checkpoint.n_state);
+        assert_int_equal(s.words[N_ASIDE].whole, 0);
+        assert_true(6.0 * sqrt(s.words[NOISE].real) * s.words[SCALE].real > 0.29); /* of 0.05, as given */
+        double reach = fmax(0.3, 3.0 * s.words[SCALE].real);
+        check_joining(&s, s.words, results, 3, told >= 8, reach);
+        close_study(&s);
+    }
+}
+
+/* A first reward above all that was thought possible brings a fit, but not within a twentieth of the rewards,
+ * and one more, after another fit. */
+static void a_peak_brings_a_fit(void **state)
+{
+    study s;
+    (void)state;
+    open_study(&s);
+    const double high = s.words[HIGH].real;
+    const double peaks[] = {1.0, high, nextafter(high, INFINITY), 1e3};
+    assert_true(isfinite(high));
+    for (size_t k = 0; k < sizeof peaks / sizeof *peaks; k++) {
+        for (size_t n = 1; n <= 7; n++) { /* arm 7 has no reward that counts */
+            bandit_result results[7] = {{.arm = 7, .repeats = 1, .reward = peaks[k]}};
+            for (uint32_t i = 1; i < n; i++)
+                results[i] = (bandit_result){.arm = i, .repeats = 1, .reward = sin((double)i / 8.0)};
+            bool fits = n >= (k < 2 ? 6 : 3);
+            double reach = 3.0 * s.words[SCALE].real;
+            assert_int_equal(check_joining(&s, s.words, results, n, true, reach), fits ? ARMS + n : ARMS);
+        }
+    }
+    close_study(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_have_ranges),
         cmocka_unit_test(counts_are_those_of_the_study),
+        cmocka_unit_test(rewards_join_from_within_reach),
+        cmocka_unit_test(the_first_few_join_as_they_are),
+        cmocka_unit_test(a_peak_brings_a_fit),
     };
     return cmocka_run_group_tests_name("learned states", tests, NULL, NULL);
 }

@@ -216,6 +216,51 @@ static void eigenfunctions_are_the_largest(void **state)
     bandit_arms_free(arms);
 }
 
+/* Half widths of a box are the larger of 1.2 times the arms' and, for the boundary's sake, so many
+ * lengthscales: 3.2, 4.5 and 4.1 for the Gaussian, Matérn 3/2 and 5/2 (Riutort-Mayol et al., section 4). It
+ * is about the arms. */
+static void boxes_are_as_recommended(void **state)
+{
+    static const struct {
+        bandit_kernel_type type;
+        double nu, c;
+    } cases[] = {{BANDIT_KERNEL_GAUSSIAN, 0, 3.2},
+                 {BANDIT_KERNEL_MATERN, 0.5, 4.5},
+                 {BANDIT_KERNEL_MATERN, 1.5, 4.5},
+                 {BANDIT_KERNEL_MATERN, 2.5, 4.1}};
+    const double ard[] = {0.01, 2.0, 0.3};
+    (void)state;
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        const bandit_kernel kernel = {cases[k].type, cases[k].nu, ard, 3};
+        bandit_arms *arms = uniform_arms(3, 2.0);
+        bandit_covariance covariance;
+        bandit_features features;
+        assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, NULL), BANDIT_OK);
+        assert_int_equal(bandit_features_init(&features, BANDIT_EXPANSION_EIGEN, &covariance, 30, NULL),
+                         BANDIT_OK);
+        uint32_t highest[3] = {0};
+        for (size_t j = 0; j < 3; j++) {
+            double low = INFINITY, high = -INFINITY;
+            for (size_t a = 0; a < N; a++) {
+                low = fmin(low, bandit_arms_feature(arms, a, j));
+                high = fmax(high, bandit_arms_feature(arms, a, j));
+            }
+            double half = fmax(1.2 * (high - low) / 2.0, cases[k].c * ard[j]);
+            assert_true(fabs(features.width[j] - 2.0 * half) < 1e-12 * half);
+            assert_true(fabs(features.low[j] + half - (low + high) / 2.0) < 1e-12 * half);
+            for (size_t i = 0; i < features.n; i++)
+                highest[j] = features.order[3 * i + j] > highest[j] ? features.order[3 * i + j] : highest[j];
+            assert_int_equal(features.highest[j], highest[j]);
+        }
+        assert_int_equal(bandit_features_scratch(&features),
+                         (size_t)(highest[0] + highest[1] + highest[2]) * BANDIT_TILE);
+        assert_int_equal(bandit_features_memory(&features), 30 * (3 * sizeof(uint32_t) + sizeof(double)));
+        bandit_features_clear(&features);
+        bandit_covariance_clear(&covariance);
+        bandit_arms_free(arms);
+    }
+}
+
 /* The cosine inside: against libm over arguments of all sizes, and finite whatever comes in. */
 static void cosines_are_accurate(void **state)
 {
@@ -265,6 +310,7 @@ int main(void)
         cmocka_unit_test(samples_have_the_kernel_as_covariance),
         cmocka_unit_test(eigenfunctions_add_up_to_the_kernel),
         cmocka_unit_test(eigenfunctions_are_the_largest),
+        cmocka_unit_test(boxes_are_as_recommended),
         cmocka_unit_test(cosines_are_accurate),
     };
     return cmocka_run_group_tests_name("prior_features", tests, NULL, NULL);
