@@ -1,5 +1,6 @@
 /* The sums of the global-local rule against their definition, one arm at a time, by covariances of embedded
- * arms; how many pulls a run has room for; and how often a pick's column is computed. */
+ * arms; how many pulls a run has room for; how often a pick's column is computed, and how many are
+ * kept. */
 #include "local_ratio.h"
 
 #include "memory.h"
@@ -207,12 +208,51 @@ static void columns_are_computed_once(void **state)
     close_model(&x);
 }
 
+/* Columns are kept in 32 MiB: as many of the 32 as fit there, and two in any case. */
+static void fewer_columns_of_more_arms_are_kept(void **state)
+{
+    static const size_t sizes[] = {1, 65536, 65537, 200001, 1048576, 1048577, 1500000};
+    const double lengthscale = 1.0;
+    const bandit_kernel kernel = {
+        .type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = &lengthscale, .n_lengthscales = 1};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const size_t n = sizes[i], mebibyte = 1 << 20;
+        const uint32_t member = 0;
+        double *rows = calloc(n, sizeof *rows);
+        bandit_arms *arms;
+        bandit_covariance covariance;
+        bandit_posterior posterior = {0};
+        bandit_local_ratio ratio = {0};
+        bandit_error err;
+        assert_non_null(rows);
+        must(bandit_arms_new(&arms, n, 1, &err), &err);
+        must(bandit_arms_set_rows(arms, 0, n, rows, &err), &err);
+        must(bandit_arms_finish(arms, BANDIT_SCALING_NONE, n, &err), &err);
+        must(bandit_covariance_init(&covariance, &kernel, arms, &err), &err);
+        must(bandit_posterior_build(&posterior, &covariance, 1.0, &member, 1, NULL, 0, &err), &err);
+        must(bandit_local_ratio_start(&ratio, &posterior, rows, 2.0, &err), &err);
+        size_t kept = ratio.n_columns, bytes = 2 * n * sizeof(double); /* of one */
+        assert_true(kept >= 2 && kept <= KEPT);
+        assert_true(kept == 2 || kept * bytes <= 32 * mebibyte);
+        assert_true(kept == KEPT || (kept + 1) * bytes > 32 * mebibyte);
+        assert_true(bandit_local_ratio_memory(&ratio) >= (kept + 1) * bytes);
+        assert_true((double)bandit_local_ratio_memory(&ratio) < 1.2 * (double)((kept + 1) * bytes) + 4096.0);
+        bandit_local_ratio_clear(&ratio);
+        bandit_posterior_clear(&posterior);
+        bandit_covariance_clear(&covariance);
+        bandit_arms_free(arms);
+        free(rows);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bound_is_exceeded_when_the_ratio_is),
         cmocka_unit_test(repeats_count_as_often_as_they_are),
         cmocka_unit_test(columns_are_computed_once),
+        cmocka_unit_test(fewer_columns_of_more_arms_are_kept),
     };
     return cmocka_run_group_tests_name("local ratio", tests, NULL, NULL);
 }
