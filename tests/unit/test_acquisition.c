@@ -2,6 +2,8 @@
  * variance. */
 #include "acquisition.h"
 
+#include "tests/support/near.h"
+
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,6 +136,25 @@ static void slopes_at_the_smallest_variance(void **state)
     }
 }
 
+/* h(z) = phi(z) + z Phi(z) = phi(z) * integral over u > 0 of u exp(u z − u^2/2): Simpson's rule. */
+static void the_logarithm_of_the_improvement_is_accurate(void **state)
+{
+    (void)state;
+    for (double z = -60.0; z <= 6.0; z += 0.37) {
+        enum { STEPS = 20000 };
+        double top = z > -1.0 ? 14.0 + fmax(z, 0.0) : 45.0 / -z, sum = 0.0, h = top / STEPS;
+        top = fmin(top, 20.0);
+        h = top / STEPS;
+        for (int i = 0; i <= STEPS; i++) {
+            double u = i * h, weight = i == 0 || i == STEPS ? 1.0 : i % 2 ? 4.0 : 2.0;
+            sum += weight * u * exp(u * z - 0.5 * u * u);
+        }
+        double expected = log(sum * h / 3.0) - 0.5 * z * z - 0.5 * log(2.0 * acos(-1.0));
+        assert_near(bandit_log_improvement(z), expected, 1e-8);
+    }
+    assert_true(isfinite(bandit_log_improvement(-1e6)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +163,7 @@ int main(void)
         cmocka_unit_test(far_improvements_have_slopes),
         cmocka_unit_test(improvements_are_those_of_mills_ratio),
         cmocka_unit_test(slopes_at_the_smallest_variance),
+        cmocka_unit_test(the_logarithm_of_the_improvement_is_accurate),
     };
     return cmocka_run_group_tests_name("acquisition", tests, NULL, NULL);
 }
