@@ -43,6 +43,51 @@ static bool is_given(const char *text)
     return *text != '\0';
 }
 
+/* Does it hold of each part between commas? Of none, where there is no text. */
+static bool is_list(const char *text, bool (*is_item)(const char *item, size_t n))
+{
+    for (const char *at = text; *text; at++) {
+        size_t n = strcspn(at, ",");
+        if (!is_item(at, n))
+            return false;
+        at += n;
+        if (!*at)
+            break;
+    }
+    return true;
+}
+
+/* A name, an IPv4 address, or an IPv6 address in brackets: as requests name it, without its port. */
+static bool is_host(const char *item, size_t n)
+{
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._";
+    static const char digits[] = "0123456789abcdefABCDEF:.";
+    if (n > 2 && item[0] == '[')
+        return item[n - 1] == ']' && strspn(item + 1, digits) == n - 2;
+    return n > 0 && strspn(item, letters) == n;
+}
+
+/* As browsers name it (RFC 6454, 6.2): no path, not even a slash at the end. */
+static bool is_origin(const char *item, size_t n)
+{
+    const char *name = memmem(item, n, "://", 3);
+    if (!name || name == item)
+        return false;
+    name += 3;
+    size_t rest = n - (size_t)(name - item);
+    return rest > 0 && !memchr(name, '/', rest) && !memchr(item, ' ', n);
+}
+
+static bool are_hosts(const char *text)
+{
+    return is_list(text, is_host);
+}
+
+static bool are_origins(const char *text)
+{
+    return strcmp(text, "*") == 0 || is_list(text, is_origin);
+}
+
 static bool is_auth(const char *text)
 {
     return strcmp(text, "auto") == 0 || strcmp(text, "none") == 0 || strcmp(text, "token") == 0;
@@ -103,10 +148,10 @@ static const option options[] = {
      NULL},
     {"allowed-host", "HOST,...", "",
      "names, besides the loopback ones, that requests may call this server by; for --auth none", TEXT,
-     AT(allowed_hosts), NULL},
+     AT(allowed_hosts), are_hosts},
     {"cors-origin", "ORIGIN,...", "",
      "origins (https://host:port), or *, whose pages may read answers and, without tokens, write", TEXT,
-     AT(cors_origins), NULL},
+     AT(cors_origins), are_origins},
     {"auth", "none|token", "auto",
      "who may call: everybody, or who has a token; auto: none on loopback, else token", TEXT, AT(auth),
      is_auth},
@@ -181,9 +226,20 @@ static bool set(server_config *out, const option *o, const char *value)
     return false;
 }
 
+/* What is wanted, in a complaint. */
 static const char *form_of(const option *o)
 {
-    return o->argument ? o->argument : "true or false";
+    switch (o->kind) {
+    case TEXT:
+        return o->argument;
+    case SWITCH:
+        return "true or false";
+    case COUNT:
+        return "a whole number from 1";
+    case SIZE:
+        return "bytes from 1, or a number with KiB, MiB or GiB";
+    }
+    return "";
 }
 
 static bool apply(server_config *out, const option *o, const char *value, const char *from)

@@ -55,12 +55,18 @@ static void submit(token_write *t, store_done *done)
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-static void no_such_study(http_request *request)
+/* The answer that was held is not given. */
+static void take_back(http_request *request)
 {
-    wire_errors errors = {0};
     free(request->answer.body);
     request->answer = (struct http_answer){0};
     request->held = false;
+}
+
+static void no_such_study(http_request *request)
+{
+    wire_errors errors = {0};
+    take_back(request);
     wire_errors_add(&errors, "/study", "there is no such study");
     http_answer_undecodable(request, WIRE_INVALID, &errors);
     wire_errors_clear(&errors);
@@ -211,8 +217,11 @@ static void revoked(void *arg, store_status status, int64_t study, int64_t last_
         log_event(LOG_INFO, "token_revoked", "id", t->id, "by", request->caller.id, NULL);
         auth_remove(request->app->auth, t->id);
         http_release(request);
+    } else if (status == STORE_NOT_FOUND) {
+        take_back(request);
+        http_answer_problem(request, 404, NULL, "there is no token '%s'", t->id);
     } else {
-        http_release_failed(request, status); /* 404: there is none */
+        http_release_failed(request, status);
     }
     token_write_free(t);
 }

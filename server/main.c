@@ -22,7 +22,7 @@ static int usage(FILE *out)
         snprintf(summary, sizeof summary, "%s (banditd %s --help)", c->summary, c->name);
         print_form(out, "", form, summary);
     }
-    print_form(out, "", "token …", "make, list and revoke tokens (banditd token --help)");
+    print_form(out, "", "token ...", "make, list and revoke tokens (banditd token --help)");
     print_form(out, "", "version", "print the version");
     return out == stdout ? 0 : 2;
 }
@@ -40,8 +40,12 @@ int main(int argc, char **argv)
     for (const admin_command *c = admin_commands; argc >= 2 && c->name; c++)
         if (strcmp(argv[1], c->name) == 0)
             return c->run(argc - 2, argv + 2, c);
-    if (argc < 2 || strcmp(argv[1], "serve") != 0)
+    if (argc < 2 || strcmp(argv[1], "serve") != 0) {
+        if (argc >= 2)
+            fprintf(stderr, "banditd: unknown command '%s%s%s'\n", argv[1], argc > 2 ? " " : "",
+                    argc > 2 ? argv[2] : "");
         return usage(stderr);
+    }
     if (!blas_prepare())
         return 1;
     return serve(argc - 2, argv + 2);

@@ -46,7 +46,7 @@ def test_command_line_over_environment_over_file_over_default():
 
 WRONG = {
     "unknown": ("db = x\nmax-bodyy = 1\n", "line 2: there is no option 'max-bodyy'"),
-    "value": ("max-body = many\n", "line 1: 'many' is not a valid value for max-body"),
+    "value": ("max-body = many\n", "line 1: 'many' is not a valid value for max-body (bytes"),
     "zero": ("max-studies = 0\n", "line 1: '0' is not a valid value"),
     "switch": ("insecure = yes\n", "true or false"),
     "twice": ("db = x\n\ndb = y", "line 3: db is set in line 1 already"),

@@ -123,6 +123,12 @@ BAD_OPTIONS = [
     ["--db"],
     ["--listen", "0.0.0.0:0", "--auth", "none"],
     ["--auth", "maybe"],
+    ["--allowed-host", "example.org:8080"],
+    ["--allowed-host", "example.org, example.com"],
+    ["--allowed-host", "[::1"],
+    ["--cors-origin", "example.org"],
+    ["--cors-origin", "https://example.org/"],
+    ["--cors-origin", "https://example.org,*"],
 ]
 
 
@@ -138,9 +144,10 @@ def test_bad_options_are_refused():
 def test_version_and_usage():
     status, out, err = run_to_end("version")
     assert status == 0 and out.startswith("banditd ") and err == "", (status, out, err)
-    for arguments in ([], ["dance"]):
+    for arguments in ([], ["dance"], ["version", "now"]):
         status, out, err = run_to_end(*arguments)
         assert status == 2 and out == "" and "usage" in err, (arguments, status, out, err)
+        assert not arguments or f"unknown command '{' '.join(arguments)}'" in err, err
 
 
 COMMANDS = ["serve", "migrate", "check", "backup", "export", "import", "token"]
