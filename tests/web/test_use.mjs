@@ -262,6 +262,8 @@ async function hidden(site) {
   });
 }
 
+const RIGHT = "right $PATH; it's"; // the name of a feature
+
 // What is to be pasted works as it stands.
 async function pasted(site) {
   const folder = await mkdtemp(`${tmpdir()}/banditd-web-`);
@@ -278,13 +280,13 @@ async function pasted(site) {
       await site.api.create({
         id,
         metric: { name: 'sum', goal: 'maximize' },
-        domain: { type: 'candidates', points: points(20, 2, 7), names: ['left', 'right'] },
+        domain: { type: 'candidates', points: points(20, 2, 7), names: ['left', RIGHT] },
         algorithm: { name: 'uniform' },
         horizon: 5,
       });
       await page.goto(`${site.url}/#/studies/${id}/connect`);
       const text = await page.getByLabel(title, { exact: true }).locator('code').textContent();
-      const before = 'measure = lambda parameters: parameters["left"] + parameters["right"]';
+      const before = 'measure = lambda parameters: parameters["left"] + parameters[' + JSON.stringify(RIGHT) + ']';
       await writeFile(`${folder}/pasted`, title === 'Python' ? `${before}\n${text}` : text);
       return shell(title === 'Python' ? 'python3 pasted' : '. ./pasted');
     };

@@ -8,7 +8,7 @@ const SAMPLE = 1000; // candidates or trials that tell the range of a feature
 export function axesOf(study) {
   const { domain } = study;
   if (domain.type === 'candidates')
-    return Array.from({ length: domain.dimension }, (_, i) => ({ name: domain.names?.[i] ?? `x${i + 1}`, index: i, choices: null }));
+    return Array.from({ length: domain.dimension }, (_, i) => ({ name: domain.names?.[i] ?? `x${i}`, index: i, choices: null }));
   if (domain.type !== 'space') return [];
   return domain.parameters.map((p) => ({
     name: p.name,

@@ -32,8 +32,11 @@ curl -s ${url}/best${token}
 `;
 }
 
+// A word of a shell's command line, quoted where it has to be.
+const shellWord = (text) => (/^\{?[\w-]+\}?$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
 function pythonText(study) {
-  const names = axesOf(study).map((axis) => axis.name);
+  const names = axesOf(study).map((axis) => axis.name.replace(/\s+/g, ' '));
   const known = study.domain.type === 'space' || study.domain.names;
   const point = study.domain.type === 'precomputed' ? 'trial.candidate' : known ? 'trial.parameters' : 'trial.point';
   const what = study.domain.type === 'precomputed' ? 'the candidate\'s number' : known ? `a dict: ${names.slice(0, 4).join(', ')}${names.length > 4 ? ', …' : ''}` : `${names.length} features`;
@@ -52,8 +55,9 @@ print(study.best()["observed"])
 }
 
 function shellText(study) {
-  const names = axesOf(study).map((axis) => axis.name);
-  const words = names.length && (study.domain.names || study.domain.type === 'space') ? names.slice(0, 3).map((name) => `{${name}}`).join(' ') : '{candidate}';
+  const given = study.domain.names || study.domain.type === 'space';
+  const names = given ? axesOf(study).map((axis) => axis.name).filter((name) => !/[{}]/.test(name)) : [];
+  const words = names.length ? names.slice(0, 3).map((name) => shellWord(`{${name}}`)).join(' ') : '{candidate}';
   return `# ./measure prints the value in its last line
 BANDITD_URL=${base()} banditctl work ${study.id} -- ./measure ${words}
 `;
