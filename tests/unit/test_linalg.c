@@ -92,6 +92,26 @@ static void inverses_of_all_sizes(void **state)
     assert_int_equal(bandit_invert_from_cholesky(a, 1, &err), BANDIT_NUMERICAL);
 }
 
+static void triangles_are_mirrored(void **state)
+{
+    enum { MOST = 53 };
+    static double a[MOST * MOST + 1];
+    (void)state;
+    for (size_t n = 1; n <= MOST; n++) {
+        for (size_t i = 0; i < n * n; i++)
+            a[i] = i % n >= i / n ? (double)i : NAN;
+        a[n * n] = 7.0;
+        bandit_mirror_lower(a, n);
+        for (size_t column = 0; column < n; column++) {
+            for (size_t row = column; row < n; row++) {
+                assert_true(a[column * n + row] == (double)(column * n + row));
+                assert_true(a[row * n + column] == a[column * n + row]);
+            }
+        }
+        assert_true(a[n * n] == 7.0);
+    }
+}
+
 static void the_nearest_root_leaves_out_negative_eigenvalues(void **state)
 {
     /* The path graph's matrix less 0.5 has eigenvalues 2 − 2 cos(k pi / (n+1)) − 0.5 and eigenvectors
@@ -162,6 +182,7 @@ int main(void)
         cmocka_unit_test(pivoted_cholesky_finds_the_rank),
         cmocka_unit_test(cholesky_inverse_and_determinant),
         cmocka_unit_test(inverses_of_all_sizes),
+        cmocka_unit_test(triangles_are_mirrored),
         cmocka_unit_test(the_nearest_root_leaves_out_negative_eigenvalues),
         cmocka_unit_test(smallest_eigenvalue_of_the_path_graph),
     };

@@ -208,6 +208,26 @@ static void columns_are_computed_once(void **state)
     close_model(&x);
 }
 
+/* A variance that is no more than its error has no ratio; one just above it has. */
+static void variances_within_rounding_count_as_one(void **state)
+{
+    (void)state;
+    model x;
+    open_model(&x, 12, BANDIT_KERNEL_GAUSSIAN, 0.1);
+    for (size_t a = 0; a < ARMS; a++)
+        x.variance[a] = a % 2 ? x.posterior.variance_error : 0.0;
+    for (size_t last = 0; last < 2; last++) {
+        if (last) /* in the last block */
+            x.variance[ARMS - 1] = nextafter(x.posterior.variance_error, INFINITY);
+        start(&x, 1.0, 1);
+        for (uint32_t i = 1; i < 4; i++) {
+            bandit_local_ratio_add(&x.ratio, ARMS - i, 2, &bandit_executor_serial);
+            assert_int_equal(bandit_local_ratio_exceeded(&x.ratio), last);
+        }
+    }
+    close_model(&x);
+}
+
 /* Columns are kept in 32 MiB: as many of the 32 as fit there, and two in any case. */
 static void fewer_columns_of_more_arms_are_kept(void **state)
 {
@@ -252,6 +272,7 @@ int main(void)
         cmocka_unit_test(the_bound_is_exceeded_when_the_ratio_is),
         cmocka_unit_test(repeats_count_as_often_as_they_are),
         cmocka_unit_test(columns_are_computed_once),
+        cmocka_unit_test(variances_within_rounding_count_as_one),
         cmocka_unit_test(fewer_columns_of_more_arms_are_kept),
     };
     return cmocka_run_group_tests_name("local ratio", tests, NULL, NULL);
