@@ -1,5 +1,6 @@
 /* Thompson samples: their mean and covariance over many draws, entry by entry, against the posterior's from a
- * dense inverse, within confidence intervals that a wrong draw leaves at once. */
+ * dense inverse, within confidence intervals that a wrong draw leaves at once; and the factor that draws are made
+ * with. */
 #include "exact_posterior.h"
 #include "prior_sampler.h"
 
@@ -185,6 +186,78 @@ static void random_features_draw_the_posteriors_moments(void **state)
     close_setting(&s);
 }
 
+/* A draw is a factor times normal numbers that are known, so that some draws tell the factor: F F' is the
+ * kernel matrix but for 1e-10, by as few columns as that takes. */
+static void draws_tell_their_factor(void **state)
+{
+    enum { MOST = 40, MANY = BANDIT_PRIOR_EXACT_ARMS + 75 };
+    static const struct {
+        bandit_kernel_type type;
+        size_t n;
+    } cases[] = {{BANDIT_KERNEL_MATERN, 30}, {BANDIT_KERNEL_GAUSSIAN, 30}, {BANDIT_KERNEL_GAUSSIAN, MANY}};
+    static double x[MANY], f[(MOST + 1) * (MANY + BANDIT_TILE)], rows[MOST * MANY];
+    (void)state;
+    for (size_t a = 0; a < MANY; a++)
+        x[a] = bandit_random_uniform(SEED, 7, BANDIT_PURPOSE_UNIFORM, a);
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        size_t n = cases[k].n, stride = MANY + BANDIT_TILE, rank = 0;
+        const bandit_kernel kernel = {
+            .type = cases[k].type, .nu = 0.5, .lengthscales = &lengthscale, .n_lengthscales = 1};
+        bandit_arms *arms;
+        bandit_covariance covariance;
+        bandit_prior_sampler *sampler;
+        assert_int_equal(bandit_arms_new(&arms, n, 1, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_set_rows(arms, 0, n, x, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, n, NULL), BANDIT_OK);
+        assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, NULL), BANDIT_OK);
+        assert_int_equal(bandit_prior_sampler_new(&sampler, &covariance, NULL), BANDIT_OK);
+        for (size_t draw = 0; draw <= MOST; draw++)
+            bandit_prior_sampler_draw(sampler, SEED, 5, draw, &bandit_executor_serial, f + draw * stride);
+        /* The rank is the least from which all further draws follow. */
+        for (double worst = INFINITY; worst > 1e-9;) {
+            double g[MOST * MOST];
+            lapack_int pivots[MOST];
+            assert_true(++rank <= MOST);
+            for (size_t draw = 0; draw < rank; draw++) {
+                for (size_t i = 0; i < rank; i++)
+                    g[i * rank + draw] =
+                        bandit_random_normal(SEED, 5, BANDIT_PURPOSE_POSTERIOR, ((uint64_t)draw << 40) + i);
+                for (size_t a = 0; a < n; a++)
+                    rows[a * rank + draw] = f[draw * stride + a];
+            }
+            assert_int_equal(LAPACKE_dgesv(LAPACK_COL_MAJOR, (lapack_int)rank, (lapack_int)n, g,
+                                           (lapack_int)rank, pivots, rows, (lapack_int)rank),
+                             0);
+            worst = 0.0;
+            for (size_t draw = rank; draw <= MOST; draw++) {
+                for (size_t a = 0; a < n; a += 1 + n / 50) {
+                    double sum = 0.0;
+                    for (size_t i = 0; i < rank; i++)
+                        sum += rows[a * rank + i] * bandit_random_normal(SEED, 5, BANDIT_PURPOSE_POSTERIOR,
+                                                                         ((uint64_t)draw << 40) + i);
+                    worst = fmax(worst, fabs(sum - f[draw * stride + a]));
+                }
+            }
+        }
+        double last = 0.0;
+        for (size_t a = 0; a < n; a++) {
+            last = fmax(last, rows[a * rank + rank - 1] * rows[a * rank + rank - 1]);
+            for (size_t b = a % 7; b < n; b += b % 2 ? n / 10 : n / 15) {
+                double r = fabs(x[a] - x[b]) / lengthscale, sum = 0.0;
+                for (size_t i = 0; i < rank; i++)
+                    sum += rows[a * rank + i] * rows[b * rank + i];
+                double exact = cases[k].type == BANDIT_KERNEL_MATERN ? exp(-r) : exp(-0.5 * r * r);
+                assert_true(fabs(sum - exact) < 1.1e-10);
+            }
+        }
+        assert_true(last > (n > BANDIT_PRIOR_EXACT_ARMS ? 1e-10 : 1e-16));
+        assert_true(cases[k].type == BANDIT_KERNEL_MATERN ? rank == n : rank < 25);
+        bandit_prior_sampler_free(sampler);
+        bandit_covariance_clear(&covariance);
+        bandit_arms_free(arms);
+    }
+}
+
 /* So that ties are ties, and go to the lowest index. */
 static void equal_arms_have_equal_draws(void **state)
 {
@@ -221,6 +294,7 @@ int main(void)
         cmocka_unit_test(linear_functions_draw_the_posterior),
         cmocka_unit_test(a_low_rank_factor_draws_the_posterior),
         cmocka_unit_test(random_features_draw_the_posteriors_moments),
+        cmocka_unit_test(draws_tell_their_factor),
         cmocka_unit_test(equal_arms_have_equal_draws),
     };
     openblas_set_num_threads(1); /* bits depend on it */
