@@ -1,6 +1,6 @@
 /* Thompson samples: their mean and covariance over many draws, entry by entry, against the posterior's from a
- * dense inverse, within confidence intervals that a wrong draw leaves at once; and the factor that draws are made
- * with. */
+ * dense inverse, within confidence intervals that a wrong draw leaves at once; and the factor that
+ * draws are made with. */
 #include "exact_posterior.h"
 #include "prior_sampler.h"
 

@@ -174,6 +174,44 @@ static void all_is_as_of_dense_matrices(void **state)
     bandit_arms_free(arms);
 }
 
+/* Without a member there is the prior, and what is pulled adds to what is left out. */
+static void without_members_there_is_the_prior(void **state)
+{
+    static double mean[ARMS], variance[ARMS];
+    const double row[] = {2.0, 0.5, -1.0};
+    const bandit_kernel kernel = {.type = BANDIT_KERNEL_LINEAR};
+    const bandit_arm_sum sums[] = {{0, 3, 1.0}, {2, 1, -4.0}};
+    const uint32_t zero[] = {0, 1, 2};
+    (void)state;
+    for (int zeros = 0; zeros < 2; zeros++) { /* none, or members that are nothing */
+        const double rows[] = {0.0, 0.0, 0.0};
+        bandit_arms *arms = make_arms(3, 1, zeros ? rows : row);
+        bandit_covariance covariance;
+        bandit_posterior p = {0};
+        bandit_prediction at[3];
+        bandit_error err;
+        double log_det = NAN;
+        must(bandit_covariance_init(&covariance, &kernel, arms, &err), &err);
+        must(bandit_posterior_build(&p, &covariance, 0.5, zero, zeros ? 3 : 0, sums, 2, &err), &err);
+        assert_int_equal(p.m, 0);
+        double left = zeros ? 0.0 : (3.0 * 4.0 + 1.0) / 0.5;
+        assert_true(p.residual_sum == left && p.effective_dimension == left && p.log_det_ratio == 0.0);
+        assert_true(bandit_posterior_mean_norm(&p) == 0.0 && p.mean_error == 0.0);
+        must(bandit_posterior_log_det(&p, 2.0, &log_det, &err), &err);
+        assert_true(log_det == 0.0);
+        must(bandit_posterior_evaluate_all(&p, &bandit_executor_serial, mean, variance, &err), &err);
+        must(bandit_posterior_predict(&p, 2.0, zero, NULL, 3, at, &err), &err);
+        for (size_t a = 0; a < 3; a++) {
+            double k = zeros ? 0.0 : row[a] * row[a];
+            assert_true(mean[a] == 0.0 && variance[a] == k / 0.5);
+            assert_true(at[a].mean == 0.0 && at[a].variance == k && at[a].ucb == 2.0 * sqrt(k / 0.5));
+        }
+        bandit_posterior_clear(&p);
+        bandit_covariance_clear(&covariance);
+        bandit_arms_free(arms);
+    }
+}
+
 /* ---- negative variances -------------------------------------------------------------------------------- */
 
 /* A variance may be below zero by what rounding explains: 1e-8 kappa^2 / lambda, or variance_error. */
@@ -249,6 +287,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_as_of_dense_matrices),
+        cmocka_unit_test(without_members_there_is_the_prior),
         cmocka_unit_test(the_smallest_variance_has_a_limit),
         cmocka_unit_test(a_wrong_factor_is_noticed_in_any_block),
     };
