@@ -2,6 +2,7 @@
  * functions far sooner than uniform picks do, and a restart at any moment changes nothing. */
 #include "bandit/engine.h"
 #include "bandit/rng.h"
+#include "tests/support/functions.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -32,40 +33,14 @@ static double uniform(uint64_t purpose, uint64_t index)
     return bandit_random_uniform(NOISE_SEED, purpose, BANDIT_PURPOSE_UNIFORM, index);
 }
 
-static double branin(const double *x)
-{
-    const double pi = acos(-1.0);
-    double u = 15.0 * x[0] - 5.0, v = 15.0 * x[1];
-    double e = v - 5.1 * u * u / (4.0 * pi * pi) + 5.0 * u / pi - 6.0;
-    return -(e * e + 10.0 * (1.0 - 1.0 / (8.0 * pi)) * cos(u) + 10.0);
-}
-
-static double hartmann3(const double *x)
-{
-    static const double a[4][3] = {{3, 10, 30}, {0.1, 10, 35}, {3, 10, 30}, {0.1, 10, 35}};
-    static const double p[4][3] = {{0.3689, 0.1170, 0.2673},
-                                   {0.4699, 0.4387, 0.7470},
-                                   {0.1091, 0.8732, 0.5547},
-                                   {0.0381, 0.5743, 0.8828}};
-    static const double c[4] = {1.0, 1.2, 3.0, 3.2};
-    double sum = 0.0;
-    for (size_t i = 0; i < 4; i++) {
-        double r = 0.0;
-        for (size_t j = 0; j < 3; j++)
-            r += a[i][j] * (x[j] - p[i][j]) * (x[j] - p[i][j]);
-        sum += c[i] * exp(-r);
-    }
-    return sum;
-}
-
 static double function_at(size_t function, const double *x)
 {
     double u = 4.0 * x[0] - 2.0, v = 4.0 * x[1] - 2.0;
     switch (function) {
     case 0:
-        return branin(x);
+        return -function_branin((double[]){15.0 * x[0] - 5.0, 15.0 * x[1]});
     case 1:
-        return hartmann3(x);
+        return function_hartmann3(x);
     case 2: /* Rosenbrock, its logarithm: a curved ridge */
         return -log(1.0 + 100.0 * (v - u * u) * (v - u * u) + (1.0 - u) * (1.0 - u));
     case 3:

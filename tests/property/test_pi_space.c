@@ -10,8 +10,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -20,13 +18,9 @@ static void pi_gp_ucb_waits_for_what_is_out(void **state)
 {
     static const double points[6][2] = {{0.1, 0.2}, {0.9, 0.4}, {0.5, 0.7},
                                         {0.3, 0.9}, {0.7, 0.1}, {0.2, 0.5}};
-    bandit_parameter parameters[2];
     (void)state;
-    for (size_t i = 0; i < 2; i++)
-        parameters[i] =
-            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
     for (size_t n_out = 0; n_out < 2; n_out++) {
-        bandit_arms *arms = space_study_arms(parameters, 2);
+        bandit_arms *arms = space_study_cube(2);
         bandit_options o = space_study_options(BANDIT_PI_GP_UCB, 3, 0.1);
         bandit_result results[5];
         bandit_pick picks[3], out = {.arm = 5, .variance = 1.0};

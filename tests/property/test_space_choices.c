@@ -10,8 +10,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -71,13 +69,9 @@ static void the_design_has_its_size(void **state)
         size_t expected;
     } cases[] = {{1, 0, 64, 4},   {3, 0, 64, 4},  {4, 0, 64, 5},  {7, 0, 64, 8}, {9, 0, 64, 10},
                  {12, 0, 64, 10}, {7, 24, 64, 6}, {7, 36, 64, 8}, {7, 3, 64, 1}, {7, 0, 5, 5}};
-    bandit_parameter parameters[12];
     (void)state;
-    for (size_t i = 0; i < 12; i++)
-        parameters[i] = (bandit_parameter){
-            .type = BANDIT_PARAMETER_DOUBLE, .min = 0.0, .max = 1.0, .parent = BANDIT_NO_PARENT};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bandit_arms *arms = space_study_arms(parameters, cases[i].parameters);
+        bandit_arms *arms = space_study_cube(cases[i].parameters);
         bandit_options o = space_study_options(BANDIT_BBKB, 3, 0.1);
         o.horizon = cases[i].horizon;
         o.max_batch = cases[i].max_batch;
@@ -97,15 +91,11 @@ static void the_design_has_its_size(void **state)
 /* Where a study begins with the most uncertain points, epsilon waits for the first reward. */
 static void uncertainty_comes_before_epsilon(void **state)
 {
-    bandit_parameter parameters[2];
     uint32_t arms_of[2][8];
     double coded[2][8][2];
     (void)state;
-    for (size_t i = 0; i < 2; i++)
-        parameters[i] =
-            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
     for (int always = 0; always < 2; always++) {
-        bandit_arms *arms = space_study_arms(parameters, 2);
+        bandit_arms *arms = space_study_cube(2);
         bandit_options o = space_study_options(BANDIT_EPSILON_GREEDY, 9, 0.1);
         bandit_pick picks[8];
         bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
@@ -138,15 +128,11 @@ static void first_pick_maximizes_the_bound(void **state)
                                                BANDIT_PI_GP_UCB};
     static double points[POINTS][3];
     static bandit_prediction predictions[POINTS];
-    bandit_parameter parameters[3];
     (void)state;
-    for (size_t i = 0; i < 3; i++)
-        parameters[i] =
-            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
     for (size_t a = 0; a < sizeof bounded / sizeof *bounded; a++) {
         for (uint64_t seed = 1; seed <= 4; seed++) {
             uint64_t random = seed;
-            bandit_arms *arms = space_study_arms(parameters, 3);
+            bandit_arms *arms = space_study_cube(3);
             bandit_options o = space_study_options(bounded[a], seed, 0.1);
             bandit_result results[RESULTS];
             bandit_pick pick;

@@ -2,6 +2,7 @@
  * the last digits of an optimum. BANDIT_TEST_FULL=1 runs more of each. */
 #include "bandit/engine.h"
 #include "bandit/space.h"
+#include "tests/support/functions.h"
 #include "tests/support/repeats.h"
 #include "tests/support/space_study.h"
 
@@ -11,36 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 /* ---- convergence --------------------------------------------------------------------------------------- */
-
-static double branin(const double *x)
-{
-    const double pi = 3.14159265358979323846;
-    double a = x[0], b = x[1], t = b - 5.1 / (4.0 * pi * pi) * a * a + 5.0 / pi * a - 6.0;
-    return t * t + 10.0 * (1.0 - 1.0 / (8.0 * pi)) * cos(a) + 10.0 - 0.397887;
-}
-
-static double hartmann3(const double *x)
-{
-    static const double A[4][3] = {{3, 10, 30}, {0.1, 10, 35}, {3, 10, 30}, {0.1, 10, 35}};
-    static const double P[4][3] = {{0.3689, 0.1170, 0.2673},
-                                   {0.4699, 0.4387, 0.7470},
-                                   {0.1091, 0.8732, 0.5547},
-                                   {0.0381, 0.5743, 0.8828}};
-    static const double c[4] = {1.0, 1.2, 3.0, 3.2};
-    double sum = 0.0;
-    for (size_t i = 0; i < 4; i++) {
-        double t = 0.0;
-        for (size_t j = 0; j < 3; j++)
-            t += A[i][j] * (x[j] - P[i][j]) * (x[j] - P[i][j]);
-        sum += c[i] * exp(-t);
-    }
-    return 3.86278 - sum;
-}
 
 /* Smallest regret after `trials`, in batches of `at_once` (1: as the algorithm wants them). */
 static double simple_regret(bandit_algorithm algorithm, bool is_branin, uint64_t seed, size_t trials,
@@ -73,7 +48,7 @@ static double simple_regret(bandit_algorithm algorithm, bool is_branin, uint64_t
         for (size_t i = 0; i < n; i++, done++) {
             double x[3];
             bandit_arms_coded(arms, picks[i].arm, x);
-            double regret = is_branin ? branin(x) : hartmann3(x);
+            double regret = is_branin ? function_branin(x) - 0.397887 : 3.86278 - function_hartmann3(x);
             best = fmin(best, regret);
             results[n_results++] =
                 (bandit_result){.arm = picks[i].arm,
@@ -129,14 +104,10 @@ static void better_than_chance(void **state)
  * whether or not every tenth evaluation fails and two rewards are a thousandfold. */
 static void follows_an_optimum(void **state)
 {
-    bandit_parameter parameters[2];
     (void)state;
-    for (size_t i = 0; i < 2; i++)
-        parameters[i] =
-            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
     for (uint64_t seed = 1; seed <= 4; seed++) {
         bool faulty = seed % 2 == 0;
-        bandit_arms *arms = space_study_arms(parameters, 2);
+        bandit_arms *arms = space_study_cube(2);
         bandit_options o = space_study_options(BANDIT_BBKB, seed, 0.0);
         o.confidence = BANDIT_CONFIDENCE_CALIBRATED;
         o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = true;
@@ -182,13 +153,9 @@ static void keeps_out_of_what_fails(void **state)
 {
     static const bandit_algorithm some[] = {BANDIT_BBKB, BANDIT_GP_UCB, BANDIT_GP_EI, BANDIT_GP_PI,
                                             BANDIT_GP_TS};
-    bandit_parameter parameters[2];
     (void)state;
-    for (size_t i = 0; i < 2; i++)
-        parameters[i] =
-            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
     for (size_t a = 0; a < sizeof some / sizeof *some; a++) {
-        bandit_arms *arms = space_study_arms(parameters, 2);
+        bandit_arms *arms = space_study_cube(2);
         bandit_options o = space_study_options(some[a], 11, 1e-3);
         o.confidence = BANDIT_CONFIDENCE_CALIBRATED;
         o.scale = 10.0;

@@ -39,6 +39,15 @@ bandit_arms *space_study_arms(const bandit_parameter *parameters, size_t n)
     return arms;
 }
 
+bandit_arms *space_study_cube(size_t n)
+{
+    bandit_parameter parameters[RANDOM_SPACE_MOST];
+    for (size_t i = 0; i < n; i++)
+        parameters[i] =
+            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
+    return space_study_arms(parameters, n);
+}
+
 static const double lengthscale = 0.6;
 
 bandit_options space_study_options(bandit_algorithm algorithm, uint64_t seed, double noise_std)

@@ -17,6 +17,9 @@ extern const bandit_algorithm space_study_algorithms[SPACE_STUDY_ALGORITHMS];
 bandit_arms *space_study_arms(const bandit_parameter *parameters, size_t n);
 bandit_engine *space_study_engine(bandit_arms *arms, const bandit_options *o);
 
+/* The unit cube of n doubles, n <= 12; the caller's to free. */
+bandit_arms *space_study_cube(size_t n);
+
 bandit_options space_study_options(bandit_algorithm algorithm, uint64_t seed, double noise_std);
 
 /* The next batch, and picks of it. */
