@@ -111,14 +111,16 @@ static void learned_close(bandit_engine *engine)
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
-/* Learns from e->next, and makes *inner begin the batch on it. */
+/* Learns from e->next, and makes *inner begin the batch on it. Where nothing is left to learn from, what is
+ * assumed of a study without rewards is in force again. */
 static bandit_status begin_fitted(bandit_learned_engine *e, bandit_learned *l, bandit_engine **inner,
                                   const bandit_pick *pending, size_t n_pending,
                                   const bandit_executor *executor, bandit_error *err)
 {
     bandit_result *history = NULL;
-    bandit_status status =
-        bandit_learn(l, &e->learned, &e->how, &e->next, e->next_within, e->next_degrees, executor, err);
+    bandit_status status = e->next.n > 0 ? bandit_learn(l, &e->learned, &e->how, &e->next, e->next_within,
+                                                        e->next_degrees, executor, err)
+                                         : bandit_learned_prior(l, &e->how, err);
     if (status == BANDIT_OK)
         status = new_inner(inner, e, l, err);
     if (status != BANDIT_OK)
@@ -171,8 +173,10 @@ static bandit_status learned_begin_batch(bandit_engine *engine, const bandit_res
                                    n_results, err);
     if (status != BANDIT_OK)
         return status;
-    bool fits = e->next.n > 0 && (e->stale || bandit_learning_due(&e->learned, e->next.observations) ||
-                                  bandit_learned_is_beyond(e));
+    if (e->next.n == 0)
+        e->next_within = e->next_degrees = 0.0;
+    bool fits = e->stale || (e->next.n > 0 && (bandit_learning_due(&e->learned, e->next.observations) ||
+                                               bandit_learned_is_beyond(e)));
     if (!bandit_learned_reserve_mapped(e, e->next.n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (fits)

@@ -221,41 +221,73 @@ static void the_truth_in_the_end_is_the_truth_from_the_start(void **state)
             check_algorithm((bandit_algorithm)algorithm, seed);
 }
 
+/* It predicts as a study does that was told nothing; of its bounds, what widths have gathered stays. */
+static void check_empty(const bandit_engine *engine, const random_problem *problem)
+{
+    bandit_engine *untold;
+    bandit_error error = {0};
+    bandit_description description;
+    bandit_prediction p[ARMS], q[ARMS];
+    bandit_engine_describe(engine, &description);
+    assert_int_equal(description.observations, 0);
+    assert_int_equal(description.fitted_on, 0);
+    if (!description.has_model)
+        return;
+    assert_int_equal(bandit_engine_new(&untold, problem->arms, &problem->options, 0, &error), BANDIT_OK);
+    assert_int_equal(bandit_engine_begin_batch(untold, NULL, 0, NULL, 0, &bandit_executor_serial, &error),
+                     BANDIT_OK);
+    predict(engine, p);
+    predict(untold, q);
+    for (size_t i = 0; i < ARMS; i++) {
+        assert_float_equal(p[i].mean, q[i].mean, 1e-12);
+        assert_float_equal(p[i].variance, q[i].variance, 1e-12);
+    }
+    bandit_engine_free(untold);
+}
+
 /* All results of a study are taken back, and others told. */
+static void take_all_back(bandit_algorithm algorithm, bool learns)
+{
+    random_problem problem;
+    random_problem_init(&problem, 3, ARMS, 2, BANDIT_KERNEL_MATERN, 0.1, 0);
+    problem.options.algorithm = algorithm;
+    problem.options.inducing = 8;
+    problem.options.prior_features = 50;
+    if (learns) {
+        problem.options.learn_lengthscale = problem.options.learn_noise = true;
+        problem.options.learn_norm_bound = problem.options.standardize_rewards = true;
+    }
+    bandit_engine *engine;
+    bandit_error error = {0};
+    bandit_description description;
+    const bandit_result results[] = {{.arm = 5, .repeats = 2, .reward = 1.5},
+                                     {.arm = 9, .repeats = 1, .reward = -3.0}};
+    const bandit_amendment amendments[] = {{.arm = 5, .was = {2, 1.5}}, {.arm = 9, .was = {1, -3.0}}};
+    const bandit_arm_sum sums[] = {{.arm = 5}, {.arm = 9}};
+    const bandit_result another = {.arm = 7, .repeats = 2, .reward = 1.5};
+    assert_int_equal(bandit_engine_new(&engine, problem.arms, &problem.options, 0, &error), BANDIT_OK);
+    assert_int_equal(bandit_engine_begin_batch(engine, results, 2, NULL, 0, &bandit_executor_serial, &error),
+                     BANDIT_OK);
+    assert_int_equal(bandit_engine_amend(engine, amendments, 2, sums, 2, &error), BANDIT_OK);
+    assert_int_equal(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, &error),
+                     BANDIT_OK);
+    check_empty(engine, &problem);
+    check_restored(engine, &problem);
+    assert_int_equal(bandit_engine_begin_batch(engine, &another, 1, NULL, 0, &bandit_executor_serial, &error),
+                     BANDIT_OK);
+    bandit_engine_describe(engine, &description);
+    assert_int_equal(description.observations, 2);
+    check_restored(engine, &problem);
+    bandit_engine_free(engine);
+    random_problem_clear(&problem);
+}
+
 static void nothing_is_left(void **state)
 {
     (void)state;
     for (int algorithm = 0; algorithm < BANDIT_ALGORITHMS; algorithm++) {
-        random_problem problem;
-        random_problem_init(&problem, 3, ARMS, 2, BANDIT_KERNEL_MATERN, 0.1, 0);
-        problem.options.algorithm = (bandit_algorithm)algorithm;
-        problem.options.inducing = 8;
-        problem.options.prior_features = 50;
-        bandit_engine *engine;
-        bandit_error error = {0};
-        bandit_result result = {.arm = 5, .repeats = 2, .reward = 1.5};
-        bandit_amendment amendment = {.arm = 5, .was = {2, 1.5}};
-        bandit_arm_sum sum = {.arm = 5};
-        bandit_description description;
-        assert_int_equal(bandit_engine_new(&engine, problem.arms, &problem.options, 0, &error), BANDIT_OK);
-        assert_int_equal(
-            bandit_engine_begin_batch(engine, &result, 1, NULL, 0, &bandit_executor_serial, &error),
-            BANDIT_OK);
-        assert_int_equal(bandit_engine_amend(engine, &amendment, 1, &sum, 1, &error), BANDIT_OK);
-        assert_int_equal(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, &error),
-                         BANDIT_OK);
-        bandit_engine_describe(engine, &description);
-        assert_int_equal(description.observations, 0);
-        check_restored(engine, &problem);
-        result.arm = 7;
-        assert_int_equal(
-            bandit_engine_begin_batch(engine, &result, 1, NULL, 0, &bandit_executor_serial, &error),
-            BANDIT_OK);
-        bandit_engine_describe(engine, &description);
-        assert_int_equal(description.observations, 2);
-        check_restored(engine, &problem);
-        bandit_engine_free(engine);
-        random_problem_clear(&problem);
+        take_all_back((bandit_algorithm)algorithm, false);
+        take_all_back((bandit_algorithm)algorithm, true);
     }
 }
 
