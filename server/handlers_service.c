@@ -17,6 +17,8 @@ void handle_readyz(http_request *request)
     static const char body[] = "{\"status\":\"ready\"}";
     if (status == STORE_OK)
         http_answer_static(request, 200, "application/json", body, sizeof body - 1);
+    else if (status == STORE_BUSY && *error.message) /* by the disk, or by another process */
+        http_answer_problem(request, 503, NULL, "%s", error.message);
     else
         http_answer_problem(request, 503, NULL, "%s", store_status_text(status));
 }

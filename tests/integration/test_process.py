@@ -4,6 +4,7 @@ import json
 import pathlib
 import signal
 import socket
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -11,7 +12,7 @@ import time
 import server as servers
 from harness import sanitizers
 from server import Server, run_to_end
-from support import Skip, cases, definition, work
+from support import Skip, cases, definition, refusal, work
 
 
 def test_stops_cleanly_on_sigterm_and_sigint():
@@ -61,6 +62,19 @@ def test_a_second_process_on_the_same_database_is_refused():
         assert status != 0 and out == "", (status, out, err)
         assert str(server.db) in err and "in use by another" in err, err
         assert work(client, study, 5), "the first goes on"
+
+
+def test_a_program_that_holds_the_database_up():
+    """Another program has a transaction open: no write is accepted, and /readyz says why; then it goes on."""
+    with Server() as server:
+        client = server.client()
+        other = sqlite3.connect(server.db, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        detail = refusal(client.get("/readyz"), 503)["detail"]
+        assert "no write has reached the disk" in detail or "locked" in detail, detail
+        other.execute("ROLLBACK")
+        other.close()
+        assert client.get("/readyz").status == 200
 
 
 def test_two_databases_at_once():
