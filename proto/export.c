@@ -1,6 +1,7 @@
 #include "proto/export.h"
 
 #include "proto/encode.h"
+#include "proto/observations.h"
 
 #include <assert.h>
 #include <jansson.h>
@@ -18,8 +19,12 @@ void wire_write_table_header(wire_writer *w, const wire_study *study)
     wire_cell(w, "trial");
     if (study->domain_type != WIRE_DOMAIN_SPACE)
         wire_cell(w, "candidate");
-    for (size_t i = 0; i < study->n_parameters; i++)
-        wire_cell(w, study->parameters[i].name);
+    for (size_t i = 0; i < study->n_parameters; i++) {
+        char name[sizeof WIRE_PARAMETER_PREFIX + 4 * WIRE_MAX_NAME];
+        const char *own = study->parameters[i].name;
+        snprintf(name, sizeof name, "%s%s", wire_is_table_column(own) ? WIRE_PARAMETER_PREFIX : "", own);
+        wire_cell(w, name);
+    }
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         wire_cell(w, others[i]);
     for (size_t i = 0; i < study->n_metrics; i++) {

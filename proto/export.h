@@ -5,7 +5,8 @@
 #include "proto/wire.h"
 
 /* The table that wire_observations_reader takes back: trial, candidate or the parameters, value, state,
- * attempt, worker, reason, told_at, repeats, and values.<name> of each recorded metric. */
+ * attempt, worker, reason, told_at, repeats, and values.<name> of each recorded metric. A parameter that has
+ * the name of one of these is parameters.<name>. */
 void wire_write_table_header(wire_writer *w, const wire_study *study);
 /* trial->parameters: needed in a space. */
 void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial);

@@ -20,6 +20,15 @@ typedef enum column {
     COLUMN_PARAMETER /* and the parameters after the first */
 } column;
 
+static const size_t NO_COLUMN = SIZE_MAX;
+enum { COLUMNS_MAXIMUM = 2000 }; /* more than any table has */
+
+/* What a name in the header may stand for: NO_COLUMN where it cannot. */
+typedef struct header_cell {
+    size_t parameter, own;
+    bool prefixed; /* the parameter, by its longer name */
+} header_cell;
+
 struct wire_observations_reader {
     wire_observations_format format;
     const wire_study *study;
@@ -31,7 +40,8 @@ struct wire_observations_reader {
     wire_json_list list;
 
     wire_csv csv;
-    size_t *columns; /* column, or COLUMN_PARAMETER + the parameter's index */
+    header_cell *header; /* until its end */
+    size_t *columns;     /* column, or COLUMN_PARAMETER + the parameter's index */
     size_t n_columns, capacity;
     bool header_done, has_state;
     wire_observation row;
@@ -134,68 +144,136 @@ static bool is_text(const char *text, size_t n, const char *word)
     return strlen(word) == n && memcmp(text, word, n) == 0;
 }
 
+/* The columns of an exported table, besides the parameters and "values.<name>" of recorded metrics. */
+static const struct {
+    const char *name;
+    column column;
+} own_columns[] = {
+    {"candidate", COLUMN_CANDIDATE}, {"value", COLUMN_VALUE},        {"repeats", COLUMN_REPEATS},
+    {"state", COLUMN_STATE},         {"trial", COLUMN_PASSED_OVER},  {"attempt", COLUMN_PASSED_OVER},
+    {"batch", COLUMN_PASSED_OVER},   {"worker", COLUMN_PASSED_OVER}, {"reason", COLUMN_PASSED_OVER},
+    {"told_at", COLUMN_PASSED_OVER},
+};
+
+static bool has_prefix(const char *text, size_t n, const char *prefix)
+{
+    size_t length = strlen(prefix);
+    return n > length && memcmp(text, prefix, length) == 0;
+}
+
+/* A column that the table has whatever the study's parameters are; NO_COLUMN. */
+static size_t own_column(const wire_observations_reader *r, const char *text, size_t n)
+{
+    for (size_t i = 0; i < sizeof own_columns / sizeof *own_columns; i++)
+        if (is_text(text, n, own_columns[i].name))
+            return own_columns[i].column == COLUMN_CANDIDATE && is_space(r) ? NO_COLUMN
+                                                                            : own_columns[i].column;
+    return has_prefix(text, n, "values.") ? COLUMN_PASSED_OVER : NO_COLUMN;
+}
+
+static size_t parameter_column(const wire_observations_reader *r, const char *text, size_t n)
+{
+    for (size_t i = 0; i < r->study->n_parameters; i++)
+        if (is_text(text, n, r->study->parameters[i].name))
+            return COLUMN_PARAMETER + i;
+    return NO_COLUMN;
+}
+
+bool wire_is_table_column(const char *name)
+{
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof own_columns / sizeof *own_columns; i++)
+        if (is_text(name, n, own_columns[i].name))
+            return true;
+    return has_prefix(name, n, "values.") || has_prefix(name, n, WIRE_PARAMETER_PREFIX);
+}
+
 /* A cell of the header. */
 static wire_status take_name(wire_observations_reader *r, const char *text, size_t n, wire_errors *errors)
 {
-    static const struct {
-        const char *name;
-        column column;
-    } known[] = {
-        {"candidate", COLUMN_CANDIDATE}, {"value", COLUMN_VALUE},        {"repeats", COLUMN_REPEATS},
-        {"state", COLUMN_STATE},         {"trial", COLUMN_PASSED_OVER},  {"attempt", COLUMN_PASSED_OVER},
-        {"batch", COLUMN_PASSED_OVER},   {"worker", COLUMN_PASSED_OVER}, {"reason", COLUMN_PASSED_OVER},
-        {"told_at", COLUMN_PASSED_OVER},
-    };
-    const size_t nothing = SIZE_MAX;
-    size_t found = nothing;
+    const size_t prefix = strlen(WIRE_PARAMETER_PREFIX);
     if (!r->csv.quoted)
         wire_csv_trim(&text, &n);
-    for (size_t i = 0; i < r->study->n_parameters; i++) {
-        if (is_text(text, n, r->study->parameters[i].name))
-            found = COLUMN_PARAMETER + i;
-    }
-    for (size_t i = 0; found == nothing && i < sizeof known / sizeof *known; i++) {
-        if (is_text(text, n, known[i].name))
-            found = known[i].column;
-    }
-    if (found == nothing && n > 7 && memcmp(text, "values.", 7) == 0)
-        found = COLUMN_PASSED_OVER; /* of a recorded metric */
-    if (found == nothing || (found == COLUMN_CANDIDATE && is_space(r))) {
+    header_cell cell = {.parameter = NO_COLUMN, .own = own_column(r, text, n)};
+    if (has_prefix(text, n, WIRE_PARAMETER_PREFIX))
+        cell.parameter = parameter_column(r, text + prefix, n - prefix);
+    cell.prefixed = cell.parameter != NO_COLUMN;
+    if (!cell.prefixed)
+        cell.parameter = parameter_column(r, text, n);
+    if (cell.parameter == NO_COLUMN && cell.own == NO_COLUMN) {
         wire_errors_add(errors, "", "the header has a column \"%.*s\" that is not understood",
                         n > 100 ? 100 : (int)n, text);
         return WIRE_INVALID;
     }
-    for (size_t i = 0; i < r->n_columns; i++) {
-        if (r->columns[i] == found && found != COLUMN_PASSED_OVER) {
-            wire_errors_add(errors, "", "the header has \"%.*s\" twice", n > 100 ? 100 : (int)n, text);
-            return WIRE_INVALID;
-        }
+    if (r->n_columns == COLUMNS_MAXIMUM) {
+        wire_errors_add(errors, "", "the header has more than %d columns", COLUMNS_MAXIMUM);
+        return WIRE_INVALID;
     }
     if (r->n_columns == r->capacity) {
         size_t capacity = r->capacity ? 2 * r->capacity : 16;
-        size_t *columns = realloc(r->columns, capacity * sizeof *columns);
-        if (!columns)
+        header_cell *header = realloc(r->header, capacity * sizeof *header);
+        if (!header)
             return WIRE_NO_MEMORY;
-        r->columns = columns;
+        r->header = header;
         r->capacity = capacity;
     }
-    r->columns[r->n_columns++] = found;
-    r->has_state |= found == COLUMN_STATE;
+    r->header[r->n_columns++] = cell;
     return WIRE_OK;
+}
+
+static const char *column_name(const wire_observations_reader *r, size_t which)
+{
+    if (which >= COLUMN_PARAMETER)
+        return r->study->parameters[which - COLUMN_PARAMETER].name;
+    size_t i = 0;
+    while (own_columns[i].column != which)
+        i++;
+    return own_columns[i].name;
+}
+
+/* Says what each column is: a name that both a parameter and the table have is the parameter's, unless the
+ * parameter has a column of its longer name. seen: of all columns that there may be, false. */
+static wire_status resolve_header(wire_observations_reader *r, bool *seen, bool *prefixed,
+                                  wire_errors *errors)
+{
+    for (size_t k = 0; k < r->n_columns; k++)
+        if (r->header[k].prefixed)
+            prefixed[r->header[k].parameter - COLUMN_PARAMETER] = true;
+    for (size_t k = 0; k < r->n_columns; k++) {
+        const header_cell *cell = &r->header[k];
+        bool is_own = cell->parameter == NO_COLUMN || (!cell->prefixed && cell->own != NO_COLUMN &&
+                                                       prefixed[cell->parameter - COLUMN_PARAMETER]);
+        size_t found = is_own ? cell->own : cell->parameter;
+        if (seen[found] && found != COLUMN_PASSED_OVER) {
+            wire_errors_add(errors, "", "the header has \"%.100s\" twice", column_name(r, found));
+            return WIRE_INVALID;
+        }
+        seen[found] = true;
+        r->columns[k] = found;
+    }
+    r->has_state = seen[COLUMN_STATE];
+    if (seen[COLUMN_VALUE] && (is_space(r) || seen[COLUMN_CANDIDATE]))
+        return WIRE_OK;
+    wire_errors_add(errors, "", "the header has no column \"%s\"",
+                    seen[COLUMN_VALUE] ? "candidate" : "value");
+    return WIRE_INVALID;
 }
 
 static wire_status end_header(wire_observations_reader *r, wire_errors *errors)
 {
-    bool has_value = false, has_arm = is_space(r);
-    for (size_t i = 0; i < r->n_columns; i++) {
-        has_value |= r->columns[i] == COLUMN_VALUE;
-        has_arm |= r->columns[i] == COLUMN_CANDIDATE;
-    }
+    size_t n = r->study->n_parameters;
+    bool *seen = calloc(COLUMN_PARAMETER + n, sizeof *seen);
+    bool *prefixed = calloc(n ? n : 1, sizeof *prefixed);
+    r->columns = calloc(r->n_columns, sizeof *r->columns);
+    wire_status status = WIRE_NO_MEMORY;
+    if (seen && prefixed && r->columns)
+        status = resolve_header(r, seen, prefixed, errors);
+    free(seen);
+    free(prefixed);
+    free(r->header);
+    r->header = NULL;
     r->header_done = true;
-    if (has_value && has_arm)
-        return WIRE_OK;
-    wire_errors_add(errors, "", "the header has no column \"%s\"", has_value ? "candidate" : "value");
-    return WIRE_INVALID;
+    return status;
 }
 
 static void begin_row(wire_observations_reader *r)
@@ -359,6 +437,7 @@ void wire_observations_reader_free(wire_observations_reader *r)
     if (!r)
         return;
     wire_json_list_clear(&r->list);
+    free(r->header);
     free(r->columns);
     free(r->parameters);
     free(r);

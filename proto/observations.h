@@ -3,7 +3,9 @@
  * JSON: {"observations": [{"candidate": 5, "value": 0.3}, {"parameters": {…}, "values": {…}, "repeats": 3}]}
  * CSV: a header with "value", and "candidate" or the names of the parameters; "repeats" is optional. The
  * other columns of an exported table are passed over, and so are rows whose "state" is not "completed";
- * without that column a row needs a value. An empty cell of a parameter: it is not given. */
+ * without that column a row needs a value. An empty cell of a parameter: it is not given. Parameters may be
+ * called "parameters.<name>", too; then, and only then, a column of the short name is the table's own, if it
+ * has one of that name. */
 #ifndef PROTO_OBSERVATIONS_H
 #define PROTO_OBSERVATIONS_H
 
@@ -40,6 +42,12 @@ wire_status wire_observations_reader_feed(wire_observations_reader *reader, cons
                                           wire_errors *errors);
 /* End of input. At least one observation. */
 wire_status wire_observations_reader_finish(wire_observations_reader *reader, wire_errors *errors);
+
+/* In tables, before the name of a parameter that has the name of a column that every table has. */
+#define WIRE_PARAMETER_PREFIX "parameters."
+
+/* Is it a column of tables ("value", "state", …), or would it be read as one with a prefix? */
+bool wire_is_table_column(const char *name);
 
 size_t wire_observations_reader_count(const wire_observations_reader *reader);
 void wire_observations_reader_free(wire_observations_reader *reader);

@@ -94,14 +94,17 @@ static bool compare(void *arg, size_t index, const char *place, const wire_obser
     return true;
 }
 
-static void test_space_and_back(void **state)
+/* A space with parameters of these names: its table is read back as it was. header: the names in it. */
+static void check_space_and_back(const char *const names[4], const char *header)
 {
-    (void)state;
-    wire_study *study =
-        decode("{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','parameters':["
-               "{'name':'a, b','type':'categorical','values':['x',' \\\"y\\\",','true']},"
-               "{'name':'n','type':'integer','min':-5,'max':5,'active_when':{'parameter':'a, b','in':['x']}},"
-               "{'name':'d','type':'double','min':0,'max':1},{'name':'f','type':'boolean'}]}}");
+    char definition[512];
+    snprintf(definition, sizeof definition,
+             "{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','parameters':["
+             "{'name':'%s','type':'categorical','values':['x',' \\\"y\\\",','true']},"
+             "{'name':'%s','type':'integer','min':-5,'max':5,'active_when':{'parameter':'%s','in':['x']}},"
+             "{'name':'%s','type':'double','min':0,'max':1},{'name':'%s','type':'boolean'}]}}",
+             names[0], names[1], names[0], names[2], names[3]);
+    wire_study *study = decode(definition);
     static const double points[][4] = {{0, -5, 0.1, 1}, {1, NAN, 1.0 / 3, 0}, {2, NAN, 5e-324, 1}};
     static const double values[] = {0.1, -1e99, 7};
     wire_writer w = WIRE_WRITER_INIT;
@@ -119,6 +122,7 @@ static void test_space_and_back(void **state)
         wire_write_table_row(&w, study, &trial);
     }
     char *text = finish(&w);
+    assert_int_equal(strncmp(text, header, strlen(header)), 0);
     expected e = {points, values, 3};
     wire_errors errors = {0};
     wire_observations_reader *reader;
@@ -130,6 +134,16 @@ static void test_space_and_back(void **state)
     wire_observations_reader_free(reader);
     free(text);
     wire_study_free(study);
+}
+
+static void test_space_and_back(void **state)
+{
+    (void)state;
+    static const char *const usual[] = {"a, b", "n", "d", "f"};
+    check_space_and_back(usual, "trial,\"a, b\",n,d,f,value,state,");
+    static const char *const unusual[] = {"value", "trial", "parameters.value", "values.v"};
+    check_space_and_back(unusual, "trial,parameters.value,parameters.trial,parameters.parameters.value,"
+                                  "parameters.values.v,value,state,");
 }
 
 static void test_series(void **state)
