@@ -15,7 +15,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double *copy_sorted(const double *values, size_t n)
+double *bandit_sorted_values(const double *values, size_t n)
 {
     double *copy = bandit_alloc(n, sizeof *copy);
     if (!copy)
@@ -40,13 +40,13 @@ static bool copy_parameters(bandit_space *s, const bandit_parameter *parameters)
         *p = parameters[i];
         p->numbers = p->parent_values = NULL;
         if (p->type == BANDIT_PARAMETER_DISCRETE) {
-            s->places[i].sorted = copy_sorted(parameters[i].numbers, p->n_values);
+            s->places[i].sorted = bandit_sorted_values(parameters[i].numbers, p->n_values);
             if (!s->places[i].sorted)
                 return false;
             p->numbers = s->places[i].sorted;
         }
         if (p->parent != BANDIT_NO_PARENT) {
-            s->places[i].condition = copy_sorted(parameters[i].parent_values, p->n_parent_values);
+            s->places[i].condition = bandit_sorted_values(parameters[i].parent_values, p->n_parent_values);
             if (!s->places[i].condition)
                 return false;
             p->parent_values = s->places[i].condition;
@@ -114,8 +114,8 @@ static size_t capped_sum(size_t a, size_t b)
 static bool is_counted(const bandit_space *s, size_t i, size_t c, size_t k)
 {
     const double *values = s->parameters[c].parent_values;
-    assert(values); /* c is a child */
-    bool counted = bandit_is_one_of(values[k], values, k);
+    assert(values);                                     /* c is a child */
+    bool counted = k > 0 && values[k] == values[k - 1]; /* they are ascending */
     for (size_t e = 0; e < c && !counted; e++)
         counted = s->parameters[e].parent == i && bandit_condition_holds(&s->parameters[e], values[k]);
     return counted;

@@ -43,23 +43,37 @@ size_t bandit_space_memory(const bandit_space *space);
 
 /* ---- values and conditions ----------------------------------------------------------------------------- */
 
-/* Is it one of n values? */
-static inline bool bandit_is_one_of(double value, const double *values, size_t n)
+/* The n values in ascending order, finite all of them, as a copy that the caller frees; NULL: no memory. */
+double *bandit_sorted_values(const double *values, size_t n);
+
+/* How many of n values, which are ascending, are smaller. NaN: 0. */
+static inline size_t bandit_values_below(double value, const double *values, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (values[i] == value)
-            return true;
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (values[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
     }
-    return false;
+    return low;
 }
 
-/* Does the parameter's condition hold where the one that it is on has this value? */
+/* Is it one of n values, which are ascending? */
+static inline bool bandit_is_one_of(double value, const double *values, size_t n)
+{
+    size_t k = bandit_values_below(value, values, n);
+    return k < n && values[k] == value;
+}
+
+/* Does the parameter's condition, its values ascending, hold where the one that it is on has this value? */
 static inline bool bandit_condition_holds(const bandit_parameter *parameter, double parent_value)
 {
     return bandit_is_one_of(parent_value, parameter->parent_values, parameter->n_parent_values);
 }
 
-/* Is it a value of the parameter? */
+/* Is it a value of the parameter, whose numbers are ascending? */
 bool bandit_parameter_has_value(const bandit_parameter *parameter, double value);
 
 /* ---- space_points.c ------------------------------------------------------------------------------------ */

@@ -1,7 +1,11 @@
 /* What makes parameters a space: ranges, values, defaults, conditions. */
 #include "space.h"
 
+#include "memory.h"
+
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 static bandit_status refuse(bandit_error *err, size_t i, const char *what)
 {
@@ -23,6 +27,8 @@ static bandit_status check_range(const bandit_parameter *p, size_t i, bandit_err
     return BANDIT_OK;
 }
 
+static const char different[] = "values must be finite and different";
+
 static bandit_status check_values(const bandit_parameter *p, size_t i, bandit_error *err)
 {
     switch (p->type) {
@@ -33,8 +39,8 @@ static bandit_status check_values(const bandit_parameter *p, size_t i, bandit_er
         if (p->n_values == 0)
             return refuse(err, i, "must have a value");
         for (size_t k = 0; k < p->n_values; k++) {
-            if (!isfinite(p->numbers[k]) || bandit_is_one_of(p->numbers[k], p->numbers, k))
-                return refuse(err, i, "values must be finite and different");
+            if (!isfinite(p->numbers[k]))
+                return refuse(err, i, different);
         }
         return BANDIT_OK;
     case BANDIT_PARAMETER_CATEGORICAL:
@@ -70,22 +76,54 @@ static bandit_status check_condition(const bandit_parameter *parameters, size_t 
     return BANDIT_OK;
 }
 
+/* A discrete parameter's finite numbers become a sorted copy, *own. */
+static bandit_status sort_numbers(bandit_parameter *p, double **own, size_t i, bandit_error *err)
+{
+    p->numbers = *own = bandit_sorted_values(p->numbers, p->n_values);
+    if (!*own)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t k = 1; k < p->n_values; k++) {
+        if (p->numbers[k] == p->numbers[k - 1])
+            return refuse(err, i, different);
+    }
+    return BANDIT_OK;
+}
+
+/* The numbers of discrete parameters become the sorted copies that `sorted` holds. */
+static bandit_status check_all(bandit_parameter *parameters, size_t n, double **sorted, bandit_error *err)
+{
+    bandit_status status = BANDIT_OK;
+    for (size_t i = 0; i < n; i++) {
+        bandit_parameter *p = &parameters[i];
+        status = check_values(p, i, err);
+        if (status == BANDIT_OK && p->type == BANDIT_PARAMETER_DISCRETE)
+            status = sort_numbers(p, &sorted[i], i, err);
+        if (status != BANDIT_OK)
+            return status;
+        if (p->has_default && !bandit_parameter_has_value(p, p->default_value))
+            return refuse(err, i, "its default is none of its values");
+    }
+    for (size_t i = 0; i < n && status == BANDIT_OK; i++)
+        status = check_condition(parameters, n, i, err);
+    return status;
+}
+
 bandit_status bandit_space_check(const bandit_parameter *parameters, size_t n, bandit_error *err)
 {
     if (n == 0)
         return bandit_fail(err, BANDIT_INVALID_ARMS, "", "a space must have a parameter");
-    for (size_t i = 0; i < n; i++) {
-        bandit_status status = check_values(&parameters[i], i, err);
-        if (status != BANDIT_OK)
-            return status;
-        if (parameters[i].has_default &&
-            !bandit_parameter_has_value(&parameters[i], parameters[i].default_value))
-            return refuse(err, i, "its default is none of its values");
+    bandit_parameter *own = bandit_alloc(n, sizeof *own);
+    double **sorted = bandit_alloc_zeroed(n, sizeof *sorted);
+    bandit_status status;
+    if (own && sorted) {
+        memcpy(own, parameters, n * sizeof *own);
+        status = check_all(own, n, sorted, err);
+    } else {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
-    for (size_t i = 0; i < n; i++) {
-        bandit_status status = check_condition(parameters, n, i, err);
-        if (status != BANDIT_OK)
-            return status;
-    }
-    return BANDIT_OK;
+    for (size_t i = 0; sorted && i < n; i++)
+        free(sorted[i]);
+    free(sorted);
+    free(own);
+    return status;
 }

@@ -87,10 +87,7 @@ uint64_t bandit_space_rank(const bandit_space *s, size_t i, double value)
         return (uint64_t)(value - p->min);
     if (p->type != BANDIT_PARAMETER_DISCRETE)
         return (uint64_t)value;
-    uint64_t k = 0;
-    while (k + 1 < p->n_values && p->numbers[k] < value)
-        k++;
-    return k;
+    return bandit_values_below(value, p->numbers, p->n_values - 1);
 }
 
 double bandit_space_encode_number(const bandit_space *s, size_t i, double value)

@@ -375,6 +375,38 @@ static void refusals(void **state)
     assert_null(arms);
 }
 
+/* Numbers that are scrambled: each is known, and so is its place among them; what lies between them is not.
+ * One that is there twice is found wherever it stands. */
+static void many_numbers_in_any_order(void **state)
+{
+    enum { N = 1000 };
+    double numbers[N];
+    (void)state;
+    for (size_t k = 0; k < N; k++)
+        numbers[k] = 0.37 * (double)(389 * k % N) - 100.0; /* 389 and N have no common factor */
+    bandit_parameter parameters[] = {
+        {.type = BANDIT_PARAMETER_DISCRETE, .numbers = numbers, .n_values = N, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_BOOLEAN, .parent = 0, .parent_values = numbers, .n_parent_values = N / 2}};
+    bandit_arms *arms = arms_in(parameters, 2);
+    assert_int_equal(bandit_arms_space_size(arms), 2 * (N / 2) + N / 2);
+    for (size_t k = 0; k < N; k++) {
+        double point[] = {numbers[k], k < N / 2 ? 1.0 : (double)NAN};
+        assert_int_equal(bandit_space_rank(arms->space, 0, numbers[k]), 389 * k % N);
+        assert_true(bandit_space_is_value(arms->space, 0, numbers[k]));
+        assert_false(bandit_space_is_value(arms->space, 0, numbers[k] + 0.1));
+        assert_int_equal(bandit_arms_check_point(arms, point, NULL), BANDIT_OK);
+    }
+    bandit_arms_free(arms);
+    for (size_t k = 0; k < N; k += 111) {
+        bandit_error err = {0};
+        double kept = numbers[N - 1];
+        numbers[N - 1] = numbers[k];
+        assert_int_equal(bandit_space_check(parameters, 1, &err),
+                         k == N - 1 ? BANDIT_OK : BANDIT_INVALID_ARMS);
+        numbers[N - 1] = kept;
+    }
+}
+
 /* Of each type the values at its ends, and those just beyond. */
 static void values_have_ends(void **state)
 {
@@ -671,6 +703,7 @@ int main(void)
         cmocka_unit_test(enumeration_is_complete),
         cmocka_unit_test(counts_without_walking),
         cmocka_unit_test(refusals),
+        cmocka_unit_test(many_numbers_in_any_order),
         cmocka_unit_test(values_have_ends),
         cmocka_unit_test(ranges_have_ends),
         cmocka_unit_test(ends_come_back),

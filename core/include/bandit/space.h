@@ -50,7 +50,8 @@ typedef struct bandit_parameter {
     size_t n_parent_values;
 } bandit_parameter;
 
-/* BANDIT_INVALID_ARMS, naming the parameter by its number, unless the n >= 1 parameters are as said above. */
+/* BANDIT_INVALID_ARMS, naming the parameter by its number, unless the n >= 1 parameters are as said above;
+ * BANDIT_NO_MEMORY. */
 bandit_status bandit_space_check(const bandit_parameter *parameters, size_t n, bandit_error *err);
 
 /* An empty set of arms in the space: the points that have been visited, in the order of their first visit.
@@ -60,7 +61,7 @@ bandit_status bandit_space_check(const bandit_parameter *parameters, size_t n, b
  * An engine made on it chooses among all points of the space; bandit_engine_select appends the points that
  * it has not met before. Nothing else may use the set or the engine during a call that may append. To restore
  * an engine, append all visited points in their order first.
- * Errors: those of bandit_space_check; BANDIT_NO_MEMORY. */
+ * Errors: those of bandit_space_check. */
 bandit_status bandit_arms_new_space(bandit_arms **out, const bandit_parameter *parameters, size_t n,
                                     bandit_error *err);
 
