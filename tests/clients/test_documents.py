@@ -1,5 +1,6 @@
 """What the documentation shows: every line of the tutorials, the scripts for curl, the manual pages."""
 
+import math
 import pathlib
 import re
 import shutil
@@ -63,9 +64,30 @@ def test_tutorial_of_molecules(site):
     follow(site, "molecules.md")
     client = site.server.client()
     assert client.study("library")["trials_completed"] == 120
-    # Of 120 molecules at random, the best is at about 2.7 without noise; of all 50 000, at 3.4.
+    lines = (site.folder / "library.csv").read_text().split("\n")[1:-1]
+    affinities = [scaled_affinity([float(d) for d in line.split(",")]) for line in lines]
+    # Without noise the recommended molecule is better than the best of 120 at random on average, which is at 2.75; the
+    # best of all is at 3.42. Over 480 studies, with other noise each, it was 3.34 on average, and never below 2.98.
+    at_random = mean_of_the_best(affinities, 120)
     found = client.read("library", "best")["recommended"]
-    assert found["mean"] > 2.7, found
+    assert affinities[found["candidate"]] > at_random, (affinities[found["candidate"]], at_random, found)
+
+
+def scaled_affinity(descriptors):
+    """What the tutorial's assay measures, without its noise."""
+    return (math.exp(-sum((d - 0.6) ** 2 for d in descriptors) / 6) - 0.3) / 0.2
+
+
+def mean_of_the_best(values, n):
+    """The expected largest of n of the values, drawn at random without putting back."""
+    left, mean = 1.0, 0.0  # left: the probability that no larger value was drawn
+    for i, value in enumerate(sorted(values, reverse=True)):
+        drawn = n / (len(values) - i)
+        mean += left * drawn * value
+        left *= 1 - drawn
+        if left < 1e-12:
+            break
+    return mean
 
 
 def test_tutorial_of_a_laboratory(site):
