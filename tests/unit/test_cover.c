@@ -76,10 +76,22 @@ static void check_cover(const bandit_cover *cover, const bandit_cell *const *cel
 
     size_t *next = calloc(n, sizeof *next);
     assert_non_null(next);
+    double *unit = malloc(d * sizeof *unit), *again = malloc(d * sizeof *again); /* and no more */
+    assert_true(unit && again);
     for (uint32_t a = 0; a < cover->arms->n; a++) {
-        double unit[BANDIT_COVER_DIMENSIONS];
+        bandit_cell lowest;
         size_t homes = 0;
         bandit_cover_arm_to_unit(cover, a, unit);
+        for (size_t k = 0; k < d; k++)
+            again[k] = bandit_arms_feature(cover->arms, a, k);
+        bandit_cover_to_unit(cover, again, again);
+        assert_memory_equal(unit, again, d * sizeof *unit);
+        bandit_cover_lowest_cell(cover, cells[0]->level, unit, &lowest);
+        assert_int_equal(lowest.level, cells[0]->level);
+        for (size_t k = 0; k < d; k++) { /* of two that meet there the one before */
+            assert_true(high_end(cover, &lowest, k) >= unit[k] - 1e-11L);
+            assert_true(lowest.corner[k] == 0 || low_end(cover, &lowest, k) < unit[k] - 1e-11L);
+        }
         for (size_t i = 0; i < n; i++) {
             bool inside = true;
             for (size_t k = 0; k < d; k++)
@@ -96,6 +108,8 @@ static void check_cover(const bandit_cover *cover, const bandit_cell *const *cel
     for (size_t i = 0; i < n; i++)
         assert_int_equal(next[i], cells[i]->n);
     free(next);
+    free(unit);
+    free(again);
 }
 
 /* Splits random cells again and again, checking the whole cover after each. */
@@ -170,7 +184,7 @@ static void arms_on_faces_belong_to_all_neighbours(void **state)
 /* Few arms in many dimensions: cells without arms are not made. A feature that never varies spans nothing. */
 static void empty_cells_are_not_kept(void **state)
 {
-    enum { N = 20, D = 8 };
+    enum { N = 20, D = BANDIT_COVER_DIMENSIONS };
     bandit_arms *arms = NULL;
     double rows[N * D];
     (void)state;

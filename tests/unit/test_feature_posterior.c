@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { N = 37, PULLED = 12, DRAWS = 40000, MOST = 220 };
+enum { N = 37, PULLED = 20, DRAWS = 40000, MOST = 220 };
 
 static const double lambda = 0.15;
 
@@ -41,8 +41,9 @@ static void setup(problem *p, const bandit_kernel *kernel, bandit_expansion expa
     assert_int_equal(bandit_features_init(&p->features, expansion, &p->covariance, n_features, NULL),
                      BANDIT_OK);
     for (size_t i = 0; i < PULLED; i++)
-        p->sums[i] = (bandit_arm_sum){
-            .arm = (uint32_t)(3 * i), .count = 1 + i % 4, .sum = (double)(1 + i % 4) * sin(2.0 * (double)i)};
+        p->sums[i] = (bandit_arm_sum){.arm = (uint32_t)(i * N / PULLED),
+                                      .count = 1 + i % 4,
+                                      .sum = (double)(1 + i % 4) * sin(2.0 * (double)i)};
     double *scratch = malloc(bandit_features_scratch(&p->features) * sizeof *scratch);
     assert_non_null(scratch);
     for (size_t arm = 0; arm < N; arm++) {
