@@ -251,6 +251,8 @@ static void corrections_only_add_to_the_sums(void **state)
     assert_int_equal(bandit_log_sums_amend(&sums, &x.posterior, amendments, 4, NULL), BANDIT_OK);
     assert_equal_reals(sums.c1, 2.0 + 3.0 * log(1.4) + log(1.1));
     assert_equal_reals(sums.c3, 3.0 + 3.0 * log(2.2) + log(1.3));
+    assert_int_equal(bandit_log_sums_amend(&sums, &x.posterior, amendments + 3, 1, NULL), BANDIT_OK);
+    assert_equal_reals(sums.c1, 2.0 + 3.0 * log(1.4) + 2.0 * log(1.1));
     close_model(&x);
 }
 

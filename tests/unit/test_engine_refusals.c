@@ -434,6 +434,8 @@ static void check_predictions(subject *s)
     if (small_is_space(s->set))
         bandit_arms_coded(s->arms, 0, point);
     bandit_engine_describe(s->engine, &d);
+    assert_true(d.signal_std == 1.0 && d.unit == 1.0); /* nothing is learned */
+    assert_true(d.lambda == s->options.lambda && d.noise_std == s->options.noise_std);
     bandit_status wanted = d.has_model ? BANDIT_OK : BANDIT_UNSUPPORTED;
     assert_int_equal(bandit_engine_predict_arms(s->engine, &arm, 1, &p, &err), wanted);
     assert_int_equal(bandit_engine_predict_points(s->engine, point, 1, &p, &err),

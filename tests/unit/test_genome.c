@@ -394,6 +394,26 @@ static void mutations_as_written_out(void **state)
         assert_true(changed[i] > 50);
 }
 
+/* A sequence is a function of the seed and its number: it comes again after another one, which differs. */
+static void sequences_come_again(void **state)
+{
+    enum { POINTS = 20 };
+    static const uint64_t numbers_of[] = {0, 0, 1, 0, 0};
+    double first[POINTS][N], again[POINTS][N];
+    bandit_genome g;
+    bandit_space *s;
+    (void)state;
+    open_genome(&g, &s, &nothing);
+    for (size_t step = 0; step < 5; step++) {
+        assert_int_equal(bandit_genome_sequence(&g, numbers_of[step], NULL), BANDIT_OK);
+        for (uint64_t index = 0; index < POINTS; index++)
+            bandit_genome_sweep(&g, index, step == 0 ? first[index] : again[index]);
+        if (step > 0)
+            assert_true((memcmp(first, again, sizeof first) == 0) == (numbers_of[step] == 0));
+    }
+    close_genome(&g, s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -402,6 +422,7 @@ int main(void)
         cmocka_unit_test(what_is_not_allowed_is_not_taken),
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(mutations_as_written_out),
+        cmocka_unit_test(sequences_come_again),
     };
     return cmocka_run_group_tests_name("genome", tests, NULL, NULL);
 }

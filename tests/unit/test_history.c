@@ -280,6 +280,7 @@ static void damaged_states_are_refused(void **state)
     s = stored_of(&h);
     assert_true(s.words[1] == 1 && s.words[2] == 0);
     assert_refused(s, 50); /* nor a base of one */
+    assert_refused(s, 1);
     bandit_history_clear(&h);
 
     bandit_history_init(&h, ARMS, 7);
