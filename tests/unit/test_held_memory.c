@@ -1,6 +1,10 @@
 /* What an engine says it holds is what the allocator has given it, but for the engine's own fixed size and
  * what the allocator adds to blocks. */
 #include "bandit/engine.h"
+
+#include "algorithm.h"
+#include "bound_heap.h"
+#include "inducing.h"
 #include "prior_sampler.h"
 #include "tests/support/failing_allocations.h"
 #include "tests/support/repeats.h"
@@ -342,28 +346,81 @@ static void first_picks_keep_to_a_limit(void **state)
     bandit_arms_free(arms);
 }
 
-/* An engine is refused before it has been told anything when its arms alone would take more: two batches of
- * mean, variance and bound, and what is kept between them. */
+static void assert_opens_with(size_t bytes, bandit_arms *arms, const bandit_options *o)
+{
+    bandit_engine *engine;
+    assert_int_equal(bandit_engine_new(&engine, arms, o, bytes - 1, NULL), BANDIT_MEMORY_LIMIT);
+    assert_null(engine);
+    assert_int_equal(bandit_engine_new(&engine, arms, o, bytes, NULL), BANDIT_OK);
+    bandit_engine_free(engine);
+}
+
+/* An engine is refused before it has been told anything when what it is to hold for its arms alone, or for
+ * the sizes that its options give it, would take more, to the byte. */
 static void arms_alone_may_be_too_many(void **state)
 {
+    enum { INDUCING = 20, PRIOR_FEATURES = 300, MANY = 40000, BLOCK = 256 };
     (void)state;
     bandit_arms *arms = many_arms(false);
     bandit_options o = small_options(BANDIT_BBKB, FEATURES);
-    size_t low = 1, high = 1 << 24;
-    while (high - low > 1) {
-        bandit_engine *engine;
-        size_t middle = low + (high - low) / 2;
-        bandit_status status = bandit_engine_new(&engine, arms, &o, middle, NULL);
-        assert_true(status == BANDIT_OK || status == BANDIT_MEMORY_LIMIT);
-        bandit_engine_free(engine);
-        if (status == BANDIT_OK)
-            high = middle;
-        else
-            low = middle;
-    }
-    assert_true(high >= (size_t)ARMS * 6 * sizeof(double));
-    assert_true(high <= (size_t)ARMS * 24 * sizeof(double));
+    /* Two batches of mean, variance, place in the heap and number of it, and a variance between them. */
+    size_t per_arm = 2 * (2 * sizeof(double) + sizeof(bandit_heap_entry) + sizeof(uint32_t));
+    assert_opens_with(ARMS * (per_arm + sizeof(double)), arms, &o);
+    o.algorithm = BANDIT_PI_GP_UCB; /* features, mean, two variances and number */
+    assert_opens_with(ARMS * ((DIMENSION + 3) * sizeof(double) + sizeof(uint32_t)), arms, &o);
     bandit_arms_free(arms);
+
+    double *points = calloc(MANY, sizeof *points);
+    assert_non_null(points);
+    assert_int_equal(bandit_arms_new(&arms, MANY, 1, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, MANY, points, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, MANY, NULL), BANDIT_OK);
+    o = small_options(BANDIT_S_GP_TS, FEATURES);
+    o.inducing = INDUCING;
+    o.prior_features = PRIOR_FEATURES;
+    /* Two batches of four matrices, a block of columns, and features of a frequency, a phase and a weight; a
+     * column an inducing point of the arms that it is drawn from; with dtc a variance an arm. */
+    size_t batch = 4 * INDUCING * INDUCING + BLOCK * INDUCING + PRIOR_FEATURES * (1 + 2);
+    size_t doubles = 2 * batch + INDUCING * (size_t)BANDIT_INDUCING_GROUND;
+    assert_true((int)MANY > (int)BANDIT_INDUCING_GROUND);
+    assert_opens_with(doubles * sizeof(double), arms, &o);
+    o.posterior = BANDIT_POSTERIOR_DTC;
+    assert_opens_with((doubles + MANY) * sizeof(double), arms, &o);
+    bandit_arms_free(arms);
+    free(points);
+}
+
+/* Where what comes can be told beforehand a limit of as much as comes to be held is enough, and no byte less.
+ */
+static void a_limit_is_used_up(void **state)
+{
+    static const bandit_algorithm algorithms[] = {BANDIT_BBKB, BANDIT_PI_GP_UCB};
+    (void)state;
+    for (size_t a = 0; a < 2; a++) {
+        double held = study(algorithms[a], FEATURES, false, 0);
+        assert_true(study(algorithms[a], FEATURES, false, (size_t)held) == held);
+        assert_true(study(algorithms[a], FEATURES, false, (size_t)held - 1) == 0.0);
+    }
+}
+
+/* Before the first batch there is nothing but the engine, and what every one has. */
+static void engines_begin_with_nothing(void **state)
+{
+    static const struct {
+        bandit_algorithm algorithm;
+        small_set set;
+    } empty[] = {{BANDIT_BBKB, FEATURES}, {BANDIT_PI_GP_UCB, FEATURES}, {BANDIT_PI_GP_UCB, BOX}};
+    (void)state;
+    for (size_t k = 0; k < sizeof empty / sizeof *empty; k++) {
+        bandit_options o = small_options(empty[k].algorithm, empty[k].set);
+        bandit_arms *arms;
+        bandit_engine *engine;
+        assert_int_equal(small_arms(&arms, empty[k].set), BANDIT_OK);
+        assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, NULL), BANDIT_OK);
+        assert_int_equal(bandit_engine_memory(engine), bandit_engine_own_memory(engine));
+        bandit_engine_free(engine);
+        bandit_arms_free(arms);
+    }
 }
 
 int main(void)
@@ -376,6 +433,8 @@ int main(void)
                                        cmocka_unit_test(large_engines_say_what_they_hold),
                                        cmocka_unit_test(limits_are_of_the_size_of_what_is_held),
                                        cmocka_unit_test(arms_alone_may_be_too_many),
+                                       cmocka_unit_test(a_limit_is_used_up),
+                                       cmocka_unit_test(engines_begin_with_nothing),
                                        cmocka_unit_test(first_picks_keep_to_a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
