@@ -167,10 +167,15 @@ def test_numpy(site):
     assert trial.point == points[trial.candidate].tolist()
     assert study.upload(points) == 25, "after the first ask only the same is taken"
     raises(banditd.Conflict, study.upload, 2 * points)
-    study.tell(trial, np.float32(0.5))
+    study.tell(trial, np.float32(0.5), repeats=np.int64(3), metadata={"curve": np.arange(2)})
+    told = study.trial(trial.id).raw
+    assert (told["repeats"], told["metadata"]) == (3, {"curve": [0, 1]}), told
     assert len(study.predict(candidates=np.arange(3))) == 3 == len(study.predict(points=points[:3]))
     inline = client.create_study({**definition(), "domain": {"type": "candidates", "points": points}})
     assert inline.info()["candidates"] == 25
+    levels = [{"name": name, "type": "integer", "min": 0, "max": 3} for name in "ab"]
+    space = client.create_study({"metric": {"name": "v", "goal": "maximize"}, "domain": {"type": "space", "parameters": levels}})
+    assert space.ask(fixed={"a": np.int64(2)})[0].parameters["a"] == 2
 
 
 def test_a_call_is_repeated_until_the_server_is_back(site):

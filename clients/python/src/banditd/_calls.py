@@ -89,14 +89,6 @@ def study_path(study: str, rest: str = "") -> str:
     return "/v1/studies/" + urllib.parse.quote(study, safe="") + rest
 
 
-def _json(body: Any) -> bytes:
-    return json.dumps(body, allow_nan=False).encode()
-
-
-def _post(path: str, body: Any, **more: Any) -> Call:
-    return Call("POST", path, _json(body), **more)
-
-
 def plain(numbers: Any) -> Any:
     """Lists and numbers of Python's own from those of NumPy, and from any sequences of them."""
     if hasattr(numbers, "tolist"):
@@ -108,11 +100,19 @@ def plain(numbers: Any) -> Any:
     return numbers
 
 
+def _json(body: Any) -> bytes:
+    return json.dumps(plain(body), allow_nan=False).encode()
+
+
+def _post(path: str, body: Any, **more: Any) -> Call:
+    return Call("POST", path, _json(body), **more)
+
+
 # ---- studies ----
 
 
 def create_study(definition: Mapping[str, Any]) -> Call:
-    return _post("/v1/studies", plain(definition))
+    return _post("/v1/studies", definition)
 
 
 def list_studies(page_token: Optional[str]) -> Call:
@@ -136,7 +136,7 @@ def get(study: str, rest: str = "") -> Call:
 
 
 def patch(study: str, changes: Mapping[str, Any]) -> Call:
-    return Call("PATCH", study_path(study), _json(plain(changes)))
+    return Call("PATCH", study_path(study), _json(changes))
 
 
 def delete(study: str) -> Call:
@@ -159,7 +159,7 @@ def upload(study: str, points: Any) -> Call:
     return Call(
         "PUT",
         study_path(study, "/candidates"),
-        _json({"points": plain(points)}) if npy is None else npy,
+        _json({"points": points}) if npy is None else npy,
         content_type="application/json" if npy is None else "application/octet-stream",
         seconds=3600,
         parse=lambda answer: answer["count"],
@@ -317,7 +317,7 @@ def trial(study: str, number: int, names: Optional[Sequence[str]]) -> Call:
 
 
 def observe(study: str, observations: Sequence[Mapping[str, Any]]) -> Call:
-    return _post(study_path(study, "/observations"), {"observations": plain(list(observations))})
+    return _post(study_path(study, "/observations"), {"observations": list(observations)})
 
 
 def list_trials(study: str, names: Optional[Sequence[str]], query: Mapping[str, str]) -> Call:
@@ -330,5 +330,5 @@ def list_trials(study: str, names: Optional[Sequence[str]], query: Mapping[str, 
 
 def predict(study: str, candidates: Any, points: Any, parameters: Any) -> Call:
     given = {"candidates": candidates, "points": points, "parameters": parameters}
-    body = {name: plain(value) for name, value in given.items() if value is not None}
+    body = {name: value for name, value in given.items() if value is not None}
     return _post(study_path(study, "/predict"), body, parse=lambda answer: answer["predictions"])
