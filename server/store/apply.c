@@ -73,10 +73,7 @@ static store_status out_of_order(store_error *err, const study_record *study)
 static store_status queue_picks(store *s, study_record *study, int64_t batch, const store_pick *picks,
                                 size_t n, store_error *err)
 {
-    store_status status = STORE_OK;
-    for (size_t i = 0; !status && i < n; i++)
-        status =
-            s->backend->trial_insert(s, study->study, study->trials + 1 + (int64_t)i, batch, &picks[i], err);
+    store_status status = s->backend->trials_insert(s, study->study, study->trials + 1, batch, picks, n, err);
     study->trials += (int64_t)n;
     study->by_state[TRIAL_QUEUED] += (int64_t)n;
     return status;
@@ -89,8 +86,8 @@ static store_status apply_planned(store *s, study_record *study, const store_eve
     store_status status = s->backend->batch_insert(s, study->study, event, err);
     if (!status && event->u.planned.points.n > 0)
         status = add_points(s, study, &event->u.planned.points, err);
-    for (size_t i = 0; !status && i < event->u.planned.n_sums; i++)
-        status = s->backend->sum_put(s, study->study, &event->u.planned.sums[i], err);
+    if (!status)
+        status = s->backend->sums_put(s, study->study, event->u.planned.sums, event->u.planned.n_sums, err);
     if (status)
         return status;
     study->batches++;

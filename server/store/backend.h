@@ -90,9 +90,10 @@ typedef struct store_backend {
     store_status (*candidate_retire)(store *s, int64_t study, uint32_t candidate, store_error *err);
     store_status (*batch_insert)(store *s, int64_t study, const store_event *planned, store_error *err);
     store_status (*batch_extend)(store *s, int64_t study, const store_event *extended, store_error *err);
-    store_status (*sum_put)(store *s, int64_t study, const store_arm_sum *sum, store_error *err);
-    store_status (*trial_insert)(store *s, int64_t study, int64_t trial, int64_t batch,
-                                 const store_pick *pick, store_error *err);
+    store_status (*sums_put)(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err);
+    /* Numbered from `first` on. */
+    store_status (*trials_insert)(store *s, int64_t study, int64_t first, int64_t batch,
+                                  const store_pick *picks, size_t n, store_error *err);
     store_status (*trial_load)(store *s, int64_t study, int64_t trial, trial_record *record,
                                store_error *err);
     store_status (*trial_issue)(store *s, int64_t study, int64_t seq, const store_event *issued,

@@ -132,9 +132,10 @@ store_status memory_log_append(store *base, int64_t number, int64_t seq, const s
                                const char *payload, store_error *err);
 store_status memory_batch_insert(store *base, int64_t number, const store_event *event, store_error *err);
 store_status memory_batch_extend(store *base, int64_t number, const store_event *event, store_error *err);
-store_status memory_sum_put(store *base, int64_t number, const store_arm_sum *sum, store_error *err);
-store_status memory_trial_insert(store *base, int64_t number, int64_t trial, int64_t batch,
-                                 const store_pick *pick, store_error *err);
+store_status memory_sums_put(store *base, int64_t number, const store_arm_sum *sums, size_t n,
+                             store_error *err);
+store_status memory_trials_insert(store *base, int64_t number, int64_t first, int64_t batch,
+                                  const store_pick *picks, size_t n, store_error *err);
 store_status memory_trial_load(store *base, int64_t number, int64_t trial, trial_record *record,
                                store_error *err);
 store_status memory_trial_issue(store *base, int64_t number, int64_t seq, const store_event *event,

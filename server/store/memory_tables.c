@@ -196,9 +196,8 @@ store_status memory_batch_extend(store *base, int64_t number, const store_event 
     return memory_set_text(&batch->stop_rule, event->u.extended.stop_rule) ? STORE_OK : memory_exhausted(err);
 }
 
-store_status memory_sum_put(store *base, int64_t number, const store_arm_sum *sum, store_error *err)
+static store_status put_sum(memory_study *study, const store_arm_sum *sum, store_error *err)
 {
-    memory_study *study = memory_find(memory_of(base), number);
     size_t i = 0, end = study->n_sums;
     while (i < end) {
         size_t middle = i + (end - i) / 2;
@@ -217,6 +216,16 @@ store_status memory_sum_put(store *base, int64_t number, const store_arm_sum *su
     }
     study->sums[i] = *sum;
     return STORE_OK;
+}
+
+store_status memory_sums_put(store *base, int64_t number, const store_arm_sum *sums, size_t n,
+                             store_error *err)
+{
+    memory_study *study = memory_find(memory_of(base), number);
+    store_status status = STORE_OK;
+    for (size_t i = 0; !status && i < n; i++)
+        status = put_sum(study, &sums[i], err);
+    return status;
 }
 
 /* ---- candidates ---------------------------------------------------------------------------------------- */

@@ -10,10 +10,9 @@ static memory_trial *find_trial(store *base, int64_t number, int64_t trial)
     return trial >= 1 && (size_t)trial <= study->n_trials ? &study->trials[trial - 1] : NULL;
 }
 
-store_status memory_trial_insert(store *base, int64_t number, int64_t trial, int64_t batch,
-                                 const store_pick *pick, store_error *err)
+static store_status insert_trial(memory_study *study, int64_t trial, int64_t batch, const store_pick *pick,
+                                 store_error *err)
 {
-    memory_study *study = memory_find(memory_of(base), number);
     memory_trial *trials = memory_with_room(study->trials, study->n_trials, sizeof *trials);
     if (!trials)
         return memory_exhausted(err);
@@ -30,6 +29,16 @@ store_status memory_trial_insert(store *base, int64_t number, int64_t trial, int
                                 .metadata = strdup("")}};
     bool complete = row->t.worker && row->t.reason && row->t.recorded && row->t.metadata;
     return complete ? STORE_OK : memory_exhausted(err);
+}
+
+store_status memory_trials_insert(store *base, int64_t number, int64_t first, int64_t batch,
+                                  const store_pick *picks, size_t n, store_error *err)
+{
+    memory_study *study = memory_find(memory_of(base), number);
+    store_status status = STORE_OK;
+    for (size_t i = 0; !status && i < n; i++)
+        status = insert_trial(study, first + (int64_t)i, batch, &picks[i], err);
+    return status;
 }
 
 store_status memory_trial_load(store *base, int64_t number, int64_t trial, trial_record *record,

@@ -156,9 +156,9 @@ store_status sqlite_content_attach(store *s, const study_record *record, const s
                                    store_error *err);
 store_status sqlite_batch_insert(store *s, int64_t study, const store_event *event, store_error *err);
 store_status sqlite_batch_extend(store *s, int64_t study, const store_event *event, store_error *err);
-store_status sqlite_sum_put(store *s, int64_t study, const store_arm_sum *sum, store_error *err);
-store_status sqlite_trial_insert(store *s, int64_t study, int64_t trial, int64_t batch,
-                                 const store_pick *pick, store_error *err);
+store_status sqlite_sums_put(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err);
+store_status sqlite_trials_insert(store *s, int64_t study, int64_t first, int64_t batch,
+                                  const store_pick *picks, size_t n, store_error *err);
 store_status sqlite_trial_load(store *s, int64_t study, int64_t trial, trial_record *record,
                                store_error *err);
 store_status sqlite_trial_issue(store *s, int64_t study, int64_t seq, const store_event *event,

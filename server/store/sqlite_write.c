@@ -173,21 +173,50 @@ store_status sqlite_batch_extend(store *s, int64_t study, const store_event *eve
                           event->u.extended.ratio, event->u.extended.stop_rule);
 }
 
-store_status sqlite_sum_put(store *s, int64_t study, const store_arm_sum *sum, store_error *err)
+/* A row's parameters, from `at` on. To bind numbers to parameters that there are cannot fail. */
+static void bind_sum(sqlite3_stmt *statement, int at, const store_arm_sum *sum)
 {
     int64_t bits;
     memcpy(&bits, &sum->sum, sizeof bits);
-    return connection_run(&sqlite_of(s)->writer, err, SQL_SUM_PUT, "iiii", study, (int64_t)sum->arm,
-                          (int64_t)sum->count, bits);
+    sqlite3_bind_int64(statement, at, sum->arm);
+    sqlite3_bind_int64(statement, at + 1, (int64_t)sum->count);
+    sqlite3_bind_int64(statement, at + 2, bits);
+}
+
+store_status sqlite_sums_put(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err)
+{
+    connection *c = &sqlite_of(s)->writer;
+    store_status status = STORE_OK;
+    for (size_t i = 0, rows; !status && i < n; i += rows) {
+        rows = n - i < SQL_ROWS ? 1 : SQL_ROWS;
+        sqlite3_stmt *put = connection_bind(c, rows > 1 ? SQL_SUMS_PUT : SQL_SUM_PUT, "i", study);
+        for (size_t k = 0; put && k < rows; k++)
+            bind_sum(put, 2 + 3 * (int)k, &sums[i + k]);
+        connection_step(c, put);
+        status = connection_finish(c, put, err);
+    }
+    return status;
 }
 
 /* ---- trials -------------------------------------------------------------------------------------------- */
 
-store_status sqlite_trial_insert(store *s, int64_t study, int64_t trial, int64_t batch,
-                                 const store_pick *pick, store_error *err)
+store_status sqlite_trials_insert(store *s, int64_t study, int64_t first, int64_t batch,
+                                  const store_pick *picks, size_t n, store_error *err)
 {
-    return connection_run(&sqlite_of(s)->writer, err, SQL_TRIAL_INSERT, "iiiid", study, trial, batch,
-                          (int64_t)pick->candidate, pick->variance);
+    connection *c = &sqlite_of(s)->writer;
+    store_status status = STORE_OK;
+    for (size_t i = 0, rows; !status && i < n; i += rows) {
+        rows = n - i < SQL_ROWS ? 1 : SQL_ROWS;
+        sqlite3_stmt *insert = connection_bind(c, rows > 1 ? SQL_TRIALS_INSERT : SQL_TRIAL_INSERT, "iii",
+                                               study, batch, first + (int64_t)i);
+        for (int k = 0; insert && k < (int)rows; k++) {
+            sqlite3_bind_int64(insert, 4 + 2 * k, picks[i + (size_t)k].candidate);
+            sqlite3_bind_double(insert, 5 + 2 * k, picks[i + (size_t)k].variance);
+        }
+        connection_step(c, insert);
+        status = connection_finish(c, insert, err);
+    }
+    return status;
 }
 
 store_status sqlite_trial_load(store *s, int64_t study, int64_t trial, trial_record *record, store_error *err)

@@ -189,6 +189,59 @@ static void the_last_engine_state_is_kept(void **state)
     store_lane_close(lane);
 }
 
+static void append_trial(void *arg, const store_trial *trial)
+{
+    store_trial **end = arg;
+    *(*end)++ = *trial;
+}
+
+/* Of every size, since rows are written several at once. */
+static void batches_of_all_sizes_are_kept(void **state)
+{
+    enum { MOST = 19, ALL = MOST * (MOST + 1) / 2 };
+    store *s = ((suite_state *)*state)->s;
+    int64_t study;
+    store_lane *lane = suite_create(s, "x", &study);
+    store_pick picks[ALL];
+    store_arm_sum sums[MOST];
+    size_t n = 0;
+    for (size_t size = 1; size <= MOST; size++) {
+        for (size_t i = 0; i < size; i++) {
+            picks[n + i] =
+                (store_pick){(uint32_t)(1000 * size + i), i % 3 ? 1.0 / (double)(n + i) : (double)NAN};
+            sums[i] =
+                (store_arm_sum){(uint32_t)(MOST - size + i), size + i, i % 2 ? 0.1 * (double)size : -0.0};
+        }
+        store_event event = suite_planned((int64_t)size - 1, (int64_t)n + 1, picks + n, size);
+        event.u.planned.sums = sums;
+        event.u.planned.n_sums = size;
+        assert_int_equal(store_fixture_write(lane, &event, 1, NULL), STORE_OK);
+        n += size;
+    }
+    store_trial rows[ALL], *end = rows;
+    assert_int_equal(store_read_trials(s, study, &(store_trial_filter){0}, ALL + 1, append_trial, &end, NULL),
+                     STORE_OK);
+    assert_int_equal(end - rows, ALL);
+    for (size_t i = 0, batch = 1; i < ALL; i++) {
+        batch += i == batch * (batch + 1) / 2;
+        assert_int_equal(rows[i].trial, i + 1);
+        assert_int_equal(rows[i].batch, batch - 1);
+        assert_int_equal(rows[i].candidate, picks[i].candidate);
+        assert_true(rows[i].variance == picks[i].variance ||
+                    (isnan(rows[i].variance) && isnan(picks[i].variance)));
+    }
+    store_engine_state engine; /* the last batch had the sums of all arms that there are any of */
+    assert_int_equal(store_read_engine_state(s, study, &engine, NULL), STORE_OK);
+    assert_int_equal(engine.n_sums, MOST);
+    for (size_t i = 0; i < MOST; i++) {
+        assert_int_equal(engine.sums[i].arm, sums[i].arm);
+        assert_int_equal(engine.sums[i].count, sums[i].count);
+        assert_memory_equal(&engine.sums[i].sum, &sums[i].sum, sizeof(double));
+    }
+    store_engine_state_clear(&engine);
+    store_lane_close(lane);
+}
+
 static void take_observation(void *arg, int64_t seq, const store_observation *o)
 {
     suite_ids *list = arg;
@@ -380,6 +433,7 @@ int main(void)
         SUITE_TEST(events_become_rows),
         SUITE_TEST(trials_are_filtered),
         SUITE_TEST(the_last_engine_state_is_kept),
+        SUITE_TEST(batches_of_all_sizes_are_kept),
         SUITE_TEST(imported_rewards_are_read_by_log_position),
         SUITE_TEST(results_are_amended_and_repeated),
         SUITE_TEST(a_callback_may_read),
