@@ -262,6 +262,31 @@ static void gradient_is_that_of_finite_differences(void **unused)
     }
 }
 
+/* Far from the origin, as near it: coordinates are taken about their mean before they are squared. */
+static void where_points_are_does_not_matter(void **unused)
+{
+    (void)unused;
+    static fit_problem p;
+    for (size_t round = 0; round < 2 * (KERNELS - 1); round++) {
+        double theta[4], value[2], slope[2][4], some[2] = {0.5, 0.5};
+        kernel_problem(&p, 3 + round, round / 2, 30, 2);
+        random_theta(&p, 4, theta);
+        for (size_t i = 0; i < 60; i++) /* so that the shift is exact */
+            p.points[i] = ldexp(rint(ldexp(p.points[i], 20)), -20);
+        for (size_t far = 0; far < 2; far++) {
+            bandit_likelihood o;
+            for (size_t i = 0; i < 60; i++)
+                p.points[i] += far ? 0x1p27 : 0.0;
+            assert_int_equal(bandit_likelihood_init(&o, &p.data, round % 2 ? 8 : 30, some, NULL), BANDIT_OK);
+            assert_true(bandit_likelihood_evaluate(&o, theta, &value[far], slope[far]));
+            bandit_likelihood_clear(&o);
+        }
+        assert_true(relative_to_size(value[1], value[0]) < 1e-7);
+        for (size_t i = 0; i < 4; i++)
+            assert_true(relative_to_size(slope[1][i], slope[0][i]) < 1e-6);
+    }
+}
+
 /* q = K_xZ (K_ZZ)^{-1} K_Zx at the points, with the inducing points given, or K itself; n x n. */
 static void covariances(const fit_problem *p, const double *theta, const uint32_t *inducing, size_t m,
                         double *q)
@@ -351,6 +376,7 @@ int main(void)
         cmocka_unit_test(the_prior_is_largest_at_its_peak),
         cmocka_unit_test(the_prior_is_as_documented),
         cmocka_unit_test(gradient_is_that_of_finite_differences),
+        cmocka_unit_test(where_points_are_does_not_matter),
         cmocka_unit_test(surprise_is_leave_one_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

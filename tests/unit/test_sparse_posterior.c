@@ -102,7 +102,7 @@ static void compute(expected *out, const double *rows, double lengthscale, doubl
     free(more);
 }
 
-#define assert_near(a, b, to) assert_true(fabs((a) - (b)) <= (to) * (1.0 + fabs(b)))
+#define assert_close(a, b, to) assert_true(fabs((a) - (b)) <= (to) * (1.0 + fabs(b)))
 
 static void all_is_as_of_dense_matrices(void **state)
 {
@@ -140,16 +140,16 @@ static void all_is_as_of_dense_matrices(void **state)
             assert_true(p.one_factor == !covariance.simd->two_norms);
             if (plainly)
                 bandit_posterior_evaluate_plainly(&p);
-            assert_near(p.residual_sum, e.residual_sum, 1e-9);
-            assert_near(p.effective_dimension, e.effective_dimension, 1e-9);
-            assert_near(p.log_det_ratio, e.log_det_ratio, 1e-9);
-            assert_near(bandit_posterior_mean_norm(&p), e.mean_norm, 1e-8);
+            assert_close(p.residual_sum, e.residual_sum, 1e-9);
+            assert_close(p.effective_dimension, e.effective_dimension, 1e-9);
+            assert_close(p.log_det_ratio, e.log_det_ratio, 1e-9);
+            assert_close(bandit_posterior_mean_norm(&p), e.mean_norm, 1e-8);
             must(bandit_posterior_log_det(&p, 3.0, &log_det, &err), &err);
-            assert_near(log_det, e.log_det_three, 1e-9);
+            assert_close(log_det, e.log_det_three, 1e-9);
             must(bandit_posterior_evaluate_all(&p, &bandit_executor_serial, mean, variance, &err), &err);
             for (size_t a = 0; a < ARMS; a++) {
-                assert_near(mean[a], e.mean[a], 1e-8);
-                assert_near(variance[a], e.variance[a], 1e-8);
+                assert_close(mean[a], e.mean[a], 1e-8);
+                assert_close(variance[a], e.variance[a], 1e-8);
                 assert_true(fabs(mean[a] - e.mean[a]) <= p.mean_error + 1e-8);
             }
             must(bandit_posterior_predict(&p, width, some, NULL, 4, at_arms, &err), &err);
@@ -158,12 +158,12 @@ static void all_is_as_of_dense_matrices(void **state)
             must(bandit_posterior_predict(&p, width, NULL, points, 4, at_points, &err), &err);
             for (size_t i = 0; i < 4; i++) {
                 double v = e.variance[some[i]];
-                assert_near(at_arms[i].mean, e.mean[some[i]], 1e-8);
-                assert_near(at_arms[i].variance, lambda * v, 1e-8);
-                assert_near(at_arms[i].ucb, e.mean[some[i]] + width * sqrt(v), 1e-8);
-                assert_near(at_points[i].mean, at_arms[i].mean, 1e-12);
-                assert_near(at_points[i].variance, at_arms[i].variance, 1e-12);
-                assert_near(at_points[i].ucb, at_arms[i].ucb, 1e-12);
+                assert_close(at_arms[i].mean, e.mean[some[i]], 1e-8);
+                assert_close(at_arms[i].variance, lambda * v, 1e-8);
+                assert_close(at_arms[i].ucb, e.mean[some[i]] + width * sqrt(v), 1e-8);
+                assert_close(at_points[i].mean, at_arms[i].mean, 1e-12);
+                assert_close(at_points[i].variance, at_arms[i].variance, 1e-12);
+                assert_close(at_points[i].ucb, at_arms[i].ucb, 1e-12);
             }
             versions_run++;
         }
