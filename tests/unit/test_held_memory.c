@@ -346,6 +346,34 @@ static void first_picks_keep_to_a_limit(void **state)
     bandit_arms_free(arms);
 }
 
+/* Many picks of few arms: the list of them is what takes memory, and it too is foreseen. */
+static void long_lists_of_first_picks_count(void **state)
+{
+    enum { SOME = 5, MOST = 4000, PICKED = 4 * MOST /* bytes */ };
+    const double rows[SOME] = {0.0, 1.0, 2.0, 3.0, 4.0}, lengthscale = 0.5;
+    const bandit_kernel kernel = {BANDIT_KERNEL_MATERN, 0.5, &lengthscale, 1};
+    bandit_arms *arms;
+    bandit_covariance covariance;
+    (void)state;
+    assert_int_equal(bandit_arms_new(&arms, SOME, 1, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(arms, 0, SOME, rows, NULL), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, SOME, NULL), BANDIT_OK);
+    assert_int_equal(bandit_covariance_init(&covariance, &kernel, arms, NULL), BANDIT_OK);
+    for (int enough = 0; enough < 2; enough++) {
+        const double limit = enough ? 2.5 * PICKED : PICKED;
+        uint32_t *picks;
+        size_t n;
+        long long before = peak_bytes = live_bytes;
+        bandit_status status = bandit_uncertainty_picks(&picks, &n, &covariance, 1.0, 1e9, MOST, limit, NULL);
+        assert_int_equal(status, enough ? BANDIT_OK : BANDIT_MEMORY_LIMIT);
+        assert_true((double)(peak_bytes - before) <= limit);
+        assert_int_equal(n, enough ? MOST : 0);
+        free(picks);
+    }
+    bandit_covariance_clear(&covariance);
+    bandit_arms_free(arms);
+}
+
 static void assert_opens_with(size_t bytes, bandit_arms *arms, const bandit_options *o)
 {
     bandit_engine *engine;
@@ -435,6 +463,7 @@ int main(void)
                                        cmocka_unit_test(arms_alone_may_be_too_many),
                                        cmocka_unit_test(a_limit_is_used_up),
                                        cmocka_unit_test(engines_begin_with_nothing),
-                                       cmocka_unit_test(first_picks_keep_to_a_limit)};
+                                       cmocka_unit_test(first_picks_keep_to_a_limit),
+                                       cmocka_unit_test(long_lists_of_first_picks_count)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
