@@ -391,7 +391,7 @@ typedef struct gate {
     store *s;
     pthread_mutex_t mutex;
     pthread_cond_t changed;
-    bool open;
+    bool reached, open;
     char sql[64];
 } gate;
 
@@ -404,6 +404,8 @@ static void wait_at_gate(void *arg, store_status status, int64_t study, int64_t 
     (void)last_seq;
     connection_execute_text(&((sqlite_store *)g->s)->writer, g->sql, NULL);
     pthread_mutex_lock(&g->mutex);
+    g->reached = true;
+    pthread_cond_signal(&g->changed);
     while (!g->open)
         pthread_cond_wait(&g->changed, &g->mutex);
     pthread_mutex_unlock(&g->mutex);
@@ -413,7 +415,7 @@ static void wait_at_gate(void *arg, store_status status, int64_t study, int64_t 
  * group must be written nevertheless. */
 static void a_write_too_large_for_the_disk_fails_alone(void **state)
 {
-    enum { SIZE = 4 << 20 };
+    enum { PAGES = 50, SIZE = 2 * PAGES * 4096 }; /* little: a group has 20 ms */
     const char *path = ((store_directory *)*state)->path;
     store *s = store_fixture_open(path);
     store_fixture_history(s, "a", 1, 100);
@@ -423,7 +425,7 @@ static void a_write_too_large_for_the_disk_fails_alone(void **state)
     assert_int_equal(connection_read_integer(&((sqlite_store *)s)->writer, "PRAGMA page_count", &pages, NULL),
                      STORE_OK);
     gate g = {.s = s, .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-    snprintf(g.sql, sizeof g.sql, "PRAGMA max_page_count = %lld", (long long)pages + 50);
+    snprintf(g.sql, sizeof g.sql, "PRAGMA max_page_count = %lld", (long long)pages + PAGES);
     store_event small = {.type = EVENT_STUDY_CHANGED, .time = 1}, large = small;
     char *text = malloc(SIZE);
     assert_non_null(text);
@@ -434,6 +436,10 @@ static void a_write_too_large_for_the_disk_fails_alone(void **state)
     store_waiter of_a = STORE_WAITER_INIT, of_b = STORE_WAITER_INIT, after_b = STORE_WAITER_INIT;
     assert_int_equal(store_write_new(&first, a), STORE_OK);
     store_submit(first, wait_at_gate, &g);
+    pthread_mutex_lock(&g.mutex);
+    while (!g.reached)
+        pthread_cond_wait(&g.changed, &g.mutex);
+    pthread_mutex_unlock(&g.mutex);
     store_fixture_submit(a, &small, 1, &of_a);
     store_fixture_submit(b, &small, 1, &of_b);
     store_fixture_submit(b, &large, 1, &after_b);

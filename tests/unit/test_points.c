@@ -236,19 +236,22 @@ static void test_csv(void **state)
     check_everywhere(cases, sizeof cases / sizeof *cases, WIRE_POINTS_CSV);
 }
 
-/* Too long comes before a quote that is further on, also when the cell has come whole. */
+/* Too long comes before a quote that is further on, also when the cell has come whole; and in quotes. */
 static void test_csv_long_cells(void **state)
 {
     static const char *const ends[] = {"\"\n", "\n", ",1\n", ""};
+    enum { ENDS = sizeof ends / sizeof *ends };
     char text[WIRE_CSV_CELL_MAX + 8];
     (void)state;
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+    for (size_t i = 0; i < 2 * ENDS; i++) {
+        size_t quoted = i / ENDS;
         const expectation refused = {.text = text,
                                      .status = WIRE_INVALID,
                                      .pointer = "",
                                      .detail = "line 1, column 1: a cell is too long"};
-        memset(text, 'x', WIRE_CSV_CELL_MAX + 1);
-        strcpy(text + WIRE_CSV_CELL_MAX + 1, ends[i]);
+        text[0] = '"';
+        memset(text + quoted, 'x', WIRE_CSV_CELL_MAX + 1);
+        strcpy(text + quoted + WIRE_CSV_CELL_MAX + 1, ends[i % ENDS]);
         check_everywhere(&refused, 1, WIRE_POINTS_CSV);
     }
 }
