@@ -421,14 +421,15 @@ static void the_memory_promised_is_the_memory_held(void **state)
  * workers; what is promised for several workers is held as well, and for no columns what a new one holds. */
 static void there_is_room_where_nothing_more_would_be_held(void **state)
 {
+    static const size_t solid[] = {10, 64, 90, 192, 210}, hallucinated[] = {0, 0, 14, 0, 28};
     size_t with = 0, without = 0;
     (void)state;
     problem *p = make_problem(BANDIT_KERNEL_GAUSSIAN, false, 0.05);
     assert_int_equal(bandit_exact_need(NULL, &p->covariance, 0, 0, 4), bandit_exact_memory(p->posterior));
     for (size_t step = 0; step < 5; step++) {
-        size_t workers = 1 + 2 * step % 5, n = 10 + 40 * step, need;
-        need = bandit_exact_need(p->posterior, &p->covariance, n, 7 * step, workers);
-        assert_int_equal(bandit_exact_reserve(p->posterior, n, 7 * step, workers, NULL), BANDIT_OK);
+        size_t workers = 1 + 2 * step % 5, n = solid[step], need;
+        need = bandit_exact_need(p->posterior, &p->covariance, n, hallucinated[step], workers);
+        assert_int_equal(bandit_exact_reserve(p->posterior, n, hallucinated[step], workers, NULL), BANDIT_OK);
         assert_int_equal(need, bandit_exact_memory(p->posterior));
         while (bandit_exact_solid(p->posterior) < n) {
             bandit_pull pull = single(p, bandit_exact_solid(p->posterior) % PULLS);

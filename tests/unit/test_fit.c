@@ -311,6 +311,26 @@ static void ascents_end_at_a_maximum(void **unused)
     }
 }
 
+/* A matrix that is no kernel's whatever is added: no ascent gets anywhere, which is said, and not kept as
+ * what is known of other fits. */
+static void nothing_can_be_evaluated(void **unused)
+{
+    static fit_problem p;
+    double theta[2];
+    bandit_fit_fixed fixed = {.theta = theta};
+    bandit_hyperparameters h = {.signal = 1.0, .noise = 0.01};
+    bandit_error err = {0};
+    (void)unused;
+    fit_problem_init(&p, 4, BANDIT_KERNEL_LINEAR, 0.0, 2, 1);
+    fit_problem_make_linear(&p);
+    p.gram[0] = p.gram[3] = 0.0;
+    p.gram[1] = p.gram[2] = 1e30;
+    assert_int_equal(bandit_fit(&p.data, &limits, &h, &h, NULL, NULL, &fixed, &bandit_executor_serial, &err),
+                     BANDIT_NUMERICAL);
+    assert_int_equal(err.status, BANDIT_NUMERICAL);
+    assert_false(fixed.known);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -323,6 +343,7 @@ int main(void)
         cmocka_unit_test(starts_are_brought_inside_the_bounds),
         cmocka_unit_test(ascents_begin_at_four_places),
         cmocka_unit_test(ascents_end_at_a_maximum),
+        cmocka_unit_test(nothing_can_be_evaluated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -412,6 +412,7 @@ static void sequences_come_again(void **state)
             assert_true((memcmp(first, again, sizeof first) == 0) == (numbers_of[step] == 0));
     }
     close_genome(&g, s);
+    assert_int_equal(bandit_genome_memory(&g), 0);
 }
 
 int main(void)

@@ -157,6 +157,15 @@ static void kept_results_are_corrected(void **state)
     bandit_amendment never = {.arm = 9, .was = {0, 0.0}, .now = {0, 0.0}};
     assert_int_equal(bandit_history_amend(&h, &never, 1, sums, 1, NULL), BANDIT_OK);
     assert_int_equal(h.n_log, 5);
+
+    bandit_amendment oldest = {.arm = 4, .was = {1, 1.0}, .now = {2, 4.0}};
+    sums[0] = (bandit_arm_sum){4, 5, 13.0};
+    assert_int_equal(bandit_history_amend(&h, &oldest, 1, sums, 1, NULL), BANDIT_OK);
+    assert_true(h.n_log == 5 && h.log[0].arm == 4 && h.log[0].repeats == 2 && h.log[0].reward == 4.0);
+    bandit_amendment gone = {.arm = 4, .was = {2, 4.0}, .now = {0, 0.0}};
+    sums[0] = (bandit_arm_sum){4, 3, 5.0};
+    assert_int_equal(bandit_history_amend(&h, &gone, 1, sums, 1, NULL), BANDIT_OK);
+    assert_true(h.n_log == 4 && h.log[0].arm == 7);
     bandit_history_clear(&h);
 }
 
