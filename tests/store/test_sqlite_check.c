@@ -1,5 +1,6 @@
 /* Checks and copies of a database that may be in use. */
 #include "server/store/sqlite.h"
+#include "tests/support/store_faults.h"
 #include "tests/support/store_fixture.h"
 
 #include <setjmp.h>
@@ -8,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -231,6 +234,57 @@ static void copies_are_made_while_writing(void **state)
     store_close(s);
 }
 
+static void a_copy_that_fails_leaves_nothing(void **state)
+{
+    static const struct {
+        store_fault fault;
+        store_status status;
+    } cases[] = {{STORE_FAULT_FULL, STORE_FULL}, {STORE_FAULT_SHORT, STORE_FULL}, {STORE_FAULT_IO, STORE_IO}};
+    const char *path = ((store_directory *)*state)->path;
+    char copy[128], unfinished[140];
+    store_error err;
+    store *s = store_fixture_open(path);
+    store_fixture_history(s, "x", 51, 100);
+    store_close(s);
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    snprintf(unfinished, sizeof unfinished, "%s.tmp", copy);
+    store_faults_install(false);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        store_faults_set(cases[i].fault, 2, 0);
+        assert_int_equal(store_back_up(path, copy, &err), cases[i].status);
+        store_faults_set(STORE_FAULT_NONE, 0, 0);
+        assert_int_equal(access(copy, F_OK), -1);
+        assert_int_equal(access(unfinished, F_OK), -1);
+    }
+    assert_int_equal(mkdir(unfinished, 0700), 0); /* somebody else's */
+    assert_int_equal(store_back_up(path, copy, &err), STORE_IO);
+    assert_non_null(strstr(err.message, unfinished));
+    assert_int_equal(access(copy, F_OK), -1);
+    assert_int_equal(rmdir(unfinished), 0);
+    assert_int_equal(store_back_up(path, copy, &err), STORE_OK);
+    store_fixture_expect_sound(copy);
+}
+
+/* A check tells what it cannot judge: the tables of an older program. */
+static void an_older_schema_is_to_be_migrated_first(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    char change[128];
+    connection c;
+    store_error err;
+    int problems = 0;
+    store_close(store_fixture_open(path));
+    snprintf(change, sizeof change, "DELETE FROM migrations WHERE version = %lld; PRAGMA user_version = %lld",
+             (long long)sqlite_newest_version(embedded_files),
+             (long long)sqlite_newest_version(embedded_files) - 1);
+    assert_int_equal(connection_open(&c, path, SQLITE_OPEN_READWRITE, NULL), STORE_OK);
+    assert_int_equal(connection_execute_text(&c, change, NULL), STORE_OK);
+    connection_close(&c);
+    assert_int_equal(store_check(path, count_problem, &problems, &err), STORE_READ_ONLY);
+    assert_non_null(strstr(err.message, "migrate it first"));
+    assert_int_equal(problems, 0);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -239,6 +293,8 @@ int main(void)
         T(damaged_values_are_not_read),
         T(differences_are_shown),
         T(copies_are_made_while_writing),
+        T(a_copy_that_fails_leaves_nothing),
+        T(an_older_schema_is_to_be_migrated_first),
 #undef T
     };
     return cmocka_run_group_tests_name("sqlite_check", tests, NULL, NULL);
