@@ -1,6 +1,7 @@
 #include "clients/banditctl/http.h"
 #include "clients/banditctl/memory.h"
 
+#include <ctype.h>
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,25 @@ struct http_client {
     char *authorization; /* the header, or NULL */
 };
 
+/* A line end, of a file from another system perhaps, would end the header. */
+static bool has_control(const char *text)
+{
+    for (; *text; text++)
+        if (iscntrl((unsigned char)*text))
+            return true;
+    return false;
+}
+
 bool http_client_new(http_client **out, const char *url)
 {
     http_client *client = allocate(1, sizeof *client);
     const char *token = getenv("BANDITD_TOKEN");
     *out = NULL;
+    if (token && has_control(token)) {
+        fputs("banditctl: BANDITD_TOKEN has a line end or another control character\n", stderr);
+        http_client_free(client);
+        return false;
+    }
     if (!url)
         url = getenv("BANDITD_URL");
     if (!url || !*url)

@@ -204,6 +204,16 @@ static const command *find_command(char *const *words, size_t n, size_t *used)
     return NULL;
 }
 
+/* Is it the first of a command's two words? */
+static bool begins_command(const char *word)
+{
+    size_t n = strlen(word);
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strncmp(commands[i].name, word, n) == 0 && commands[i].name[n] == ' ')
+            return true;
+    return false;
+}
+
 /* The option that `word` (--name, --name=value or -x) names; *value: what stands behind the =, or NULL. */
 static int find_option(const command *c, const char *word, const char **value)
 {
@@ -280,7 +290,9 @@ arguments_outcome arguments_read(arguments *out, int argc, char **argv)
     }
     out->command = find_command(argv + 1, (size_t)argc - 1, &used);
     if (!out->command) {
-        fprintf(stderr, "banditctl: unknown command '%s' (banditctl --help lists them)\n", argv[1]);
+        bool two = argc > 2 && begins_command(argv[1]);
+        fprintf(stderr, "banditctl: unknown command '%s%s%s' (banditctl --help lists them)\n", argv[1],
+                two ? " " : "", two ? argv[2] : "");
         return ARGUMENTS_WRONG;
     }
     for (int id = 0; id < N_OPTIONS; id++)

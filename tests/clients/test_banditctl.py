@@ -369,6 +369,12 @@ def test_a_unix_socket(site):
             process.terminate()
 
 
+def test_unknown_commands(site):
+    for words in (["frob"], ["study"], ["study", "frob"], ["candidates", "frob", "s"]):
+        done = site.run(*words)
+        assert done.returncode == 2 and f"unknown command '{' '.join(words[:2])}'" in done.stderr, done
+
+
 # ---- tokens --------------------------------------------------------------------------------------------------
 
 
@@ -381,6 +387,8 @@ def test_a_server_that_wants_tokens():
         without = site.run("study", "list")
         assert without.returncode != 0 and "token" in without.stderr, without
         assert site.run("ask", "mine").returncode != 0
+        torn = site.run("study", "list", BANDITD_TOKEN=worker + "\r\n")
+        assert torn.returncode == 2 and "BANDITD_TOKEN" in torn.stderr and worker not in torn.stderr, torn
         assert site.output("study", "list", BANDITD_TOKEN=worker).split()[0] == "mine"
         assert json.loads(site.output("ask", "mine", "--json", BANDITD_TOKEN=worker))["trials"]
         forbidden = site.run("study", "pause", "mine", BANDITD_TOKEN=worker)
