@@ -729,6 +729,51 @@ static void a_grid_without_values(void **state)
     bandit_space_free(s);
 }
 
+/* The nearer the first feature to 0, the better; where the furthest slope was asked for. */
+static void downwards_values(void *context, const double *x, size_t n, double *out)
+{
+    (void)context;
+    for (size_t i = 0; i < n; i++)
+        out[i] = -x[2 * i];
+}
+
+static double downwards(void *context, const double *x, double *gradient)
+{
+    double *furthest = context;
+    *furthest = fmax(*furthest, x[0]);
+    gradient[0] = -1.0;
+    gradient[1] = 0.0;
+    return -x[0];
+}
+
+/* Of six points the grid has some seventy each, so that the best few would be all that is looked at if they
+ * were kept as often as they are there. Starts are apart: 0, 2 and 4 of the 5 steps. */
+static void a_point_is_kept_once(void **state)
+{
+    static const bandit_parameter parameters[] = {
+        {.type = BANDIT_PARAMETER_INTEGER, .min = 1, .max = 6, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_DOUBLE, .min = 0, .max = 1, .parent = BANDIT_NO_PARENT}};
+    const double fixed[] = {NAN, 0.5};
+    bandit_space *s;
+    bandit_error err = {0};
+    bandit_maximizer max = {0};
+    double coded[2], furthest = -1.0;
+    bool found = false;
+    const bandit_objective objective = {&furthest, downwards_values, downwards, NULL};
+    (void)state;
+    assert_int_equal(bandit_space_new(&s, parameters, 2, &err), BANDIT_OK);
+    assert_int_equal(bandit_maximizer_start(&max, s, fixed, 8, 1, &err), BANDIT_OK);
+    assert_true(max.n_grid > 70 * 6 && !max.exhaustive);
+    double *grid = dense_alloc(max.n_grid, sizeof *grid);
+    downwards_values(NULL, max.features, max.n_grid, grid);
+    assert_int_equal(bandit_maximizer_run(&max, &objective, grid, 0, coded, &found, &err), BANDIT_OK);
+    assert_true(found && coded[0] == 1.0 && coded[1] == 0.5);
+    assert_true(furthest == 4.0 / 5.0);
+    free(grid);
+    bandit_maximizer_clear(&max);
+    bandit_space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -742,6 +787,7 @@ int main(void)
         cmocka_unit_test(what_is_tried),
         cmocka_unit_test(changes_that_help_are_combined),
         cmocka_unit_test(a_grid_without_values),
+        cmocka_unit_test(a_point_is_kept_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

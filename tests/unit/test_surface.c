@@ -209,6 +209,30 @@ static void many_points_as_single_ones(void **state)
     tear_down(&f);
 }
 
+/* A surface that is started again, or grows, takes memory only where it has too little. */
+static void room_is_used_again(void **state)
+{
+    fixture f;
+    bandit_error err = {0};
+    (void)state;
+    set_up(&f, BANDIT_KERNEL_GAUSSIAN, 0, 0.1, 12, 19);
+    size_t m = f.posterior.m, room = f.surface.room, bytes = bandit_surface_memory(&f.surface);
+    const double *R = f.surface.R, *k = f.surface.k, *scratch = f.surface.scratch;
+    assert_true(room >= m + 2);
+    for (size_t less = 0; less <= 2; less++) {
+        assert_int_equal(bandit_surface_start(&f.surface, &f.posterior, 2 - less, &err), BANDIT_OK);
+        assert_int_equal(bandit_surface_reserve(&f.surface, 2, &err), BANDIT_OK);
+        assert_true(f.surface.R == R && f.surface.k == k && f.surface.scratch == scratch);
+        assert_int_equal(f.surface.room, room);
+        assert_int_equal(bandit_surface_memory(&f.surface), bytes);
+    }
+    assert_int_equal(bandit_surface_reserve(&f.surface, room - m, &err), BANDIT_OK); /* all there is */
+    assert_true(f.surface.R == R);
+    assert_int_equal(bandit_surface_reserve(&f.surface, room - m + 1, &err), BANDIT_OK);
+    assert_true(f.surface.room > room && bandit_surface_memory(&f.surface) > bytes);
+    tear_down(&f);
+}
+
 /* Without a member there is the prior; a pull that is out leaves of it what one observation does. */
 static void the_prior_is_a_surface(void **state)
 {
@@ -402,6 +426,7 @@ int main(void)
         cmocka_unit_test(sparse_as_the_form_that_decides),
         cmocka_unit_test(the_grid_follows),
         cmocka_unit_test(many_points_as_single_ones),
+        cmocka_unit_test(room_is_used_again),
         cmocka_unit_test(the_prior_is_a_surface),
         cmocka_unit_test(gradients),
         cmocka_unit_test(gradients_of_samples),
