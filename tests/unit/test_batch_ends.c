@@ -211,10 +211,79 @@ static void first_batches_stay_full(void **state)
     }
 }
 
+static bandit_selection first_batch(bandit_arms *arms, const bandit_options *o, bandit_pick *picks)
+{
+    bandit_engine *engine;
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_selection selection;
+    assert_int_equal(bandit_engine_new(&engine, arms, o, 0, NULL), BANDIT_OK);
+    assert_int_equal(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, NULL),
+                     BANDIT_OK);
+    limits.max_picks = MOST;
+    assert_int_equal(bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, NULL),
+                     BANDIT_OK);
+    bandit_engine_free(engine);
+    return selection;
+}
+
+/* First picks by their uncertainty: one, though no variance was above 1/P to begin with. */
+static void a_first_batch_is_not_empty(void **state)
+{
+    static const small_set sets[] = {FEATURES, MATRIX, BOX, SPACE};
+    static const bandit_algorithm algorithms[] = {BANDIT_BBKB, BANDIT_GP_TS, BANDIT_GP_BUCB};
+    (void)state;
+    for (size_t k = 0; k < 12; k++) {
+        bandit_options o = small_options(algorithms[k / 4], sets[k % 4]);
+        bandit_arms *arms;
+        bandit_pick picks[MOST];
+        o.init = BANDIT_INIT_UNCERTAINTY;
+        o.lambda = 10.0;
+        o.parallelism = 2.0;
+        o.max_batch = MOST;
+        assert_int_equal(small_arms(&arms, sets[k % 4]), BANDIT_OK);
+        bandit_selection selection = first_batch(arms, &o, picks);
+        assert_int_equal(selection.n_picks, 1);
+        assert_int_equal(selection.stop_rule, BANDIT_STOP_INITIAL);
+        bandit_arms_free(arms);
+    }
+}
+
+/* Nor does it end while a variance is 1/P exactly: of arms that tell nothing of each other all are picked,
+ * each once. */
+static void a_first_batch_goes_on_at_its_bound(void **state)
+{
+    enum { ARMS = 5 };
+    static const bandit_algorithm algorithms[] = {BANDIT_BBKB, BANDIT_GP_TS, BANDIT_GP_BUCB};
+    double identity[ARMS * ARMS] = {0.0};
+    (void)state;
+    for (size_t a = 0; a < ARMS; a++)
+        identity[a * ARMS + a] = 1.0;
+    for (size_t k = 0; k < 3; k++) {
+        bandit_options o = small_options(algorithms[k], MATRIX);
+        bandit_arms *arms;
+        bandit_pick picks[MOST];
+        bool seen[ARMS] = {false};
+        o.init = BANDIT_INIT_UNCERTAINTY;
+        o.lambda = 2.0;
+        o.parallelism = 2.0;
+        o.max_batch = MOST;
+        assert_int_equal(bandit_arms_new_precomputed(&arms, ARMS, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_set_rows(arms, 0, ARMS, identity, NULL), BANDIT_OK);
+        assert_int_equal(bandit_arms_finish(arms, BANDIT_SCALING_NONE, ARMS, NULL), BANDIT_OK);
+        assert_int_equal(first_batch(arms, &o, picks).n_picks, ARMS);
+        for (size_t i = 0; i < ARMS; i++) {
+            assert_false(seen[picks[i].arm]);
+            seen[picks[i].arm] = true;
+        }
+        bandit_arms_free(arms);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_batch_goes_on_at_its_bound),
-                                       cmocka_unit_test(full_batches_stay_full),
-                                       cmocka_unit_test(first_batches_stay_full)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_batch_goes_on_at_its_bound), cmocka_unit_test(full_batches_stay_full),
+        cmocka_unit_test(first_batches_stay_full), cmocka_unit_test(a_first_batch_is_not_empty),
+        cmocka_unit_test(a_first_batch_goes_on_at_its_bound)};
     return cmocka_run_group_tests_name("ends of batches", tests, NULL, NULL);
 }

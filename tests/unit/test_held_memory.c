@@ -230,8 +230,12 @@ static void large_engines_say_what_they_hold(void **state)
     static const struct {
         bandit_algorithm algorithm;
         small_set set;
-    } large[] = {
-        {BANDIT_BBKB, BOX}, {BANDIT_S_GP_TS, BOX}, {BANDIT_GP_EI, FEATURES}, {BANDIT_BBKB, FEATURES}};
+        size_t inducing, n_pending;
+    } large[] = {{BANDIT_BBKB, BOX, 300, 16},
+                 {BANDIT_S_GP_TS, BOX, 300, 2000},
+                 {BANDIT_S_GP_TS, FEATURES, 2000, 0},
+                 {BANDIT_GP_EI, FEATURES, 300, 300},
+                 {BANDIT_BBKB, FEATURES, 300, LARGEST}};
     static bandit_result results[TOLD];
     static bandit_pick pending[LARGEST];
     (void)state;
@@ -259,14 +263,13 @@ static void large_engines_say_what_they_hold(void **state)
             pending[i] = (bandit_pick){.arm = (uint32_t)(i % n), .variance = 0.01};
         o.kernel.lengthscales = &lengthscale;
         o.lambda = 0.01;
-        o.inducing = 300;
+        o.inducing = large[k].inducing;
         o.prior_features = 1000;
         long long before = live_bytes;
         assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, NULL), BANDIT_OK);
-        size_t n_pending = set == BOX ? 16 : large[k].algorithm == BANDIT_BBKB ? LARGEST : 300;
-        assert_int_equal(
-            bandit_engine_begin_batch(engine, results, n, pending, n_pending, &bandit_executor_serial, NULL),
-            BANDIT_OK);
+        assert_int_equal(bandit_engine_begin_batch(engine, results, n, pending, large[k].n_pending,
+                                                   &bandit_executor_serial, NULL),
+                         BANDIT_OK);
         assert_agree((double)(live_bytes - before), bandit_engine_memory(engine), 0.0,
                      bandit_algorithm_name(large[k].algorithm), set);
         size_t arms_before = bandit_arms_memory(arms);

@@ -4,6 +4,7 @@
 #include "bandit/space.h"
 
 #include "algorithms/space_engine.h"
+#include "cover.h"
 #include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
 
@@ -192,6 +193,43 @@ static void the_best_of_many(void **state)
     bandit_arms_free(arms);
 }
 
+/* ---- pi-GP-UCB ------------------------------------------------------------------------------------------
+ */
+
+/* On as many parameters as it takes: a point of the box, whose bound is no less than that of a pulled one. */
+static void the_most_parameters_of_a_partition(void **state)
+{
+    const double lengthscale = 1.0;
+    problem p = problem_of(BANDIT_COVER_DIMENSIONS, lengthscale);
+    bandit_options o = options_of(BANDIT_PI_GP_UCB, &lengthscale);
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_selection selection;
+    bandit_prediction bounds[TOLD + 1];
+    uint32_t arms[TOLD + 1] = {0};
+    bandit_pick pick;
+    bandit_engine *engine;
+    bandit_error err = {0};
+    double x[BANDIT_COVER_DIMENSIONS];
+    (void)state;
+    o.kernel.type = BANDIT_KERNEL_MATERN;
+    o.kernel.nu = 1.5;
+    must(bandit_engine_new(&engine, p.arms, &o, 0, &err), &err);
+    must(bandit_engine_begin_batch(engine, p.results, TOLD, NULL, 0, &bandit_executor_serial, &err), &err);
+    limits.max_picks = 1;
+    must(bandit_engine_select(engine, &limits, &bandit_executor_serial, &pick, &selection, &err), &err);
+    assert_int_equal(selection.n_picks, 1);
+    bandit_arms_coded(p.arms, pick.arm, x);
+    must(bandit_arms_check_point(p.arms, x, &err), &err);
+    for (uint32_t i = 0; i < TOLD; i++)
+        arms[i] = i;
+    arms[TOLD] = pick.arm;
+    must(bandit_engine_predict_arms(engine, arms, TOLD + 1, bounds, &err), &err);
+    for (size_t i = 0; i < TOLD; i++)
+        assert_true(bounds[TOLD].ucb >= bounds[i].ucb - 1e-9);
+    bandit_engine_free(engine);
+    clear_problem(&p);
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* A study told of n points in two batches, and one pick more. Returns the bytes at its end; 0: refused when
@@ -245,8 +283,8 @@ static void memory_is_foreseen(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ratios_of_what_is_out),
-                                       cmocka_unit_test(the_best_of_many),
-                                       cmocka_unit_test(memory_is_foreseen)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ratios_of_what_is_out), cmocka_unit_test(the_best_of_many),
+        cmocka_unit_test(the_most_parameters_of_a_partition), cmocka_unit_test(memory_is_foreseen)};
     return cmocka_run_group_tests_name("batches on a space", tests, NULL, NULL);
 }
