@@ -230,6 +230,50 @@ static void the_most_parameters_of_a_partition(void **state)
     clear_problem(&p);
 }
 
+/* Without noise points that are known, but were never pulled, are picked as new ones are: each once, before
+ * the pulled one, which is far better than all others are expected to be. */
+static void known_points_are_picked_once(void **state)
+{
+    enum { WIDE = 5, HIGH = 3, GRID = WIDE * HIGH, PULLED = 7 };
+    const bandit_parameter parameters[] = {
+        {.type = BANDIT_PARAMETER_INTEGER, .max = WIDE - 1, .parent = BANDIT_NO_PARENT},
+        {.type = BANDIT_PARAMETER_INTEGER, .max = HIGH - 1, .parent = BANDIT_NO_PARENT}};
+    const double lengthscale = 0.3;
+    const bandit_result told = {.arm = PULLED, .repeats = 1, .reward = 10.0, .chosen = true};
+    bandit_options o = options_of(BANDIT_PI_GP_UCB, &lengthscale);
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_selection selection;
+    bandit_pick picks[GRID];
+    bandit_arms *arms;
+    bandit_engine *engine;
+    bandit_error err = {0};
+    bool seen[GRID] = {[PULLED] = true};
+    (void)state;
+    o.kernel.type = BANDIT_KERNEL_MATERN;
+    o.kernel.nu = 1.5;
+    o.noise_std = 1e-12;
+    o.lambda = 1e-6;
+    must(bandit_arms_new_space(&arms, parameters, 2, &err), &err);
+    for (size_t i = 0; i < GRID; i++) {
+        const double point[] = {(double)(i % WIDE), (double)(i / WIDE)};
+        must(bandit_arms_append(arms, point, 1, &err), &err);
+    }
+    must(bandit_engine_new(&engine, arms, &o, 0, &err), &err);
+    must(bandit_engine_begin_batch(engine, &told, 1, NULL, 0, &bandit_executor_serial, &err), &err);
+    limits.max_picks = GRID;
+    limits.beyond_bound = true;
+    must(bandit_engine_select(engine, &limits, &bandit_executor_serial, picks, &selection, &err), &err);
+    assert_int_equal(selection.n_picks, GRID);
+    for (size_t i = 0; i + 1 < GRID; i++) {
+        assert_true(picks[i].arm < GRID);
+        assert_false(seen[picks[i].arm]);
+        seen[picks[i].arm] = true;
+    }
+    assert_int_equal(picks[GRID - 1].arm, PULLED);
+    bandit_engine_free(engine);
+    bandit_arms_free(arms);
+}
+
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
 /* A study told of n points in two batches, and one pick more. Returns the bytes at its end; 0: refused when
@@ -285,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ratios_of_what_is_out), cmocka_unit_test(the_best_of_many),
-        cmocka_unit_test(the_most_parameters_of_a_partition), cmocka_unit_test(memory_is_foreseen)};
+        cmocka_unit_test(the_most_parameters_of_a_partition), cmocka_unit_test(known_points_are_picked_once),
+        cmocka_unit_test(memory_is_foreseen)};
     return cmocka_run_group_tests_name("batches on a space", tests, NULL, NULL);
 }
