@@ -283,7 +283,7 @@ static void faces_have_a_tolerance(void **state)
 /* The unit box is the arms', a feature that never varies at 0; of a space it is the space. */
 static void boxes_are_the_arms_or_the_spaces(void **state)
 {
-    const double rows[] = {-3.0, 7.0, 2.0, 5.0, 7.0, 4.0, 1.0, 7.0, 2.5}, width[] = {8.0, 0.0, 2.0};
+    const double rows[] = {-3.0, 7.0, 2.0, 5.0, 7.0, 2.5, 1.0, 7.0, 2.25}, width[] = {8.0, 0.0, 0.5};
     const bandit_parameter parameters[] = {
         {.type = BANDIT_PARAMETER_DOUBLE, .min = -2.0, .max = 6.0, .parent = BANDIT_NO_PARENT},
         {.type = BANDIT_PARAMETER_DOUBLE, .min = 10.0, .max = 20.0, .parent = BANDIT_NO_PARENT}};

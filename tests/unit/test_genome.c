@@ -394,6 +394,43 @@ static void mutations_as_written_out(void **state)
         assert_true(changed[i] > 50);
 }
 
+/* Digits of the index, each permuted as it is drawn, in the bases of [Owen 2017]; as many as tell 2^24 points
+ * apart, and a uniform number for what is below. */
+static void sequences_as_written_out(void **state)
+{
+    enum { SEQUENCE = 3, LARGEST = 31 };
+    static const uint32_t primes[N] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, LARGEST};
+    bandit_genome g;
+    bandit_space *s;
+    (void)state;
+    open_genome(&g, &s, &nothing);
+    assert_int_equal(bandit_genome_sequence(&g, SEQUENCE, NULL), BANDIT_OK);
+    for (uint64_t index = 0; index < 1000000000; index = 7 * index + 1) {
+        double genes[N];
+        bandit_genome_sweep(&g, index, genes);
+        for (uint64_t i = 0; i < N; i++) {
+            uint64_t rest = index, told_apart = 1;
+            double t = 0.0;
+            for (uint64_t level = 0; told_apart < 1 << 24; level++, rest /= primes[i]) {
+                uint64_t permuted[LARGEST];
+                for (uint64_t k = 0; k < primes[i];
+                     k++) { /* the k-th comes in at a place among those before */
+                    uint64_t place = bandit_random_below(SEED, SEQUENCE, BANDIT_PURPOSE_SWEEP,
+                                                         (i << 32) + (level << 16) + k, k + 1);
+                    permuted[k] = permuted[place];
+                    permuted[place] = k;
+                }
+                told_apart *= primes[i];
+                t += (double)permuted[rest % primes[i]] / (double)told_apart;
+            }
+            uint64_t below = ((uint64_t)1 << 63) + (i << 32) + index;
+            t += bandit_random_uniform(SEED, SEQUENCE, BANDIT_PURPOSE_SWEEP, below) / (double)told_apart;
+            assert_true(fabs(genes[i] - gene_at(&nothing, i, t)) < 1e-12);
+        }
+    }
+    close_genome(&g, s);
+}
+
 /* A sequence is a function of the seed and its number: it comes again after another one, which differs. */
 static void sequences_come_again(void **state)
 {
@@ -424,6 +461,7 @@ int main(void)
         cmocka_unit_test(what_cannot_be_is_refused),
         cmocka_unit_test(mutations_as_written_out),
         cmocka_unit_test(sequences_come_again),
+        cmocka_unit_test(sequences_as_written_out),
     };
     return cmocka_run_group_tests_name("genome", tests, NULL, NULL);
 }
