@@ -2,8 +2,6 @@
  * damaged, results and picks of no arm, predictions that cannot be made; and how it ends where nothing is
  * left to choose. */
 #include "bandit/engine.h"
-
-#include "algorithm.h"
 #include "tests/support/small_sets.h"
 
 #include <math.h>
@@ -505,19 +503,6 @@ static void memory_is_limited(void **state)
     with_each(check_limit);
 }
 
-/* As much as is allowed is; a byte more is not, and the text says how much that is, in whole MB upwards. */
-static void a_limit_may_be_reached(void **state)
-{
-    bandit_engine engine = {.table = &bandit_gp_ei_table, .memory_limit = 7000000};
-    bandit_error err = {0};
-    (void)state;
-    assert_int_equal(bandit_engine_check_memory(&engine, 7e6, &err), BANDIT_OK);
-    assert_int_equal(bandit_engine_check_memory(&engine, 7000001.0, &err), BANDIT_MEMORY_LIMIT);
-    assert_string_equal(err.message, "gp_ei would need 8 MB beyond the candidates; 7 MB are allowed");
-    assert_int_equal(bandit_engine_check_memory(&engine, 4e9, &err), BANDIT_MEMORY_LIMIT);
-    assert_string_equal(err.message, "gp_ei would need 4000 MB beyond the candidates; 7 MB are allowed");
-}
-
 /* ---- ends ------------------------------------------------------------------------------------------------
  */
 
@@ -703,7 +688,6 @@ int main(void)
         cmocka_unit_test(corrections_that_are_none_are_refused),
         cmocka_unit_test(predictions_need_a_model_and_a_place),
         cmocka_unit_test(memory_is_limited),
-        cmocka_unit_test(a_limit_may_be_reached),
         cmocka_unit_test(nothing_is_left_to_choose),
         cmocka_unit_test(points_are_not_picked_again),
         cmocka_unit_test(all_candidates_are_one_point),

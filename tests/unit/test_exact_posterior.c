@@ -216,6 +216,15 @@ static void dense_check(bandit_kernel_type type, bool precomputed)
     assert_true(n < PULLS / 2);
     assert_int_equal(bandit_exact_solid(p->posterior), n);
     check_against_dense(p, 1e-9);
+    /* Blocks that begin at odd places, and one that would go on in the next chunk. */
+    bandit_pull pulls[PULLS];
+    for (size_t s = 0; s < PULLS; s++)
+        pulls[s] = single(p, s);
+    bandit_exact_reset(p->posterior);
+    reserve(p, PULLS, 0);
+    bandit_exact_observe(p->posterior, pulls, 45, false, &bandit_executor_serial);
+    bandit_exact_observe(p->posterior, pulls + 45, PULLS - 45, true, &bandit_executor_serial);
+    check_against_dense(p, 1e-9);
     free_problem(p);
 }
 
