@@ -133,7 +133,7 @@ static bool check_headers(http_connection *c)
         }
     }
     const char *coding = http_connection_header(c, MHD_HTTP_HEADER_CONTENT_ENCODING);
-    if (coding && strcasecmp(coding, "identity") != 0 && request->route->body != ROUTE_BODY_NONE) {
+    if (coding && *coding && strcasecmp(coding, "identity") != 0 && request->route->body != ROUTE_BODY_NONE) {
         http_answer_problem(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
                             "the body has to come without a Content-Encoding, not as %.64s", coding);
         return false;
