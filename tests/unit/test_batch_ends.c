@@ -179,11 +179,11 @@ static void first_batches_stay_full(void **state)
     static const small_set sets[] = {BOX, SPACE};
     static const bandit_algorithm algorithms[] = {BANDIT_BBKB, BANDIT_BKB};
     (void)state;
-    for (size_t k = 0; k < 8; k++) {
+    for (size_t k = 0; k < 9; k++) {
         bandit_arms *arms;
         bandit_engine *engine;
         small_set set = sets[k % 2];
-        bandit_options o = small_options(algorithms[k / 2 % 2], set);
+        bandit_options o = small_options(k == 8 ? BANDIT_PI_GP_UCB : algorithms[k / 2 % 2], set);
         bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
         bandit_selection selection;
         bandit_pick picks[TAKEN];

@@ -7,6 +7,7 @@
 #include "cover.h"
 #include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
+#include "tests/support/repeats.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -120,7 +121,7 @@ static void ratios_of_what_is_out(void **state)
         BANDIT_BBKB, BANDIT_BKB, BANDIT_IGP_UCB, BANDIT_GP_BUCB, BANDIT_GP_TS, BANDIT_S_GP_TS, BANDIT_GP_EI};
     static const size_t sizes[] = {2, 64, 65, MOST_PARAMETERS};
     (void)state;
-    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k += repeats(1, 2)) {
         double lengthscale = 0.4 * sqrt((double)sizes[k]);
         problem p = problem_of(sizes[k], lengthscale);
         for (size_t a = 0; a < 4 * sizeof algorithms / sizeof *algorithms; a++) {
@@ -169,7 +170,7 @@ static void the_best_of_many(void **state)
         arms_of[i] = i;
     }
     must(bandit_arms_append(arms, x, MANY, &err), &err);
-    for (size_t k = 0; k < sizeof places / sizeof *places; k++) {
+    for (size_t k = 0; k < sizeof places / sizeof *places; k += repeats(1, 2)) {
         bandit_options o = options_of(algorithms[k % 2], &lengthscale);
         bandit_engine *engine;
         double best = -INFINITY;
