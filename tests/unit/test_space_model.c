@@ -1,5 +1,5 @@
-/* What stands still in a batch on a space: the ratio of what is out, against a dense Gaussian process, and
- * the best of all pulled points. */
+/* What stands still in a batch on a space: the ratio of what is out, against a dense Gaussian process, the
+ * best of all pulled points, and the memory that is foreseen; and where pi-GP-UCB looks for its points. */
 #include "bandit/engine.h"
 #include "bandit/space.h"
 
