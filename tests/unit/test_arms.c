@@ -221,6 +221,29 @@ static void tiles_are_padded_with_zeros(void **state)
     }
 }
 
+/* The table in which points are looked up is at most half full, and not much larger than that takes. */
+static void tables_are_half_full_at_most(void **state)
+{
+    enum { MOST = 400 };
+    const bandit_parameter parameter = {
+        .type = BANDIT_PARAMETER_INTEGER, .max = 1e6, .parent = BANDIT_NO_PARENT};
+    bandit_arms *arms;
+    (void)state;
+    assert_int_equal(bandit_arms_new_space(&arms, &parameter, 1, NULL), BANDIT_OK);
+    for (size_t n = 1; n <= MOST; n++) {
+        const double point = (double)(n * n);
+        assert_int_equal(bandit_arms_append(arms, &point, 1, NULL), BANDIT_OK);
+        size_t size = arms->space->n_table;
+        assert_true(size >= 2 * n && (size == 64 || size < 4 * n));
+        for (size_t a = 0; a < n; a++) {
+            const double known = (double)((a + 1) * (a + 1)), unknown = -known;
+            assert_int_equal(bandit_arms_find(arms, &known), a);
+            assert_int_equal(bandit_arms_find(arms, &unknown), SIZE_MAX);
+        }
+    }
+    bandit_arms_free(arms);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -232,6 +255,7 @@ int main(void)
         cmocka_unit_test(matrices_are_judged_by_their_largest_entry),
         cmocka_unit_test(sets_have_a_largest_size),
         cmocka_unit_test(tiles_are_padded_with_zeros),
+        cmocka_unit_test(tables_are_half_full_at_most),
     };
     return cmocka_run_group_tests_name("arms", tests, NULL, NULL);
 }

@@ -298,6 +298,10 @@ static void damaged_states_are_refused(void **state)
     assert_int_equal(load(&s, 7, true), BANDIT_OK);
     assert_int_equal(load(&s, 8, true), BANDIT_OK);
     assert_refused(s, 6); /* more than are kept */
+    for (size_t i = 0; i < 7; i++) {
+        other = with_word(&s, HEADER + ENTRY * i, ARMS);
+        assert_refused(other, 7);
+    }
     bandit_history_clear(&h);
 }
 
