@@ -438,6 +438,17 @@ static void check_predictions(subject *s)
     assert_int_equal(bandit_engine_predict_arms(s->engine, &arm, 1, &p, &err), wanted);
     assert_int_equal(bandit_engine_predict_points(s->engine, point, 1, &p, &err),
                      s->set == MATRIX ? BANDIT_UNSUPPORTED : wanted);
+    if (d.has_model && s->set != MATRIX) { /* the point is that of the arm, also behind another */
+        double points[2 * SMALL_WIDTH];
+        bandit_prediction at[2];
+        size_t width = bandit_arms_point_width(s->arms);
+        memcpy(points, point, width * sizeof *points);
+        memcpy(points + width, point, width * sizeof *points);
+        assert_int_equal(bandit_engine_predict_arms(s->engine, &arm, 1, &p, &err), BANDIT_OK);
+        assert_int_equal(bandit_engine_predict_points(s->engine, points, 2, at, &err), BANDIT_OK);
+        for (size_t i = 0; i < 2; i++)
+            assert_true(fabs(at[i].mean - p.mean) < 1e-9 && fabs(at[i].variance - p.variance) < 1e-9);
+    }
     /* Before the first batch: the prior, of mean 0 and variance 1 with these kernels. */
     bandit_engine *fresh;
     assert_int_equal(bandit_engine_new(&fresh, s->arms, &s->options, 0, NULL), BANDIT_OK);
