@@ -231,6 +231,32 @@ static void the_most_parameters_of_a_partition(void **state)
     clear_problem(&p);
 }
 
+/* A box has numbers only: one parameter that is none is one too many, wherever it stands. */
+static void partitions_are_of_boxes(void **state)
+{
+    enum { SIZE = 3 };
+    (void)state;
+    for (size_t odd = 0; odd < SIZE; odd++) {
+        const double lengthscale = 1.0;
+        bandit_parameter parameters[SIZE];
+        bandit_options o = options_of(BANDIT_PI_GP_UCB, &lengthscale);
+        bandit_arms *arms;
+        bandit_engine *engine;
+        bandit_error err = {0};
+        for (size_t i = 0; i < SIZE; i++)
+            parameters[i] =
+                (bandit_parameter){.type = BANDIT_PARAMETER_INTEGER, .max = 9, .parent = BANDIT_NO_PARENT};
+        parameters[odd] = (bandit_parameter){.type = BANDIT_PARAMETER_BOOLEAN, .parent = BANDIT_NO_PARENT};
+        must(bandit_arms_new_space(&arms, parameters, SIZE, &err), &err);
+        o.kernel.type = BANDIT_KERNEL_MATERN;
+        o.kernel.nu = 1.5;
+        assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, &err), BANDIT_INVALID_OPTION);
+        assert_string_equal(err.field, "name");
+        assert_null(engine);
+        bandit_arms_free(arms);
+    }
+}
+
 /* Without noise points that are known, but were never pulled, are picked as new ones are: each once, before
  * the pulled one, which is far better than all others are expected to be. */
 static void known_points_are_picked_once(void **state)
@@ -328,9 +354,11 @@ static void memory_is_foreseen(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ratios_of_what_is_out), cmocka_unit_test(the_best_of_many),
-        cmocka_unit_test(the_most_parameters_of_a_partition), cmocka_unit_test(known_points_are_picked_once),
-        cmocka_unit_test(memory_is_foreseen)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ratios_of_what_is_out),
+                                       cmocka_unit_test(the_best_of_many),
+                                       cmocka_unit_test(the_most_parameters_of_a_partition),
+                                       cmocka_unit_test(partitions_are_of_boxes),
+                                       cmocka_unit_test(known_points_are_picked_once),
+                                       cmocka_unit_test(memory_is_foreseen)};
     return cmocka_run_group_tests_name("batches on a space", tests, NULL, NULL);
 }
