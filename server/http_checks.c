@@ -27,18 +27,23 @@ http_refusal http_check_target(const char *target)
     for (const char *c = target; *c; c++)
         if ((unsigned char)*c <= ' ' || *c == 127)
             return refusal(400, "the request's target has a space or control character that is not encoded");
-    const char *query = strchrnul(target, '?');
     for (const char *c = strchr(target, '%'); c; c = strchr(c + 1, '%')) {
         if (!isxdigit((unsigned char)c[1]) || !isxdigit((unsigned char)c[2]))
             return refusal(400,
                            "the request's target has a percent sign that no two hexadecimal digits follow");
         if (c[1] == '0' && c[2] == '0')
             return refusal(400, "the request's target has an encoded NUL");
-        /* libmicrohttpd decodes it before paths are taken apart; others take it for part of a name. */
-        if (c[1] == '2' && toupper((unsigned char)c[2]) == 'F' && c < query)
-            return refusal(404, "there is nothing at a path with an encoded slash");
     }
     return none;
+}
+
+bool http_target_has_slash(const char *target)
+{
+    const char *query = strchrnul(target, '?');
+    for (const char *c = strchr(target, '%'); c && c < query; c = strchr(c + 1, '%'))
+        if (c[1] == '2' && (c[2] == 'F' || c[2] == 'f'))
+            return true;
+    return false;
 }
 
 const char *http_target_path(struct MHD_Connection *connection, const char *target, http_refusal *out)

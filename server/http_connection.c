@@ -28,6 +28,7 @@ void *http_begin_request(void *arg, const char *target, struct MHD_Connection *m
     c->door = door;
     c->mhd = mhd;
     c->refusal = http_check_target(target);
+    c->encoded_slash = http_target_has_slash(target);
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     c->socket = info ? info->connect_fd : -1;
     c->request.connection = c;

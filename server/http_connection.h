@@ -38,10 +38,11 @@ typedef struct http_connection {
     struct MHD_Connection *mhd;
     int socket;
     http_phase phase;
-    bool counted;   /* by http_count_in */
-    bool suspended; /* the answer has to resume the connection */
-    bool opened;    /* the handler has been called for its headers */
-    bool too_large; /* what comes is read and dropped */
+    bool counted;       /* by http_count_in */
+    bool suspended;     /* the answer has to resume the connection */
+    bool opened;        /* the handler has been called for its headers */
+    bool too_large;     /* what comes is read and dropped */
+    bool encoded_slash; /* in its path: no route matches */
     http_refusal refusal;
     size_t limit;
     size_t capacity;

@@ -33,6 +33,9 @@ typedef struct http_refusal {
 
 /* The request line's target: percent-encoding that cannot be undone, or that hides a NUL. */
 http_refusal http_check_target(const char *target);
+/* Has its path a slash that is encoded? libmicrohttpd decodes it before the path is taken apart, and others
+ * take it for part of a name. */
+bool http_target_has_slash(const char *target);
 
 /* What of the decoded target is the path, also where it is a whole address (RFC 9112, 3.2.2): its host must
  * be that of the Host header. NULL: *refusal says why not; it is left alone otherwise. */

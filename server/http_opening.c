@@ -211,11 +211,15 @@ void http_open_request(http_connection *c, const char *version)
         method = HTTP_PATCH;
     else if (strcmp(c->method, "DELETE") == 0)
         method = HTTP_DELETE;
-    request->route = route_find(c->path, method, request, &methods);
+    if (!c->encoded_slash)
+        request->route = route_find(c->path, method, request, &methods);
     if (strcmp(c->path, "*") == 0 && strcmp(c->method, "OPTIONS") == 0)
         methods = (1u << HTTP_METHODS) - 1; /* what the server as a whole takes (RFC 9112, 3.2.4) */
     if (atomic_load(&request->app->stopping)) {
         http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is stopping");
+    } else if (c->encoded_slash) {
+        http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL,
+                            "there is nothing at a path with an encoded slash");
     } else if (!request->route && !methods) {
         http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is nothing at %s", c->path);
     } else if (!request->route) {

@@ -177,8 +177,11 @@ def test_targets_that_are_whole_addresses_or_the_whole_server(server):
     answer = answer_to(server, b"OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert answer.split()[1] == b"204" and b"\r\nAllow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n" in answer, answer
     for target in ("/v1%2fstudies", "/v1/studies/a%2Fbest", "/%2F"):
-        answer = answer_to(server, f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        answer = answer_to(server, f"GET {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
         assert "encoded slash" in problem_in(answer, 404)["detail"], answer
+    posted = b"POST /v1/studies/a%2fb/ask HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}"
+    answer = answer_to(server, posted + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert re.findall(rb"HTTP/1\.1 (\d+)", answer) == [b"404", b"200"], answer
     answer = answer_to(server, b"GET /v1/studies?label=a:%2F HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     assert answer.split()[1] == b"200", answer
     problem_in(answer_to(server, b"GET * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"), 404)
