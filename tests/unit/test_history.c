@@ -2,6 +2,7 @@
  * kept without a model, and what is taken of a stored state. */
 #include "history.h"
 
+#include <malloc.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -305,6 +306,29 @@ static void damaged_states_are_refused(void **state)
     bandit_history_clear(&h);
 }
 
+/* What is said to be held is what the allocator has given, to a cache line or two an array; of the log, of
+ * the sums and of the state each is most of it once. */
+static void what_is_held(void **state)
+{
+    static bandit_result all[MOST];
+    (void)state;
+    for (size_t k = 0; k < 6; k++) {
+        bandit_history h;
+        size_t arms = k % 2 ? ARMS : 3;
+        bandit_history_init(&h, ARMS, k / 2 == 0 ? 0 : k / 2 == 1 ? 7 : MOST);
+        for (size_t i = 0; i < MOST; i++)
+            all[i] = result(i, (uint32_t)(i % arms));
+        take(&h, all, MOST);
+        take(&h, all, 20);
+        const void *const arrays[] = {h.sums.sums, h.base.sums, h.next.sums, h.log, h.state};
+        size_t held = 0, said = bandit_history_memory(&h);
+        for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+            held += malloc_usable_size((void *)(uintptr_t)arrays[i]);
+        assert_true(said <= held && said + 5 * 128 >= held);
+        bandit_history_clear(&h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +336,7 @@ int main(void)
         cmocka_unit_test(the_last_results_are_kept),
         cmocka_unit_test(kept_results_are_corrected),
         cmocka_unit_test(damaged_states_are_refused),
+        cmocka_unit_test(what_is_held),
     };
     return cmocka_run_group_tests_name("history", tests, NULL, NULL);
 }
