@@ -140,6 +140,27 @@ static void bound_equals_the_dense_computation(void **unused)
     }
 }
 
+/* No more inducing points than a kernel matrix has directions, but one in any case. */
+static void inducing_points_are_independent(void **unused)
+{
+    (void)unused;
+    static fit_problem p;
+    for (size_t d = 0; d <= FIT_PROBLEM_DIMENSION; d++) {
+        bandit_likelihood o;
+        kernel_problem(&p, 40 + d, KERNELS - 1, 30, d > 0 ? d : 1); /* the linear kernel, of rank d */
+        for (size_t i = 0; i < 30 * 30 && d == 0; i++)
+            p.gram[i] = 0.0;
+        assert_int_equal(bandit_likelihood_init(&o, &p.data, 9, NULL, NULL), BANDIT_OK);
+        assert_int_equal(o.m, d > 0 ? d : 1);
+        for (size_t i = 0; i < o.m; i++) {
+            assert_true(o.inducing[i] < 30);
+            for (size_t k = 0; k < i; k++)
+                assert_true(o.inducing[k] != o.inducing[i]);
+        }
+        bandit_likelihood_clear(&o);
+    }
+}
+
 /* Fewer inducing points, a lower bound. */
 static void bound_grows_to_the_exact_value(void **unused)
 {
@@ -372,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bound_equals_the_dense_computation),
+        cmocka_unit_test(inducing_points_are_independent),
         cmocka_unit_test(bound_grows_to_the_exact_value),
         cmocka_unit_test(the_prior_is_largest_at_its_peak),
         cmocka_unit_test(the_prior_is_as_documented),

@@ -475,6 +475,7 @@ static void schedules(void **state)
     const double l = 1.0;
     const bandit_kernel matern = {BANDIT_KERNEL_MATERN, 2.5, &l, 1},
                         rough = {BANDIT_KERNEL_MATERN, 0.5, &l, 1},
+                        middling = {BANDIT_KERNEL_MATERN, 1.5, &l, 1},
                         gaussian = {BANDIT_KERNEL_GAUSSIAN, 0, &l, 1},
                         linear = {.type = BANDIT_KERNEL_LINEAR};
     (void)state;
@@ -483,6 +484,8 @@ static void schedules(void **state)
     assert_int_equal(bandit_svgp_inducing_for(&matern, BANDIT_POSTERIOR_SVGP, 2, 10000),
                      465); /* T^{2/3} = 464.2 */
     assert_int_equal(bandit_svgp_inducing_for(&rough, BANDIT_POSTERIOR_SVGP, 2, 10000), BANDIT_MAX_INDUCING);
+    assert_int_equal(bandit_svgp_inducing_for(&middling, BANDIT_POSTERIOR_SVGP, 2, 13), 169); /* T^2 */
+    assert_int_equal(bandit_svgp_inducing_for(&middling, BANDIT_POSTERIOR_SVGP, 3, 13), BANDIT_MAX_INDUCING);
     assert_int_equal(bandit_svgp_features_for(&matern, 1, 10000), 252); /* T^{3/5} = 251.2 */
     assert_int_equal(bandit_svgp_inducing_for(&gaussian, BANDIT_POSTERIOR_SVGP, 2, 10000),
                      10); /* ln T = 9.2 */
