@@ -455,6 +455,9 @@ static void there_is_room_where_nothing_more_would_be_held(void **state)
         }
     }
     assert_true(with > 100 && without > 100);
+    /* more than there are addresses for; what would be twice that does not come round to less */
+    assert_int_equal(bandit_exact_need(NULL, &p->covariance, (size_t)1 << 54, 0, 1), SIZE_MAX / 2);
+    assert_int_equal(bandit_exact_need(NULL, &p->covariance, (size_t)1 << 55, 0, 1), SIZE_MAX / 2);
     free_problem(p);
 }
 

@@ -130,6 +130,14 @@ static void check_against_regression(const bandit_kernel *kernel, bandit_expansi
             effective += p.sums[i].arm == x ? (double)p.sums[i].count * whole / lambda : 0.0;
     }
     assert_true(fabs(posterior.effective_dimension - effective) < 1e-8);
+    /* The mean is sum_i alpha_i q(x_i, .) with alpha_i = n_i (y_i - mean(x_i)) / lambda: its norm. */
+    double norm2 = 0.0;
+    for (size_t i = 0; i < PULLED; i++) {
+        double mean, variance, count = (double)p.sums[i].count;
+        regress(&p, m, p.sums[i].arm, &mean, &variance);
+        norm2 += (p.sums[i].sum - count * mean) / lambda * mean;
+    }
+    assert_true(fabs(bandit_feature_posterior_mean_norm(&posterior) - sqrt(norm2)) < 1e-7);
     bandit_feature_posterior_clear(&posterior);
     teardown(&p);
 }
