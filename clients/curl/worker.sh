@@ -17,9 +17,8 @@ while :; do
         sleep 1
         continue
     fi
-    features=$(printf %s "$asked" | jq -r '.trials[0] | (.point // [.parameters[]]) | map(tostring) | join(" ")')
-    # shellcheck disable=SC2086 # one word each
-    result=$(output=$("$@" $features) && value=$(printf '%s\n' "$output" | tail -n 1) &&
+    features=$(printf %s "$asked" | jq -r '.trials[0] | (.point // [.parameters[]]) | map(tostring) | @sh')
+    result=$(output=$(eval '"$@"' "$features") && value=$(printf '%s\n' "$output" | tail -n 1) &&
         jq -n --argjson trial "$trial" --arg value "$value" '{$trial, value: ($value | tonumber)}') ||
         result=$(jq -n --argjson trial "$trial" '{$trial, state: "failed"}')
     post tell "$(jq -n --argjson result "$result" '{results: [$result]}')" | jq -e '.accepted // error(tojson)' >/dev/null

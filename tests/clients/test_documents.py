@@ -127,6 +127,18 @@ def test_the_scripts_for_curl(site):
     assert study["trials_completed"] + study["trials_failed"] == 12, study
 
 
+def test_a_worker_for_curl_gives_each_value_as_one_word(site):
+    values = ["plain", "two words", "$(exit 3)", "it's", "*"]
+    parameters = [{"name": "kind", "type": "categorical", "values": values}]
+    site.server.client().create(
+        {**definition(id="s", horizon=30), "domain": {"type": "space", "parameters": parameters}, "feedback": "async"}
+    )
+    command = site.script('printf "%s\\n" "$1" >>seen && test $# = 1 && echo 1')
+    shell(site, f"{ROOT / 'clients' / 'curl'}/worker.sh s {command}")
+    assert site.server.client().study("s")["trials_completed"] == 30
+    assert set((site.folder / "seen").read_text().splitlines()) == set(values)
+
+
 def test_the_import_by_curl(site):
     site.study()
     (site.folder / "history.csv").write_text("candidate,value\n5,0.25\n7,0.75\n5,0.5\n")
