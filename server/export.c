@@ -196,7 +196,24 @@ static store_status read_csv(study_export *x, wire_writer *w, bool *more, store_
     return status;
 }
 
+/* ---- Both ---------------------------------------------------------------------------------------------- */
+
+static void take_key(void *arg, const store_study *row)
+{
+    *(int64_t *)arg = row->study;
+}
+
+/* What is missing may have been deleted with the study meanwhile; another may have its name. */
+static bool is_deleted(const study_export *x)
+{
+    store_error error = {0};
+    int64_t study = x->study;
+    store_status status = store_read_study(x->store, x->id, take_key, &study, &error);
+    return status == STORE_NOT_FOUND || study != x->study;
+}
+
 store_status export_read(study_export *x, wire_writer *w, bool *more, store_error *err)
 {
-    return x->format == EXPORT_CSV ? read_csv(x, w, more, err) : read_ndjson(x, w, more, err);
+    store_status status = x->format == EXPORT_CSV ? read_csv(x, w, more, err) : read_ndjson(x, w, more, err);
+    return status == STORE_CORRUPT && is_deleted(x) ? STORE_NOT_FOUND : status;
 }

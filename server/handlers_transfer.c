@@ -45,8 +45,8 @@ static void read_part(http_request *request)
     while (o->more && !o->status && w.size < ENOUGH)
         o->status = export_read(o->export, &w, &o->more, &error);
     if (o->status)
-        log_event(LOG_ERROR, "export_failed", "study", request->study, "reason", store_status_text(o->status),
-                  NULL);
+        log_event(o->status == STORE_NOT_FOUND ? LOG_INFO : LOG_ERROR, "export_failed", "study",
+                  request->study, "reason", store_status_text(o->status), NULL);
     else if (atomic_load(&request->app->stopping))
         o->status = STORE_CLOSED;
     else if (!wire_writer_finish(&w, &o->text, &o->size))

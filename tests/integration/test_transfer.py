@@ -11,6 +11,7 @@ import time
 from server import Server, run_to_end
 from support import cases, definition, grid, measure, refusal, work
 from test_database import altered, fill, next_choices, without_times
+from test_logs import parse_text
 
 NDJSON = "application/x-ndjson"
 
@@ -88,6 +89,29 @@ def test_nothing_is_there_before_all_of_it_is(server):
     assert connection.getresponse().status == 201
     connection.close()
     assert client.study("whole")["trials_completed"] == 20
+
+
+def test_an_export_of_a_study_that_is_deleted_meanwhile_ends_before_its_end(server):
+    """Another study of the name is not its end, and the operator isn't told of any damage."""
+    client = server.client(timeout=60)
+    client.create({**definition(id="gone"), "domain": {"type": "candidates", "dimension": 20}})
+    rows = "".join(",".join(str(i * 20 + j) for j in range(20)) + "\n" for i in range(200_000))
+    assert client.put("/v1/studies/gone/candidates", rows, content_type="text/csv").status == 200
+    connection = http.client.HTTPConnection(server.host, server.port, timeout=60)
+    connection.request("GET", "/v1/studies/gone/export")
+    answer = connection.getresponse()
+    begun = answer.read(1000)
+    assert client.delete("/v1/studies/gone").status == 204
+    client.create(definition(id="gone", points=grid(3)))
+    try:
+        rest = answer.read()
+    except http.client.IncompleteRead as cut:
+        rest = cut.partial
+    connection.close()
+    assert (begun + rest).startswith(b"{") and len(rest) < len(rows), len(rest)
+    events = map(parse_text, server.log().split("\n")[:-1])
+    failed = [event for event in events if event["event"] == "export_failed"]
+    assert [(event["level"], event["reason"]) for event in failed] == [("info", "not found")], failed
 
 
 @cases(
