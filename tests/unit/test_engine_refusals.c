@@ -79,8 +79,14 @@ static void options_go_together(void **state)
     (void)state;
     REFUSED(BANDIT_BBKB, 2, "kernel/lengthscale", kernel.type = BANDIT_KERNEL_LINEAR,
             learn_lengthscale = false, (o.learn_lengthscale = true, o.kernel.n_lengthscales = 0));
-    REFUSED(BANDIT_GP_UCB, 0, "gamma", gamma = BANDIT_GAMMA_BOUND, gamma = BANDIT_GAMMA_EXACT,
-            o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED});
+    static const bandit_algorithm with_gamma[] = {BANDIT_GP_UCB, BANDIT_IGP_UCB, BANDIT_GP_BUCB, BANDIT_GP_TS,
+                                                  BANDIT_ASYNC_TS};
+    for (size_t i = 0; i < sizeof with_gamma / sizeof with_gamma[0]; i++) {
+        REFUSED(with_gamma[i], 0, "gamma", gamma = BANDIT_GAMMA_BOUND, gamma = BANDIT_GAMMA_EXACT,
+                o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED});
+        REFUSED(with_gamma[i], 0, "gamma", gamma = BANDIT_GAMMA_BOUND, algorithm = BANDIT_BBKB,
+                o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED});
+    }
     REFUSED(BANDIT_S_GP_TS, 2, "init", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM, (void)0);
     REFUSED(BANDIT_S_GP_TS, 0, "kernel/type", algorithm = BANDIT_S_GP_TS, algorithm = BANDIT_GP_TS,
             o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED});
@@ -90,6 +96,8 @@ static void options_go_together(void **state)
             features = BANDIT_FEATURES_EIGEN, (void)0);
     REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 199, prior_features = 200,
             (o.posterior = BANDIT_POSTERIOR_FEATURES, o.features = BANDIT_FEATURES_EIGEN));
+    REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 1, prior_features = 0,
+            (o.posterior = BANDIT_POSTERIOR_FEATURES, o.features = BANDIT_FEATURES_EIGEN, o.horizon = 100));
     REFUSED(BANDIT_S_GP_TS, 2, "inducing", inducing = 0, horizon = 100, (void)0);
     REFUSED(BANDIT_S_GP_TS, 2, "inducing", inducing = 2001, inducing = 2000, (void)0);
     REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 0, horizon = 100, (void)0);

@@ -76,6 +76,7 @@ static void open_setting(setting *s, const bandit_kernel *kernel, size_t n)
     assert_non_null(x);
     for (size_t i = 0; i < n * D; i++)
         x[i] = bandit_random_uniform(SEED, 0, BANDIT_PURPOSE_UNIFORM, i);
+    x[D] = 2.5; /* arm 1 is far from all others, which say nothing of it */
     assert_int_equal(bandit_arms_new(&s->arms, n, D, NULL), BANDIT_OK);
     assert_int_equal(bandit_arms_set_rows(s->arms, 0, n, x, NULL), BANDIT_OK);
     assert_int_equal(bandit_arms_finish(s->arms, BANDIT_SCALING_NONE, n, NULL), BANDIT_OK);

@@ -5,6 +5,8 @@
 #include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
 
+#include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -138,6 +140,12 @@ static void all_is_as_of_dense_matrices(void **state)
                  &err);
             assert_int_equal(p.m, MEMBERS);
             assert_true(p.one_factor == !covariance.simd->two_norms);
+            if (p.one_factor) { /* 16 roundings of each entry, and of the variance that they are taken from */
+                size_t n = covariance.simd->norms ? bandit_simd_packed_size(p.m) : p.m * p.m;
+                double entries = cblas_dnrm2((int)n, p.R, 1) / sqrt(lambda);
+                assert_true(p.variance_error >= 16.0 * DBL_EPSILON * (entries + 1.0 / lambda));
+                assert_true(p.variance_error <= 1e-9);
+            }
             if (plainly)
                 bandit_posterior_evaluate_plainly(&p);
             assert_close(p.residual_sum, e.residual_sum, 1e-9);
@@ -171,6 +179,29 @@ static void all_is_as_of_dense_matrices(void **state)
         bandit_covariance_clear(&covariance);
     }
     assert_true(versions_run >= 4); /* those that run anywhere */
+    bandit_arms_free(arms);
+}
+
+/* A member that others nearly tell changes a variance by what they do not tell, over lambda. */
+static void a_member_counts_by_what_lambda_makes_of_it(void **state)
+{
+    const double rows[] = {0.0, 1e-6}, lengthscale = 1.0; /* 1 - k^2 is 1e-12 */
+    const uint32_t dictionary[] = {0, 1};
+    const bandit_arm_sum sums[] = {{.arm = 0, .count = 1, .sum = 1.0}};
+    const bandit_kernel kernel = {
+        .type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = &lengthscale, .n_lengthscales = 1};
+    bandit_arms *arms = make_arms(2, 1, rows);
+    bandit_covariance covariance;
+    bandit_posterior p = {0};
+    bandit_error err;
+    (void)state;
+    must(bandit_covariance_init(&covariance, &kernel, arms, &err), &err);
+    must(bandit_posterior_build(&p, &covariance, 1.0, dictionary, 2, sums, 1, &err), &err);
+    assert_int_equal(p.m, 1);
+    must(bandit_posterior_build(&p, &covariance, 1e-6, dictionary, 2, sums, 1, &err), &err);
+    assert_int_equal(p.m, 2);
+    bandit_posterior_clear(&p);
+    bandit_covariance_clear(&covariance);
     bandit_arms_free(arms);
 }
 
@@ -287,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_as_of_dense_matrices),
+        cmocka_unit_test(a_member_counts_by_what_lambda_makes_of_it),
         cmocka_unit_test(without_members_there_is_the_prior),
         cmocka_unit_test(the_smallest_variance_has_a_limit),
         cmocka_unit_test(a_wrong_factor_is_noticed_in_any_block),
