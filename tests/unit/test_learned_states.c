@@ -316,6 +316,38 @@ static void rewards_join_from_within_reach(void **state)
     close_study(&s);
 }
 
+/* Replaces the study's engine by one that has been told these. */
+static void tell_anew(study *s, const bandit_result *results, size_t n)
+{
+    bandit_error err;
+    bandit_engine_free(s->engine);
+    must(bandit_engine_new(&s->engine, s->arms, &s->options, 0, &err), &err);
+    must(bandit_engine_begin_batch(s->engine, results, n, NULL, 0, &bandit_executor_serial, &err), &err);
+    bandit_engine_checkpoint(s->engine, &s->checkpoint);
+    assert_true(s->checkpoint.n_state <= sizeof s->words);
+    memcpy(s->words, s->checkpoint.state, s->checkpoint.n_state);
+    assert_int_equal(s->words[N_ASIDE].whole, 0);
+}
+
+/* Of all arms, or of one alone. */
+static void rewards_of_an_arm_differ_by_what_is_counted(void **state)
+{
+    const bandit_result more[] = {{.arm = 5, .repeats = 1, .reward = 0.1},
+                                  {.arm = 5, .repeats = 2, .reward = 0.9}};
+    (void)state;
+    for (uint32_t arms = 1; arms <= 2; arms++) {
+        study s;
+        bandit_result first[10];
+        open_study(&s);
+        for (uint32_t i = 0; i < 10; i++)
+            first[i] = (bandit_result){.arm = 5 + i % arms, .repeats = 1, .reward = 0.1 * i};
+        tell_anew(&s, first, 10);
+        double reach = fmax(6.0 * sqrt(s.words[NOISE].real), 3.0) * s.words[SCALE].real;
+        check_joining(&s, s.words, more, 2, true, reach);
+        close_study(&s);
+    }
+}
+
 /* While there are fewer than eight rewards, others join as they are: nothing is known that could tell a
  * stray. */
 static void the_first_few_join_as_they_are(void **state)
@@ -328,16 +360,9 @@ static void the_first_few_join_as_they_are(void **state)
         study s;
         open_study(&s);
         bandit_result first[ARMS];
-        bandit_error err;
-        bandit_engine_free(s.engine);
-        must(bandit_engine_new(&s.engine, s.arms, &s.options, 0, &err), &err);
         for (uint32_t i = 0; i < told; i++)
             first[i] = (bandit_result){.arm = i, .repeats = 1, .reward = sin((double)i / 8.0)};
-        must(bandit_engine_begin_batch(s.engine, first, told, NULL, 0, &bandit_executor_serial, &err), &err);
-        bandit_engine_checkpoint(s.engine, &s.checkpoint);
-        assert_true(s.checkpoint.n_state <= sizeof s.words);
-        memcpy(s.words, s.checkpoint.state, s.checkpoint.n_state);
-        assert_int_equal(s.words[N_ASIDE].whole, 0);
+        tell_anew(&s, first, told);
         assert_true(6.0 * sqrt(s.words[NOISE].real) * s.words[SCALE].real > 0.29); /* of 0.05, as given */
         double reach = fmax(0.3, 3.0 * s.words[SCALE].real);
         check_joining(&s, s.words, results, 3, told >= 8, reach);
@@ -374,6 +399,7 @@ int main(void)
         cmocka_unit_test(numbers_have_ranges),
         cmocka_unit_test(counts_are_those_of_the_study),
         cmocka_unit_test(rewards_join_from_within_reach),
+        cmocka_unit_test(rewards_of_an_arm_differ_by_what_is_counted),
         cmocka_unit_test(the_first_few_join_as_they_are),
         cmocka_unit_test(a_peak_brings_a_fit),
     };

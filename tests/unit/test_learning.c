@@ -91,6 +91,26 @@ static void features_have_the_lengthscales_that_are_given(void **state)
     bandit_arms_free(arms);
 }
 
+/* Wherever it stands. */
+static void one_lengthscale_is_seen_over_the_widest_feature(void **state)
+{
+    bandit_error err;
+    (void)state;
+    for (size_t widest = 0; widest < 3; widest++) {
+        double rows[2 * 3] = {0};
+        for (size_t j = 0; j < 3; j++)
+            rows[3 + j] = j == widest ? 4.0 : 1.0;
+        bandit_arms *arms = make_arms(2, 3, rows);
+        bandit_learning how;
+        bandit_options o = standardizing(1);
+        must(bandit_learning_init(&how, &o, arms, &err), &err);
+        assert_int_equal(how.n_lengthscales, 1);
+        assert_equal_reals(how.extent[0], sqrt(12.0) * 2.0);
+        bandit_learning_clear(&how);
+        bandit_arms_free(arms);
+    }
+}
+
 /* One lengthscale a feature, up to a hundred of them; one for all of more. */
 static void many_features_share_a_lengthscale(void **state)
 {
@@ -395,6 +415,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(features_have_the_lengthscales_that_are_given),
+        cmocka_unit_test(one_lengthscale_is_seen_over_the_widest_feature),
         cmocka_unit_test(many_features_share_a_lengthscale),
         cmocka_unit_test(a_parameter_has_one_lengthscale),
         cmocka_unit_test(fits_are_due_when_rewards_have_grown),
