@@ -1,6 +1,5 @@
-/* What every engine refuses, whatever its algorithm: options out of their range, stored states that are
- * damaged, results and picks of no arm, predictions that cannot be made; and how it ends where nothing is
- * left to choose. */
+/* What every engine refuses, whatever its algorithm: stored states that are damaged, results and picks of no
+ * arm, predictions that cannot be made; and how it ends where nothing is left to choose. */
 #include "bandit/engine.h"
 #include "tests/support/small_sets.h"
 
@@ -15,117 +14,6 @@
 #include <cmocka.h>
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
-
-/* ---- options ------------------------------------------------------------------------------------------- */
-
-static const double length = 1.0;
-
-static bandit_options good_options(bandit_algorithm algorithm)
-{
-    bandit_options o = BANDIT_OPTIONS_INIT;
-    o.algorithm = algorithm;
-    o.kernel.lengthscales = &length;
-    o.kernel.n_lengthscales = 1;
-    return o;
-}
-
-/* The options are refused for this field, and taken when `mended` is what stands there. */
-#define REFUSED(algorithm, dimension, name, bad, mended, ...)                                                \
-    do {                                                                                                     \
-        bandit_options o = good_options(algorithm);                                                          \
-        bandit_error err = {0};                                                                              \
-        __VA_ARGS__;                                                                                         \
-        o.bad;                                                                                               \
-        assert_int_equal(bandit_options_check(&o, dimension, &err), BANDIT_INVALID_OPTION);                  \
-        assert_string_equal(err.field, name);                                                                \
-        o.mended;                                                                                            \
-        assert_int_equal(bandit_options_check(&o, dimension, &err), BANDIT_OK);                              \
-    } while (0)
-
-static void options_have_ranges(void **state)
-{
-    (void)state;
-    REFUSED(BANDIT_BBKB, 2, "name", algorithm = BANDIT_ALGORITHMS, algorithm = BANDIT_BBKB, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "lambda", lambda = 0.0, lambda = 1e-300, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "lambda", lambda = (double)INFINITY, lambda = 1e300, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "noise_std", noise_std = -1e-300, noise_std = 0.0, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "noise_std", noise_std = (double)NAN, noise_std = 1.0, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "norm_bound", norm_bound = -1.0, norm_bound = 0.0, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "delta", delta = 0.0, delta = 0.5, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "delta", delta = 1.0, delta = 0.999, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "q_bar", q_bar = 0.0, q_bar_theory = true, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "ratio_bound", ratio_bound = 0.999, ratio_bound = 1.0, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "confidence/beta", beta = -1.0, beta = 0.0,
-            o.confidence = BANDIT_CONFIDENCE_FIXED);
-    REFUSED(BANDIT_BBKB, 2, "init/parallelism", parallelism = 0.0, parallelism = 1e-300,
-            o.init = BANDIT_INIT_UNCERTAINTY);
-    REFUSED(BANDIT_GP_UCB, 2, "gamma", gamma_value = -1.0, gamma_value = 0.0, o.gamma = BANDIT_GAMMA_FIXED);
-    REFUSED(BANDIT_GP_UCB, 2, "gamma_scale", gamma_scale = 0.0, gamma_scale = 1e-300,
-            o.gamma = BANDIT_GAMMA_BOUND);
-    REFUSED(BANDIT_GP_TS, 2, "scale", scale = 0.0, scale = 1e-300, (void)0);
-    REFUSED(BANDIT_EPSILON_GREEDY, 2, "epsilon", epsilon = -0.1, epsilon = 0.0, (void)0);
-    REFUSED(BANDIT_EPSILON_GREEDY, 2, "epsilon", epsilon = 1.1, epsilon = 1.0, (void)0);
-    REFUSED(BANDIT_GP_EI, 2, "zeta", zeta = -0.1, zeta = 0.0, (void)0);
-    REFUSED(BANDIT_BBKB, 2, "max_batch", max_batch = 0, max_batch = 1, (void)0);
-    REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "population", population = 0, population = 1, o.sample = 1);
-    REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "sample", sample = 0, sample = 1, (void)0);
-    REFUSED(BANDIT_REGULARIZED_EVOLUTION, 2, "sample", sample = 101, sample = 100, (void)0);
-    REFUSED(BANDIT_UNIFORM, 2, "init/type", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM,
-            (void)0);
-}
-
-static void options_go_together(void **state)
-{
-    (void)state;
-    REFUSED(BANDIT_BBKB, 2, "kernel/lengthscale", kernel.type = BANDIT_KERNEL_LINEAR,
-            learn_lengthscale = false, (o.learn_lengthscale = true, o.kernel.n_lengthscales = 0));
-    static const bandit_algorithm with_gamma[] = {BANDIT_GP_UCB, BANDIT_IGP_UCB, BANDIT_GP_BUCB, BANDIT_GP_TS,
-                                                  BANDIT_ASYNC_TS};
-    for (size_t i = 0; i < sizeof with_gamma / sizeof with_gamma[0]; i++) {
-        REFUSED(with_gamma[i], 0, "gamma", gamma = BANDIT_GAMMA_BOUND, gamma = BANDIT_GAMMA_EXACT,
-                o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED});
-        REFUSED(with_gamma[i], 0, "gamma", gamma = BANDIT_GAMMA_BOUND, algorithm = BANDIT_BBKB,
-                o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED});
-    }
-    REFUSED(BANDIT_S_GP_TS, 2, "init", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM, (void)0);
-    REFUSED(BANDIT_S_GP_TS, 0, "kernel/type", algorithm = BANDIT_S_GP_TS, algorithm = BANDIT_GP_TS,
-            o.kernel = (bandit_kernel){.type = BANDIT_KERNEL_PRECOMPUTED});
-    REFUSED(BANDIT_S_GP_TS, 4, "features", features = BANDIT_FEATURES_EIGEN, features = BANDIT_FEATURES_RFF,
-            (void)0);
-    REFUSED(BANDIT_S_GP_TS, 2, "posterior", posterior = BANDIT_POSTERIOR_FEATURES,
-            features = BANDIT_FEATURES_EIGEN, (void)0);
-    REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 199, prior_features = 200,
-            (o.posterior = BANDIT_POSTERIOR_FEATURES, o.features = BANDIT_FEATURES_EIGEN));
-    REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 1, prior_features = 0,
-            (o.posterior = BANDIT_POSTERIOR_FEATURES, o.features = BANDIT_FEATURES_EIGEN, o.horizon = 100));
-    REFUSED(BANDIT_S_GP_TS, 2, "inducing", inducing = 0, horizon = 100, (void)0);
-    REFUSED(BANDIT_S_GP_TS, 2, "inducing", inducing = 2001, inducing = 2000, (void)0);
-    REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 0, horizon = 100, (void)0);
-    REFUSED(BANDIT_S_GP_TS, 2, "prior_features", prior_features = 20001, prior_features = 20000, (void)0);
-    REFUSED(BANDIT_S_GP_TS, 3, "init", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM,
-            o.features = BANDIT_FEATURES_EIGEN);
-    REFUSED(BANDIT_PI_GP_UCB, 2, "init", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM, (void)0);
-    REFUSED(BANDIT_PI_GP_UCB, 2, "kernel/type", kernel.type = BANDIT_KERNEL_GAUSSIAN,
-            kernel.type = BANDIT_KERNEL_MATERN, (void)0);
-    REFUSED(BANDIT_PI_GP_UCB, 11, "name", algorithm = BANDIT_PI_GP_UCB, algorithm = BANDIT_BBKB, (void)0);
-    REFUSED(BANDIT_PI_GP_UCB, 2, "initial_cells", initial_cells = 0, horizon = 100, (void)0);
-    REFUSED(BANDIT_PI_GP_UCB, 2, "initial_cells", initial_cells = (1 << 20) + 1, initial_cells = 1 << 20,
-            (void)0);
-    REFUSED(BANDIT_PI_GP_UCB, 10, "init", init = BANDIT_INIT_UNCERTAINTY, init = BANDIT_INIT_UNIFORM,
-            (void)0);
-}
-
-static void every_status_has_a_text(void **state)
-{
-    (void)state;
-    for (int i = BANDIT_OK; i <= BANDIT_NUMERICAL; i++) {
-        for (int k = BANDIT_OK; k < i; k++)
-            assert_string_not_equal(bandit_status_text((bandit_status)i),
-                                    bandit_status_text((bandit_status)k));
-    }
-    assert_string_equal(bandit_status_text(BANDIT_OK), "ok");
-    assert_string_equal(bandit_status_text((bandit_status)(BANDIT_NUMERICAL + 1)), "unknown status");
-}
 
 /* ---- engines that have been told something --------------------------------------------------------------
  */
@@ -560,147 +448,9 @@ static void nothing_is_left_to_choose(void **state)
     with_each(check_ends);
 }
 
-/* A box of 3 x 3 whole numbers without noise: no point is picked again while there is another one, whether it
- * has been told or is out; with everything withheld there is none. */
-static void points_are_not_picked_again(void **state)
-{
-    (void)state;
-    static const bandit_parameter whole[] = {
-        {.type = BANDIT_PARAMETER_INTEGER, .min = 1, .max = 3, .parent = BANDIT_NO_PARENT},
-        {.type = BANDIT_PARAMETER_INTEGER, .min = 0, .max = 2, .parent = BANDIT_NO_PARENT}};
-    for (size_t a = 0; a <= SMALL_ALGORITHMS; a++) {
-        bandit_algorithm algorithm = a < SMALL_ALGORITHMS ? small_algorithms[a] : BANDIT_PI_GP_UCB;
-        subject s = {.set = BOX, .options = small_options(algorithm, BOX)};
-        bandit_description d;
-        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
-        bool met[9] = {false};
-        s.options.noise_std = 0.0;
-        assert_int_equal(bandit_arms_new_space(&s.arms, whole, 2, NULL), BANDIT_OK);
-        assert_int_equal(bandit_engine_new(&s.engine, s.arms, &s.options, 0, NULL), BANDIT_OK);
-        bandit_engine_describe(s.engine, &d);
-        limits.max_picks = 3;
-        limits.beyond_bound = true;
-        bandit_pick picks[3];
-        bandit_result results[3];
-        size_t n_told = 0, n_out = 0;
-        for (size_t round = 0; round < 3; round++) { /* of three picks one is told, two stay out */
-            assert_int_equal(bandit_engine_begin_batch(s.engine, results, n_told, picks, n_out,
-                                                       &bandit_executor_serial, NULL),
-                             BANDIT_OK);
-            n_told = n_out = 0;
-            bandit_pick last[2] = {picks[0], picks[1]};
-            assert_int_equal(choose(&s, &limits, picks).n_picks, 3);
-            for (size_t i = 0; i < 3; i++) {
-                assert_true(picks[i].arm < 9);
-                assert_true(!d.has_model || !met[picks[i].arm]);
-                met[picks[i].arm] = true;
-            }
-            for (size_t i = 0; i < (round > 0 ? 2 : 0); i++)
-                results[n_told++] =
-                    (bandit_result){.arm = last[i].arm, .repeats = 1, .reward = 1.0 / (1.0 + last[i].arm)};
-            results[n_told++] =
-                (bandit_result){.arm = picks[2].arm, .repeats = 1, .reward = 1.0 / (1.0 + picks[2].arm)};
-            n_out = 2;
-        }
-        if (d.has_model) {
-            assert_int_equal(bandit_arms_count(s.arms), 9);
-            begin(&s, results, n_told);
-            static const uint32_t all[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
-            limits.withheld = all;
-            limits.n_withheld = 9;
-            bandit_selection none = choose(&s, &limits, picks);
-            assert_int_equal(none.n_picks, 0);
-            assert_int_equal(none.stop_rule, BANDIT_STOP_EXHAUSTED);
-            limits.n_withheld = 8; /* told before, and the only one */
-            limits.max_picks = 1;
-            assert_int_equal(choose(&s, &limits, picks).n_picks, 1);
-            assert_int_equal(picks[0].arm, 8);
-        }
-        tear_down(&s);
-    }
-}
-
-/* Forty candidates that are all one point, under every algorithm and kernel: a posterior of one arm, whose
- * variance shrinks as that of one mean would. Where the scaled features are zeros and the kernel is linear,
- * nothing is uncertain and everything is worth 0. */
-static void check_one_point(bandit_algorithm algorithm, bandit_kernel_type type, bandit_scaling scaling)
-{
-    enum { N = 40, PICKS = 4 };
-    const double lambda = 0.5,
-                 k = type == BANDIT_KERNEL_LINEAR ? scaling == BANDIT_SCALING_NONE ? 2 * 9.0 : 0.0 : 1.0;
-    double rows[N * 2];
-    bandit_error err = {0};
-    bandit_options o = good_options(algorithm);
-    subject s = {0};
-    o.kernel.type = type;
-    o.lambda = lambda;
-    o.inducing = 5;
-    o.prior_features = 20;
-    o.population = 5;
-    o.sample = 2;
-    for (size_t i = 0; i < LENGTH(rows); i++)
-        rows[i] = 3.0;
-    assert_int_equal(bandit_arms_new(&s.arms, N, 2, &err), BANDIT_OK);
-    assert_int_equal(bandit_arms_set_rows(s.arms, 0, N, rows, &err), BANDIT_OK);
-    assert_int_equal(bandit_arms_finish(s.arms, scaling, N, &err), BANDIT_OK);
-    assert_int_equal(bandit_engine_new(&s.engine, s.arms, &o, 0, &err), BANDIT_OK);
-    bandit_result results[PICKS];
-    size_t n = 0, told = 0;
-    double sum = 0.0;
-    for (int batch = 0; batch < 6; batch++) {
-        bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
-        bandit_pick picks[PICKS];
-        bandit_description d;
-        bandit_prediction now;
-        const uint32_t arm = N / 2;
-        begin(&s, results, n);
-        bandit_engine_describe(s.engine, &d);
-        assert_int_equal(d.observations, told);
-        if (d.has_model) { /* of a mean of `told` rewards, with a prior of variance k */
-            double t = (double)told;
-            assert_int_equal(bandit_engine_predict_arms(s.engine, &arm, 1, &now, &err), BANDIT_OK);
-            assert_true(fabs(now.mean - k * sum / (t * k + lambda)) < 1e-9);
-            assert_true(fabs(now.variance - k * lambda / (t * k + lambda)) < 1e-9);
-        }
-        limits.max_picks = PICKS;
-        limits.beyond_bound = true;
-        n = choose(&s, &limits, picks).n_picks;
-        assert_int_equal(n, PICKS);
-        for (size_t i = 0; i < n; i++) {
-            double reward = 1.0 + 0.25 * (double)((told + i) % 3);
-            assert_true(picks[i].arm < N && picks[i].variance >= 0.0);
-            results[i] = (bandit_result){.arm = picks[i].arm,
-                                         .repeats = 1,
-                                         .reward = reward,
-                                         .chosen = true,
-                                         .variance = picks[i].variance};
-            sum += reward;
-        }
-        told += n;
-    }
-    tear_down(&s);
-}
-
-static void all_candidates_are_one_point(void **state)
-{
-    (void)state;
-    for (size_t a = 0; a < BANDIT_ALGORITHMS; a++) {
-        for (bandit_scaling scaling = BANDIT_SCALING_STANDARDIZE; scaling <= BANDIT_SCALING_NONE; scaling++) {
-            check_one_point((bandit_algorithm)a, BANDIT_KERNEL_MATERN, scaling);
-            if (a == BANDIT_PI_GP_UCB)
-                continue; /* Matérn kernels only */
-            check_one_point((bandit_algorithm)a, BANDIT_KERNEL_GAUSSIAN, scaling);
-            check_one_point((bandit_algorithm)a, BANDIT_KERNEL_LINEAR, scaling);
-        }
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(options_have_ranges),
-        cmocka_unit_test(options_go_together),
-        cmocka_unit_test(every_status_has_a_text),
         cmocka_unit_test(damaged_states_are_refused),
         cmocka_unit_test(damaged_sums_are_refused),
         cmocka_unit_test(results_of_no_arm_are_refused),
@@ -708,8 +458,6 @@ int main(void)
         cmocka_unit_test(predictions_need_a_model_and_a_place),
         cmocka_unit_test(memory_is_limited),
         cmocka_unit_test(nothing_is_left_to_choose),
-        cmocka_unit_test(points_are_not_picked_again),
-        cmocka_unit_test(all_candidates_are_one_point),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
