@@ -14,7 +14,8 @@ typedef struct study_export study_export;
 store_status export_open(study_export **out, store *s, const char *id, export_format format,
                          store_error *err);
 
-/* Writes the next part, some lines; *more is false after the last one. */
+/* Writes the next part, some lines; *more is false after the last one. STORE_NOT_FOUND: the study has been
+ * deleted since it was opened. */
 store_status export_read(study_export *x, wire_writer *w, bool *more, store_error *err);
 
 void export_free(study_export *x); /* NULL is fine */
