@@ -231,7 +231,7 @@ static bandit_status eigen_init(bandit_features *f, bandit_error *err)
         eigen_index top = heap_pop(heap, &n_heap);
         memcpy(f->order + j * d, top.order, d * sizeof *f->order);
         f->root[j] = sqrt(scale * spectral_density(f->covariance->profile, d, top.q));
-        for (uint32_t k = top.last; k < d; k++) { /* its orders before those were in an index before it */
+        for (uint32_t k = top.last; k < d; k++) { /* those before it were counted with an earlier index */
             eigen_index next = top;
             f->highest[k] = top.order[k] > f->highest[k] ? top.order[k] : f->highest[k];
             next.order[k]++;

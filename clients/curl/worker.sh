@@ -17,6 +17,7 @@ while :; do
         sleep 1
         continue
     fi
+    # Quoted for the shell by jq, so that each is one word of the command.
     features=$(printf %s "$asked" | jq -r '.trials[0] | (.point // [.parameters[]]) | map(tostring) | @sh')
     result=$(output=$(eval '"$@"' "$features") && value=$(printf '%s\n' "$output" | tail -n 1) &&
         jq -n --argjson trial "$trial" --arg value "$value" '{$trial, value: ($value | tonumber)}') ||
