@@ -282,6 +282,25 @@ static void test_csv_space(void **state)
     check_all(cases, LENGTH(cases), SPACE, WIRE_OBSERVATIONS_CSV);
 }
 
+/* Columns that are passed over may come again: "trial,trial,…,value". */
+static void test_csv_most_columns(void **state)
+{
+    (void)state;
+    enum { MOST = 2000 };
+    static const char column[] = "trial,";
+    static char text[(sizeof column - 1) * MOST + sizeof "value\n1\n"];
+    const wire_study study = {.domain_type = WIRE_DOMAIN_CANDIDATES};
+    const expectation most = INVALID(text, "", "the header has no column \"candidate\"");
+    const expectation more = INVALID(text, "", "the header has more than 2000 columns");
+    for (int columns = MOST; columns <= MOST + 1; columns++) {
+        char *end = text;
+        for (int i = 1; i < columns; i++)
+            end = stpcpy(end, column);
+        strcpy(end, "value\n1\n");
+        check(columns > MOST ? &more : &most, &study, WIRE_OBSERVATIONS_CSV, text, 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +310,7 @@ int main(void)
         cmocka_unit_test(test_json_space),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_csv_space),
+        cmocka_unit_test(test_csv_most_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
