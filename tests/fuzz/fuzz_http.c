@@ -2,8 +2,6 @@
  * any number of requests. A byte 0xFF in it lets the server come to rest before the client goes on. The
  * server answers each whole request, never with 500, and lets go of the connection when the client does.
  *
- * Gone clients of asks that wait for a batch are noticed every two seconds, one ask after another.
- *
  * The connection comes by the socket of the database's owner, so that no token is in the way. Studies stay
  * from one input to the next, and are deleted from time to time. */
 #include "server/config.h"
@@ -20,7 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { REST_MS = 3, PATIENCE_MS = 40000, ANSWERS_MAX = 1 << 22, INPUTS_A_CLEANING = 64 };
+enum { REST_MS = 3, PATIENCE_MS = 8000, ANSWERS_MAX = 1 << 22, INPUTS_A_CLEANING = 64 };
 
 static char database[128], folder[96];
 static sem_t serving;
