@@ -147,7 +147,8 @@ void http_upload_continue(http_request *request)
     MHD_resume_connection(c->mhd);
 }
 
-/* Part of an upload's body: full pieces go to the pool. */
+/* Part of an upload's body: pieces go to the pool when they are full. A body whose end has come is not
+ * suspended: see start_handler. */
 static enum MHD_Result upload_data(http_connection *c, const char *data, size_t *n)
 {
     http_request *request = &c->request;
@@ -157,9 +158,10 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
         *n = 0;
         return MHD_YES;
     }
-    if (!request->body && !(request->body = malloc(PIECE_SIZE)))
+    if (!request->body && !(request->body = malloc(PIECE_SIZE + HTTP_HEAD_MEMORY)))
         return MHD_NO;
-    size_t take = PIECE_SIZE - c->piece_size < *n ? PIECE_SIZE - c->piece_size : *n;
+    size_t room = PIECE_SIZE + HTTP_HEAD_MEMORY - c->piece_size; /* beyond a piece: what can come at once */
+    size_t take = room < *n ? room : *n;
     memcpy(request->body + c->piece_size, data, take);
     if (request->idempotency_key)
         crypto_generichash_update(&c->hash, (const unsigned char *)data, take);
@@ -167,7 +169,7 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
     request->body_size += take;
     expect_more(c);
     *n -= take;
-    if (c->piece_size == PIECE_SIZE) {
+    if (c->piece_size >= PIECE_SIZE && request->body_size < c->length) {
         if (!suspend(c))
             return MHD_NO;
         request->task.run = run_piece;
@@ -184,6 +186,13 @@ static enum MHD_Result start_handler(http_connection *c)
         http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
                             "the body is larger than the limit of %zu bytes", c->limit);
         return http_send_answer(c);
+    }
+    /* libmicrohttpd goes on reading when it is resumed if it was reading before, and closes a connection
+     * whose client has ended its sending without the answer. Once it has called here it does not, and calls
+     * again. */
+    if (request->route->kind != ROUTE_IMMEDIATE && !c->complete) {
+        c->complete = true;
+        return MHD_YES;
     }
     c->phase = PHASE_HANDLING;
     request->started = clock_steady(); /* how long the client took to send it is not our doing */

@@ -41,10 +41,12 @@ typedef struct http_connection {
     bool counted;       /* by http_count_in */
     bool suspended;     /* the answer has to resume the connection */
     bool opened;        /* the handler has been called for its headers */
+    bool complete;      /* all of the request has come */
     bool too_large;     /* what comes is read and dropped */
     bool encoded_slash; /* in its path: no route matches */
     http_refusal refusal;
     size_t limit;
+    size_t length; /* of the body; SIZE_MAX: as much as comes */
     size_t capacity;
     crypto_generichash_state hash; /* of the body of a request with a key */
     double working;                /* seconds of the request's time that were ours */

@@ -115,9 +115,10 @@ static bool check_headers(http_connection *c)
         }
         c->limit = request->route->kind == ROUTE_UPLOAD ? request->app->config->max_upload
                                                         : request->app->config->max_body;
-        if (length && strtoull(length, NULL, 10) > c->limit && is_drained(c, strtoull(length, NULL, 10))) {
+        c->length = length ? strtoull(length, NULL, 10) : SIZE_MAX;
+        if (length && c->length > c->limit && is_drained(c, c->length)) {
             c->too_large = true;
-        } else if (length && strtoull(length, NULL, 10) > c->limit) {
+        } else if (length && c->length > c->limit) {
             http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
                                 "the body has %s bytes; the limit is %zu", length, c->limit);
             return false;

@@ -2,12 +2,10 @@
 
 import calendar
 import re
-import socket
 import threading
 import time
 
 from support import definition, grid, measure, refusal, work
-from test_metrics import until
 
 
 def one_pending(client, **fields):
@@ -227,34 +225,6 @@ def test_waiting_ask_is_answered_when_the_batch_is_told(server):
     client.tell(study, [measure(trial)])
     thread.join(30)
     assert answers and len(answers[0]["trials"]) == 1 and time.monotonic() - begun < 15, answers
-
-
-def one_that_goes(server, client, study):
-    """An ask that is held, and whose client closes the connection."""
-    body = b'{"worker": "gone", "wait_seconds": 300}'
-    head = f"POST /v1/studies/{study}/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    with socket.create_connection((server.host, server.port)) as connection:
-        connection.sendall(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-        until(client, lambda metrics: metrics.get("banditd_waiting_asks") == 1)
-
-
-def test_a_client_that_has_gone_is_noticed_by_itself(server):
-    client = server.client()
-    study, _ = one_pending(client)
-    one_that_goes(server, client, study)
-    gone = time.monotonic()
-    until(client, lambda metrics: metrics.get("banditd_waiting_asks") == 0)
-    print(f"# noticed after {time.monotonic() - gone:.1f} s")
-
-
-def test_nothing_is_handed_to_a_client_that_has_gone(server):
-    client = server.client()
-    study, trial = one_pending(client)
-    one_that_goes(server, client, study)
-    client.tell(study, [measure(trial)])
-    until(client, lambda metrics: metrics.get("banditd_waiting_asks") == 0)
-    assert client.items(f"/v1/studies/{study}/trials?worker=gone") == []
-    assert client.study(study)["trials_pending"] == 0
 
 
 def test_an_ask_of_a_study_that_has_stopped(server):

@@ -7,7 +7,6 @@ import re
 import resource
 import selectors
 import socket
-import struct
 import subprocess
 import time
 
@@ -282,32 +281,6 @@ def test_connections_that_are_silent():
         client.ask(study)
         asked = client.ask(study, wait_seconds=4)  # longer than all of these times
         assert asked["trials"] == [], asked
-
-
-# ---- gone ----------------------------------------------------------------------------------------------------
-
-
-def test_connections_that_end_half_way(server):
-    starts = (b"", b"GET", b"GET /healthz HTTP/1.1\r\nHost: lo", BODY + b"Content-Length: 100\r\n\r\n{", BODY)
-    for start in starts:
-        for reset in (False, True):
-            connection = connect(server)
-            connection.sendall(start)
-            if reset:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-                connection.close()
-            else:
-                connection.shutdown(socket.SHUT_WR)
-                assert received(connection) == b"", start
-                connection.close()
-    assert is_well(server)
-
-
-def test_a_client_that_has_shut_its_sending_side_is_answered(server):
-    with connect(server) as connection:
-        connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        connection.shutdown(socket.SHUT_WR)
-        assert received(connection).startswith(b"HTTP/1.1 200 ")
 
 
 def test_answers_that_nobody_reads():
