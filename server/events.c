@@ -12,6 +12,7 @@
 #include <time.h>
 
 enum {
+    CHECK_MS = 2000,   /* between two looks at a listener's token, and at whether its client is there */
     SILENCE_MS = 5000, /* after which there is a comment */
     LISTENERS_MAXIMUM = 2000,
     STOP_SECONDS = 2 /* for the clients to take the rest */
@@ -32,7 +33,7 @@ typedef struct listener {
     bool suspended;     /* until somebody wakes it */
     bool reading;       /* its task is at work; it is suspended */
     bool last;          /* the stream ends after `text` */
-    int64_t checked_at; /* ms: when its token was last looked at */
+    int64_t checked_at; /* ms */
     int64_t heard_at;   /* ms: when it was last given something */
     int64_t wanted;     /* events to read from the log */
     pool_task task;
@@ -104,7 +105,7 @@ static void run_listener(pool_task *task)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* Finds more for the listener, or suspends it. */
+/* Finds more for the listener, or suspends it; nobody waits for a client that has gone. */
 static void advance(listener *l)
 {
     events *e = l->hub;
@@ -124,6 +125,8 @@ static void advance(listener *l)
         pool_submit(e->app->pool, &l->task, POOL_SHORT);
     } else if (l->feed->ended) {
         say_deleted(l);
+    } else if (http_client_is_gone(l->request)) {
+        l->last = true;
     } else {
         l->caught_up = true;
         l->suspended = true;
@@ -173,15 +176,15 @@ void events_tick(events *e)
     events_tick_feeds(e, now);
     listener *l;
     TAILQ_FOREACH (l, &e->listeners, link) {
-        if (now - l->checked_at >= SILENCE_MS) {
+        if (now - l->checked_at >= CHECK_MS) {
             l->checked_at = now;
-            l->last |= !auth_is_valid(e->app->auth, &l->request->caller, clock_now());
+            l->last |= !auth_is_valid(e->app->auth, &l->request->caller, clock_now()) ||
+                       http_client_is_gone(l->request);
         }
         if (l->last)
             wake(l, now);
         if (l->suspended && !l->reading && now - l->heard_at >= SILENCE_MS) {
-            l->last = http_client_is_gone(l->request);
-            set_text(l, comment, l->last ? 0 : sizeof comment - 1);
+            set_text(l, comment, sizeof comment - 1);
             wake(l, now);
         }
     }

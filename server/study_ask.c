@@ -14,7 +14,7 @@
 /* How long an ask that does not wait is held while a batch is being planned. */
 enum { PLANNING_GRACE_MS = 10000 };
 
-/* How often it is made sure that the clients of waiting asks are still there. */
+/* How often it is made sure that the clients of waiting asks are still there, after they began to wait. */
 enum { CLIENT_CHECK_MS = 2000 };
 
 static bool may_pick(const study *s)
@@ -288,10 +288,10 @@ void study_ask(study *s, http_request *request)
         return;
     }
     int64_t wait = (int64_t)(ask->wait_seconds * 1000), start = clock_steady_ms();
-    *w = (waiting_ask){.request = request,
+    *w = (waiting_ask){.number = ++s->asks,
+                       .request = request,
                        .ask = ask,
                        .fixed = fixed,
-                       .checked_at = start,
                        .deadline = start + wait,
                        .planning_deadline = start + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
     request->may_wait = ask->wait_seconds;
@@ -343,25 +343,25 @@ bool study_waits_with_key(const study *s, const http_request *request)
     return false;
 }
 
-static waiting_ask *find_waiting(study *s, const waiting_ask *wanted)
+static waiting_ask *find_waiting(study *s, uint64_t number)
 {
     waiting_ask *w;
     TAILQ_FOREACH (w, &s->waiting, link)
-        if (w == wanted)
+        if (w->number == number)
             return w;
     return NULL;
 }
 
-void study_begin_fixed(study *s, const waiting_ask *ask)
+void study_begin_fixed(study *s, uint64_t number)
 {
-    const waiting_ask *w = find_waiting(s, ask);
+    const waiting_ask *w = find_waiting(s, number);
     if (w && w->request->idempotency_key)
         study_submit(s); /* its answer has a write of its own */
 }
 
-void study_serve_fixed(study *s, const waiting_ask *ask, int64_t first, size_t n)
+void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
 {
-    waiting_ask *w = find_waiting(s, ask);
+    waiting_ask *w = find_waiting(s, number);
     trial *trials[ASK_MAXIMUM];
     size_t found = 0;
     if (!w || s->write_status != STORE_OK)
@@ -382,15 +382,27 @@ void study_serve_fixed(study *s, const waiting_ask *ask, int64_t first, size_t n
         study_submit(s);
 }
 
-/* Has the client of an ask that waits gone? Looked at now and then, and before it is handed a trial. */
-static bool is_abandoned(waiting_ask *w, bool before_serving, int64_t steady)
+static bool has_gone(waiting_ask *w, int64_t steady)
 {
-    if (steady == w->checked_at || (!before_serving && steady - w->checked_at < CLIENT_CHECK_MS))
-        return false;
     w->checked_at = steady;
     return http_client_is_gone(w->request);
 }
 
+static void plan_for(study *s, waiting_ask *w)
+{
+    if (w->fixed && may_pick(s))
+        study_plan_fixed(s, w);
+    else if (w->fixed)
+        ; /* its turn comes */
+    else if (study_may_plan(s) && s->config->asynchronous)
+        plan_for_waiting(s);
+    else if (study_may_plan(s) && s->n_open == 0)
+        study_start_planning(s, 0);
+}
+
+/* Whether a client has gone is looked at when its ask begins to wait, now and then, and before it is handed a
+ * trial: then its time is over. What it can be given as it comes it is: it may have ended its sending only.
+ */
 void study_serve_waiting(study *s, int64_t now)
 {
     int64_t steady = clock_steady_ms();
@@ -405,32 +417,23 @@ void study_serve_waiting(study *s, int64_t now)
         }
         trial *trials[ASK_MAXIMUM];
         bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued) && !w->fixed;
-        if (is_abandoned(w, may_serve, steady)) {
-            http_request *request = stop_waiting(s, w);
-            http_answer_problem(request, 408, NULL, "the client has gone");
-            continue;
-        }
-        bool keyed = may_serve && w->request->idempotency_key;
+        bool comes = w->checked_at == 0;
+        bool gone = !comes && (may_serve || steady - w->checked_at >= CLIENT_CHECK_MS) && has_gone(w, steady);
+        bool keyed = may_serve && !gone && w->request->idempotency_key;
         if (keyed)
             study_submit(s); /* its answer has a write of its own */
-        if (may_serve && serve(s, w->request, w->ask, true, trials, 0, now)) {
+        if (may_serve && !gone && serve(s, w->request, w->ask, true, trials, 0, now)) {
             stop_waiting(s, w);
             if (keyed)
                 study_submit(s);
             continue;
         }
-        if (w->fixed && may_pick(s))
-            study_plan_fixed(s, w);
-        else if (w->fixed)
-            ; /* its turn comes */
-        else if (study_may_plan(s) && s->config->asynchronous)
-            plan_for_waiting(s);
-        else if (study_may_plan(s) && s->n_open == 0)
-            study_start_planning(s, 0);
+        if (!gone)
+            plan_for(s, w);
         bool computing = s->planning || s->delayed;
         bool over = steady >= w->deadline && (!computing || steady >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
-        if (over || no_hope) {
+        if (over || no_hope || gone || (comes && has_gone(w, steady))) {
             http_request *request = stop_waiting(s, w);
             if (!request->idempotency_key) /* nothing to store: not even under a key */
                 study_hold(s, request);    /* but what it says is to be true */

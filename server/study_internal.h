@@ -59,11 +59,12 @@ typedef struct amendment {
 
 /* An ask that could not be served at once. */
 typedef struct waiting_ask {
+    uint64_t number; /* of the study's asks that waited: 1, 2, … */
     http_request *request;
     const wire_ask *ask;
     double *fixed; /* parameters that it holds, one each, NaN: open; NULL: none */
     /* ms of the steady clock: */
-    int64_t checked_at;        /* when its client was last seen */
+    int64_t checked_at;        /* when its client was last seen; 0: it has just come */
     int64_t deadline;          /* answered then, unless a batch is being planned */
     int64_t planning_deadline; /* and then even so */
     TAILQ_ENTRY(waiting_ask) link;
@@ -157,6 +158,7 @@ struct study {
     size_t n_open;       /* queued + pending */
     int64_t next_expiry; /* ms: of the leases; INT64_MAX: none */
     struct waiting_list waiting;
+    uint64_t asks; /* that waited */
     /* Imported rewards that are not part of a stored model yet, in the order of the log; the first
      * n_observations_joining are among the results of the batch being planned. */
     store_observation *observations;
@@ -333,10 +335,10 @@ void study_answer_waiting(study *s, const char *reason);
 /* Is an ask with this request's Idempotency-Key, of the same caller, waiting? */
 bool study_waits_with_key(const study *s, const http_request *request);
 bool study_may_plan(const study *s);
-/* An ask with fixed parameters, if it still waits, gets n trials from this one on; begin: before they are
- * recorded. */
-void study_begin_fixed(study *s, const waiting_ask *ask);
-void study_serve_fixed(study *s, const waiting_ask *ask, int64_t first, size_t n);
+/* The ask of this number, with fixed parameters, if it still waits, gets n trials from this one on; begin:
+ * before they are recorded. */
+void study_begin_fixed(study *s, uint64_t number);
+void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n);
 int64_t study_next_wake(const study *s); /* ms of the steady clock: when waits end; INT64_MAX: never */
 
 /* ---- study_life.c ---------------------------------------------------------------------------------- */

@@ -14,8 +14,8 @@ struct planning {
     size_t beyond; /* picks to have in the end, beyond the bound if need be (no idle workers) */
     bool ordinary; /* picks as the batch's rule has them */
     /* Picks for one ask, made at once, with some parameters held. */
-    const waiting_ask *ask; /* whose, if it still waits; otherwise only a name. NULL: for whoever comes */
-    double *fixed;          /* one a parameter, NaN: open */
+    uint64_t ask;  /* its number */
+    double *fixed; /* one a parameter, NaN: open; NULL: for whoever comes */
     size_t n_fixed;
     uint32_t *withheld_fixed; /* in an enumerated space: also those with other values */
     size_t n_withheld_fixed;

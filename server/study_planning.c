@@ -290,7 +290,7 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
         s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
         return;
     }
-    p->ask = ask;
+    p->ask = ask->number;
     p->ordinary = news && !s->config->asynchronous; /* such a batch is planned whole */
     start(s, p, 0);
 }

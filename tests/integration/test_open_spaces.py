@@ -1,11 +1,13 @@
 """Spaces with too many points to list: they are numbered as they are visited."""
 
+import json
 import math
 import threading
 
 from server import Server
 from support import cases, refusal
 from test_database import expect_sound
+from test_gone import only_listen
 from test_spaces import check_point, space
 
 MIXED = [
@@ -305,6 +307,24 @@ def test_fixed_parameters_are_held(server, case):
     free = drive(client, study, 3)
     for values in free:
         check_point(MIXED, values)
+
+
+def test_what_was_chosen_for_a_client_that_has_gone(server):
+    """Nobody else gets it under their own values, who asks while it is being chosen."""
+    client = server.client()
+    study = client.create(mixed())["id"]
+    drive(client, study, 60)  # so that choosing takes a while
+    answers = []
+    for step in range(40):
+        gone = json.dumps({"fixed": {"wärme/~": 2.5}, "wait_seconds": 60, "worker": "gone"}).encode()
+        only_listen(
+            server,
+            "POST",
+            f"/v1/studies/{study}/ask",
+            gone,
+            then=lambda: answers.append(client.ask(study, fixed={"wärme/~": -0.5}, wait_seconds=60)),
+        )
+    assert {trial["parameters"]["wärme/~"] for answer in answers for trial in answer["trials"]} == {-0.5}
 
 
 def test_own_points(server):
