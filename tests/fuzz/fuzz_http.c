@@ -1,6 +1,7 @@
 /* A connection to the real server in this process, with its database: the input is what the client sends,
- * any number of requests. A byte 0xFF in it lets the server come to rest before the client goes on. The
- * server answers each whole request, never with 500, and lets go of the connection when the client does.
+ * any number of requests. A byte 0xFF in it lets the server come to rest before the client goes on, where
+ * something was said since the last one, and not without end. The server answers each whole request, never
+ * with 500, and lets go of the connection when the client does.
  *
  * The connection comes by the socket of the database's owner, so that no token is in the way. Studies stay
  * from one input to the next, and are deleted from time to time. */
@@ -18,7 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { REST_MS = 3, PATIENCE_MS = 8000, ANSWERS_MAX = 1 << 22, INPUTS_A_CLEANING = 64 };
+enum { REST_MS = 3, RESTS_MAX = 256, PATIENCE_MS = 8000, ANSWERS_MAX = 1 << 22, INPUTS_A_CLEANING = 64 };
 
 static char database[128], folder[96];
 static sem_t serving;
@@ -122,12 +123,13 @@ static client converse(const char *text, size_t size)
 {
     client c = {.fd = listener_connect_private(database), .answers = malloc(ANSWERS_MAX + 1)};
     HOLDS(c.fd >= 0 && c.answers);
+    int rests = 0;
     for (size_t at = 0; at < size;) {
         const char *pause_at = memchr(text + at, 0xFF, size - at);
         size_t n = pause_at ? (size_t)(pause_at - text) - at : size - at;
         say(&c, text + at, n);
         at += n + 1;
-        if (pause_at)
+        if (pause_at && n > 0 && rests++ < RESTS_MAX)
             listen_for(&c, REST_MS);
     }
     listen_for(&c, REST_MS);
