@@ -12,7 +12,6 @@
 #include <time.h>
 
 enum {
-    CHECK_MS = 2000,   /* between two looks at a listener's token, and at whether its client is there */
     SILENCE_MS = 5000, /* after which there is a comment */
     LISTENERS_MAXIMUM = 2000,
     STOP_SECONDS = 2 /* for the clients to take the rest */
@@ -33,7 +32,7 @@ typedef struct listener {
     bool suspended;     /* until somebody wakes it */
     bool reading;       /* its task is at work; it is suspended */
     bool last;          /* the stream ends after `text` */
-    int64_t checked_at; /* ms */
+    int64_t checked_at; /* ms: when its token and its client were last looked at */
     int64_t heard_at;   /* ms: when it was last given something */
     int64_t wanted;     /* events to read from the log */
     pool_task task;
@@ -176,7 +175,7 @@ void events_tick(events *e)
     events_tick_feeds(e, now);
     listener *l;
     TAILQ_FOREACH (l, &e->listeners, link) {
-        if (now - l->checked_at >= CHECK_MS) {
+        if (now - l->checked_at >= HTTP_CLIENT_CHECK_MS) {
             l->checked_at = now;
             l->last |= !auth_is_valid(e->app->auth, &l->request->caller, clock_now()) ||
                        http_client_is_gone(l->request);

@@ -124,7 +124,9 @@ void http_release(http_request *request);
 void http_release_failed(http_request *request, store_status status);
 
 /* Has the client of this suspended request closed its side of the connection? libmicrohttpd does not look
- * while a connection is suspended. A client that only shuts down its sending side counts as gone. */
+ * while a connection is suspended, so who suspends one looks every HTTP_CLIENT_CHECK_MS. A client that only
+ * shuts down its sending side counts as gone. */
+enum { HTTP_CLIENT_CHECK_MS = 2000 };
 bool http_client_is_gone(const http_request *request);
 
 /* Is the entity tag in the list of an If-None-Match (NULL: there is none)? Weak comparison (RFC

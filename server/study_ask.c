@@ -14,9 +14,6 @@
 /* How long an ask that does not wait is held while a batch is being planned. */
 enum { PLANNING_GRACE_MS = 10000 };
 
-/* How often it is made sure that the clients of waiting asks are still there, after they began to wait. */
-enum { CLIENT_CHECK_MS = 2000 };
-
 static bool may_pick(const study *s)
 {
     return s->state == STUDY_ACTIVE && !s->planning && s->trials < study_horizon(s) &&
@@ -359,6 +356,21 @@ void study_begin_fixed(study *s, uint64_t number)
         study_submit(s); /* its answer has a write of its own */
 }
 
+static bool has_gone(waiting_ask *w, int64_t steady)
+{
+    w->checked_at = steady;
+    return http_client_is_gone(w->request);
+}
+
+/* Answers an ask with no trial, and why. */
+static void end_waiting(study *s, waiting_ask *w)
+{
+    http_request *request = stop_waiting(s, w);
+    if (!request->idempotency_key) /* nothing to store: not even under a key */
+        study_hold(s, request);    /* but what it says is to be true */
+    answer_ask(s, request, NULL, 0, shortage(s));
+}
+
 void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
 {
     waiting_ask *w = find_waiting(s, number);
@@ -366,6 +378,10 @@ void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
     size_t found = 0;
     if (!w || s->write_status != STORE_OK)
         return;
+    if (has_gone(w, clock_steady_ms())) {
+        end_waiting(s, w);
+        return;
+    }
     bool keyed = w->request->idempotency_key != NULL;
     for (size_t i = 0; i < n && i < ASK_MAXIMUM; i++)
         if ((trials[found] = study_find_trial(s, first + (int64_t)i)))
@@ -380,12 +396,6 @@ void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
         http_answer_problem(request, 409, NULL, "no point with these values is left to be handed out");
     if (keyed)
         study_submit(s);
-}
-
-static bool has_gone(waiting_ask *w, int64_t steady)
-{
-    w->checked_at = steady;
-    return http_client_is_gone(w->request);
 }
 
 static void plan_for(study *s, waiting_ask *w)
@@ -418,7 +428,8 @@ void study_serve_waiting(study *s, int64_t now)
         trial *trials[ASK_MAXIMUM];
         bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued) && !w->fixed;
         bool comes = w->checked_at == 0;
-        bool gone = !comes && (may_serve || steady - w->checked_at >= CLIENT_CHECK_MS) && has_gone(w, steady);
+        bool gone =
+            !comes && (may_serve || steady - w->checked_at >= HTTP_CLIENT_CHECK_MS) && has_gone(w, steady);
         bool keyed = may_serve && !gone && w->request->idempotency_key;
         if (keyed)
             study_submit(s); /* its answer has a write of its own */
@@ -433,12 +444,8 @@ void study_serve_waiting(study *s, int64_t now)
         bool computing = s->planning || s->delayed;
         bool over = steady >= w->deadline && (!computing || steady >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
-        if (over || no_hope || gone || (comes && has_gone(w, steady))) {
-            http_request *request = stop_waiting(s, w);
-            if (!request->idempotency_key) /* nothing to store: not even under a key */
-                study_hold(s, request);    /* but what it says is to be true */
-            answer_ask(s, request, NULL, 0, shortage(s));
-        }
+        if (over || no_hope || gone || (comes && has_gone(w, steady)))
+            end_waiting(s, w);
     }
 }
 
@@ -450,8 +457,8 @@ int64_t study_next_wake(const study *s)
         int64_t deadline = s->planning || s->delayed ? w->planning_deadline : w->deadline;
         if (deadline < at)
             at = deadline;
-        if (w->checked_at + CLIENT_CHECK_MS < at)
-            at = w->checked_at + CLIENT_CHECK_MS;
+        if (w->checked_at + HTTP_CLIENT_CHECK_MS < at)
+            at = w->checked_at + HTTP_CLIENT_CHECK_MS;
     }
     return at;
 }

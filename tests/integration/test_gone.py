@@ -1,6 +1,7 @@
 """Clients that go in the middle of something, and clients that only end their sending, and listen."""
 
 import json
+import math
 import re
 import socket
 import struct
@@ -10,6 +11,12 @@ from support import cases, definition, measure
 from test_ask_tell import one_pending
 from test_hostile import BODY, connect, is_well, received
 from test_metrics import until
+from test_spaces import space
+
+
+def request(method, path, body=b"", kind="application/json"):
+    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\n"
+    return head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body
 
 
 def test_connections_that_end_half_way(server):
@@ -33,10 +40,9 @@ def test_connections_that_end_half_way(server):
 
 def one_that_goes(server, client, study):
     """An ask that is held, and whose client closes the connection."""
-    body = b'{"worker": "gone", "wait_seconds": 300}'
-    head = f"POST /v1/studies/{study}/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
     with connect(server) as connection:
-        connection.sendall(head.encode() + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        ask = b'{"worker": "gone", "wait_seconds": 300}'
+        connection.sendall(request("POST", f"/v1/studies/{study}/ask", ask))
         until(client, lambda metrics: metrics.get("banditd_waiting_asks") == 1)
 
 
@@ -59,11 +65,26 @@ def test_nothing_is_handed_to_a_client_that_has_gone(server):
     assert client.study(study)["trials_pending"] == 0
 
 
+def test_nothing_is_chosen_for_a_client_that_has_gone(server):
+    """Values that it holds are planned for it alone; it goes while they are."""
+    client = server.client()
+    study = client.create(space([{"name": name, "type": "double", "min": 0, "max": 1} for name in "xyz"]))["id"]
+    for trial in client.ask(study, 20)["trials"]:
+        client.tell(study, [{"trial": trial["id"], "value": math.sin(9 * trial["parameters"]["x"])}])
+    with connect(server) as connection:
+        ask = b'{"fixed": {"x": 0.5}, "count": 300, "worker": "gone"}'  # so many that planning takes a while
+        connection.sendall(request("POST", f"/v1/studies/{study}/ask", ask))
+        until(client, lambda metrics: metrics.get("banditd_waiting_asks") == 1)
+    until(client, lambda metrics: metrics.get("banditd_waiting_asks") == 0)
+    assert client.items(f"/v1/studies/{study}/trials?worker=gone") == []
+    assert client.study(study)["trials_pending"] == 0
+
+
 def test_a_listener_that_has_gone_is_noticed(server):
     client = server.client()
     study = client.create(definition())["id"]
     with connect(server) as connection:
-        connection.sendall(f"GET /v1/studies/{study}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        connection.sendall(request("GET", f"/v1/studies/{study}/events"))
         until(client, lambda metrics: metrics.get("banditd_event_streams") == 1)
     until(client, lambda metrics: metrics.get("banditd_event_streams") == 0)
 
@@ -73,9 +94,8 @@ def test_a_listener_that_has_gone_is_noticed(server):
 
 def only_listen(server, method, path, body=b"", kind="application/json", times=1, then=lambda: None):
     """Sends a request, and with its last byte the end of sending. -> what the server says until it closes"""
-    head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
     with connect(server) as connection:
-        connection.sendall((head.encode() + body) * times, socket.MSG_MORE)  # held until more follows, or the end
+        connection.sendall(request(method, path, body, kind) * times, socket.MSG_MORE)  # held until more follows, or the end
         connection.shutdown(socket.SHUT_WR)
         then()
         return received(connection)
