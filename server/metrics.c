@@ -30,7 +30,7 @@ static const double commit_bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
                                        0.1,    0.25,  0.5,    1,     2.5,  0};
 static const double group_bounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0};
 
-static const int statuses[] = {200, 201, 204, 304, 400, 401, 403, 404, 405, 408, 409, 411,
+static const int statuses[] = {200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 411,
                                413, 414, 415, 417, 422, 429, 431, 500, 501, 503, 505};
 enum { N_STATUSES = sizeof statuses / sizeof *statuses };
 
