@@ -82,10 +82,11 @@ static text with_body(text turn, text body)
     text old = body_of(turn);
     text head = old.at ? until(turn, old.at) : turn;
     text length = after(head, "\r\nContent-Length: ");
-    writer w = {.at = malloc(turn.n + body.n + 24), .room = turn.n + body.n + 24};
+    char digits[24];
+    size_t room = turn.n + body.n + sizeof digits;
+    writer w = {.at = malloc(room), .room = room};
     HOLDS(w.at);
     if (length.at) {
-        char digits[24];
         int n = snprintf(digits, sizeof digits, "%zu", body.n);
         put(&w, until(head, length.at));
         put(&w, (text){(const uint8_t *)digits, (size_t)n});
