@@ -26,3 +26,8 @@ bool blas_prepare(void)
     }
     return true;
 }
+
+const char *blas_kernels(void)
+{
+    return openblas_get_corename();
+}

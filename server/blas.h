@@ -7,4 +7,8 @@
 /* First thing in main. False: said why, and what to install, on standard error. */
 bool blas_prepare(void);
 
+/* The name of the kernels that it has for this processor ("Haswell", "SkylakeX"); static. Others round
+ * otherwise. */
+const char *blas_kernels(void);
+
 #endif

@@ -50,6 +50,7 @@ struct planning {
     const char *stop_rule;
     bool exhausted; /* no arm was left that may be chosen */
     bandit_description description;
+    char code_path[24];   /* what it was computed with: the engine's kernels, and OpenBLAS's for a model */
     uint32_t *dictionary; /* copies: the engine may plan on before they are stored */
     size_t n_dictionary;  /* as stored: none where the results alone make the model */
     store_arm_sum *sums;

@@ -1,12 +1,14 @@
 /* What a plan asks of the engine. */
 #include "server/study_plan.h"
 
+#include "server/blas.h"
 #include "server/clock.h"
 #include "server/metrics.h"
 #include "server/study_sums.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +63,9 @@ static void keep_state(planning *p, const bandit_engine *engine)
     bandit_checkpoint checkpoint;
     bandit_engine_checkpoint(engine, &checkpoint);
     bandit_engine_describe(engine, &p->description);
+    bool blas = p->description.has_model;
+    snprintf(p->code_path, sizeof p->code_path, "%s%s%s", p->description.code_path, blas ? "+" : "",
+             blas ? blas_kernels() : "");
     p->n_dictionary = checkpoint.n_dictionary;
     p->dictionary = copy_of(checkpoint.dictionary, checkpoint.n_dictionary * sizeof *p->dictionary);
     if (!p->dictionary || !changed_sums(p, &checkpoint) ||

@@ -54,7 +54,7 @@ static void describe_batch(const study *s, const planning *p, store_event *event
                                            .update_seconds = p->update_seconds,
                                            .select_seconds = p->select_seconds,
                                            .started_at = p->started_at,
-                                           .code_path = p->description.code_path};
+                                           .code_path = p->code_path};
     event->u.planned.through_seq = p->through_seq;
     event->u.planned.dictionary = p->dictionary;
     event->u.planned.sums = p->sums;
