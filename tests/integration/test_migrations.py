@@ -49,7 +49,7 @@ def newest():
 
 
 def same_machine(db):
-    """The same choices are promised on the machine that made the others."""
+    """The stored database is sound. The same choices are promised on the machine that made the others."""
     status, out, _ = run_to_end("check", "--db", str(db), environment=KERNELS)
     if kinds := re.search(r"on another kind of machine \((.*?); this one is (.*?)\)", out):
         raise Skip("the stored database was made with {}, and this machine has {}".format(*kinds.groups()))
