@@ -12,8 +12,10 @@ int64_t study_horizon(const study *s)
 
 void study_set_state(study *s, study_state state, const char *reason, const char *definition)
 {
+    size_t n = strnlen(reason, sizeof s->state_reason - 1);
     s->state = state;
-    strncpy(s->state_reason, reason, sizeof s->state_reason - 1);
+    memmove(s->state_reason, reason, n); /* it may be the one that there is */
+    s->state_reason[n] = '\0';
     store_event event = {.type = EVENT_STUDY_CHANGED, .time = clock_now()};
     event.u.changed.definition = definition;
     event.u.changed.state = state;

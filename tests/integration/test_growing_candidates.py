@@ -160,6 +160,7 @@ def test_all_retired_ends_in_an_error_that_can_be_mended(server):
     drive(client, study, 3)
     retire(client, study, list(range(36)))
     assert client.post(f"/v1/studies/{study}/ask", {"wait_seconds": 5}).status in (200, 409)
+    assert client.request("PATCH", f"/v1/studies/{study}", {"labels": {"a": "b"}}).status == 200
     view = client.study(study)
     assert (view["state"], view["state_reason"]) == ("error", "no candidate is left that may be handed out")
     assert add(client, study, LATER) == [36, 37, 38]
