@@ -13,14 +13,11 @@ import tempfile
 STORED = pathlib.Path(__file__).resolve().parent.parent / "migrate"
 sys.path.insert(0, str(STORED))
 from goes_on import go_on  # noqa: E402
+from harness import kernels  # noqa: E402
 from server import Server, run_to_end  # noqa: E402
 from support import Skip, cases  # noqa: E402
 
 OLD = cases({path.stem: path for path in sorted(STORED.glob("*.sql"))})
-
-# They were made with OpenBLAS's kernels for AVX-512. Where the processor has it, but OpenBLAS does not know the
-# processor and takes others, it is told to.
-KERNELS = {"OPENBLAS_CORETYPE": "SkylakeX"} if "avx512bw" in pathlib.Path("/proc/cpuinfo").read_text() else {}
 
 
 @contextlib.contextmanager
@@ -50,7 +47,7 @@ def newest():
 
 def same_machine(db):
     """The stored database is sound. The same choices are promised on the machine that made the others."""
-    status, out, _ = run_to_end("check", "--db", str(db), environment=KERNELS)
+    status, out, _ = run_to_end("check", "--db", str(db), environment=kernels.STORED)
     if kinds := re.search(r"on another kind of machine \((.*?); this one is (.*?)\)", out):
         raise Skip("the stored database was made with {}, and this machine has {}".format(*kinds.groups()))
     assert status == 0, out
@@ -93,7 +90,7 @@ def test_its_logs_replay_to_the_same_choices(case):
         same_machine(db)
         with contextlib.closing(sqlite3.connect(db)) as connection:
             studies = connection.execute("SELECT count(*) FROM studies WHERE deleted = 0").fetchone()[0]
-        out = run_to_end("check", "--db", str(db), environment=KERNELS)[1]
+        out = run_to_end("check", "--db", str(db), environment=kernels.STORED)[1]
         assert out.count("as its log says") == studies > 30, out
 
 
@@ -101,7 +98,7 @@ def test_its_logs_replay_to_the_same_choices(case):
 def test_its_studies_go_on_as_with_the_old_program(case):
     expected = json.loads(case.with_suffix(".json").read_text())
     with stored(case) as db:
-        with Server("--threads", "1", db=db, environment=KERNELS) as server:
+        with Server("--threads", "1", db=db, environment=kernels.STORED) as server:
             client = server.client()
             assert sorted(study["id"] for study in client.items("/v1/studies")) == sorted(expected)
             chosen = {study: go_on(client, study) for study in expected}
