@@ -126,6 +126,7 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT
 
 # AFL++ builds the same programs: `make fuzz-binaries CC=afl-clang-fast VARIANT=fuzz`.
 $(B)/tests/fuzz/fuzz_http: $(B)/tests/fuzz/dialogue.o
+$(B)/tests/fuzz/fuzz_http: LDFLAGS += -Wl,--wrap=clock_now,--wrap=clock_steady,--wrap=clock_steady_ms,--wrap=bandit_engine_select
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -1,12 +1,14 @@
 /* Changes for the inputs of fuzz_http. libFuzzer's own, byte by byte, seldom leave a request whole; so most
  * of these are of what is said between two rests, a request as a rule: it goes, comes twice, changes places,
- * comes from another dialogue, is about another's study, has another number or another body. A body that is
- * changed gets its length. */
+ * comes from another dialogue, from another client, is about another's study, has another number or another
+ * body, or time passes or a client goes before it. A body that is changed gets its length. */
+#include "tests/fuzz/dialogue.h"
+
 #include "tests/fuzz/fuzz.h"
 
 #include <ctype.h>
 
-enum { REST = 0xFF, TURNS_MAX = 1024 };
+enum { TURNS_MAX = 1024 };
 
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
@@ -56,7 +58,7 @@ static size_t split(text all, text *turns)
 {
     size_t n = 0;
     while (all.n > 0 && n < TURNS_MAX) {
-        const uint8_t *rest = memchr(all.at, REST, all.n);
+        const uint8_t *rest = memchr(all.at, DIALOGUE_REST, all.n);
         turns[n++] = rest ? until(all, rest) : all;
         all = rest ? from(all, rest + 1) : (text){NULL, 0};
     }
@@ -65,7 +67,7 @@ static size_t split(text all, text *turns)
 
 static void put_turn(writer *w, text turn)
 {
-    static const uint8_t rest = REST;
+    static const uint8_t rest = DIALOGUE_REST;
     if (w->n > 0)
         put(w, (text){&rest, 1});
     put(w, turn);
@@ -171,12 +173,25 @@ static text rename_study(text turn, text name)
     return (text){w.at, w.n};
 }
 
-/* ---- libFuzzer's ------------------------------------------------------------------------------------------
- */
+/* What is no request: one of eight such turns. */
+static text unsaid(size_t k)
+{
+    static const uint8_t going = DIALOGUE_GOING, others[] = {DIALOGUE_OTHER, DIALOGUE_OTHER};
+    static uint8_t passing[DIALOGUE_PASSING_MAX];
+    memset(passing, DIALOGUE_PASSING, sizeof passing);
+    k %= 1 + sizeof others + sizeof passing;
+    if (k == 0)
+        return (text){&going, 1};
+    if (k <= sizeof others)
+        return (text){others, k};
+    return (text){passing, k - sizeof others};
+}
+
+/* ---- libFuzzer's ------------------------------------------------------------------------------------ */
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
-    enum { GO, COME_TWICE, CHANGE_PLACES, OTHER_BODY, OTHER_NUMBER, OTHER_STUDY, CHANGES };
+    enum { GO, COME_TWICE, CHANGE_PLACES, OTHER_BODY, OTHER_NUMBER, OTHER_STUDY, SOMETHING_BEFORE, CHANGES };
     text turns[TURNS_MAX];
     size_t n = split((text){data, size}, turns);
     if (n == 0 || rand_r(&seed) % 4 == 0)
@@ -198,6 +213,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     writer w = {.at = malloc(max_size), .room = max_size};
     HOLDS(w.at);
     for (size_t k = 0; k < n; k++) {
+        if (what == SOMETHING_BEFORE && k == i)
+            put_turn(&w, unsaid((size_t)small + 1));
         if (!(what == GO && k == i))
             put_turn(&w, mine.at && k == i ? mine : turns[k]);
         if (what == COME_TWICE && k == j)

@@ -1,14 +1,18 @@
-/* A connection to the real server in this process, with its database: the input is what the client sends,
- * any number of requests. A byte 0xFF in it lets the server come to rest before the client goes on, where
- * something was said since the last one, and not without end. The server answers each whole request, never
- * with 500, and lets go of the connection when the client does.
+/* Connections to the real server in this process, with its database: the input is a dialogue (dialogue.h).
+ * The server answers each whole request, never with 500, and lets go of a connection when its client does.
+ * Time passes by putting its clock forward. It is given time to come to rest where something was said since
+ * the last time, and not without end.
  *
- * The connection comes by the socket of the database's owner, so that no token is in the way. Studies stay
- * from one input to the next, and are deleted from time to time. */
+ * The clients come by the socket of the database's owner, so that no token is in the way. What an input
+ * leaves of studies and tokens is deleted after it, so that what it finds it finds again. */
+#include "bandit/engine.h"
+#include "server/blas.h"
+#include "server/clock.h"
 #include "server/config.h"
 #include "server/listen.h"
 #include "server/log.h"
 #include "server/serve.h"
+#include "tests/fuzz/dialogue.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -16,13 +20,74 @@
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-enum { REST_MS = 3, RESTS_MAX = 256, PATIENCE_MS = 8000, ANSWERS_MAX = 1 << 22, INPUTS_A_CLEANING = 64 };
+enum {
+    REST_MS = 3,
+    RESTS_MAX = 256,
+    TICK_MS = 55,
+    PASSINGS_MAX = 16,
+    PATIENCE_MS = 8000,
+    CONNECTIONS_MAX = 16
+};
+enum { ANSWERS_MAX = 1 << 22 }; /* of one client */
 
 static char database[128], folder[96];
 static sem_t serving;
+
+/* ---- the server's clock, in place of server/clock.c's; put forward alone ------------------------------- */
+
+static _Atomic int64_t wall_ahead, steady_ahead; /* ms */
+
+int64_t __real_clock_now(void);
+int64_t __wrap_clock_now(void);
+int64_t __wrap_clock_now(void)
+{
+    return __real_clock_now() + wall_ahead;
+}
+
+double __real_clock_steady(void);
+double __wrap_clock_steady(void);
+double __wrap_clock_steady(void)
+{
+    return __real_clock_steady() + 1e-3 * (double)steady_ahead;
+}
+
+int64_t __wrap_clock_steady_ms(void);
+int64_t __wrap_clock_steady_ms(void)
+{
+    return (int64_t)(1000 * __wrap_clock_steady());
+}
+
+static void pass(int64_t ms)
+{
+    wall_ahead += ms;
+    steady_ahead += ms;
+}
+
+/* ---- the engine --------------------------------------------------------------------------------------- */
+
+/* No more picks at once than these: with sanitizers, and where each is a search, a thousand take a minute,
+ * and other requests of the study wait so long. The engine has a target of its own. */
+enum { PICKS_MAX = 16 };
+
+bandit_status __real_bandit_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                          const bandit_executor *executor, bandit_pick *picks,
+                                          bandit_selection *out, bandit_error *err);
+bandit_status __wrap_bandit_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                          const bandit_executor *executor, bandit_pick *picks,
+                                          bandit_selection *out, bandit_error *err);
+bandit_status __wrap_bandit_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                          const bandit_executor *executor, bandit_pick *picks,
+                                          bandit_selection *out, bandit_error *err)
+{
+    bandit_select_limits few = *limits;
+    if (few.max_picks > PICKS_MAX)
+        few.max_picks = PICKS_MAX;
+    return __real_bandit_engine_select(engine, &few, executor, picks, out, err);
+}
 
 /* ---- the server ---------------------------------------------------------------------------------------- */
 
@@ -69,6 +134,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     const char *temporary = getenv("TMPDIR");
     (void)argc;
     (void)argv;
+    HOLDS(blas_prepare());
     snprintf(folder, sizeof folder, "%s/fuzz-http-XXXXXX", temporary ? temporary : "/tmp");
     HOLDS(mkdtemp(folder));
     snprintf(database, sizeof database, "%s/db", folder);
@@ -85,21 +151,38 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 /* ---- the client ---------------------------------------------------------------------------------------- */
 
 typedef struct client {
-    int fd;
+    int fd;      /* −1: it is not there */
     bool closed; /* by the server */
     char *answers;
-    size_t n;
+    size_t n, room;
 } client;
+
+static void connect_client(client *c)
+{
+    *c = (client){.fd = listener_connect_private(database), .room = 1 << 16};
+    c->answers = malloc(c->room + 1);
+    HOLDS(c->fd >= 0 && c->answers);
+}
+
+static bool is_full(client *c)
+{
+    if (c->n == c->room && c->room < ANSWERS_MAX) {
+        c->room *= 4;
+        c->answers = realloc(c->answers, c->room + 1);
+        HOLDS(c->answers);
+    }
+    return c->n == c->room;
+}
 
 /* Reads what comes until nothing has come for so long, or the server closes. libFuzzer's clock interrupts. */
 static void listen_for(client *c, int rest_ms)
 {
     struct pollfd readable = {.fd = c->fd, .events = POLLIN};
-    while (!c->closed && c->n < ANSWERS_MAX) {
+    while (!c->closed && !is_full(c)) {
         int ready = poll(&readable, 1, rest_ms);
         if (ready == 0)
             return;
-        ssize_t n = ready > 0 ? recv(c->fd, c->answers + c->n, ANSWERS_MAX - c->n, 0) : -1;
+        ssize_t n = ready > 0 ? recv(c->fd, c->answers + c->n, c->room - c->n, 0) : -1;
         c->closed = n == 0 || (n < 0 && errno != EINTR);
         c->n += n > 0 ? (size_t)n : 0;
     }
@@ -118,27 +201,27 @@ static void say(client *c, const char *text, size_t n)
     }
 }
 
-/* The whole dialogue; the answers, NUL-terminated, are the caller's. */
-static client converse(const char *text, size_t size)
+static void go(client *c)
 {
-    client c = {.fd = listener_connect_private(database), .answers = malloc(ANSWERS_MAX + 1)};
-    HOLDS(c.fd >= 0 && c.answers);
-    int rests = 0;
-    for (size_t at = 0; at < size;) {
-        const char *pause_at = memchr(text + at, 0xFF, size - at);
-        size_t n = pause_at ? (size_t)(pause_at - text) - at : size - at;
-        say(&c, text + at, n);
-        at += n + 1;
-        if (pause_at && n > 0 && rests++ < RESTS_MAX)
-            listen_for(&c, REST_MS);
+    close(c->fd);
+    free(c->answers);
+    *c = (client){.fd = -1};
+}
+
+/* Ends its sending, and listens until the server lets go: seconds of the server's clock, and of ours. The
+ * answers are NUL-terminated then. */
+static void take_leave(client *c)
+{
+    listen_for(c, REST_MS);
+    shutdown(c->fd, SHUT_WR);
+    for (int i = 0; i < 2 && !c->closed; i++) {
+        listen_for(c, TICK_MS);
+        if (!c->closed)
+            pass(PATIENCE_MS / 2);
     }
-    listen_for(&c, REST_MS);
-    shutdown(c.fd, SHUT_WR);
-    listen_for(&c, PATIENCE_MS);
-    HOLDS(c.closed || c.n == ANSWERS_MAX);
-    close(c.fd);
-    c.answers[c.n] = '\0';
-    return c;
+    listen_for(c, PATIENCE_MS);
+    HOLDS(c->closed || c->n == ANSWERS_MAX);
+    c->answers[c->n] = '\0';
 }
 
 /* Walks over the answers as far as their lengths are known, and no further than one that closes:
@@ -172,29 +255,96 @@ static void check_answers(const client *c, bool has_head)
     }
 }
 
-static void clean(void)
+static void part(client *c, bool has_head)
 {
-    static const char list[] =
-        "GET /v1/studies?limit=64 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
-    client studies = converse(list, sizeof list - 1);
-    for (const char *id = studies.answers; (id = strstr(id, "{\"id\":\"")) != NULL;) {
-        char request[256];
-        id += 7;
-        int n = snprintf(request, sizeof request,
-                         "DELETE /v1/studies/%.*s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-                         (int)strcspn(id, "\""), id);
-        free(converse(request, (size_t)n).answers);
+    take_leave(c);
+    check_answers(c, has_head);
+    go(c);
+}
+
+/* -> how many bytes say how long */
+static size_t let_pass(const uint8_t *text, size_t size, int *passings)
+{
+    size_t n = 1;
+    int64_t ms = 4000;
+    for (; n < size && n < DIALOGUE_PASSING_MAX && text[n] == DIALOGUE_PASSING; n++)
+        ms *= 16;
+    if ((*passings)++ < PASSINGS_MAX) {
+        pass(ms);
+        poll(NULL, 0, TICK_MS);
     }
-    free(studies.answers);
+    return n;
+}
+
+/* The whole dialogue. A client that the server has let go of comes again. */
+static void converse(const uint8_t *text, size_t size)
+{
+    client clients[DIALOGUE_CLIENTS] = {{.fd = -1}, {.fd = -1}, {.fd = -1}};
+    bool has_head = size >= 4 && memmem(text, size, "HEAD", 4);
+    int connections = 0, rests = 0, passings = 0, speaking = 0;
+    for (size_t at = 0; at < size;) {
+        client *c = &clients[speaking];
+        size_t n = 0;
+        while (at + n < size && text[at + n] < DIALOGUE_GOING)
+            n++;
+        if (n > 0 && c->fd >= 0 && c->closed)
+            part(c, has_head);
+        if (n > 0 && c->fd < 0 && connections++ < CONNECTIONS_MAX)
+            connect_client(c);
+        if (n > 0 && c->fd >= 0)
+            say(c, (const char *)text + at, n);
+        at += n;
+        if (at == size)
+            break;
+        if (n > 0 && c->fd >= 0 && rests++ < RESTS_MAX)
+            listen_for(c, REST_MS);
+        size_t unsaid = 1;
+        if (text[at] == DIALOGUE_GOING && c->fd >= 0)
+            go(c);
+        else if (text[at] == DIALOGUE_OTHER)
+            speaking = (speaking + 1) % DIALOGUE_CLIENTS;
+        else if (text[at] == DIALOGUE_PASSING)
+            unsaid = let_pass(text + at, size - at, &passings);
+        at += unsaid;
+    }
+    for (client *c = clients; c < clients + DIALOGUE_CLIENTS; c++)
+        if (c->fd >= 0)
+            part(c, has_head);
+}
+
+/* A request on a connection of its own; the client is to go. */
+static client request(const char *method, const char *path, const char *query)
+{
+    client c;
+    char text[256];
+    int n = snprintf(text, sizeof text, "%s %s%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+                     method, path, query);
+    HOLDS(n < (int)sizeof text);
+    connect_client(&c);
+    say(&c, text, (size_t)n);
+    take_leave(&c);
+    return c;
+}
+
+/* Deletes all of a collection's members. */
+static void delete_all(const char *collection)
+{
+    client members = request("GET", collection, "?limit=1000");
+    for (const char *id = members.answers; (id = strstr(id, "{\"id\":\"")) != NULL;) {
+        char path[128];
+        id += 7;
+        snprintf(path, sizeof path, "%s/%.*s", collection, (int)strcspn(id, "\""), id);
+        client deletion = request("DELETE", path, "");
+        go(&deletion);
+    }
+    go(&members);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static unsigned inputs;
-    if (++inputs % INPUTS_A_CLEANING == 0)
-        clean();
-    client c = converse((const char *)data, size);
-    check_answers(&c, size >= 4 && memmem(data, size, "HEAD", 4));
-    free(c.answers);
+    converse(data, size);
+    delete_all("/v1/studies");
+    delete_all("/v1/tokens");
+    wall_ahead = 0;
     return 0;
 }
