@@ -124,8 +124,8 @@ void http_release(http_request *request);
 void http_release_failed(http_request *request, store_status status);
 
 /* Has the client of this suspended request closed its side of the connection? libmicrohttpd does not look
- * while a connection is suspended, so who suspends one looks every HTTP_CLIENT_CHECK_MS. A client that only
- * shuts down its sending side counts as gone. */
+ * while a connection is suspended, so what waits for longer, an ask or a stream, looks every
+ * HTTP_CLIENT_CHECK_MS. A client that only shuts down its sending side counts as gone. */
 enum { HTTP_CLIENT_CHECK_MS = 2000 };
 bool http_client_is_gone(const http_request *request);
 
