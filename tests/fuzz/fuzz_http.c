@@ -9,6 +9,7 @@
 #include "server/blas.h"
 #include "server/clock.h"
 #include "server/config.h"
+#include "server/http.h"
 #include "server/listen.h"
 #include "server/log.h"
 #include "server/serve.h"
@@ -208,18 +209,16 @@ static void go(client *c)
     *c = (client){.fd = -1};
 }
 
-/* Ends its sending, and listens until the server lets go: seconds of the server's clock, and of ours. The
- * answers are NUL-terminated then. */
+/* Ends its sending, and listens until the server lets go, in its time: what waits for the client looks at it
+ * so often. The answers are NUL-terminated then. */
 static void take_leave(client *c)
 {
     listen_for(c, REST_MS);
     shutdown(c->fd, SHUT_WR);
-    for (int i = 0; i < 2 && !c->closed; i++) {
-        listen_for(c, TICK_MS);
-        if (!c->closed)
-            pass(PATIENCE_MS / 2);
-    }
-    listen_for(c, PATIENCE_MS);
+    listen_for(c, TICK_MS);
+    if (!c->closed)
+        pass(HTTP_CLIENT_CHECK_MS);
+    listen_for(c, PATIENCE_MS - HTTP_CLIENT_CHECK_MS);
     HOLDS(c->closed || c->n == ANSWERS_MAX);
     c->answers[c->n] = '\0';
 }
