@@ -1,7 +1,7 @@
 /* Changes for the inputs of fuzz_http. libFuzzer's own, byte by byte, seldom leave a request whole; so most
- * of these are of what is said between two rests, a request as a rule: it goes, comes twice, changes places,
- * comes from another dialogue, from another client, is about another's study, has another number or another
- * body, or time passes or a client goes before it. A body that is changed gets its length. */
+ * of these are of what is said at once, a request as a rule: it goes, comes twice, changes places, comes from
+ * another dialogue, from another client, is about another's study, has another number or another body, or
+ * something else happens before or after it. A body that is changed gets its length. */
 #include "tests/fuzz/dialogue.h"
 
 #include "tests/fuzz/fuzz.h"
@@ -52,37 +52,52 @@ static text after(text t, const char *words)
     return found ? from(t, found + strlen(words)) : (text){NULL, 0};
 }
 
-/* ---- turns: what is said between two rests ------------------------------------------------------------- */
+/* ---- turns: what is said at once, and the byte after it that is not sent ------------------------------- */
 
 static size_t split(text all, text *turns)
 {
     size_t n = 0;
     while (all.n > 0 && n < TURNS_MAX) {
-        const uint8_t *rest = memchr(all.at, DIALOGUE_REST, all.n);
-        turns[n++] = rest ? until(all, rest) : all;
-        all = rest ? from(all, rest + 1) : (text){NULL, 0};
+        size_t said = 0;
+        while (said < all.n && all.at[said] < DIALOGUE_GOING)
+            said++;
+        turns[n++] = (text){all.at, said < all.n ? said + 1 : said};
+        all = from(all, all.at + turns[n - 1].n);
     }
     return n;
+}
+
+/* That byte, when it is there. */
+static text mark_of(text turn)
+{
+    bool marked = turn.n > 0 && turn.at[turn.n - 1] >= DIALOGUE_GOING;
+    return marked ? from(turn, turn.at + turn.n - 1) : (text){NULL, 0};
+}
+
+static text said_of(text turn)
+{
+    text mark = mark_of(turn);
+    return mark.n > 0 ? until(turn, mark.at) : turn;
 }
 
 static void put_turn(writer *w, text turn)
 {
     static const uint8_t rest = DIALOGUE_REST;
-    if (w->n > 0)
+    if (w->n > 0 && w->at[w->n - 1] < DIALOGUE_GOING)
         put(w, (text){&rest, 1});
     put(w, turn);
 }
 
 static text body_of(text turn)
 {
-    return after(turn, "\r\n\r\n");
+    return after(said_of(turn), "\r\n\r\n");
 }
 
 /* The turn with another body, in memory that is the caller's. */
 static text with_body(text turn, text body)
 {
     text old = body_of(turn);
-    text head = old.at ? until(turn, old.at) : turn;
+    text head = old.at ? until(turn, old.at) : said_of(turn);
     text length = after(head, "\r\nContent-Length: ");
     char digits[24];
     size_t room = turn.n + body.n + sizeof digits;
@@ -99,6 +114,7 @@ static text with_body(text turn, text body)
         put(&w, head);
     }
     put(&w, body);
+    put(&w, mark_of(turn));
     return (text){w.at, w.n};
 }
 
@@ -149,6 +165,16 @@ static text change_number(text turn, size_t k, int number)
     return out;
 }
 
+static text change_mark(text turn, size_t k)
+{
+    static const uint8_t marks[] = {DIALOGUE_GOING, DIALOGUE_OTHER, DIALOGUE_PASSING, DIALOGUE_REST};
+    writer w = {.at = malloc(turn.n + 1), .room = turn.n + 1};
+    HOLDS(w.at);
+    put(&w, said_of(turn));
+    put(&w, (text){&marks[k % sizeof marks], 1});
+    return (text){w.at, w.n};
+}
+
 static text study_of(text turn)
 {
     text name = after(turn, " /v1/studies/");
@@ -191,7 +217,17 @@ static text unsaid(size_t k)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {
-    enum { GO, COME_TWICE, CHANGE_PLACES, OTHER_BODY, OTHER_NUMBER, OTHER_STUDY, SOMETHING_BEFORE, CHANGES };
+    enum {
+        GO,
+        COME_TWICE,
+        CHANGE_PLACES,
+        OTHER_BODY,
+        OTHER_NUMBER,
+        OTHER_STUDY,
+        OTHER_MARK,
+        SOMETHING_BEFORE,
+        CHANGES
+    };
     text turns[TURNS_MAX];
     size_t n = split((text){data, size}, turns);
     if (n == 0 || rand_r(&seed) % 4 == 0)
@@ -209,6 +245,8 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
         mine = change_number(turns[i], (size_t)rand_r(&seed), small);
     } else if (what == OTHER_STUDY) {
         mine = rename_study(turns[i], study_of(turns[j]));
+    } else if (what == OTHER_MARK) {
+        mine = change_mark(turns[i], (size_t)rand_r(&seed));
     }
     writer w = {.at = malloc(max_size), .room = max_size};
     HOLDS(w.at);

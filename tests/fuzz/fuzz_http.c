@@ -129,7 +129,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     static char *arguments[] = {
         "--db",           database, "--threads",     "2",  "--max-body",      "65536",
         "--max-upload",   "1MiB",   "--max-studies", "32", "--max-values",    "4096",
-        "--study-memory", "16MiB",  "--max-waiting", "8",  "--evict-seconds", "1",
+        "--study-memory", "16MiB",  "--max-waiting", "2",  "--evict-seconds", "1",
     };
     pthread_t thread;
     const char *temporary = getenv("TMPDIR");
@@ -295,10 +295,10 @@ static void converse(const uint8_t *text, size_t size)
         at += n;
         if (at == size)
             break;
-        if (n > 0 && c->fd >= 0 && rests++ < RESTS_MAX)
-            listen_for(c, REST_MS);
         size_t unsaid = 1;
-        if (text[at] == DIALOGUE_GOING && c->fd >= 0)
+        if (text[at] == DIALOGUE_REST && n > 0 && c->fd >= 0 && rests++ < RESTS_MAX)
+            listen_for(c, REST_MS);
+        else if (text[at] == DIALOGUE_GOING && c->fd >= 0)
             go(c);
         else if (text[at] == DIALOGUE_OTHER)
             speaking = (speaking + 1) % DIALOGUE_CLIENTS;
