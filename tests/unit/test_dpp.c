@@ -3,6 +3,7 @@
 
 #include "bandit/rng.h"
 #include "linalg.h"
+#include "tests/support/repeats.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -61,7 +62,8 @@ static double determinant(const bandit_arms *arms, const uint32_t *set, size_t k
  * would show. */
 static void distance_from_the_exact_distribution(void **state)
 {
-    enum { K = 3, DRAWS = 20000, SETS = 1 << N };
+    enum { K = 3, SETS = 1 << N };
+    const size_t draws = repeats(20000, 10000);
     const double l = 0.3;
     const bandit_kernel kernel = {.type = BANDIT_KERNEL_GAUSSIAN, .lengthscales = &l, .n_lengthscales = 1};
     static double probability[SETS], frequency[SETS];
@@ -85,7 +87,7 @@ static void distance_from_the_exact_distribution(void **state)
         probability[mask] = k == K ? determinant(arms, set, K, l) : 0.0;
         total += probability[mask];
     }
-    for (uint64_t draw = 0; draw < DRAWS; draw++) {
+    for (uint64_t draw = 0; draw < draws; draw++) {
         bandit_dpp_options options = {.k = K, .steps = 200, .tolerance = 1e-10, .seed = 1, .batch = draw};
         size_t n = 0;
         unsigned mask = 0;
@@ -95,7 +97,7 @@ static void distance_from_the_exact_distribution(void **state)
             assert_true(i == 0 || out[i] > out[i - 1]);
             mask |= 1u << out[i];
         }
-        frequency[mask] += 1.0 / DRAWS;
+        frequency[mask] += 1.0 / (double)draws;
     }
     for (unsigned mask = 0; mask < SETS; mask++) {
         double p = probability[mask] / total;
@@ -103,7 +105,7 @@ static void distance_from_the_exact_distribution(void **state)
             continue;
         subsets++;
         distance += 0.5 * fabs(frequency[mask] - p);
-        expected += 0.5 * sqrt(2.0 / 3.141592653589793 * p * (1.0 - p) / DRAWS); /* mean |normal| */
+        expected += 0.5 * sqrt(2.0 / 3.141592653589793 * p * (1.0 - p) / (double)draws); /* mean |normal| */
         start = fmax(start, p);
     }
     print_message("[          ] %zu subsets: total variation %.4f, exact samples would show %.4f\n", subsets,

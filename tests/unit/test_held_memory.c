@@ -300,8 +300,8 @@ static void limits_are_of_the_size_of_what_is_held(void **state)
                 continue;
             assert_true(study(algorithm, sets[s], false, (size_t)(held / 6.0)) == 0.0);
             assert_true(study(algorithm, sets[s], false, (size_t)(5.0 * held)) == held);
-            for (double share = 0.05; share < 2.0; share *= 1.25) /* refused, or kept to */
-                study(algorithm, sets[s], false, (size_t)(share * held));
+            for (size_t k = 0; k < 17; k += repeats(1, 6)) /* refused, or kept to */
+                study(algorithm, sets[s], false, (size_t)(0.05 * pow(1.25, (double)k) * held));
         }
     }
 }

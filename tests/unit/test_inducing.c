@@ -4,6 +4,7 @@
 
 #include "algorithm.h"
 #include "tests/support/dense_gp.h"
+#include "tests/support/repeats.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -99,7 +100,8 @@ static void arms_of_no_variance(void **state)
  * shorter) the one chosen is the last (the first) that is not. */
 static void of_many_a_sample(void **state)
 {
-    enum { MANY = BANDIT_INDUCING_GROUND * 5 / 4, DRAWS = 300 };
+    enum { MANY = BANDIT_INDUCING_GROUND * 5 / 4 };
+    const double draws = (double)repeats(300, 60);
     double *rows = dense_alloc(2 * (size_t)MANY, sizeof *rows);
     (void)state;
     for (int ascending = 0; ascending < 2; ascending++) {
@@ -111,7 +113,7 @@ static void of_many_a_sample(void **state)
             rows[2 * a + 1] = 0.0;
         }
         open_pulled(&p, BANDIT_KERNEL_LINEAR, 1.0, rows, MANY);
-        for (uint64_t seed = 0; seed < DRAWS; seed++) {
+        for (uint64_t seed = 0; (double)seed < draws; seed++) {
             uint32_t dictionary[1];
             size_t n;
             p.engine.options.seed = seed;
@@ -122,8 +124,8 @@ static void of_many_a_sample(void **state)
             at_once += before == 0;
         }
         /* geometric: 4/5, and on average 1/4 before it; five standard deviations */
-        assert_true(fabs((double)at_once / DRAWS - 0.8) < 5.0 * sqrt(0.8 * 0.2 / DRAWS));
-        assert_true(fabs((double)left_out / DRAWS - 0.25) < 5.0 * sqrt(0.3125 / DRAWS));
+        assert_true(fabs((double)at_once / draws - 0.8) < 5.0 * sqrt(0.8 * 0.2 / draws));
+        assert_true(fabs((double)left_out / draws - 0.25) < 5.0 * sqrt(0.3125 / draws));
         close_pulled(&p);
     }
     free(rows);

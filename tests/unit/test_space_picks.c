@@ -10,6 +10,7 @@
 #include "confidence.h"
 #include "feasibility.h"
 #include "tests/support/dense_gp.h"
+#include "tests/support/repeats.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -367,7 +368,7 @@ static void best_of_all_points(void **state)
         double rewarded;
     } cases[] = {{30, 1.0}, {30, 0.6}, {40, 0.1}, {60, 0.3}};
     (void)state;
-    for (uint64_t seed = 0; seed < 12 * ALGORITHMS; seed++) {
+    for (uint64_t seed = 0; seed < repeats(12, 3) * ALGORITHMS; seed++) {
         study s;
         open_study(&s, algorithms[seed % ALGORITHMS], seed, BANDIT_PARAMETER_INTEGER, cases[seed % 4].n,
                    cases[seed % 4].rewarded);
@@ -512,7 +513,7 @@ static void samples_are_maximized(void **state)
 {
     static const bandit_algorithm sampling[] = {BANDIT_GP_TS, BANDIT_S_GP_TS};
     (void)state;
-    for (uint64_t seed = 0; seed < 8; seed++) {
+    for (uint64_t seed = 0; seed < repeats(8, 4); seed++) {
         study s;
         bool listed = seed % 2;
         open_study(&s, sampling[seed / 2 % 2], 40 + seed,
