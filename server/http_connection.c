@@ -4,6 +4,7 @@
 #include "server/routes.h"
 
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +134,19 @@ bool http_client_is_gone(const http_request *request)
     return poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
+/* libmicrohttpd, which suspends only between its calls, hands over the next chunk of what it has read already
+ * after a call that has suspended. Nothing is taken of that while a piece is out; and a piece that has come
+ * back has resumed, so that the next one's suspension follows that and is not undone by it. */
+static pthread_mutex_t pieces = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_piece_out(http_connection *c)
+{
+    pthread_mutex_lock(&pieces);
+    bool out = c->piece_out;
+    pthread_mutex_unlock(&pieces);
+    return out;
+}
+
 void http_upload_continue(http_request *request)
 {
     http_connection *c = request->connection;
@@ -141,10 +155,13 @@ void http_upload_continue(http_request *request)
         pool_submit(request->app->pool, &request->task, POOL_SHORT);
         return;
     }
+    pthread_mutex_lock(&pieces);
+    c->piece_out = false;
     c->suspended = false;
     c->working += clock_steady() - c->suspended_at;
     expect_more(c);
     MHD_resume_connection(c->mhd);
+    pthread_mutex_unlock(&pieces);
 }
 
 /* Part of an upload's body: pieces go to the pool when they are full. A body whose end has come is not
@@ -152,6 +169,8 @@ void http_upload_continue(http_request *request)
 static enum MHD_Result upload_data(http_connection *c, const char *data, size_t *n)
 {
     http_request *request = &c->request;
+    if (is_piece_out(c))
+        return MHD_YES;
     if (*n > c->limit - request->body_size) {
         http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
                             "the body is larger than the limit of %zu bytes", c->limit);
@@ -172,6 +191,7 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
     if (c->piece_size >= PIECE_SIZE && request->body_size < c->length) {
         if (!suspend(c))
             return MHD_NO;
+        c->piece_out = true; /* the pool has it from the next line on */
         request->task.run = run_piece;
         pool_submit(request->app->pool, &request->task, POOL_SHORT);
     }

@@ -53,6 +53,7 @@ typedef struct http_connection {
     double suspended_at;
     size_t piece_size; /* bytes of an upload's piece collected in body */
     bool last_piece;
+    bool piece_out; /* one is read by the pool: guarded by a lock of http_connection.c */
     const char *method;
     char *path;
 } http_connection;
