@@ -115,6 +115,27 @@ static void run_piece(pool_task *task)
     request->route->piece(request, request->body, n);
 }
 
+/* libmicrohttpd suspends between its calls only: after one that has suspended it hands over the next chunk of
+ * what it has read. That call may touch nothing while the request is with somebody else; and once it is not,
+ * the connection must have been resumed, or a suspension of that call's own would be undone by it. */
+static pthread_mutex_t suspension = PTHREAD_MUTEX_INITIALIZER; /* outlives the connections */
+
+void http_resume(http_connection *c)
+{
+    pthread_mutex_lock(&suspension);
+    c->suspended = false;
+    MHD_resume_connection(c->mhd);
+    pthread_mutex_unlock(&suspension);
+}
+
+static bool is_suspended(const http_connection *c)
+{
+    pthread_mutex_lock(&suspension);
+    bool suspended = c->suspended;
+    pthread_mutex_unlock(&suspension);
+    return suspended;
+}
+
 /* False when the server is stopping: libmicrohttpd must not be stopped with a suspended connection. */
 static bool suspend(http_connection *c)
 {
@@ -134,19 +155,6 @@ bool http_client_is_gone(const http_request *request)
     return poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
 }
 
-/* libmicrohttpd, which suspends only between its calls, hands over the next chunk of what it has read already
- * after a call that has suspended. Nothing is taken of that while a piece is out; and a piece that has come
- * back has resumed, so that the next one's suspension follows that and is not undone by it. */
-static pthread_mutex_t pieces = PTHREAD_MUTEX_INITIALIZER;
-
-static bool is_piece_out(http_connection *c)
-{
-    pthread_mutex_lock(&pieces);
-    bool out = c->piece_out;
-    pthread_mutex_unlock(&pieces);
-    return out;
-}
-
 void http_upload_continue(http_request *request)
 {
     http_connection *c = request->connection;
@@ -155,13 +163,9 @@ void http_upload_continue(http_request *request)
         pool_submit(request->app->pool, &request->task, POOL_SHORT);
         return;
     }
-    pthread_mutex_lock(&pieces);
-    c->piece_out = false;
-    c->suspended = false;
     c->working += clock_steady() - c->suspended_at;
     expect_more(c);
-    MHD_resume_connection(c->mhd);
-    pthread_mutex_unlock(&pieces);
+    http_resume(c);
 }
 
 /* Part of an upload's body: pieces go to the pool when they are full. A body whose end has come is not
@@ -169,8 +173,6 @@ void http_upload_continue(http_request *request)
 static enum MHD_Result upload_data(http_connection *c, const char *data, size_t *n)
 {
     http_request *request = &c->request;
-    if (is_piece_out(c))
-        return MHD_YES;
     if (*n > c->limit - request->body_size) {
         http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
                             "the body is larger than the limit of %zu bytes", c->limit);
@@ -191,7 +193,6 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
     if (c->piece_size >= PIECE_SIZE && request->body_size < c->length) {
         if (!suspend(c))
             return MHD_NO;
-        c->piece_out = true; /* the pool has it from the next line on */
         request->task.run = run_piece;
         pool_submit(request->app->pool, &request->task, POOL_SHORT);
     }
@@ -260,6 +261,8 @@ enum MHD_Result http_handle(void *arg, struct MHD_Connection *mhd, const char *u
             return http_send_answer(c);
         return MHD_YES;
     }
+    if (*data_size > 0 && is_suspended(c))
+        return MHD_YES; /* it is handed over again */
     if (c->phase == PHASE_ANSWERED && *data_size == 0)
         return http_send_answer(c);
     if (*data_size > 0) {

@@ -39,7 +39,7 @@ typedef struct http_connection {
     int socket;
     http_phase phase;
     bool counted;       /* by http_count_in */
-    bool suspended;     /* the answer has to resume the connection */
+    bool suspended;     /* until http_resume */
     bool opened;        /* the handler has been called for its headers */
     bool complete;      /* all of the request has come */
     bool too_large;     /* what comes is read and dropped */
@@ -53,7 +53,6 @@ typedef struct http_connection {
     double suspended_at;
     size_t piece_size; /* bytes of an upload's piece collected in body */
     bool last_piece;
-    bool piece_out; /* one is read by the pool: guarded by a lock of http_connection.c */
     const char *method;
     char *path;
 } http_connection;
@@ -66,6 +65,8 @@ typedef struct http_connection {
 void *http_begin_request(void *door, const char *target, struct MHD_Connection *mhd);
 enum MHD_Result http_handle(void *door, struct MHD_Connection *mhd, const char *url, const char *method,
                             const char *version, const char *data, size_t *data_size, void **slot);
+/* Ends the suspension, by who had the request meanwhile; it may be gone from then on. */
+void http_resume(http_connection *c);
 void http_request_completed(void *door, struct MHD_Connection *mhd, void **slot,
                             enum MHD_RequestTerminationCode why);
 

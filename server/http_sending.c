@@ -39,10 +39,8 @@ void http_complete(http_request *request)
         return;
     assert(c->phase != PHASE_ANSWERED);
     c->phase = PHASE_ANSWERED;
-    if (c->suspended) {
-        c->suspended = false;
-        MHD_resume_connection(c->mhd); /* the request may be gone from here on */
-    }
+    if (c->suspended)
+        http_resume(c);
 }
 
 const char *http_header_value(http_request *request, const char *name)

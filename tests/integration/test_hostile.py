@@ -478,17 +478,23 @@ def test_figures_beyond_doubles_are_said_and_harm_nobody(server, case):
     assert view["state"] == "active" or "too large or too small" in view["state_reason"], view
 
 
-def test_chunks_that_come_at_once_are_taken_one_after_another():
-    line = b"0.25,0.5\n"
-    chunk = b"%x\r\n" % (2000 * len(line)) + 2000 * line + b"\r\n"
-    with Server() as server:
-        for attempt in range(8):
-            name = f"chunks-{attempt}"
-            body = {**definition(id=name), "domain": {"type": "candidates", "dimension": 2}}
-            server.client().create(body)
-            with connect(server, timeout=30) as connection:
-                head = f"PUT /v1/studies/{name}/candidates HTTP/1.1\r\nHost: {server.host}\r\nContent-Type: text/csv\r\n"
-                connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
-                connection.sendall(100 * chunk + b"0\r\n\r\n")
-                answer = b"".join(iter(lambda: connection.recv(65536), b""))
-            assert answer.startswith(b"HTTP/1.1 200 ") and b'"count":200000' in answer, answer[:600]
+CHUNKED = {
+    "good": (b"0.25,0.5\n", b"HTTP/1.1 200 ", b'"count":200000'),
+    "refused": (b"0.25,bad\n", b"HTTP/1.1 422 ", b"column 2"),
+}
+
+
+@cases(CHUNKED)
+def test_chunks_that_come_at_once_are_taken_one_after_another(server, case):
+    row, status, said = case
+    chunk = b"%x\r\n%s\r\n" % (2000 * len(row), 2000 * row)
+    for attempt in range(8):
+        study = f"chunks-{attempt}"
+        server.client().create({**definition(id=study), "domain": {"type": "candidates", "dimension": 2}})
+        head = f"PUT /v1/studies/{study}/candidates HTTP/1.1\r\nHost: {server.host}\r\nContent-Type: text/csv\r\n"
+        with connect(server) as connection:
+            connection.sendall(head.encode() + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n")
+            connection.sendall(100 * chunk + b"0\r\n\r\n")
+            answer = received(connection)
+        assert answer.startswith(status) and said in answer, answer[:600]
+        server.client().delete(f"/v1/studies/{study}")
