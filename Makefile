@@ -40,7 +40,8 @@ else ifeq ($(VARIANT),fuzz)
   # Clang's pointer-overflow also objects to NULL + 0, an empty array's place here and defined in the next C.
   CC := clang
   VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fno-sanitize-recover=all \
-                   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -Wno-string-conversion
+                   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -Wno-string-conversion \
+                   -DHTTP_PIECE_SIZE=1024
 else
   $(error VARIANT is release, asan, tsan, clang, coverage or fuzz, not '$(VARIANT)')
 endif
