@@ -2,6 +2,7 @@
  * before the call, and goes on as if nothing had happened. */
 #include "bandit/engine.h"
 #include "tests/support/failing_allocations.h"
+#include "tests/support/learner.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -53,18 +54,6 @@ static void begin_against_all_odds(bandit_engine *engine, const bandit_result *r
     }
 }
 
-static bandit_pick next_pick(bandit_engine *engine)
-{
-    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
-    bandit_selection selection;
-    bandit_pick pick = {0};
-    limits.max_picks = 1;
-    limits.beyond_bound = true;
-    assert_int_equal(bandit_engine_select(engine, &limits, &bandit_executor_serial, &pick, &selection, NULL),
-                     BANDIT_OK);
-    return pick;
-}
-
 static void failing_allocations_change_nothing(void **unused)
 {
     (void)unused;
@@ -95,7 +84,7 @@ static void failing_allocations_change_nothing(void **unused)
                 bandit_engine_begin_batch(fine, &result, t > 0, NULL, 0, &bandit_executor_serial, NULL),
                 BANDIT_OK);
             begin_against_all_odds(tried, &result, t > 0);
-            bandit_pick x = next_pick(fine), y = next_pick(tried);
+            bandit_pick x = learner_pick(fine), y = learner_pick(tried);
             assert_true(x.arm == y.arm && x.variance == y.variance);
             result = (bandit_result){
                 .arm = x.arm, .repeats = 1, .reward = reward(x.arm), .chosen = true, .variance = x.variance};
