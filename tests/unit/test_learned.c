@@ -7,6 +7,7 @@
 #include "tests/support/must.h"
 #include "tests/support/random_problem.h"
 #include "tests/support/repeats.h"
+#include "tests/support/space_study.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -145,10 +146,7 @@ static bandit_arms *new_space(void)
         {.type = BANDIT_PARAMETER_DOUBLE, .min = 1e-4, .max = 1.0, .log = true, .parent = BANDIT_NO_PARENT},
         {.type = BANDIT_PARAMETER_DISCRETE, .numbers = numbers, .n_values = 3, .parent = BANDIT_NO_PARENT},
         {.type = BANDIT_PARAMETER_CATEGORICAL, .n_values = 4, .parent = BANDIT_NO_PARENT}};
-    bandit_arms *arms;
-    bandit_error err;
-    must(bandit_arms_new_space(&arms, parameters, PARAMETERS, &err), &err);
-    return arms;
+    return space_study_arms(parameters, PARAMETERS);
 }
 
 /* The same visited points, in their order. */

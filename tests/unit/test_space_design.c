@@ -7,6 +7,7 @@
 #include "genome.h"
 #include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
+#include "tests/support/space_study.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,10 +27,7 @@ static bandit_arms *space_of(bool continuous, bool has_default)
         {.type = continuous ? BANDIT_PARAMETER_DOUBLE : BANDIT_PARAMETER_INTEGER,
          .max = HIGH - 1,
          .parent = BANDIT_NO_PARENT}};
-    bandit_arms *arms;
-    bandit_error err = {0};
-    must(bandit_arms_new_space(&arms, parameters, PARAMETERS, &err), &err);
-    return arms;
+    return space_study_arms(parameters, PARAMETERS);
 }
 
 typedef struct situation {

@@ -8,6 +8,7 @@
 #include "tests/support/dense_gp.h"
 #include "tests/support/must.h"
 #include "tests/support/repeats.h"
+#include "tests/support/space_study.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,13 +19,10 @@ enum { MOST_PARAMETERS = 100 };
 static bandit_arms *box(size_t n_parameters)
 {
     bandit_parameter parameters[MOST_PARAMETERS];
-    bandit_arms *arms;
-    bandit_error err = {0};
     for (size_t i = 0; i < n_parameters; i++)
         parameters[i] =
             (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
-    must(bandit_arms_new_space(&arms, parameters, n_parameters, &err), &err);
-    return arms;
+    return space_study_arms(parameters, n_parameters);
 }
 
 static bandit_options options_of(bandit_algorithm algorithm, const double *lengthscale)
