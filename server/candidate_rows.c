@@ -28,13 +28,13 @@ static store_status check(const double *rows, int64_t study, const wire_study *d
 store_status candidate_rows(double *rows, store *s, int64_t study, const wire_study *definition, size_t width,
                             int64_t first, size_t n, store_error *err)
 {
-    store_status status = store_read_candidates(s, study, first, n, rows, err);
+    store_status status = store_read_candidates(s, study, first, n, width, rows, err);
     return status ? status : check(rows, study, definition, width, n, err);
 }
 
 store_status candidate_rows_at(double *rows, store *s, int64_t study, const wire_study *definition,
                                size_t width, const int64_t *indices, size_t n, store_error *err)
 {
-    store_status status = store_read_candidates_at(s, study, indices, n, rows, err);
+    store_status status = store_read_candidates_at(s, study, indices, n, width, rows, err);
     return status ? status : check(rows, study, definition, width, n, err);
 }

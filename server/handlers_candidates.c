@@ -85,6 +85,7 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
 /* What the study wants uploaded. */
 typedef struct wanted {
     store_status status; /* of reading the definition */
+    int64_t study;
     bool precomputed, space;
     size_t dimension; /* so that the reader can say which row has another */
 } wanted;
@@ -93,6 +94,7 @@ static void take_wanted(void *arg, const store_study *row)
 {
     wanted *w = arg;
     wire_study *definition;
+    w->study = row->study;
     w->status = study_config_read(&definition, row->definition);
     if (w->status != STORE_OK)
         return;
@@ -156,6 +158,7 @@ static bool open_upload(http_request *request)
         wire_points_reader_new(&r->reader, format, w.dimension, BLOCK_ROWS, take_rows, r) != WIRE_OK)
         r->status = STORE_NO_MEMORY;
     r->staged.dimension = w.dimension;
+    r->staged.study = w.study;
     r->max_values = request->app->config->max_values;
     if (w.precomputed && bandit_arms_new_precomputed(&r->kernel, w.dimension, &r->error) != BANDIT_OK)
         r->status = STORE_NO_MEMORY;

@@ -76,6 +76,7 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
 static void take_study(void *arg, const store_study *row)
 {
     import *in = arg;
+    in->study = row->study;
     in->candidates = row->candidates;
     strncpy(in->digest, row->digest, sizeof in->digest - 1);
     in->status = study_config_read(&in->definition, row->definition);

@@ -9,6 +9,7 @@ typedef struct import {
     wire_observations_reader *reader;
     wire_study *definition; /* that the reader borrows */
     store_status status;    /* of reading it */
+    int64_t study;          /* whose it is */
     int64_t candidates;     /* as the study had them when the import began */
     char digest[80];
     store_observation *list;

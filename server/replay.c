@@ -199,7 +199,8 @@ static void copy_candidates(replaying *r)
         replay_fail(r, STORE_NO_MEMORY, "the candidates");
     for (int64_t first = 0; first < r->reference_candidates && !r->status; first += (int64_t)at_once) {
         size_t left = (size_t)(r->reference_candidates - first), n = left < at_once ? left : at_once;
-        store_status status = store_read_candidates(r->from, r->number, first, n, rows, r->err);
+        store_status status =
+            store_read_candidates(r->from, r->number, first, n, (size_t)r->dimension, rows, r->err);
         if (!status && rebuild_rows(r->rebuild, n, (size_t)r->dimension, rows, &errors) != WIRE_OK)
             status = STORE_CORRUPT;
         if (!status)
@@ -221,9 +222,11 @@ static void compare_candidates(replaying *r, int64_t other)
         replay_fail(r, STORE_NO_MEMORY, "the candidates");
     for (int64_t first = 0; first < r->candidates && !r->status; first += (int64_t)at_once) {
         size_t left = (size_t)(r->candidates - first), n = left < at_once ? left : at_once;
-        store_status status = store_read_candidates(r->from, r->number, first, n, rows, r->err);
+        store_status status =
+            store_read_candidates(r->from, r->number, first, n, (size_t)r->dimension, rows, r->err);
         if (!status)
-            status = store_read_candidates(r->to, other, first, n, rows + values, r->err);
+            status =
+                store_read_candidates(r->to, other, first, n, (size_t)r->dimension, rows + values, r->err);
         if (status)
             replay_fail(r, status, "the candidates");
         else if (memcmp(rows, rows + values, n * (size_t)r->dimension * sizeof *rows) != 0) {

@@ -136,6 +136,15 @@ int64_t study_next_seq(const study *s)
     return store_lane_next_seq(s->lane) + (s->write ? (int64_t)store_write_events(s->write) : 0);
 }
 
+bool study_is_meant(const study *s, http_request *request, int64_t number)
+{
+    bool meant = s->number == number;
+    if (!meant)
+        http_answer_problem(request, 409, NULL,
+                            "the study was deleted meanwhile, and another was made that has its name");
+    return meant;
+}
+
 void study_hold(study *s, http_request *request)
 {
     request->held = true;

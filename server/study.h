@@ -58,6 +58,7 @@ typedef struct candidate_range {
 typedef struct candidate_upload {
     struct upload *upload; /* all of them are staged in it */
     size_t dimension;
+    int64_t study; /* that they were read for */
 } candidate_upload;
 
 /* A user's own trial. */

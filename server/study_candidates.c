@@ -39,6 +39,8 @@ void study_set_candidates(study *s, http_request *request)
 {
     const candidate_upload *uploaded = request->context;
     const char *digest = upload_digest(uploaded->upload), *why = why_kept(s);
+    if (!study_is_meant(s, request, uploaded->study))
+        return;
     study_hold(s, request);
     if (strcmp(digest, s->digest) == 0) {
         answer_count(request, uploaded);

@@ -203,6 +203,10 @@ void study_load_again(study *s);
 /* Submits what the turn has recorded so far, with the answers that wait for it. */
 void study_submit(study *s);
 
+/* Is it the study of this number, for which the request's body was read? Another may have its name by now.
+ * False: answered. */
+bool study_is_meant(const study *s, http_request *request, int64_t number);
+
 /* A request with an Idempotency-Key has a write of its own. Submits what came before it; false when it has
  * been answered from the store or refused. Nothing for requests without a key. */
 bool study_begin_keyed(study *s, http_request *request);

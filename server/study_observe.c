@@ -74,6 +74,8 @@ static void observe_placed(study *s, http_request *request, const uint32_t *arms
 void study_observe(study *s, http_request *request)
 {
     const import *in = request->context;
+    if (!study_is_meant(s, request, in->study))
+        return;
     if (s->state == STUDY_AWAITING_CANDIDATES)
         http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
     else if (in->candidates > s->candidates || strcmp(in->digest, s->digest) != 0)

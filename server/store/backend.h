@@ -23,6 +23,9 @@ void store_error_set(store_error *err, store_status status, const char *format, 
 /* The same, with the status as its value. A macro, so that an analyzer sees which status that is. */
 #define store_fail(err, status, ...) (store_error_set(err, status, __VA_ARGS__), (store_status)(status))
 
+/* STORE_CORRUPT: the study's rows have not the dimension that was asked for. */
+store_status store_fail_dimension(store_error *err, int64_t study, size_t dimension);
+
 /* Seconds on a clock that only goes forward. */
 double store_clock(void);
 
@@ -165,12 +168,12 @@ typedef struct store_backend {
     store_status (*read_values)(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
     store_status (*read_observations)(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err);
-    store_status (*read_candidates)(store *s, int64_t study, int64_t first, size_t n, double *rows,
-                                    store_error *err);
+    store_status (*read_candidates)(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
+                                    double *rows, store_error *err);
     store_status (*read_retired)(store *s, int64_t study, store_retired_row *row, void *arg,
                                  store_error *err);
     store_status (*read_candidates_at)(store *s, int64_t study, const int64_t *indices, size_t n,
-                                       double *rows, store_error *err);
+                                       size_t dimension, double *rows, store_error *err);
     store_status (*read_engine_state)(store *s, int64_t study, store_engine_state *out, store_error *err);
     store_status (*read_answer)(store *s, const char *token, const char *path, const char *key, int64_t now,
                                 store_answer_row *row, void *arg, store_error *err);

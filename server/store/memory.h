@@ -193,7 +193,7 @@ store_status memory_read_amendments(store *base, int64_t number, int64_t trial, 
 store_status memory_read_measurements(store *base, int64_t number, int64_t trial, store_measurement_row *row,
                                       void *arg, store_error *err);
 store_status memory_read_candidates_at(store *base, int64_t number, const int64_t *indices, size_t n,
-                                       double *rows, store_error *err);
+                                       size_t dimension, double *rows, store_error *err);
 store_status memory_read_batches(store *base, int64_t number, int64_t after, size_t limit,
                                  store_batch_row *row, void *arg, store_error *err);
 store_status memory_read_values(store *base, int64_t study, store_value_row *row, void *arg,
@@ -202,8 +202,8 @@ store_status memory_read_observations(store *base, int64_t number, int64_t after
                                       store_observation_row *row, void *arg, store_error *err);
 store_status memory_read_retired(store *base, int64_t number, store_retired_row *row, void *arg,
                                  store_error *err);
-store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, double *rows,
-                                    store_error *err);
+store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
+                                    double *rows, store_error *err);
 store_status memory_read_engine_state(store *base, int64_t number, store_engine_state *out, store_error *err);
 store_status memory_read_answer(store *base, const char *token, const char *path, const char *key,
                                 int64_t now, store_answer_row *row, void *arg, store_error *err);

@@ -295,8 +295,8 @@ store_status memory_read_observations(store *base, int64_t number, int64_t after
     return unlock(base, STORE_OK);
 }
 
-store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, double *rows,
-                                    store_error *err)
+store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
+                                    double *rows, store_error *err)
 {
     store_status status;
     memory_study *study = lock_study(base, number, &status, err);
@@ -306,22 +306,25 @@ store_status memory_read_candidates(store *base, int64_t number, int64_t first, 
     if (first < 0 || first > r->candidates || n > (size_t)(r->candidates - first))
         return unlock(base, store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates",
                                        (long long)number, (long long)r->candidates));
+    if (n > 0 && (int64_t)dimension != r->dimension)
+        return unlock(base, store_fail_dimension(err, number, dimension));
     if (n > 0) {
         const memory_content *content = memory_find_content(memory_of(base), r->content);
-        memcpy(rows, content->rows + first * r->dimension, n * (size_t)r->dimension * sizeof *rows);
+        memcpy(rows, content->rows + (size_t)first * dimension, n * dimension * sizeof *rows);
     }
     return unlock(base, STORE_OK);
 }
 
 store_status memory_read_candidates_at(store *base, int64_t number, const int64_t *indices, size_t n,
-                                       double *rows, store_error *err)
+                                       size_t dimension, double *rows, store_error *err)
 {
     store_status status;
     memory_study *study = lock_study(base, number, &status, err);
     if (!study)
         return status;
-    size_t dimension = (size_t)study->record.dimension;
     const memory_content *content = memory_find_content(memory_of(base), study->record.content);
+    if (n > 0 && (int64_t)dimension != study->record.dimension)
+        status = store_fail_dimension(err, number, dimension);
     for (size_t i = 0; !status && i < n; i++) {
         if (indices[i] < 0 || indices[i] >= study->record.candidates)
             status = store_fail(err, STORE_CORRUPT, "study %lld: a row is of a candidate past the end",

@@ -247,10 +247,16 @@ store_status store_read_observations(store *s, int64_t study, int64_t after_seq,
                  s->backend->read_observations(s, study, after_seq, through_seq, pass_observation, &p, err));
 }
 
-store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
-                                   store_error *err)
+store_status store_fail_dimension(store_error *err, int64_t study, size_t dimension)
 {
-    return s->backend->read_candidates(s, study, first, n, rows, err);
+    return store_fail(err, STORE_CORRUPT, "the candidates of study %lld have not %zu values each",
+                      (long long)study, dimension);
+}
+
+store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
+                                   double *rows, store_error *err)
+{
+    return s->backend->read_candidates(s, study, first, n, dimension, rows, err);
 }
 
 store_status store_read_retired(store *s, int64_t study, store_retired_row *row, void *arg, store_error *err)
@@ -258,10 +264,10 @@ store_status store_read_retired(store *s, int64_t study, store_retired_row *row,
     return s->backend->read_retired(s, study, row, arg, err);
 }
 
-store_status store_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n, double *rows,
-                                      store_error *err)
+store_status store_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
+                                      size_t dimension, double *rows, store_error *err)
 {
-    return s->backend->read_candidates_at(s, study, indices, n, rows, err);
+    return s->backend->read_candidates_at(s, study, indices, n, dimension, rows, err);
 }
 
 store_status store_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err)

@@ -207,7 +207,7 @@ store_status sqlite_read_amendments(store *s, int64_t study, int64_t trial, int6
 store_status sqlite_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
                                       void *arg, store_error *err);
 store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
-                                       double *rows, store_error *err);
+                                       size_t dimension, double *rows, store_error *err);
 store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
                                  void *arg, store_error *err);
 store_status sqlite_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
@@ -215,8 +215,8 @@ store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq
                                       store_observation_row *row, void *arg, store_error *err);
 store_status sqlite_read_retired(store *s, int64_t study, store_retired_row *row, void *arg,
                                  store_error *err);
-store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
-                                    store_error *err);
+store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
+                                    double *rows, store_error *err);
 store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
 store_status sqlite_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
                                 store_answer_row *row, void *arg, store_error *err);

@@ -23,16 +23,18 @@ static store_status read_block(connection *c, sqlite3_blob **blob, sqlite3_stmt 
 
 /* Rows first … first + n − 1, within an open read of a study that has them. */
 static store_status read_rows(connection *c, sqlite3_blob **blob, const reader_study *alive, int64_t study,
-                              int64_t first, size_t n, double *rows, store_error *err)
+                              int64_t first, size_t n, size_t dimension, double *rows, store_error *err)
 {
     store_status status = STORE_OK;
     int64_t end = first + (int64_t)n, next = first;
     if (first < 0 || first > alive->candidates || n > (size_t)(alive->candidates - first))
         return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates", (long long)study,
                           (long long)alive->candidates);
+    if (n > 0 && (int64_t)dimension != alive->dimension)
+        return store_fail_dimension(err, study, dimension);
     sqlite3_stmt *row = connection_bind(c, SQL_BLOCKS, "iii", alive->content, first, end);
     while (!status && next < end && connection_step(c, row))
-        status = read_block(c, blob, row, (size_t)alive->dimension * sizeof *rows, first, end, rows, &next);
+        status = read_block(c, blob, row, dimension * sizeof *rows, first, end, rows, &next);
     if (c->error)
         status = connection_finish(c, row, err);
     else if (status || next != end)
@@ -42,8 +44,8 @@ static store_status read_rows(connection *c, sqlite3_blob **blob, const reader_s
     return status;
 }
 
-store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
-                                    store_error *err)
+store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
+                                    double *rows, store_error *err)
 {
     store_status status;
     reader_study alive = {0};
@@ -51,13 +53,13 @@ store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size
     connection *c = reader_begin_study(s, study, &alive, &status, err);
     if (!c)
         return status;
-    status = read_rows(c, &blob, &alive, study, first, n, rows, err);
+    status = read_rows(c, &blob, &alive, study, first, n, dimension, rows, err);
     sqlite3_blob_close(blob);
     return reader_end(s, c, status);
 }
 
 store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
-                                       double *rows, store_error *err)
+                                       size_t dimension, double *rows, store_error *err)
 {
     store_status status;
     reader_study alive = {0};
@@ -66,7 +68,7 @@ store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *i
     if (!c)
         return status;
     for (size_t i = 0; !status && i < n; i++)
-        status = read_rows(c, &blob, &alive, study, indices[i], 1, rows + i * (size_t)alive.dimension, err);
+        status = read_rows(c, &blob, &alive, study, indices[i], 1, dimension, rows + i * dimension, err);
     if (status == STORE_NOT_FOUND) /* it was read from a row of the study */
         status = store_fail(err, STORE_CORRUPT, "study %lld: a row is of a candidate past the end",
                             (long long)study);

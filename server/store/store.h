@@ -273,14 +273,14 @@ store_status store_read_observations(store *s, int64_t study, int64_t after_seq,
                                      store_observation_row *row, void *arg, store_error *err);
 
 /* n rows of raw features (in a space: coded points) from `first` on into rows (n x dimension, caller's).
- * STORE_NOT_FOUND past the end. */
-store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, double *rows,
-                                   store_error *err);
+ * STORE_NOT_FOUND past the end, STORE_CORRUPT for a study whose rows have another dimension. */
+store_status store_read_candidates(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
+                                   double *rows, store_error *err);
 
 /* The raw features of n candidates that stored rows speak of, in the order of `indices`, into rows (n x
- * dimension, caller's). STORE_CORRUPT for one past the end. */
-store_status store_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n, double *rows,
-                                      store_error *err);
+ * dimension, caller's). STORE_CORRUPT for one past the end, or for another dimension. */
+store_status store_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
+                                      size_t dimension, double *rows, store_error *err);
 
 /* Those that are no longer handed out, ascending. */
 typedef void store_retired_row(void *arg, uint32_t candidate);

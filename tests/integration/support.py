@@ -78,3 +78,10 @@ def refusal(answer, status, pointer=None):
         assert pointer in [error["pointer"] for error in problem["errors"]], problem
         assert all(error["detail"] for error in problem["errors"]), problem
     return problem
+
+
+def begun(lines=16 << 20):
+    """The beginning of an upload, in pieces: so many empty lines that the server must have read some of them when the last
+    can be sent."""
+    for _ in range(lines >> 16):
+        yield b"\n" * (1 << 16)

@@ -2,15 +2,15 @@
 
 import json
 
-from support import cases, definition, grid, refusal, work
+from support import begun, cases, definition, grid, refusal, work
 
 POINTS = grid(12)
 
 
-def uploading(client, study, **fields):
-    """Creates a study that waits for candidates of dimension 2."""
+def uploading(client, study, dimension=2, **fields):
+    """Creates a study that waits for candidates."""
     body = definition(id=study, **fields)
-    body["domain"] = {"type": "candidates", "dimension": 2, "scaling": "none"}
+    body["domain"] = {"type": "candidates", "dimension": dimension, "scaling": "none"}
     created = client.create(body)
     assert created["state"] == "awaiting_candidates", created
     return f"/v1/studies/{study}/candidates"
@@ -74,6 +74,24 @@ def test_large_upload(server):
     assert len(text) > 4 * 2**20
     answer = put_csv(client, "/v1/studies/large/candidates", text)
     assert answer.status == 200 and answer.json == {"count": 30000, "dimension": 8}, answer
+
+
+def test_an_upload_is_for_the_study_that_it_began_with(server):
+    client, other = server.client(), server.client()
+    path = uploading(client, "anew", dimension=3)
+
+    def slowly():
+        yield from begun()
+        other.delete("/v1/studies/anew")
+        uploading(other, "anew")
+        yield b'{"points": [[1, 2, 3], [4, 5, 6], [7, 8, 9]]}'
+
+    answer = client.put(path, slowly(), content_type="application/json")
+    assert answer.status == 409 and "deleted" in answer.json["detail"], answer
+    assert client.study("anew")["state"] == "awaiting_candidates"
+    assert client.get(path).json["items"] == []
+    assert put_csv(client, path, csv(POINTS)).status == 200
+    assert len(client.get(path).json["items"]) == 100
 
 
 def test_replaced_until_the_first_ask(server):

@@ -3,7 +3,7 @@
 import json
 
 from server import Server
-from support import cases, definition, grid, noisy, refusal, work
+from support import begun, cases, definition, grid, noisy, refusal, work
 
 JSON = "application/json"
 
@@ -129,3 +129,36 @@ def test_an_import_is_done_once_under_one_key(server):
     assert client.study(study)["observations"] == 30
     other = json.dumps({"observations": history(31)})
     refusal(client.post(path, other, content_type=JSON, headers={"Idempotency-Key": "import-1"}), 409)
+
+
+ANEW = {
+    "other_parameters": ({"parameters": 1}, {"parameters": 40}),
+    "other_goal": ({"goal": "maximize"}, {"goal": "minimize"}),
+    "all_the_same": ({}, {}),
+}
+
+
+@cases(ANEW)
+def test_an_upload_is_for_the_study_that_it_began_with(server, case):
+    client, other = server.client(), server.client()
+
+    def create(parameters=2, goal="maximize"):
+        names = [f"p{i}" for i in range(parameters)]
+        space = [{"name": name, "type": "double", "min": 0, "max": 1} for name in names]
+        other.create(
+            {"id": "anew", "metric": {"name": "v", "goal": goal}, "domain": {"type": "space", "parameters": space}}
+        )
+        return names
+
+    other.delete("/v1/studies/anew")  # an earlier case's
+    names = create(**case[0])
+
+    def slowly():
+        yield from begun()
+        other.delete("/v1/studies/anew")
+        create(**case[1])
+        yield (",".join([*names, "value"]) + "\n" + ",".join(["0.5"] * len(names) + ["1"]) + "\n").encode()
+
+    answer = client.post("/v1/studies/anew/observations", slowly(), content_type="text/csv")
+    assert answer.status == 409 and "deleted" in answer.json["detail"], answer
+    assert client.study("anew")["observations"] == 0

@@ -156,7 +156,7 @@ static void damaged_values_are_not_read(void **state)
         else if (cases[i].read == ANSWER)
             status = store_read_answer(s, "t", "/", "k", 1001, take_answer, NULL, &err);
         else
-            status = store_read_candidates(s, study, 0, 1, row, &err);
+            status = store_read_candidates(s, study, 0, 1, 3, row, &err);
         if (status != STORE_CORRUPT || !strstr(err.message, cases[i].words))
             fail_msg("%s: %s", cases[i].damage, err.message);
         store_close(s);

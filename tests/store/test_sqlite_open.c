@@ -282,7 +282,7 @@ static store_status use(const char *path)
     for (int64_t trial = 1; !status && trial <= (int64_t)trials.n; trial++)
         status = store_read_attempts(s, study, trial, count_attempt, &attempts, &err);
     if (!status)
-        status = store_read_candidates(s, study, 0, 50, rows, &err);
+        status = store_read_candidates(s, study, 0, 50, 3, rows, &err);
     if (!status)
         status = store_probe(s, &err);
     store_close(s);

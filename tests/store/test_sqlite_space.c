@@ -418,10 +418,10 @@ static void candidates_in_and_out(void **state)
     store_lane *lane = store_fixture_lane(s, "x", &study);
     assert_int_equal(store_fixture_write(lane, &event, 1, NULL), STORE_OK);
     double visible = seconds();
-    assert_int_equal(store_read_candidates(s, study, 0, (size_t)n, rows, NULL), STORE_OK);
+    assert_int_equal(store_read_candidates(s, study, 0, (size_t)n, (size_t)d, rows, NULL), STORE_OK);
     double read = seconds();
     for (int64_t i = 0; i < 1000; i++)
-        assert_int_equal(store_read_candidates(s, study, i * 97 % n, 1, rows, NULL), STORE_OK);
+        assert_int_equal(store_read_candidates(s, study, i * 97 % n, 1, (size_t)d, rows, NULL), STORE_OK);
     double mib = (double)(n * d) * 8.0 / 1048576.0;
     print_message("candidates: %.0f MiB/s in (then visible after %.1f ms), %.0f MiB/s out, one row %.0f µs\n",
                   mib / (staged - start), 1e3 * (visible - staged), mib / (read - visible),

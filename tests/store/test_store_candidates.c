@@ -22,22 +22,24 @@ static void candidates_are_read_back(void **state)
     store_event event = {.type = EVENT_CANDIDATES_SET, .time = 1};
     event.u.candidates.count = COUNT;
     event.u.candidates.dimension = D;
-    assert_int_equal(store_read_candidates(s, study, 0, 1, one, NULL), STORE_NOT_FOUND);
+    assert_int_equal(store_read_candidates(s, study, 0, 1, D, one, NULL), STORE_NOT_FOUND);
     for (int64_t block = 1; block <= COUNT; block = block * 3 + 1) {
         event.u.candidates.content = store_fixture_upload(s, COUNT, D, block);
         assert_int_equal(store_fixture_write(lane, &event, 1, NULL), STORE_OK);
-        assert_int_equal(store_read_candidates(s, study, 0, COUNT, rows, NULL), STORE_OK);
+        assert_int_equal(store_read_candidates(s, study, 0, COUNT, D, rows, NULL), STORE_OK);
         for (int i = 0; i < COUNT * D; i++)
             assert_true(rows[i] == (double)(i / D) + (double)(i % D) / 1024.0);
-        assert_int_equal(store_read_candidates(s, study, 333, 1, one, NULL), STORE_OK);
+        assert_int_equal(store_read_candidates(s, study, 333, 1, D, one, NULL), STORE_OK);
         assert_true(one[0] == 333.0 && one[D - 1] == 333.0 + (D - 1) / 1024.0);
-        assert_int_equal(store_read_candidates(s, study, 500, 100, rows, NULL), STORE_OK);
+        assert_int_equal(store_read_candidates(s, study, 500, 100, D, rows, NULL), STORE_OK);
         assert_true(rows[99 * D] == 599.0);
     }
-    assert_int_equal(store_read_candidates(s, study, COUNT - 1, 1, one, NULL), STORE_OK);
-    assert_int_equal(store_read_candidates(s, study, COUNT, 1, one, NULL), STORE_NOT_FOUND);
-    assert_int_equal(store_read_candidates(s, study, COUNT - 1, 2, rows, NULL), STORE_NOT_FOUND);
-    assert_int_equal(store_read_candidates(s, study, COUNT, 0, rows, NULL), STORE_OK);
+    assert_int_equal(store_read_candidates(s, study, COUNT - 1, 1, D, one, NULL), STORE_OK);
+    assert_int_equal(store_read_candidates(s, study, COUNT, 1, D, one, NULL), STORE_NOT_FOUND);
+    assert_int_equal(store_read_candidates(s, study, COUNT - 1, 2, D, rows, NULL), STORE_NOT_FOUND);
+    assert_int_equal(store_read_candidates(s, study, COUNT, 0, D, rows, NULL), STORE_OK);
+    assert_int_equal(store_read_candidates(s, study, 0, 1, D - 1, one, NULL), STORE_CORRUPT);
+    assert_int_equal(store_read_candidates(s, study, 0, 1, D + 1, one, NULL), STORE_CORRUPT);
     free(rows);
     store_lane_close(lane);
 }
@@ -78,7 +80,7 @@ static void candidates_are_added_and_retired(void **state)
     assert_int_equal(row.candidates, 3);
     assert_int_equal(row.dimension, 2);
     assert_int_equal(row.reference_candidates, 0);
-    assert_int_equal(store_read_candidates(s, study, 0, 3, read, NULL), STORE_OK);
+    assert_int_equal(store_read_candidates(s, study, 0, 3, 2, read, NULL), STORE_OK);
     for (size_t i = 0; i < 6; i++)
         assert_true(isnan(rows[i]) ? isnan(read[i]) : read[i] == rows[i]);
     assert_int_equal(store_read_retired(s, study, take_retired, &list, NULL), STORE_OK);
@@ -93,13 +95,15 @@ static void candidates_are_read_in_any_order(void **state)
     store_lane_close(store_fixture_lane(s, "x", &study));
     const int64_t indices[] = {49, 0, 7, 7, 3};
     double rows[5][3], one[3];
-    assert_int_equal(store_read_candidates_at(s, study, indices, 5, &rows[0][0], NULL), STORE_OK);
+    assert_int_equal(store_read_candidates_at(s, study, indices, 5, 3, &rows[0][0], NULL), STORE_OK);
     for (size_t i = 0; i < 5; i++) {
-        assert_int_equal(store_read_candidates(s, study, indices[i], 1, one, NULL), STORE_OK);
+        assert_int_equal(store_read_candidates(s, study, indices[i], 1, 3, one, NULL), STORE_OK);
         assert_memory_equal(one, rows[i], sizeof one);
     }
     const int64_t wrong[] = {0, 1 << 20};
-    assert_int_equal(store_read_candidates_at(s, study, wrong, 2, &rows[0][0], NULL), STORE_CORRUPT);
+    for (size_t other = 0; other <= 6; other += 2)
+        assert_int_equal(store_read_candidates_at(s, study, indices, 1, other, one, NULL), STORE_CORRUPT);
+    assert_int_equal(store_read_candidates_at(s, study, wrong, 2, 3, &rows[0][0], NULL), STORE_CORRUPT);
 }
 
 int main(void)

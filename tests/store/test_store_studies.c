@@ -139,7 +139,7 @@ static void a_deleted_study_is_gone_and_its_id_free(void **state)
     assert_int_equal(store_read_study(s, "x", suite_take_study, &study, NULL), STORE_NOT_FOUND);
     assert_int_equal(store_read_trials(s, old, &all, 10, suite_take_trial, &trial, NULL), STORE_NOT_FOUND);
     assert_int_equal(store_read_trial(s, old, 1, suite_take_trial, &trial, NULL), STORE_NOT_FOUND);
-    assert_int_equal(store_read_candidates(s, old, 0, 1, row, NULL), STORE_NOT_FOUND);
+    assert_int_equal(store_read_candidates(s, old, 0, 1, 3, row, NULL), STORE_NOT_FOUND);
     assert_int_equal(store_read_engine_state(s, old, &engine, NULL), STORE_NOT_FOUND);
     store_event event = suite_issued(1, 1, "", 1);
     assert_int_equal(store_fixture_write(lane, &event, 1, NULL), STORE_NOT_FOUND);

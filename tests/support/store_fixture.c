@@ -278,7 +278,9 @@ static void dump_candidates(dumping *d)
 {
     double *rows = malloc((size_t)(d->candidates * d->dimension + 1) * sizeof *rows);
     assert_non_null(rows);
-    assert_int_equal(store_read_candidates(d->s, d->study, 0, (size_t)d->candidates, rows, NULL), STORE_OK);
+    assert_int_equal(
+        store_read_candidates(d->s, d->study, 0, (size_t)d->candidates, (size_t)d->dimension, rows, NULL),
+        STORE_OK);
     for (int64_t i = 0; i < d->candidates * d->dimension; i++)
         put_real(d->out, rows[i]);
     fputc('\n', d->out);
@@ -330,7 +332,8 @@ static int64_t copy_candidates(replaying *r, int64_t count, int64_t dimension)
     int64_t content;
     double *rows = malloc((size_t)(count * dimension) * sizeof *rows);
     assert_non_null(rows);
-    assert_int_equal(store_read_candidates(r->from, r->study, 0, (size_t)count, rows, NULL), STORE_OK);
+    assert_int_equal(
+        store_read_candidates(r->from, r->study, 0, (size_t)count, (size_t)dimension, rows, NULL), STORE_OK);
     assert_int_equal(store_upload_begin(r->to, &content, NULL), STORE_OK);
     store_upload_append(r->to, content, 0, (size_t)count, (size_t)dimension, rows, store_waiter_done,
                         &waiter);
