@@ -50,10 +50,10 @@ CFLAGS = $(BASE_FLAGS) $(VARIANT_FLAGS) $(EXTRA_CFLAGS)
 SYSTEM_FLAGS := -D_GNU_SOURCE
 
 # ---- sources -------------------------------------------------------------------------------------------
-CORE_SRC   := $(wildcard core/*.c core/*/*.c)
+CORE_SRC   := $(wildcard core/*/*.c)
 PROTO_SRC  := $(wildcard proto/*.c)
-SERVER_SRC := $(filter-out server/main.c,$(wildcard server/*.c server/*/*.c))
-UNIT_SRC   := $(wildcard tests/unit/test_*.c tests/property/test_*.c tests/golden/test_*.c tests/store/test_*.c \
+SERVER_SRC := $(wildcard server/*/*.c server/*/*/*.c)
+UNIT_SRC   := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c tests/property/test_*.c tests/golden/test_*.c tests/store/test_*.c \
               tests/faults/test_*.c)
 SUPPORT_SRC := $(wildcard tests/support/*.c)
 BANDITCTL_SRC := $(wildcard clients/banditctl/*.c)
@@ -86,7 +86,7 @@ $(LIBPROTO): $(PROTO_OBJ)
 $(LIBSERVER): $(SERVER_OBJ)
 $(LIBBANDIT) $(LIBPROTO) $(LIBSERVER):
 	@rm -f $@
-	@$(if $(filter %.so,$@),$(CC) -shared -o,ar rcsD) $@ $^
+	@$(if $(filter %.so,$@),$(CC) -shared -o,ar qcsD) $@ $^
 
 # When lines are counted, those of servers that tests kill count too.
 COUNTED_KILL := $(if $(filter coverage,$(VARIANT)),$(B)/tests/harness/counted_kill.o)
@@ -110,14 +110,14 @@ FORCE:
 
 $(B)/core/%.o: core/%.c $(B)/flags
 	@mkdir -p $(@D); echo "  CC    $<"
-	@$(CC) $(CFLAGS) -Icore -c $< -o $@
+	@$(CC) $(CFLAGS) -c $< -o $@
 $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D); echo "  CC    $<"
-	@$(CC) $(CFLAGS) $(SYSTEM_FLAGS) $(if $(findstring tests/,$<),-Icore) -c $< -o $@
+	@$(CC) $(CFLAGS) $(SYSTEM_FLAGS) -c $< -o $@
 
 # Migrations, openapi.yaml and the web files are linked into the program as they are.
-$(B)/server/embedded_data.S: server/embed.sh $(MIGRATIONS) openapi.yaml $(WEB_FILES) Makefile
-	@mkdir -p $(@D); sh server/embed.sh $(MIGRATIONS) openapi.yaml $(WEB_FILES) > $@
+$(B)/server/embedded_data.S: server/base/embed.sh $(MIGRATIONS) openapi.yaml $(WEB_FILES) Makefile
+	@mkdir -p $(@D); sh server/base/embed.sh $(MIGRATIONS) openapi.yaml $(WEB_FILES) > $@
 $(B)/server/embedded_data.o: $(B)/server/embedded_data.S
 	@$(CC) -c $< -o $@
 

@@ -1,6 +1,6 @@
 /* Small requests that change a study or one of its trials. */
 #include "proto/changes.h"
-#include "proto/decode_result.h"
+#include "proto/decode_tell.h"
 
 #include <stdlib.h>
 

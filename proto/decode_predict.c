@@ -1,4 +1,4 @@
-#include "proto/decode.h"
+#include "proto/json_decode.h"
 
 #include <stdlib.h>
 #include <string.h>

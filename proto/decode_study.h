@@ -2,7 +2,7 @@
 #ifndef PROTO_DECODE_STUDY_H
 #define PROTO_DECODE_STUDY_H
 
-#include "proto/decode.h"
+#include "proto/json_decode.h"
 
 /* Each takes its members from the object of the definition, or of the algorithm. */
 void wire_fill_metrics(wire_object *definition, wire_study *study);

@@ -1,4 +1,4 @@
-#include "proto/decode_result.h"
+#include "proto/decode_tell.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 #include "proto/json_list.h"
 
-#include "proto/decode.h"
-#include "proto/parse.h"
+#include "proto/json_decode.h"
+#include "proto/json_parse.h"
 
 #include <assert.h>
 #include <stdio.h>

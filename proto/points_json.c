@@ -1,8 +1,8 @@
 /* {"points": [[…], …]}, byte by byte. What is JSON but not this is WIRE_INVALID, as far as its first byte
  * tells; the reading ends there. */
-#include "proto/decode.h"
+#include "proto/json_decode.h"
+#include "proto/json_parse.h"
 #include "proto/number.h"
-#include "proto/parse.h"
 #include "proto/points_internal.h"
 
 #include <assert.h>

@@ -1,9 +1,9 @@
 #include "proto/study_file.h"
 
-#include "proto/decode.h"
 #include "proto/encode.h"
-#include "proto/export.h"
-#include "proto/parse.h"
+#include "proto/encode_export.h"
+#include "proto/json_decode.h"
+#include "proto/json_parse.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #include "proto/tokens.h"
-#include "proto/decode.h"
 #include "proto/encode.h"
+#include "proto/json_decode.h"
 
 #include <string.h>
 

@@ -9,8 +9,8 @@
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
-#include "proto/space.h"
-#include "proto/writer.h"
+#include "proto/json_writer.h"
+#include "proto/space_points.h"
 
 #include <stdbool.h>
 #include <stddef.h>

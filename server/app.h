@@ -2,8 +2,8 @@
 #ifndef SERVER_APP_H
 #define SERVER_APP_H
 
-#include "server/config.h"
-#include "server/pool.h"
+#include "server/base/config.h"
+#include "server/base/pool.h"
 #include "server/store/store.h"
 
 #include <stdatomic.h>

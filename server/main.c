@@ -1,8 +1,8 @@
 /* banditd: the daemon and its administration. */
-#include "server/admin.h"
-#include "server/blas.h"
-#include "server/serve.h"
-#include "server/token_command.h"
+#include "server/base/blas.h"
+#include "server/commands/admin.h"
+#include "server/commands/serve.h"
+#include "server/commands/token.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
-#include "proto/parse.h"
+#include "proto/json_parse.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* A call of the API, its answer as JSON, and what a person or a script is told when it fails. */
-#ifndef BANDITCTL_CALL_H
-#define BANDITCTL_CALL_H
+#ifndef CLIENTS_BANDITCTL_CALL_H
+#define CLIENTS_BANDITCTL_CALL_H
 
 #include "clients/banditctl/http.h"
 #include "clients/banditctl/options.h"
-#include "proto/writer.h"
+#include "proto/json_writer.h"
 
 #include <jansson.h>
 

@@ -1,6 +1,6 @@
 /* The commands of banditctl. Each says what went wrong on standard error and answers the exit status. */
-#ifndef BANDITCTL_COMMANDS_H
-#define BANDITCTL_COMMANDS_H
+#ifndef CLIENTS_BANDITCTL_COMMANDS_H
+#define CLIENTS_BANDITCTL_COMMANDS_H
 
 #include "clients/banditctl/options.h"
 

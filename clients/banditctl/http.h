@@ -1,6 +1,6 @@
 /* Requests to one server, over libcurl. A client belongs to one thread at a time. */
-#ifndef BANDITCTL_HTTP_H
-#define BANDITCTL_HTTP_H
+#ifndef CLIENTS_BANDITCTL_HTTP_H
+#define CLIENTS_BANDITCTL_HTTP_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Memory of a client program: when there is none left it says so and exits. */
-#ifndef BANDITCTL_MEMORY_H
-#define BANDITCTL_MEMORY_H
+#ifndef CLIENTS_BANDITCTL_MEMORY_H
+#define CLIENTS_BANDITCTL_MEMORY_H
 
 #include <stddef.h>
 

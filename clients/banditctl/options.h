@@ -1,7 +1,7 @@
 /* What banditctl can be told: one table of options and one of commands drive the command line, --help, the
  * manual page (made from --help) and the shell's completion. */
-#ifndef BANDITCTL_OPTIONS_H
-#define BANDITCTL_OPTIONS_H
+#ifndef CLIENTS_BANDITCTL_OPTIONS_H
+#define CLIENTS_BANDITCTL_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* Texts of others on a person's terminal. */
-#ifndef BANDITCTL_PRINTABLE_H
-#define BANDITCTL_PRINTABLE_H
+#ifndef CLIENTS_BANDITCTL_PRINTABLE_H
+#define CLIENTS_BANDITCTL_PRINTABLE_H
 
 #include <jansson.h>
 

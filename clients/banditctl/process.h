@@ -1,6 +1,6 @@
 /* Runs a command to its end, however it comes. */
-#ifndef BANDITCTL_PROCESS_H
-#define BANDITCTL_PROCESS_H
+#ifndef CLIENTS_BANDITCTL_PROCESS_H
+#define CLIENTS_BANDITCTL_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>

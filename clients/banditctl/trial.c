@@ -1,7 +1,7 @@
 #include "clients/banditctl/trial.h"
 #include "clients/banditctl/memory.h"
 #include "proto/encode.h"
-#include "proto/parse.h"
+#include "proto/json_parse.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A trial's values by name, and the ways in which a command gets to know them: in its words, its environment
  * and a file. */
-#ifndef BANDITCTL_TRIAL_H
-#define BANDITCTL_TRIAL_H
+#ifndef CLIENTS_BANDITCTL_TRIAL_H
+#define CLIENTS_BANDITCTL_TRIAL_H
 
 #include "clients/banditctl/call.h"
 

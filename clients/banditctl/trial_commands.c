@@ -5,8 +5,8 @@
 #include "clients/banditctl/printable.h"
 #include "clients/banditctl/trial.h"
 #include "proto/encode.h"
+#include "proto/json_parse.h"
 #include "proto/number.h"
-#include "proto/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "clients/banditctl/value.h"
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/memory.h"
+#include "proto/json_parse.h"
 #include "proto/number.h"
-#include "proto/parse.h"
 
 #include <ctype.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What a command says its trial is worth. */
-#ifndef BANDITCTL_VALUE_H
-#define BANDITCTL_VALUE_H
+#ifndef CLIENTS_BANDITCTL_VALUE_H
+#define CLIENTS_BANDITCTL_VALUE_H
 
 #include <stdbool.h>
 #include <stddef.h>

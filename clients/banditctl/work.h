@@ -1,7 +1,7 @@
 /* banditctl work: what its workers share. Each worker is a thread that asks, runs the command and tells; the
  * main thread waits for signals. */
-#ifndef BANDITCTL_WORK_H
-#define BANDITCTL_WORK_H
+#ifndef CLIENTS_BANDITCTL_WORK_H
+#define CLIENTS_BANDITCTL_WORK_H
 
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/trial.h"

@@ -1,6 +1,6 @@
 /* Names of workers that stay the same through restarts. */
-#ifndef BANDITCTL_WORKER_NAME_H
-#define BANDITCTL_WORKER_NAME_H
+#ifndef CLIENTS_BANDITCTL_WORKER_NAME_H
+#define CLIENTS_BANDITCTL_WORKER_NAME_H
 
 #include <stdbool.h>
 

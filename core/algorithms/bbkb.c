@@ -5,7 +5,7 @@
  * with adaptive batching and resparsification. ICML 2020.
  * [BKB] the same: Gaussian process optimization with adaptive sketching: scalable and no regret. COLT 2019.
  */
-#include "algorithms/bbkb.h"
+#include "core/algorithms/bbkb.h"
 
 #include <math.h>
 #include <stdlib.h>

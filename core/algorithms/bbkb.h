@@ -1,14 +1,14 @@
 /* What the files of BBKB share: bbkb.c (an engine's life: memory, stored states, predictions), bbkb_batch.c
  * (how a batch begins: dictionary, posterior, width) and bbkb_picks.c (the picks in it, and when it ends). */
-#ifndef BANDIT_BBKB_H
-#define BANDIT_BBKB_H
+#ifndef CORE_ALGORITHMS_BBKB_H
+#define CORE_ALGORITHMS_BBKB_H
 
-#include "confidence.h"
-#include "dictionary.h"
-#include "local_ratio.h"
-#include "screening.h"
-#include "selection.h"
-#include "stored_state.h"
+#include "core/algorithms/stored_state.h"
+#include "core/selection/confidence.h"
+#include "core/selection/dictionary.h"
+#include "core/selection/local_ratio.h"
+#include "core/selection/screening.h"
+#include "core/selection/selection.h"
 
 /* The scalars of a batch as stored. */
 #define BANDIT_BBKB_STATE "bbkb  1"

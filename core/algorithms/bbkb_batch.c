@@ -1,9 +1,9 @@
 /* How a batch begins: [BBKB] Alg. 1, l. 11–16 and 4–5; the same with [BKB]'s width. */
-#include "algorithms/bbkb.h"
+#include "core/algorithms/bbkb.h"
 
-#include "bless.h"
-#include "memory.h"
-#include "uncertainty.h"
+#include "core/base/allocate.h"
+#include "core/selection/bless.h"
+#include "core/selection/uncertainty.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* The picks of a batch: [BBKB] Alg. 1, l. 6–10, Algorithm 3 before the first reward, and when the batch ends.
  */
-#include "algorithms/bbkb.h"
+#include "core/algorithms/bbkb.h"
 
-#include "memory.h"
+#include "core/base/allocate.h"
 
 static double prior_variance(const bandit_engine *engine, uint32_t arm)
 {

@@ -1,5 +1,5 @@
 /* Epsilon-greedy: the largest posterior mean, or with probability epsilon a uniform arm. */
-#include "algorithms/exact_engine.h"
+#include "core/algorithms/exact_engine.h"
 
 static bool choose_epsilon_greedy(bandit_exact_engine *e, const bandit_select_limits *limits,
                                   const bandit_executor *executor, uint32_t *arm)

@@ -4,9 +4,9 @@
  * Then the best of `sample` members drawn with replacement is the parent (ties: the youngest), and its child
  * is one of its NEIGHBOURS nearest arms, uniformly: our mutation on a finite set. Nearest is by the features
  * as scaled, or by k(x,x) + k(x',x') − 2 k(x,x') for a precomputed set; ties to the lowest index. */
-#include "algorithms/exact_engine.h"
+#include "core/algorithms/exact_engine.h"
 
-#include "arms_storage.h"
+#include "core/arms/arms_storage.h"
 
 #include <assert.h>
 

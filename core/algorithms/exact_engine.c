@@ -1,6 +1,6 @@
-#include "algorithms/exact_engine.h"
+#include "core/algorithms/exact_engine.h"
 
-#include "memory.h"
+#include "core/base/allocate.h"
 
 #include <assert.h>
 #include <math.h>

@@ -4,15 +4,15 @@
  * A batch before the first reward is `init`; every other follows the rule. Pending picks and picks
  * of the batch are hallucinated in the posterior where the rule looks at the selection variance. The state is
  * bandit_history's; all else follows from it, the pending picks and the batch's number. */
-#ifndef BANDIT_EXACT_ENGINE_H
-#define BANDIT_EXACT_ENGINE_H
+#ifndef CORE_ALGORITHMS_EXACT_ENGINE_H
+#define CORE_ALGORITHMS_EXACT_ENGINE_H
 
-#include "algorithm.h"
 #include "bandit/rng.h"
-#include "exact_posterior.h"
-#include "genome.h"
-#include "history.h"
-#include "prior_sampler.h"
+#include "core/algorithms/algorithm.h"
+#include "core/arms/genome.h"
+#include "core/posterior/exact_posterior.h"
+#include "core/posterior/prior_sampler.h"
+#include "core/posterior/pull_log.h"
 
 typedef struct bandit_exact_engine bandit_exact_engine;
 

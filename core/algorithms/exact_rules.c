@@ -1,7 +1,7 @@
 /* What several rules share: confidence widths, and the choice of an arm by its score. */
-#include "algorithms/exact_engine.h"
+#include "core/algorithms/exact_engine.h"
 
-#include "confidence.h"
+#include "core/selection/confidence.h"
 
 #include <math.h>
 

@@ -3,7 +3,7 @@
  * Within a batch x_t = argmax mu_fb(x) + C beta_fb sigma_{t−1}(x); the batch ends after the pick at which
  * prod_s (1 + sigma^2_{s−1}(x_s) / lambda) exceeds C, the bound of its Prop. 1 on sigma^2_fb / sigma^2_t.
  * beta is IGP-UCB's. */
-#include "algorithms/exact_engine.h"
+#include "core/algorithms/exact_engine.h"
 
 static double gp_bucb_width(const bandit_exact_engine *e)
 {

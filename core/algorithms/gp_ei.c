@@ -5,8 +5,8 @@
  *
  * Both underflow to 0 on all arms once the posterior is narrow, so what is compared is log EI and, Phi being
  * increasing, Z itself: the same argmax, without a tie of zeros. sigma is the selection variance's. */
-#include "acquisition.h"
-#include "algorithms/exact_engine.h"
+#include "core/algorithms/exact_engine.h"
+#include "core/selection/acquisition.h"
 
 #include <math.h>
 

@@ -11,7 +11,7 @@
  *
  * Pulls whose rewards are out do not enter: independent draws are what keeps simultaneous picks apart, so
  * both algorithms take a draw a pick, keyed by the batch and the pick's number in it. */
-#include "algorithms/exact_engine.h"
+#include "core/algorithms/exact_engine.h"
 
 static double gp_ts_width(const bandit_exact_engine *e)
 {

@@ -1,7 +1,7 @@
 /* GP-UCB and IGP-UCB: x_t = argmax mu_{t−1}(x) + beta_t sigma_{t−1}(x), Bayesian scale. */
-#include "algorithms/exact_engine.h"
+#include "core/algorithms/exact_engine.h"
 
-#include "confidence.h"
+#include "core/selection/confidence.h"
 
 /* Srinivas et al. 2010, as [CG17] section 3 restates it: sqrt(2 B^2 + 300 gamma_{t−1} ln^3(t/delta)). */
 static double gp_ucb_width(const bandit_exact_engine *e)

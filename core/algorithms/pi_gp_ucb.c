@@ -14,11 +14,11 @@
  * A batch is one pick, when nothing is out. Picks beyond it, and pulls that are still out, shrink the
  * selection variance of their cells and nothing else, as in GP-BUCB †. The state is the ledger alone: cover
  * and posteriors follow. */
-#include "algorithm.h"
-#include "ledger.h"
-#include "memory.h"
-#include "partition.h"
-#include "stored_state.h"
+#include "core/algorithms/algorithm.h"
+#include "core/algorithms/stored_state.h"
+#include "core/base/allocate.h"
+#include "core/posterior/ledger.h"
+#include "core/posterior/partition.h"
 
 #include <assert.h>
 #include <math.h>

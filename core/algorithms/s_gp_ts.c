@@ -13,15 +13,15 @@
  *   features  none: the m eigenfunctions with the largest eigenvalues stand in their place
  *         (feature_posterior.h).
  * At equal points the first two give the same posterior (svgp.h): they differ in the choice of points. */
-#include "algorithm.h"
-#include "confidence.h"
-#include "dictionary.h"
-#include "feature_posterior.h"
-#include "inducing.h"
-#include "ledger.h"
-#include "memory.h"
-#include "stored_state.h"
-#include "svgp.h"
+#include "core/algorithms/algorithm.h"
+#include "core/algorithms/stored_state.h"
+#include "core/base/allocate.h"
+#include "core/posterior/feature_posterior.h"
+#include "core/posterior/ledger.h"
+#include "core/posterior/svgp.h"
+#include "core/selection/confidence.h"
+#include "core/selection/dictionary.h"
+#include "core/selection/inducing.h"
 
 #include <assert.h>
 #include <math.h>

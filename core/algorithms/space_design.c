@@ -1,7 +1,7 @@
-#include "algorithms/space_design.h"
+#include "core/algorithms/space_design.h"
 
-#include "genome.h"
-#include "memory.h"
+#include "core/arms/genome.h"
+#include "core/base/allocate.h"
 
 #include <math.h>
 #include <stdlib.h>

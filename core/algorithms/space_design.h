@@ -1,8 +1,8 @@
 /* Points of a space that are chosen without a model. */
-#ifndef BANDIT_SPACE_DESIGN_H
-#define BANDIT_SPACE_DESIGN_H
+#ifndef CORE_ALGORITHMS_SPACE_DESIGN_H
+#define CORE_ALGORITHMS_SPACE_DESIGN_H
 
-#include "algorithm.h"
+#include "core/algorithms/algorithm.h"
 
 /* Points of a batch before the first reward: one more than there are parameters, 4 to 10, at most a quarter
  * of the horizon. They depend on no reward, so that a few more than one cost nobody any waiting (ours). */

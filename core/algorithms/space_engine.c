@@ -1,10 +1,10 @@
-#include "algorithms/space_engine.h"
+#include "core/algorithms/space_engine.h"
 
-#include "algorithms/space_design.h"
-#include "dictionary.h"
-#include "memory.h"
-#include "prior_sampler.h"
-#include "stored_state.h"
+#include "core/algorithms/space_design.h"
+#include "core/algorithms/stored_state.h"
+#include "core/base/allocate.h"
+#include "core/posterior/prior_sampler.h"
+#include "core/selection/dictionary.h"
 
 #include <assert.h>
 #include <math.h>

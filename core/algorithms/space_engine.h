@@ -12,17 +12,17 @@
  * Where noise is no reason for it (bandit_is_silent), a point that was pulled, or is out, is not picked again
  * as long as there is another †. Where evaluations fail (feasibility.h) the acquisition is lowered by far
  * more than its values differ: what is sure to fail comes after all else †. */
-#ifndef BANDIT_SPACE_ENGINE_H
-#define BANDIT_SPACE_ENGINE_H
+#ifndef CORE_ALGORITHMS_SPACE_ENGINE_H
+#define CORE_ALGORITHMS_SPACE_ENGINE_H
 
-#include "acquisition.h"
-#include "algorithm.h"
-#include "confidence.h"
-#include "feasibility.h"
-#include "ledger.h"
-#include "maximize.h"
-#include "surface.h"
-#include "svgp.h"
+#include "core/algorithms/algorithm.h"
+#include "core/posterior/ledger.h"
+#include "core/posterior/surface.h"
+#include "core/posterior/svgp.h"
+#include "core/search/maximize.h"
+#include "core/selection/acquisition.h"
+#include "core/selection/confidence.h"
+#include "core/selection/feasibility.h"
 
 typedef enum bandit_space_dictionary {
     BANDIT_SPACE_RESAMPLED, /* by ridge leverage scores: [BBKB] */
@@ -123,7 +123,7 @@ extern const bandit_algorithm_table bandit_space_bbkb_table, bandit_space_bkb_ta
     bandit_space_gp_ts_table, bandit_space_async_ts_table, bandit_space_s_gp_ts_table,
     bandit_space_gp_ei_table, bandit_space_gp_pi_table, bandit_space_epsilon_greedy_table;
 
-/* pi_space.c: pi_gp_ucb, for spaces of which all parameters are double or integer and always active. */
+/* pi_gp_ucb_space.c: pi_gp_ucb, for spaces of which all parameters are double or integer and always active. */
 extern const bandit_algorithm_table bandit_space_pi_gp_ucb_table;
 bool bandit_space_is_numeric(const bandit_arms *arms);
 

@@ -1,11 +1,11 @@
 /* On which of the visited points the posterior stands, and how wide the bounds are: the part of an engine on
  * a space that differs by algorithm between two batches. */
-#include "algorithms/space_engine.h"
+#include "core/algorithms/space_engine.h"
 
-#include "bless.h"
-#include "dictionary.h"
-#include "inducing.h"
-#include "memory.h"
+#include "core/base/allocate.h"
+#include "core/selection/bless.h"
+#include "core/selection/dictionary.h"
+#include "core/selection/inducing.h"
 
 #include <math.h>
 #include <stdlib.h>

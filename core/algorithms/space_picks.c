@@ -1,10 +1,10 @@
 /* The choice of the next point: the design before the first reward, then the maximum of the acquisition or of
  * a sampled function among the points that may be picked. */
-#include "algorithms/space_design.h"
-#include "algorithms/space_engine.h"
+#include "core/algorithms/space_design.h"
+#include "core/algorithms/space_engine.h"
 
-#include "listed.h"
-#include "memory.h"
+#include "core/algorithms/enumerated.h"
+#include "core/base/allocate.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -339,8 +339,7 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
     return status;
 }
 
-/* ---- the next point -------------------------------------------------------------------------------------
- */
+/* ---- the next point ------------------------------------------------------------------------------------ */
 
 bool bandit_space_samples_uncertainty(const bandit_space_engine *e, const bandit_space_batch *b)
 {

@@ -1,6 +1,6 @@
 /* Uniform: every pick a uniform arm; in a space, every parameter uniform on its scale. Picks depend on no
  * reward, so a batch ends at max_batch only. */
-#include "algorithms/exact_engine.h"
+#include "core/algorithms/exact_engine.h"
 
 static bool choose_uniform(bandit_exact_engine *e, const bandit_select_limits *limits,
                            const bandit_executor *executor, uint32_t *arm)

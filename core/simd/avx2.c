@@ -110,7 +110,7 @@ ALWAYS VECTOR vec_exp_negative(VECTOR s)
     return _mm256_and_pd(_mm256_castsi256_pd(scaled), in_range);
 }
 
-#include "simd/entries.h"
+#include "core/simd/entries.h"
 
 const bandit_simd bandit_simd_avx2 = {.name = "avx2",
                                       .entries = entries,

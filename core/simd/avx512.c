@@ -101,7 +101,7 @@ ALWAYS VECTOR vec_exp_negative(VECTOR s)
     return _mm512_scalef_pd(vec_mul(p, table), vec_mul(steps, vec_set(0.0625)));
 }
 
-#include "simd/entries.h"
+#include "core/simd/entries.h"
 
 const bandit_simd bandit_simd_avx512 = {.name = "avx512",
                                         .entries = entries,

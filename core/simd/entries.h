@@ -5,8 +5,8 @@
  *   vec_with_lane (a, with that lane of b), vec_all_reach (is a >= b in every lane?)
  *
  * Distances by direct differences: they do not cancel for near-duplicates. */
-#include "arms_storage.h"
-#include "simd/simd.h"
+#include "core/arms/arms_storage.h"
+#include "core/simd/simd.h"
 
 enum { VECTORS = BANDIT_TILE / LANES };
 

@@ -1,6 +1,6 @@
 /* Plain C: kernel entries with libm's exp; products by BLAS, in the caller. */
-#include "arms_storage.h"
-#include "simd/simd.h"
+#include "core/arms/arms_storage.h"
+#include "core/simd/simd.h"
 
 #include <assert.h>
 #include <math.h>

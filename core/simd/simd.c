@@ -1,4 +1,4 @@
-#include "simd/simd.h"
+#include "core/simd/simd.h"
 
 #include <string.h>
 

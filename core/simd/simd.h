@@ -1,8 +1,8 @@
 /* The two inner loops that nearly all of the engine's time goes to, in a version for each kind of processor,
  * chosen at run time. What a version computes for an arm depends on that arm alone: not on its tile, its
  * lane, or the thread. Versions differ from each other in the last bits. */
-#ifndef BANDIT_SIMD_H
-#define BANDIT_SIMD_H
+#ifndef CORE_SIMD_SIMD_H
+#define CORE_SIMD_SIMD_H
 
 #include <stdbool.h>
 #include <stddef.h>

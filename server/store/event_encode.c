@@ -1,6 +1,6 @@
 #include "server/store/event.h"
 
-#include "proto/writer.h"
+#include "proto/json_writer.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* ---- rows --------------------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 typedef enum study_state {
     STUDY_AWAITING_CANDIDATES,
@@ -180,7 +180,7 @@ typedef struct store_token {
     int64_t expires_at; /* 0: never */
 } store_token;
 
-/* ---- events ------------------------------------------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------------------------------------- */
 
 /* X(enumerator, name in the log). Names are stored: never change one. */
 #define STORE_EVENT_LIST(X)                                                                                  \

@@ -51,7 +51,7 @@ typedef struct store_error {
     char message[512]; /* for the log and the operator */
 } store_error;
 
-/* ---- opening ------------------------------------------------------------------------------------------ */
+/* ---- opening ------------------------------------------------------------------------------------------- */
 
 typedef struct store store;
 
@@ -118,7 +118,7 @@ typedef struct store_commit {
 typedef void store_observer(void *arg, const store_commit *commit);
 void store_observe(store *s, store_observer *observer, void *arg);
 
-/* ---- writing ------------------------------------------------------------------------------------------ */
+/* ---- writing ------------------------------------------------------------------------------------------- */
 
 /* Called on the writer thread, once per write. Must be short, and of the store's functions may only call
  * those that submit, abandon or close a lane. `study` and `last_seq` are the study's number and the log
@@ -198,7 +198,7 @@ void store_upload_append(store *s, int64_t content, int64_t first, size_t n, siz
                          const double *rows, store_done *done, void *arg);
 void store_upload_abandon(store *s, int64_t content);
 
-/* ---- reading ------------------------------------------------------------------------------------------ */
+/* ---- reading ------------------------------------------------------------------------------------------- */
 
 typedef void store_study_row(void *arg, const store_study *study);
 typedef void store_trial_row(void *arg, const store_trial *trial);

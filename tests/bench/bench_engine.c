@@ -12,10 +12,10 @@
  */
 #include "bandit/engine.h"
 
-#include "pool.h"
-#include "problem.h"
-#include "rates.h"
-#include "stage_clock.h"
+#include "core/base/stage_clock.h"
+#include "tests/bench/pool.h"
+#include "tests/bench/problem.h"
+#include "tests/bench/rates.h"
 
 #include <cblas.h>
 #include <getopt.h>
@@ -58,8 +58,7 @@ static void must(bandit_status status, const bandit_error *err)
         fail(bandit_status_text(status), err->message);
 }
 
-/* ---- stages ---------------------------------------------------------------------------------------------
- */
+/* ---- stages -------------------------------------------------------------------------------------------- */
 
 static double stage_seconds[BANDIT_STAGES];
 
@@ -81,8 +80,7 @@ static const bool profiled = true;
 static const bool profiled = false;
 #endif
 
-/* ---- settings -------------------------------------------------------------------------------------------
- */
+/* ---- settings ------------------------------------------------------------------------------------------ */
 
 static double positive(const char *text, const char *name)
 {
@@ -164,8 +162,7 @@ static settings parse(int argc, char **argv)
     return s;
 }
 
-/* ---- the run --------------------------------------------------------------------------------------------
- */
+/* ---- the run ------------------------------------------------------------------------------------------- */
 
 /* One reward each of n arms spread over the set, which the engine did not choose. */
 static size_t import_history(bandit_result *results, const bench_problem *p, size_t n, uint64_t *noise_index)

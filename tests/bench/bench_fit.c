@@ -3,7 +3,7 @@
  * wait. */
 #include "bandit/engine.h"
 #include "bandit/rng.h"
-#include "learning.h"
+#include "core/learning/hyperparameters.h"
 
 #include <math.h>
 #include <stdio.h>

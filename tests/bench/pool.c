@@ -1,4 +1,4 @@
-#include "pool.h"
+#include "tests/bench/pool.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,6 +1,6 @@
 /* An executor of threads for the benchmark: the calling thread is worker 0. */
-#ifndef BENCH_POOL_H
-#define BENCH_POOL_H
+#ifndef TESTS_BENCH_POOL_H
+#define TESTS_BENCH_POOL_H
 
 #include "bandit/executor.h"
 

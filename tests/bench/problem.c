@@ -1,4 +1,4 @@
-#include "problem.h"
+#include "tests/bench/problem.h"
 
 #include <math.h>
 #include <stdio.h>

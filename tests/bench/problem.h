@@ -1,6 +1,6 @@
 /* The benchmark's bandit problems: arms, their mean rewards, noise. */
-#ifndef BENCH_PROBLEM_H
-#define BENCH_PROBLEM_H
+#ifndef TESTS_BENCH_PROBLEM_H
+#define TESTS_BENCH_PROBLEM_H
 
 #include "bandit/arms.h"
 

@@ -1,6 +1,6 @@
-#include "rates.h"
+#include "tests/bench/rates.h"
 
-#include "covariance.h"
+#include "core/arms/covariance.h"
 
 #include <cblas.h>
 #include <malloc.h>

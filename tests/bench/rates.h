@@ -1,6 +1,6 @@
 /* What this machine can do, measured in the run that is judged by it, and what has been used of it. */
-#ifndef BENCH_RATES_H
-#define BENCH_RATES_H
+#ifndef TESTS_BENCH_RATES_H
+#define TESTS_BENCH_RATES_H
 
 #include "bandit/arms.h"
 #include "bandit/kernel.h"

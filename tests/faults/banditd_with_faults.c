@@ -6,8 +6,8 @@
  * later ones power N SEED                              the Nth call is the last one none the disk is well
  * again; answers how many calls have failed calls                                     answers how many calls
  * there were */
-#include "server/blas.h"
-#include "server/serve.h"
+#include "server/base/blas.h"
+#include "server/commands/serve.h"
 #include "tests/support/store_faults.h"
 
 #include <pthread.h>

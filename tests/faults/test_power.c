@@ -1,7 +1,7 @@
 /* The machine loses its power at the nth call to the disk: what was answered is there, whole, and the file is
  * sound, whatever became of what had not been synced. BANDITD_FAULTS=all cuts at every n, otherwise at some.
  */
-#include "server/store/sqlite.h"
+#include "server/store/sqlite/sqlite.h"
 #include "tests/support/store_faults.h"
 #include "tests/support/store_fixture.h"
 
@@ -103,8 +103,7 @@ static int write_until_dark(const char *path, int nth, unsigned seed)
     return 0;
 }
 
-/* ---- those who look at what it left ---------------------------------------------------------------------
- */
+/* ---- those who look at what it left -------------------------------------------------------------------- */
 
 static said run_until_dark(const char *path, int nth, int seed)
 {

@@ -213,7 +213,7 @@ static text unsaid(size_t k)
     return (text){passing, k - sizeof others};
 }
 
-/* ---- libFuzzer's ------------------------------------------------------------------------------------ */
+/* ---- libFuzzer's --------------------------------------------------------------------------------------- */
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed)
 {

@@ -52,8 +52,7 @@ typedef struct run {
     size_t n_told;
 } run;
 
-/* ---- what it stands on -----------------------------------------------------------------------------------
- */
+/* ---- what it stands on --------------------------------------------------------------------------------- */
 
 static bandit_status make_features(run *r, bandit_error *err)
 {

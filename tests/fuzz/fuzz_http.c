@@ -6,13 +6,13 @@
  * The clients come by the socket of the database's owner, so that no token is in the way. What an input
  * leaves of studies and tokens is deleted after it, so that what it finds it finds again. */
 #include "bandit/engine.h"
-#include "server/blas.h"
-#include "server/clock.h"
-#include "server/config.h"
-#include "server/http.h"
-#include "server/listen.h"
-#include "server/log.h"
-#include "server/serve.h"
+#include "server/base/blas.h"
+#include "server/base/clock.h"
+#include "server/base/config.h"
+#include "server/base/listen.h"
+#include "server/base/log.h"
+#include "server/commands/serve.h"
+#include "server/http/http.h"
 #include "tests/fuzz/dialogue.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -38,7 +38,7 @@ enum { ANSWERS_MAX = 1 << 22 }; /* of one client */
 static char database[128], folder[96];
 static sem_t serving;
 
-/* ---- the server's clock, in place of server/clock.c's; put forward alone ------------------------------- */
+/* ---- the server's clock, in place of server/base/clock.c's; put forward alone -------------------------- */
 
 static _Atomic int64_t wall_ahead, steady_ahead; /* ms */
 
@@ -68,7 +68,7 @@ static void pass(int64_t ms)
     steady_ahead += ms;
 }
 
-/* ---- the engine --------------------------------------------------------------------------------------- */
+/* ---- the engine ---------------------------------------------------------------------------------------- */
 
 /* No more picks at once than these: with sanitizers, and where each is a search, a thousand take a minute,
  * and other requests of the study wait so long. The engine has a target of its own. */

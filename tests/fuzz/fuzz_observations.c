@@ -1,6 +1,6 @@
 /* The first byte chooses the format and the domain. However the text is cut, what comes is the same; and
  * every point of a space that comes is one of it. */
-#include "proto/observations.h"
+#include "proto/read_observations.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>

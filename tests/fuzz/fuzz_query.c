@@ -1,5 +1,5 @@
 /* Whole numbers of queries, paths and headers, compared with strtoll. */
-#include "proto/query.h"
+#include "proto/integer.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

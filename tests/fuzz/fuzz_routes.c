@@ -1,10 +1,10 @@
 /* The first byte is a method; the first line a path, the second an If-None-Match, the third an address to
  * listen on. What the table answers is compared with a search of its rows by another way of matching. */
-#include "server/auth.h"
-#include "server/embedded.h"
-#include "server/handlers.h"
-#include "server/listen.h"
-#include "server/routes.h"
+#include "server/api/handlers.h"
+#include "server/base/embedded.h"
+#include "server/base/listen.h"
+#include "server/http/auth.h"
+#include "server/http/route.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <ctype.h>

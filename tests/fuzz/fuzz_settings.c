@@ -1,4 +1,4 @@
-#include "proto/settings.h"
+#include "proto/config_file.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <ctype.h>

@@ -60,8 +60,7 @@ static void assert_close(double ours, double theirs, double size, const char *wh
         fail_msg("batch %zu: %s is %.17g, the reference says %.17g", batch, what, ours, theirs);
 }
 
-/* ---- the problem ----------------------------------------------------------------------------------------
- */
+/* ---- the problem --------------------------------------------------------------------------------------- */
 
 static bandit_arms *read_arms(const json_t *problem)
 {
@@ -145,8 +144,7 @@ static bandit_options read_options(const json_t *o, double **lengthscales)
     return out;
 }
 
-/* ---- one run --------------------------------------------------------------------------------------------
- */
+/* ---- one run ------------------------------------------------------------------------------------------- */
 
 typedef struct run {
     const json_t *problem;

@@ -7,7 +7,7 @@
  * `test_recorded --record [NAME]...` writes what is seen, instead of comparing it: for new files, or where
  * decisions change on purpose (docs/testing.md says what goes with that). */
 #include "bandit/engine.h"
-#include "simd/simd.h"
+#include "core/simd/simd.h"
 #include "tests/support/engine_view.h"
 #include "tests/support/must.h"
 #include "tests/support/recording.h"

@@ -2,10 +2,10 @@
  * $BANDITD_DATA/reference/trace_small.json, its Batch_BKB cases. Its dictionaries, first log-sum and first
  * width are taken as given (its `note` says why); chosen arms must be the same, and means, variances,
  * log-sums and later widths agree to 1e-8 relative. */
-#include "confidence.h"
-#include "ledger.h"
-#include "selection.h"
-#include "sparse_posterior.h"
+#include "core/posterior/ledger.h"
+#include "core/posterior/sparse_posterior.h"
+#include "core/selection/confidence.h"
+#include "core/selection/selection.h"
 
 #include "tests/support/must.h"
 #include "tests/support/skip.h"

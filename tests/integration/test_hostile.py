@@ -48,7 +48,7 @@ def answer_to(server, request, timeout=60):
 
 @functools.cache
 def library_answers_itself():
-    """Whether libmicrohttpd is bound to its own symbols, so that the server cannot answer in its place (http_refused.c)."""
+    """Whether libmicrohttpd is bound to its own symbols, so that the server cannot answer in its place (server/http/library_errors.c)."""
     linked = subprocess.run(["ldd", servers.BINARY], capture_output=True, text=True, check=True).stdout
     library = re.search(r"libmicrohttpd\.so\S* => (\S+)", linked)[1]
     relocations = subprocess.run(["readelf", "--relocs", "--wide", library], capture_output=True, text=True, check=True).stdout

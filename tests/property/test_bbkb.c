@@ -3,7 +3,7 @@
  * restored. BANDIT_TEST_FULL=1 runs ten times as many. */
 #include "bandit/engine.h"
 #include "bandit/rng.h"
-#include "sparse_posterior.h"
+#include "core/posterior/sparse_posterior.h"
 #include "tests/support/dense_reference.h"
 #include "tests/support/must.h"
 #include "tests/support/problem_study.h"

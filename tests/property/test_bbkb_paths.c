@@ -3,9 +3,9 @@
  *
  * The plain path: kernel entries by the C library's functions, two triangular solves an arm for mean and
  * variance, and, at every pick, the values of all arms under the picks before it. */
-#include "algorithms/bbkb.h"
 #include "bandit/engine.h"
-#include "selection.h"
+#include "core/algorithms/bbkb.h"
+#include "core/selection/selection.h"
 #include "tests/support/must.h"
 #include "tests/support/problem_study.h"
 

@@ -2,7 +2,7 @@
  * problems with duplicates, near-duplicates, grids and constant features. BANDIT_TEST_FULL=1 runs ten times
  * as many. */
 #include "bandit/engine.h"
-#include "selection.h"
+#include "core/selection/selection.h"
 #include "tests/support/dense_reference.h"
 #include "tests/support/must.h"
 #include "tests/support/problem_study.h"

@@ -2,7 +2,7 @@
  * BANDIT_TEST_FULL=1 runs the paper's horizon. */
 #include "bandit/engine.h"
 #include "bandit/rng.h"
-#include "partition.h"
+#include "core/posterior/partition.h"
 #include "tests/support/async_study.h"
 #include "tests/support/must.h"
 #include "tests/support/random_problem.h"

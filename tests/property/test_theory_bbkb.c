@@ -119,8 +119,7 @@ static bandit_selection study_select(study *s, bandit_pick *picks, size_t max)
     return selection;
 }
 
-/* ---- the ratio of variances -----------------------------------------------------------------------------
- */
+/* ---- the ratio of variances ---------------------------------------------------------------------------- */
 
 /* Goes through pulls that are out, one after the other, and watches max_x var_start(x) / var_now(x). */
 typedef struct watch {
@@ -325,8 +324,7 @@ static void asynchronous_feedback_bounds_the_ratio(void **state)
     study_close(&s);
 }
 
-/* ---- Lemma 2 and Theorem 1 ------------------------------------------------------------------------------
- */
+/* ---- Lemma 2 and Theorem 1 ----------------------------------------------------------------------------- */
 
 /* Largest max(s/e, e/s) over arms and batches of sparse variance s and exact variance e. */
 static double worst_distortion(const bandit_options *options, size_t steps)

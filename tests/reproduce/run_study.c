@@ -18,7 +18,7 @@
  * far, CPU seconds in the engine's calls. Regret is of expected rewards. */
 #include "bandit/engine.h"
 #include "bandit/rng.h"
-#include "server/study_config.h"
+#include "server/data/definition.h"
 
 #include "tests/bench/rates.h"
 
@@ -51,8 +51,7 @@ static void *allocate(size_t n, size_t size)
     return p;
 }
 
-/* ---- the problem ----------------------------------------------------------------------------------------
- */
+/* ---- the problem --------------------------------------------------------------------------------------- */
 
 typedef struct problem {
     bandit_arms *arms;
@@ -112,8 +111,7 @@ static void clear_problem(problem *p)
     free(p->means);
 }
 
-/* ---- the run's settings ---------------------------------------------------------------------------------
- */
+/* ---- the run's settings -------------------------------------------------------------------------------- */
 
 static study_config *read_study(const json_t *study)
 {
@@ -177,8 +175,7 @@ static double draw(const noise *from, size_t t)
     return json_number_value(json_array_get(from->values, t - 1));
 }
 
-/* ---- the run --------------------------------------------------------------------------------------------
- */
+/* ---- the run ------------------------------------------------------------------------------------------- */
 
 typedef struct record {
     json_t *t, *regret, *gap, *seconds, *batches, *dictionary;

@@ -1,5 +1,5 @@
 /* Checks and copies of a database that may be in use. */
-#include "server/store/sqlite.h"
+#include "server/store/sqlite/sqlite.h"
 #include "tests/support/store_faults.h"
 #include "tests/support/store_fixture.h"
 

@@ -1,5 +1,5 @@
 /* What has been answered stays: across closing, SIGKILL, full and failing disks. */
-#include "server/store/sqlite.h"
+#include "server/store/sqlite/sqlite.h"
 #include "tests/support/store_faults.h"
 #include "tests/support/store_fixture.h"
 

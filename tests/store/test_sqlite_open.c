@@ -1,5 +1,5 @@
 /* The SQLite store and the file it is given: whose it is, of which version, in which shape. */
-#include "server/store/sqlite.h"
+#include "server/store/sqlite/sqlite.h"
 #include "tests/support/store_fixture.h"
 
 #include <fcntl.h>

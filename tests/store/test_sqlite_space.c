@@ -1,6 +1,6 @@
 /* Space and speed of the SQLite store: deleted rows leave, the write-ahead log stays small, and figures of
  * group commit and start-up (10 times as many rows with BANDITD_BENCH=1). */
-#include "server/store/sqlite.h"
+#include "server/store/sqlite/sqlite.h"
 #include "tests/support/store_fixture.h"
 
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "dense_gp.h"
+#include "tests/support/dense_gp.h"
 
 #include <cblas.h>
 #include <lapacke.h>

@@ -2,8 +2,8 @@
  * arms, eigenvalues instead of pivoted factors, a fresh solve for every answer. Small problems only.
  * Variances are in the papers' scale (Bayesian / lambda). Matrices are column-major. Failures end the test.
  */
-#ifndef TESTS_DENSE_GP_H
-#define TESTS_DENSE_GP_H
+#ifndef TESTS_SUPPORT_DENSE_GP_H
+#define TESTS_SUPPORT_DENSE_GP_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 #include "tests/support/random_problem.h"
 
-#include "arms_storage.h"
+#include "core/arms/arms_storage.h"
 
 #include <math.h>
 #include <stdio.h>

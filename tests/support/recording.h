@@ -24,7 +24,7 @@ const char *recording_setting(recording *r, const char **words);
 /* What is wrong with the line of settings that was read last. Does not return. */
 void recording_refuse(const recording *r, const char *why);
 
-/* ---- what is seen, a line each; to be called after the last setting ---- */
+/* ---- what is seen, a line each; to be called after the last setting ------------------------------------ */
 void recording_words(recording *r, const char *name, const char *words);
 void recording_counts(recording *r, const char *name, const uint64_t *values, size_t n);
 void recording_count(recording *r, const char *name, uint64_t value);

@@ -117,7 +117,7 @@ typedef struct bandit_options {
     size_t initial_cells;  /* pi_gp_ucb: cells a side of the first cover; 0: [T^{q/d}], from the horizon */
     uint64_t horizon;      /* T; 0: none */
     uint64_t seed;
-    /* What is learned from the rewards, anew when they have doubled at the latest; see learning.h. */
+    /* What is learned from the rewards, anew when they have doubled at the latest; see core/learning/hyperparameters.h. */
     bool learn_lengthscale;   /* of a stationary kernel, one a feature; kernel.lengthscales may be absent */
     bool learn_noise;         /* noise_std is ignored */
     bool learn_norm_bound;    /* 1 in the model's units, doubled while the model's mean is too large for it */

@@ -1,0 +1,129 @@
+/* How an algorithm joins the engine: one file in core/algorithms/ and one row of the table in engine.c.
+ *
+ * An algorithm's own struct starts with a bandit_engine. engine.c allocates it zeroed (`size` bytes), fills
+ * the common part, checks arguments against the contract of bandit/engine.h, and calls through the table;
+ * an entry may be NULL where that is said. */
+#ifndef CORE_ALGORITHMS_ALGORITHM_H
+#define CORE_ALGORITHMS_ALGORITHM_H
+
+#include "bandit/engine.h"
+#include "bandit/rng.h"
+#include "core/arms/covariance.h"
+#include "core/posterior/ledger.h"
+
+typedef struct bandit_algorithm_table {
+    const char *name; /* for messages */
+    size_t size;      /* of the algorithm's struct */
+    bool has_model;   /* engine.c binds the kernel to the arms (engine->covariance) */
+    bool from_sums; /* with a model, all but the dictionary follows from the sums, however they came about */
+
+    /* The algorithm's own part, after the common one is filled. On an error engine.c calls close. */
+    bandit_status (*open)(bandit_engine *engine, bandit_error *err);
+    /* Frees the algorithm's own part, also one that open left half made. */
+    void (*close)(bandit_engine *engine);
+
+    /* As the functions of bandit/engine.h; called with arms of results and pending checked. On success
+     * engine.c advances engine->batch; the batch to begin is bandit_engine_next_batch(engine). */
+    bandit_status (*begin_batch)(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                                 const bandit_pick *pending, size_t n_pending,
+                                 const bandit_executor *executor, bandit_error *err);
+    /* As bandit_engine_amend; arms are checked. */
+    bandit_status (*amend)(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                           const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
+    /* Called right after open. engine->batch is set from the checkpoint already. */
+    bandit_status (*restore)(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                             const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
+                             bandit_error *err);
+    bandit_status (*select)(bandit_engine *engine, const bandit_select_limits *limits,
+                            const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
+                            bandit_error *err);
+    bandit_status (*replay_picks)(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
+                                  const bandit_executor *executor, bandit_error *err);
+    /* `batch` is filled already. */
+    void (*checkpoint)(const bandit_engine *engine, bandit_checkpoint *out);
+    /* Of n arms, or of n points of coordinates scaled as the arms are where `arms` is NULL. NULL without a
+     * model: BANDIT_UNSUPPORTED. */
+    bandit_status (*predict)(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
+                             size_t n, bandit_prediction *out, bandit_error *err);
+    /* `batch`, `has_model`, `lambda`, `noise_std`, `norm_bound` and `code_path` are filled already. */
+    void (*describe)(const bandit_engine *engine, bandit_description *out);
+    /* Bytes held by the algorithm's own part. */
+    size_t (*memory)(const bandit_engine *engine);
+} bandit_algorithm_table;
+
+/* What all engines share. */
+struct bandit_engine {
+    const bandit_algorithm_table *table;
+    bandit_arms *arms;            /* borrowed; changed by select in an open space only */
+    bandit_options options;       /* a copy; kernel.lengthscales points to `lengthscales` */
+    double *lengthscales;         /* owned */
+    bandit_covariance covariance; /* with has_model */
+    size_t memory_limit;          /* bytes, or SIZE_MAX */
+    bool started;                 /* has begun its first batch */
+    uint64_t batch;               /* in force, once started */
+    bool grows_norm_bound;        /* options.norm_bound is doubled as bandit_engine_grow_norm_bound says */
+    struct bandit_listed *listed; /* on an enumerated space; NULL otherwise (enumerated.h) */
+    const bandit_ledger *given;   /* during begin_batch: the sums to have; NULL: those in force and results */
+};
+
+static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)
+{
+    return engine->started ? engine->batch + 1 : 0;
+}
+
+/* Bytes of the engine that its algorithm's `memory` does not count. */
+size_t bandit_engine_own_memory(const bandit_engine *engine);
+
+/* BANDIT_MEMORY_LIMIT, saying the need, when `bytes` are more than the engine may hold. */
+bandit_status bandit_engine_check_memory(const bandit_engine *engine, double bytes, bandit_error *err);
+
+/* *out becomes the ledger of the batch to begin: `base` plus the results, or the one that is given
+ * (from_sums). Errors: those of bandit_ledger_add. */
+bandit_status bandit_engine_next_ledger(const bandit_engine *engine, bandit_ledger *out,
+                                        const bandit_ledger *base, const bandit_result *results,
+                                        size_t n_results, bandit_error *err);
+
+/* Doubles options.norm_bound F while the norm of the model's mean exceeds F + radius(F), where that is asked
+ * for: radius is the width of the bounds in standard deviations of the unit kernel's prior, so that a
+ * function of norm F within them has at most that norm (ours). */
+void bandit_engine_grow_norm_bound(bandit_engine *engine, double mean_norm,
+                                   double (*radius)(const bandit_engine *engine, const void *batch),
+                                   const void *batch);
+
+/* Is another pick to be made, after out->n_picks in this call? `rule`: why the batch is over, or
+ * BANDIT_STOP_NONE. Sets out->stop_rule. */
+static inline bool bandit_engine_wants_pick(const bandit_select_limits *limits, bandit_stop_rule rule,
+                                            bandit_selection *out)
+{
+    out->stop_rule = rule;
+    if (rule != BANDIT_STOP_NONE && !limits->beyond_bound)
+        return false;
+    if (out->n_picks == limits->remaining) {
+        out->stop_rule = BANDIT_STOP_HORIZON;
+        return false;
+    }
+    return out->n_picks < limits->max_picks;
+}
+
+static inline bool bandit_is_withheld(const bandit_select_limits *limits, uint32_t arm)
+{
+    return bandit_is_among(limits->withheld, limits->n_withheld, arm);
+}
+
+/* A uniform arm among those not withheld, a function of seed, batch, purpose and index. False when all are
+ * withheld. */
+bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpose, uint64_t index,
+                               const bandit_select_limits *limits, uint32_t *arm);
+
+/* core/algorithms/: bbkb.c (two), s_gp_ts.c, pi_gp_ucb.c; the others share exact_engine.c */
+extern const bandit_algorithm_table bandit_bbkb_table, bandit_bkb_table, bandit_s_gp_ts_table,
+    bandit_pi_gp_ucb_table;
+extern const bandit_algorithm_table bandit_gp_ucb_table, bandit_igp_ucb_table, bandit_gp_bucb_table,
+    bandit_gp_ts_table, bandit_async_ts_table, bandit_gp_ei_table, bandit_gp_pi_table,
+    bandit_epsilon_greedy_table, bandit_uniform_table, bandit_regularized_evolution_table;
+
+/* core/engine/refitting_engine.c: any of these with a model, on rewards and a kernel that are learned. */
+extern const bandit_algorithm_table bandit_learned_table;
+bool bandit_options_learn(const bandit_options *options);
+
+#endif

@@ -1,0 +1,74 @@
+/* How arms are stored; for the engine's own files.
+ *
+ * Features live in tiles of BANDIT_TILE arms, structure of arrays inside: feature j of arm a is
+ *   features[(a / BANDIT_TILE * dimension + j) * BANDIT_TILE + a % BANDIT_TILE],
+ * so that a kernel evaluates a tile with whole vector registers and a stride that never meets a power of
+ * two. The last tile is padded with zeros. A precomputed set holds its n x n matrix, row-major. */
+#ifndef CORE_ARMS_ARMS_STORAGE_H
+#define CORE_ARMS_ARMS_STORAGE_H
+
+#include "bandit/arms.h"
+#include "core/arms/parameter_space.h"
+#include "core/base/allocate.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define BANDIT_TILE 16
+
+/* n arms, or rows, in whole tiles. */
+static inline size_t bandit_whole_tiles(size_t n)
+{
+    return bandit_whole(n, BANDIT_TILE);
+}
+
+struct bandit_arms {
+    size_t n;
+    size_t dimension; /* 0: precomputed */
+    size_t n_tiles;
+    double *features; /* n_tiles * dimension * BANDIT_TILE, or NULL */
+    double *matrix;   /* n * n, or NULL */
+    double *shift;    /* dimension: scaled = (raw − shift) * factor; NULL for a space */
+    double *factor;   /* dimension */
+    size_t capacity_features;
+    bandit_space *space; /* or NULL; owned */
+    bool finished;
+};
+
+/* Into ascending order. */
+void bandit_sort_arms(uint32_t *arms, size_t n);
+
+/* Of n ascending arms, the place of the first that is not below `arm`; n where all are. */
+static inline size_t bandit_arm_place(const uint32_t *arms, size_t n, uint32_t arm)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (arms[middle] < arm)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Is it one of n ascending arms? */
+static inline bool bandit_is_among(const uint32_t *arms, size_t n, uint32_t arm)
+{
+    size_t place = bandit_arm_place(arms, n, arm);
+    return place < n && arms[place] == arm;
+}
+
+/* Start of a tile's features: dimension x BANDIT_TILE. */
+static inline const double *bandit_arms_tile(const bandit_arms *arms, size_t tile)
+{
+    return arms->features + tile * arms->dimension * BANDIT_TILE;
+}
+
+static inline double bandit_arms_feature(const bandit_arms *arms, size_t arm, size_t j)
+{
+    return bandit_arms_tile(arms, arm / BANDIT_TILE)[j * BANDIT_TILE + arm % BANDIT_TILE];
+}
+
+#endif

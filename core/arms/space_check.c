@@ -1,0 +1,129 @@
+/* What makes parameters a space: ranges, values, defaults, conditions. */
+#include "core/arms/parameter_space.h"
+
+#include "core/base/allocate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bandit_status refuse(bandit_error *err, size_t i, const char *what)
+{
+    return bandit_fail(err, BANDIT_INVALID_ARMS, "", "parameter %zu: %s", i, what);
+}
+
+static bandit_status check_range(const bandit_parameter *p, size_t i, bandit_error *err)
+{
+    if (!isfinite(p->min) || !isfinite(p->max) || !isfinite(p->max - p->min))
+        return refuse(err, i, "min and max must be finite, and so must their distance");
+    if (!(p->min < p->max))
+        return refuse(err, i, "max must be greater than min");
+    if (p->log && !(p->min > 0.0))
+        return refuse(err, i, "min must be greater than 0 on a log scale");
+    if (p->type == BANDIT_PARAMETER_INTEGER &&
+        (p->min != trunc(p->min) || p->max != trunc(p->max) || fabs(p->min) > BANDIT_LARGEST_INTEGER ||
+         fabs(p->max) > BANDIT_LARGEST_INTEGER))
+        return refuse(err, i, "min and max must be whole numbers of at most 2^53");
+    return BANDIT_OK;
+}
+
+static const char different[] = "values must be finite and different";
+
+static bandit_status check_values(const bandit_parameter *p, size_t i, bandit_error *err)
+{
+    switch (p->type) {
+    case BANDIT_PARAMETER_DOUBLE:
+    case BANDIT_PARAMETER_INTEGER:
+        return check_range(p, i, err);
+    case BANDIT_PARAMETER_DISCRETE:
+        if (p->n_values == 0)
+            return refuse(err, i, "must have a value");
+        for (size_t k = 0; k < p->n_values; k++) {
+            if (!isfinite(p->numbers[k]))
+                return refuse(err, i, different);
+        }
+        return BANDIT_OK;
+    case BANDIT_PARAMETER_CATEGORICAL:
+        if (p->n_values == 0)
+            return refuse(err, i, "must have a value");
+        return BANDIT_OK;
+    case BANDIT_PARAMETER_BOOLEAN:
+        return BANDIT_OK;
+    }
+    return refuse(err, i, "is of no known type");
+}
+
+static bandit_status check_condition(const bandit_parameter *parameters, size_t n, size_t i,
+                                     bandit_error *err)
+{
+    const bandit_parameter *p = &parameters[i];
+    if (p->parent == BANDIT_NO_PARENT)
+        return BANDIT_OK;
+    if (p->parent >= n || parameters[p->parent].type == BANDIT_PARAMETER_DOUBLE)
+        return refuse(err, i, "its condition must be on a parameter that is not of type double");
+    if (p->n_parent_values == 0)
+        return refuse(err, i, "its condition must have a value");
+    for (size_t k = 0; k < p->n_parent_values; k++) {
+        if (!bandit_parameter_has_value(&parameters[p->parent], p->parent_values[k]))
+            return refuse(err, i, "its condition is on what is no value of the other parameter");
+    }
+    size_t ancestor = p->parent;
+    for (size_t steps = 0; ancestor != BANDIT_NO_PARENT && ancestor < n; steps++) {
+        if (steps == n)
+            return refuse(err, i, "the conditions form a cycle");
+        ancestor = parameters[ancestor].parent;
+    }
+    return BANDIT_OK;
+}
+
+/* A discrete parameter's finite numbers become a sorted copy, *own. */
+static bandit_status sort_numbers(bandit_parameter *p, double **own, size_t i, bandit_error *err)
+{
+    p->numbers = *own = bandit_sorted_values(p->numbers, p->n_values);
+    if (!*own)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t k = 1; k < p->n_values; k++) {
+        if (p->numbers[k] == p->numbers[k - 1])
+            return refuse(err, i, different);
+    }
+    return BANDIT_OK;
+}
+
+/* The numbers of discrete parameters become the sorted copies that `sorted` holds. */
+static bandit_status check_all(bandit_parameter *parameters, size_t n, double **sorted, bandit_error *err)
+{
+    bandit_status status = BANDIT_OK;
+    for (size_t i = 0; i < n; i++) {
+        bandit_parameter *p = &parameters[i];
+        status = check_values(p, i, err);
+        if (status == BANDIT_OK && p->type == BANDIT_PARAMETER_DISCRETE)
+            status = sort_numbers(p, &sorted[i], i, err);
+        if (status != BANDIT_OK)
+            return status;
+        if (p->has_default && !bandit_parameter_has_value(p, p->default_value))
+            return refuse(err, i, "its default is none of its values");
+    }
+    for (size_t i = 0; i < n && status == BANDIT_OK; i++)
+        status = check_condition(parameters, n, i, err);
+    return status;
+}
+
+bandit_status bandit_space_check(const bandit_parameter *parameters, size_t n, bandit_error *err)
+{
+    if (n == 0)
+        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "a space must have a parameter");
+    bandit_parameter *own = bandit_alloc(n, sizeof *own);
+    double **sorted = bandit_alloc_zeroed(n, sizeof *sorted);
+    bandit_status status;
+    if (own && sorted) {
+        memcpy(own, parameters, n * sizeof *own);
+        status = check_all(own, n, sorted, err);
+    } else {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    for (size_t i = 0; sorted && i < n; i++)
+        free(sorted[i]);
+    free(sorted);
+    free(own);
+    return status;
+}

@@ -1,0 +1,197 @@
+/* Points of a space: which parameters are active, values and their numbers, features, and one point after the
+ * other. */
+#include "core/arms/parameter_space.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+bool bandit_parameter_has_value(const bandit_parameter *p, double value)
+{
+    switch (p->type) {
+    case BANDIT_PARAMETER_DOUBLE:
+        return value >= p->min && value <= p->max;
+    case BANDIT_PARAMETER_INTEGER:
+        return value >= p->min && value <= p->max && value == trunc(value);
+    case BANDIT_PARAMETER_DISCRETE:
+        return bandit_is_one_of(value, p->numbers, p->n_values);
+    case BANDIT_PARAMETER_CATEGORICAL:
+        return value >= 0.0 && value < (double)p->n_values && value == trunc(value);
+    case BANDIT_PARAMETER_BOOLEAN:
+        break;
+    }
+    return value == 0.0 || value == 1.0;
+}
+
+bool bandit_space_is_active(const bandit_space *s, const double *coded, size_t i)
+{
+    for (; s->parameters[i].parent != BANDIT_NO_PARENT; i = s->parameters[i].parent) {
+        if (!bandit_condition_holds(&s->parameters[i], coded[s->parameters[i].parent]))
+            return false;
+    }
+    return true;
+}
+
+bool bandit_space_is_value(const bandit_space *s, size_t i, double value)
+{
+    return bandit_parameter_has_value(&s->parameters[i], value);
+}
+
+bandit_status bandit_space_check_point(const bandit_space *s, const double *coded, bandit_error *err)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        bool active = bandit_space_is_active(s, coded, i);
+        if (active && !bandit_parameter_has_value(&s->parameters[i], coded[i]))
+            return bandit_fail(err, BANDIT_INVALID_ARMS, "",
+                               "parameter %zu: has no value, or one that is not its own", i);
+        if (!active && !isnan(coded[i]))
+            return bandit_fail(
+                err, BANDIT_INVALID_ARMS, "",
+                "parameter %zu: has a value, but is not active with the other parameters' values", i);
+    }
+    return BANDIT_OK;
+}
+
+/* ---- values by number, and features -------------------------------------------------------------------- */
+
+uint64_t bandit_space_values(const bandit_parameter *p)
+{
+    assert(p->type != BANDIT_PARAMETER_DOUBLE);
+    switch (p->type) {
+    case BANDIT_PARAMETER_DOUBLE: /* not asked for */
+    case BANDIT_PARAMETER_BOOLEAN:
+        break;
+    case BANDIT_PARAMETER_INTEGER:
+        return (uint64_t)(p->max - p->min) + 1;
+    case BANDIT_PARAMETER_DISCRETE:
+    case BANDIT_PARAMETER_CATEGORICAL:
+        return p->n_values;
+    }
+    return 2;
+}
+
+double bandit_space_value(const bandit_space *s, size_t i, uint64_t k)
+{
+    const bandit_parameter *p = &s->parameters[i];
+    assert(p->type != BANDIT_PARAMETER_DOUBLE && k < bandit_space_values(p));
+    if (p->type == BANDIT_PARAMETER_INTEGER)
+        return p->min + (double)k;
+    return p->type == BANDIT_PARAMETER_DISCRETE ? p->numbers[k] : (double)k;
+}
+
+uint64_t bandit_space_rank(const bandit_space *s, size_t i, double value)
+{
+    const bandit_parameter *p = &s->parameters[i];
+    if (p->type == BANDIT_PARAMETER_INTEGER)
+        return (uint64_t)(value - p->min);
+    if (p->type != BANDIT_PARAMETER_DISCRETE)
+        return (uint64_t)value;
+    return bandit_values_below(value, p->numbers, p->n_values - 1);
+}
+
+double bandit_space_encode_number(const bandit_space *s, size_t i, double value)
+{
+    const bandit_parameter *p = &s->parameters[i];
+    double u = ((p->log ? log(value) : value) - s->places[i].low) / s->places[i].width;
+    return fmin(1.0, fmax(0.0, u));
+}
+
+double bandit_space_decode_number(const bandit_space *s, size_t i, double u)
+{
+    const bandit_parameter *p = &s->parameters[i];
+    if (!(u > 0.0))
+        return p->min;
+    if (u >= 1.0)
+        return p->max;
+    double value = s->places[i].low + s->places[i].width * u;
+    if (p->log)
+        value = exp(value);
+    if (p->type == BANDIT_PARAMETER_INTEGER)
+        value = round(value);
+    return fmin(p->max, fmax(p->min, value)) + 0.0; /* no −0 */
+}
+
+double bandit_space_round_number(const bandit_space *s, size_t i, double value)
+{
+    const bandit_parameter *p = &s->parameters[i];
+    double width = p->log ? fabs(value) * s->places[i].width : s->places[i].width, rounded;
+    double exponent = floor(log10(width)) - 12.0;
+    if (!(fabs(exponent) <= 22.0)) /* beyond, powers of ten are not exact */
+        return value;
+    double power = pow(10.0, fabs(exponent));
+    double steps = exponent < 0.0 ? value * power : value / power;
+    if (!(fabs(steps) < BANDIT_LARGEST_INTEGER))
+        return value;
+    rounded = exponent < 0.0 ? round(steps) / power : round(steps) * power;
+    return fmin(p->max, fmax(p->min, rounded)) + 0.0;
+}
+
+void bandit_space_encode_parameter(const bandit_space *s, size_t i, double value, double *features)
+{
+    const double root_half = 0.70710678118654752440;
+    const bandit_parameter *p = &s->parameters[i];
+    const bandit_place *place = &s->places[i];
+    double *out = features + place->first;
+    bool active = !isnan(value);
+    switch (p->type) {
+    case BANDIT_PARAMETER_DOUBLE:
+    case BANDIT_PARAMETER_INTEGER:
+        out[0] = active ? bandit_space_encode_number(s, i, value) : 0.5;
+        break;
+    case BANDIT_PARAMETER_DISCRETE:
+        out[0] = !active || p->n_values == 1
+                     ? 0.5
+                     : (double)bandit_space_rank(s, i, value) / (double)(p->n_values - 1);
+        break;
+    case BANDIT_PARAMETER_BOOLEAN:
+        out[0] = active ? value : 0.5;
+        break;
+    case BANDIT_PARAMETER_CATEGORICAL:
+        for (size_t k = 0; k < place->n; k++)
+            out[k] = active ? 0.0 : root_half / (double)place->n;
+        if (active)
+            out[(size_t)value] = root_half;
+        break;
+    }
+    if (place->activity != SIZE_MAX)
+        features[place->activity] = active ? root_half : 0.0;
+}
+
+void bandit_space_encode(const bandit_space *s, const double *coded, double *features)
+{
+    for (size_t i = 0; i < s->n; i++)
+        bandit_space_encode_parameter(s, i, coded[i], features);
+}
+
+/* ---- one point after the other ------------------------------------------------------------------------- */
+
+/* The first values of the parameters from order[from] on, given those before. */
+static void first_values(const bandit_space *s, size_t from, double *coded)
+{
+    for (size_t at = from; at < s->n; at++) {
+        size_t i = s->order[at];
+        coded[i] = bandit_space_is_active(s, coded, i) ? bandit_space_value(s, i, 0) : (double)NAN;
+    }
+}
+
+void bandit_space_first_point(const bandit_space *s, double *coded)
+{
+    first_values(s, 0, coded);
+}
+
+bool bandit_space_next_point(const bandit_space *s, double *coded)
+{
+    for (size_t at = s->n; at-- > 0;) {
+        size_t i = s->order[at];
+        if (isnan(coded[i]))
+            continue;
+        uint64_t k = bandit_space_rank(s, i, coded[i]) + 1;
+        if (k < bandit_space_values(&s->parameters[i])) {
+            coded[i] = bandit_space_value(s, i, k);
+            first_values(s, at + 1, coded);
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,242 @@
+#include "core/base/linalg.h"
+
+#include "core/base/allocate.h"
+#include "core/simd/simd.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bandit_status bandit_pivoted_cholesky(double *a, size_t n, double tolerance, uint32_t *pivot, size_t *rank,
+                                      bandit_error *err)
+{
+    *rank = 0;
+    if (n == 0)
+        return BANDIT_OK;
+    lapack_int *order = bandit_alloc(n, sizeof *order);
+    double *work = bandit_alloc(2 * n, sizeof *work);
+    bandit_status status = BANDIT_OK;
+    if (!order || !work) {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        goto out;
+    }
+
+    lapack_int found = 0;
+    lapack_int info = LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, a, (lapack_int)n, order,
+                                          &found, tolerance, work);
+    assert(info >= 0);
+    /* dpstrf gives rank 0 only when the largest diagonal entry is not positive or a NaN. */
+    if (found == 0 && isnan(a[0])) {
+        status = bandit_fail(err, BANDIT_NUMERICAL, "", "a kernel matrix contains NaN");
+        goto out;
+    }
+    *rank = (size_t)found;
+    for (size_t i = 0; i < *rank; i++)
+        pivot[i] = (uint32_t)(order[i] - 1);
+out:
+    free(order);
+    free(work);
+    return status;
+}
+
+bandit_status bandit_cholesky(double *a, size_t n, size_t ld, const char *what, bandit_error *err)
+{
+    lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, a, (lapack_int)ld);
+    assert(info >= 0);
+    if (info > 0)
+        return bandit_fail(err, BANDIT_NUMERICAL, "", "%s is not positive definite at row %d of %zu", what,
+                           (int)info, n);
+    return BANDIT_OK;
+}
+
+bool bandit_reversed_cholesky(double *out, const double *M, size_t m, double shift)
+{
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k; i < m;
+             i++) /* reversed entry (i, k) is entry (m−1−i, m−1−k), of the upper triangle */
+            out[k * m + i] = M[(m - 1 - i) * m + (m - 1 - k)];
+        out[k * m + k] += shift;
+    }
+    if (bandit_cholesky(out, m, m, "", NULL) != BANDIT_OK)
+        return false;
+    /* J G' J of the factor G: entry (i, k) is G(m−1−k, m−1−i). Swap the two halves of the lower triangle. */
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k; i < m - k; i++) {
+            size_t other_row = m - 1 - k, other_column = m - 1 - i;
+            double moved = out[k * m + i];
+            out[k * m + i] = out[other_column * m + other_row];
+            out[other_column * m + other_row] = moved;
+        }
+    }
+    return true;
+}
+
+bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error *err)
+{
+    lapack_int order = (lapack_int)n;
+    double *values = bandit_alloc(n, sizeof *values);
+    lapack_int info = LAPACK_WORK_MEMORY_ERROR;
+    if (values)
+        info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', order, M, order, values);
+    if (info == 0) {
+        /* rows sqrt(value) times eigenvector: their Gram matrix is what is wanted, and Q does not change it
+         */
+        for (size_t i = 0; i < n; i++) {
+            cblas_dcopy(order, M + i * n, 1, out + i, order);
+            cblas_dscal(order, sqrt(fmax(0.0, values[i])), out + i, order);
+        }
+        info = LAPACKE_dgeqlf(LAPACK_COL_MAJOR, order, order, out, order, values);
+    }
+    free(values);
+    if (info == 0)
+        return BANDIT_OK;
+    if (info == LAPACK_WORK_MEMORY_ERROR)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    return bandit_fail(err, BANDIT_NUMERICAL, "", "a symmetric matrix of order %zu has no eigenvalues", n);
+}
+
+/* x = A x for the lower triangular n x n matrix A, by squares on its diagonal and what lies below them; their
+ * size is part of the order of sums. */
+static void multiply_lower(const bandit_simd *simd, size_t n, const double *a, size_t ld, double *x)
+{
+    enum { SQUARE = 64 };
+    size_t first;
+    for (size_t end = n; end > 0; end = first) {
+        first = end > SQUARE ? end - SQUARE : 0;
+        if (end < n)
+            cblas_dgemv(CblasColMajor, CblasNoTrans, (int)(n - end), (int)(end - first), 1.0,
+                        a + first * ld + end, (int)ld, x + first, 1, 1.0, x + end, 1);
+        simd->multiply_lower(end - first, a + first * ld + first, ld, x + first);
+    }
+}
+
+/* Larger triangles than this leave the cache, and LAPACK's blocks are faster. */
+enum { LARGEST_BY_COLUMNS = 512 };
+
+/* Small triangles column by column from the last, as LAPACK's dtrti2: with X the inverse of what follows a
+ * diagonal entry d and l the column below it, the inverse's column is −X l / d. There OpenBLAS's dtrtri takes
+ * twice as long: a call of daxpy for each column of a square. */
+bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err)
+{
+    const bandit_simd *simd = bandit_simd_best();
+    for (size_t k = 0; k < n; k++)
+        if (l[k * ld + k] == 0.0)
+            return bandit_fail(err, BANDIT_NUMERICAL, "", "a triangular factor is singular at row %zu of %zu",
+                               k + 1, n);
+    if (!simd->multiply_lower || n > LARGEST_BY_COLUMNS) {
+        lapack_int info = LAPACKE_dtrtri_work(LAPACK_COL_MAJOR, 'L', 'N', (lapack_int)n, l, (lapack_int)ld);
+        assert(info == 0);
+        (void)info;
+        return BANDIT_OK;
+    }
+    for (size_t k = n; k-- > 0;) {
+        size_t after = n - k - 1;
+        double *diagonal = l + k * ld + k;
+        *diagonal = 1.0 / *diagonal;
+        if (after > 0) {
+            multiply_lower(simd, after, diagonal + ld + 1, ld, diagonal + 1);
+            cblas_dscal((int)after, -*diagonal, diagonal + 1, 1);
+        }
+    }
+    return BANDIT_OK;
+}
+
+bandit_status bandit_invert_from_cholesky(double *l, size_t n, bandit_error *err)
+{
+    bandit_status status = bandit_invert_lower(l, n, n, err);
+    if (status != BANDIT_OK)
+        return status;
+    lapack_int info = LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, l, (lapack_int)n);
+    assert(info == 0);
+    (void)info;
+    return BANDIT_OK;
+}
+
+void bandit_mirror_lower(double *a, size_t n)
+{
+    enum { TILE = 16 };
+    for (size_t column = 0; column < n; column += TILE) {
+        for (size_t row = column; row < n; row += TILE) {
+            size_t rows = row + TILE < n ? row + TILE : n, columns = column + TILE < n ? column + TILE : n;
+            for (size_t j = column; j < columns; j++)
+                for (size_t i = row > j ? row : j + 1; i < rows; i++)
+                    a[i * n + j] = a[j * n + i];
+        }
+    }
+}
+
+double bandit_log_det(const double *l, size_t n, size_t ld)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++)
+        sum += log(l[i * ld + i]);
+    return 2.0 * sum;
+}
+
+bandit_status bandit_is_positive_definite(bool *out, const double *a, size_t n, double shift,
+                                          bandit_error *err)
+{
+    double *copy = bandit_alloc(n, n * sizeof *copy);
+    if (!copy)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    memcpy(copy, a, n * n * sizeof *copy);
+    for (size_t i = 0; i < n; i++)
+        copy[i * n + i] += shift;
+    lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, copy, (lapack_int)n);
+    assert(info >= 0);
+    *out = info == 0;
+    free(copy);
+    return BANDIT_OK;
+}
+
+/* basis: n x (step + 1), orthonormal so far. next becomes A * last, orthogonal to the basis (twice, which is
+ * enough: Parlett's "twice is enough"); returns its norm, and the diagonal entry in *diagonal. */
+static double lanczos_step(double *diagonal, double *next, const double *a, size_t n, const double *basis,
+                           size_t step, double *products)
+{
+    int size = (int)n, columns = (int)step + 1;
+    const double *last = basis + step * n;
+    cblas_dsymv(CblasColMajor, CblasLower, size, 1.0, a, size, last, 1, 0.0, next, 1);
+    *diagonal = cblas_ddot(size, last, 1, next, 1);
+    for (int pass = 0; pass < 2; pass++) {
+        cblas_dgemv(CblasColMajor, CblasTrans, size, columns, 1.0, basis, size, next, 1, 0.0, products, 1);
+        cblas_dgemv(CblasColMajor, CblasNoTrans, size, columns, -1.0, basis, size, products, 1, 1.0, next, 1);
+    }
+    return cblas_dnrm2(size, next, 1);
+}
+
+bandit_status bandit_smallest_eigenvalue(double *out, const double *a, size_t n, bandit_error *err)
+{
+    enum { MAX_STEPS = 80 };
+    size_t limit = n < MAX_STEPS ? n : MAX_STEPS, steps = 0;
+    double diagonal[MAX_STEPS], off_diagonal[MAX_STEPS], products[MAX_STEPS + 1];
+    double *basis = bandit_alloc((limit + 1) * n, sizeof *basis);
+    if (!basis)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+
+    /* A start that is neither constant nor sparse; its component along no eigenvector is zero by design. */
+    for (size_t i = 0; i < n; i++)
+        basis[i] = 1.0 + 0.5 * sin(1.0 + 12.9898 * (double)i);
+    cblas_dscal((int)n, 1.0 / cblas_dnrm2((int)n, basis, 1), basis, 1);
+
+    double scale = 0.0;
+    while (steps < limit) {
+        double *next = basis + (steps + 1) * n;
+        double norm = lanczos_step(&diagonal[steps], next, a, n, basis, steps, products);
+        scale = fmax(scale, fabs(diagonal[steps]) + norm);
+        off_diagonal[steps++] = norm;
+        if (norm <= 1e-14 * scale)
+            break; /* the Krylov space is invariant: the Ritz values are eigenvalues */
+        cblas_dscal((int)n, 1.0 / norm, next, 1);
+    }
+    lapack_int info = LAPACKE_dsterf_work((lapack_int)steps, diagonal, off_diagonal);
+    free(basis);
+    if (info != 0)
+        return bandit_fail(err, BANDIT_NUMERICAL, "",
+                           "the eigenvalues of a tridiagonal matrix did not converge");
+    *out = diagonal[0];
+    return BANDIT_OK;
+}

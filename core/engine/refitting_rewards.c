@@ -1,0 +1,113 @@
+/* How rewards join an engine that learns: what of them counts, what they add to the squares within arms, and
+ * what the inner engine sees of them. */
+#include "core/engine/refitting_engine.h"
+
+#include "core/base/allocate.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+static double standardized(const bandit_learned *l, double reward)
+{
+    return (bandit_learned_fold(l, reward) - bandit_learned_shift(l)) / bandit_learned_unit(l);
+}
+
+/* What the model counts of an arm: its pulls but for those set aside. */
+static bandit_arm_sum counted(const bandit_learned *l, const bandit_arm_sum *sum)
+{
+    bandit_arm_sum left = *sum;
+    const bandit_arm_sum *aside = bandit_sum_of(l->aside, l->n_aside, sum->arm);
+    if (aside && aside->count <= left.count) {
+        left.count -= aside->count;
+        left.sum -= aside->sum;
+    }
+    return left;
+}
+
+void bandit_learned_map_ledger(bandit_learned_engine *e, const bandit_learned *l, const bandit_ledger *ledger)
+{
+    bandit_ledger *out = &e->mapped;
+    out->n = 0;
+    out->observations = 0;
+    out->sum_squares = 0.0;
+    for (size_t i = 0; i < ledger->n; i++) {
+        bandit_arm_sum sum = counted(l, &ledger->sums[i]);
+        if (sum.count == 0)
+            continue;
+        double mean = standardized(l, sum.sum / (double)sum.count);
+        sum.sum = (double)sum.count * mean;
+        out->sums[out->n++] = sum;
+        out->observations += sum.count;
+        out->sum_squares += (double)sum.count * mean * mean;
+    }
+}
+
+bool bandit_learned_reserve_mapped(bandit_learned_engine *e, size_t n)
+{
+    return bandit_reserve((void **)&e->mapped.sums, &e->mapped.capacity, n, sizeof *e->mapped.sums);
+}
+
+/* A reward of an arm with a mean of its own so far: no further from it than the noise, or three scales. */
+static double near_mean(const bandit_learned *l, double reward, double mean)
+{
+    double reach = fmax(6.0 * sqrt(l->noise), 3.0) * l->scale;
+    return fmin(fmax(reward, mean - reach), mean + reach);
+}
+
+/* The first few rewards have no part in the squares: nothing is known yet that could tell a stray. */
+bandit_status bandit_learned_take_results(bandit_learned_engine *e, const bandit_result *results, size_t n,
+                                          bandit_error *err)
+{
+    enum { FIRST_FEW = 8 };
+    bool guards = e->how.standardize, counts = !guards || e->ledger.observations >= FIRST_FEW;
+    uint64_t *keys = bandit_alloc(n, sizeof *keys);
+    if (!keys || n > UINT32_MAX ||
+        !bandit_reserve((void **)&e->results, &e->capacity_results, n, sizeof *e->results)) {
+        free(keys);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    for (size_t i = 0; i < n; i++) {
+        e->results[i] = results[i];
+        e->results[i].chosen = false;
+    }
+    e->n_taken = n;
+    bandit_order_results(keys, results, n);
+    e->next_within = e->within;
+    e->next_degrees = e->within_degrees;
+    bandit_arm_sum had = {0};
+    for (size_t i = 0; i < n && counts; i++) {
+        bandit_result *r = &e->results[(uint32_t)keys[i]];
+        if (i == 0 || had.arm != r->arm) {
+            const bandit_arm_sum *sum = bandit_sum_of(e->ledger.sums, e->ledger.n, r->arm);
+            had = sum ? counted(&e->learned, sum) : (bandit_arm_sum){.arm = r->arm};
+        }
+        if (had.count > 0) {
+            double count = (double)had.count, mean = had.sum / count;
+            if (guards)
+                r->reward = near_mean(&e->learned, r->reward, mean);
+            double off = r->reward - mean;
+            e->next_within += off * off * r->repeats * count / (count + r->repeats);
+            e->next_degrees += 1.0;
+        }
+        had.count += r->repeats;
+        had.sum += r->repeats * r->reward;
+    }
+    e->next_within = fmin(e->next_within, DBL_MAX);
+    free(keys);
+    return BANDIT_OK;
+}
+
+bool bandit_learned_is_beyond(const bandit_learned_engine *e)
+{
+    bool beyond = false;
+    for (size_t i = 0; i < e->n_taken; i++)
+        beyond |= e->results[i].reward > e->learned.high;
+    return beyond && e->next.observations >= e->learned.fitted_on + e->learned.fitted_on / 20 + 1;
+}
+
+void bandit_learned_standardize_results(bandit_learned_engine *e)
+{
+    for (size_t i = 0; i < e->n_taken; i++)
+        e->results[i].reward = standardized(&e->learned, e->results[i].reward);
+}

@@ -1,0 +1,130 @@
+/* The stored state of an engine that learns: written at every batch, checked before it is believed. */
+#include "core/engine/refitting_engine.h"
+
+#include "core/base/allocate.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+static const char STATE_MAGIC[8] = "learn 2";
+
+size_t bandit_learned_state_bytes(const bandit_learned *l, size_t n_inner)
+{
+    return sizeof(bandit_learned_state) + l->n_lengthscales * sizeof(double) +
+           l->n_aside * sizeof(bandit_arm_sum) + n_inner;
+}
+
+void bandit_learned_write_state(bandit_learned_engine *e)
+{
+    const bandit_learned *l = &e->learned;
+    bandit_checkpoint inner = {0};
+    e->inner->table->checkpoint(e->inner, &inner);
+    bandit_learned_state state = {.n_lengthscales = l->n_lengthscales,
+                                  .n_aside = l->n_aside,
+                                  .fitted_on = l->fitted_on,
+                                  .observations = e->ledger.observations,
+                                  .sum_squares = e->ledger.sum_squares,
+                                  .within = e->within,
+                                  .within_degrees = e->within_degrees,
+                                  .offset = l->offset,
+                                  .scale = l->scale,
+                                  .low = l->low,
+                                  .high = l->high,
+                                  .range = l->range,
+                                  .signal = l->signal,
+                                  .noise = l->noise,
+                                  .mean = l->mean,
+                                  .norm_bound = e->inner->options.norm_bound};
+    memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
+    unsigned char *at = e->state;
+    memcpy(at, &state, sizeof state);
+    at += sizeof state;
+    if (l->n_lengthscales > 0)
+        memcpy(at, l->lengthscales, l->n_lengthscales * sizeof(double));
+    at += l->n_lengthscales * sizeof(double);
+    for (size_t i = 0; i < l->n_aside; i++, at += sizeof(bandit_arm_sum)) {
+        bandit_arm_sum sum;
+        memset(&sum, 0, sizeof sum); /* padding has bits, too */
+        sum.arm = l->aside[i].arm;
+        sum.count = l->aside[i].count;
+        sum.sum = l->aside[i].sum;
+        memcpy(at, &sum, sizeof sum);
+    }
+    if (inner.n_state > 0)
+        memcpy(at, inner.state, inner.n_state);
+    e->n_state = (size_t)(at - e->state) + inner.n_state;
+    assert(e->n_state <= e->capacity_state);
+}
+
+/* Of all engines, the exact ones store most, an entry an arm and a result. */
+bool bandit_learned_reserve_state(bandit_learned_engine *e, const bandit_learned *l, size_t n)
+{
+    size_t inner = 1024 + (e->next.n + n + e->n_state / 24 + 1) * 24;
+    return bandit_reserve_keep((void **)&e->state, &e->capacity_state, e->n_state,
+                               bandit_learned_state_bytes(l, inner), 1);
+}
+
+static bool is_positive(double x)
+{
+    return isfinite(x) && x > 0.0;
+}
+
+static bool is_at_least_0(double x)
+{
+    return isfinite(x) && x >= 0.0;
+}
+
+bandit_status bandit_learned_read_state(bandit_learned_engine *e, const bandit_checkpoint *checkpoint,
+                                        bandit_learned_state *state, bandit_checkpoint *inner,
+                                        bandit_error *err)
+{
+    bandit_learned *l = &e->learned;
+    const unsigned char *at = checkpoint->state;
+    size_t left = checkpoint->n_state;
+    if (left < sizeof *state)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state of %zu bytes is too short", left);
+    memcpy(state, at, sizeof *state);
+    at += sizeof *state;
+    left -= sizeof *state;
+    if (memcmp(state->magic, STATE_MAGIC, sizeof state->magic) != 0)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "",
+                           "the stored state is of another kind or machine type");
+    if (state->n_lengthscales != e->how.n_lengthscales || left / sizeof(double) < state->n_lengthscales ||
+        (left - state->n_lengthscales * sizeof(double)) / sizeof(bandit_arm_sum) < state->n_aside ||
+        !is_positive(state->scale) || !is_positive(state->signal) || !is_positive(state->noise) ||
+        !isfinite(state->offset) || !isfinite(state->mean) || !(state->low < state->high) ||
+        !is_positive(state->range) || !is_at_least_0(state->within) ||
+        !is_at_least_0(state->within_degrees) || !is_at_least_0(state->norm_bound) ||
+        !is_at_least_0(state->sum_squares))
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored hyper-parameters are not valid");
+    l->offset = state->offset;
+    l->scale = state->scale;
+    l->low = state->low;
+    l->high = state->high;
+    l->range = state->range;
+    l->signal = state->signal;
+    l->noise = state->noise;
+    l->mean = state->mean;
+    l->fitted_on = state->fitted_on;
+    e->within = state->within;
+    e->within_degrees = state->within_degrees;
+    for (size_t i = 0; i < l->n_lengthscales; i++, at += sizeof(double), left -= sizeof(double)) {
+        memcpy(&l->lengthscales[i], at, sizeof(double));
+        if (!is_positive(l->lengthscales[i]))
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored lengthscale %zu is not valid", i);
+    }
+    l->n_aside = state->n_aside;
+    l->aside = bandit_alloc(l->n_aside, sizeof *l->aside);
+    if (!l->aside)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t i = 0; i < l->n_aside; i++, at += sizeof *l->aside, left -= sizeof *l->aside) {
+        memcpy(&l->aside[i], at, sizeof *l->aside);
+        if (i > 0 && l->aside[i].arm <= l->aside[i - 1].arm)
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored outlier %zu is not valid", i);
+    }
+    *inner = *checkpoint;
+    inner->state = at;
+    inner->n_state = left;
+    return BANDIT_OK;
+}

@@ -1,0 +1,253 @@
+#include "bandit/fit.h"
+
+#include "core/base/allocate.h"
+#include "core/learning/likelihood.h"
+
+#include <math.h>
+#include <nlopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One maximization: theta's entries that are learned are the optimizer's variables. */
+typedef struct ascent {
+    bandit_likelihood *objective;
+    const size_t *free; /* n_free: entries of theta that are learned */
+    size_t n_free, n;
+    double *theta, *slope; /* n */
+    double *best;          /* n: the best theta met */
+    double best_value;     /* −infinity: none */
+} ascent;
+
+static double climb(unsigned n, const double *x, double *gradient, void *context)
+{
+    ascent *a = context;
+    double value;
+    for (unsigned i = 0; i < n; i++)
+        a->theta[a->free[i]] = x[i];
+    bool fine = bandit_likelihood_evaluate(a->objective, a->theta, &value, a->slope);
+    for (unsigned i = 0; gradient && i < n; i++)
+        gradient[i] = fine ? a->slope[a->free[i]] : 0.0;
+    if (!fine)
+        return -1e100; /* the optimizer turns back */
+    if (value > a->best_value) {
+        a->best_value = value;
+        memcpy(a->best, a->theta, a->n * sizeof *a->best);
+    }
+    return value;
+}
+
+/* Limits of theta: what single precision of the data could tell apart, and no more. */
+static void limits_of(const bandit_fit_data *data, size_t entry, double *low, double *high)
+{
+    if (entry < data->n_lengthscales) {
+        *low = log(0.005 * data->extent[entry]);
+        *high = log(200.0 * data->extent[entry]);
+    } else if (entry == data->n_lengthscales) {
+        *low = log(1e-2);
+        *high = log(1e3);
+    } else {
+        *low = log(1e-8);
+        *high = log(1e2);
+    }
+}
+
+/* From a->theta. A start that cannot be evaluated leaves `best` as it is. */
+static bool maximize(ascent *a, size_t max_evaluations)
+{
+    const bandit_fit_data *data = a->objective->data;
+    double *x = bandit_alloc(a->n_free, sizeof *x), *low = bandit_alloc(a->n_free, sizeof *low);
+    double *high = bandit_alloc(a->n_free, sizeof *high), value;
+    nlopt_opt optimizer = nlopt_create(NLOPT_LD_LBFGS, (unsigned)a->n_free);
+    bool fine = x && low && high && optimizer;
+    for (size_t i = 0; fine && i < a->n_free; i++) {
+        limits_of(data, a->free[i], &low[i], &high[i]);
+        x[i] = fmin(fmax(a->theta[a->free[i]], low[i]), high[i]);
+    }
+    if (fine) {
+        fine = nlopt_set_lower_bounds(optimizer, low) == NLOPT_SUCCESS &&
+               nlopt_set_upper_bounds(optimizer, high) == NLOPT_SUCCESS &&
+               nlopt_set_max_objective(optimizer, climb, a) == NLOPT_SUCCESS &&
+               nlopt_set_maxeval(optimizer, (int)max_evaluations) == NLOPT_SUCCESS &&
+               nlopt_set_ftol_abs(optimizer, 1e-3) == NLOPT_SUCCESS;
+        /* How it ends does not matter: the best point met is kept. */
+        if (fine)
+            fine = nlopt_optimize(optimizer, x, &value) != NLOPT_OUT_OF_MEMORY;
+    }
+    nlopt_destroy(optimizer);
+    free(x);
+    free(low);
+    free(high);
+    return fine;
+}
+
+static void write_theta(const bandit_fit_data *data, const bandit_hyperparameters *from, double *theta)
+{
+    size_t p = data->n_lengthscales;
+    for (size_t i = 0; i < p; i++)
+        theta[i] = log(from->lengthscales[i]);
+    theta[p] = log(from->signal);
+    theta[p + 1] = log(from->noise);
+}
+
+enum { STARTS = 4 };
+
+/* The k-th start, from the one given: itself, the priors' peak, and rougher and smoother ones. */
+static void start_theta(const bandit_fit_data *data, const double *given, size_t k, double *theta)
+{
+    static const double shift[STARTS] = {0.0, 0.0, -1.4, 1.4};
+    size_t p = data->n_lengthscales;
+    memcpy(theta, given, (p + 2) * sizeof *theta);
+    if (k == 0)
+        return;
+    bandit_hyperparameters peak = {
+        .lengthscales = theta, .signal = exp(given[p]), .noise = exp(given[p + 1])};
+    bandit_fit_prior(data, &peak);
+    for (size_t i = 0; i < p && data->learn_lengthscale; i++)
+        theta[i] = log(theta[i]) + shift[k];
+    theta[p] = log(peak.signal);
+    theta[p + 1] = log(peak.noise);
+}
+
+/* The ascents of a fit, as parts of a job: each from a start of its own, so that they may run at once. */
+typedef struct ascents {
+    const bandit_fit_data *data;
+    const bandit_fit_limits *limits;
+    const double *lengthscales; /* given */
+    const size_t *free;
+    size_t n_free, n;
+    const double *given;          /* n */
+    bandit_likelihood *objective; /* one a worker: {0} until it has a part */
+    double *scratch;              /* 2 n a worker */
+    double *best;                 /* STARTS x n */
+    double value[STARTS];
+    bandit_status status[STARTS];
+} ascents;
+
+static bandit_status prepare(const ascents *job, size_t worker)
+{
+    bandit_likelihood *objective = &job->objective[worker];
+    if (objective->data)
+        return BANDIT_OK;
+    return bandit_likelihood_init(objective, job->data, job->limits->max_inducing, job->lengthscales, NULL);
+}
+
+static void ascend_from(void *arg, size_t start, size_t worker)
+{
+    ascents *job = arg;
+    ascent a = {.objective = &job->objective[worker],
+                .free = job->free,
+                .n_free = job->n_free,
+                .n = job->n,
+                .theta = job->scratch + 2 * worker * job->n,
+                .slope = job->scratch + (2 * worker + 1) * job->n,
+                .best = job->best + start * job->n,
+                .best_value = -INFINITY};
+    job->status[start] = prepare(job, worker);
+    if (job->status[start] == BANDIT_OK) {
+        start_theta(job->data, job->given, start, a.theta);
+        if (!maximize(&a, job->limits->max_evaluations))
+            job->status[start] = BANDIT_NO_MEMORY;
+    }
+    job->value[start] = a.best_value;
+}
+
+/* The best that starts first … STARTS − 1 have led to, the first of equals; STARTS: none could be evaluated.
+ */
+static size_t best_from(const ascents *job, size_t first)
+{
+    size_t best = STARTS;
+    double value = -INFINITY;
+    for (size_t k = first; k < STARTS; k++) {
+        if (job->value[k] > value) {
+            value = job->value[k];
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* The ascents, but for those whose end is known: all that begin elsewhere than at `start` end as one did. */
+static void run_ascents(ascents *job, bandit_fit_fixed *fixed, const bandit_executor *executor)
+{
+    bool known = fixed && fixed->known;
+    for (size_t k = 0; k < STARTS; k++)
+        job->value[k] = -INFINITY;
+    executor->for_each(executor->context, known ? 1 : STARTS, ascend_from, job);
+    if (known) {
+        job->value[1] = fixed->value;
+        memcpy(job->best + job->n, fixed->theta, job->n * sizeof(double));
+        return;
+    }
+    size_t best = best_from(job, 1);
+    if (!fixed || best == STARTS)
+        return;
+    fixed->known = true;
+    fixed->value = job->value[best];
+    memcpy(fixed->theta, job->best + best * job->n, job->n * sizeof(double));
+}
+
+bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
+                         const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
+                         double *surprise, bandit_fit_fixed *fixed, const bandit_executor *executor,
+                         bandit_error *err)
+{
+    size_t n = bandit_likelihood_size(data), p = data->n_lengthscales, n_free = 0;
+    size_t workers = executor->workers;
+    double *memory = bandit_alloc((1 + STARTS + 2 * workers) * n, sizeof *memory);
+    size_t *learned = bandit_alloc(n, sizeof *learned);
+    bandit_likelihood *objectives = bandit_alloc_zeroed(workers, sizeof *objectives);
+    bandit_status status = BANDIT_OK;
+    if (!memory || !learned || !objectives) {
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < p && data->learn_lengthscale; i++)
+        learned[n_free++] = i;
+    if (data->learn_signal)
+        learned[n_free++] = p;
+    if (data->learn_noise)
+        learned[n_free++] = p + 1;
+
+    ascents job = {.data = data,
+                   .limits = limits,
+                   .lengthscales = start->lengthscales,
+                   .free = learned,
+                   .n_free = n_free,
+                   .n = n,
+                   .given = memory,
+                   .objective = objectives,
+                   .best = memory + n,
+                   .scratch = memory + (1 + STARTS) * n};
+    write_theta(data, start, memory);
+    if (n_free > 0)
+        run_ascents(&job, fixed, executor);
+    status = prepare(&job, 0);
+    for (size_t k = 0; k < STARTS; k++)
+        status = status == BANDIT_OK ? job.status[k] : status;
+    if (status != BANDIT_OK) {
+        bandit_error_set(err, status, "", "out of memory");
+        goto out;
+    }
+    size_t reached = n_free > 0 ? best_from(&job, 0) : STARTS;
+    const double *best = reached == STARTS ? job.given : job.best + reached * n;
+    double value;
+    if (!(surprise ? bandit_likelihood_surprise(&objectives[0], best, &value, surprise)
+                   : bandit_likelihood_evaluate(&objectives[0], best, &value, NULL))) {
+        status = bandit_fail(err, BANDIT_NUMERICAL, "", "the likelihood of the rewards cannot be evaluated");
+        goto out;
+    }
+    for (size_t i = 0; i < p; i++)
+        out->lengthscales[i] = exp(best[i]);
+    out->signal = exp(best[p]);
+    out->noise = exp(best[p + 1]);
+    out->mean = objectives[0].mean;
+    if (objective)
+        *objective = value;
+out:
+    for (size_t k = 0; objectives && k < workers; k++)
+        bandit_likelihood_clear(&objectives[k]);
+    free(objectives);
+    free(memory);
+    free(learned);
+    return status;
+}

@@ -1,0 +1,496 @@
+#include "core/learning/hyperparameters.h"
+
+#include "bandit/fit.h"
+#include "bandit/space.h"
+#include "core/arms/arms_storage.h"
+#include "core/base/allocate.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    EXACT = 256,      /* arms fitted exactly */
+    MOST_ARMS = 1000, /* fitted at all: beyond, every n-th */
+    INDUCING = 128,
+    EXACT_EVALUATIONS = 60,
+    SPARSE_EVALUATIONS = 25,
+    MOST_LENGTHSCALES = 100, /* beyond, one for all */
+    FEWEST_JUDGED = 10,      /* arms, before any reward can look out of place */
+    MOST_JUDGED = 32         /* set aside in one fit, and a tenth of the arms */
+};
+
+/* ---- what is constant ---------------------------------------------------------------------------------- */
+
+/* Root of 12 standard deviations: the range, of a feature that is uniform. 1 where it is constant. */
+static double extent_of(const bandit_arms *arms, size_t j)
+{
+    double mean = 0.0, squares = 0.0;
+    for (size_t a = 0; a < arms->n; a++)
+        mean += bandit_arms_feature(arms, a, j) / (double)arms->n;
+    for (size_t a = 0; a < arms->n; a++) {
+        double e = bandit_arms_feature(arms, a, j) - mean;
+        squares += e * e / (double)arms->n;
+    }
+    return squares > 0.0 && isfinite(squares) ? sqrt(12.0 * squares) : 1.0;
+}
+
+/* One lengthscale a feature, or a parameter of a space; or one for all. */
+static void group_features(bandit_learning *l, size_t n_given)
+{
+    const bandit_arms *arms = l->arms;
+    size_t d = arms->dimension;
+    bool single = l->learn_lengthscale ? d > MOST_LENGTHSCALES : n_given == 1;
+    l->n_lengthscales = 0;
+    for (size_t j = 0; j < d; j++) {
+        l->group[j] = single ? 0 : j;
+        if (l->learn_lengthscale && !single && arms->space)
+            l->group[j] = bandit_arms_feature_parameter(arms, j);
+        if (l->group[j] >= l->n_lengthscales)
+            l->n_lengthscales = l->group[j] + 1;
+    }
+    for (size_t g = 0; g < l->n_lengthscales; g++)
+        l->extent[g] = 1.0;
+    for (size_t j = 0; j < d && !arms->space; j++)
+        l->extent[l->group[j]] =
+            single && j > 0 ? fmax(l->extent[0], extent_of(arms, j)) : extent_of(arms, j);
+}
+
+bandit_status bandit_learning_init(bandit_learning *out, const bandit_options *options,
+                                   const bandit_arms *arms, bandit_error *err)
+{
+    size_t d = arms->dimension;
+    *out = (bandit_learning){.arms = arms,
+                             .kernel = options->kernel.type,
+                             .nu = options->kernel.nu,
+                             .learn_lengthscale = options->learn_lengthscale,
+                             .learn_noise = options->learn_noise,
+                             .standardize = options->standardize_rewards,
+                             .noise_std = options->noise_std};
+    if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
+        return BANDIT_OK;
+    out->group = bandit_alloc(d, sizeof *out->group);
+    out->extent = bandit_alloc(d, sizeof *out->extent);
+    if (!out->group || !out->extent) {
+        bandit_learning_clear(out);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    if (!out->learn_lengthscale)
+        out->lengthscales = options->kernel.lengthscales;
+    group_features(out, options->kernel.n_lengthscales);
+    return BANDIT_OK;
+}
+
+void bandit_learning_clear(bandit_learning *l)
+{
+    free(l->group);
+    free(l->extent);
+    *l = (bandit_learning){0};
+}
+
+void bandit_learned_clear(bandit_learned *l)
+{
+    free(l->lengthscales);
+    free(l->aside);
+    *l = (bandit_learned){0};
+}
+
+static bandit_fit_data fit_data(const bandit_learning *how)
+{
+    return (bandit_fit_data){.kernel = how->kernel,
+                             .nu = how->nu,
+                             .group = how->group,
+                             .extent = how->extent,
+                             .n_lengthscales = how->n_lengthscales,
+                             .dimension = how->group ? how->arms->dimension : 0,
+                             .learn_lengthscale = how->learn_lengthscale,
+                             .learn_signal = how->standardize,
+                             .learn_noise = how->learn_noise,
+                             .has_mean = how->standardize};
+}
+
+static bandit_hyperparameters hyperparameters(const bandit_learned *l)
+{
+    return (bandit_hyperparameters){
+        .lengthscales = l->lengthscales, .signal = l->signal, .noise = l->noise, .mean = l->mean};
+}
+
+/* The given noise in the units of standardized rewards. */
+static double given_noise(const bandit_learning *how, double scale)
+{
+    double noise = how->noise_std / scale;
+    return fmax(noise * noise, 1e-8);
+}
+
+bandit_status bandit_learned_prior(bandit_learned *out, const bandit_learning *how, bandit_error *err)
+{
+    *out = (bandit_learned){.scale = 1.0,
+                            .low = -INFINITY,
+                            .high = INFINITY,
+                            .range = 1.0,
+                            .signal = 1.0,
+                            .noise = given_noise(how, 1.0),
+                            .n_lengthscales = how->n_lengthscales};
+    out->lengthscales = bandit_alloc(how->n_lengthscales, sizeof *out->lengthscales);
+    if (!out->lengthscales)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (how->lengthscales)
+        memcpy(out->lengthscales, how->lengthscales, how->n_lengthscales * sizeof *out->lengthscales);
+    bandit_fit_data data = fit_data(how);
+    bandit_hyperparameters peak = hyperparameters(out);
+    bandit_fit_prior(&data, &peak);
+    out->signal = peak.signal;
+    out->noise = peak.noise;
+    return BANDIT_OK;
+}
+
+bool bandit_learning_due(const bandit_learned *learned, uint64_t observations)
+{
+    uint64_t t = learned->fitted_on;
+    uint64_t next = t < 8 ? t + 1 : t < 256 ? t + t / 6 : t < 1024 ? t + t / 2 : 2 * t;
+    return observations >= next;
+}
+
+/* ---- one fit ------------------------------------------------------------------------------------------- */
+
+/* The rewards of a fit: a row an arm's pulls, or what of them is set aside. */
+typedef struct sample {
+    const bandit_learning *how;
+    const bandit_executor *executor;
+    size_t n;
+    bandit_arm_sum *rows; /* n: as told; what is kept first, what is set aside after it */
+    size_t n_kept;
+    bandit_arm_sum *former; /* n_former: what judge's fit before kept */
+    size_t n_former;
+    bandit_fit_fixed fixed; /* of that fit */
+    double *value;          /* n: standardized means */
+    double *count;          /* n */
+    double *points;         /* n x dimension */
+    double *gram; /* n x n where the kernel has no lengthscales; leading dimension n_kept while fitting */
+    double *surprise, *scratch;    /* n */
+    double within, within_degrees; /* of standardized rewards */
+} sample;
+
+static void sample_clear(sample *s)
+{
+    free(s->rows);
+    free(s->former);
+    free(s->fixed.theta);
+    free(s->value);
+    free(s->count);
+    free(s->points);
+    free(s->gram);
+    free(s->surprise);
+    free(s->scratch);
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of n >= 1 ascending values, interpolated. */
+static double quantile(const double *sorted, size_t n, double q)
+{
+    double place = q * (double)(n - 1);
+    size_t i = (size_t)place;
+    double rest = place - (double)i;
+    return i + 1 < n ? sorted[i] + rest * (sorted[i + 1] - sorted[i]) : sorted[i];
+}
+
+static double mean_of(const bandit_arm_sum *row)
+{
+    return row->sum / (double)row->count;
+}
+
+/* Step 1 of the header. */
+static void standardize(bandit_learned *out, sample *s)
+{
+    size_t n = s->n;
+    double *sorted = s->scratch;
+    for (size_t i = 0; i < n; i++)
+        sorted[i] = mean_of(&s->rows[i]);
+    qsort(sorted, n, sizeof *sorted, compare_doubles);
+    double low = quantile(sorted, n, 0.25), high = quantile(sorted, n, 0.75), range = high - low;
+    out->low = -INFINITY;
+    out->high = INFINITY;
+    if (n >= 8 && range > 0.0) {
+        out->low = low - range;
+        out->high = high + 20.0 * range;
+        out->range = range;
+    }
+    out->offset = quantile(sorted, n, 0.5);
+    out->scale = range / 1.349; /* of a normal distribution: its standard deviation */
+    if (!(out->scale > 0.0))
+        out->scale = 0.5 * (sorted[n - 1] - sorted[0]);
+    double largest = fmax(fabs(sorted[0]), fabs(sorted[n - 1]));
+    if (!(out->scale > 1e-9 * largest))
+        out->scale = 1.0; /* all the same */
+}
+
+/* The arms with a reward, and what is set aside of them as rows of its own; every n-th when they are many. */
+static bandit_status sample_rows(sample *s, const bandit_learned *from, const bandit_ledger *ledger,
+                                 bandit_error *err)
+{
+    size_t d = s->how->arms->dimension, aside = 0;
+    assert(ledger->n > 0);
+    size_t step = 1 + (ledger->n - 1) / MOST_ARMS;
+    size_t most = ledger->n / step + 1 + from->n_aside;
+    s->rows = bandit_alloc(most, sizeof *s->rows);
+    s->former = bandit_alloc(most, sizeof *s->former);
+    s->fixed.theta = bandit_alloc(from->n_lengthscales + 2, sizeof *s->fixed.theta);
+    s->value = bandit_alloc(most, sizeof *s->value);
+    s->count = bandit_alloc(most, sizeof *s->count);
+    s->surprise = bandit_alloc(most, sizeof *s->surprise);
+    s->scratch = bandit_alloc(most, sizeof *s->scratch);
+    s->points = bandit_alloc(most, d * sizeof *s->points);
+    s->gram = bandit_alloc(s->how->group ? 0 : most, most * sizeof *s->gram);
+    if (!s->rows || !s->former || !s->fixed.theta || !s->value || !s->count || !s->surprise || !s->scratch ||
+        !s->points || !s->gram)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t i = 0; i < ledger->n; i++) {
+        bandit_arm_sum row = ledger->sums[i];
+        while (aside < from->n_aside && from->aside[aside].arm < row.arm)
+            aside++;
+        if (aside < from->n_aside && from->aside[aside].arm == row.arm) {
+            s->rows[s->n++] = from->aside[aside];
+            row.count -= from->aside[aside].count;
+            row.sum -= from->aside[aside].sum;
+        }
+        if (row.count > 0 && i % step == 0)
+            s->rows[s->n++] = row;
+    }
+    s->n_kept = s->n;
+    return BANDIT_OK;
+}
+
+/* Values, weights and places of the kept rows, as the fit wants them. */
+static bandit_fit_data lay_out(sample *s, const bandit_learned *l)
+{
+    const bandit_arms *arms = s->how->arms;
+    bandit_fit_data data = fit_data(s->how);
+    size_t n = s->n_kept, d = arms->dimension;
+    for (size_t i = 0; i < n; i++) {
+        double y = bandit_learned_fold(l, mean_of(&s->rows[i]));
+        s->value[i] = (y - l->offset) / l->scale;
+        s->count[i] = (double)s->rows[i].count;
+        for (size_t j = 0; j < d; j++)
+            s->points[i * d + j] = bandit_arms_feature(arms, s->rows[i].arm, j);
+    }
+    for (size_t i = 0; i < n && !s->how->group; i++) {
+        for (size_t k = 0; k <= i; k++) {
+            double entry = 0.0;
+            if (s->how->kernel == BANDIT_KERNEL_PRECOMPUTED)
+                entry = arms->matrix[(size_t)s->rows[i].arm * arms->n + s->rows[k].arm];
+            for (size_t j = 0; j < d; j++)
+                entry += s->points[i * d + j] * s->points[k * d + j];
+            s->gram[i * n + k] = s->gram[k * n + i] = entry;
+        }
+    }
+    data.n = n;
+    data.points = s->points;
+    data.gram = s->how->group ? NULL : s->gram;
+    data.count = s->count;
+    data.mean = s->value;
+    data.within = s->within;
+    data.within_degrees = s->within_degrees;
+    return data;
+}
+
+/* Fits the kept rows, from what *l says; *value: the objective. `evaluations` 0: only surprise at *l.
+ * `fixed`: of these rows, or NULL. */
+static bandit_status fit(sample *s, bandit_learned *l, size_t evaluations, bandit_fit_fixed *fixed,
+                         double *value, bandit_error *err)
+{
+    bandit_fit_data data = lay_out(s, l);
+    bool exact = data.n <= EXACT;
+    bandit_fit_limits limits = {.max_inducing = exact ? EXACT : INDUCING, .max_evaluations = evaluations};
+    bandit_hyperparameters h = hyperparameters(l);
+    if (evaluations == 0) {
+        data.learn_lengthscale = data.learn_signal = data.learn_noise = false;
+        limits.max_evaluations = 1;
+    } else if (!exact && evaluations > SPARSE_EVALUATIONS) {
+        limits.max_evaluations = SPARSE_EVALUATIONS;
+    }
+    if (!exact || !data.learn_lengthscale || !data.learn_signal || !data.learn_noise)
+        fixed = NULL;
+    bandit_status status = bandit_fit(&data, &limits, &h, &h, value, s->surprise, fixed, s->executor, err);
+    l->signal = h.signal;
+    l->noise = h.noise;
+    l->mean = h.mean;
+    return status;
+}
+
+/* ---- what is set aside --------------------------------------------------------------------------------- */
+
+/* What the likelihood gains when a residual of this squared size has a variance of its own. */
+static double gain_of(double surprise)
+{
+    return surprise > 1.0 ? 0.5 * (surprise - 1.0 - log(surprise)) : 0.0;
+}
+
+/* log density of a reward that is one of the 2 % that mean nothing: a Cauchy distribution ten scales wide. */
+static double stray_density(double value)
+{
+    const double pi = 3.14159265358979323846, width = 10.0;
+    return log(0.02 / (pi * width * (1.0 + value * value / (width * width))));
+}
+
+static void swap_rows(sample *s, size_t i, size_t k)
+{
+    bandit_arm_sum kept = s->rows[i];
+    s->rows[i] = s->rows[k];
+    s->rows[k] = kept;
+}
+
+/* Moves the rows that surprise under *l, worst first, behind those that are kept. */
+static bandit_status set_aside(sample *s, bandit_learned *l, bandit_error *err)
+{
+    size_t most = s->n / 10 < MOST_JUDGED ? s->n / 10 : MOST_JUDGED;
+    s->n_kept = s->n;
+    while (s->n - s->n_kept < most) {
+        double value;
+        size_t worst = 0;
+        bandit_status status = fit(s, l, 0, NULL, &value, err);
+        if (status != BANDIT_OK)
+            return status;
+        for (size_t i = 1; i < s->n_kept; i++)
+            if (s->surprise[i] > s->surprise[worst])
+                worst = i;
+        if (gain_of(s->surprise[worst]) < 12.0)
+            break;
+        swap_rows(s, worst, --s->n_kept);
+    }
+    return BANDIT_OK;
+}
+
+static bandit_status copy_learned(bandit_learned *out, const bandit_learned *from, bandit_error *err)
+{
+    *out = *from;
+    out->aside = NULL;
+    out->n_aside = 0;
+    out->lengthscales = bandit_alloc(from->n_lengthscales, sizeof *out->lengthscales);
+    if (!out->lengthscales)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    memcpy(out->lengthscales, from->lengthscales, from->n_lengthscales * sizeof *out->lengthscales);
+    return BANDIT_OK;
+}
+
+/* Are the kept rows those of the fit before, in their order? */
+static bool keeps_the_same(const sample *s)
+{
+    bool same = s->n_kept == s->n_former;
+    for (size_t i = 0; i < s->n_kept && same; i++)
+        same = s->rows[i].arm == s->former[i].arm && s->rows[i].count == s->former[i].count &&
+               s->rows[i].sum == s->former[i].sum;
+    return same;
+}
+
+/* log density of what is set aside, as strays. */
+static double strays(const sample *s, const bandit_learned *l)
+{
+    double sum = 0.0;
+    for (size_t i = s->n_kept; i < s->n; i++)
+        sum += stray_density((bandit_learned_fold(l, mean_of(&s->rows[i])) - l->offset) / l->scale);
+    return sum;
+}
+
+/* Step 2 of the header. *l is fitted to all rows, with value `all`; becomes the fit without what is set aside
+ * if that is the likelier one. `before`: hyper-parameters that the newest rewards had no part in. */
+static bandit_status judge(sample *s, bandit_learned *l, const bandit_learned *before, double all,
+                           bandit_error *err)
+{
+    bandit_learned without = {0};
+    double value = -INFINITY;
+    bandit_status status = copy_learned(&without, before, err);
+    if (status != BANDIT_OK)
+        return status;
+    without.offset = l->offset;
+    without.scale = l->scale;
+    without.low = l->low;
+    without.high = l->high;
+    without.range = l->range;
+    if (!s->how->learn_noise)
+        without.noise = l->noise;
+    for (int round = 0; round < 2 && status == BANDIT_OK; round++) {
+        status = set_aside(s, &without, err);
+        if (status != BANDIT_OK || s->n_kept == s->n)
+            break;
+        s->fixed.known = s->fixed.known && keeps_the_same(s);
+        memcpy(s->former, s->rows, s->n_kept * sizeof *s->former);
+        s->n_former = s->n_kept;
+        status = fit(s, &without, EXACT_EVALUATIONS, &s->fixed, &value, err);
+    }
+    if (status == BANDIT_OK && s->n_kept < s->n && value + strays(s, &without) > all) {
+        double *lengthscales = l->lengthscales;
+        *l = without;
+        without.lengthscales = lengthscales;
+    } else {
+        s->n_kept = s->n;
+    }
+    bandit_learned_clear(&without);
+    return status;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const bandit_arm_sum *x = a, *y = b;
+    return (x->arm > y->arm) - (x->arm < y->arm);
+}
+
+static bandit_status keep_aside(const sample *s, bandit_learned *out, bandit_error *err)
+{
+    size_t n = s->n - s->n_kept;
+    if (n == 0)
+        return BANDIT_OK;
+    out->aside = bandit_alloc(n, sizeof *out->aside);
+    if (!out->aside)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    memcpy(out->aside, s->rows + s->n_kept, n * sizeof *out->aside);
+    qsort(out->aside, n, sizeof *out->aside, compare_rows);
+    for (size_t i = 0; i < n; i++) { /* an arm may have been set aside before, and again */
+        if (out->n_aside > 0 && out->aside[out->n_aside - 1].arm == out->aside[i].arm) {
+            out->aside[out->n_aside - 1].count += out->aside[i].count;
+            out->aside[out->n_aside - 1].sum += out->aside[i].sum;
+        } else {
+            out->aside[out->n_aside++] = out->aside[i];
+        }
+    }
+    return BANDIT_OK;
+}
+
+/* ---- all of it ----------------------------------------------------------------------------------------- */
+
+bandit_status bandit_learn(bandit_learned *out, const bandit_learned *from, const bandit_learning *how,
+                           const bandit_ledger *ledger, double within, double within_degrees,
+                           const bandit_executor *executor, bandit_error *err)
+{
+    sample s = {.how = how, .executor = executor};
+    double all;
+    bandit_status status = copy_learned(out, from, err);
+    if (status == BANDIT_OK)
+        status = sample_rows(&s, from, ledger, err);
+    if (status != BANDIT_OK)
+        goto out;
+    if (how->standardize)
+        standardize(out, &s);
+    if (!how->learn_noise)
+        out->noise = given_noise(how, out->scale);
+    s.within = within / out->scale / out->scale; /* the square of a scale may overflow */
+    s.within_degrees = within_degrees;
+    status = fit(&s, out, EXACT_EVALUATIONS, NULL, &all, err);
+    if (status == BANDIT_OK && how->standardize && s.n >= FEWEST_JUDGED)
+        status = judge(&s, out, from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);
+    out->fitted_on = ledger->observations;
+    if (!how->learn_noise)
+        out->noise = given_noise(how, out->scale);
+    if (status == BANDIT_OK)
+        status = keep_aside(&s, out, err);
+out:
+    sample_clear(&s);
+    if (status != BANDIT_OK)
+        bandit_learned_clear(out);
+    return status;
+}

@@ -1,0 +1,161 @@
+#include "core/learning/likelihood.h"
+
+#include "core/base/allocate.h"
+#include "core/learning/likelihood_parts.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+size_t bandit_likelihood_size(const bandit_fit_data *data)
+{
+    return data->n_lengthscales + 2;
+}
+
+/* ---- priors -------------------------------------------------------------------------------------------- */
+
+/* Log-normal: where the density of the logarithm peaks, and its standard deviation. A lengthscale grows with
+ * the root of the dimension, as the distances between points do. */
+typedef struct prior {
+    double peak, deviation;
+} prior;
+
+static prior prior_of(const bandit_fit_data *data, size_t entry)
+{
+    if (entry < data->n_lengthscales)
+        return (prior){log(0.35 * sqrt((double)data->dimension) * data->extent[entry]), 1.2};
+    if (entry == data->n_lengthscales)
+        return (prior){0.0, 1.0};
+    return (prior){log(3e-3), 2.0};
+}
+
+double bandit_likelihood_prior(const bandit_fit_data *data, const double *theta, double *gradient)
+{
+    double value = 0.0;
+    for (size_t i = 0; i < bandit_likelihood_size(data); i++) {
+        prior p = prior_of(data, i);
+        double z = (theta[i] - p.peak) / p.deviation;
+        value -= 0.5 * z * z;
+        if (gradient)
+            gradient[i] -= z / p.deviation;
+    }
+    return value;
+}
+
+void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out)
+{
+    size_t n = data->n_lengthscales;
+    for (size_t i = 0; i < n && data->learn_lengthscale; i++)
+        out->lengthscales[i] = exp(prior_of(data, i).peak);
+    if (data->learn_signal)
+        out->signal = exp(prior_of(data, n).peak);
+    if (data->learn_noise)
+        out->noise = exp(prior_of(data, n + 1).peak);
+    out->mean = 0.0;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------------- */
+
+void bandit_likelihood_clear(bandit_likelihood *o)
+{
+    void *const parts[] = {o->inducing, o->scaled,   o->scaled_inducing, o->centre,       o->point,
+                           o->cross,    o->slope,    o->square,          o->square_slope, o->factor,
+                           o->inverse,  o->gradient, o->solved,          o->alpha,        o->ones,
+                           o->right,    o->sums,     o->product};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        free(parts[i]);
+    *o = (bandit_likelihood){0};
+}
+
+static double *reals(size_t rows, size_t columns)
+{
+    return bandit_alloc(rows, columns * sizeof(double));
+}
+
+static double *zeros(size_t rows, size_t columns)
+{
+    return bandit_alloc_zeroed(rows, columns * sizeof(double));
+}
+
+static bool allocate(bandit_likelihood *o)
+{
+    size_t n = o->data->n, d = o->data->dimension, m = o->m, widest = n > m ? n : m;
+    size_t sparse = o->exact ? 0 : 1;
+    o->inducing = bandit_alloc(m, sizeof *o->inducing);
+    o->scaled = zeros(bandit_whole_tiles(n), d); /* what pads the last tile has no meaning, but is a number */
+    o->scaled_inducing = zeros(sparse * bandit_whole_tiles(m), d);
+    o->centre = reals(1, d);
+    o->point = reals(1, d);
+    o->cross = reals(m, n);
+    o->slope = reals(m, n);
+    o->square = reals(m * sparse, m);
+    o->square_slope = reals(m * sparse, m);
+    o->factor = reals(m, m);
+    o->inverse = reals(m * sparse, m);
+    o->gradient = reals(m, m);
+    o->solved = reals(m * sparse, n);
+    o->alpha = reals(1, widest);
+    o->ones = reals(1, widest);
+    o->right = reals(1, widest);
+    o->sums = reals(1, m + n);
+    o->product = reals(widest, d + 1);
+    return o->inducing && o->scaled && o->scaled_inducing && o->centre && o->point && o->cross && o->slope &&
+           o->square && o->square_slope && o->factor && o->inverse && o->gradient && o->solved && o->alpha &&
+           o->ones && o->right && o->sums && o->product;
+}
+
+bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_data *data, size_t max_inducing,
+                                     const double *lengthscales, bandit_error *err)
+{
+    *out = (bandit_likelihood){.data = data, .simd = bandit_simd_best(), .exact = data->n <= max_inducing};
+    out->m = out->exact ? data->n : max_inducing;
+    if (!allocate(out)) {
+        bandit_likelihood_clear(out);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    for (size_t j = 0; j < data->dimension; j++) {
+        out->centre[j] = 0.0;
+        for (size_t i = 0; i < data->n; i++)
+            out->centre[j] += data->points[i * data->dimension + j] / (double)data->n;
+    }
+    if (!out->exact)
+        bandit_likelihood_choose_inducing(out, lengthscales);
+    return BANDIT_OK;
+}
+
+/* ---- evaluation ---------------------------------------------------------------------------------------- */
+
+bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, double *value, double *gradient)
+{
+    const bandit_fit_data *data = o->data;
+    size_t p = data->n_lengthscales;
+    double signal = exp(theta[p]), noise = exp(theta[p + 1]);
+    *value = -INFINITY;
+    if (gradient)
+        memset(gradient, 0, (p + 2) * sizeof *gradient);
+    if (data->dimension > 0) {
+        for (size_t i = 0; i < p; i++)
+            o->product[i] = exp(theta[i]);
+        bandit_likelihood_scale(o, o->product);
+        if (!o->exact)
+            bandit_likelihood_scale_inducing(o);
+    }
+    double bound = -INFINITY;
+    if (!(o->exact ? bandit_likelihood_exact_value(o, signal, noise, &bound)
+                   : bandit_likelihood_sparse_value(o, signal, noise, &bound)))
+        return false;
+    if (gradient && !(o->exact ? bandit_likelihood_exact_gradient(o, noise, gradient)
+                               : bandit_likelihood_sparse_gradient(o, signal, noise, gradient)))
+        return false;
+    *value = bound + bandit_likelihood_prior(data, theta, gradient);
+    return isfinite(*value);
+}
+
+bool bandit_likelihood_surprise(bandit_likelihood *o, const double *theta, double *value, double *out)
+{
+    size_t p = o->data->n_lengthscales;
+    if (!bandit_likelihood_evaluate(o, theta, value, NULL))
+        return false;
+    return o->exact ? bandit_likelihood_exact_surprise(o, out)
+                    : bandit_likelihood_sparse_surprise(o, exp(theta[p]), exp(theta[p + 1]), out);
+}

@@ -1,0 +1,62 @@
+/* What bandit_fit maximizes: bound plus priors as a function of theta = (log lengthscales, log s^2, log tau).
+ *
+ * Exact, with A = s^2 R + tau C^{-1}, C = diag(counts), y the means less mu:
+ *   −1/2 (y'A^{-1}y + log det A + n log 2 pi + sum log c_i + w (log 2 pi tau) + W / tau),
+ * W and w the sum of squares within points and its degrees of freedom: the log density of all single rewards.
+ * Sparse, with inducing points Z, P = s^2 R_ZZ, U = s^2 R_ZX, A replaced by U'P^{-1}U + tau C^{-1}, less
+ *   1/(2 tau) sum_i c_i (k_ii − u_i'P^{-1}u_i).
+ * mu maximizes value and prior for given theta, so that gradients may take it as constant. */
+#ifndef CORE_LEARNING_LIKELIHOOD_H
+#define CORE_LEARNING_LIKELIHOOD_H
+
+#include "bandit/fit.h"
+#include "core/simd/simd.h"
+
+#include <stdint.h>
+
+typedef struct bandit_likelihood {
+    const bandit_fit_data *data; /* borrowed */
+    const bandit_simd *simd;
+    bool exact;
+    size_t m;           /* inducing points; n when exact */
+    uint32_t *inducing; /* m of the n points */
+    double *scaled;     /* n (in whole tiles) x dimension, column-major: coordinates by their lengthscales */
+    double *scaled_inducing; /* m likewise (sparse) */
+    double *centre;          /* dimension */
+    double *point;           /* dimension: of one column */
+    double *cross;           /* m x n: s^2 R of inducing points and points */
+    double *slope;           /* m x n: s^2 dR / d(r^2) */
+    double *square;          /* m x m: the same of inducing points with themselves (sparse) */
+    double *square_slope;
+    double *factor, *gradient;    /* m x m */
+    double *inverse;              /* m x m (sparse) */
+    double *solved;               /* m x n (sparse) */
+    double *alpha, *ones, *right; /* n, or m */
+    double *sums;                 /* m + n */
+    double *product;              /* n x dimension */
+    double mean;                  /* mu of the last evaluation */
+} bandit_likelihood;
+
+/* Sets up for evaluation with at most max_inducing inducing points, chosen by the largest variance left under
+ * `lengthscales` (pivoted Cholesky). Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_data *data, size_t max_inducing,
+                                     const double *lengthscales, bandit_error *err);
+void bandit_likelihood_clear(bandit_likelihood *objective);
+
+/* Number of entries of theta: n_lengthscales + 2, whatever is learned. */
+size_t bandit_likelihood_size(const bandit_fit_data *data);
+
+/* The value at theta, and its gradient there (of all entries; NULL: not wanted). false where a matrix is not
+ * positive definite to working precision: the value is then −infinity. Allocates nothing. */
+bool bandit_likelihood_evaluate(bandit_likelihood *objective, const double *theta, double *value,
+                                double *gradient);
+
+/* The value at theta, and the squared standardized residual of each point's mean given all others; out: n.
+ * false as above. */
+bool bandit_likelihood_surprise(bandit_likelihood *objective, const double *theta, double *value,
+                                double *out);
+
+/* Log density of the priors at theta; adds its gradient unless that is NULL. */
+double bandit_likelihood_prior(const bandit_fit_data *data, const double *theta, double *gradient);
+
+#endif

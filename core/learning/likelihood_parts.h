@@ -1,0 +1,78 @@
+/* What the files of the likelihood share: likelihood.c (priors, memory, evaluation), likelihood_kernel.c
+ * (kernel matrices), likelihood_exact.c and likelihood_sparse.c (its two forms). Symbols as in likelihood.h.
+ */
+#ifndef CORE_LEARNING_LIKELIHOOD_PARTS_H
+#define CORE_LEARNING_LIKELIHOOD_PARTS_H
+
+#include "core/arms/arms_storage.h"
+#include "core/learning/likelihood.h"
+
+#define BANDIT_LOG_TWO_PI 1.83787706640934548356
+
+/* mu ~ N(0, 1): rewards are of about unit variance, and about 0. */
+#define BANDIT_MEAN_PRECISION 1.0
+
+/* The mean's value, given 1'A^{-1}y and 1'A^{-1}1. */
+static inline double bandit_likelihood_best_mean(const bandit_fit_data *data, double one_y, double one_one)
+{
+    return data->has_mean ? one_y / (one_one + BANDIT_MEAN_PRECISION) : 0.0;
+}
+
+/* ---- likelihood_kernel.c ------------------------------------------------------------------------------- */
+
+/* Which points stand in the rows of a matrix: coordinates, column-major with a leading dimension of n rounded
+ * up to tiles; and their numbers among all (NULL: they are all). Borrowed. */
+typedef struct bandit_row_points {
+    const double *coordinates;
+    const uint32_t *number;
+    size_t n;
+} bandit_row_points;
+
+static inline bandit_row_points bandit_all_rows(const bandit_likelihood *o)
+{
+    return (bandit_row_points){o->scaled, NULL, o->data->n};
+}
+
+static inline bandit_row_points bandit_inducing_rows(const bandit_likelihood *o)
+{
+    return (bandit_row_points){o->scaled_inducing, o->inducing, o->m};
+}
+
+/* R's diagonal entry at point i of all. */
+static inline double bandit_likelihood_diagonal(const bandit_fit_data *data, size_t i)
+{
+    return data->gram ? data->gram[i * data->n + i] : 1.0;
+}
+
+/* o->scaled under these lengthscales; and o->scaled_inducing, of o->scaled. */
+void bandit_likelihood_scale(bandit_likelihood *o, const double *lengthscales);
+void bandit_likelihood_scale_inducing(bandit_likelihood *o);
+
+/* k[i] = s^2 R and slope[i] = s^2 dR / d(r^2) for rows i = first … rows.n − 1 of the column that point
+ * `column` of all has, under o->scaled. Overwrites o->point. */
+void bandit_likelihood_column(const bandit_likelihood *o, double signal, bandit_row_points rows, size_t first,
+                              size_t column, double *k, double *slope);
+
+/* gradient[lengthscale of j] −= 2 sum_ab T_ab (x_a − x_b)^2 over coordinate j, a of the row points, b of the
+ * column points; T: rows.n x columns.n, column-major, symmetric where o->exact. Overwrites o->sums, o->ones.
+ */
+void bandit_likelihood_add_distances(bandit_likelihood *o, const double *T, bandit_row_points rows,
+                                     bandit_row_points columns, double *gradient);
+
+/* ---- likelihood_exact.c, likelihood_sparse.c ----------------------------------------------------------- */
+
+/* The value under o->scaled (and o->scaled_inducing) and o->mean, mu; false where a matrix is not positive
+ * definite. Then, once, either adds the gradient of all entries of theta, or gives the squared standardized
+ * leave-one-out residuals, out[n]. */
+bool bandit_likelihood_exact_value(bandit_likelihood *o, double signal, double noise, double *value);
+bool bandit_likelihood_exact_gradient(bandit_likelihood *o, double noise, double *gradient);
+bool bandit_likelihood_exact_surprise(bandit_likelihood *o, double *out);
+bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double noise, double *value);
+bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, double noise, double *gradient);
+bool bandit_likelihood_sparse_surprise(bandit_likelihood *o, double signal, double noise, double *out);
+
+/* o->inducing, and o->m if fewer do: the points whose variance given those before is largest, by pivoted
+ * Cholesky under these lengthscales. Overwrites o->cross, o->scaled and vectors of n. */
+void bandit_likelihood_choose_inducing(bandit_likelihood *o, const double *lengthscales);
+
+#endif

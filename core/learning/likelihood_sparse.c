@@ -1,0 +1,214 @@
+/* The likelihood on inducing points, a lower bound of the exact one (Titsias 2009), its gradient, and
+ * leave-one-out residuals: bandit_likelihood with matrices of m x n. */
+#include "core/learning/likelihood_parts.h"
+
+#include "core/base/linalg.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+/* Relative to s^2, on the diagonal of P: inducing points may be as good as equal. */
+static const double jitter = 1e-8;
+
+/* The m points whose variance given those before is largest, by pivoted Cholesky under these lengthscales;
+ * `cross` holds its rows. */
+void bandit_likelihood_choose_inducing(bandit_likelihood *o, const double *lengthscales)
+{
+    size_t n = o->data->n;
+    double *left = o->right, *column = o->alpha, *unused = o->ones;
+    if (o->data->dimension > 0)
+        bandit_likelihood_scale(o, lengthscales);
+    for (size_t i = 0; i < n; i++)
+        left[i] = bandit_likelihood_diagonal(o->data, i);
+    size_t found = 0;
+    for (; found < o->m; found++) {
+        size_t best = 0;
+        for (size_t i = 1; i < n; i++)
+            if (left[i] > left[best])
+                best = i;
+        if (!(left[best] > 1e-10))
+            break;
+        double root = sqrt(left[best]);
+        o->inducing[found] = (uint32_t)best;
+        bandit_likelihood_column(o, 1.0, bandit_all_rows(o), 0, best, column, unused);
+        for (size_t k = 0; k < found; k++)
+            cblas_daxpy((int)n, -o->cross[k * n + best], o->cross + k * n, 1, column, 1);
+        for (size_t i = 0; i < n; i++) {
+            o->cross[found * n + i] = column[i] / root;
+            left[i] -= column[i] / root * (column[i] / root);
+        }
+        left[best] = 0.0;
+    }
+    if (found == 0)
+        o->inducing[found++] = 0;
+    o->m = found;
+}
+
+/* P = L L', z = L^{-1} U, B = I + z C z' / tau = L_B L_B', b = z C y, e = L_B^{-1} b:
+ *   −1/2 ((n + w) log(2 pi tau) + log det B + (y'Cy − e'e / tau + W + sum_i c_i (k_ii − |z_i|^2)) / tau).
+ * `square` becomes L, `solved` z, `factor` L_B, `right` e. */
+bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double noise, double *value)
+{
+    const bandit_fit_data *data = o->data;
+    size_t n = data->n, m = o->m;
+    double *L = o->square, *z = o->solved, *B = o->factor, *weighted = o->cross;
+    for (size_t k = 0; k < m; k++) {
+        bandit_likelihood_column(o, signal, bandit_inducing_rows(o), 0, o->inducing[k], L + k * m,
+                                 o->square_slope + k * m);
+        L[k * m + k] += jitter * signal;
+    }
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)m, L, (int)m) != 0)
+        return false;
+    double squares = 0.0, one_y = 0.0, one_one = 0.0, residual = 0.0;
+    for (size_t i = 0; i < n; i++)
+        bandit_likelihood_column(o, signal, bandit_inducing_rows(o), 0, i, z + i * m, o->slope + i * m);
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)n, 1.0, L,
+                (int)m, z, (int)m);
+    memset(o->right, 0, m * sizeof *o->right);
+    memset(o->ones, 0, m * sizeof *o->ones);
+    for (size_t i = 0; i < n; i++) {
+        double c = data->count[i], y = data->mean[i], root = sqrt(c / noise);
+        squares += c * y * y;
+        one_y += c * y;
+        one_one += c;
+        residual += c * (signal * bandit_likelihood_diagonal(data, i) -
+                         cblas_ddot((int)m, z + i * m, 1, z + i * m, 1));
+        cblas_daxpy((int)m, c * y, z + i * m, 1, o->right, 1);
+        cblas_daxpy((int)m, c, z + i * m, 1, o->ones, 1);
+        for (size_t k = 0; k < m; k++)
+            weighted[i * m + k] = root * z[i * m + k];
+    }
+    memset(B, 0, m * m * sizeof *B);
+    for (size_t k = 0; k < m; k++)
+        B[k * m + k] = 1.0;
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (int)m, (int)n, 1.0, weighted, (int)m, 1.0, B,
+                (int)m);
+    if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', (int)m, B, (int)m) != 0)
+        return false;
+    double *e = o->right, *e1 = o->ones;
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, B, (int)m, e, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, B, (int)m, e1, 1);
+    o->mean = bandit_likelihood_best_mean(data, (one_y - cblas_ddot((int)m, e1, 1, e, 1) / noise) / noise,
+                                          (one_one - cblas_ddot((int)m, e1, 1, e1, 1) / noise) / noise);
+    cblas_daxpy((int)m, -o->mean, e1, 1, e, 1);
+    squares += o->mean * (o->mean * one_one - 2.0 * one_y);
+    double q = cblas_ddot((int)m, e, 1, e, 1);
+    *value = -0.5 * (((double)n + data->within_degrees) * (BANDIT_LOG_TWO_PI + log(noise)) +
+                     bandit_log_det(B, m, m) + (squares - q / noise + data->within + residual) / noise +
+                     BANDIT_MEAN_PRECISION * o->mean * o->mean);
+    return isfinite(*value);
+}
+
+/* After the value. With alpha = L^{-T} B^{-1} b / tau, d value = sum G_P o dP + sum G_U o dU and the
+ * diagonal's part, where
+ *   G_P = −1/2 (L^{-T} (B^{-1} + B − 2I) L^{-1} + alpha alpha')
+ *   G_U = −1/tau (L^{-T} (B^{-1} − I) z + alpha (U'alpha − y)') C. */
+bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, double noise, double *gradient)
+{
+    const bandit_fit_data *data = o->data;
+    size_t n = data->n, m = o->m, p = data->n_lengthscales;
+    double *L = o->square, *z = o->solved, *inverse = o->inverse, *G = o->gradient, *GU = o->cross;
+    double q = cblas_ddot((int)m, o->right, 1, o->right, 1), squares = 0.0, counts = 0.0, residual = 0.0;
+
+    memcpy(inverse, o->factor, m * m * sizeof *inverse);
+    if (bandit_invert_from_cholesky(inverse, m, NULL) != BANDIT_OK)
+        return false;
+    bandit_mirror_lower(inverse, m);
+    double *weight = o->right; /* B^{-1} b */
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, o->factor, (int)m, weight, 1);
+    double weight2 = cblas_ddot((int)m, weight, 1, weight, 1);
+
+    /* y − U'alpha for all points, into `product`; the posterior mean is z'weight / tau. */
+    double *deviation = o->product;
+    for (size_t i = 0; i < n; i++) {
+        double y = data->mean[i] - o->mean, c = data->count[i];
+        deviation[i] = y - cblas_ddot((int)m, z + i * m, 1, weight, 1) / noise;
+        squares += c * y * y;
+        counts += c * bandit_likelihood_diagonal(data, i);
+        residual += c * (signal * bandit_likelihood_diagonal(data, i) -
+                         cblas_ddot((int)m, z + i * m, 1, z + i * m, 1));
+    }
+    double trace = 0.0;
+    for (size_t k = 0; k < m; k++)
+        trace += inverse[k * m + k];
+    gradient[p + 1] += -0.5 * ((double)n + data->within_degrees - ((double)m - trace) - squares / noise +
+                               (q + weight2) / noise / noise - (data->within + residual) / noise);
+
+    /* G = B^{-1} + B − 2I, B made again of the weighted z that the value left in `cross`; then L^{-T} G
+     * L^{-1}. */
+    memcpy(G, inverse, m * m * sizeof *G);
+    for (size_t k = 0; k < m; k++)
+        G[k * m + k] -= 1.0;
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (int)m, (int)n, 1.0, GU, (int)m, 1.0, G, (int)m);
+    bandit_mirror_lower(G, m);
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)m, 1.0, L,
+                (int)m, G, (int)m);
+    cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)m, 1.0, L,
+                (int)m, G, (int)m);
+
+    /* GU, before the factor −C / tau. */
+    for (size_t k = 0; k < m; k++)
+        inverse[k * m + k] -= 1.0;
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)m, 1.0, inverse, (int)m, z,
+                (int)m, 0.0, GU, (int)m);
+    cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1.0, L,
+                (int)m, GU, (int)m);
+    double *alpha = o->alpha;
+    memcpy(alpha, weight, m * sizeof *alpha);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, L, (int)m, alpha, 1);
+    cblas_dscal((int)m, 1.0 / noise, alpha, 1);
+    cblas_dger(CblasColMajor, (int)m, (int)n, -1.0, alpha, 1, deviation, 1, GU, (int)m);
+
+    /* By signal: P and U scale with it. U = L z, P = L L'. tr(G_P P) and tr(G_U U') from the matrices. */
+    double by_signal = -0.5 * signal * counts / noise;
+    for (size_t b = 0; b < m; b++) {
+        bandit_likelihood_column(o, signal, bandit_inducing_rows(o), 0, o->inducing[b], o->sums, o->ones);
+        o->sums[b] += jitter * signal;
+        for (size_t a = 0; a < m; a++) {
+            double g = -0.5 * (G[b * m + a] + alpha[a] * alpha[b]);
+            by_signal += g * o->sums[a];
+            G[b * m + a] = g * o->square_slope[b * m + a];
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        double factor = -data->count[i] / noise;
+        bandit_likelihood_column(o, signal, bandit_inducing_rows(o), 0, i, o->sums, o->ones);
+        for (size_t k = 0; k < m; k++) {
+            double g = factor * GU[i * m + k];
+            by_signal += g * o->sums[k];
+            GU[i * m + k] = g * o->slope[i * m + k];
+        }
+    }
+    gradient[p] += by_signal;
+    if (data->dimension > 0) {
+        /* `deviation` stands in `product`, which add_distances writes: it is not needed any more. */
+        bandit_likelihood_add_distances(o, G, bandit_inducing_rows(o), bandit_inducing_rows(o), gradient);
+        bandit_likelihood_add_distances(o, GU, bandit_inducing_rows(o), bandit_all_rows(o), gradient);
+    }
+    return true;
+}
+
+/* After the value; leave-one-out as of the exact form under the bound's A, with what the
+ * inducing points leave of k_ii added to the variance. */
+bool bandit_likelihood_sparse_surprise(bandit_likelihood *o, double signal, double noise, double *out)
+{
+    const bandit_fit_data *data = o->data;
+    size_t n = data->n, m = o->m;
+    double *v = o->alpha;
+    for (size_t i = 0; i < n; i++) {
+        const double *z = o->solved + i * m;
+        double c = data->count[i] / noise;
+        double left =
+            fmax(0.0, signal * bandit_likelihood_diagonal(data, i) - cblas_ddot((int)m, z, 1, z, 1));
+        memcpy(v, z, m * sizeof *v);
+        cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, o->factor, (int)m, v, 1);
+        double mean = cblas_ddot((int)m, v, 1, o->right, 1) / noise;
+        double precision = c - c * c * cblas_ddot((int)m, v, 1, v, 1);
+        precision = fmax(precision, 1e-12 * c);
+        double deviation = c * (data->mean[i] - o->mean - mean) / precision;
+        out[i] = deviation * deviation / (1.0 / precision + left);
+    }
+    return true;
+}

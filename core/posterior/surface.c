@@ -1,0 +1,428 @@
+#include "core/posterior/surface.h"
+
+#include "core/base/allocate.h"
+#include "core/base/linalg.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Points are evaluated in blocks of this many. Fixed: it is part of the order of sums. */
+enum { BLOCK = 256 };
+
+/* ---- the start ----------------------------------------------------------------------------------------- */
+
+/* C with C'C = I − lambda V^{-1}, lower triangle; the eigenvalues of that matrix are in [0, 1), and those of
+ * directions without data are 0, so that it may need a shift to have a factor: that much a variance may be
+ * off, times |z|^2 <= kappa^2. With much data and hardly any noise V is so ill-conditioned that its inverse
+ * is off by more; then negative eigenvalues are taken for the zeros that they are. `inverse`, `matrix`: m x m
+ * scratch. */
+static bandit_status factor_gain(const bandit_posterior *p, double *inverse, double *matrix, double *out,
+                                 bandit_error *err)
+{
+    size_t m = p->m;
+    memset(inverse, 0, m * m * sizeof *inverse);
+    for (size_t k = 0; k < m; k++)
+        memcpy(inverse + k * m + k, p->L_V + k * m + k, (m - k) * sizeof(double));
+    bandit_status status = bandit_invert_lower(inverse, m, m, err);
+    if (status != BANDIT_OK)
+        return status;
+    lapack_int info = LAPACKE_dlauum_work(LAPACK_COL_MAJOR, 'L', (lapack_int)m, inverse, (lapack_int)m);
+    assert(info == 0);
+    (void)info;
+    for (size_t k = 0; k < m; k++) {
+        for (size_t i = k; i < m; i++)
+            matrix[k * m + i] = (i == k ? 1.0 : 0.0) - p->lambda * inverse[k * m + i];
+    }
+    static const double shifts[] = {1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9};
+    for (size_t k = 0; k < sizeof shifts / sizeof *shifts; k++) {
+        if (bandit_reversed_cholesky(out, matrix, m, shifts[k]))
+            return BANDIT_OK;
+    }
+    return bandit_nearest_root(out, matrix, m, err);
+}
+
+/* R = C L^{-1}, by rows. */
+static bandit_status factor_members(bandit_surface *s, bandit_error *err)
+{
+    const bandit_posterior *p = s->posterior;
+    size_t m = s->m;
+    double *inverse = s->work, *matrix = inverse + m * m, *C = matrix + m * m;
+    bandit_status status = factor_gain(p, inverse, matrix, C, err);
+    if (status != BANDIT_OK)
+        return status;
+    memset(inverse, 0, m * m * sizeof *inverse);
+    for (size_t k = 0; k < m; k++) {
+        memcpy(inverse + k * m + k, p->L + k * m + k, (m - k) * sizeof(double));
+        memset(C + k * m, 0, k * sizeof *C);
+    }
+    status = bandit_invert_lower(inverse, m, m, err);
+    if (status != BANDIT_OK)
+        return status;
+    int order = (int)m;
+    cblas_dtrmm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, order, order, 1.0, inverse,
+                order, C, order);
+    for (size_t i = 0; i < m; i++) {
+        for (size_t k = 0; k <= i; k++)
+            s->R[i * s->room + k] = C[k * m + i];
+    }
+    cblas_dcopy(order, p->g, 1, s->weights, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, order, p->L_V, order, s->weights, 1);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, order, p->L, order, s->weights, 1);
+    return BANDIT_OK;
+}
+
+/* Arrays for `room` points in all; R's `used` rows are kept. */
+static bool reserve_rows(bandit_surface *s, size_t room, size_t used)
+{
+    size_t d = s->posterior->covariance->dimension;
+    if (room <= s->room)
+        return true;
+    double *R = bandit_alloc_zeroed(room, room * sizeof *R);
+    double *vectors = bandit_alloc(4 * room + d, sizeof *vectors);
+    if (!R || !vectors ||
+        !bandit_reserve_keep((void **)&s->points.features, &s->points.capacity_features, used * d, room * d,
+                             sizeof(double))) {
+        free(R);
+        free(vectors);
+        return false;
+    }
+    for (size_t i = 0; i < used; i++)
+        memcpy(R + i * room, s->R + i * s->room, (i + 1) * sizeof *R);
+    free(s->R);
+    free(s->k);
+    s->R = R;
+    s->room = room;
+    s->capacity_R = room * room;
+    s->capacity_vectors = 4 * room + d;
+    s->k = vectors;
+    s->slope = vectors + room;
+    s->y = vectors + 2 * room;
+    s->q = vectors + 3 * room;
+    s->u = vectors + 4 * room;
+    return true;
+}
+
+bandit_status bandit_surface_start(bandit_surface *s, const bandit_posterior *posterior, size_t room,
+                                   bandit_error *err)
+{
+    const bandit_covariance *covariance = posterior->covariance;
+    size_t m = posterior->m, d = covariance->dimension;
+    size_t scratch = bandit_covariance_scratch(covariance) + 2 * BLOCK;
+    assert(covariance->profile != BANDIT_PROFILE_MATRIX);
+    s->posterior = posterior;
+    s->m = s->n = s->points.n = 0;
+    if (!reserve_rows(s, m + room + 1, 0) ||
+        !bandit_reserve((void **)&s->weights, &s->capacity_weights, m, sizeof(double)) ||
+        !bandit_reserve((void **)&s->work, &s->capacity_work, 3 * m * m, sizeof(double)) ||
+        !bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + s->room * BLOCK,
+                        sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", m);
+    s->m = s->n = s->points.n = m;
+    if (m == 0)
+        return BANDIT_OK;
+    memcpy(s->points.features, posterior->points.features, m * d * sizeof(double));
+    return factor_members(s, err);
+}
+
+bandit_status bandit_surface_reserve(bandit_surface *s, size_t more, bandit_error *err)
+{
+    if (s->n + more <= s->room)
+        return BANDIT_OK;
+    size_t room = s->n + more + s->n / 4 + 16;
+    size_t scratch = bandit_covariance_scratch(s->posterior->covariance) + 2 * BLOCK;
+    /* The rows last: their number is what says that there is room. */
+    if (!bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + room * BLOCK, sizeof(double)) ||
+        !reserve_rows(s, room, s->n))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points that are out", more);
+    return BANDIT_OK;
+}
+
+void bandit_surface_clear(bandit_surface *s)
+{
+    bandit_points_clear(&s->points);
+    free(s->R);
+    free(s->weights);
+    free(s->k);
+    free(s->scratch);
+    free(s->work);
+    *s = (bandit_surface){0};
+}
+
+size_t bandit_surface_memory(const bandit_surface *s)
+{
+    return (s->capacity_R + s->capacity_weights + s->capacity_vectors + s->capacity_scratch +
+            s->capacity_work + s->points.capacity_features) *
+           sizeof(double);
+}
+
+/* ---- one point ----------------------------------------------------------------------------------------- */
+
+/* k of the scaled squared distance s, and dk/ds. */
+static double profile(bandit_profile profile, double s, double *slope)
+{
+    double r = sqrt(s), e = exp(profile == BANDIT_PROFILE_GAUSSIAN ? -s : -r);
+    switch (profile) {
+    case BANDIT_PROFILE_GAUSSIAN:
+        *slope = -e;
+        return e;
+    case BANDIT_PROFILE_MATERN12:
+        *slope = r > 0.0 ? -0.5 * e / r : 0.0; /* a cusp: any slope is one of its tangents' */
+        return e;
+    case BANDIT_PROFILE_MATERN32:
+        *slope = -0.5 * e;
+        return (1.0 + r) * e;
+    case BANDIT_PROFILE_MATERN52:
+        *slope = -(1.0 + r) * e / 6.0;
+        return (1.0 + r + s / 3.0) * e;
+    case BANDIT_PROFILE_LINEAR:
+    case BANDIT_PROFILE_MATRIX:
+        break;
+    }
+    assert(!"a stationary kernel");
+    return 0.0;
+}
+
+/* u, k, slope, and k(x, x). */
+static double look_at_kernel(bandit_surface *s, const double *x)
+{
+    const bandit_covariance *c = s->posterior->covariance;
+    size_t d = c->dimension;
+    double own = 0.0;
+    for (size_t j = 0; j < d; j++) {
+        s->u[j] = x[j] * c->factor[j];
+        own += s->u[j] * s->u[j];
+    }
+    for (size_t i = 0; i < s->n; i++) {
+        const double *z = s->points.features + i * d;
+        double sum = 0.0;
+        if (c->profile == BANDIT_PROFILE_LINEAR) {
+            for (size_t j = 0; j < d; j++)
+                sum += s->u[j] * z[j];
+            s->k[i] = sum;
+            continue;
+        }
+        for (size_t j = 0; j < d; j++)
+            sum += (s->u[j] - z[j]) * (s->u[j] - z[j]);
+        s->k[i] = profile(c->profile, sum, &s->slope[i]);
+    }
+    return c->profile == BANDIT_PROFILE_LINEAR ? own : 1.0;
+}
+
+/* v = T v for the leading n rows of R (transposed: R'). */
+static void apply(const bandit_surface *s, CBLAS_TRANSPOSE transpose, double *v)
+{
+    if (s->n > 0)
+        cblas_dtrmv(CblasRowMajor, CblasLower, transpose, CblasNonUnit, (int)s->n, s->R, (int)s->room, v, 1);
+}
+
+void bandit_surface_look(bandit_surface *s, const double *coordinates)
+{
+    double own = look_at_kernel(s, coordinates);
+    memcpy(s->y, s->k, s->n * sizeof *s->y);
+    apply(s, CblasNoTrans, s->y);
+    s->mean = cblas_ddot((int)s->m, s->weights, 1, s->k, 1);
+    s->variance = own - cblas_ddot((int)s->n, s->y, 1, s->y, 1);
+}
+
+/* gradient += slope of sum_{j < n} c_j k(x, D_j) */
+static void add_kernel_slope(const bandit_surface *s, const double *c, size_t n, double *gradient)
+{
+    const bandit_covariance *covariance = s->posterior->covariance;
+    size_t d = covariance->dimension;
+    bool linear = covariance->profile == BANDIT_PROFILE_LINEAR;
+    for (size_t i = 0; i < n; i++) {
+        const double *z = s->points.features + i * d;
+        double weight = linear ? c[i] : 2.0 * c[i] * s->slope[i];
+        if (weight == 0.0)
+            continue;
+        for (size_t j = 0; j < d; j++)
+            gradient[j] += weight * (linear ? z[j] : s->u[j] - z[j]) * covariance->factor[j];
+    }
+}
+
+double bandit_surface_combine_slopes(bandit_surface *s, const double *c, const double *coordinates,
+                                     double *gradient)
+{
+    look_at_kernel(s, coordinates);
+    memset(gradient, 0, s->posterior->covariance->dimension * sizeof *gradient);
+    add_kernel_slope(s, c, s->m, gradient);
+    return cblas_ddot((int)s->m, c, 1, s->k, 1);
+}
+
+void bandit_surface_slope(bandit_surface *s, double a, double b, double *gradient)
+{
+    const bandit_covariance *c = s->posterior->covariance;
+    size_t d = c->dimension;
+    for (size_t j = 0; j < d; j++)
+        gradient[j] = c->profile == BANDIT_PROFILE_LINEAR ? 2.0 * b * s->u[j] : 0.0; /* ∇k(x,x) */
+    /* ∇|R k|^2 = 2 (∇k)' R'R k */
+    memset(s->q, 0, s->n * sizeof *s->q);
+    if (b != 0.0) {
+        memcpy(s->q, s->y, s->n * sizeof *s->q);
+        apply(s, CblasTrans, s->q);
+        cblas_dscal((int)s->n, -2.0 * b, s->q, 1);
+    }
+    cblas_daxpy((int)s->m, a, s->weights, 1, s->q, 1);
+    add_kernel_slope(s, s->q, s->n, gradient);
+}
+
+double bandit_surface_hallucinate(bandit_surface *s, const double *coordinates)
+{
+    size_t d = s->posterior->covariance->dimension, n = s->n;
+    assert(n < s->room);
+    bandit_surface_look(s, coordinates);
+    double variance = fmax(0.0, s->variance), scale = 1.0 / sqrt(s->posterior->lambda + variance);
+    memcpy(s->q, s->y, n * sizeof *s->q);
+    apply(s, CblasTrans, s->q);
+    double *row = s->R + n * s->room;
+    for (size_t i = 0; i < n; i++)
+        row[i] = -scale * s->q[i];
+    row[n] = scale;
+    memcpy(s->points.features + n * d, s->u, d * sizeof(double));
+    s->n = s->points.n = n + 1;
+    return variance;
+}
+
+/* ---- many points --------------------------------------------------------------------------------------- */
+
+/* Kernel columns of `rows` points with the first n of D, `ld` >= BLOCK rows each; diagonal: k(x, x). */
+static void columns_of(bandit_surface *s, const double *coordinates, size_t rows, size_t n, double *columns,
+                       size_t ld, double *diagonal)
+{
+    bandit_points points = s->points;
+    points.n = n;
+    bandit_covariance_block_at(s->posterior->covariance, coordinates, rows, &points, columns, ld, diagonal,
+                               s->scratch + s->room * BLOCK + 2 * BLOCK);
+}
+
+/* block (rows x n, leading dimension BLOCK) becomes block R'; out = diagonal − squared norms of its rows. */
+static void block_variances(const bandit_surface *s, double *block, size_t rows, size_t n,
+                            const double *diagonal, double *out)
+{
+    memcpy(out, diagonal, rows * sizeof *out);
+    if (n == 0)
+        return;
+    cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)rows, (int)n, 1.0,
+                s->R, (int)s->room, block, BLOCK);
+    for (size_t k = 0; k < n; k++) {
+        for (size_t i = 0; i < rows; i++)
+            out[i] -= block[k * BLOCK + i] * block[k * BLOCK + i];
+    }
+    for (size_t i = 0; i < rows; i++)
+        out[i] = fmax(0.0, out[i]);
+}
+
+void bandit_surface_values(bandit_surface *s, const double *coordinates, size_t n, double *mean,
+                           double *variance)
+{
+    size_t d = s->posterior->covariance->dimension;
+    double *block = s->scratch, *diagonal = s->scratch + s->room * BLOCK;
+    for (size_t first = 0; first < n; first += BLOCK) {
+        size_t rows = n - first < BLOCK ? n - first : BLOCK;
+        columns_of(s, coordinates + first * d, rows, variance ? s->n : s->m, block, BLOCK, diagonal);
+        if (mean) {
+            memset(mean + first, 0, rows * sizeof *mean);
+            if (s->m > 0)
+                cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)s->m, 1.0, block, BLOCK, s->weights,
+                            1, 0.0, mean + first, 1);
+        }
+        if (variance)
+            block_variances(s, block, rows, s->n, diagonal, variance + first);
+    }
+}
+
+void bandit_surface_combine(bandit_surface *s, const double *c, const double *coordinates, size_t n,
+                            double *out)
+{
+    size_t d = s->posterior->covariance->dimension;
+    double *block = s->scratch, *diagonal = s->scratch + s->room * BLOCK;
+    memset(out, 0, n * sizeof *out);
+    for (size_t first = 0; first < n && s->m > 0; first += BLOCK) {
+        size_t rows = n - first < BLOCK ? n - first : BLOCK;
+        columns_of(s, coordinates + first * d, rows, s->m, block, BLOCK, diagonal);
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)s->m, 1.0, block, BLOCK, c, 1, 0.0,
+                    out + first, 1);
+    }
+}
+
+/* ---- the grid ------------------------------------------------------------------------------------------ */
+
+/* Room for `room` columns; the first `used` are kept. */
+static bool reserve_columns(bandit_grid *g, size_t room, size_t used)
+{
+    if (!bandit_reserve_keep((void **)&g->columns, &g->capacity_columns, used * g->ld, room * g->ld,
+                             sizeof(double)))
+        return false;
+    g->room = g->capacity_columns / g->ld;
+    return true;
+}
+
+bandit_status bandit_grid_start(bandit_grid *g, bandit_surface *s, const double *coordinates, size_t n,
+                                bandit_error *err)
+{
+    size_t d = s->posterior->covariance->dimension, m = s->m;
+    size_t ld = bandit_whole(n, BLOCK);
+    g->n = n;
+    g->ld = ld;
+    if (!reserve_columns(g, s->room, 0) ||
+        !bandit_reserve((void **)&g->mean, &g->capacity_values, 3 * ld, sizeof(double)) ||
+        !bandit_reserve((void **)&g->coordinates, &g->capacity_coordinates, n * d, sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a grid of %zu points", n);
+    g->variance = g->mean + ld;
+    g->a = g->mean + 2 * ld;
+    memcpy(g->coordinates, coordinates, n * d * sizeof *coordinates);
+    memset(g->mean, 0, n * sizeof *g->mean);
+    double *block = s->scratch, *diagonal = s->scratch + s->room * BLOCK;
+    for (size_t first = 0; first < n; first += BLOCK) {
+        size_t rows = n - first < BLOCK ? n - first : BLOCK;
+        columns_of(s, coordinates + first * d, rows, m, g->columns + first, ld, diagonal);
+        for (size_t k = 0; k < m; k++)
+            memcpy(block + k * BLOCK, g->columns + k * ld + first, rows * sizeof *block);
+        block_variances(s, block, rows, m, diagonal, g->variance + first);
+    }
+    if (m > 0)
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)n, (int)m, 1.0, g->columns, (int)ld, s->weights, 1, 0.0,
+                    g->mean, 1);
+    g->applied = m;
+    return BANDIT_OK;
+}
+
+bandit_status bandit_grid_update(bandit_grid *g, bandit_surface *s, bandit_error *err)
+{
+    size_t d = s->posterior->covariance->dimension;
+    if (s->n > g->room && !reserve_columns(g, s->room, g->applied))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points that are out", s->n - s->m);
+    double *diagonal = s->scratch + s->room * BLOCK;
+    for (; g->applied < s->n; g->applied++) {
+        size_t row = g->applied;
+        bandit_points point = {.n = 1, .features = s->points.features + row * d};
+        for (size_t first = 0; first < g->n; first += BLOCK) {
+            size_t rows = g->n - first < BLOCK ? g->n - first : BLOCK;
+            bandit_covariance_block_at(s->posterior->covariance, g->coordinates + first * d, rows, &point,
+                                       g->columns + row * g->ld + first, g->ld, diagonal,
+                                       s->scratch + s->room * BLOCK + 2 * BLOCK);
+        }
+        cblas_dgemv(CblasColMajor, CblasNoTrans, (int)g->n, (int)row + 1, 1.0, g->columns, (int)g->ld,
+                    s->R + row * s->room, 1, 0.0, g->a, 1);
+        for (size_t i = 0; i < g->n; i++)
+            g->variance[i] = fmax(0.0, g->variance[i] - g->a[i] * g->a[i]);
+    }
+    return BANDIT_OK;
+}
+
+void bandit_grid_clear(bandit_grid *g)
+{
+    free(g->columns);
+    free(g->mean);
+    free(g->coordinates);
+    *g = (bandit_grid){0};
+}
+
+size_t bandit_grid_memory(const bandit_grid *g)
+{
+    return (g->capacity_columns + g->capacity_values + g->capacity_coordinates) * sizeof(double);
+}

@@ -1,0 +1,204 @@
+#include "core/search/maximize.h"
+
+#include "core/base/allocate.h"
+#include "core/search/maximize_search.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    SWEEP_LEAST = 256, /* points of a sweep: so many, … */
+    SWEEP_EACH = 96,   /* … so many more for every parameter, … */
+    SWEEP_MOST = 2048  /* … and no more */
+};
+
+/* ---- the grid ------------------------------------------------------------------------------------------ */
+
+static size_t sweep_size(size_t n)
+{
+    size_t wanted = SWEEP_LEAST + SWEEP_EACH * n;
+    return wanted < SWEEP_MOST ? wanted : SWEEP_MOST;
+}
+
+static bool reserve_grid(bandit_maximizer *max, size_t n)
+{
+    const bandit_space *s = max->genome.space;
+    return bandit_reserve_keep((void **)&max->genes, &max->capacity_genes, max->n_grid * s->n, n * s->n,
+                               sizeof(double)) &&
+           bandit_reserve_keep((void **)&max->features, &max->capacity_features, max->n_grid * s->dimension,
+                               n * s->dimension, sizeof(double));
+}
+
+static bool has_fixed_values(const bandit_genome *g, const double *coded)
+{
+    for (size_t i = 0; i < g->space->n; i++) {
+        if (!isnan(g->fixed[i]) && coded[i] != g->fixed[i])
+            return false;
+    }
+    return true;
+}
+
+/* All points of a small space. */
+static bandit_status list_points(bandit_maximizer *max, bandit_error *err)
+{
+    const bandit_space *s = max->genome.space;
+    double *coded = bandit_alloc(s->n, sizeof *coded);
+    if (!coded || !reserve_grid(max, s->size)) {
+        free(coded);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    max->exhaustive = true;
+    bandit_space_first_point(s, coded);
+    do {
+        if (!has_fixed_values(&max->genome, coded))
+            continue;
+        double *genes = max->genes + max->n_grid * s->n;
+        for (size_t i = 0; i < s->n; i++)
+            genes[i] = bandit_genome_gene(&max->genome, i, 0.5);
+        bandit_genome_take(&max->genome, coded, genes);
+        bandit_space_encode(s, coded, max->features + max->n_grid * s->dimension);
+        max->n_grid++;
+    } while (bandit_space_next_point(s, coded));
+    free(coded);
+    return BANDIT_OK;
+}
+
+static bandit_status reserve_run(bandit_maximizer *max, bandit_error *err)
+{
+    const bandit_space *s = max->genome.space;
+    size_t trial = s->n + s->dimension + 1, start = s->n + 1, one = 8 * s->n + 4 * s->dimension;
+    size_t list = s->n;
+    if (bandit_reserve((void **)&max->run, &max->capacity_run,
+                       BANDIT_MAXIMIZE_TRIALS * trial + BANDIT_SEARCH_POOL * start + one, sizeof(double)) &&
+        bandit_reserve((void **)&max->list, &max->capacity_list, list, sizeof *max->list))
+        return BANDIT_OK;
+    return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+}
+
+bandit_status bandit_maximizer_start(bandit_maximizer *max, const bandit_space *space, const double *fixed,
+                                     uint64_t seed, uint64_t batch, bandit_error *err)
+{
+    bandit_genome_clear(&max->genome);
+    max->n_grid = 0;
+    max->exhaustive = false;
+    max->batch = batch;
+    bandit_status status = bandit_genome_init(&max->genome, space, fixed, seed, err);
+    if (status == BANDIT_OK)
+        status = reserve_run(max, err);
+    if (status != BANDIT_OK)
+        return status;
+    size_t n = sweep_size(space->n);
+    if (space->size <= SWEEP_MOST)
+        return list_points(max, err);
+    status = bandit_genome_sequence(&max->genome, batch, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (!reserve_grid(max, n))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (; max->n_grid < n; max->n_grid++) {
+        double *genes = max->genes + max->n_grid * space->n;
+        bandit_genome_sweep(&max->genome, max->n_grid, genes);
+        bandit_maximizer_express(max, genes, max->run, max->features + max->n_grid * space->dimension);
+    }
+    return BANDIT_OK;
+}
+
+bandit_status bandit_maximizer_add(bandit_maximizer *max, const double *coded, bandit_error *err)
+{
+    const bandit_space *s = max->genome.space;
+    if (max->exhaustive)
+        return BANDIT_OK;
+    if (!reserve_grid(max, max->n_grid + 1))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    double *genes = max->genes + max->n_grid * s->n;
+    /* what is not active: as at some point of the sweep */
+    memcpy(genes, max->genes + (max->n_grid % sweep_size(s->n)) * s->n, s->n * sizeof *genes);
+    bandit_genome_take(&max->genome, coded, genes);
+    bandit_maximizer_express(max, genes, max->run, max->features + max->n_grid * s->dimension);
+    max->n_grid++;
+    return BANDIT_OK;
+}
+
+void bandit_maximizer_clear(bandit_maximizer *max)
+{
+    bandit_genome_clear(&max->genome);
+    free(max->genes);
+    free(max->features);
+    free(max->run);
+    free(max->list);
+    *max = (bandit_maximizer){0};
+}
+
+size_t bandit_maximizer_memory(const bandit_maximizer *max)
+{
+    return bandit_genome_memory(&max->genome) +
+           (max->capacity_genes + max->capacity_features + max->capacity_run) * sizeof(double) +
+           max->capacity_list * sizeof *max->list;
+}
+
+/* ---- a run --------------------------------------------------------------------------------------------- */
+
+static void search_init(bandit_search *s, bandit_maximizer *max, const bandit_objective *objective,
+                        uint64_t pick, double *answer)
+{
+    const bandit_space *space = max->genome.space;
+    size_t n = space->n, d = space->dimension;
+    *s = (bandit_search){.max = max, .space = space, .objective = objective, .pick = pick, .answer = answer};
+    s->trial_genes = max->run;
+    s->trial_features = s->trial_genes + BANDIT_MAXIMIZE_TRIALS * n;
+    s->trial_values = s->trial_features + BANDIT_MAXIMIZE_TRIALS * d;
+    s->start_genes = s->trial_values + BANDIT_MAXIMIZE_TRIALS;
+    s->start_values = s->start_genes + BANDIT_SEARCH_POOL * n;
+    s->genes = s->start_values + BANDIT_SEARCH_POOL;
+    s->features = s->genes + n;
+    s->gradient = s->features + d;
+    s->coded = s->gradient + d;
+    s->x = s->coded + n;
+    s->best_x = s->x + n;
+    s->low = s->best_x + n;
+    s->high = s->low + n;
+}
+
+void bandit_search_take(bandit_search *s, const double *genes, const double *features, double value)
+{
+    bandit_genome_point(&s->max->genome, genes, s->coded);
+    if (s->objective->accepts && !s->objective->accepts(s->objective->context, s->coded, features))
+        return;
+    memcpy(s->answer, s->coded, s->space->n * sizeof *s->coded);
+    s->value = value;
+    s->found = true;
+}
+
+void bandit_search_evaluate_expressed(bandit_search *s)
+{
+    size_t n = s->space->n, d = s->space->dimension;
+    if (s->n_trials > 0)
+        s->objective->values(s->objective->context, s->trial_features, s->n_trials, s->trial_values);
+    for (size_t t = 0; t < s->n_trials; t++)
+        bandit_search_offer(s, s->trial_genes + t * n, s->trial_features + t * d, s->trial_values[t]);
+}
+
+void bandit_search_evaluate(bandit_search *s)
+{
+    size_t n = s->space->n, d = s->space->dimension;
+    for (size_t t = 0; t < s->n_trials; t++)
+        bandit_maximizer_express(s->max, s->trial_genes + t * n, s->coded, s->trial_features + t * d);
+    bandit_search_evaluate_expressed(s);
+}
+
+bandit_status bandit_maximizer_run(bandit_maximizer *max, const bandit_objective *objective,
+                                   const double *grid_values, uint64_t pick, double *coded, bool *found,
+                                   bandit_error *err)
+{
+    bandit_search s;
+    search_init(&s, max, objective, pick, coded);
+    bandit_search_choose_starts(&s, grid_values);
+    for (size_t k = 0; k < s.n_starts && !max->exhaustive; k++) {
+        memcpy(s.genes, s.start_genes + k * s.space->n, s.space->n * sizeof *s.genes);
+        if (!bandit_search_climb(&s, s.start_values[k]))
+            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
+    *found = s.found;
+    return BANDIT_OK;
+}

@@ -1,0 +1,114 @@
+/* Where a run climbs from: the best of the grid and of what is around them, a few that are apart. */
+#include "core/search/maximize_search.h"
+
+#include <string.h>
+
+enum {
+    CENTRES = 4, /* of the perturbations */
+    AROUND = 64, /* perturbations of each */
+    STARTS = 5   /* of ascents */
+};
+
+static bool same_genes(const bandit_search *s, const double *a, const double *b)
+{
+    return memcmp(a, b, s->space->n * sizeof *a) == 0;
+}
+
+/* Keeps the best few, best first; a point that is there already is not kept twice. */
+static void keep_start(bandit_search *s, const double *genes, double value)
+{
+    size_t n = s->space->n;
+    if (isnan(value) ||
+        (s->n_starts == BANDIT_SEARCH_POOL && !(value > s->start_values[BANDIT_SEARCH_POOL - 1])))
+        return;
+    for (size_t k = 0; k < s->n_starts; k++) {
+        if (s->start_values[k] == value && same_genes(s, s->start_genes + k * n, genes))
+            return;
+    }
+    size_t place = s->n_starts < BANDIT_SEARCH_POOL ? s->n_starts++ : BANDIT_SEARCH_POOL - 1;
+    for (; place > 0 && s->start_values[place - 1] < value; place--) {
+        s->start_values[place] = s->start_values[place - 1];
+        memcpy(s->start_genes + place * n, s->start_genes + (place - 1) * n, n * sizeof *genes);
+    }
+    s->start_values[place] = value;
+    memcpy(s->start_genes + place * n, genes, n * sizeof *genes);
+}
+
+/* Steps of many sizes: of a few parameters, or of all; the discrete ones jump seldom. */
+static void perturb(bandit_search *s, const double *centre, uint64_t number, double *genes)
+{
+    const bandit_genome *g = &s->max->genome;
+    const uint64_t first = s->pick << 40 | number << 12;
+    size_t n = s->space->n;
+    double step = 0.3 * pow(0.1, (double)(number % 8) / 3.0);
+    double share = number % 2 ? 1.0 : fmin(1.0, 2.0 / (double)n);
+    memcpy(genes, centre, n * sizeof *genes);
+    for (size_t i = 0; i < n; i++) {
+        double u = bandit_random_uniform(g->seed, s->max->batch, BANDIT_PURPOSE_PERTURB, first + 2 * i);
+        double t = bandit_random_uniform(g->seed, s->max->batch, BANDIT_PURPOSE_PERTURB, first + 2 * i + 1);
+        bool is_double = s->space->parameters[i].type == BANDIT_PARAMETER_DOUBLE;
+        bool is_integer = s->space->parameters[i].type == BANDIT_PARAMETER_INTEGER && !g->choices[i].values;
+        if (!isnan(g->fixed[i]) || u >= share)
+            continue;
+        if (is_double || is_integer) { /* a logistic step: normal enough, and cheap */
+            double moved = genes[i] + step * 0.55 * log((t + 0x1p-54) / (1.0 - t));
+            moved = fmin(1.0, fmax(0.0, moved));
+            genes[i] = is_integer ? bandit_space_encode_number(s->space, i,
+                                                               bandit_space_decode_number(s->space, i, moved))
+                                  : moved;
+        } else if (u < 1.0 / (double)n) {
+            genes[i] = bandit_genome_gene(g, i, t);
+        }
+    }
+}
+
+/* Mean squared difference of numbers, 1 for any in what is discrete. Of random points it is about 1/6. */
+static double apart(const bandit_search *s, const double *a, const double *b)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < s->space->n; i++) {
+        bandit_parameter_type type = s->space->parameters[i].type;
+        bool number = type == BANDIT_PARAMETER_DOUBLE || type == BANDIT_PARAMETER_INTEGER;
+        sum += number ? (a[i] - b[i]) * (a[i] - b[i]) : a[i] != b[i] ? 1.0 : 0.0;
+    }
+    return sum / (double)s->space->n;
+}
+
+/* Of the pool, the best, and the best of those that are apart from the ones before; only so many stay. */
+static void spread_starts(bandit_search *s, size_t wanted)
+{
+    const double enough = 0.04;
+    size_t n = s->space->n, kept = 0;
+    for (size_t k = 0; k < s->n_starts && kept < wanted; k++) {
+        bool far = true;
+        for (size_t e = 0; e < kept && far; e++)
+            far = apart(s, s->start_genes + e * n, s->start_genes + k * n) > enough;
+        if (!far)
+            continue;
+        s->start_values[kept] = s->start_values[k];
+        memmove(s->start_genes + kept * n, s->start_genes + k * n, n * sizeof(double));
+        kept++;
+    }
+    s->n_starts = kept;
+}
+
+void bandit_search_choose_starts(bandit_search *s, const double *grid_values)
+{
+    const bandit_maximizer *max = s->max;
+    size_t n = s->space->n, d = s->space->dimension;
+    for (size_t a = 0; a < max->n_grid; a++) {
+        bandit_search_offer(s, max->genes + a * n, max->features + a * d, grid_values[a]);
+        keep_start(s, max->genes + a * n, grid_values[a]);
+    }
+    if (max->exhaustive)
+        return;
+    spread_starts(s, CENTRES);
+    size_t centres = s->n_starts;
+    s->n_trials = centres * AROUND;
+    for (size_t t = 0; t < s->n_trials; t++)
+        perturb(s, s->start_genes + t % centres * n, t, s->trial_genes + t * n);
+    bandit_search_evaluate(s);
+    for (size_t t = 0; t < s->n_trials; t++)
+        keep_start(s, s->trial_genes + t * n, s->trial_values[t]);
+    spread_starts(s, STARTS);
+}

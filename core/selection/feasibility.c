@@ -1,0 +1,116 @@
+#include "core/selection/feasibility.h"
+
+#include "core/base/allocate.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double strength = 0.5, expected = 0.9; /* s, pi */
+static const double enough = 0.8;                   /* of evaluations succeed: nothing is lost */
+
+bandit_status bandit_feasibility_start(bandit_feasibility *f, size_t n, size_t dimension, bandit_error *err)
+{
+    assert(n <= BANDIT_FEASIBILITY_MOST);
+    size_t scratch = dimension + n * (n + 1) / 2;
+    f->n = 0;
+    if (!bandit_reserve((void **)&f->points, &f->capacity_points, n * dimension, sizeof *f->points) ||
+        !bandit_reserve((void **)&f->failed, &f->capacity_failed, n, sizeof *f->failed) ||
+        !bandit_reserve((void **)&f->scale, &f->capacity_scale, dimension, sizeof *f->scale) ||
+        !bandit_reserve((void **)&f->scratch, &f->capacity_scratch, scratch, sizeof *f->scratch))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    f->n = n;
+    f->dimension = dimension;
+    return BANDIT_OK;
+}
+
+void bandit_feasibility_clear(bandit_feasibility *f)
+{
+    free(f->points);
+    free(f->failed);
+    free(f->scale);
+    free(f->scratch);
+    *f = (bandit_feasibility){0};
+}
+
+size_t bandit_feasibility_memory(const bandit_feasibility *f)
+{
+    return (f->capacity_points + f->capacity_scale + f->capacity_scratch) * sizeof(double) +
+           f->capacity_failed * sizeof *f->failed;
+}
+
+static double squared_distance(const double *a, const double *b, size_t d)
+{
+    double sum = 0.0;
+    for (size_t j = 0; j < d; j++)
+        sum += (a[j] - b[j]) * (a[j] - b[j]);
+    return sum;
+}
+
+/* Log likelihood of every outcome given the others; `distances`: squared, the lower triangle by rows. */
+static double leave_one_out(const bandit_feasibility *f, const double *distances, double bandwidth)
+{
+    double value = 0.0, by = -0.5 / (bandwidth * bandwidth);
+    for (size_t i = 0; i < f->n; i++) {
+        double succeeded = strength * expected, all = strength;
+        for (size_t k = 0; k < f->n; k++) {
+            size_t low = k < i ? k : i, high = k < i ? i : k;
+            double w = k == i ? 0.0 : exp(by * distances[high * (high + 1) / 2 + low]);
+            all += w;
+            succeeded += f->failed[k] ? 0.0 : w;
+        }
+        value += log((f->failed[i] ? all - succeeded : succeeded) / all);
+    }
+    return value;
+}
+
+void bandit_feasibility_learn(bandit_feasibility *f)
+{
+    size_t d = f->dimension;
+    double *distances = f->scratch, best = -INFINITY;
+    for (size_t i = 0; i < f->n; i++) {
+        for (size_t j = 0; j < d; j++)
+            f->points[i * d + j] /= f->scale[j];
+        for (size_t k = 0; k <= i; k++)
+            distances[i * (i + 1) / 2 + k] = squared_distance(f->points + i * d, f->points + k * d, d);
+    }
+    for (int halvings = 0; halvings <= 5; halvings++) {
+        double bandwidth = ldexp(1.0, -halvings), value = leave_one_out(f, distances, bandwidth);
+        if (value > best) {
+            best = value;
+            f->bandwidth = bandwidth;
+        }
+    }
+}
+
+double bandit_feasibility_shortfall(const bandit_feasibility *f, const double *x, double *gradient)
+{
+    double weights[BANDIT_FEASIBILITY_MOST];
+    size_t d = f->dimension;
+    double by = 1.0 / (f->bandwidth * f->bandwidth), succeeded = strength * expected, all = strength;
+    if (gradient)
+        memset(gradient, 0, d * sizeof *gradient);
+    for (size_t i = 0; i < f->n; i++) {
+        const double *at = f->points + i * d;
+        double sum = 0.0;
+        for (size_t j = 0; j < d; j++) {
+            double t = x[j] / f->scale[j] - at[j];
+            sum += t * t;
+        }
+        weights[i] = exp(-0.5 * by * sum);
+        all += weights[i];
+        succeeded += f->failed[i] ? 0.0 : weights[i];
+    }
+    double p = succeeded / all;
+    if (p >= enough)
+        return 0.0;
+    /* dp = (d succeeded − p d all) / all, with dw = −w (x − x_i) / h^2 */
+    for (size_t i = 0; gradient && i < f->n; i++) {
+        const double *at = f->points + i * d;
+        double share = ((f->failed[i] ? 0.0 : 1.0) - p) / all * weights[i] * by;
+        for (size_t j = 0; j < d; j++)
+            gradient[j] += share / enough * (x[j] / f->scale[j] - at[j]) / f->scale[j];
+    }
+    return 1.0 - p / enough;
+}

@@ -1,0 +1,58 @@
+/* A batch in the making: lazy argmax of mean + alpha * (standard deviation after the picks so far).
+ *
+ * Upper bounds only go down inside a batch ([BBKB] A.3), so an arm's old bound stays an upper bound. A heap
+ * holds one for every arm; only arms that reach its top are evaluated, from their features, by
+ * substitution. The pick is the arm whose value is largest among all, ties to the lowest index: a function
+ * of the posterior and the picks so far alone, to the bit, however little was evaluated. */
+#ifndef CORE_SELECTION_SELECTION_H
+#define CORE_SELECTION_SELECTION_H
+
+#include "core/base/bound_heap.h"
+#include "core/posterior/hallucination.h"
+#include "core/posterior/sparse_posterior.h"
+
+typedef struct bandit_shadow_slot bandit_shadow_slot;
+
+typedef struct bandit_selector {
+    const bandit_posterior *posterior; /* borrowed */
+    double alpha;
+    size_t n_arms;
+    bandit_hallucination hallucination;
+    double total; /* sum of start-of-batch variances of all that is out: the stop rule's sum, without the 1 */
+    uint64_t n_out;
+
+    bandit_heap heap;
+    bandit_heap_entry *entries; /* n_arms */
+    uint64_t aside_key;         /* what withheld set the arms set aside belong to */
+
+    bandit_shadow_slot *slots; /* arms evaluated in this batch; a ring: the oldest gives way */
+    uint32_t *slot_of;         /* n_arms: slot + 1, or 0 */
+    size_t n_slots, next_slot;
+    double *vectors; /* n_slots x 2 stride: w and coordinates */
+    size_t stride;
+    double *scratch;
+    size_t capacity_entries, capacity_slots, capacity_slot_of, capacity_vectors, capacity_scratch;
+} bandit_selector;
+
+/* Starts a batch. *selector is {0} or used before. mean and variance: what bandit_posterior_evaluate_all
+ * or bandit_screening_evaluate gave; read here only. Errors: BANDIT_NO_MEMORY (the selector can be started
+ * again or cleared). */
+bandit_status bandit_selector_start(bandit_selector *selector, const bandit_posterior *posterior,
+                                    double alpha, const double *mean, const double *variance,
+                                    bandit_error *err);
+void bandit_selector_clear(bandit_selector *selector);
+
+/* One more pull of `arm` that is out; returns its start-of-batch variance (paper's scale). */
+double bandit_selector_hallucinate(bandit_selector *selector, uint32_t arm);
+
+/* The arm to pick next; not hallucinated yet. false when all arms are withheld (ascending list). */
+bool bandit_selector_best(bandit_selector *selector, const uint32_t *withheld, size_t n_withheld,
+                          uint32_t *arm);
+
+/* The value of an arm now: mean + alpha * standard deviation after the picks so far. */
+double bandit_selector_value(bandit_selector *selector, uint32_t arm);
+
+/* Bytes held. */
+size_t bandit_selector_memory(const bandit_selector *selector);
+
+#endif

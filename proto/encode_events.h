@@ -1,0 +1,44 @@
+/* Server-sent events (HTML, 9.2.5): an id that is a position in the study's log, a type, and data in JSON. */
+#ifndef PROTO_ENCODE_EVENTS_H
+#define PROTO_ENCODE_EVENTS_H
+
+#include "proto/wire.h"
+
+/* What every stream begins with: the delay after which a client comes back, and the position it is at. */
+void wire_encode_stream_start(wire_writer *w, int64_t position);
+
+/* An event of the stream's own; id < 0: none. */
+void wire_encode_notice(wire_writer *w, int64_t id, const char *type, const char *reason);
+
+/* What has changed of a trial, or has been told about it. */
+typedef struct wire_trial_event {
+    const char *type; /* "trial", "late", "measurement" */
+    int64_t id;
+    const char *state;                   /* NULL: left out */
+    int32_t attempt;                     /* 0: left out */
+    const char *worker;                  /* NULL or "": left out */
+    int64_t issued_at, lease_expires_at; /* ms; 0: left out */
+    bool has_value;
+    double value;
+    bool best;    /* is now the study's best; false: left out */
+    bool amended; /* false: left out */
+    bool has_step;
+    int64_t step;
+    const char *reason; /* NULL or "": left out */
+    int64_t told_at;    /* ms; 0: left out */
+} wire_trial_event;
+
+void wire_encode_trial_event(wire_writer *w, int64_t id, int64_t time, const wire_trial_event *trial);
+
+/* "batch": trials first_trial … first_trial + trials − 1 are queued. An extension of the last batch has no
+ * more than its number, ratio and stop rule. */
+void wire_encode_batch_event(wire_writer *w, int64_t id, int64_t time, const wire_batch *batch, bool extended,
+                             int64_t first_trial, int64_t trials);
+
+/* "state": of the study, which may have changed otherwise, too. */
+void wire_encode_state_event(wire_writer *w, int64_t id, int64_t time, const char *state, const char *reason);
+
+/* Any other, with a count. */
+void wire_encode_count_event(wire_writer *w, int64_t id, int64_t time, const char *type, int64_t count);
+
+#endif

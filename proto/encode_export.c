@@ -1,0 +1,182 @@
+#include "proto/encode_export.h"
+
+#include "proto/encode.h"
+#include "proto/read_observations.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the table ---------------------------------------------------------------------------------------- */
+
+void wire_write_table_header(wire_writer *w, const wire_study *study)
+{
+    static const char *const others[] = {"value",  "state",   "attempt", "worker",
+                                         "reason", "told_at", "repeats"};
+    wire_cell(w, "trial");
+    if (study->domain_type != WIRE_DOMAIN_SPACE)
+        wire_cell(w, "candidate");
+    for (size_t i = 0; i < study->n_parameters; i++) {
+        char name[sizeof WIRE_PARAMETER_PREFIX + 4 * WIRE_MAX_NAME];
+        const char *own = study->parameters[i].name;
+        snprintf(name, sizeof name, "%s%s", wire_is_table_column(own) ? WIRE_PARAMETER_PREFIX : "", own);
+        wire_cell(w, name);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        wire_cell(w, others[i]);
+    for (size_t i = 0; i < study->n_metrics; i++) {
+        char name[sizeof "values." + 4 * WIRE_MAX_NAME];
+        snprintf(name, sizeof name, "values.%s", study->metrics[i].name);
+        if (study->metrics[i].recorded)
+            wire_cell(w, name);
+    }
+    wire_line_end(w);
+}
+
+/* The values of recorded metrics, from the text that they are kept as. */
+static void write_recorded(wire_writer *w, const wire_study *study, const char *recorded)
+{
+    json_t *values = recorded && *recorded ? json_loads(recorded, JSON_DECODE_INT_AS_REAL, NULL) : NULL;
+    for (size_t i = 0; i < study->n_metrics; i++) {
+        if (!study->metrics[i].recorded)
+            continue;
+        const json_t *value = json_object_get(values, study->metrics[i].name);
+        if (json_is_real(value))
+            wire_real(w, json_real_value(value));
+        else
+            wire_cell(w, "");
+    }
+    json_decref(values);
+}
+
+static void write_parameter(wire_writer *w, const wire_parameter *parameter, double value)
+{
+    if (isnan(value))
+        wire_cell(w, "");
+    else if (parameter->type == WIRE_PARAMETER_CATEGORICAL)
+        wire_cell(w, parameter->words[(size_t)value]);
+    else
+        wire_encode_parameter_value(w, parameter, value);
+}
+
+void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial)
+{
+    wire_integer_value(w, trial->id);
+    if (study->domain_type != WIRE_DOMAIN_SPACE)
+        wire_integer_value(w, trial->candidate);
+    assert(study->n_parameters == 0 || trial->parameters);
+    for (size_t i = 0; i < study->n_parameters; i++)
+        write_parameter(w, &study->parameters[i], trial->parameters[i]);
+    if (trial->has_value)
+        wire_real(w, trial->value);
+    else
+        wire_cell(w, "");
+    wire_cell(w, trial->state);
+    wire_integer_value(w, trial->attempt);
+    wire_cell(w, trial->worker ? trial->worker : "");
+    wire_cell(w, trial->reason ? trial->reason : "");
+    if (trial->told_at != 0)
+        wire_time(w, trial->told_at);
+    else
+        wire_cell(w, "");
+    wire_integer_value(w, trial->repeats > 1 ? trial->repeats : 1);
+    write_recorded(w, study, trial->recorded);
+    wire_line_end(w);
+}
+
+/* ---- the series --------------------------------------------------------------------------------------- */
+
+void wire_encode_series(wire_writer *w, const wire_series_point *points, size_t n, int64_t count)
+{
+    wire_object_begin(w);
+    wire_key(w, "items");
+    wire_array_begin(w);
+    for (size_t i = 0; i < n; i++) {
+        wire_object_begin(w);
+        wire_integer_member(w, "trial", points[i].trial);
+        wire_real_member(w, "value", points[i].value);
+        wire_real_member(w, "best", points[i].best);
+        wire_time_member(w, "told_at", points[i].told_at);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+    wire_integer_member(w, "count", count);
+    wire_object_end(w);
+}
+
+/* ---- lines -------------------------------------------------------------------------------------------- */
+
+static wire_status keep(wire_lines *lines, const char *text, size_t n, wire_errors *errors)
+{
+    size_t max = lines->max ? lines->max : WIRE_LINE_MAX;
+    if (n > max - lines->n) {
+        wire_errors_add(errors, "", "line %zu has more than %zu bytes", lines->number + 1, max);
+        return WIRE_INVALID;
+    }
+    size_t capacity = lines->capacity ? lines->capacity : 4096;
+    while (capacity < lines->n + n + 1)
+        capacity *= 2;
+    if (capacity > lines->capacity) {
+        char *grown = realloc(lines->text, capacity);
+        if (!grown)
+            return WIRE_NO_MEMORY;
+        lines->text = grown;
+        lines->capacity = capacity;
+    }
+    memcpy(lines->text + lines->n, text, n);
+    lines->n += n;
+    return WIRE_OK;
+}
+
+static bool is_blank(const wire_lines *lines)
+{
+    for (size_t i = 0; i < lines->n; i++) {
+        if (lines->text[i] != ' ' && lines->text[i] != '\t' && lines->text[i] != '\r')
+            return false;
+    }
+    return true;
+}
+
+static wire_status end_line(wire_lines *lines, wire_errors *errors)
+{
+    wire_status status = keep(lines, "", 0, errors); /* room for the NUL */
+    if (status != WIRE_OK)
+        return status;
+    lines->number++;
+    if (!is_blank(lines)) {
+        lines->n -= lines->text[lines->n - 1] == '\r';
+        lines->text[lines->n] = '\0';
+        status = lines->line(lines->arg, lines->number, lines->text, lines->n, errors);
+    }
+    lines->n = 0;
+    return status;
+}
+
+wire_status wire_lines_feed(wire_lines *lines, const char *bytes, size_t n, wire_errors *errors)
+{
+    wire_status status = WIRE_OK;
+    while (n > 0 && status == WIRE_OK) {
+        const char *end = memchr(bytes, '\n', n);
+        size_t length = end ? (size_t)(end - bytes) : n;
+        status = keep(lines, bytes, length, errors);
+        if (status == WIRE_OK && end)
+            status = end_line(lines, errors);
+        bytes += length + (end ? 1 : 0);
+        n -= length + (end ? 1 : 0);
+    }
+    return status;
+}
+
+wire_status wire_lines_finish(wire_lines *lines, wire_errors *errors)
+{
+    return lines->n > 0 ? end_line(lines, errors) : WIRE_OK;
+}
+
+void wire_lines_clear(wire_lines *lines)
+{
+    free(lines->text);
+    lines->text = NULL;
+}

@@ -1,0 +1,136 @@
+#include "proto/json_parse.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define QUOTE(x) #x
+#define TEXT(x)  QUOTE(x)
+
+/* jansson reports some of its allocation failures as syntax errors ("invalid token"), which would blame the
+ * client for our trouble. Its allocator therefore leaves a note. */
+static _Thread_local bool allocation_failed;
+
+static void *noting_malloc(size_t size)
+{
+    void *p = malloc(size);
+    if (!p)
+        allocation_failed = true;
+    return p;
+}
+
+static void install_allocator(void)
+{
+    json_set_alloc_funcs(noting_malloc, free);
+}
+
+/* jansson recurses up to 2048 levels; far fewer serve any request. Looks at brackets outside strings only, so
+ * that for a text that is not JSON the answer may be wrong, but never too small for one that is. */
+static bool too_deep(const char *body, size_t size)
+{
+    size_t depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < size; i++) {
+        char c = body[i];
+        if (in_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > WIRE_MAX_DEPTH)
+                return true;
+        } else if ((c == ']' || c == '}') && depth > 0) {
+            depth--;
+        }
+    }
+    return false;
+}
+
+static wire_status malformed(wire_errors *errors, const char *detail)
+{
+    wire_errors_add(errors, "", "%s", detail);
+    return errors->no_memory ? WIRE_NO_MEMORY : WIRE_MALFORMED;
+}
+
+wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors *errors)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, install_allocator);
+    *out = NULL;
+
+    if (size == 0)
+        return malformed(errors, "the body is empty, JSON is expected");
+    /* jansson passes over a NUL after a number. */
+    if (memchr(body, '\0', size))
+        return malformed(errors, "not valid JSON: there is a NUL byte");
+    if (too_deep(body, size))
+        return malformed(errors, "nested more than " TEXT(WIRE_MAX_DEPTH) " levels deep");
+    const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
+    json_error_t error;
+    allocation_failed = false;
+    json_t *json = json_loadb(body, size, flags, &error);
+    if (!json && !allocation_failed && json_error_code(&error) == json_error_numeric_overflow) {
+        /* 100000000000000000000 is how some clients write 1e20: fine for a real. What is too large for a
+         * real as well fails again. */
+        json = json_loadb(body, size, flags | JSON_DECODE_INT_AS_REAL, &error);
+    }
+    if (allocation_failed) {
+        json_decref(json);
+        return WIRE_NO_MEMORY;
+    }
+    if (!json) {
+        char detail[sizeof error.text + 64];
+        bool nul = json_error_code(&error) == json_error_null_character;
+        /* jansson names a flag of its own there. */
+        snprintf(detail, sizeof detail, "not valid JSON: line %d, column %d: %s", error.line, error.column,
+                 nul ? "\\u0000 is not taken in a string" : error.text);
+        return malformed(errors, detail);
+    }
+    *out = json;
+    return WIRE_OK;
+}
+
+void wire_write_json(wire_writer *w, const json_t *json)
+{
+    switch (json_typeof(json)) {
+    case JSON_OBJECT: {
+        wire_object_begin(w);
+        /* The iterators take a non-const object, and change nothing. */
+        json_t *object = (json_t *)(uintptr_t)json;
+        for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i)) {
+            wire_key(w, json_object_iter_key(i));
+            wire_write_json(w, json_object_iter_value(i));
+        }
+        wire_object_end(w);
+        break;
+    }
+    case JSON_ARRAY:
+        wire_array_begin(w);
+        for (size_t i = 0; i < json_array_size(json); i++)
+            wire_write_json(w, json_array_get(json, i));
+        wire_array_end(w);
+        break;
+    case JSON_STRING:
+        wire_string(w, json_string_value(json));
+        break;
+    case JSON_INTEGER:
+        wire_integer_value(w, json_integer_value(json));
+        break;
+    case JSON_REAL:
+        wire_real(w, json_real_value(json));
+        break;
+    case JSON_TRUE:
+        wire_boolean(w, true);
+        break;
+    case JSON_FALSE:
+        wire_boolean(w, false);
+        break;
+    case JSON_NULL:
+        wire_null(w);
+        break;
+    }
+}

@@ -1,0 +1,249 @@
+#include "proto/json_writer.h"
+
+#include "proto/utf8.h"
+
+#include <assert.h>
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* Room for n more bytes and a NUL. */
+static bool reserve(wire_writer *w, size_t n)
+{
+    if (w->failed)
+        return false;
+    if (n < w->capacity - w->size)
+        return true;
+    size_t capacity = w->capacity ? w->capacity : 256;
+    while (n >= capacity - w->size) {
+        assert(capacity <= SIZE_MAX / 2); /* two texts that are in memory at once are shorter */
+        capacity *= 2;
+    }
+    char *data = realloc(w->data, capacity);
+    if (!data) {
+        w->failed = true;
+        return false;
+    }
+    w->data = data;
+    w->capacity = capacity;
+    return true;
+}
+
+static void put(wire_writer *w, const char *bytes, size_t n)
+{
+    if (!reserve(w, n))
+        return;
+    memcpy(w->data + w->size, bytes, n);
+    w->size += n;
+}
+
+static void put_char(wire_writer *w, char c)
+{
+    put(w, &c, 1);
+}
+
+/* What comes before every value and every key. */
+static void separate(wire_writer *w)
+{
+    if (w->comma)
+        put_char(w, ',');
+    w->comma = true;
+}
+
+static void value(wire_writer *w, const char *bytes, size_t n)
+{
+    separate(w);
+    put(w, bytes, n);
+}
+
+void wire_object_begin(wire_writer *w)
+{
+    value(w, "{", 1);
+    w->comma = false;
+}
+
+void wire_object_end(wire_writer *w)
+{
+    put_char(w, '}');
+    w->comma = true;
+}
+
+void wire_array_begin(wire_writer *w)
+{
+    value(w, "[", 1);
+    w->comma = false;
+}
+
+void wire_array_end(wire_writer *w)
+{
+    put_char(w, ']');
+    w->comma = true;
+}
+
+void wire_key(wire_writer *w, const char *key)
+{
+    wire_string(w, key);
+    put_char(w, ':');
+    w->comma = false;
+}
+
+static void put_escape(wire_writer *w, unsigned char c)
+{
+    static const char short_form[] = "\"\"\\\\\bb\ff\nn\rr\tt";
+    for (const char *p = short_form; *p; p += 2) {
+        if ((unsigned char)p[0] == c) {
+            put_char(w, '\\');
+            put_char(w, p[1]);
+            return;
+        }
+    }
+    char long_form[8];
+    int n = snprintf(long_form, sizeof long_form, "\\u%04x", c);
+    put(w, long_form, (size_t)n);
+}
+
+void wire_string(wire_writer *w, const char *text)
+{
+    separate(w);
+    put_char(w, '"');
+    size_t n = strlen(text);
+    size_t start = 0; /* of what can be copied as it is */
+    for (size_t i = 0; i < n;) {
+        size_t length = wire_utf8_length(text + i, n - i);
+        unsigned char c = (unsigned char)text[i];
+        if (length > 0 && c >= 0x20 && c != '"' && c != '\\') {
+            i += length;
+            continue;
+        }
+        put(w, text + start, i - start);
+        if (length == 0)
+            put(w, "\xEF\xBF\xBD", 3); /* U+FFFD */
+        else
+            put_escape(w, c);
+        start = ++i;
+    }
+    put(w, text + start, n - start);
+    put_char(w, '"');
+}
+
+void wire_integer_value(wire_writer *w, int64_t number)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%" PRId64, number);
+    value(w, text, (size_t)n);
+}
+
+void wire_real(wire_writer *w, double number)
+{
+    assert(isfinite(number));
+    char text[40];
+    int n;
+    /* Any decimal of up to 15 digits survives the way through a normal double, so that %.15g, which drops
+     * trailing zeros, finds it; 17 digits tell any two doubles apart. Subnormals have fewer digits. */
+    int digits = fabs(number) < DBL_MIN ? 1 : 15;
+    do {
+        n = snprintf(text, sizeof text, "%.*g", digits, number);
+    } while (digits++ < 17 && strtod(text, NULL) != number);
+    if (!memchr(text, '.', (size_t)n) && !memchr(text, 'e', (size_t)n)) {
+        /* A real stays a real for typed clients. */
+        text[n++] = '.';
+        text[n++] = '0';
+    }
+    value(w, text, (size_t)n);
+}
+
+void wire_boolean(wire_writer *w, bool truth)
+{
+    if (truth)
+        value(w, "true", 4);
+    else
+        value(w, "false", 5);
+}
+
+void wire_null(wire_writer *w)
+{
+    value(w, "null", 4);
+}
+
+void wire_time(wire_writer *w, int64_t milliseconds)
+{
+    /* RFC 3339 has four digits for the year: what lies outside is shown as the first or last instant. */
+    const int64_t first = -62167219200000; /* 0000-01-01T00:00:00.000Z */
+    const int64_t last = 253402300799999;  /* 9999-12-31T23:59:59.999Z */
+    if (milliseconds < first)
+        milliseconds = first;
+    if (milliseconds > last)
+        milliseconds = last;
+    int64_t rest = milliseconds % 1000;
+    if (rest < 0)
+        rest += 1000;
+    time_t seconds = (time_t)((milliseconds - rest) / 1000);
+    struct tm utc;
+    gmtime_r(&seconds, &utc);
+    char text[80];
+    int n = snprintf(text, sizeof text, "\"%04d-%02d-%02dT%02d:%02d:%02d.%03dZ\"", utc.tm_year + 1900,
+                     utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec, (int)rest);
+    value(w, text, (size_t)n);
+}
+
+void wire_raw(wire_writer *w, const char *json)
+{
+    value(w, json, strlen(json));
+}
+
+void wire_raw_members(wire_writer *w, const char *object)
+{
+    size_t n = strlen(object);
+    if (n > 2)
+        value(w, object + 1, n - 2);
+}
+
+void wire_cell(wire_writer *w, const char *text)
+{
+    separate(w);
+    size_t n = strlen(text);
+    bool blank_at_end =
+        n > 0 && (text[0] == ' ' || text[n - 1] == ' ' || text[0] == '\t' || text[n - 1] == '\t');
+    if (!blank_at_end && !strpbrk(text, ",\"\r\n")) {
+        put(w, text, n);
+        return;
+    }
+    put_char(w, '"');
+    for (const char *c = text; *c; c++) {
+        if (*c == '"')
+            put_char(w, '"');
+        put_char(w, *c);
+    }
+    put_char(w, '"');
+}
+
+void wire_line_end(wire_writer *w)
+{
+    put_char(w, '\n');
+    w->comma = false;
+}
+
+bool wire_writer_finish(wire_writer *w, char **out, size_t *size)
+{
+    *out = NULL;
+    *size = 0;
+    bool ok = reserve(w, 0);
+    if (ok) {
+        w->data[w->size] = '\0';
+        *out = w->data;
+        *size = w->size;
+        w->data = NULL;
+    }
+    wire_writer_clear(w);
+    return ok;
+}
+
+void wire_writer_clear(wire_writer *w)
+{
+    free(w->data);
+    *w = (wire_writer)WIRE_WRITER_INIT;
+}

@@ -1,0 +1,293 @@
+#include "proto/space_points.h"
+
+#include "proto/json_decode.h"
+#include "proto/number.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+void wire_assignments_clear(wire_assignments *assignments)
+{
+    for (size_t i = 0; i < assignments->n; i++) {
+        free(assignments->items[i].name);
+        free(assignments->items[i].text);
+    }
+    free(assignments->items);
+    *assignments = (wire_assignments){0};
+}
+
+/* ---- values ------------------------------------------------------------------------------------------- */
+
+static double find_number(const wire_parameter *p, double number)
+{
+    size_t low = 0, high = p->n_values;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (p->numbers[p->order[middle]] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < p->n_values && p->numbers[p->order[low]] == number ? number : NAN;
+}
+
+/* As strcmp, of a word and a text of n bytes without a NUL. */
+static int compare_word(const char *word, const char *text, size_t n)
+{
+    int order = strncmp(word, text, n);
+    return order != 0 ? order : word[n] != '\0';
+}
+
+static double find_word(const wire_parameter *p, const char *text, size_t n)
+{
+    size_t low = 0, high = p->n_values;
+    if (memchr(text, '\0', n))
+        return NAN;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_word(p->words[p->order[middle]], text, n) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < p->n_values && compare_word(p->words[p->order[low]], text, n) == 0;
+    return found ? (double)p->order[low] : NAN;
+}
+
+/* NaN when it is no value of the parameter. */
+static double code_number(const wire_parameter *p, double number)
+{
+    switch (p->type) {
+    case WIRE_PARAMETER_INTEGER:
+        if (number != trunc(number))
+            return NAN;
+        return number >= p->min && number <= p->max ? number : NAN;
+    case WIRE_PARAMETER_DOUBLE:
+        return number >= p->min && number <= p->max ? number : NAN;
+    case WIRE_PARAMETER_DISCRETE:
+        return find_number(p, number);
+    case WIRE_PARAMETER_CATEGORICAL:
+    case WIRE_PARAMETER_BOOLEAN:
+        break;
+    }
+    return NAN;
+}
+
+double wire_code_text(const wire_parameter *p, const char *text, size_t n)
+{
+    double number;
+    switch (p->type) {
+    case WIRE_PARAMETER_DOUBLE:
+    case WIRE_PARAMETER_INTEGER:
+    case WIRE_PARAMETER_DISCRETE:
+        return wire_read_number(text, n, WIRE_NUMBER_LOOSE, &number) == WIRE_NUMBER_FINITE
+                   ? code_number(p, number)
+                   : NAN;
+    case WIRE_PARAMETER_CATEGORICAL:
+        return find_word(p, text, n);
+    case WIRE_PARAMETER_BOOLEAN:
+        break;
+    }
+    if (n == 4 && memcmp(text, "true", n) == 0)
+        return 1;
+    return n == 5 && memcmp(text, "false", n) == 0 ? 0 : NAN;
+}
+
+double wire_code_assignment(const wire_parameter *p, const wire_assignment *given)
+{
+    switch (given->type) {
+    case WIRE_ASSIGN_NUMBER:
+        return code_number(p, given->number);
+    case WIRE_ASSIGN_TEXT:
+        return p->type == WIRE_PARAMETER_CATEGORICAL ? find_word(p, given->text, strlen(given->text)) : NAN;
+    case WIRE_ASSIGN_TRUTH:
+        return p->type == WIRE_PARAMETER_BOOLEAN ? given->number : NAN;
+    }
+    return NAN;
+}
+
+/* ---- activity ----------------------------------------------------------------------------------------- */
+
+static bool condition_holds(const wire_parameter *p, double parent_value)
+{
+    for (size_t i = 0; i < p->n_parent_values; i++) {
+        if (p->parent_values[i] == parent_value)
+            return true;
+    }
+    return false;
+}
+
+bool wire_parameter_is_active(const wire_parameter *parameters, const double *values, size_t i)
+{
+    for (; parameters[i].parent != WIRE_NO_PARENT; i = parameters[i].parent) {
+        if (!condition_holds(&parameters[i], values[parameters[i].parent]))
+            return false;
+    }
+    return true;
+}
+
+/* Could it be active, once what is open is chosen? */
+static bool may_be_active(const wire_parameter *parameters, const double *values, size_t i)
+{
+    for (; parameters[i].parent != WIRE_NO_PARENT; i = parameters[i].parent) {
+        double value = values[parameters[i].parent];
+        if (!isnan(value) && !condition_holds(&parameters[i], value))
+            return false;
+    }
+    return true;
+}
+
+bool wire_is_value(const wire_parameter *p, double value)
+{
+    switch (p->type) {
+    case WIRE_PARAMETER_DOUBLE:
+    case WIRE_PARAMETER_INTEGER:
+    case WIRE_PARAMETER_DISCRETE:
+        return !isnan(code_number(p, value));
+    case WIRE_PARAMETER_CATEGORICAL:
+        return value >= 0 && value < (double)p->n_values && value == trunc(value);
+    case WIRE_PARAMETER_BOOLEAN:
+        break;
+    }
+    return value == 0 || value == 1;
+}
+
+/* ---- points ------------------------------------------------------------------------------------------- */
+
+static void refuse(wire_errors *errors, const char *pointer, const char *name, const char *detail)
+{
+    wire_place parent = {.key = name};
+    char *end = wire_pointer_text(&parent);
+    char *whole = end ? malloc(strlen(pointer) + strlen(end) + 1) : NULL;
+    if (whole) {
+        strcpy(whole, pointer);
+        strcat(whole, end);
+        wire_errors_add(errors, whole, "%s", detail);
+    } else {
+        errors->no_memory = true;
+    }
+    free(end);
+    free(whole);
+}
+
+static const char *expectation(const wire_parameter *p)
+{
+    switch (p->type) {
+    case WIRE_PARAMETER_DOUBLE:
+        return "must be a number between the parameter's min and max";
+    case WIRE_PARAMETER_INTEGER:
+        return "must be an integer between the parameter's min and max";
+    case WIRE_PARAMETER_DISCRETE:
+    case WIRE_PARAMETER_CATEGORICAL:
+        return "must be one of the parameter's values";
+    case WIRE_PARAMETER_BOOLEAN:
+        break;
+    }
+    return "must be true or false";
+}
+
+static size_t find_parameter(const wire_parameter *parameters, size_t n, const char *name)
+{
+    size_t i = 0;
+    while (i < n && strcmp(parameters[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+bool wire_code_parameters(double *values, const wire_parameter *parameters, size_t n,
+                          const wire_assignments *given, wire_completeness completeness, const char *pointer,
+                          wire_errors *errors)
+{
+    bool ok = true;
+    for (size_t i = 0; i < n; i++)
+        values[i] = NAN;
+    for (size_t i = 0; i < given->n; i++) {
+        const char *name = given->items[i].name;
+        size_t p = find_parameter(parameters, n, name);
+        if (p == n) {
+            refuse(errors, pointer, name, "the space has no such parameter");
+            ok = false;
+            continue;
+        }
+        values[p] = wire_code_assignment(&parameters[p], &given->items[i]);
+        if (isnan(values[p])) {
+            refuse(errors, pointer, name, expectation(&parameters[p]));
+            ok = false;
+        }
+    }
+    /* Otherwise what is active depends on values that are not known. */
+    return ok && wire_complete_parameters(values, parameters, n, completeness, pointer, errors);
+}
+
+bool wire_complete_parameters(double *values, const wire_parameter *parameters, size_t n,
+                              wire_completeness completeness, const char *pointer, wire_errors *errors)
+{
+    bool ok = true;
+    if (completeness == WIRE_WHOLE) {
+        /* A default may make other parameters active: until there is none to add. */
+        for (bool added = true; added;) {
+            added = false;
+            for (size_t i = 0; i < n; i++) {
+                if (isnan(values[i]) && parameters[i].has_default &&
+                    wire_parameter_is_active(parameters, values, i)) {
+                    values[i] = parameters[i].default_value;
+                    added = true;
+                }
+            }
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        const char *name = parameters[i].name;
+        bool active = completeness == WIRE_WHOLE ? wire_parameter_is_active(parameters, values, i)
+                                                 : may_be_active(parameters, values, i);
+        if (isnan(values[i]) && active && completeness == WIRE_WHOLE) {
+            refuse(errors, pointer, name, "is required");
+            ok = false;
+        } else if (!active && !isnan(values[i])) {
+            refuse(errors, pointer, name, "is not active with the other parameters' values");
+            ok = false;
+        }
+    }
+    return ok;
+}
+
+/* ---- back to JSON ------------------------------------------------------------------------------------- */
+
+void wire_encode_parameter_value(wire_writer *w, const wire_parameter *p, double value)
+{
+    switch (p->type) {
+    case WIRE_PARAMETER_DOUBLE:
+        wire_real(w, value);
+        break;
+    case WIRE_PARAMETER_INTEGER:
+        wire_integer_value(w, (int64_t)value);
+        break;
+    case WIRE_PARAMETER_DISCRETE:
+        if (p->whole)
+            wire_integer_value(w, (int64_t)value);
+        else
+            wire_real(w, value);
+        break;
+    case WIRE_PARAMETER_CATEGORICAL:
+        assert(value >= 0 && value < (double)p->n_values);
+        wire_string(w, p->words[(size_t)value]);
+        break;
+    case WIRE_PARAMETER_BOOLEAN:
+        wire_boolean(w, value != 0);
+        break;
+    }
+}
+
+void wire_encode_parameters(wire_writer *w, const wire_parameter *parameters, size_t n, const double *values)
+{
+    wire_object_begin(w);
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(values[i]))
+            continue;
+        wire_key(w, parameters[i].name);
+        wire_encode_parameter_value(w, &parameters[i], values[i]);
+    }
+    wire_object_end(w);
+}

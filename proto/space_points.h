@@ -1,0 +1,93 @@
+/* Spaces of named parameters, and points in them.
+ *
+ * A point is n doubles, one a parameter, "coded": the number itself for double, integer and discrete
+ * parameters, the index of the word for categorical ones, 0 or 1 for boolean ones, and NaN where there is
+ * none, because the parameter is not active or was left open. */
+#ifndef PROTO_SPACE_POINTS_H
+#define PROTO_SPACE_POINTS_H
+
+#include "proto/json_writer.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct wire_errors;
+
+typedef enum wire_parameter_type {
+    WIRE_PARAMETER_DOUBLE,
+    WIRE_PARAMETER_INTEGER,
+    WIRE_PARAMETER_DISCRETE,
+    WIRE_PARAMETER_CATEGORICAL,
+    WIRE_PARAMETER_BOOLEAN
+} wire_parameter_type;
+
+#define WIRE_NO_PARENT SIZE_MAX
+
+typedef struct wire_parameter {
+    char *name;
+    wire_parameter_type type;
+    double min, max; /* double, integer; min < max */
+    bool log;        /* double, integer; min > 0 then */
+    double *numbers; /* discrete: n_values, in the order given */
+    char **words;    /* categorical: n_values */
+    uint32_t *order; /* their places, ascending by value */
+    bool whole;      /* discrete: all are integers, and are written as such */
+    size_t n_values;
+    bool has_default;
+    double default_value; /* coded */
+    /* Active only while parameter `parent` is active and has one of these values (coded). No cycles. */
+    size_t parent; /* WIRE_NO_PARENT: always active */
+    double *parent_values;
+    size_t n_parent_values;
+} wire_parameter;
+
+/* A value as a client gives it, and the parameter it is for. */
+typedef struct wire_assignment {
+    char *name;
+    enum { WIRE_ASSIGN_NUMBER, WIRE_ASSIGN_TEXT, WIRE_ASSIGN_TRUTH } type;
+    double number; /* also 0 or 1 of a truth */
+    char *text;
+} wire_assignment;
+
+typedef struct wire_assignments {
+    wire_assignment *items; /* NULL: none given */
+    size_t n;
+} wire_assignments;
+
+void wire_assignments_clear(wire_assignments *assignments);
+
+typedef enum wire_completeness {
+    WIRE_WHOLE,  /* active parameters that are left out take their default; without one they are required */
+    WIRE_PARTIAL /* what is left out stays open (NaN) */
+} wire_completeness;
+
+/* Codes a client's point into values (n, caller's). False: problems at pointer + "/<name>", for names that
+ * the space does not have, values outside it, and parameters that are not active with the others' values. */
+bool wire_code_parameters(double *values, const wire_parameter *parameters, size_t n,
+                          const wire_assignments *given, wire_completeness completeness, const char *pointer,
+                          struct wire_errors *errors);
+
+/* One value, coded; NaN when it is no value of the parameter. The name does not matter. */
+double wire_code_assignment(const wire_parameter *parameter, const wire_assignment *given);
+
+/* The second half of it, for values that are coded already: defaults, and what is active. */
+bool wire_complete_parameters(double *values, const wire_parameter *parameters, size_t n,
+                              wire_completeness completeness, const char *pointer,
+                              struct wire_errors *errors);
+
+/* Is it the parameter's value, coded? */
+bool wire_is_value(const wire_parameter *parameter, double value);
+
+/* Is parameter i active at this point? Needs the values of its ancestors only. */
+bool wire_parameter_is_active(const wire_parameter *parameters, const double *values, size_t i);
+
+/* Codes text, as in a column of a CSV file. NaN when it is no value of the parameter. */
+double wire_code_text(const wire_parameter *parameter, const char *text, size_t n);
+
+/* {"<name>": <value>, …} without the open ones. */
+void wire_encode_parameters(wire_writer *w, const wire_parameter *parameters, size_t n, const double *values);
+
+/* The value alone, as JSON. */
+void wire_encode_parameter_value(wire_writer *w, const wire_parameter *parameter, double value);
+
+#endif

@@ -1,0 +1,256 @@
+/* Uploading candidates, or the kernel matrix of a precomputed set: bytes are read in pieces off the HTTP
+ * thread, staged in blocks, and become the study's in one small transaction of its turn. */
+#include "bandit/arms.h"
+#include "proto/points.h"
+#include "server/api/handlers.h"
+#include "server/app.h"
+#include "server/data/definition.h"
+#include "server/data/upload.h"
+#include "server/http/limits.h"
+#include "server/http/route.h"
+#include "server/study/actor.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Blocks that may be on their way to the disk while the next bytes are read. */
+enum { BLOCKS_AHEAD = 4, BLOCK_ROWS = 256 };
+
+typedef struct receiving {
+    candidate_upload staged; /* first: it is the study's part of the context */
+    wire_points_reader *reader;
+    double *rows; /* of the block being filled */
+    size_t filled, capacity, first;
+    bandit_arms *kernel; /* a kernel matrix is kept, to be checked as a whole; NULL for candidates */
+    bandit_error error;  /* what is wrong with it */
+    store_status status;
+    size_t max_values;
+    bool too_large; /* more than that */
+} receiving;
+
+static void receiving_free(void *context)
+{
+    receiving *r = context;
+    wire_points_reader_free(r->reader);
+    upload_free(r->staged.upload);
+    bandit_arms_free(r->kernel);
+    free(r->rows);
+    free(r);
+}
+
+static bool stage(receiving *r)
+{
+    if (r->filled > 0)
+        r->status = upload_rows(r->staged.upload, r->first, r->filled, r->staged.dimension, r->rows);
+    r->first += r->filled;
+    r->filled = 0;
+    return r->status == STORE_OK;
+}
+
+/* Rows from the reader, gathered into blocks of the store's size. */
+static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
+{
+    receiving *r = arg;
+    r->too_large = first + n > r->max_values / dimension;
+    if (r->too_large)
+        return false;
+    if (r->kernel && (first + n > r->staged.dimension ||
+                      bandit_arms_set_rows(r->kernel, first, n, rows, &r->error) != BANDIT_OK)) {
+        if (r->error.status == BANDIT_OK)
+            bandit_error_set(&r->error, BANDIT_INVALID_ARMS, "", "the matrix has more than %zu rows",
+                             r->staged.dimension);
+        return false;
+    }
+    if (!r->rows) {
+        r->staged.dimension = dimension;
+        r->capacity = upload_rows_at_once(dimension);
+        r->rows = malloc(r->capacity * dimension * sizeof *rows);
+        if (!r->rows) {
+            r->status = STORE_NO_MEMORY;
+            return false;
+        }
+    }
+    while (n > 0) {
+        size_t room = r->capacity - r->filled, take = n < room ? n : room;
+        memcpy(r->rows + r->filled * dimension, rows, take * dimension * sizeof *rows);
+        r->filled += take;
+        rows += take * dimension;
+        n -= take;
+        if (r->filled == r->capacity && !stage(r))
+            return false;
+    }
+    return true;
+}
+
+/* What the study wants uploaded. */
+typedef struct wanted {
+    store_status status; /* of reading the definition */
+    int64_t study;
+    bool precomputed, space;
+    size_t dimension; /* so that the reader can say which row has another */
+} wanted;
+
+static void take_wanted(void *arg, const store_study *row)
+{
+    wanted *w = arg;
+    wire_study *definition;
+    w->study = row->study;
+    w->status = study_config_read(&definition, row->definition);
+    if (w->status != STORE_OK)
+        return;
+    w->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
+    w->space = definition->domain_type == WIRE_DOMAIN_SPACE;
+    w->dimension = (size_t)(w->precomputed ? definition->size.value : definition->dimension.value);
+    wire_study_free(definition);
+}
+
+/* Finds out what is wanted; false: answered. */
+static bool read_wanted(http_request *request, wanted *out)
+{
+    bool kernel = strcmp(request->route->path + strlen("/v1/studies/{study}/"), "kernel") == 0;
+    store_error error = {0};
+    *out = (wanted){0};
+    store_status status = store_read_study(request->app->store, request->study, take_wanted, out, &error);
+    if (status == STORE_OK)
+        status = out->status;
+    if (status == STORE_NOT_FOUND)
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    else if (status != STORE_OK)
+        http_answer_store_problem(request, status);
+    else if (out->space)
+        http_answer_problem(request, 409, NULL, "the study's domain is a space: it needs no upload");
+    else if (kernel != out->precomputed)
+        http_answer_problem(request, 409, NULL, "the study's domain is given by its %s",
+                            out->precomputed ? "kernel" : "candidates");
+    else
+        return true;
+    return false;
+}
+
+/* The format that the Content-Type names; false: answered. */
+static bool open_upload(http_request *request)
+{
+    wire_points_format format = WIRE_POINTS_CSV;
+    receiving *r;
+    wanted w;
+    if (!read_wanted(request, &w))
+        return false;
+    if (strcmp(request->content_type, "application/json") == 0) {
+        format = WIRE_POINTS_JSON;
+    } else if (strcmp(request->content_type, "application/octet-stream") == 0) {
+        format = WIRE_POINTS_NPY;
+    } else if (strcmp(request->content_type, "text/csv") != 0) {
+        http_answer_problem(
+            request, 415, NULL,
+            "candidates come as text/csv, application/json or application/octet-stream, not %s",
+            request->content_type[0] ? request->content_type : "without a Content-Type");
+        return false;
+    }
+    r = calloc(1, sizeof *r);
+    if (!r) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return false;
+    }
+    request->context = r;
+    request->context_free = receiving_free;
+    r->status = upload_new(&r->staged.upload, request->app->store);
+    if (r->status == STORE_OK &&
+        wire_points_reader_new(&r->reader, format, w.dimension, BLOCK_ROWS, take_rows, r) != WIRE_OK)
+        r->status = STORE_NO_MEMORY;
+    r->staged.dimension = w.dimension;
+    r->staged.study = w.study;
+    r->max_values = request->app->config->max_values;
+    if (w.precomputed && bandit_arms_new_precomputed(&r->kernel, w.dimension, &r->error) != BANDIT_OK)
+        r->status = STORE_NO_MEMORY;
+    if (r->status == STORE_OK)
+        return true;
+    http_answer_store_problem(request, r->status);
+    return false;
+}
+
+static void answer_reading(http_request *request, wire_status status, const wire_errors *errors)
+{
+    const receiving *r = request->context;
+    store_status stored = r->error.status == BANDIT_NO_MEMORY ? STORE_NO_MEMORY : r->status;
+    if (r->too_large) {
+        limit_values(request, SIZE_MAX, 1);
+    } else if (r->error.status != BANDIT_OK && stored == STORE_OK) {
+        wire_errors found = {0};
+        wire_errors_add(&found, "", "%s", r->error.message);
+        http_answer_undecodable(request, WIRE_INVALID, &found);
+        wire_errors_clear(&found);
+    } else if (stored != STORE_OK) {
+        http_answer_store_problem(request, stored);
+    } else {
+        http_answer_undecodable(request, status, errors);
+    }
+}
+
+static void go_on(void *arg)
+{
+    http_upload_continue(arg);
+}
+
+void handle_candidates_piece(http_request *request, const char *bytes, size_t n)
+{
+    if (!request->context && !open_upload(request))
+        return;
+    receiving *r = request->context;
+    wire_errors errors = {0};
+    wire_status status = wire_points_reader_feed(r->reader, bytes, n, &errors);
+    if (status == WIRE_OK && r->status == STORE_OK)
+        upload_wait(r->staged.upload, BLOCKS_AHEAD, go_on, request);
+    else
+        answer_reading(request, status, &errors);
+    wire_errors_clear(&errors);
+}
+
+/* Everything is staged: the study decides. */
+static void all_staged(void *arg)
+{
+    http_request *request = arg;
+    receiving *r = request->context;
+    store_status status = upload_status(r->staged.upload);
+    if (status == STORE_OK)
+        registry_post(request->app->registry, request, study_set_candidates);
+    else
+        http_answer_store_problem(request, status);
+}
+
+/* A long task: is the matrix symmetric and positive semi-definite? */
+static void check_kernel(pool_task *task)
+{
+    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
+    receiving *r = request->context;
+    if (bandit_arms_finish(r->kernel, BANDIT_SCALING_NONE, r->staged.dimension, &r->error) == BANDIT_OK) {
+        bandit_arms_free(r->kernel);
+        r->kernel = NULL;
+        upload_wait(r->staged.upload, 0, all_staged, request);
+    } else {
+        answer_reading(request, WIRE_INVALID, NULL);
+    }
+}
+
+void handle_candidates_put(http_request *request)
+{
+    if (!request->context && !open_upload(request))
+        return;
+    receiving *r = request->context;
+    wire_errors errors = {0};
+    wire_status status = wire_points_reader_finish(r->reader, &errors);
+    bool fine = status == WIRE_OK && r->status == STORE_OK && stage(r);
+    if (fine && r->kernel && upload_count(r->staged.upload) != r->staged.dimension) {
+        bandit_error_set(&r->error, BANDIT_INVALID_ARMS, "", "the matrix has %zu rows and %zu columns",
+                         upload_count(r->staged.upload), r->staged.dimension);
+        fine = false;
+    }
+    if (fine && r->kernel) {
+        request->task.run = check_kernel;
+        pool_submit(request->app->pool, &request->task, POOL_LONG);
+    } else if (fine) {
+        upload_wait(r->staged.upload, 0, all_staged, request);
+    } else {
+        answer_reading(request, status, &errors);
+    }
+    wire_errors_clear(&errors);
+}

@@ -1,0 +1,318 @@
+/* Whole studies out and in: GET …/export, and POST /v1/studies with what it gave. */
+#include "proto/study_file.h"
+#include "server/api/handlers.h"
+#include "server/app.h"
+#include "server/base/log.h"
+#include "server/data/study_export.h"
+#include "server/data/study_view.h"
+#include "server/http/idempotency.h"
+#include "server/http/limits.h"
+#include "server/replay/rebuild.h"
+#include "server/study/probe.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- out ----------------------------------------------------------------------------------------------- */
+
+/* Read on the pool, a part at a time, while the stream is suspended; sent on the HTTP thread. */
+typedef struct outgoing {
+    study_export *export;
+    char *text;
+    size_t size, sent;
+    bool more;
+    store_status status; /* of what has been read */
+} outgoing;
+
+static void outgoing_free(void *context)
+{
+    outgoing *o = context;
+    export_free(o->export);
+    free(o->text);
+    free(o);
+}
+
+static void read_part(http_request *request)
+{
+    outgoing *o = request->context;
+    wire_writer w = WIRE_WRITER_INIT;
+    store_error error = {0};
+    enum { ENOUGH = 64 * 1024 };
+    free(o->text);
+    o->text = NULL;
+    o->size = o->sent = 0;
+    while (o->more && !o->status && w.size < ENOUGH)
+        o->status = export_read(o->export, &w, &o->more, &error);
+    if (o->status)
+        log_event(o->status == STORE_NOT_FOUND ? LOG_INFO : LOG_ERROR, "export_failed", "study",
+                  request->study, "reason", store_status_text(o->status), NULL);
+    else if (atomic_load(&request->app->stopping))
+        o->status = STORE_CLOSED;
+    else if (!wire_writer_finish(&w, &o->text, &o->size))
+        o->status = STORE_NO_MEMORY;
+    wire_writer_clear(&w);
+}
+
+static void read_next_part(pool_task *task)
+{
+    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
+    read_part(request);
+    http_stream_resume(request);
+}
+
+static ptrdiff_t send_part(http_request *request, char *out, size_t n)
+{
+    outgoing *o = request->context;
+    if (o->status) {
+        http_stream_cut(request); /* so that nobody takes it for the whole */
+        return HTTP_STREAM_END;
+    }
+    if (o->sent == o->size && !o->more)
+        return HTTP_STREAM_END;
+    if (o->sent == o->size) {
+        http_stream_suspend(request);
+        request->task.run = read_next_part;
+        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        return 0;
+    }
+    size_t left = o->size - o->sent, take = left < n ? left : n;
+    memcpy(out, o->text + o->sent, take);
+    o->sent += take;
+    return (ptrdiff_t)take;
+}
+
+void handle_export(http_request *request)
+{
+    const char *format = request->query[HTTP_QUERY_FORMAT];
+    bool csv = format && strcmp(format, "csv") == 0;
+    store_error error = {0};
+    if (format && !csv && strcmp(format, "ndjson") != 0) {
+        http_answer_problem(request, 422, NULL, "query parameter 'format' is ndjson or csv");
+        return;
+    }
+    outgoing *o = calloc(1, sizeof *o);
+    store_status status = o ? STORE_OK : STORE_NO_MEMORY;
+    if (o) {
+        request->context = o;
+        request->context_free = outgoing_free;
+        status = export_open(&o->export, request->app->store, request->study,
+                             csv ? EXPORT_CSV : EXPORT_NDJSON, &error);
+    }
+    if (!status) {
+        o->more = true;
+        read_part(request); /* what fails at once is said */
+        status = o->status;
+    }
+    if (status == STORE_NOT_FOUND)
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    else if (status)
+        http_answer_store_problem(request, status);
+    else
+        http_answer_stream(request, 200, csv ? "text/csv" : "application/x-ndjson", send_part);
+}
+
+/* ---- in ------------------------------------------------------------------------------------------------ */
+
+/* Writes that may be on their way to the disk while the next bytes are read. */
+enum { WRITES_AHEAD = 4 };
+
+typedef struct incoming {
+    const http_request *request;
+    wire_file_reader *reader;
+    rebuild *rebuild;
+    store_status status; /* of showing the study */
+} incoming;
+
+static void incoming_free(void *context)
+{
+    incoming *in = context;
+    wire_file_reader_free(in->reader);
+    rebuild_free(in->rebuild);
+    free(in);
+}
+
+static wire_status take_head(void *arg, const wire_file_head *head, wire_errors *errors)
+{
+    const incoming *in = arg;
+    if (limit_values_fit(in->request, (size_t)head->candidates, (size_t)head->dimension))
+        return WIRE_OK;
+    wire_errors_add(errors, "", "%lld candidates of %lld values are more than --max-values allows",
+                    (long long)head->candidates, (long long)head->dimension);
+    return WIRE_INVALID;
+}
+
+static wire_status take_rows(void *arg, size_t n, size_t dimension, const double *rows, wire_errors *errors)
+{
+    return rebuild_rows(((incoming *)arg)->rebuild, n, dimension, rows, errors);
+}
+
+static wire_status take_entry(void *arg, int64_t seq, int64_t time, const char *type, const char *payload,
+                              wire_errors *errors)
+{
+    return rebuild_entry(((incoming *)arg)->rebuild, seq, time, type, payload, errors);
+}
+
+/* False: answered. */
+static bool open_import(http_request *request)
+{
+    static const wire_file_sink sink = {.head = take_head, .rows = take_rows, .entry = take_entry};
+    if (!request->idempotency_key &&
+        !limit_studies(request)) /* with one it may be there already: see publish */
+        return false;
+    incoming *in = calloc(1, sizeof *in);
+    store_status status = in ? rebuild_new(&in->rebuild, request->app->store, NULL, true) : STORE_NO_MEMORY;
+    if (!status && wire_file_reader_new(&in->reader, &sink, in) != WIRE_OK)
+        status = STORE_NO_MEMORY;
+    if (in) {
+        in->request = request;
+        request->context = in;
+        request->context_free = incoming_free;
+    }
+    if (status)
+        http_answer_store_problem(request, status);
+    return status == STORE_OK;
+}
+
+static void answer_exists(http_request *request)
+{
+    const incoming *in = request->context;
+    http_answer_problem(request, 409, NULL, "there is a study '%s' already%s", rebuild_id(in->rebuild),
+                        request->idempotency_key ? ", or a request with this Idempotency-Key" : "");
+}
+
+static void answer_failure(http_request *request, store_status status)
+{
+    if (status == STORE_EXISTS)
+        answer_exists(request);
+    else if (status == STORE_TOO_MANY)
+        limit_studies_passed(request);
+    else if (status == STORE_NOT_FOUND) /* an entry that speaks of what no entry before it made */
+        http_answer_problem(request, 422, NULL,
+                            "the log contradicts itself: it speaks of a trial or batch that is not there, or "
+                            "not in the state for it");
+    else
+        http_answer_store_problem(request, status);
+}
+
+static void piece_settled(void *arg)
+{
+    http_request *request = arg;
+    const incoming *in = request->context;
+    store_status status = rebuild_status(in->rebuild);
+    /* A request that is repeated finds the study that it has made: its key is known when all of it is here.
+     */
+    bool repeated = status == STORE_EXISTS && request->idempotency_key;
+    if (status && !repeated)
+        answer_failure(request, status);
+    else
+        http_upload_continue(request);
+}
+
+void handle_study_import_piece(http_request *request, const char *bytes, size_t n)
+{
+    if (!request->context && !open_import(request))
+        return;
+    incoming *in = request->context;
+    wire_errors errors = {0};
+    wire_status status = wire_file_reader_feed(in->reader, bytes, n, &errors);
+    if (status == WIRE_OK)
+        rebuild_settle(in->rebuild, WRITES_AHEAD, piece_settled, request);
+    else
+        http_answer_undecodable(request, status, &errors);
+    wire_errors_clear(&errors);
+}
+
+/* The writer thread: the study is there for all, or is not. */
+static void published(void *arg, store_status status, int64_t study, int64_t last_seq)
+{
+    http_request *request = arg;
+    incoming *in = request->context;
+    (void)study;
+    (void)last_seq;
+    if (status == STORE_OK) {
+        log_event(LOG_INFO, "study_imported", "study", rebuild_id(in->rebuild), NULL);
+        http_release(request);
+        return;
+    }
+    free(request->answer.body);
+    request->answer = (struct http_answer){0};
+    request->held = false;
+    answer_failure(request, status);
+}
+
+static void show_staged(void *arg, const store_study *row)
+{
+    http_request *request = arg;
+    incoming *in = request->context;
+    wire_writer w = WIRE_WRITER_INIT;
+    in->status = study_view_encode(&w, request->app->store, row);
+    if (in->status == STORE_OK) {
+        snprintf(request->answer.location, sizeof request->answer.location, "/v1/studies/%s", row->id);
+        request->held = true;
+        http_answer_json(request, 201, &w);
+        in->status = request->answer.status == 201 ? STORE_OK : STORE_NO_MEMORY;
+    }
+    wire_writer_clear(&w);
+}
+
+/* A long task: everything is staged. Can it be loaded? Then the answer, and the study. */
+static void publish(pool_task *task)
+{
+    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
+    incoming *in = request->context;
+    store_write *write = NULL;
+    store_error error = {0};
+    int64_t number = rebuild_number(in->rebuild);
+    store_status status = study_try(request->app, rebuild_id(in->rebuild), number, &error);
+    if (status == STORE_CORRUPT) {
+        http_answer_problem(request, 422, NULL, "a study of these entries cannot be loaded: %s",
+                            error.message);
+        return;
+    }
+    if (!status)
+        status = store_read_staged(request->app->store, number, show_staged, request, &error);
+    if (!status)
+        status = in->status;
+    if (!status)
+        status = rebuild_publication(in->rebuild, &write);
+    if (!status) {
+        limit_studies_in_write(request, write);
+        status = idempotency_attach(request, 0, write);
+    }
+    if (!status) {
+        rebuild_publish(in->rebuild, write, published, request);
+        return;
+    }
+    store_write_free(write);
+    published(request, status, 0, 0);
+}
+
+static void all_settled(void *arg)
+{
+    http_request *request = arg;
+    const incoming *in = request->context;
+    store_status status = rebuild_status(in->rebuild);
+    if (status) {
+        answer_failure(request, status);
+        return;
+    }
+    request->task.run = publish;
+    pool_submit(request->app->pool, &request->task, POOL_LONG);
+}
+
+void handle_study_import(http_request *request)
+{
+    if (idempotency_replay(request, 0) || (!request->context && !open_import(request)))
+        return;
+    incoming *in = request->context;
+    wire_errors errors = {0};
+    wire_status status = wire_file_reader_finish(in->reader, &errors);
+    if (status == WIRE_OK)
+        status = rebuild_finish(in->rebuild, &errors);
+    if (status == WIRE_OK)
+        rebuild_settle(in->rebuild, 0, all_settled, request);
+    else
+        http_answer_undecodable(request, status, &errors);
+    wire_errors_clear(&errors);
+}

@@ -1,0 +1,79 @@
+/* The dashboard's files, which are linked into the program. */
+#include "server/api/handlers.h"
+#include "server/base/embedded.h"
+
+#include <assert.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Everything comes from this server and nothing runs inside the page's text; no other site may frame it. A
+ * browser keeps a file but asks each time whether it is still the same. */
+static const http_header headers[] = {
+    {"Cache-Control", "no-cache"},
+    {"Content-Security-Policy",
+     "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"},
+    {"Referrer-Policy", "no-referrer"},
+    {0},
+};
+
+static const struct {
+    const char *suffix, *type;
+} content_types[] = {
+    {".html", "text/html; charset=utf-8"},
+    {".css", "text/css; charset=utf-8"},
+    {".js", "text/javascript; charset=utf-8"},
+    {".json", "application/json"},
+    {".svg", "image/svg+xml"},
+    {".png", "image/png"},
+    {".ico", "image/x-icon"},
+    {".txt", "text/plain; charset=utf-8"},
+    {".webmanifest", "application/manifest+json"},
+    {".woff2", "font/woff2"},
+};
+
+const char *web_content_type(const char *name)
+{
+    const char *suffix = strrchr(name, '.');
+    for (size_t i = 0; suffix && i < sizeof content_types / sizeof *content_types; i++)
+        if (strcmp(suffix, content_types[i].suffix) == 0)
+            return content_types[i].type;
+    return "application/octet-stream";
+}
+
+const embedded_file *web_find(const char *name)
+{
+    char path[96];
+    int n = snprintf(path, sizeof path, "server/web/%s", name);
+    return n > 0 && (size_t)n < sizeof path ? embedded_find(path) : NULL;
+}
+
+static void answer_file(http_request *request, const embedded_file *file, const char *content_type)
+{
+    unsigned char digest[16];
+    crypto_generichash(digest, sizeof digest, (const unsigned char *)file->data, file->size, NULL, 0);
+    request->answer.etag[0] = '"';
+    sodium_bin2hex(request->answer.etag + 1, sizeof request->answer.etag - 2, digest, sizeof digest);
+    strcat(request->answer.etag, "\"");
+    request->answer.headers = headers;
+    http_answer_static(request, 200, content_type, file->data, file->size);
+}
+
+void handle_index(http_request *request)
+{
+    const embedded_file *file = web_find("index.html");
+    assert(file);
+    answer_file(request, file, web_content_type(file->name));
+}
+
+void handle_file(http_request *request)
+{
+    answer_file(request, request->file, web_content_type(request->file->name));
+}
+
+void handle_openapi(http_request *request)
+{
+    const embedded_file *file = embedded_find("openapi.yaml");
+    assert(file);
+    answer_file(request, file, "application/yaml");
+}

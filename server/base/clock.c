@@ -1,0 +1,37 @@
+#include "server/base/clock.h"
+
+#include <stdio.h>
+#include <time.h>
+
+int64_t clock_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+double clock_steady(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+int64_t clock_steady_ms(void)
+{
+    return (int64_t)(1000 * clock_steady());
+}
+
+void clock_format(int64_t milliseconds, char *text)
+{
+    time_t seconds = (time_t)(milliseconds / 1000);
+    int rest = (int)(milliseconds % 1000);
+    struct tm parts;
+    if (rest < 0) {
+        rest += 1000;
+        seconds--;
+    }
+    gmtime_r(&seconds, &parts);
+    size_t n = strftime(text, 21, "%Y-%m-%dT%H:%M:%S", &parts);
+    snprintf(text + n, 6, ".%03dZ", rest);
+}

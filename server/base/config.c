@@ -1,0 +1,443 @@
+#include "server/base/config.h"
+
+#include "proto/config_file.h"
+#include "server/base/listen.h"
+#include "server/base/log.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef enum option_kind {
+    TEXT,
+    SWITCH, /* true, false */
+    COUNT,  /* a whole number */
+    SIZE    /* bytes, with KiB, MiB or GiB */
+} option_kind;
+
+typedef struct option {
+    const char *name;
+    const char *argument; /* NULL: a switch */
+    const char *fallback; /* default, as the user would write it; NULL: found at run time */
+    const char *meaning;
+    option_kind kind;
+    size_t offset;                   /* in server_config */
+    bool (*check)(const char *text); /* of a TEXT; NULL: all are valid */
+} option;
+
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+static bool is_address(const char *text)
+{
+    bool loopback;
+    return strcmp(text, "systemd") == 0 || listen_address_check(text, &loopback);
+}
+
+static bool is_given(const char *text)
+{
+    return *text != '\0';
+}
+
+/* Does it hold of each part between commas? Of none, where there is no text. */
+static bool is_list(const char *text, bool (*is_item)(const char *item, size_t n))
+{
+    for (const char *at = text; *text; at++) {
+        size_t n = strcspn(at, ",");
+        if (!is_item(at, n))
+            return false;
+        at += n;
+        if (!*at)
+            break;
+    }
+    return true;
+}
+
+/* A name, an IPv4 address, or an IPv6 address in brackets: as requests name it, without its port. */
+static bool is_host(const char *item, size_t n)
+{
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._";
+    static const char digits[] = "0123456789abcdefABCDEF:.";
+    if (n > 2 && item[0] == '[')
+        return item[n - 1] == ']' && strspn(item + 1, digits) == n - 2;
+    return n > 0 && strspn(item, letters) == n;
+}
+
+/* As browsers name it (RFC 6454, 6.2): no path, not even a slash at the end. */
+static bool is_origin(const char *item, size_t n)
+{
+    const char *name = memmem(item, n, "://", 3);
+    if (!name || name == item)
+        return false;
+    name += 3;
+    size_t rest = n - (size_t)(name - item);
+    return rest > 0 && !memchr(name, '/', rest) && !memchr(item, ' ', n);
+}
+
+static bool are_hosts(const char *text)
+{
+    return is_list(text, is_host);
+}
+
+static bool are_origins(const char *text)
+{
+    return strcmp(text, "*") == 0 || is_list(text, is_origin);
+}
+
+static bool is_auth(const char *text)
+{
+    return strcmp(text, "auto") == 0 || strcmp(text, "none") == 0 || strcmp(text, "token") == 0;
+}
+
+static bool is_log_format(const char *text)
+{
+    return strcmp(text, "text") == 0 || strcmp(text, "json") == 0;
+}
+
+static bool is_log_level(const char *text)
+{
+    log_level level;
+    return log_level_parse(&level, text);
+}
+
+static bool parse_count(const char *text, size_t *out)
+{
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || errno || *end || n < 1 || n > INT32_MAX)
+        return false;
+    *out = (size_t)n;
+    return true;
+}
+
+static bool parse_size(const char *text, size_t *out)
+{
+    static const struct {
+        const char *name;
+        unsigned shift;
+    } units[] = {{"", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}};
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || errno || n < 1)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0 && n <= SIZE_MAX >> units[i].shift) {
+            *out = (size_t)n << units[i].shift;
+            return true;
+        }
+    return false;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------- */
+
+#define AT(member) offsetof(server_config, member)
+static const option options[] = {
+    {"config", "FILE", "", "file with lines `name = value`, the names being those of these options", TEXT,
+     AT(config), NULL},
+    {"listen", "ADDR:PORT", "127.0.0.1:8080",
+     "where to serve; also [::1]:8080, unix:/path, systemd (its socket unit's); port 0 picks a free one",
+     TEXT, AT(listen), is_address},
+    {"db", "PATH", "./banditd.db", "SQLite file; created and migrated on start", TEXT, AT(db), is_given},
+    {"threads", "N", NULL, "threads that compute, and as many that serve, at most 1024", COUNT, AT(threads),
+     NULL},
+    {"allowed-host", "HOST,...", "",
+     "names, besides the loopback ones, that requests may call this server by; for --auth none", TEXT,
+     AT(allowed_hosts), are_hosts},
+    {"cors-origin", "ORIGIN,...", "",
+     "origins (https://host:port), or *, whose pages may read answers and, without tokens, write", TEXT,
+     AT(cors_origins), are_origins},
+    {"auth", "none|token", "auto",
+     "who may call: everybody, or who has a token; auto: none on loopback, else token", TEXT, AT(auth),
+     is_auth},
+    {"admin-token-file", "FILE", "", "file with one more token, an administrator's, of 32 characters or more",
+     TEXT, AT(admin_token_file), NULL},
+    {"tls-cert", "FILE", "", "certificate, PEM, with its chain: HTTPS, TLS 1.2 or 1.3; read again on SIGHUP",
+     TEXT, AT(tls_cert), NULL},
+    {"tls-key", "FILE", "", "its private key, PEM", TEXT, AT(tls_key), NULL},
+    {"insecure", NULL, "false", "allow --auth none on an address that is not loopback", SWITCH, AT(insecure),
+     NULL},
+    {"log-format", "text|json", "text", "one line an event, on standard error", TEXT, AT(log_format),
+     is_log_format},
+    {"log-level", "LEVEL", "info", "error, warn, info or debug", TEXT, AT(log_level_name), is_log_level},
+    {"slow-request-ms", "N", "1000",
+     "requests that take longer, without what their client wished to wait, are logged as warnings", COUNT,
+     AT(slow_request_ms), NULL},
+    {"max-body", "SIZE", "4MiB", "largest request body; larger: 413", SIZE, AT(max_body), NULL},
+    {"max-upload", "SIZE", "2GiB", "largest upload of candidates, kernels and observations; larger: 413",
+     SIZE, AT(max_upload), NULL},
+    {"max-connections", "N", "10000", "connections at once; one more is closed", COUNT, AT(max_connections),
+     NULL},
+    {"max-connections-per-address", "N", "5000", "connections of one address at once; one more is closed",
+     COUNT, AT(max_connections_per_address), NULL},
+    {"request-seconds", "N", "60",
+     "time for a request to come, and for its answer to be taken; a second more for each 64 KiB", COUNT,
+     AT(request_seconds), NULL},
+    {"idle-seconds", "N", "120", "how long a connection may be silent between two requests", COUNT,
+     AT(idle_seconds), NULL},
+    {"max-studies", "N", "10000", "studies; one more: 422", COUNT, AT(max_studies), NULL},
+    {"max-values", "N", "100000000", "candidates times dimension of one study; more: 413", COUNT,
+     AT(max_values), NULL},
+    {"max-results", "N", "1000", "results of one tell, at most 1000; more: 422", COUNT, AT(max_results),
+     NULL},
+    {"max-waiting", "N", "8000", "asks that wait at once; one more: 429", COUNT, AT(max_waiting), NULL},
+    {"evict-seconds", "N", "300", "how long a study that nobody uses stays in memory", COUNT,
+     AT(evict_seconds), NULL},
+    {"study-memory", "SIZE", "2GiB", "most that one study's engine may take", SIZE, AT(study_memory), NULL},
+};
+#undef AT
+enum { N_OPTIONS = sizeof options / sizeof *options, LARGEST_FILE = 64 << 10 };
+
+static void environment_name(const option *o, char name[64])
+{
+    size_t n = (size_t)snprintf(name, 64, "BANDITD_%s", o->name);
+    for (size_t i = 0; i < n; i++)
+        name[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
+}
+
+static const option *find_option(const char *name, size_t n)
+{
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (strlen(options[i].name) == n && memcmp(options[i].name, name, n) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static bool set(server_config *out, const option *o, const char *value)
+{
+    void *field = (char *)out + o->offset;
+    switch (o->kind) {
+    case TEXT:
+        *(const char **)field = value;
+        return !o->check || o->check(value);
+    case SWITCH:
+        *(bool *)field = strcmp(value, "true") == 0;
+        return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
+    case COUNT:
+        return parse_count(value, field);
+    case SIZE:
+        return parse_size(value, field);
+    }
+    return false;
+}
+
+/* What is wanted, in a complaint. */
+static const char *form_of(const option *o)
+{
+    switch (o->kind) {
+    case TEXT:
+        return o->argument;
+    case SWITCH:
+        return "true or false";
+    case COUNT:
+        return "a whole number from 1";
+    case SIZE:
+        return "bytes from 1, or a number with KiB, MiB or GiB";
+    }
+    return "";
+}
+
+static bool apply(server_config *out, const option *o, const char *value, const char *from)
+{
+    if (set(out, o, value))
+        return true;
+    fprintf(stderr, "banditd: %s: '%s' is not a valid value for --%s (%s)\n", from, value, o->name,
+            form_of(o));
+    return false;
+}
+
+/* ---- where values come from ---------------------------------------------------------------------------- */
+
+/* `only`: the one option that is set; NULL: all. */
+static config_outcome read_arguments(server_config *out, int argc, char **argv, const option *only)
+{
+    for (int i = 0; i < argc; i++) {
+        const char *argument = argv[i], *value = NULL;
+        if (strcmp(argument, "--help") == 0 || strcmp(argument, "-h") == 0)
+            return CONFIG_HELP;
+        size_t n = strncmp(argument, "--", 2) == 0 ? strcspn(argument + 2, "=") : 0;
+        const option *found = n > 0 ? find_option(argument + 2, n) : NULL;
+        if (!found) {
+            fprintf(stderr, "banditd: unknown option '%s' (banditd serve --help lists them)\n", argument);
+            return CONFIG_WRONG;
+        }
+        if (argument[2 + n] == '=')
+            value = argument + 3 + n;
+        else if (!found->argument)
+            value = "true";
+        else if (++i < argc)
+            value = argv[i];
+        if (!value) {
+            fprintf(stderr, "banditd: --%s wants a value (%s)\n", found->name, found->argument);
+            return CONFIG_WRONG;
+        }
+        if ((!only || found == only) && !apply(out, found, value, "command line"))
+            return CONFIG_WRONG;
+    }
+    return CONFIG_RUN;
+}
+
+typedef struct file_reading {
+    server_config *out;
+    size_t lines[N_OPTIONS]; /* where each was set; 0: nowhere */
+} file_reading;
+
+static bool apply_setting(void *arg, const char *name, const char *value, size_t line, wire_errors *errors)
+{
+    file_reading *r = arg;
+    const option *o = find_option(name, strlen(name));
+    if (!o || o->offset == offsetof(server_config, config)) {
+        wire_errors_add(errors, "", "line %zu: there is no option '%s'", line, name);
+    } else if (r->lines[o - options]) {
+        wire_errors_add(errors, "", "line %zu: %s is set in line %zu already", line, name,
+                        r->lines[o - options]);
+    } else if (!set(r->out, o, value)) {
+        wire_errors_add(errors, "", "line %zu: '%s' is not a valid value for %s (%s)", line, value, name,
+                        form_of(o));
+    } else {
+        r->lines[o - options] = line;
+        return true;
+    }
+    return false;
+}
+
+/* The whole file, with a NUL after it; NULL: said why. */
+static char *read_whole(const char *path, size_t *n)
+{
+    const char *problem = NULL;
+    char *text = malloc(LARGEST_FILE + 2);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t got = 1;
+    *n = 0;
+    while (text && fd >= 0 && got > 0 && *n <= LARGEST_FILE) {
+        got = read(fd, text + *n, LARGEST_FILE + 1 - *n);
+        *n += got > 0 ? (size_t)got : 0;
+    }
+    if (!text)
+        problem = "out of memory";
+    else if (fd < 0 || got < 0)
+        problem = strerror(errno);
+    else if (*n > LARGEST_FILE)
+        problem = "it is larger than 64 KiB";
+    if (fd >= 0)
+        close(fd);
+    if (!problem) {
+        text[*n] = '\0';
+        return text;
+    }
+    fprintf(stderr, "banditd: --config %s: %s\n", path, problem);
+    free(text);
+    return NULL;
+}
+
+static bool read_file(server_config *out, const char *path)
+{
+    size_t n;
+    file_reading reading = {.out = out};
+    wire_errors errors = {0};
+    out->file_text = read_whole(path, &n);
+    if (!out->file_text)
+        return false;
+    wire_status status = wire_read_settings(out->file_text, n, apply_setting, &reading, &errors);
+    if (status != WIRE_OK)
+        fprintf(stderr, "banditd: %s: %s\n", path, errors.n ? errors.items[0].detail : "out of memory");
+    wire_errors_clear(&errors);
+    return status == WIRE_OK;
+}
+
+static bool read_environment(server_config *out, const option *only)
+{
+    for (int i = 0; i < N_OPTIONS; i++) {
+        char name[64];
+        environment_name(&options[i], name);
+        const char *value = getenv(name);
+        if (value && (!only || only == &options[i]) && !apply(out, &options[i], value, name))
+            return false;
+    }
+    return true;
+}
+
+static bool set_defaults(server_config *out)
+{
+    *out = (server_config){0};
+    for (int i = 0; i < N_OPTIONS; i++)
+        if (options[i].fallback && !apply(out, &options[i], options[i].fallback, "default"))
+            return false;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    out->threads = cores > 0 ? (size_t)cores : 1;
+    return true;
+}
+
+/* What follows from the values together. */
+static bool conclude(server_config *out)
+{
+    bool loopback = true;
+    log_level level = LOG_INFO;
+    log_level_parse(&level, out->log_level_name);
+    out->log_level = (int)level;
+    out->log_json = strcmp(out->log_format, "json") == 0;
+    listen_address_check(out->listen, &loopback);
+    out->tokens_required = strcmp(out->auth, "auto") == 0 ? !loopback : strcmp(out->auth, "token") == 0;
+    if (out->threads > 1024 || out->max_results > WIRE_MAX_TRIALS) {
+        fprintf(stderr, "banditd: --%s\n",
+                out->threads > 1024 ? "threads: at most 1024" : "max-results: at most 1000");
+        return false;
+    }
+    if ((*out->tls_cert == '\0') != (*out->tls_key == '\0')) {
+        fputs("banditd: --tls-cert and --tls-key go together\n", stderr);
+        return false;
+    }
+    if (!loopback && !out->tokens_required && !out->insecure) {
+        fprintf(stderr,
+                "banditd: --listen %s is not a loopback address: with --auth none anybody who reaches it "
+                "could change "
+                "every\nstudy. Give --insecure as well if that is what you want.\n",
+                out->listen);
+        return false;
+    }
+    return true;
+}
+
+config_outcome config_read(server_config *out, int argc, char **argv)
+{
+    const option *file = find_option("config", strlen("config"));
+    if (!set_defaults(out) || !read_environment(out, file))
+        return CONFIG_WRONG;
+    config_outcome outcome = read_arguments(out, argc, argv, file);
+    if (outcome != CONFIG_RUN)
+        return outcome;
+    if ((*out->config && !read_file(out, out->config)) || !read_environment(out, NULL))
+        return CONFIG_WRONG;
+    outcome = read_arguments(out, argc, argv, NULL);
+    return outcome == CONFIG_RUN && !conclude(out) ? CONFIG_WRONG : outcome;
+}
+
+void config_clear(server_config *config)
+{
+    free(config->file_text);
+    config->file_text = NULL;
+}
+
+void config_print_help(void)
+{
+    puts("usage: banditd serve [options]\n\nCommand line over environment over file over default.\n");
+    for (int i = 0; i < N_OPTIONS; i++) {
+        const option *o = &options[i];
+        char name[64], form[64];
+        environment_name(o, name);
+        snprintf(form, sizeof form, "--%s %s", o->name, o->argument ? o->argument : "");
+        if (strlen(form) > 24)
+            printf("  %s\n  %-24s %s\n", form, "", o->meaning);
+        else
+            printf("  %-24s %s\n", form, o->meaning);
+        printf("  %-24s (%s; default %s)\n", "", name,
+               !o->fallback   ? "as many as there are cores"
+               : *o->fallback ? o->fallback
+                              : "none");
+    }
+}

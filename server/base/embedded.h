@@ -1,0 +1,18 @@
+/* Files linked into the program: the migrations, openapi.yaml and the dashboard. */
+#ifndef SERVER_BASE_EMBEDDED_H
+#define SERVER_BASE_EMBEDDED_H
+
+#include <stddef.h>
+
+typedef struct embedded_file {
+    const char *name; /* path in the repository; NULL closes the table */
+    const char *data; /* followed by a NUL that does not count */
+    size_t size;
+} embedded_file;
+
+extern const embedded_file embedded_files[];
+
+/* The file of that path, or NULL. */
+const embedded_file *embedded_find(const char *name);
+
+#endif

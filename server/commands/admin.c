@@ -1,0 +1,227 @@
+#include "server/commands/internal.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the command line ---------------------------------------------------------------------------------- */
+
+enum { FOR_EXPORT = 1, FOR_IMPORT = 2, FOR_CHECK = 4 };
+
+typedef struct admin_option {
+    const char *name;
+    const char *argument; /* NULL: a switch */
+    const char *meaning;
+    unsigned commands;
+    size_t field; /* of admin_arguments */
+} admin_option;
+
+#define OPTION(field) offsetof(admin_arguments, field)
+static const admin_option options[] = {
+    {"format", "ndjson|csv", "ndjson (default): all of it, for import; csv: its trials as a table",
+     FOR_EXPORT, OPTION(format)},
+    {"id", "ID", "the study's new name (default: the one it has in the file)", FOR_IMPORT, OPTION(id)},
+    {"study", "ID", "check this study's log only (default: all)", FOR_CHECK, OPTION(study)},
+    {"no-replay", NULL, "leave out the replay of the logs: the file and its counters only", FOR_CHECK,
+     OPTION(no_replay)},
+    {"scratch", "DIRECTORY", "where each study is built once more (default: TMPDIR, or /var/tmp)", FOR_CHECK,
+     OPTION(scratch)},
+    {"quiet", NULL, "print problems only", FOR_CHECK, OPTION(quiet)},
+};
+enum { N_OPTIONS = sizeof options / sizeof *options };
+
+static unsigned bit_of(const admin_command *command)
+{
+    return strcmp(command->name, "export") == 0   ? FOR_EXPORT
+           : strcmp(command->name, "import") == 0 ? FOR_IMPORT
+           : strcmp(command->name, "check") == 0  ? FOR_CHECK
+                                                  : 0;
+}
+
+static void print_help(const admin_command *command)
+{
+    printf("usage: banditd %s [options]%s%s\n\n%s\n\noptions:\n", command->name,
+           *command->operands ? " " : "", command->operands, command->help);
+    printf("  %-24s %s\n", "--db PATH", "SQLite file (BANDITD_DB; default ./banditd.db)");
+    if (bit_of(command) == FOR_CHECK)
+        printf("  %-24s %s\n  %-24s %s\n", "--threads N",
+               "threads that plan (BANDITD_THREADS; default: cores)", "--study-memory SIZE",
+               "as for serve (BANDITD_STUDY_MEMORY; default 2GiB)");
+    for (int i = 0; i < N_OPTIONS; i++) {
+        char form[64];
+        if (!(options[i].commands & bit_of(command)))
+            continue;
+        snprintf(form, sizeof form, "--%s %s", options[i].name,
+                 options[i].argument ? options[i].argument : "");
+        printf("  %-24s %s\n", form, options[i].meaning);
+    }
+}
+
+int admin_usage(const admin_command *command, const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "banditd %s: ", command->name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, " (banditd %s --help)\n", command->name);
+    return ADMIN_USAGE;
+}
+
+/* The option of that name with its value; *value NULL: in the next argument. */
+static const admin_option *find_option(const admin_command *command, const char *argument, const char **value)
+{
+    for (int i = 0; i < N_OPTIONS; i++) {
+        size_t n = strlen(options[i].name);
+        if ((options[i].commands & bit_of(command)) && strncmp(argument + 2, options[i].name, n) == 0 &&
+            (argument[2 + n] == '\0' || argument[2 + n] == '=')) {
+            *value = argument[2 + n] == '=' ? argument + 3 + n : NULL;
+            return &options[i];
+        }
+    }
+    return NULL;
+}
+
+/* 0 to go on, −1 when there is nothing more to do, or the exit status. Options that serve has, too, are left
+ * to its table. */
+int admin_read_arguments(admin_arguments *out, int argc, char **argv, const admin_command *command,
+                         int operands_min, int operands_max)
+{
+    char *shared[16];
+    int n_shared = 0;
+    *out = (admin_arguments){.operands = {"", ""}};
+    for (int i = 0; i < argc; i++) {
+        const char *value;
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            print_help(command);
+            return -1;
+        }
+        if (strncmp(argv[i], "--", 2) != 0) {
+            if (out->n_operands == operands_max)
+                return admin_usage(command, "'%s' is one too many", argv[i]);
+            out->operands[out->n_operands++] = argv[i];
+            continue;
+        }
+        const admin_option *o = find_option(command, argv[i], &value);
+        if (o && !o->argument) {
+            *(bool *)((char *)out + o->field) = true;
+        } else if (o) {
+            if (!value && i + 1 < argc)
+                value = argv[++i];
+            if (!value || !*value)
+                return admin_usage(command, "--%s wants a value", o->name);
+            *(const char **)((char *)out + o->field) = value;
+        } else {
+            static const char *const known[] = {"--db", "--threads", "--study-memory"};
+            bool is_shared = false;
+            for (size_t k = 0; k < (bit_of(command) == FOR_CHECK ? 3 : 1); k++) {
+                size_t n = strlen(known[k]);
+                is_shared |= strncmp(argv[i], known[k], n) == 0 && (argv[i][n] == '\0' || argv[i][n] == '=');
+            }
+            if (!is_shared || n_shared + 2 > (int)(sizeof shared / sizeof *shared))
+                return admin_usage(command, "unknown option '%s'", argv[i]);
+            shared[n_shared++] = argv[i];
+            if (!strchr(argv[i], '=') && i + 1 < argc)
+                shared[n_shared++] = argv[++i];
+        }
+    }
+    if (out->n_operands < operands_min)
+        return admin_usage(command, "%s is missing", command->operands);
+    return config_read(&out->config, n_shared, shared) == CONFIG_RUN ? 0 : ADMIN_USAGE;
+}
+
+int admin_failed(const admin_command *command, const store_error *error, store_status status)
+{
+    fprintf(stderr, "banditd %s: %s\n", command->name,
+            error->status && *error->message ? error->message : store_status_text(status));
+    return ADMIN_FAILED;
+}
+
+/* ---- migrate, backup ----------------------------------------------------------------------------------- */
+
+static int migrate(int argc, char **argv, const admin_command *command)
+{
+    admin_arguments a;
+    store_error error = {0};
+    store *s;
+    int64_t before = 0, now = 0;
+    int exit = admin_read_arguments(&a, argc, argv, command, 0, 0);
+    if (exit)
+        return exit < 0 ? ADMIN_DONE : exit;
+    assert(a.config.db); /* it has a default */
+    if (access(a.config.db, F_OK) != 0) {
+        fprintf(stderr, "banditd migrate: %s: %s\n", a.config.db, strerror(errno));
+        return ADMIN_FAILED;
+    }
+    store_status status = store_read_version(a.config.db, &before, &error);
+    if (!status)
+        status = store_open_sqlite(&s, a.config.db, &error);
+    if (status)
+        return admin_failed(command, &error, status);
+    store_close(s);
+    status = store_read_version(a.config.db, &now, &error);
+    if (status)
+        return admin_failed(command, &error, status);
+    if (before == now)
+        printf("%s: schema version %lld already\n", a.config.db, (long long)now);
+    else if (before == 0)
+        printf("%s: schema version %lld\n", a.config.db, (long long)now);
+    else
+        printf("%s: schema version %lld, from %lld; as it was: %s.v%lld\n", a.config.db, (long long)now,
+               (long long)before, a.config.db, (long long)before);
+    return ADMIN_DONE;
+}
+
+static int backup(int argc, char **argv, const admin_command *command)
+{
+    admin_arguments a;
+    store_error error = {0};
+    int exit = admin_read_arguments(&a, argc, argv, command, 1, 1);
+    if (exit)
+        return exit < 0 ? ADMIN_DONE : exit;
+    store_status status = store_back_up(a.config.db, a.operands[0], &error);
+    return status ? admin_failed(command, &error, status) : ADMIN_DONE;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------- */
+
+const admin_command admin_commands[] = {
+    {"migrate", "", "bring the database to this program's schema, as serve does on start",
+     "Brings the database to this program's schema. Before the first migration the database is copied to\n"
+     "PATH.v<N>, N being its version: to go back, put that file in its place and start the old program.\n"
+     "No server may be using it.",
+     migrate},
+    {"check", "", "check the database, also beside a running server",
+     "Checks the file, its keys and its counters; builds each study once more from its log alone and "
+     "compares;\n"
+     "and plans every batch of it again: on the same kind of machine the engine must come to the same "
+     "choices,\n"
+     "to the bit. Reads only, as of one moment, also beside a running server, whose write-ahead log cannot "
+     "start\n"
+     "anew meanwhile: on a busy server check a backup instead.\n\n"
+     "Exit status: 0 sound, 3 problems (a line each), 1 it could not be looked at, 2 usage.",
+     admin_check},
+    {"backup", "FILE", "copy the database as it is at one moment, also beside a running server",
+     "Copies the database, as it is at one moment, to FILE, which must not exist. It appears whole and on "
+     "disk, or\n"
+     "not at all. Reads only, also beside a running server. To restore: stop the server, put FILE in the "
+     "place of\n"
+     "the database, remove what is left of PATH-wal and PATH-shm, start the server.",
+     backup},
+    {"export", "STUDY [FILE]", "write one study as lines of JSON or as a table",
+     "Writes one study to FILE, which must not exist, or to standard output. Reads only, also beside a "
+     "running\n"
+     "server.",
+     admin_export},
+    {"import", "FILE", "make a study from what export wrote",
+     "Makes the study that export (format ndjson) wrote to FILE (-: standard input): all of it, with the "
+     "same next\n"
+     "choices, or none. No server may be using the database; a running one takes the file by POST "
+     "/v1/studies.",
+     admin_import},
+    {0},
+};

@@ -1,0 +1,181 @@
+/* banditd check: the file, and each study's log replayed. */
+#include "server/base/blas.h"
+#include "server/base/log.h"
+#include "server/commands/internal.h"
+#include "server/replay/replay.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct checking {
+    const admin_arguments *a;
+    const char *study; /* whose log is being replayed; NULL: none */
+    int64_t problems, last_seq;
+    bool terminal;
+    struct checked_study {
+        char *id;
+        int64_t entries;
+    } * studies;
+    size_t n, capacity;
+    bool no_memory;
+} checking;
+
+static void clear_progress(const checking *c)
+{
+    if (c->terminal)
+        fputs("\r\033[K", stderr);
+}
+
+static void print_problem(void *arg, const char *problem)
+{
+    checking *c = arg;
+    clear_progress(c);
+    if (c->study)
+        printf("study %s: %s\n", c->study, problem);
+    else
+        puts(problem);
+    fflush(stdout);
+    c->problems++;
+}
+
+static void print_progress(void *arg, int64_t entry)
+{
+    const checking *c = arg;
+    if (c->terminal && !c->a->quiet)
+        fprintf(stderr, "\rstudy %s: entry %lld of %lld", c->study, (long long)entry, (long long)c->last_seq);
+}
+
+static void keep_id(void *arg, const store_study *row)
+{
+    checking *c = arg;
+    if (c->a->study && strcmp(c->a->study, row->id) != 0)
+        return;
+    if (c->n == c->capacity) {
+        size_t capacity = c->capacity ? 2 * c->capacity : 64;
+        struct checked_study *grown = realloc(c->studies, capacity * sizeof *grown);
+        c->no_memory |= !grown;
+        if (!grown)
+            return;
+        c->studies = grown;
+        c->capacity = capacity;
+    }
+    struct checked_study *next = &c->studies[c->n];
+    *next = (struct checked_study){.id = strdup(row->id), .entries = row->last_seq};
+    c->no_memory |= !next->id;
+    c->n += next->id != NULL;
+}
+
+/* A directory of our own, and later what it holds. */
+static bool make_scratch(const admin_arguments *a, char *directory, size_t size)
+{
+    const char *parent = a->scratch ? a->scratch : getenv("TMPDIR");
+    snprintf(directory, size, "%s/banditd-check-XXXXXX", parent && *parent ? parent : "/var/tmp");
+    if (mkdtemp(directory))
+        return true;
+    fprintf(stderr, "banditd check: %s: %s\n", directory, strerror(errno));
+    return false;
+}
+
+static void clear_scratch(const char *directory)
+{
+    DIR *entries = opendir(directory);
+    for (struct dirent *entry; entries && (entry = readdir(entries));)
+        if (entry->d_name[0] != '.')
+            unlinkat(dirfd(entries), entry->d_name, 0);
+    if (entries)
+        closedir(entries);
+}
+
+static store_status replay_all(checking *c, store *snapshot, store_error *error)
+{
+    char directory[4096], file[4200];
+    store_status status = STORE_OK;
+    if (!make_scratch(c->a, directory, sizeof directory))
+        return STORE_IO;
+    snprintf(file, sizeof file, "%s/study.db", directory);
+    pool *p = pool_new(c->a->config.threads);
+    for (size_t i = 0; p && i < c->n && !status; i++) {
+        const replay_options wanted = {.config = &c->a->config,
+                                       .pool = p,
+                                       .scratch = file,
+                                       .difference = print_problem,
+                                       .progress = print_progress,
+                                       .arg = c};
+        replay_result result;
+        c->study = c->studies[i].id;
+        c->last_seq = c->studies[i].entries;
+        status = replay_study(snapshot, c->studies[i].id, &wanted, &result, error);
+        clear_progress(c);
+        if (status == STORE_CORRUPT) { /* the others are looked at all the same */
+            print_problem(c, error->status && *error->message ? error->message : store_status_text(status));
+            *error = (store_error){0};
+            status = STORE_OK;
+        } else if (!status && result.differences == 0 && !c->a->quiet) {
+            printf("study %s: as its log says: %lld entries, %lld batches planned again\n", c->studies[i].id,
+                   (long long)result.entries, (long long)result.batches);
+        }
+        fflush(stdout);
+        clear_scratch(directory);
+    }
+    c->study = NULL;
+    pool_free(p);
+    rmdir(directory);
+    return p ? status : STORE_NO_MEMORY;
+}
+
+static store_status check_studies(checking *c, store_error *error)
+{
+    store *snapshot;
+    store_study_filter all = {0};
+    store_status status = store_open_snapshot(&snapshot, c->a->config.db, error);
+    if (status)
+        return status;
+    status = store_read_studies(snapshot, &all, SIZE_MAX, keep_id, c, error);
+    if (!status && c->no_memory)
+        status = STORE_NO_MEMORY;
+    if (!status && c->a->study && c->n == 0) {
+        fprintf(stderr, "banditd check: there is no study '%s'\n", c->a->study);
+        status = STORE_NOT_FOUND;
+    }
+    if (!status)
+        status = replay_all(c, snapshot, error);
+    store_close(snapshot);
+    return status;
+}
+
+int admin_check(int argc, char **argv, const admin_command *command)
+{
+    admin_arguments a;
+    store_error error = {0};
+    checking c = {.a = &a, .terminal = isatty(STDERR_FILENO)};
+    int exit = admin_read_arguments(&a, argc, argv, command, 0, 0);
+    if (exit)
+        return exit < 0 ? ADMIN_DONE : exit;
+    log_configure(LOG_ERROR, false);
+    if (!blas_prepare() || sodium_init() < 0)
+        return ADMIN_FAILED;
+    store_status status = store_check(a.config.db, print_problem, &c, &error);
+    if (!status && c.problems == 0 && !a.quiet)
+        printf("%s: the file, its keys and its counters are sound\n", a.config.db);
+    if (!status && !a.no_replay)
+        status = check_studies(&c, &error);
+    for (size_t i = 0; i < c.n; i++)
+        free(c.studies[i].id);
+    free(c.studies);
+    if (status == STORE_CORRUPT) { /* more cannot be read */
+        c.study = NULL;
+        print_problem(&c, error.status && *error.message ? error.message : store_status_text(status));
+        status = STORE_OK;
+    }
+    if (status)
+        return admin_failed(command, &error, status);
+    if (c.problems > 0)
+        printf("%lld problem%s\n", (long long)c.problems, c.problems == 1 ? "" : "s");
+    return c.problems > 0 ? ADMIN_UNSOUND : ADMIN_DONE;
+}

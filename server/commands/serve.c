@@ -1,0 +1,168 @@
+#include "server/commands/serve.h"
+#include "server/app.h"
+#include "server/base/clock.h"
+#include "server/base/listen.h"
+#include "server/base/log.h"
+#include "server/base/supervisor.h"
+#include "server/http/auth.h"
+#include "server/http/http.h"
+#include "server/study/actor.h"
+#include "server/watch/event_streams.h"
+#include "server/watch/metrics.h"
+
+#include <signal.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <sys/resource.h>
+
+/* Connections that wait are many: as many files as the system allows. */
+static void raise_file_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* Blocked in every thread, so that the main one can wait for them. */
+static void block_signals(sigset_t *wanted)
+{
+    sigemptyset(wanted);
+    sigaddset(wanted, SIGTERM);
+    sigaddset(wanted, SIGINT);
+    sigaddset(wanted, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, wanted, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+typedef struct running {
+    app app;
+    http_server *http;
+} running;
+
+static void stop(running *r)
+{
+    atomic_store(&r->app.stopping, true);
+    if (r->app.registry)
+        registry_stop_waiting(r->app.registry);
+    if (r->app.events)
+        events_stop(r->app.events);
+    http_stop(r->http);
+    if (r->app.registry)
+        registry_stop(r->app.registry);
+    pool_free(r->app.pool); /* runs what is queued; requests have all been answered */
+    store_close(r->app.store);
+    events_free(r->app.events);
+    registry_free(r->app.registry);
+    metrics_free(r->app.metrics);
+    auth_close(r->app.auth);
+}
+
+/* address NULL: serves on the owner's socket alone. */
+static bool start(running *r, const server_config *options, const char *address, char *url, size_t url_size)
+{
+    *r = (running){.app.config = options};
+    store_error error = {0};
+    if (store_open_sqlite(&r->app.store, options->db, &error) != STORE_OK) {
+        log_event(LOG_ERROR, "database_failed", "db", options->db, "reason", error.message, NULL);
+        return false;
+    }
+    r->app.metrics = metrics_new();
+    if (r->app.metrics)
+        store_observe(r->app.store, metrics_count_commit, r->app.metrics);
+    if (r->app.metrics && auth_open(&r->app.auth, options, r->app.store))
+        r->app.pool = pool_new(options->threads);
+    r->app.events = r->app.pool ? events_new(&r->app) : NULL;
+    r->app.started_at = clock_now();
+    r->app.registry = r->app.events ? registry_new(&r->app) : NULL;
+    if (r->app.registry && registry_wake_pending(r->app.registry, &error) != STORE_OK)
+        log_event(LOG_ERROR, "leases_not_watched", "reason", error.message, NULL);
+    r->http = r->app.registry ? http_start(&r->app, address, url, url_size) : NULL;
+    if (!r->http)
+        stop(r);
+    return r->http != NULL;
+}
+
+static bool is_near(const char *address)
+{
+    bool loopback = false;
+    return listen_address_check(address, &loopback) && loopback;
+}
+
+static void say_started(const running *r, const char *url)
+{
+    const server_config *options = r->app.config;
+    log_event(LOG_INFO, "started", "version", BANDITD_VERSION, "listen", url, "db", options->db, "threads",
+              log_format("%zu", options->threads), "auth", options->tokens_required ? "token" : "none", NULL);
+    if (options->tokens_required && auth_tokens(r->app.auth) == 0)
+        log_event(LOG_WARN, "no_tokens", "hint", "banditd token create --role admin makes the first", NULL);
+    if (options->tokens_required && !*options->tls_cert && !is_near(options->listen))
+        log_event(LOG_WARN, "no_tls", "hint", "tokens travel in the clear, unless a proxy does TLS", NULL);
+    printf("banditd listening on %s\n", url);
+    if (fflush(stdout) != 0)
+        log_event(LOG_WARN, "ready_line_failed", NULL);
+}
+
+/* Until a signal ends it. */
+static int run(const server_config *options)
+{
+    running r;
+    sigset_t signals;
+    char url[160];
+    log_configure((log_level)options->log_level, options->log_json);
+    if (sodium_init() < 0) {
+        log_event(LOG_ERROR, "no_random_numbers", NULL);
+        return 1;
+    }
+    raise_file_limit();
+    block_signals(&signals);
+    if (!start(&r, options, options->listen, url, sizeof url))
+        return 1;
+    say_started(&r, url);
+    supervisor_ready(url);
+    int received;
+    while ((received = supervisor_wait(&signals, r.app.pool)) == SIGHUP)
+        http_reload(r.http);
+    supervisor_stopping();
+    log_event(LOG_INFO, "stopping", "signal", received == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
+    stop(&r);
+    log_event(LOG_INFO, "stopped", NULL);
+    return 0;
+}
+
+int serve(int argc, char **argv)
+{
+    server_config options;
+    bool loopback;
+    int exit_code = 2;
+    switch (config_read(&options, argc, argv)) {
+    case CONFIG_HELP:
+        config_print_help();
+        exit_code = 0;
+        break;
+    case CONFIG_WRONG:
+        break;
+    case CONFIG_RUN:
+        if (listen_address_check(options.listen, &loopback))
+            exit_code = run(&options);
+        else /* not so for banditd token, which reads the same file */
+            fputs("banditd: --listen systemd: the service manager has not passed one listening socket\n",
+                  stderr);
+        break;
+    }
+    config_clear(&options);
+    return exit_code;
+}
+
+int serve_briefly(const server_config *options, int (*use)(void *arg), void *arg)
+{
+    running r;
+    char url[1];
+    signal(SIGPIPE, SIG_IGN);
+    if (sodium_init() < 0 || !start(&r, options, NULL, url, sizeof url))
+        return -1;
+    int result = use(arg);
+    stop(&r);
+    return result;
+}

@@ -1,0 +1,325 @@
+#include "server/commands/token.h"
+
+#include "proto/tokens.h"
+#include "server/base/config.h"
+#include "server/base/listen.h"
+#include "server/base/log.h"
+#include "server/commands/serve.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int usage(FILE *out)
+{
+    fputs("usage: banditd token create --role admin|editor|worker|viewer [--study ID] [--expires TIME]\n"
+          "                            [--description TEXT] [--db PATH] [--config FILE]\n"
+          "       banditd token list [--db PATH] [--config FILE]\n"
+          "       banditd token revoke ID [--db PATH] [--config FILE]\n"
+          "\n"
+          "create prints the token, which is never shown again. TIME is a number with s, m, h or d: 90d.\n"
+          "Works on the file when no server runs, else through the socket PATH.sock of the server.\n",
+          out);
+    return out == stdout ? 0 : 2;
+}
+
+typedef struct command {
+    const char *verb, *id, *role, *study, *description, *db, *config;
+    int64_t lifetime; /* s; 0: for ever */
+    /* The call it comes to. */
+    const char *method;
+    char *path, *body;
+} command;
+
+/* ---- the command line ---------------------------------------------------------------------------------- */
+
+static bool parse_time(const char *text, int64_t *seconds)
+{
+    static const struct {
+        const char *name;
+        int64_t seconds;
+    } units[] = {{"s", 1}, {"m", 60}, {"h", 3600}, {"d", 86400}};
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (*text < '0' || *text > '9' || errno || n < 1 || n > WIRE_MAX_TOKEN_LIFETIME)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0) {
+            *seconds = n * units[i].seconds;
+            return *seconds <= WIRE_MAX_TOKEN_LIFETIME;
+        }
+    return false;
+}
+
+static bool set_option(command *c, const char *name, const char *value)
+{
+    bool create = strcmp(c->verb, "create") == 0;
+    if (strcmp(name, "--db") == 0) {
+        c->db = value;
+    } else if (strcmp(name, "--config") == 0) {
+        c->config = value;
+    } else if (create && strcmp(name, "--role") == 0) {
+        c->role = value;
+    } else if (create && strcmp(name, "--study") == 0) {
+        c->study = value;
+    } else if (create && strcmp(name, "--description") == 0) {
+        c->description = value;
+    } else if (create && strcmp(name, "--expires") == 0) {
+        if (!parse_time(value, &c->lifetime)) {
+            fprintf(stderr, "banditd token: --expires '%s': a number with s, m, h or d, at most 3650d\n",
+                    value);
+            return false;
+        }
+    } else {
+        fprintf(stderr, "banditd token: unknown option '%s'\n", name);
+        return false;
+    }
+    return true;
+}
+
+static bool parse(command *c, int argc, char **argv)
+{
+    *c = (command){.verb = argv[0]};
+    for (int i = 1; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) != 0) {
+            if (c->id || strcmp(c->verb, "revoke") != 0) {
+                fprintf(stderr, "banditd token: unexpected '%s'\n", argv[i]);
+                return false;
+            }
+            c->id = argv[i];
+        } else if (i + 1 == argc) {
+            fprintf(stderr, "banditd token: %s wants a value\n", argv[i]);
+            return false;
+        } else {
+            if (!set_option(c, argv[i], argv[i + 1]))
+                return false;
+            i++;
+        }
+    }
+    if (strcmp(c->verb, "create") == 0 && !c->role) {
+        fputs("banditd token create: --role is required\n", stderr);
+        return false;
+    }
+    if (strcmp(c->verb, "revoke") == 0 && (!c->id || c->id[strspn(c->id, "0123456789abcdef")])) {
+        fputs("banditd token revoke: wants a token's id, as `banditd token list` shows it\n", stderr);
+        return false;
+    }
+    return true;
+}
+
+/* ---- the call ------------------------------------------------------------------------------------------ */
+
+static bool make_call(command *c)
+{
+    if (strcmp(c->verb, "create") == 0) {
+        json_t *body =
+            json_pack("{s:s, s:s*, s:s*}", "role", c->role, "study", c->study, "description", c->description);
+        if (body && c->lifetime)
+            json_object_set_new(body, "lifetime_seconds", json_integer(c->lifetime));
+        c->body = body ? json_dumps(body, JSON_COMPACT) : NULL;
+        json_decref(body);
+        c->method = "POST";
+        c->path = strdup("/v1/tokens");
+        if (!c->body)
+            fputs("banditd token: the arguments are not UTF-8\n", stderr);
+        return c->body && c->path;
+    }
+    bool list = strcmp(c->verb, "list") == 0;
+    c->method = list ? "GET" : "DELETE";
+    if (asprintf(&c->path, list ? "/v1/tokens?limit=1000" : "/v1/tokens/%s", c->id) < 0)
+        c->path = NULL;
+    return c->path != NULL;
+}
+
+static bool send_all(int fd, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t sent = write(fd, text, n);
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return false;
+        text += sent;
+        n -= (size_t)sent;
+    }
+    return true;
+}
+
+/* All that comes until the server closes; NULL when nothing does. */
+static char *receive_all(int fd)
+{
+    size_t n = 0, capacity = 4096;
+    char *text = malloc(capacity);
+    if (!text)
+        return NULL;
+    for (ssize_t got = 1; got != 0;) {
+        if (n + 1 == capacity) {
+            char *more = realloc(text, capacity *= 2);
+            if (!more) {
+                free(text);
+                return NULL;
+            }
+            text = more;
+        }
+        got = read(fd, text + n, capacity - n - 1);
+        if (got < 0 && errno != EINTR)
+            break;
+        n += got > 0 ? (size_t)got : 0;
+    }
+    text[n] = '\0';
+    return text;
+}
+
+/* Asks over the owner's socket. *status: of HTTP. The answer's body, a new string; NULL, said why. */
+static char *call(const command *c, int *status)
+{
+    char *request = NULL, *answer = NULL, *body = NULL;
+    int fd = listener_connect_private(c->db);
+    size_t n_body = c->body ? strlen(c->body) : 0;
+    if (fd < 0) {
+        fprintf(stderr, "banditd token: a server uses %s, but does not answer on %s.sock: %s\n", c->db, c->db,
+                strerror(errno));
+        return NULL;
+    }
+    int n = asprintf(
+        &request,
+        "%s %s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
+        "Content-Length: %zu\r\n\r\n%s",
+        c->method, c->path, n_body, c->body ? c->body : "");
+    if (n > 0 && send_all(fd, request, (size_t)n))
+        answer = receive_all(fd);
+    if (answer && sscanf(answer, "HTTP/1.1 %d", status) == 1 && strstr(answer, "\r\n\r\n"))
+        body = strdup(strstr(answer, "\r\n\r\n") + 4);
+    if (!body)
+        fprintf(stderr, "banditd token: no answer on %s.sock\n", c->db);
+    if (n > 0)
+        free(request);
+    free(answer);
+    close(fd);
+    return body;
+}
+
+/* ---- what comes back ----------------------------------------------------------------------------------- */
+
+static const char *member(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text ? text : "-";
+}
+
+/* The pointer of one member shows as that member's name; "" stands for the whole body. */
+static void print_error(const json_t *error)
+{
+    const char *pointer = member(error, "pointer");
+    fprintf(stderr, "banditd token: %s: %s\n", pointer + (*pointer == '/'), member(error, "detail"));
+}
+
+static void print_problem(const json_t *problem)
+{
+    const json_t *errors = json_object_get(problem, "errors");
+    size_t i;
+    json_t *error;
+    if (json_array_size(errors) == 0)
+        fprintf(stderr, "banditd token: %s\n", member(problem, "detail"));
+    json_array_foreach(errors, i, error) print_error(error);
+}
+
+static void print_row(const char *id, const char *role, const char *study, const char *created,
+                      const char *expires, const char *description)
+{
+    printf("%-16s  %-6s  %-20s  %-24s  %-24s  %s\n", id, role, study, created, expires, description);
+}
+
+static void print_list(const json_t *answer)
+{
+    size_t i;
+    json_t *token;
+    json_array_foreach(json_object_get(answer, "items"), i, token)
+        print_row(member(token, "id"), member(token, "role"), member(token, "study"),
+                  member(token, "created_at"), member(token, "expires_at"), member(token, "description"));
+}
+
+/* Puts the path of the next page of a list in place of the last one's. */
+static bool turn_page(command *c, const json_t *answer)
+{
+    const json_t *next = json_object_get(answer, "next_page_token");
+    if (!next)
+        return false;
+    free(c->path);
+    if (asprintf(&c->path, "/v1/tokens?limit=1000&page_token=%s", json_string_value(next)) < 0)
+        c->path = NULL;
+    return c->path != NULL;
+}
+
+/* One call; for `list`, as many as there are pages. The program's exit code. */
+static int run(void *arg)
+{
+    command *c = arg;
+    int status;
+    bool more;
+    if (strcmp(c->verb, "list") == 0)
+        print_row("id", "role", "study", "created", "expires", "description");
+    do {
+        status = 0;
+        char *text = call(c, &status);
+        json_t *answer = text ? json_loads(text, 0, NULL) : NULL;
+        free(text);
+        if (status >= 400)
+            print_problem(answer);
+        else if (status == 201)
+            printf("%s\n", member(answer, "token"));
+        else if (status == 200)
+            print_list(answer);
+        more = status == 200 && turn_page(c, answer);
+        json_decref(answer);
+    } while (more);
+    return status >= 200 && status < 300 ? 0 : 1;
+}
+
+static int run_with(command *c, server_config *options)
+{
+    int result = 1;
+    log_configure(LOG_ERROR, false);
+    options->threads = 1;
+    if (c->db)
+        options->db = c->db;
+    c->db = options->db;
+    if (make_call(c)) {
+        int fd = listener_connect_private(c->db);
+        if (fd >= 0)
+            close(fd);
+        result = fd >= 0 ? run(c) : serve_briefly(options, run, c);
+    }
+    free(c->path);
+    free(c->body);
+    return result < 0 ? 1 : result;
+}
+
+int token_command(int argc, char **argv)
+{
+    static const char *const verbs[] = {"create", "list", "revoke"};
+    server_config options;
+    command c;
+    bool known = false;
+    for (size_t i = 0; argc > 0 && i < sizeof verbs / sizeof *verbs; i++)
+        known |= strcmp(argv[0], verbs[i]) == 0;
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return usage(stdout);
+    if (!known)
+        return usage(stderr);
+    if (!parse(&c, argc, argv))
+        return 2;
+    char config_option[] = "--config";
+    char *arguments[] = {config_option, (char *)(uintptr_t)c.config};
+    int result = 2;
+    if (config_read(&options, c.config ? 2 : 0, arguments) == CONFIG_RUN)
+        result = run_with(&c, &options);
+    config_clear(&options);
+    return result;
+}

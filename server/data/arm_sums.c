@@ -1,0 +1,190 @@
+#include "server/data/arm_sums.h"
+
+#include <stdlib.h>
+
+/* A result, with its place in the order of joining. */
+typedef struct joined_result {
+    int64_t batch;
+    int kind; /* 0: imported, 1: a trial's, 2: late */
+    int64_t major, minor;
+    size_t arm; /* index among the candidates */
+    double reward;
+    int64_t repeats;
+    int64_t trial; /* for amendments */
+    bool has_value;
+} joined_result;
+
+typedef struct gathering {
+    int64_t *through; /* by batch */
+    size_t n_batches, batches_capacity;
+    const uint32_t *candidates;
+    size_t n_candidates;
+    joined_result *results;
+    size_t n, capacity;
+    int64_t observations; /* seen so far: their order */
+    int64_t amended_through;
+    bool no_memory;
+} gathering;
+
+static void *with_room(void *list, size_t n, size_t *capacity, size_t size)
+{
+    if (n < *capacity)
+        return list;
+    size_t wanted = *capacity ? 2 * *capacity : 64;
+    void *grown = realloc(list, wanted * size);
+    if (grown)
+        *capacity = wanted;
+    return grown;
+}
+
+static void take_batch(void *arg, const store_batch *row)
+{
+    gathering *g = arg;
+    int64_t *through = with_room(g->through, g->n_batches, &g->batches_capacity, sizeof *through);
+    g->no_memory |= !through;
+    if (!through)
+        return;
+    g->through = through;
+    through[g->n_batches++] = row->through_seq;
+}
+
+/* The batch that took in what has this log position: the first that reaches it. */
+static int64_t batch_of(const gathering *g, int64_t seq)
+{
+    size_t low = 0, high = g->n_batches;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->through[middle] < seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return (int64_t)low;
+}
+
+static void take(gathering *g, int64_t candidate, const joined_result *result)
+{
+    size_t low = 0, high = g->n_candidates;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (g->candidates[middle] < candidate)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == g->n_candidates || g->candidates[low] != candidate)
+        return;
+    joined_result *results = with_room(g->results, g->n, &g->capacity, sizeof *results);
+    g->no_memory |= !results;
+    if (!results)
+        return;
+    g->results = results;
+    results[g->n] = *result;
+    results[g->n++].arm = low;
+}
+
+static void take_observation(void *arg, int64_t seq, const store_observation *row)
+{
+    gathering *g = arg;
+    joined_result result = {.batch = batch_of(g, seq),
+                            .kind = 0,
+                            .major = g->observations++,
+                            .reward = row->value,
+                            .repeats = row->repeats,
+                            .has_value = true};
+    take(g, row->candidate, &result);
+}
+
+static void take_trial(void *arg, const store_trial *row)
+{
+    gathering *g = arg;
+    joined_result result = {.batch = batch_of(g, row->told_seq),
+                            .kind = 1,
+                            .major = row->trial,
+                            .reward = row->value,
+                            .repeats = row->repeats,
+                            .trial = row->trial,
+                            .has_value = row->has_value};
+    take(g, row->candidate, &result);
+}
+
+static void take_late(void *arg, const store_late_result *row)
+{
+    gathering *g = arg;
+    joined_result result = {.batch = batch_of(g, row->told_seq),
+                            .kind = 2,
+                            .major = row->trial,
+                            .minor = row->attempt,
+                            .reward = row->value,
+                            .repeats = row->repeats,
+                            .has_value = true};
+    take(g, row->candidate, &result);
+}
+
+/* Rows come in the order of the log, and the first amendment after the limit has what counts. */
+static void undo_amendment(void *arg, const store_amendment *row)
+{
+    gathering *g = arg;
+    for (size_t i = 0; i < g->n; i++) {
+        joined_result *result = &g->results[i];
+        if (result->trial != row->trial)
+            continue;
+        result->has_value = row->had_value;
+        result->reward = row->value;
+        result->repeats = row->repeats;
+        result->trial = 0; /* later amendments replaced what came after */
+    }
+}
+
+static int compare_integers(int64_t a, int64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int compare_results(const void *x, const void *y)
+{
+    const joined_result *a = x, *b = y;
+    if (a->batch != b->batch)
+        return compare_integers(a->batch, b->batch);
+    if (a->kind != b->kind)
+        return a->kind - b->kind;
+    if (a->major != b->major)
+        return compare_integers(a->major, b->major);
+    return compare_integers(a->minor, b->minor);
+}
+
+store_status study_arm_sums(store *from, int64_t study, bool minimize, int64_t joined_through,
+                            int64_t amended_through, const uint32_t *candidates, size_t n,
+                            bandit_arm_sum *sums)
+{
+    gathering g = {.candidates = candidates, .n_candidates = n, .amended_through = amended_through};
+    store_trial_filter told = {.told = true, .told_through = joined_through};
+    store_error error = {0};
+    store_status status = store_read_batches(from, study, -1, SIZE_MAX, take_batch, &g, &error);
+    if (status == STORE_OK)
+        status = store_read_observations(from, study, 0, joined_through, take_observation, &g, &error);
+    if (status == STORE_OK)
+        status = store_read_trials(from, study, &told, SIZE_MAX, take_trial, &g, &error);
+    if (status == STORE_OK)
+        status = store_read_late_results(from, study, 0, 0, joined_through, take_late, &g, &error);
+    if (status == STORE_OK)
+        status = store_read_amendments(from, study, 0, amended_through, undo_amendment, &g, &error);
+    if (status == STORE_OK && g.no_memory)
+        status = STORE_NO_MEMORY;
+    if (g.n > 0)
+        qsort(g.results, g.n, sizeof *g.results, compare_results);
+    for (size_t i = 0; i < n; i++)
+        sums[i] = (bandit_arm_sum){.arm = candidates[i]};
+    for (size_t i = 0; i < g.n; i++) {
+        const joined_result *result = &g.results[i];
+        if (!result->has_value)
+            continue;
+        bandit_arm_sum *sum = &sums[result->arm];
+        sum->count += (uint64_t)result->repeats;
+        /* As the engine adds it up: bandit_result.repeats times the mean. */
+        sum->sum += (uint32_t)result->repeats * (minimize ? -result->reward : result->reward);
+    }
+    free(g.through);
+    free(g.results);
+    return status;
+}

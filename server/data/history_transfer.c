@@ -1,0 +1,391 @@
+#include "server/data/history_transfer.h"
+
+#include "server/data/candidate_rows.h"
+#include "server/data/study_space.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the other study ----------------------------------------------------------------------------------- */
+
+/* A result of it; `number` of an observation counts from 0. */
+typedef struct result {
+    int64_t number;
+    bool is_trial;
+    uint32_t candidate;
+    int64_t repeats;
+    double value;
+} result;
+
+typedef struct reading {
+    store *s;
+    const study_config *settings; /* of the new study */
+    wire_study *from;             /* the other's definition */
+    int64_t number, last_seq, candidates;
+    size_t width;
+    store_status defined; /* of reading its definition */
+    bool no_memory;
+    result *results;
+    size_t n, capacity;
+    int64_t observations;
+    /* where its candidates are among the new ones, by number */
+    int64_t *places;
+    bandit_arms *arms;  /* of a space: the new study's */
+    size_t *sorted;     /* of a set: the new study's candidates, in the order of their rows */
+    const double *rows; /* which are these */
+} reading;
+
+enum { NOT_LOOKED_AT = -1, DOES_NOT_FIT = -2 };
+
+static void take_study(void *arg, const store_study *row)
+{
+    reading *r = arg;
+    r->defined = study_config_read(&r->from, row->definition);
+    r->number = row->study;
+    r->last_seq = row->last_seq;
+    r->candidates = row->candidates;
+    r->width = (size_t)row->dimension;
+}
+
+static void add_result(reading *r, result one)
+{
+    if (r->n == r->capacity) {
+        size_t capacity = r->capacity ? 2 * r->capacity : 256;
+        result *grown = realloc(r->results, capacity * sizeof *grown);
+        r->no_memory |= !grown;
+        if (!grown)
+            return;
+        r->results = grown;
+        r->capacity = capacity;
+    }
+    r->results[r->n++] = one;
+}
+
+static void take_observation(void *arg, int64_t seq, const store_observation *o)
+{
+    reading *r = arg;
+    (void)seq;
+    add_result(r, (result){.number = r->observations++,
+                           .candidate = o->candidate,
+                           .repeats = o->repeats,
+                           .value = o->value});
+}
+
+static void take_trial(void *arg, const store_trial *t)
+{
+    if (t->has_value)
+        add_result(arg, (result){.number = t->trial,
+                                 .is_trial = true,
+                                 .candidate = (uint32_t)t->candidate,
+                                 .repeats = t->repeats,
+                                 .value = t->value});
+}
+
+static void take_late(void *arg, const store_late_result *t)
+{
+    add_result(arg, (result){.number = t->trial,
+                             .is_trial = true,
+                             .candidate = (uint32_t)t->candidate,
+                             .repeats = t->repeats,
+                             .value = t->value});
+}
+
+static store_status read_results(reading *r)
+{
+    store_error error = {0};
+    store_trial_filter told = {.told = true, .told_through = r->last_seq};
+    store_status status =
+        store_read_observations(r->s, r->number, 0, r->last_seq, take_observation, r, &error);
+    if (status == STORE_OK)
+        status = store_read_trials(r->s, r->number, &told, SIZE_MAX, take_trial, r, &error);
+    if (status == STORE_OK)
+        status = store_read_late_results(r->s, r->number, 0, 0, r->last_seq, take_late, r, &error);
+    return status == STORE_OK && r->no_memory ? STORE_NO_MEMORY : status;
+}
+
+static const char *objective_of(const wire_study *study)
+{
+    size_t i = 0;
+    while (i + 1 < study->n_metrics && study->metrics[i].recorded)
+        i++;
+    return study->metrics[i].name;
+}
+
+/* Whether results of the one are results of the other at all. */
+static bool go_together(const reading *r, wire_errors *errors)
+{
+    const wire_study *to = r->settings->wire;
+    const char *ours = objective_of(to), *theirs = objective_of(r->from);
+    if (strcmp(ours, theirs) != 0)
+        wire_errors_add(errors, "/history_from", "the objective of '%s' is '%s', not '%s'", to->history_from,
+                        theirs, ours);
+    else if (to->domain_type != r->from->domain_type)
+        wire_errors_add(errors, "/history_from", "the domain of '%s' is of another type", to->history_from);
+    else if (to->domain_type == WIRE_DOMAIN_SPACE)
+        return true;
+    else if (r->candidates == 0)
+        wire_errors_add(errors, "/history_from", "'%s' has no candidates yet", to->history_from);
+    else if (to->domain_type == WIRE_DOMAIN_PRECOMPUTED && to->size.value != r->from->size.value)
+        wire_errors_add(errors, "/history_from", "'%s' has %lld candidates", to->history_from,
+                        (long long)r->from->size.value);
+    else if (to->domain_type == WIRE_DOMAIN_CANDIDATES && to->dimension.value != (int64_t)r->width)
+        wire_errors_add(errors, "/history_from", "the candidates of '%s' have %zu features", to->history_from,
+                        r->width);
+    return errors->n == 0;
+}
+
+/* ---- sets of candidates -------------------------------------------------------------------------------- */
+
+/* The other's candidates become the new study's. */
+static store_status copy_candidates(const reading *r, wire_study *points)
+{
+    store_error error = {0};
+    if ((size_t)r->candidates > SIZE_MAX / sizeof(double) / r->width)
+        return STORE_NO_MEMORY;
+    points->points = malloc((size_t)r->candidates * r->width * sizeof *points->points);
+    if (!points->points)
+        return STORE_NO_MEMORY;
+    points->n_points = (size_t)r->candidates;
+    points->dimension = (wire_integer){.given = true, .value = (int64_t)r->width};
+    return candidate_rows(points->points, r->s, r->number, r->from, r->width, 0, points->n_points, &error);
+}
+
+static int compare_rows(const double *a, const double *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+static int compare_sorted(const void *a, const void *b, void *arg)
+{
+    const reading *r = arg;
+    size_t x = *(const size_t *)a, y = *(const size_t *)b;
+    int order = compare_rows(r->rows + x * r->width, r->rows + y * r->width, r->width);
+    return order ? order : (x > y) - (x < y);
+}
+
+static bool sort_candidates(reading *r, const wire_study *points)
+{
+    r->rows = points->points;
+    r->sorted = malloc(points->n_points * sizeof *r->sorted);
+    if (!r->sorted)
+        return false;
+    for (size_t i = 0; i < points->n_points; i++)
+        r->sorted[i] = i;
+    qsort_r(r->sorted, points->n_points, sizeof *r->sorted, compare_sorted, r);
+    return true;
+}
+
+/* The first candidate with this row. */
+static int64_t find_row(const reading *r, size_t n, const double *row)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_rows(r->rows + r->sorted[middle] * r->width, row, r->width) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < n && compare_rows(r->rows + r->sorted[low] * r->width, row, r->width) == 0;
+    return found ? (int64_t)r->sorted[low] : DOES_NOT_FIT;
+}
+
+/* ---- spaces -------------------------------------------------------------------------------------------- */
+
+static store_status new_space(reading *r, const wire_study *points)
+{
+    bandit_error error = {0};
+    bandit_status status =
+        bandit_arms_new_space(&r->arms, r->settings->parameters, r->settings->wire->n_parameters, &error);
+    if (status == BANDIT_OK && points->points)
+        status = bandit_arms_enumerate(r->arms, &error);
+    return status == BANDIT_OK ? STORE_OK : STORE_NO_MEMORY;
+}
+
+/* The other's point by its parameters' names, as a client would give it; borrows from its definition. */
+static size_t name_values(wire_assignment *out, const wire_study *from, const double *row)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < from->n_parameters; i++) {
+        const wire_parameter *p = &from->parameters[i];
+        if (isnan(row[i]))
+            continue;
+        wire_assignment *a = &out[n++];
+        *a = (wire_assignment){.name = p->name, .type = WIRE_ASSIGN_NUMBER, .number = row[i]};
+        if (p->type == WIRE_PARAMETER_CATEGORICAL) {
+            a->type = WIRE_ASSIGN_TEXT;
+            a->text = p->words[(size_t)row[i]];
+        } else if (p->type == WIRE_PARAMETER_BOOLEAN) {
+            a->type = WIRE_ASSIGN_TRUTH;
+        }
+    }
+    return n;
+}
+
+/* Its place in the new space; *errors when it has none. */
+static int64_t place_point(reading *r, const double *row, wire_errors *errors)
+{
+    const wire_study *to = r->settings->wire;
+    wire_assignment *items = calloc(r->from->n_parameters, sizeof *items);
+    double *point = malloc(to->n_parameters * sizeof *point);
+    bandit_error error = {0};
+    int64_t place = DOES_NOT_FIT;
+    r->no_memory |= !items || !point;
+    if (items && point) {
+        wire_assignments given = {.items = items, .n = name_values(items, r->from, row)};
+        if (wire_code_parameters(point, to->parameters, to->n_parameters, &given, WIRE_WHOLE, "", errors)) {
+            size_t arm = bandit_arms_find(r->arms, point);
+            if (arm == SIZE_MAX) {
+                arm = bandit_arms_count(r->arms);
+                r->no_memory |= bandit_arms_append(r->arms, point, 1, &error) != BANDIT_OK;
+            }
+            place = (int64_t)arm;
+        }
+    }
+    free(items);
+    free(point);
+    return place;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------------- */
+
+/* Keeps why it does not fit, if it is among the first. */
+static bool leave_out(takeover *t, const result *one, const wire_errors *errors)
+{
+    wire_left_out *examples = (wire_left_out *)(uintptr_t)t->shown.examples;
+    if (t->shown.left_out++ >= TAKEOVER_EXAMPLES)
+        return true;
+    examples[t->shown.n_examples] = (wire_left_out){.number = one->number, .is_trial = one->is_trial};
+    wire_left_out *example = &examples[t->shown.n_examples++];
+    example->pointer = strdup(errors->n ? errors->items[0].pointer : "");
+    example->detail = strdup(errors->n ? errors->items[0].detail : "is none of the candidates");
+    return example->pointer && example->detail;
+}
+
+/* Where the other's candidate is; its row is read when it is met first. */
+static store_status look(reading *r, takeover *t, const wire_study *points, double *row, const result *one)
+{
+    wire_errors errors = {0};
+    store_error error = {0};
+    int64_t *place = &r->places[one->candidate];
+    store_status status = STORE_OK;
+    if (r->settings->wire->domain_type == WIRE_DOMAIN_PRECOMPUTED)
+        *place = one->candidate;
+    if (*place < 0) /* also to say once more why it does not fit */
+        status = candidate_rows(row, r->s, r->number, r->from, r->width, one->candidate, 1, &error);
+    if (*place < 0 && status == STORE_OK)
+        *place = r->arms ? place_point(r, row, &errors) : find_row(r, points->n_points, row);
+    bool kept = status != STORE_OK || *place != DOES_NOT_FIT || leave_out(t, one, &errors);
+    wire_errors_clear(&errors);
+    return r->no_memory || !kept ? STORE_NO_MEMORY : status;
+}
+
+static store_status place_results(reading *r, takeover *t, const wire_study *points)
+{
+    store_status status = STORE_OK;
+    double *row = malloc((r->width ? r->width : 1) * sizeof *row);
+    r->places = malloc(((size_t)r->candidates + 1) * sizeof *r->places);
+    t->list = malloc((r->n + 1) * sizeof *t->list);
+    t->shown.examples = calloc(TAKEOVER_EXAMPLES, sizeof *t->shown.examples);
+    if (!row || !r->places || !t->list || !t->shown.examples)
+        status = STORE_NO_MEMORY;
+    for (int64_t i = 0; status == STORE_OK && i < r->candidates; i++)
+        r->places[i] = NOT_LOOKED_AT;
+    for (size_t i = 0; status == STORE_OK && i < r->n; i++) {
+        const result *one = &r->results[i];
+        if (one->candidate >= r->candidates) /* met after the study was read: not yet */
+            continue;
+        status = look(r, t, points, row, one);
+        if (status == STORE_OK && r->places[one->candidate] >= 0)
+            t->list[t->n++] = (store_observation){.candidate = (uint32_t)r->places[one->candidate],
+                                                  .repeats = one->repeats,
+                                                  .value = one->value};
+    }
+    t->shown.imported = (int64_t)t->n;
+    free(row);
+    return status;
+}
+
+/* The points of a space that grows. */
+static store_status keep_points(const reading *r, takeover *t)
+{
+    if (!r->arms || !bandit_arms_is_open_space(r->arms))
+        return STORE_OK;
+    size_t width = bandit_arms_point_width(r->arms);
+    t->n_points = bandit_arms_count(r->arms);
+    t->points = malloc((t->n_points + 1) * width * sizeof *t->points);
+    for (size_t i = 0; t->points && i < t->n_points; i++)
+        bandit_arms_coded(r->arms, i, t->points + i * width);
+    return t->points ? STORE_OK : STORE_NO_MEMORY;
+}
+
+static store_status take_over(reading *r, takeover *t, wire_study *points)
+{
+    bool space = r->settings->wire->domain_type == WIRE_DOMAIN_SPACE;
+    store_status status = read_results(r);
+    if (status == STORE_OK && !space && !points->points)
+        status = copy_candidates(r, points);
+    if (status == STORE_OK && space)
+        status = new_space(r, points);
+    else if (status == STORE_OK && !sort_candidates(r, points))
+        status = STORE_NO_MEMORY;
+    if (status == STORE_OK)
+        status = place_results(r, t, points);
+    return status == STORE_OK ? keep_points(r, t) : status;
+}
+
+wire_status takeover_new(takeover **out, store *s, const study_config *settings, wire_study *points,
+                         wire_errors *errors, store_status *stored)
+{
+    reading r = {.s = s, .settings = settings};
+    store_error error = {0};
+    wire_status status = WIRE_OK;
+    *out = NULL;
+    *stored = store_read_study(s, settings->wire->history_from, take_study, &r, &error);
+    if (*stored == STORE_NOT_FOUND) {
+        *stored = STORE_OK;
+        wire_errors_add(errors, "/history_from", "there is no study '%s'", settings->wire->history_from);
+        return WIRE_INVALID;
+    }
+    if (*stored == STORE_OK)
+        *stored = r.defined;
+    takeover *t = calloc(1, sizeof *t);
+    if (*stored == STORE_OK && !t)
+        *stored = STORE_NO_MEMORY;
+    if (*stored == STORE_OK) {
+        t->shown.study = settings->wire->history_from;
+        if (go_together(&r, errors))
+            *stored = take_over(&r, t, points);
+        else
+            status = WIRE_INVALID;
+    }
+    if (*stored == STORE_OK && status == WIRE_OK) {
+        *out = t;
+        t = NULL;
+    }
+    takeover_free(t);
+    wire_study_free(r.from);
+    bandit_arms_free(r.arms);
+    free(r.results);
+    free(r.places);
+    free(r.sorted);
+    return status;
+}
+
+void takeover_free(takeover *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->shown.n_examples; i++) {
+        free((char *)(uintptr_t)t->shown.examples[i].pointer);
+        free((char *)(uintptr_t)t->shown.examples[i].detail);
+    }
+    free((wire_left_out *)(uintptr_t)t->shown.examples);
+    free(t->list);
+    free(t->points);
+    free(t);
+}

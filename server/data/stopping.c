@@ -1,0 +1,132 @@
+#include "server/data/stopping.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- curves -------------------------------------------------------------------------------------------- */
+
+/* The first entry with a step not below this one; n when there is none. */
+static size_t find_step(const stopping_curve *curve, int64_t step)
+{
+    size_t low = 0, high = curve->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (curve->steps[middle] < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool make_room(stopping_curve *curve)
+{
+    if (curve->n < curve->capacity)
+        return true;
+    size_t capacity = curve->capacity ? 2 * curve->capacity : 8;
+    int64_t *steps = realloc(curve->steps, capacity * sizeof *steps);
+    if (steps)
+        curve->steps = steps;
+    double *values = steps ? realloc(curve->values, capacity * sizeof *values) : NULL;
+    if (!values)
+        return false;
+    curve->values = values;
+    curve->capacity = capacity;
+    return true;
+}
+
+bool stopping_curve_set(stopping_curve *curve, int64_t step, double value)
+{
+    size_t at = find_step(curve, step);
+    if (at == curve->n || curve->steps[at] != step) {
+        if (!make_room(curve))
+            return false;
+        memmove(curve->steps + at + 1, curve->steps + at, (curve->n - at) * sizeof *curve->steps);
+        memmove(curve->values + at + 1, curve->values + at, (curve->n - at) * sizeof *curve->values);
+        curve->steps[at] = step;
+        curve->n++;
+    }
+    curve->values[at] = value;
+    return true;
+}
+
+void stopping_curve_clear(stopping_curve *curve)
+{
+    free(curve->steps);
+    free(curve->values);
+    *curve = (stopping_curve){0};
+}
+
+static bool is_better(double a, double b, bool minimize)
+{
+    return minimize ? a < b : a > b;
+}
+
+/* ---- the median rule ----------------------------------------------------------------------------------- */
+
+static int compare_reals(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The average of what was measured up to the step; false: nothing was. */
+static bool running_average(double *out, const stopping_curve *curve, int64_t step)
+{
+    double sum = 0.0;
+    size_t n = 0;
+    for (; n < curve->n && curve->steps[n] <= step; n++)
+        sum += curve->values[n];
+    *out = n ? sum / (double)n : 0.0;
+    return n > 0;
+}
+
+bool stopping_median(bool *stop, const stopping_curve *curve, const stopping_curve *const *finished, size_t n,
+                     int64_t min_steps, int64_t min_trials, bool minimize)
+{
+    *stop = false;
+    if (curve->n == 0 || (int64_t)curve->n < min_steps || (int64_t)n < min_trials)
+        return true;
+    double *averages = malloc((n ? n : 1) * sizeof *averages);
+    if (!averages)
+        return false;
+    int64_t step = curve->steps[curve->n - 1];
+    size_t known = 0;
+    for (size_t i = 0; i < n; i++)
+        known += running_average(&averages[known], finished[i], step);
+    if (known > 0 && (int64_t)known >= min_trials) {
+        qsort(averages, known, sizeof *averages, compare_reals);
+        double median =
+            known % 2 ? averages[known / 2] : 0.5 * (averages[known / 2 - 1] + averages[known / 2]);
+        double best = curve->values[0];
+        for (size_t i = 1; i < curve->n; i++)
+            if (is_better(curve->values[i], best, minimize))
+                best = curve->values[i];
+        *stop = is_better(median, best, minimize);
+    }
+    free(averages);
+    return true;
+}
+
+/* ---- successive halving -------------------------------------------------------------------------------- */
+
+bool stopping_halving(const stopping_curve *curve, const stopping_curve *const *all, size_t n,
+                      int64_t min_resource, int64_t reduction, bool minimize)
+{
+    if (curve->n == 0 || curve->steps[curve->n - 1] < min_resource)
+        return false;
+    int64_t rung = min_resource, last = curve->steps[curve->n - 1];
+    while (rung <= last / reduction)
+        rung *= reduction;
+    double value = curve->values[find_step(curve, rung)];
+    size_t reached = 0, better = 0;
+    for (size_t i = 0; i < n; i++) {
+        size_t at = find_step(all[i], rung);
+        if (at == all[i]->n)
+            continue;
+        reached++;
+        better += is_better(all[i]->values[at], value, minimize);
+    }
+    size_t go_on = reached / (size_t)reduction;
+    return better >= (go_on > 0 ? go_on : 1);
+}

@@ -1,0 +1,219 @@
+#include "server/data/study_export.h"
+
+#include "proto/encode_export.h"
+#include "proto/study_file.h"
+#include "server/data/candidate_rows.h"
+#include "server/data/definition.h"
+#include "server/data/study_space.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one part. */
+enum { NUMBERS_AT_ONCE = 8192, ENTRIES_AT_ONCE = 16, TRIALS_AT_ONCE = 256 };
+
+typedef enum export_stage { STAGE_HEAD, STAGE_CANDIDATES, STAGE_LOG, STAGE_END, STAGE_TRIALS } export_stage;
+
+struct study_export {
+    store *store;
+    export_format format;
+    export_stage stage;
+    char id[64];
+    int64_t study, last_seq, trials, reference_candidates, dimension;
+    int64_t at; /* candidates, entries or trials written */
+    wire_study *definition;
+    double *rows; /* candidates of a part, or a trial's point */
+    wire_writer *w;
+    store_status status; /* of a callback */
+};
+
+static void take_study(void *arg, const store_study *row)
+{
+    study_export *x = arg;
+    x->study = row->study;
+    x->last_seq = row->last_seq;
+    x->trials = row->trials;
+    x->reference_candidates = row->reference_candidates;
+    x->dimension = row->reference_candidates > 0 ? row->dimension : 0;
+    snprintf(x->id, sizeof x->id, "%s", row->id);
+    x->status = study_config_read(&x->definition, row->definition);
+}
+
+static size_t rows_at_once(const study_export *x)
+{
+    size_t row = x->dimension ? (size_t)x->dimension : 1;
+    return row < NUMBERS_AT_ONCE ? NUMBERS_AT_ONCE / row : 1;
+}
+
+store_status export_open(study_export **out, store *s, const char *id, export_format format, store_error *err)
+{
+    *out = NULL;
+    study_export *x = calloc(1, sizeof *x);
+    if (!x)
+        return STORE_NO_MEMORY;
+    x->store = s;
+    x->format = format;
+    store_status status = store_read_study(s, id, take_study, x, err);
+    if (!status)
+        status = x->status;
+    if (!status) {
+        size_t width = candidate_width(x->definition), numbers = rows_at_once(x) * (size_t)x->dimension;
+        x->rows = calloc(numbers + width + 1, sizeof *x->rows);
+        status = x->rows ? STORE_OK : STORE_NO_MEMORY;
+    }
+    if (status)
+        export_free(x);
+    else
+        *out = x;
+    return status;
+}
+
+void export_free(study_export *x)
+{
+    if (!x)
+        return;
+    wire_study_free(x->definition);
+    free(x->rows);
+    free(x);
+}
+
+/* ---- NDJSON -------------------------------------------------------------------------------------------- */
+
+static store_status write_candidates(study_export *x, wire_writer *w, store_error *err)
+{
+    size_t left = (size_t)(x->reference_candidates - x->at), n = rows_at_once(x);
+    if (left == 0)
+        return STORE_OK;
+    n = left < n ? left : n;
+    store_status status =
+        candidate_rows(x->rows, x->store, x->study, x->definition, (size_t)x->dimension, x->at, n, err);
+    if (!status)
+        wire_encode_file_rows(w, x->at, x->rows, n, (size_t)x->dimension);
+    x->at += (int64_t)n;
+    return status;
+}
+
+static void write_entry(void *arg, int64_t seq, int64_t time, const char *type, const char *payload)
+{
+    study_export *x = arg;
+    if (seq > x->last_seq)
+        return;
+    wire_encode_file_entry(x->w, seq, time, type, payload);
+    x->at = seq;
+}
+
+static store_status write_log(study_export *x, wire_writer *w, store_error *err)
+{
+    int64_t before = x->at;
+    x->w = w;
+    store_status status = store_read_log(x->store, x->study, x->at, ENTRIES_AT_ONCE, write_entry, x, err);
+    return status || x->at > before ? status : STORE_CORRUPT; /* entries are missing */
+}
+
+static store_status read_ndjson(study_export *x, wire_writer *w, bool *more, store_error *err)
+{
+    store_status status = STORE_OK;
+    const wire_file_head head = {.program = BANDITD_VERSION,
+                                 .study = x->id,
+                                 .entries = x->last_seq,
+                                 .candidates = x->reference_candidates,
+                                 .dimension = x->dimension};
+    *more = true;
+    switch (x->stage) {
+    case STAGE_HEAD:
+        wire_encode_file_head(w, &head);
+        x->stage = STAGE_CANDIDATES;
+        break;
+    case STAGE_CANDIDATES:
+        status = write_candidates(x, w, err);
+        if (x->at == x->reference_candidates) {
+            x->stage = STAGE_LOG;
+            x->at = 0;
+        }
+        break;
+    case STAGE_LOG:
+        status = write_log(x, w, err);
+        if (x->at == x->last_seq)
+            x->stage = STAGE_END;
+        break;
+    case STAGE_END:
+        wire_encode_file_end(w, x->last_seq);
+        *more = false;
+        break;
+    case STAGE_TRIALS:
+        break;
+    }
+    return status;
+}
+
+/* ---- CSV ----------------------------------------------------------------------------------------------- */
+
+static void write_trial(void *arg, const store_trial *row)
+{
+    study_export *x = arg;
+    store_error error = {0};
+    if (row->trial > x->trials || x->status)
+        return;
+    wire_trial trial = {.id = row->trial,
+                        .state = trial_state_name(row->state),
+                        .attempt = row->attempt,
+                        .candidate = row->candidate,
+                        .worker = row->worker,
+                        .has_value = row->has_value,
+                        .value = row->value,
+                        .repeats = row->repeats,
+                        .recorded = row->recorded,
+                        .reason = row->reason,
+                        .told_at = row->told_at};
+    if (x->definition->domain_type == WIRE_DOMAIN_SPACE) {
+        x->status = candidate_rows_at(x->rows, x->store, x->study, x->definition,
+                                      candidate_width(x->definition), &row->candidate, 1, &error);
+        trial.parameters = x->rows;
+    }
+    if (!x->status)
+        wire_write_table_row(x->w, x->definition, &trial);
+    x->at = row->trial;
+}
+
+static store_status read_csv(study_export *x, wire_writer *w, bool *more, store_error *err)
+{
+    *more = true;
+    if (x->stage == STAGE_HEAD) {
+        wire_write_table_header(w, x->definition);
+        x->stage = STAGE_TRIALS;
+        *more = x->trials > 0;
+        return STORE_OK;
+    }
+    store_trial_filter filter = {.after = x->at};
+    x->w = w;
+    store_status status = store_read_trials(x->store, x->study, &filter, TRIALS_AT_ONCE, write_trial, x, err);
+    if (!status)
+        status = x->status;
+    if (!status && x->at == filter.after)
+        status = STORE_CORRUPT; /* trials are missing */
+    *more = !status && x->at < x->trials;
+    return status;
+}
+
+/* ---- Both ---------------------------------------------------------------------------------------------- */
+
+static void take_key(void *arg, const store_study *row)
+{
+    *(int64_t *)arg = row->study;
+}
+
+/* What is missing may have been deleted with the study meanwhile; another may have its name. */
+static bool is_deleted(const study_export *x)
+{
+    store_error error = {0};
+    int64_t study = x->study;
+    store_status status = store_read_study(x->store, x->id, take_key, &study, &error);
+    return status == STORE_NOT_FOUND || study != x->study;
+}
+
+store_status export_read(study_export *x, wire_writer *w, bool *more, store_error *err)
+{
+    store_status status = x->format == EXPORT_CSV ? read_csv(x, w, more, err) : read_ndjson(x, w, more, err);
+    return status == STORE_CORRUPT && is_deleted(x) ? STORE_NOT_FOUND : status;
+}

@@ -1,0 +1,118 @@
+#include "server/data/study_space.h"
+
+#include <stdlib.h>
+
+static bandit_parameter_type type_of(wire_parameter_type type)
+{
+    switch (type) {
+    case WIRE_PARAMETER_DOUBLE:
+        return BANDIT_PARAMETER_DOUBLE;
+    case WIRE_PARAMETER_INTEGER:
+        return BANDIT_PARAMETER_INTEGER;
+    case WIRE_PARAMETER_DISCRETE:
+        return BANDIT_PARAMETER_DISCRETE;
+    case WIRE_PARAMETER_CATEGORICAL:
+        return BANDIT_PARAMETER_CATEGORICAL;
+    case WIRE_PARAMETER_BOOLEAN:
+        break;
+    }
+    return BANDIT_PARAMETER_BOOLEAN;
+}
+
+bandit_parameter *space_parameters_new(const wire_study *definition)
+{
+    bandit_parameter *parameters = calloc(definition->n_parameters, sizeof *parameters);
+    for (size_t i = 0; parameters && i < definition->n_parameters; i++) {
+        const wire_parameter *from = &definition->parameters[i];
+        parameters[i] =
+            (bandit_parameter){.type = type_of(from->type),
+                               .min = from->min,
+                               .max = from->max,
+                               .log = from->log,
+                               .numbers = from->numbers,
+                               .n_values = from->n_values,
+                               .has_default = from->has_default,
+                               .default_value = from->default_value,
+                               .parent = from->parent == WIRE_NO_PARENT ? BANDIT_NO_PARENT : from->parent,
+                               .parent_values = from->parent_values,
+                               .n_parent_values = from->n_parent_values};
+    }
+    return parameters;
+}
+
+bandit_status space_enumerate(double **rows, size_t *n, const wire_study *definition, bandit_error *err)
+{
+    size_t width = definition->n_parameters, limit = SPACE_ENUMERATED_NUMBERS / width;
+    bandit_parameter *parameters = space_parameters_new(definition);
+    bandit_arms *arms = NULL;
+    bandit_status status = BANDIT_OK;
+    *rows = NULL;
+    *n = 0;
+    if (limit > SPACE_ENUMERATED_POINTS)
+        limit = SPACE_ENUMERATED_POINTS;
+    if (!parameters) {
+        bandit_error_set(err, BANDIT_NO_MEMORY, "", "out of memory");
+        return BANDIT_NO_MEMORY;
+    }
+    status = bandit_arms_new_space(&arms, parameters, width, err);
+    if (status != BANDIT_OK)
+        goto out;
+    size_t size = bandit_arms_space_size(arms);
+    if (size > limit)
+        goto out;
+    status = bandit_arms_enumerate(arms, err);
+    if (status != BANDIT_OK)
+        goto out;
+    *rows = malloc(size * width * sizeof **rows);
+    if (!*rows) {
+        bandit_error_set(err, BANDIT_NO_MEMORY, "", "out of memory");
+        status = BANDIT_NO_MEMORY;
+        goto out;
+    }
+    *n = size;
+    for (size_t i = 0; i < size; i++)
+        bandit_arms_coded(arms, i, *rows + i * width);
+out:
+    bandit_arms_free(arms);
+    free(parameters);
+    return status;
+}
+
+bool space_takes(const bandit_parameter *parameters, size_t n, const bandit_options *options,
+                 bandit_error *err)
+{
+    bandit_arms *arms = NULL;
+    bandit_engine *engine = NULL;
+    bool takes = bandit_arms_new_space(&arms, parameters, n, err) == BANDIT_OK &&
+                 bandit_engine_new(&engine, arms, options, 0, err) == BANDIT_OK;
+    bandit_engine_free(engine);
+    bandit_arms_free(arms);
+    return takes;
+}
+
+size_t candidate_width(const wire_study *definition)
+{
+    switch (definition->domain_type) {
+    case WIRE_DOMAIN_CANDIDATES:
+        return (size_t)definition->dimension.value;
+    case WIRE_DOMAIN_SPACE:
+        return definition->n_parameters;
+    case WIRE_DOMAIN_PRECOMPUTED:
+        break;
+    }
+    return 0;
+}
+
+candidate_view candidate_view_of(const wire_study *definition, bool finite, int64_t candidate,
+                                 const double *row)
+{
+    candidate_view view = {.candidate = candidate};
+    if (definition->domain_type == WIRE_DOMAIN_CANDIDATES)
+        view.point = row;
+    if (definition->domain_type == WIRE_DOMAIN_SPACE) {
+        view.candidate = finite ? candidate : -1;
+        view.space = definition;
+        view.parameters = row;
+    }
+    return view;
+}

@@ -1,0 +1,214 @@
+/* What is refused before a request is routed. */
+#include "server/base/config.h"
+#include "server/http/internal.h"
+
+#include <ctype.h>
+#include <microhttpd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static http_refusal refusal(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static http_refusal refusal(int status, const char *format, ...)
+{
+    http_refusal r = {.status = status};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(r.detail, sizeof r.detail, format, args);
+    va_end(args);
+    return r;
+}
+
+static const http_refusal none = {0};
+
+http_refusal http_check_target(const char *target)
+{
+    for (const char *c = target; *c; c++)
+        if ((unsigned char)*c <= ' ' || *c == 127)
+            return refusal(400, "the request's target has a space or control character that is not encoded");
+    for (const char *c = strchr(target, '%'); c; c = strchr(c + 1, '%')) {
+        if (!isxdigit((unsigned char)c[1]) || !isxdigit((unsigned char)c[2]))
+            return refusal(400,
+                           "the request's target has a percent sign that no two hexadecimal digits follow");
+        if (c[1] == '0' && c[2] == '0')
+            return refusal(400, "the request's target has an encoded NUL");
+    }
+    return none;
+}
+
+bool http_target_has_slash(const char *target)
+{
+    const char *query = strchrnul(target, '?');
+    for (const char *c = strchr(target, '%'); c && c < query; c = strchr(c + 1, '%'))
+        if (c[1] == '2' && (c[2] == 'F' || c[2] == 'f'))
+            return true;
+    return false;
+}
+
+const char *http_target_path(struct MHD_Connection *connection, const char *target, http_refusal *out)
+{
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    size_t scheme = strncasecmp(target, "http://", 7) == 0    ? 7
+                    : strncasecmp(target, "https://", 8) == 0 ? 8
+                                                              : 0;
+    if (scheme == 0)
+        return target;
+    size_t n = strcspn(target + scheme, "/");
+    if (!host || strlen(host) != n || strncasecmp(host, target + scheme, n) != 0) {
+        *out = refusal(400, "the request's target is of another host than Host says");
+        return NULL;
+    }
+    return target[scheme + n] ? target + scheme + n : "/";
+}
+
+/* ---- framing ------------------------------------------------------------------------------------------- */
+
+typedef struct framing {
+    int lengths, encodings, hosts;
+    bool bad_length, bad_name;
+} framing;
+
+static bool is_digits(const char *text)
+{
+    size_t n = strspn(text, "0123456789");
+    return n > 0 && n < 20 && text[n] == '\0';
+}
+
+/* RFC 9110, 5.6.2. What a line goes on with that begins with a space, libmicrohttpd (0.9.75) appends to the
+ * name: a length or an encoding of which only that is left would be overlooked. */
+static bool is_name(const char *name)
+{
+    static const char token[] =
+        "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    static const char *const framing_names[] = {MHD_HTTP_HEADER_CONTENT_LENGTH,
+                                                MHD_HTTP_HEADER_TRANSFER_ENCODING};
+    for (size_t i = 0; i < sizeof framing_names / sizeof *framing_names; i++) {
+        size_t n = strlen(framing_names[i]);
+        if (strncasecmp(name, framing_names[i], n) == 0 && name[n])
+            return false;
+    }
+    return name[strspn(name, token)] == '\0';
+}
+
+static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    framing *f = arg;
+    (void)kind;
+    f->bad_name |= !is_name(key);
+    if (strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
+        f->lengths++;
+        f->bad_length |= !value || !is_digits(value);
+    } else if (strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
+        f->encodings++;
+        f->bad_length |= !value || strcasecmp(value, "chunked") != 0;
+    } else if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0) {
+        f->hosts++;
+    }
+    return MHD_YES;
+}
+
+http_refusal http_check_framing(struct MHD_Connection *connection, const char *version)
+{
+    framing f = {0};
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &f);
+    if (f.bad_name)
+        return refusal(400, "a header's name is malformed, or its value goes on in another line");
+    if (f.lengths > 1)
+        return refusal(400, "there is more than one Content-Length");
+    if (f.lengths && f.encodings)
+        return refusal(400, "there are both Content-Length and Transfer-Encoding");
+    if (f.encodings > 1)
+        return refusal(400, "there is more than one Transfer-Encoding");
+    if (f.bad_length)
+        return refusal(400, "the body's framing is neither a Content-Length nor chunked");
+    if (f.hosts > 1 || (f.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) == 0))
+        return refusal(400, "there must be one Host");
+    return none;
+}
+
+/* ---- what the client has already ----------------------------------------------------------------------- */
+
+bool http_etag_matches(const char *list, const char *etag)
+{
+    size_t n = strlen(etag);
+    for (const char *at = list ? list : ""; *at; at += strspn(at, " \t,")) {
+        if (*at == '*')
+            return true;
+        if (strncmp(at, "W/", 2) == 0)
+            at += 2;
+        size_t length = *at == '"' ? 1 + strcspn(at + 1, "\"") : strcspn(at, ",");
+        length += at[length] == '"';
+        if (length == n && strncmp(at, etag, n) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+/* ---- who may speak ------------------------------------------------------------------------------------- */
+
+/* The host of "host", "host:port" or "[address]:port". */
+static void host_name(const char *value, char *out, size_t size)
+{
+    const char *end = *value == '[' ? strchr(value, ']') : strrchr(value, ':');
+    size_t n = end ? (size_t)(end - value) + (*value == '[') : strlen(value);
+    snprintf(out, size, "%.*s", (int)(n < size ? n : size - 1), value);
+}
+
+static bool is_loopback(const char *host)
+{
+    return strcasecmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0 ||
+           (strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == strlen(host));
+}
+
+/* Is the host one of the comma-separated names? */
+static bool is_listed(const char *list, const char *host)
+{
+    size_t n = strlen(host);
+    for (const char *at = list; *at; at += strspn(at, ",")) {
+        size_t length = strcspn(at, ",");
+        if (length == n && strncasecmp(at, host, n) == 0)
+            return true;
+        at += length;
+    }
+    return false;
+}
+
+const char *http_cors_origin(const char *origin, const server_config *config)
+{
+    if (!origin || !*config->cors_origins)
+        return NULL;
+    if (strcmp(config->cors_origins, "*") == 0)
+        return "*";
+    return is_listed(config->cors_origins, origin) ? origin : NULL;
+}
+
+static bool is_safe(const char *method)
+{
+    return strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 || strcmp(method, "OPTIONS") == 0;
+}
+
+http_refusal http_check_origin(struct MHD_Connection *connection, const char *method,
+                               const server_config *config)
+{
+    const char *host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
+    const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
+    char name[256];
+    if (strncmp(config->listen, "unix:", 5) == 0)
+        return none; /* no browser gets here */
+    host_name(host ? host : "", name, sizeof name);
+    if (host && !is_loopback(name) && !is_listed(config->allowed_hosts, name))
+        return refusal(403, "the host '%.64s' is not one that this server answers to (--allowed-host)", name);
+    if (is_safe(method))
+        return none;
+    if (http_cors_origin(origin, config))
+        return none;
+    const char *authority = origin ? strstr(origin, "://") : NULL;
+    if (origin && (!authority || !host || strcasecmp(authority + 3, host) != 0))
+        return refusal(403, "writes from another origin are refused");
+    if (!origin && site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
+        return refusal(403, "writes from another site are refused");
+    return none;
+}

@@ -1,0 +1,69 @@
+/* What is done to an answer's body on the thread that makes it: a tag for conditional requests, and gzip. */
+#include "server/http/internal.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <zlib.h>
+
+enum { TAG_BYTES = 12, WORTH_IT = 1400, LEVEL = 1, GZIP_WINDOW = 15 + 16 };
+
+void http_tag(struct http_answer *answer)
+{
+    unsigned char digest[16];
+    crypto_generichash(digest, sizeof digest, (const unsigned char *)answer->body, answer->size, NULL, 0);
+    answer->etag[0] = '"';
+    sodium_bin2hex(answer->etag + 1, sizeof answer->etag - 1, digest, TAG_BYTES);
+    strcat(answer->etag, "\"");
+}
+
+/* Of "gzip;q=0.5, *;q=0": is a weight above zero given to gzip, or to * and none to gzip? */
+bool http_accepts_gzip(const char *accepted)
+{
+    double gzip = -1, any = -1;
+    for (const char *at = accepted; at && *at;) {
+        at += strspn(at, " \t,");
+        size_t n = strcspn(at, " \t,;");
+        const char *name = at;
+        size_t whole = strcspn(at, ",");
+        double weight = 1;
+        for (const char *p = at + n; p + 2 < at + whole; p++)
+            if ((p[0] == 'q' || p[0] == 'Q') && p[1] == '=')
+                weight = strtod(p + 2, NULL);
+        if (n == 4 && strncasecmp(name, "gzip", 4) == 0)
+            gzip = weight;
+        else if (n == 1 && *name == '*')
+            any = weight;
+        at += whole;
+    }
+    return gzip >= 0 ? gzip > 0 : any > 0;
+}
+
+bool http_compress(struct http_answer *answer)
+{
+    z_stream stream = {0};
+    if (answer->size < WORTH_IT || answer->size > UINT32_MAX / 2 ||
+        deflateInit2(&stream, LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        return false;
+    uLong bound = deflateBound(&stream, answer->size);
+    char *smaller = malloc(bound);
+    stream.next_in = (Bytef *)answer->body;
+    stream.avail_in = (uInt)answer->size;
+    stream.next_out = (Bytef *)smaller;
+    stream.avail_out = (uInt)bound;
+    bool done = smaller && deflate(&stream, Z_FINISH) == Z_STREAM_END && stream.total_out < answer->size;
+    size_t size = stream.total_out;
+    deflateEnd(&stream);
+    if (!done) {
+        free(smaller);
+        return false;
+    }
+    free(answer->body);
+    answer->body = smaller;
+    answer->size = size;
+    answer->gzip = true;
+    if (answer->etag[0]) /* another representation */
+        strcpy(strrchr(answer->etag, '"'), "-gz\"");
+    return true;
+}

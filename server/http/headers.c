@@ -1,0 +1,244 @@
+/* What a request's headers say: its route, who asks, and what can be refused before its body has come. */
+#include "server/base/clock.h"
+#include "server/http/auth.h"
+#include "server/http/connection.h"
+#include "server/http/route.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { DRAINED_MAXIMUM = 64 << 20, SKIPPED_MAXIMUM = 1 << 20, KEY_MAXIMUM = 255 };
+
+void http_request_id(struct MHD_Connection *connection, char out[HTTP_ID_SIZE])
+{
+    const char *sent = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "X-Request-Id");
+    size_t n = sent ? strlen(sent) : 0;
+    bool usable = n > 0 && n < HTTP_ID_SIZE;
+    for (size_t i = 0; usable && i < n; i++)
+        usable = sent[i] > ' ' && sent[i] < 127;
+    if (usable) {
+        memcpy(out, sent, n + 1);
+    } else {
+        unsigned char bytes[8];
+        randombytes_buf(bytes, sizeof bytes);
+        sodium_bin2hex(out, HTTP_ID_SIZE, bytes, sizeof bytes);
+    }
+}
+
+/* Keeps the Idempotency-Key of a POST, or refuses the request. */
+static void set_idempotency_key(http_connection *c)
+{
+    const char *sent = http_connection_header(c, "Idempotency-Key");
+    if (!sent || strcmp(c->method, "POST") != 0)
+        return;
+    size_t n = strlen(sent);
+    bool usable = n > 0 && n <= KEY_MAXIMUM;
+    for (size_t i = 0; usable && i < n; i++)
+        usable = sent[i] >= ' ' && sent[i] < 127;
+    if (!usable)
+        http_answer_problem(&c->request, MHD_HTTP_BAD_REQUEST, NULL,
+                            "an Idempotency-Key has 1 to %d printable ASCII characters", KEY_MAXIMUM);
+    else if (!(c->request.idempotency_key = strdup(sent)))
+        http_answer_store_problem(&c->request, STORE_NO_MEMORY);
+    else
+        crypto_generichash_init(&c->hash, NULL, 0, sizeof c->request.body_hash);
+}
+
+static void set_content_type(http_connection *c)
+{
+    const char *sent = http_connection_header(c, MHD_HTTP_HEADER_CONTENT_TYPE);
+    char *out = c->request.content_type;
+    size_t n = 0;
+    while (sent && sent[n] && !strchr("; \t", sent[n]) && n + 1 < sizeof c->request.content_type) {
+        out[n] = (char)tolower((unsigned char)sent[n]);
+        n++;
+    }
+    out[n] = '\0';
+}
+
+static const struct {
+    const char *name;
+    http_query query;
+} query_names[] = {
+    {"limit", HTTP_QUERY_LIMIT},   {"page_token", HTTP_QUERY_PAGE_TOKEN}, {"state", HTTP_QUERY_STATE},
+    {"worker", HTTP_QUERY_WORKER}, {"points", HTTP_QUERY_POINTS},         {"sort", HTTP_QUERY_SORT},
+    {"format", HTTP_QUERY_FORMAT}, {"label", HTTP_QUERY_LABEL},
+};
+
+typedef struct query_reading {
+    http_connection *c;
+    wire_errors *errors;
+    bool no_memory;
+} query_reading;
+
+static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+{
+    query_reading *reading = arg;
+    http_request *request = &reading->c->request;
+    (void)kind;
+    for (size_t i = 0; i < sizeof query_names / sizeof *query_names; i++) {
+        http_query query = query_names[i].query;
+        if (strcmp(key, query_names[i].name) != 0 || !(request->route->queries & 1u << query))
+            continue;
+        if (request->query[query]) {
+            wire_errors_add(reading->errors, "", "query parameter '%s' is given twice", key);
+            return MHD_YES;
+        }
+        request->query[query] = strdup(value ? value : "");
+        reading->no_memory = !request->query[query];
+        return reading->no_memory ? MHD_NO : MHD_YES;
+    }
+    wire_errors_add(reading->errors, "", "unknown query parameter '%s'", key);
+    return MHD_YES;
+}
+
+/* A body that is too large is read and dropped if it is not very large: closing the connection on a client
+ * that is still sending would lose it the answer. Not if the client waits to be told to send. */
+static bool is_drained(http_connection *c, unsigned long long length)
+{
+    return length <= DRAINED_MAXIMUM && !http_connection_header(c, MHD_HTTP_HEADER_EXPECT);
+}
+
+/* Refuses what can be refused from the headers alone; true when the request may go on. */
+static bool check_headers(http_connection *c)
+{
+    http_request *request = &c->request;
+    const char *length = http_connection_header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    if (request->route->body != ROUTE_BODY_NONE) {
+        if (request->route->body != ROUTE_BODY_OPTIONAL && !length &&
+            !http_connection_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
+            http_answer_problem(request, MHD_HTTP_LENGTH_REQUIRED, NULL,
+                                "this call takes a body with a Content-Length");
+            return false;
+        }
+        c->limit = request->route->kind == ROUTE_UPLOAD ? request->app->config->max_upload
+                                                        : request->app->config->max_body;
+        c->length = length ? strtoull(length, NULL, 10) : SIZE_MAX;
+        if (length && c->length > c->limit && is_drained(c, c->length)) {
+            c->too_large = true;
+        } else if (length && c->length > c->limit) {
+            http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
+                                "the body has %s bytes; the limit is %zu", length, c->limit);
+            return false;
+        }
+        bool sent = http_connection_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
+                    (length && strtoull(length, NULL, 10) > 0);
+        if (request->route->kind != ROUTE_UPLOAD && sent &&
+            strcmp(request->content_type, "application/json") != 0) {
+            http_answer_problem(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
+                                "the body has to be application/json, not %s",
+                                request->content_type[0] ? request->content_type : "without a Content-Type");
+            return false;
+        }
+    }
+    const char *coding = http_connection_header(c, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    if (coding && *coding && strcasecmp(coding, "identity") != 0 && request->route->body != ROUTE_BODY_NONE) {
+        http_answer_problem(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
+                            "the body has to come without a Content-Encoding, not as %.64s", coding);
+        return false;
+    }
+    wire_errors errors = {0};
+    query_reading reading = {.c = c, .errors = &errors};
+    MHD_get_connection_values(c->mhd, MHD_GET_ARGUMENT_KIND, read_query, &reading);
+    if (reading.no_memory) {
+        wire_errors_clear(&errors);
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return false;
+    }
+    if (errors.n > 0) {
+        http_answer_problem(request, MHD_HTTP_UNPROCESSABLE_CONTENT, NULL, "%s", errors.items[0].detail);
+        wire_errors_clear(&errors);
+        return false;
+    }
+    return true;
+}
+
+/* The first reason to refuse the request unread. */
+static http_refusal check_request(http_connection *c, const char *version)
+{
+    if (c->refusal.status)
+        return c->refusal; /* of the target */
+    http_refusal refusal = http_check_framing(c->mhd, version);
+    if (refusal.status || c->door->owners || c->request.app->config->tokens_required)
+        return refusal; /* no page in a browser has the token, or gets to the socket */
+    return http_check_origin(c->mhd, c->method, c->request.app->config);
+}
+
+/* May the caller do this? Answers if not, in words that are the same whatever there is. */
+static bool check_caller(http_connection *c)
+{
+    http_request *request = &c->request;
+    if (c->door->owners || !request->app->config->tokens_required)
+        request->caller = (auth_identity){.role = AUTH_ADMIN};
+    else
+        request->caller = auth_identify(
+            request->app->auth, http_connection_header(c, MHD_HTTP_HEADER_AUTHORIZATION), clock_now());
+    switch (auth_decide(request->route->access, &request->caller, request->study)) {
+    case AUTH_ALLOWED:
+        return true;
+    case AUTH_UNKNOWN_CALLER:
+        request->answer.authenticate = "Bearer realm=\"banditd\"";
+        http_answer_problem(request, MHD_HTTP_UNAUTHORIZED, NULL,
+                            "this call needs a valid token, sent as Authorization: Bearer");
+        return false;
+    case AUTH_FORBIDDEN:
+        break;
+    }
+    http_answer_problem(request, MHD_HTTP_FORBIDDEN, NULL, "this token does not allow this call");
+    return false;
+}
+
+void http_open_request(http_connection *c, const char *version)
+{
+    http_request *request = &c->request;
+    http_request_id(c->mhd, request->id);
+    set_content_type(c);
+    c->refusal = check_request(c, version);
+    if (c->refusal.status) {
+        http_answer_problem(request, c->refusal.status, NULL, "%s", c->refusal.detail);
+        return;
+    }
+    unsigned methods = 0;
+    http_method method = HTTP_METHODS;
+    if (strcmp(c->method, "GET") == 0 || strcmp(c->method, "HEAD") == 0)
+        method = HTTP_GET;
+    else if (strcmp(c->method, "POST") == 0)
+        method = HTTP_POST;
+    else if (strcmp(c->method, "PUT") == 0)
+        method = HTTP_PUT;
+    else if (strcmp(c->method, "PATCH") == 0)
+        method = HTTP_PATCH;
+    else if (strcmp(c->method, "DELETE") == 0)
+        method = HTTP_DELETE;
+    if (!c->encoded_slash)
+        request->route = route_find(c->path, method, request, &methods);
+    if (strcmp(c->path, "*") == 0 && strcmp(c->method, "OPTIONS") == 0)
+        methods = (1u << HTTP_METHODS) - 1; /* what the server as a whole takes (RFC 9112, 3.2.4) */
+    if (atomic_load(&request->app->stopping)) {
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is stopping");
+    } else if (c->encoded_slash) {
+        http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL,
+                            "there is nothing at a path with an encoded slash");
+    } else if (!request->route && !methods) {
+        http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is nothing at %s", c->path);
+    } else if (!request->route) {
+        route_allow(methods, request->answer.allow);
+        if (strcmp(c->method, "OPTIONS") == 0)
+            http_answer_empty(request, MHD_HTTP_NO_CONTENT);
+        else
+            http_answer_problem(request, MHD_HTTP_METHOD_NOT_ALLOWED, NULL, "%s takes %s", c->path,
+                                request->answer.allow);
+    } else if (check_caller(c) && check_headers(c)) {
+        set_idempotency_key(c);
+    }
+}
+
+bool http_may_go_on(http_connection *c)
+{
+    const char *length = http_connection_header(c, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    return !c->refusal.status && !http_connection_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) &&
+           !http_connection_header(c, MHD_HTTP_HEADER_EXPECT) &&
+           (!length || strtoull(length, NULL, 10) <= SKIPPED_MAXIMUM);
+}

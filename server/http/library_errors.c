@@ -1,0 +1,111 @@
+/* What libmicrohttpd makes no request of, and refuses by itself: a head that does not fit, a line that is no
+ * header, a length that is no number, chunks that are none, another version of HTTP.
+ *
+ * Its answers are HTML, some of them (0.9.75) with their head twice, and there is no option for them. But it
+ * gives them, as a user would, to its own MHD_queue_response; and since a program's definition of a symbol
+ * goes before a library's, it gives them to the one here. That one says the same as problem+json and ends the
+ * sending side; what the library sends afterwards goes nowhere, and it closes the connection. The server's
+ * own answers go to the library's function directly. Where a library is bound to its own symbols
+ * (-Bsymbolic-functions, as Ubuntu's is), its answers stay as they are: the same statuses, in HTML. */
+#include "server/base/log.h"
+#include "server/http/internal.h"
+#include "server/http/sockets.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <gnutls/gnutls.h>
+#include <microhttpd.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/socket.h>
+
+enum { SECONDS = 2 }; /* for the library to close the connection */
+_Static_assert(HTTP_HEAD_MEMORY == 32 << 10, "what is said below");
+
+typedef enum MHD_Result queue_function(struct MHD_Connection *, unsigned int, struct MHD_Response *);
+
+static queue_function *queue_of_the_library;
+
+static void find_queue(void)
+{
+    void *found = dlsym(RTLD_NEXT, "MHD_queue_response");
+    memcpy(&queue_of_the_library, &found, sizeof found); /* C converts no object's pointer to a function's */
+}
+
+static queue_function *library_queue(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_queue);
+    return queue_of_the_library;
+}
+
+bool http_queue(struct MHD_Connection *connection, int status, struct MHD_Response *response)
+{
+    queue_function *queue = library_queue();
+    return queue && queue(connection, (unsigned)status, response) == MHD_YES;
+}
+
+static const char *why(struct MHD_Connection *connection, unsigned int status)
+{
+    const char *length =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    bool chunks =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    switch (status) {
+    case MHD_HTTP_CONTENT_TOO_LARGE:
+        return chunks ? "a chunk of the body is larger than any limit (--max-body, --max-upload)"
+                      : "the body is larger than any limit (--max-body, --max-upload)";
+    case MHD_HTTP_URI_TOO_LONG:
+        return "the request's target does not fit the 32 KiB of a request's head";
+    case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE:
+        return "the headers do not fit the 32 KiB of a request's head";
+    case MHD_HTTP_HTTP_VERSION_NOT_SUPPORTED:
+        return "HTTP is spoken here in its versions 1.0 and 1.1";
+    case MHD_HTTP_BAD_REQUEST:
+        if (chunks)
+            return "the body's chunks, or the lines after them, are malformed";
+        if (length && (!*length || length[strspn(length, "0123456789")]))
+            return "the Content-Length is not a number";
+        return "a line of the request's head is malformed";
+    }
+    return "the request cannot be read";
+}
+
+static void say(struct MHD_Connection *connection, int fd, const char *text, size_t n)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+    bool sent;
+    if (info && info->tls_session) {
+        gnutls_session_t session = info->tls_session;
+        sent = gnutls_record_send(session, text, n) == (ssize_t)n;
+        if (sent)
+            gnutls_bye(session, GNUTLS_SHUT_WR);
+    } else {
+        sent = send(fd, text, n, MSG_DONTWAIT | MSG_NOSIGNAL) == (ssize_t)n;
+    }
+    if (!sent)
+        log_event(LOG_DEBUG, "http", "detail", "a refusal could not be sent", NULL);
+}
+
+/* Called by the library alone, on the thread of the connection. */
+enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned int status,
+                                   struct MHD_Response *response)
+{
+    char id[HTTP_ID_SIZE], text[1024];
+    const char *detail = why(connection, status), *title = MHD_get_reason_phrase_for(status);
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    if (info && info->socket_context) /* nobody else says anything more */
+        http_link_set(info->socket_context, HTTP_LINK_WORKING, SECONDS);
+    http_request_id(connection, id);
+    size_t n = http_links_answer(text, sizeof text, (int)status, title ? title : "Error", detail, id);
+    info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info) {
+        say(connection, info->connect_fd, text, n);
+        shutdown(info->connect_fd, SHUT_WR);
+    }
+    log_event(LOG_DEBUG, "request_refused", "id", id, "status", log_format("%u", status), "detail", detail,
+              NULL);
+    return http_queue(connection, (int)status, response) ? MHD_YES : MHD_NO;
+}

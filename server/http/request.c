@@ -1,0 +1,283 @@
+/* A request's life: from its first line, over its body, to its handler and its end. */
+#include "server/base/clock.h"
+#include "server/http/connection.h"
+#include "server/http/route.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* tests/fuzz sends less in all: its is smaller. */
+#ifndef HTTP_PIECE_SIZE
+#define HTTP_PIECE_SIZE (256 * 1024)
+#endif
+enum { PIECE_SIZE = HTTP_PIECE_SIZE };
+
+/* ---- its beginning and its end ------------------------------------------------------------------------- */
+
+/* The request is coming: its time runs from its first line on, without what was ours. */
+static void expect_more(http_connection *c)
+{
+    double left = c->request.started + c->working + http_patience(c, c->request.body_size) - clock_steady();
+    if (c->link)
+        http_link_set(c->link, HTTP_LINK_RECEIVING, left > 1e-3 ? left : 1e-3);
+}
+
+void *http_begin_request(void *arg, const char *target, struct MHD_Connection *mhd)
+{
+    const http_door *door = arg;
+    http_connection *c = calloc(1, sizeof *c);
+    if (!c)
+        return NULL;
+    c->door = door;
+    c->mhd = mhd;
+    c->refusal = http_check_target(target);
+    c->encoded_slash = http_target_has_slash(target);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+    c->socket = info ? info->connect_fd : -1;
+    c->request.connection = c;
+    c->request.app = door->app;
+    c->request.number = -1;
+    c->request.started = clock_steady();
+    info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    c->link = info ? info->socket_context : NULL;
+    expect_more(c);
+    return c;
+}
+
+static void connection_free(http_connection *c)
+{
+    http_request *request = &c->request;
+    if (c->counted)
+        http_count_out(c->door->server);
+    if (request->context_free)
+        request->context_free(request->context);
+    for (int i = 0; i < HTTP_QUERIES; i++)
+        free(request->query[i]);
+    free(request->idempotency_key);
+    free(request->body);
+    free(request->answer.body);
+    free(c->path);
+    free(c);
+}
+
+void http_request_completed(void *arg, struct MHD_Connection *mhd, void **slot,
+                            enum MHD_RequestTerminationCode why)
+{
+    const http_door *door = arg;
+    (void)mhd;
+    (void)why;
+    http_connection *c = *slot;
+    if (c && c->link)
+        http_link_set(c->link, HTTP_LINK_IDLE, (double)door->app->config->idle_seconds);
+    if (c)
+        connection_free(c);
+    *slot = NULL;
+}
+
+/* ---- its body ------------------------------------------------------------------------------------------ */
+
+static bool collect(http_connection *c, const char *data, size_t n)
+{
+    http_request *request = &c->request;
+    if (n > c->limit - request->body_size) {
+        c->too_large = true;
+        return true;
+    }
+    if (request->body_size + n + 1 > c->capacity) {
+        size_t capacity = c->capacity ? c->capacity : 1024;
+        while (capacity < request->body_size + n + 1)
+            capacity *= 2;
+        char *body = realloc(request->body, capacity);
+        if (!body)
+            return false;
+        request->body = body;
+        c->capacity = capacity;
+    }
+    memcpy(request->body + request->body_size, data, n);
+    if (request->idempotency_key)
+        crypto_generichash_update(&c->hash, (const unsigned char *)data, n);
+    request->body_size += n;
+    request->body[request->body_size] = '\0';
+    expect_more(c);
+    return true;
+}
+
+static void run_handler(pool_task *task)
+{
+    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
+    request->route->handler(request);
+}
+
+static void run_piece(pool_task *task)
+{
+    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
+    http_connection *c = request->connection;
+    size_t n = c->piece_size;
+    c->piece_size = 0;
+    request->route->piece(request, request->body, n);
+}
+
+/* libmicrohttpd suspends between its calls only: after one that has suspended it hands over the next chunk of
+ * what it has read. That call may touch nothing while the request is with somebody else; and once it is not,
+ * the connection must have been resumed, or a suspension of that call's own would be undone by it. */
+static pthread_mutex_t suspension = PTHREAD_MUTEX_INITIALIZER; /* outlives the connections */
+
+void http_resume(http_connection *c)
+{
+    pthread_mutex_lock(&suspension);
+    c->suspended = false;
+    MHD_resume_connection(c->mhd);
+    pthread_mutex_unlock(&suspension);
+}
+
+static bool is_suspended(const http_connection *c)
+{
+    pthread_mutex_lock(&suspension);
+    bool suspended = c->suspended;
+    pthread_mutex_unlock(&suspension);
+    return suspended;
+}
+
+/* False when the server is stopping: libmicrohttpd must not be stopped with a suspended connection. */
+static bool suspend(http_connection *c)
+{
+    if (!c->counted && !(c->counted = http_count_in(c->door->server)))
+        return false;
+    c->suspended = true;
+    c->suspended_at = clock_steady();
+    if (c->link)
+        http_link_set(c->link, HTTP_LINK_WORKING, 0);
+    MHD_suspend_connection(c->mhd);
+    return true;
+}
+
+bool http_client_is_gone(const http_request *request)
+{
+    struct pollfd polled = {.fd = request->connection->socket, .events = POLLRDHUP};
+    return poll(&polled, 1, 0) > 0 && (polled.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL));
+}
+
+void http_upload_continue(http_request *request)
+{
+    http_connection *c = request->connection;
+    if (c->last_piece) {
+        request->task.run = run_handler;
+        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        return;
+    }
+    c->working += clock_steady() - c->suspended_at;
+    expect_more(c);
+    http_resume(c);
+}
+
+/* Part of an upload's body: pieces go to the pool when they are full. A body whose end has come is not
+ * suspended: see start_handler. */
+static enum MHD_Result upload_data(http_connection *c, const char *data, size_t *n)
+{
+    http_request *request = &c->request;
+    if (*n > c->limit - request->body_size) {
+        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
+                            "the body is larger than the limit of %zu bytes", c->limit);
+        *n = 0;
+        return MHD_YES;
+    }
+    if (!request->body && !(request->body = malloc(PIECE_SIZE + HTTP_HEAD_MEMORY)))
+        return MHD_NO;
+    size_t room = PIECE_SIZE + HTTP_HEAD_MEMORY - c->piece_size; /* beyond a piece: what can come at once */
+    size_t take = room < *n ? room : *n;
+    memcpy(request->body + c->piece_size, data, take);
+    if (request->idempotency_key)
+        crypto_generichash_update(&c->hash, (const unsigned char *)data, take);
+    c->piece_size += take;
+    request->body_size += take;
+    expect_more(c);
+    *n -= take;
+    if (c->piece_size >= PIECE_SIZE && request->body_size < c->length) {
+        if (!suspend(c))
+            return MHD_NO;
+        request->task.run = run_piece;
+        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+    }
+    return MHD_YES;
+}
+
+/* The whole body has come. */
+static enum MHD_Result start_handler(http_connection *c)
+{
+    http_request *request = &c->request;
+    if (c->too_large) {
+        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
+                            "the body is larger than the limit of %zu bytes", c->limit);
+        return http_send_answer(c);
+    }
+    /* libmicrohttpd goes on reading when it is resumed if it was reading before, and closes a connection
+     * whose client has ended its sending without the answer. Once it has called here it does not, and calls
+     * again. */
+    if (request->route->kind != ROUTE_IMMEDIATE && !c->complete) {
+        c->complete = true;
+        return MHD_YES;
+    }
+    c->phase = PHASE_HANDLING;
+    request->started = clock_steady(); /* how long the client took to send it is not our doing */
+    if (request->idempotency_key)
+        crypto_generichash_final(&c->hash, request->body_hash, sizeof request->body_hash);
+    if (request->route->kind != ROUTE_IMMEDIATE && !suspend(c)) {
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is stopping");
+        return http_send_answer(c);
+    }
+    switch (request->route->kind) {
+    case ROUTE_IMMEDIATE:
+        request->route->handler(request);
+        return http_send_answer(c);
+    case ROUTE_POOL:
+        request->task.run = run_handler;
+        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        return MHD_YES;
+    case ROUTE_UPLOAD:
+        c->last_piece = true;
+        request->task.run = c->piece_size > 0 ? run_piece : run_handler;
+        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        return MHD_YES;
+    }
+    return MHD_NO;
+}
+
+enum MHD_Result http_handle(void *arg, struct MHD_Connection *mhd, const char *url, const char *method,
+                            const char *version, const char *data, size_t *data_size, void **slot)
+{
+    http_connection *c = *slot;
+    (void)arg;
+    (void)mhd;
+    if (!c)
+        return MHD_NO; /* there was no memory for it */
+    if (!c->opened) {
+        c->opened = true;
+        c->method = method;
+        const char *path = http_target_path(mhd, url, &c->refusal);
+        c->path = strdup(path ? path : url);
+        if (!c->path)
+            return MHD_NO;
+        http_open_request(c, version);
+        /* Answering now, before the body is read, closes the connection after the answer. */
+        if (c->phase == PHASE_ANSWERED && !http_may_go_on(c))
+            return http_send_answer(c);
+        return MHD_YES;
+    }
+    if (*data_size > 0 && is_suspended(c))
+        return MHD_YES; /* it is handed over again */
+    if (c->phase == PHASE_ANSWERED && *data_size == 0)
+        return http_send_answer(c);
+    if (*data_size > 0) {
+        if (c->phase == PHASE_BODY && !c->too_large && c->request.route->body != ROUTE_BODY_NONE) {
+            if (c->request.route->kind == ROUTE_UPLOAD)
+                return upload_data(c, data, data_size);
+            if (!collect(c, data, *data_size))
+                return MHD_NO;
+        }
+        *data_size = 0; /* what nobody wants is read and dropped */
+        return MHD_YES;
+    }
+    return start_handler(c);
+}

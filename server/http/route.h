@@ -1,0 +1,50 @@
+/* The routes: one table of paths, methods and handlers. */
+#ifndef SERVER_HTTP_ROUTE_H
+#define SERVER_HTTP_ROUTE_H
+
+#include "server/http/http.h"
+
+typedef enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_METHODS } http_method;
+
+typedef enum route_kind {
+    ROUTE_IMMEDIATE, /* the handler answers before it returns, on the HTTP thread: nothing that computes */
+    ROUTE_POOL,      /* the handler runs on the pool */
+    ROUTE_UPLOAD     /* `piece` takes the body in pieces, then the handler is called; both on the pool */
+} route_kind;
+
+typedef enum route_body {
+    ROUTE_BODY_NONE,
+    ROUTE_BODY_OPTIONAL,
+    ROUTE_BODY_REQUIRED,
+    ROUTE_BODY_LINES /* required, of the type application/x-ndjson; others are for a later row */
+} route_body;
+
+typedef struct route {
+    const char *path; /* segments; {study}, {number} and {file} stand for one each */
+    http_method method;
+    auth_access access; /* who may call it; a test compares it with openapi.yaml */
+    route_kind kind;
+    route_body body;
+    uint32_t queries; /* bit 1 << http_query */
+    void (*handler)(http_request *request);
+    void (*piece)(http_request *request, const char *bytes, size_t n);
+} route;
+
+const char *http_method_name(http_method method);
+
+/* Finds the route; fills request->study, ->number and the like. NULL: *methods has the bits 1 << http_method
+ * of those that the path does take, 0 when there is no such path. OPTIONS and HEAD are the caller's business.
+ */
+const route *route_find(const char *path, http_method method, http_request *request, unsigned *methods);
+
+/* What Allow says of them. */
+enum { ROUTE_ALLOW_SIZE = 64 };
+void route_allow(unsigned methods, char out[ROUTE_ALLOW_SIZE]);
+
+/* Every row of the table, closed by a path of NULL (for tests). */
+extern const route routes[];
+
+/* Can it be a study's id: ^[a-z0-9][a-z0-9._-]{0,62}$ ? */
+bool route_is_study_id(const char *text, size_t n);
+
+#endif

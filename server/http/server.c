@@ -1,0 +1,207 @@
+#include "server/base/listen.h"
+#include "server/base/log.h"
+#include "server/http/connection.h"
+#include "server/http/tls.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+enum {
+    DAEMONS_MAXIMUM = 2,
+    STOP_SECONDS = 20 /* that a client may still take for its answer when the server stops */
+};
+
+/* A socket that is served. */
+typedef struct front {
+    http_door door;
+    struct MHD_Daemon *daemons[DAEMONS_MAXIMUM]; /* a thread each; connections go to them in turn */
+    size_t n_daemons, next;
+    listener listener;
+} front;
+
+struct http_server {
+    app *app;
+    front everyone, owner; /* without daemons: not served */
+    http_links *links;
+    pthread_mutex_t lock;
+    pthread_cond_t none_left;
+    bool closing;       /* no request is begun any more */
+    size_t in_progress; /* requests whose handler has been called and that are not completed */
+};
+
+bool http_count_in(http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    bool counted = !server->closing;
+    server->in_progress += counted;
+    pthread_mutex_unlock(&server->lock);
+    return counted;
+}
+
+void http_count_out(http_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    if (--server->in_progress == 0)
+        pthread_cond_broadcast(&server->none_left);
+    pthread_mutex_unlock(&server->lock);
+}
+
+static void log_mhd(void *arg, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+static void log_mhd(void *arg, const char *format, va_list args)
+{
+    char text[256];
+    (void)arg;
+    vsnprintf(text, sizeof text, format, args);
+    text[strcspn(text, "\n")] = '\0';
+    log_event(LOG_DEBUG, "http", "detail", text, NULL);
+}
+
+static void connection_changed(void *arg, struct MHD_Connection *mhd, void **context,
+                               enum MHD_ConnectionNotificationCode what)
+{
+    const http_door *door = arg;
+    const union MHD_ConnectionInfo *info;
+    switch (what) {
+    case MHD_CONNECTION_NOTIFY_STARTED:
+        info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *context = info ? http_links_find(door->server->links, info->connect_fd) : NULL;
+        break;
+    case MHD_CONNECTION_NOTIFY_CLOSED:
+        if (*context)
+            http_link_gone(*context);
+        *context = NULL;
+        break;
+    }
+}
+
+/* ---- starting and stopping ----------------------------------------------------------------------------- */
+
+/* libmicrohttpd is given sockets that are accepted already: it has no limit that it answers, shuts a
+ * listening socket that is another's, and its pause in accepting races with its end (0.9.75). */
+static bool take_connection(void *arg, int fd, const struct sockaddr *address, socklen_t size)
+{
+    front *f = arg;
+    return MHD_add_connection(f->daemons[f->next++ % f->n_daemons], fd, address, size) == MHD_YES;
+}
+
+static bool front_start(front *f, size_t threads)
+{
+    http_door *door = &f->door;
+    const server_config *config = f->door.app->config;
+    /* Of a stalled stream; all other times are ours (sockets.h). */
+    unsigned longest =
+        30 + (unsigned)(config->idle_seconds > config->request_seconds ? config->idle_seconds
+                                                                       : config->request_seconds);
+    bool tls = !f->door.owners && *config->tls_cert;
+    struct MHD_OptionItem none[] = {{.option = MHD_OPTION_END}};
+    struct MHD_OptionItem secure[] = {
+        {.option = MHD_OPTION_HTTPS_PRIORITIES, .ptr_value = (void *)(uintptr_t)http_tls_priorities},
+        {.option = MHD_OPTION_HTTPS_CERT_CALLBACK, .ptr_value = (void *)(intptr_t)http_tls_retrieve},
+        {.option = MHD_OPTION_END}};
+    for (f->n_daemons = 0; f->n_daemons < threads; f->n_daemons++) {
+        f->daemons[f->n_daemons] = MHD_start_daemon(
+            MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC |
+                MHD_USE_NO_LISTEN_SOCKET | (tls ? MHD_USE_TLS : 0),
+            0, NULL, NULL, http_handle, door, MHD_OPTION_ARRAY, tls ? secure : none,
+            MHD_OPTION_EXTERNAL_LOGGER, log_mhd, NULL, MHD_OPTION_URI_LOG_CALLBACK, http_begin_request, door,
+            MHD_OPTION_NOTIFY_COMPLETED, http_request_completed, door, MHD_OPTION_NOTIFY_CONNECTION,
+            connection_changed, door, MHD_OPTION_CONNECTION_TIMEOUT, longest, MHD_OPTION_CONNECTION_LIMIT,
+            (unsigned)config->max_connections + 1024u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+            (size_t)HTTP_HEAD_MEMORY,
+#if MHD_VERSION >= 0x01000000 /* what a proxy may read otherwise is refused; older ones refuse it anyway */
+            MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
+#endif
+            MHD_OPTION_END);
+        if (!f->daemons[f->n_daemons]) {
+            log_event(LOG_ERROR, "http_start_failed", "reason", strerror(errno), NULL);
+            return false;
+        }
+    }
+    http_links_add(f->door.server->links, f->listener.fd, !tls, take_connection, f);
+    return true;
+}
+
+static void front_stop(front *f)
+{
+    for (size_t i = 0; i < f->n_daemons; i++)
+        MHD_stop_daemon(f->daemons[i]);
+    listener_close(&f->listener);
+}
+
+/* Not more than there may be files, with some left for the database. */
+static size_t most_connections(const server_config *config)
+{
+    enum { OTHER_FILES = 128 };
+    struct rlimit limit;
+    size_t most = config->max_connections;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < most + OTHER_FILES)
+        most = limit.rlim_cur > 2 * OTHER_FILES ? limit.rlim_cur - OTHER_FILES : OTHER_FILES;
+    return most;
+}
+
+http_server *http_start(app *a, const char *listen_address, char *url, size_t url_size)
+{
+    http_links_limits limits = {.total = most_connections(a->config),
+                                .per_address = a->config->max_connections_per_address,
+                                .request_seconds = (double)a->config->request_seconds};
+    http_server *server = calloc(1, sizeof *server);
+    if (!server)
+        return NULL;
+    server->app = a;
+    server->everyone = (front){.door = {.server = server, .app = a}, .listener = {.fd = -1, .folder = -1}};
+    server->owner =
+        (front){.door = {.server = server, .app = a, .owners = true}, .listener = {.fd = -1, .folder = -1}};
+    pthread_mutex_init(&server->lock, NULL);
+    pthread_cond_init(&server->none_left, NULL);
+    server->links = http_links_new(&limits);
+    bool started = server->links != NULL;
+    if (started && listen_address)
+        started = listener_open(&server->everyone.listener, listen_address, *a->config->tls_cert != '\0', url,
+                                url_size) &&
+                  (!*a->config->tls_cert || http_tls_load(a->config->tls_cert, a->config->tls_key));
+    if (started && listener_open_private(&server->owner.listener, a->config->db))
+        started = front_start(&server->owner, 1);
+    else if (!listen_address)
+        started = false;
+    if (started && listen_address)
+        started = front_start(&server->everyone, a->config->threads > 1 ? DAEMONS_MAXIMUM : 1);
+    if (started && http_links_start(server->links))
+        return server;
+    http_stop(server);
+    return NULL;
+}
+
+void http_reload(http_server *server)
+{
+    const server_config *config = server->app->config;
+    log_event(LOG_INFO, "reloading", NULL);
+    if (*config->tls_cert)
+        http_tls_load(config->tls_cert, config->tls_key);
+}
+
+void http_stop(http_server *server)
+{
+    if (!server)
+        return;
+    if (server->links)
+        http_links_stop_accepting(server->links);
+    listener_close(&server->everyone.listener); /* who comes now is refused, and need not wait */
+    if (server->links)
+        http_links_end(server->links, STOP_SECONDS); /* who takes an answer too slowly */
+    pthread_mutex_lock(&server->lock);
+    server->closing = true;
+    while (server->in_progress > 0)
+        pthread_cond_wait(&server->none_left, &server->lock);
+    pthread_mutex_unlock(&server->lock);
+    front_stop(&server->everyone);
+    front_stop(&server->owner);
+    http_links_free(server->links);
+    http_tls_clear();
+    pthread_cond_destroy(&server->none_left);
+    pthread_mutex_destroy(&server->lock);
+    free(server);
+}

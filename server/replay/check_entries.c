@@ -1,0 +1,402 @@
+/* The entries of a log that somebody sends: as strict as with requests, since nobody has looked at them. */
+#include "server/replay/rebuild_internal.h"
+
+#include "server/data/study_space.h"
+#include "server/http/route.h"
+#include "server/study/plan.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool rebuild_refuse(rebuild_problem *p, const char *member, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    snprintf(p->member, sizeof p->member, "%s", member);
+    vsnprintf(p->what, sizeof p->what, format, args);
+    va_end(args);
+    return false;
+}
+
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+/* Of a batch. */
+static bool check_figure(rebuild_problem *p, const char *member, double value)
+{
+    return (isfinite(value) && value >= 0) ||
+           rebuild_refuse(p, member, "must be a number that is not negative");
+}
+
+bool rebuild_check_text(rebuild_problem *p, const char *member, const char *text, size_t most)
+{
+    size_t n = 0;
+    for (const char *c = text; c && *c; c++)
+        n += ((unsigned char)*c & 0xC0) != 0x80; /* the first byte of a character */
+    return n <= most || rebuild_refuse(p, member, "has more than %zu characters", most);
+}
+
+bool rebuild_check_trial(const rebuild *r, rebuild_problem *p, int64_t id)
+{
+    return (id >= 1 && id <= r->trials) ||
+           rebuild_refuse(p, "trial", "there is no trial %lld", (long long)id);
+}
+
+static bool below(rebuild_problem *p, const char *member, const uint32_t *list, size_t n, int64_t candidates)
+{
+    for (size_t i = 0; i < n; i++)
+        if (list[i] >= candidates)
+            return rebuild_refuse(p, member, "there is no candidate %u", list[i]);
+    return true;
+}
+
+/* ---- definitions --------------------------------------------------------------------------------------- */
+
+/* The caller frees it; NULL: out of memory. */
+static char *definition_text(const wire_study *definition)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    char *text;
+    size_t size;
+    wire_encode_definition(&w, definition);
+    return wire_writer_finish(&w, &text, &size) ? text : NULL;
+}
+
+/* Without what can be changed. */
+static char *fixed_text(const wire_study *definition)
+{
+    wire_study fixed = *definition;
+    fixed.id = fixed.display_name = fixed.labels = fixed.metadata = NULL;
+    fixed.horizon = fixed.min_in_flight = fixed.max_attempts = (wire_integer){0};
+    fixed.lease_seconds = (wire_number){0};
+    return definition_text(&fixed);
+}
+
+static bool check_unchanged(rebuild *r, const study_config *config, rebuild_problem *p)
+{
+    char *before = fixed_text(r->config->wire), *after = fixed_text(config->wire);
+    bool same = before && after && strcmp(before, after) == 0;
+    if (!before || !after)
+        rebuild_fail(r, STORE_NO_MEMORY);
+    free(before);
+    free(after);
+    return same || rebuild_refuse(p, "definition", "it changes what cannot be changed in a study");
+}
+
+/* A definition has every value in force: there is nothing to complete. */
+static bool is_complete(wire_study *definition, wire_errors *problems)
+{
+    bool fits = definition->id && !definition->points;
+    char *before = definition_text(definition), *after = NULL;
+    if (fits && study_config_complete(definition, problems) == WIRE_OK)
+        after = definition_text(definition);
+    bool complete = before && after && strcmp(before, after) == 0;
+    if (!complete && problems->n == 0)
+        wire_errors_add(problems, "", "it has not every value in force");
+    free(before);
+    free(after);
+    return complete;
+}
+
+/* The definition in force from here on. */
+static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
+{
+    wire_study *definition = NULL;
+    study_config *config = NULL;
+    wire_errors problems = {0};
+    if (wire_decode_study(&definition, text, strlen(text), &problems) == WIRE_OK &&
+        is_complete(definition, &problems))
+        study_config_new(&config, definition, &problems);
+    else
+        wire_study_free(definition);
+    if (!config)
+        rebuild_refuse(p, "definition", "it is not one of this program's: %.60s %.120s",
+                       problems.n ? problems.items[0].pointer : "",
+                       problems.n ? problems.items[0].detail : "");
+    wire_errors_clear(&problems);
+    if (!config || (r->config && !check_unchanged(r, config, p))) {
+        study_config_free(config);
+        return false;
+    }
+    study_config_free(r->config);
+    r->config = config;
+    bandit_error error = {0};
+    if (config->parameters && !r->space &&
+        bandit_arms_new_space(&r->space, config->parameters, config->wire->n_parameters, &error) != BANDIT_OK)
+        return rebuild_refuse(p, "definition", "the space cannot be made: %s", error.message);
+    return true;
+}
+
+static bool check_created(rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    const char *id = event->u.created.id;
+    if (!take_definition(r, event->u.created.definition, p))
+        return false;
+    if (strcmp(r->config->wire->id, id) != 0)
+        return rebuild_refuse(p, "id", "the definition has another id");
+    if (!route_is_study_id(id, strlen(id)))
+        return rebuild_refuse(p, "id", "it cannot be a study's");
+    if (!r->id && !(r->id = strdup(id)))
+        rebuild_fail(r, STORE_NO_MEMORY);
+    r->awaits = event->u.created.state == STUDY_AWAITING_CANDIDATES;
+    return true;
+}
+
+static bool check_changed(rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    r->awaits = event->u.changed.state == STUDY_AWAITING_CANDIDATES;
+    return rebuild_check_text(p, "reason", event->u.changed.reason, WIRE_MAX_REASON) &&
+           (!event->u.changed.definition || take_definition(r, event->u.changed.definition, p));
+}
+
+/* ---- candidates ---------------------------------------------------------------------------------------- */
+
+static bool is_space(const rebuild *r)
+{
+    return r->config->wire->domain_type == WIRE_DOMAIN_SPACE;
+}
+
+/* The first of n rows, as wide as the space, that is no point of it; n: there is none. */
+static size_t first_other(const rebuild *r, const double *rows, size_t n)
+{
+    size_t i = 0;
+    bandit_error error = {0};
+    while (i < n &&
+           bandit_arms_check_point(r->space, rows + i * r->config->wire->n_parameters, &error) == BANDIT_OK)
+        i++;
+    return i;
+}
+
+/* New candidates; none is fine. */
+static bool check_points(rebuild *r, const char *member, const store_points *points, rebuild_problem *p)
+{
+    const wire_study *wire = r->config->wire;
+    int64_t width = is_space(r) ? (int64_t)wire->n_parameters : wire->dimension.value;
+    if (points->n == 0)
+        return true;
+    if (points->dimension != width || points->dimension < 1 || wire->domain_type == WIRE_DOMAIN_PRECOMPUTED ||
+        (r->candidates > 0 && points->dimension != r->columns))
+        return rebuild_refuse(p, member, "the candidates have another dimension");
+    size_t other = is_space(r) ? first_other(r, points->rows, points->n) : points->n;
+    if (other < points->n)
+        return rebuild_refuse(p, member, "point %zu is not in the space", other);
+    for (size_t i = 0; !is_space(r) && i < points->n * (size_t)width; i++)
+        if (!isfinite(points->rows[i]))
+            return rebuild_refuse(p, member, "row %zu has a value that is not finite", i / (size_t)width);
+    r->columns = points->dimension;
+    r->candidates += (int64_t)points->n;
+    return r->candidates <= WIRE_MAX_COUNT || rebuild_refuse(p, member, "there are too many of them");
+}
+
+static bool fits_domain(const rebuild *r, const store_event *event)
+{
+    const wire_study *wire = r->config->wire;
+    int64_t count = event->u.candidates.count, dimension = event->u.candidates.dimension;
+    switch (wire->domain_type) {
+    case WIRE_DOMAIN_CANDIDATES:
+        return dimension == wire->dimension.value && !r->has_gaps;
+    case WIRE_DOMAIN_PRECOMPUTED:
+        return dimension == wire->size.value && count == wire->size.value && !r->has_gaps;
+    case WIRE_DOMAIN_SPACE:
+        return dimension == (int64_t)wire->n_parameters &&
+               count == (int64_t)bandit_arms_space_size(r->space) && count <= SPACE_ENUMERATED_POINTS &&
+               (r->rows == 0 ||
+                (r->few && r->dimension == wire->n_parameters && r->rows == first_other(r, r->few, r->rows)));
+    }
+    return false;
+}
+
+static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
+{
+    bool here = r->rows > 0 && event->u.candidates.count == (int64_t)r->rows &&
+                event->u.candidates.dimension == (int64_t)r->dimension &&
+                strcmp(event->u.candidates.digest, upload_digest(r->upload)) == 0;
+    if (r->batches > 0 || r->trials > 0 || r->observed)
+        return rebuild_refuse(p, "", "candidates are not replaced after the first batch, trial or result");
+    if (event->u.candidates.count < 1 || event->u.candidates.count > WIRE_MAX_COUNT)
+        return rebuild_refuse(p, "count", "there are too many of them, or none");
+    if (event->u.candidates.dimension < 1 || event->u.candidates.dimension > WIRE_MAX_DIMENSION)
+        return rebuild_refuse(p, "dimension", "must be between 1 and %d", WIRE_MAX_DIMENSION);
+    if (!fits_domain(r, event))
+        return rebuild_refuse(p, "", "they are not as the definition says");
+    r->has_set = here && !r->attached;
+    r->has_gone = !r->has_set;
+    event->u.candidates.content = 0;
+    if (r->has_set) {
+        store_event described;
+        upload_describe(r->upload, &described);
+        event->u.candidates.content = described.u.candidates.content;
+        r->attached = true;
+    }
+    r->candidates = event->u.candidates.count;
+    r->columns = event->u.candidates.dimension;
+    return true;
+}
+
+static bool check_added(rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    if (event->u.added.first != r->candidates || event->u.added.points.n < 1)
+        return rebuild_refuse(p, "first", "the candidates are not the next ones");
+    return check_points(r, "rows", &event->u.added.points, p);
+}
+
+/* ---- batches ------------------------------------------------------------------------------------------- */
+
+static bool check_picks(rebuild *r, const char *member, int64_t first_trial, const store_pick *picks,
+                        size_t n, rebuild_problem *p)
+{
+    if (first_trial != r->trials + 1)
+        return rebuild_refuse(p, member, "the trials are not the next ones");
+    for (size_t i = 0; i < n; i++) {
+        if (picks[i].candidate >= r->candidates)
+            return rebuild_refuse(p, member, "pick %zu is not one of the candidates", i);
+        if (picks[i].variance < 0)
+            return rebuild_refuse(p, member, "pick %zu has a negative variance", i);
+    }
+    r->trials += (int64_t)n;
+    return true;
+}
+
+static bool check_held(const rebuild *r, const store_held *held, size_t n_picks, rebuild_problem *p)
+{
+    if (held->n_values == 0)
+        return true;
+    if (!is_space(r) || held->n_values != r->config->wire->n_parameters || held->n_picks > n_picks)
+        return rebuild_refuse(p, "held", "they are not as many as there are parameters and picks");
+    for (size_t i = 0; i < held->n_values; i++)
+        if (!isnan(held->values[i]) && !wire_is_value(&r->config->wire->parameters[i], held->values[i]))
+            return rebuild_refuse(p, "held", "value %zu is none of its parameter", i);
+    return true;
+}
+
+static bool check_sums(const rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    const store_arm_sum *sums = event->u.planned.sums;
+    for (size_t i = 0; i < event->u.planned.n_sums; i++)
+        if (sums[i].arm >= r->candidates || (i > 0 && sums[i].arm <= sums[i - 1].arm) ||
+            sums[i].count > WIRE_MAX_INTEGER || !(fabs(sums[i].sum) <= WIRE_MAX_VALUE * WIRE_MAX_INTEGER))
+            return rebuild_refuse(p, "sums", "they are not those of candidates, in ascending order");
+    return true;
+}
+
+static bool check_planned(rebuild *r, int64_t seq, const store_event *event, rebuild_problem *p)
+{
+    const store_batch *batch = &event->u.planned.batch;
+    size_t n_picks = event->u.planned.n_picks;
+    if (batch->batch != r->batches)
+        return rebuild_refuse(p, "batch", "it is not the next one");
+    if (event->u.planned.through_seq < 0 || event->u.planned.through_seq >= seq)
+        return rebuild_refuse(p, "through_seq", "is not before it");
+    if (batch->size != (int64_t)n_picks)
+        return rebuild_refuse(p, "size", "there are %zu picks", n_picks);
+    if (batch->observations < 0)
+        return rebuild_refuse(p, "observations", "must not be negative");
+    if (!plan_stop_rule_is_known(batch->stop_rule))
+        return rebuild_refuse(p, "stop_rule", "there is no such rule");
+    if (!rebuild_check_text(p, "code_path", batch->code_path, WIRE_MAX_NAME) ||
+        !check_figure(p, "ratio", batch->ratio) || !check_figure(p, "beta", batch->beta) ||
+        !check_figure(p, "update_seconds", batch->update_seconds) ||
+        !check_figure(p, "select_seconds", batch->select_seconds) ||
+        !check_points(r, "points", &event->u.planned.points, p) ||
+        !check_held(r, &event->u.planned.held, n_picks, p) ||
+        !below(p, "dictionary", event->u.planned.dictionary, (size_t)batch->dictionary_size, r->candidates) ||
+        !check_sums(r, event, p))
+        return false;
+    r->batches++;
+    return check_picks(r, "picks", event->u.planned.first_trial, event->u.planned.picks, n_picks, p);
+}
+
+static bool check_extended(rebuild *r, int64_t seq, const store_event *event, rebuild_problem *p)
+{
+    size_t n_picks = event->u.extended.n_picks;
+    if (event->u.extended.batch != r->batches - 1)
+        return rebuild_refuse(p, "batch", "it is not the last one");
+    if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
+        return rebuild_refuse(p, "through_seq", "is not before it");
+    if (!plan_stop_rule_is_known(event->u.extended.stop_rule))
+        return rebuild_refuse(p, "stop_rule", "there is no such rule");
+    return check_figure(p, "ratio", event->u.extended.ratio) &&
+           check_points(r, "points", &event->u.extended.points, p) &&
+           check_held(r, &event->u.extended.held, n_picks, p) &&
+           check_picks(r, "picks", event->u.extended.first_trial, event->u.extended.picks, n_picks, p);
+}
+
+/* ---- trials -------------------------------------------------------------------------------------------- */
+
+static bool check_issued(const rebuild *r, int64_t id, int32_t attempt, const char *worker,
+                         rebuild_problem *p)
+{
+    return rebuild_check_trial(r, p, id) &&
+           (attempt >= 1 || rebuild_refuse(p, "attempt", "must be at least 1")) &&
+           rebuild_check_text(p, "worker", worker, WIRE_MAX_NAME);
+}
+
+static bool check_requeued(const rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    const char *outcome = event->u.requeued.outcome;
+    bool known =
+        strcmp(outcome, "expired") == 0 || strcmp(outcome, "released") == 0 || strcmp(outcome, "failed") == 0;
+    return rebuild_check_trial(r, p, event->u.requeued.trial) &&
+           (known || rebuild_refuse(p, "outcome", "there is no such outcome"));
+}
+
+/* ---- all ----------------------------------------------------------------------------------------------- */
+
+void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem *p)
+{
+    switch (event->type) {
+    case EVENT_STUDY_CREATED:
+        check_created(r, event, p);
+        break;
+    case EVENT_STUDY_CHANGED:
+        check_changed(r, event, p);
+        break;
+    case EVENT_CANDIDATES_SET:
+        check_candidates(r, event, p);
+        break;
+    case EVENT_CANDIDATES_ADDED:
+        check_added(r, event, p);
+        break;
+    case EVENT_CANDIDATES_RETIRED:
+        below(p, "candidates", event->u.retired.list, event->u.retired.n, r->candidates);
+        break;
+    case EVENT_BATCH_PLANNED:
+        check_planned(r, seq, event, p);
+        break;
+    case EVENT_BATCH_EXTENDED:
+        check_extended(r, seq, event, p);
+        break;
+    case EVENT_TRIAL_ISSUED:
+        check_issued(r, event->u.issued.trial, event->u.issued.attempt, event->u.issued.worker, p);
+        break;
+    case EVENT_TRIAL_RENEWED:
+        check_issued(r, event->u.renewed.trial, event->u.renewed.attempt, event->u.renewed.worker, p);
+        break;
+    case EVENT_TRIAL_REQUEUED:
+        check_requeued(r, event, p);
+        break;
+    case EVENT_TRIAL_MEASURED:
+        rebuild_check_measured(r, event, p);
+        break;
+    case EVENT_TRIAL_PROPOSED:
+        check_picks(r, "candidate", event->u.proposed.trial, &event->u.proposed.pick, 1, p);
+        break;
+    case EVENT_TRIAL_TOLD:
+        rebuild_check_told(r, event, p);
+        break;
+    case EVENT_LATE_RESULT_TOLD:
+        rebuild_check_late(r, event, p);
+        break;
+    case EVENT_TRIAL_AMENDED:
+        rebuild_check_amended(r, event, p);
+        break;
+    case EVENT_OBSERVATIONS_ADDED:
+        rebuild_check_observed(r, event, p);
+        break;
+    case STORE_EVENT_TYPES:
+        rebuild_refuse(p, "", "unknown");
+        break;
+    }
+}

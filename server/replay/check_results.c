@@ -1,0 +1,140 @@
+/* Entries of a log that somebody sends, those that bring results: as strict as with requests. */
+#include "server/replay/rebuild_internal.h"
+
+#include "proto/json_parse.h"
+
+#include <math.h>
+#include <string.h>
+
+static bool is_measured(double value)
+{
+    return fabs(value) <= WIRE_MAX_VALUE; /* and no NaN */
+}
+
+static bool check_value(rebuild_problem *p, const char *member, double value)
+{
+    return is_measured(value) || rebuild_refuse(p, member, "a measured value is between -1e100 and 1e100");
+}
+
+/* "" or the text of a JSON object: it is written into answers as it is. NULL: it is none. */
+static json_t *object_of(const char *text)
+{
+    json_t *json = NULL;
+    wire_errors errors = {0};
+    if (!text || !*text)
+        return json_object();
+    wire_parse(&json, text, strlen(text), &errors);
+    wire_errors_clear(&errors);
+    if (json_is_object(json))
+        return json;
+    json_decref(json);
+    return NULL;
+}
+
+static bool is_recorded(const wire_study *wire, const char *name)
+{
+    for (size_t i = 0; i < wire->n_metrics; i++)
+        if (wire->metrics[i].recorded && strcmp(wire->metrics[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Values of recorded metrics. */
+static bool check_recorded(const rebuild *r, const char *text, rebuild_problem *p)
+{
+    json_t *object = object_of(text), *value;
+    const char *name;
+    if (!object)
+        return rebuild_refuse(p, "recorded", "is not the text of a JSON object");
+    bool good = true;
+    json_object_foreach(object, name, value)
+    {
+        if (good && !is_recorded(r->config->wire, name))
+            good = rebuild_refuse(p, "recorded", "'%.100s' is no recorded metric of the study", name);
+        if (good && (!json_is_number(value) || !is_measured(json_number_value(value))))
+            good = rebuild_refuse(p, "recorded", "'%.100s' is not a number between -1e100 and 1e100", name);
+    }
+    json_decref(object);
+    return good;
+}
+
+static bool check_metadata(const char *text, rebuild_problem *p)
+{
+    json_t *object = object_of(text);
+    if (!object)
+        return rebuild_refuse(p, "metadata", "is not the text of a JSON object");
+    json_decref(object);
+    return !text || strlen(text) <= WIRE_MAX_RESULT_METADATA ||
+           rebuild_refuse(p, "metadata", "has more than %d bytes", WIRE_MAX_RESULT_METADATA);
+}
+
+/* A result's state, and its value where there is one. */
+static bool check_result(trial_state state, bool has_value, double value, rebuild_problem *p)
+{
+    if (state == TRIAL_QUEUED || state == TRIAL_PENDING)
+        return rebuild_refuse(p, "state", "it is not one of results");
+    if (has_value ? state == TRIAL_FAILED || state == TRIAL_INFEASIBLE : state == TRIAL_COMPLETED)
+        return rebuild_refuse(p, "value", has_value ? "does not apply to this state" : "is missing");
+    return !has_value || check_value(p, "value", value);
+}
+
+static bool check_repeats(int64_t repeats, rebuild_problem *p)
+{
+    return (repeats >= 0 && repeats <= WIRE_MAX_REPEATS) ||
+           rebuild_refuse(p, "repeats", "must be between 1 and %d", WIRE_MAX_REPEATS);
+}
+
+bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    return rebuild_check_trial(r, p, event->u.told.trial) &&
+           check_result(event->u.told.state, event->u.told.has_value, event->u.told.value, p) &&
+           check_repeats(event->u.told.repeats, p) &&
+           rebuild_check_text(p, "reason", event->u.told.reason, WIRE_MAX_REASON) &&
+           check_recorded(r, event->u.told.recorded, p) && check_metadata(event->u.told.metadata, p);
+}
+
+bool rebuild_check_late(const rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    return rebuild_check_trial(r, p, event->u.late.trial) && check_value(p, "value", event->u.late.value) &&
+           check_repeats(event->u.late.repeats, p) && check_recorded(r, event->u.late.recorded, p) &&
+           check_metadata(event->u.late.metadata, p);
+}
+
+bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    int64_t best = event->u.amended.best_trial, candidate = event->u.amended.best_candidate;
+    if (best < 0 || best > r->trials)
+        return rebuild_refuse(p, "best_trial", "there is no trial %lld", (long long)best);
+    if (candidate < 0 || (candidate >= r->candidates && best > 0))
+        return rebuild_refuse(p, "best_candidate", "there is no candidate %lld", (long long)candidate);
+    return rebuild_check_trial(r, p, event->u.amended.trial) &&
+           check_result(event->u.amended.state, event->u.amended.has_value, event->u.amended.value, p) &&
+           check_value(p, "best_value", event->u.amended.best_value) &&
+           rebuild_check_text(p, "reason", event->u.amended.reason, WIRE_MAX_REASON) &&
+           check_recorded(r, event->u.amended.recorded, p);
+}
+
+bool rebuild_check_measured(const rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    return rebuild_check_trial(r, p, event->u.measured.trial) &&
+           (event->u.measured.step >= 0 || rebuild_refuse(p, "step", "must not be negative")) &&
+           check_value(p, "value", event->u.measured.value);
+}
+
+bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    for (size_t i = 0; i < event->u.observed.n; i++) {
+        const store_observation *o = &event->u.observed.list[i];
+        if (o->candidate >= r->candidates)
+            return rebuild_refuse(p, "observations", "observation %zu is of no candidate", i);
+        if (o->repeats < 1 || o->repeats > WIRE_MAX_REPEATS)
+            return rebuild_refuse(p, "observations",
+                                  "the repeats of observation %zu are not between 1 and %d", i,
+                                  WIRE_MAX_REPEATS);
+        if (!is_measured(o->value))
+            return rebuild_refuse(p, "observations",
+                                  "the value of observation %zu is not between -1e100 and 1e100", i);
+    }
+    r->observed = true;
+    return true;
+}

@@ -1,0 +1,190 @@
+/* A batch of the log, planned again and compared: picks, figures and the engine's state, to the bit. */
+#include "server/replay/internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static uint64_t bits_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits;
+}
+
+/* As the log has them: no sign on a zero, NaN for what is not finite. */
+static bool same_logged(double a, double b)
+{
+    return isfinite(b) ? a == b : !isfinite(a);
+}
+
+static bool compare_picks(replaying *r, int64_t seq, int64_t batch, const store_pick *a, size_t n_a,
+                          const store_pick *b, size_t n_b)
+{
+    for (size_t i = 0; i < n_a && i < n_b; i++) {
+        if (a[i].candidate != b[i].candidate) {
+            replay_differs(r, seq, "batch %lld: pick %zu is candidate %u; planned again it is %u",
+                           (long long)batch, i, a[i].candidate, b[i].candidate);
+            return false;
+        }
+        if (!same_logged(a[i].variance, b[i].variance)) {
+            replay_differs(r, seq, "batch %lld: pick %zu has the variance %.17g; planned again %.17g",
+                           (long long)batch, i, a[i].variance, b[i].variance);
+            return false;
+        }
+    }
+    if (n_a != n_b)
+        replay_differs(r, seq, "batch %lld has %zu picks; planned again it has %zu", (long long)batch, n_a,
+                       n_b);
+    return n_a == n_b;
+}
+
+static bool compare_scalars(replaying *r, int64_t seq, const store_batch *a, const store_batch *b)
+{
+    const struct {
+        const char *name;
+        double a, b;
+    } values[] = {{"beta", a->beta, b->beta},
+                  {"ratio", a->ratio, b->ratio},
+                  {"observations", (double)a->observations, (double)b->observations},
+                  {"dictionary_size", (double)a->dictionary_size, (double)b->dictionary_size}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (!same_logged(values[i].a, values[i].b)) {
+            replay_differs(r, seq, "batch %lld: %s is %.17g; planned again it is %.17g", (long long)a->batch,
+                           values[i].name, values[i].a, values[i].b);
+            return false;
+        }
+    if (strcmp(a->stop_rule, b->stop_rule) != 0) {
+        replay_differs(r, seq, "batch %lld ended by %s; planned again by %s", (long long)a->batch,
+                       a->stop_rule, b->stop_rule);
+        return false;
+    }
+    return true;
+}
+
+static bool compare_sums(replaying *r, int64_t seq, const store_event *a, const store_event *b)
+{
+    size_t n = a->u.planned.n_sums;
+    bool same = b->u.planned.n_sums == n;
+    for (size_t i = 0; same && i < n; i++) {
+        const store_arm_sum *x = &a->u.planned.sums[i], *y = &b->u.planned.sums[i];
+        same = x->arm == y->arm && x->count == y->count && bits_of(x->sum) == bits_of(y->sum);
+    }
+    if (!same)
+        replay_differs(r, seq, "batch %lld: the sums are others when planned again",
+                       (long long)a->u.planned.batch.batch);
+    return same;
+}
+
+static bool compare_planned(replaying *r, int64_t seq, const store_event *a, const store_event *b)
+{
+    const store_batch *batch = &a->u.planned.batch;
+    if (!compare_scalars(r, seq, batch, &b->u.planned.batch))
+        return false;
+    if (batch->dictionary_size && memcmp(a->u.planned.dictionary, b->u.planned.dictionary,
+                                         (size_t)batch->dictionary_size * sizeof(uint32_t)) != 0) {
+        replay_differs(r, seq, "batch %lld: the dictionary is another when planned again",
+                       (long long)batch->batch);
+        return false;
+    }
+    if (!compare_sums(r, seq, a, b) ||
+        !compare_picks(r, seq, batch->batch, a->u.planned.picks, a->u.planned.n_picks, b->u.planned.picks,
+                       b->u.planned.n_picks))
+        return false;
+    bool same =
+        a->u.planned.n_engine_state == b->u.planned.n_engine_state &&
+        memcmp(a->u.planned.engine_state, b->u.planned.engine_state, a->u.planned.n_engine_state) == 0;
+    if (!same)
+        replay_differs(r, seq, "batch %lld: the engine's state is another when planned again",
+                       (long long)batch->batch);
+    return same;
+}
+
+/* Engines spread their work from a thread of the pool. */
+typedef struct pooled_plan {
+    pool_task task;
+    replaying *r;
+    const store_event *recorded;
+    const char *refusal;
+    store_status status;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    bool done;
+} pooled_plan;
+
+static void run_pooled(pool_task *task)
+{
+    pooled_plan *p = (pooled_plan *)(void *)task;
+    p->status = study_plan_again(p->r->study, p->recorded, &p->r->planned, &p->r->plan, &p->refusal);
+    pthread_mutex_lock(&p->lock);
+    p->done = true;
+    pthread_cond_signal(&p->changed);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static store_status plan_on_pool(replaying *r, const store_event *recorded, const char **refusal)
+{
+    pooled_plan p = {.task.run = run_pooled, .r = r, .recorded = recorded};
+    pthread_mutex_init(&p.lock, NULL);
+    pthread_cond_init(&p.changed, NULL);
+    pool_submit(r->options->pool, &p.task, POOL_LONG);
+    pthread_mutex_lock(&p.lock);
+    while (!p.done)
+        pthread_cond_wait(&p.changed, &p.lock);
+    pthread_mutex_unlock(&p.lock);
+    pthread_cond_destroy(&p.changed);
+    pthread_mutex_destroy(&p.lock);
+    *refusal = p.refusal;
+    return p.status;
+}
+
+void replay_plan_again(replaying *r, int64_t seq, const store_event *recorded)
+{
+    const char *refusal = NULL;
+    store_error error = {0};
+    store_status status = rebuild_wait(r->rebuild);
+    if (!status && !rebuild_has_candidates(r->rebuild)) {
+        replay_differs(r, seq,
+                       "the candidates are not those that the log speaks of: nothing can be planned again");
+        r->strayed = true;
+        return;
+    }
+    if (!status && !r->study && !(r->study = study_new(&r->app, NULL, rebuild_id(r->rebuild))))
+        status = STORE_NO_MEMORY;
+    if (!status)
+        status = study_load(r->study, &error);
+    if (status) {
+        replay_fail(r, status, "the study as rebuilt");
+        return;
+    }
+    status = plan_on_pool(r, recorded, &refusal);
+    if (status)
+        replay_fail(r, status, "planning again");
+    else if (refusal) {
+        replay_differs(r, seq, "the engine refuses to plan again: %s", refusal);
+        study_plan_free(r->plan);
+        r->plan = NULL;
+        r->strayed = true;
+    }
+    study_unload(r->study);
+}
+
+void replay_compare_plan(replaying *r, int64_t seq, const store_event *recorded)
+{
+    const char *path = recorded->type == EVENT_BATCH_PLANNED ? recorded->u.planned.batch.code_path : NULL;
+    const char *here = r->planned.u.planned.batch.code_path;
+    bool same;
+    if (recorded->type == EVENT_BATCH_PLANNED)
+        same = compare_planned(r, seq, recorded, &r->planned);
+    else
+        same = compare_picks(r, seq, recorded->u.extended.batch, recorded->u.extended.picks,
+                             recorded->u.extended.n_picks, r->planned.u.extended.picks,
+                             r->planned.u.extended.n_picks);
+    if (!same && path && strcmp(path, here) != 0)
+        replay_differs(
+            r, seq, "it was planned on another kind of machine (%s; this one is %s), which may be the cause",
+            path, here);
+    r->strayed = !same;
+    r->result->batches += recorded->type == EVENT_BATCH_PLANNED;
+    study_plan_free(r->plan);
+    r->plan = NULL;
+}

@@ -1,0 +1,213 @@
+/* Inside the memory backend: plain arrays under one lock, which a transaction holds for writing. What a write
+ * did is undone by cutting the study's log back and applying what is left of it again.
+ *
+ *   memory.c         transactions, opening, closing
+ *   tables.c  the tables as apply.c writes them
+ *   trials.c  those of trials
+ *   tokens.c  tokens
+ *   read.c    reads */
+#ifndef SERVER_STORE_MEMORY_MEMORY_H
+#define SERVER_STORE_MEMORY_MEMORY_H
+
+#include "server/store/backend.h"
+
+typedef struct memory_log {
+    store_event *event;
+    char *payload;
+} memory_log;
+
+typedef struct memory_trial {
+    store_trial t;           /* worker and reason are owned */
+    store_attempt *attempts; /* their strings are owned */
+    size_t n_attempts;
+    store_measurement *measurements; /* by attempt and step */
+    size_t n_measurements;
+} memory_trial;
+
+typedef struct memory_batch {
+    store_batch b; /* stop_rule and code_path are owned */
+    int64_t through_seq;
+    uint32_t *dictionary;
+} memory_batch;
+
+typedef struct memory_study {
+    struct memory_study *next; /* in descending order of number */
+    bool staged;               /* has no id yet, for those who read */
+    bool deleted, damaged;     /* damaged: memory ran out while a write was being undone */
+    study_record record;
+    int64_t created_at;
+    const char *id, *definition, *reason, *digest; /* owned */
+    memory_log *log;
+    size_t n_log;
+    memory_trial *trials;
+    size_t n_trials;
+    memory_batch *batches;
+    size_t n_batches;
+    store_arm_sum *sums; /* ascending by arm */
+    size_t n_sums;
+    uint32_t *retired; /* ascending */
+    size_t n_retired;
+    unsigned char *engine;
+    size_t n_engine;
+    store_late_result *late; /* their strings are owned; by log position */
+    size_t n_late;
+    store_amendment *amendments; /* likewise */
+    size_t n_amendments;
+} memory_study;
+
+typedef struct memory_content {
+    struct memory_content *next;
+    int64_t content, study, count, dimension; /* study 0: staged */
+    double *rows;
+} memory_content;
+
+typedef struct memory_answer {
+    struct memory_answer *next;
+    store_answer *answer;
+} memory_answer;
+
+typedef struct memory_token {
+    struct memory_token *next; /* in ascending order of number */
+    store_token *token;
+} memory_token;
+
+typedef struct memory_store {
+    store base;
+    pthread_rwlock_t lock;
+    bool in_transaction;
+    int64_t last_study;
+    memory_study *studies;
+    memory_content *contents;
+    memory_answer *answers; /* of less than a day before the newest */
+    memory_study *touched;  /* by the write since the mark */
+    size_t kept;            /* log entries it had then; 0: it is new */
+    bool replaying;
+    int64_t last_token;
+    memory_token *tokens;
+    /* Of the write since the mark; NULL. */
+    memory_token *new_token;     /* in the list */
+    memory_token *removed_token; /* out of it */
+} memory_store;
+
+static inline memory_store *memory_of(store *s)
+{
+    return (memory_store *)s;
+}
+
+/* The living study of that number or id; NULL. */
+memory_study *memory_find(memory_store *s, int64_t number);
+memory_study *memory_find_id(memory_store *s, const char *id);
+memory_answer *memory_find_answer(memory_store *s, const char *token, const char *path, const char *key);
+memory_content *memory_find_content(memory_store *s, int64_t number);
+
+void memory_free_content(memory_store *s, memory_content *content);
+
+/* Frees the answers up to that time. */
+void memory_expire_answers(memory_store *s, int64_t time);
+
+/* ---- what the tables are written with ------------------------------------------------------------------ */
+
+store_status memory_exhausted(store_error *err); /* STORE_NO_MEMORY */
+
+/* The array with room for one element more than n, perhaps elsewhere; NULL (and the array stays) without
+ * memory. The capacity is the power of two not below n. */
+void *memory_with_room(void *array, size_t n, size_t size);
+
+bool memory_set_text(const char **text, const char *value); /* replaces an owned string by a copy */
+void *memory_copy(const void *bytes, size_t size);          /* NULL: out of memory */
+
+/* ---- the tables ---------------------------------------------------------------------------------------- */
+
+store_status memory_study_count(store *base, size_t *n, store_error *err);
+store_status memory_study_insert(store *base, const store_event *event, int64_t epoch, study_record *record,
+                                 store_error *err);
+store_status memory_study_load(store *base, int64_t number, study_record *record, store_error *err);
+store_status memory_study_save(store *base, const study_record *record, store_error *err);
+store_status memory_study_describe(store *base, const study_record *record, const char *definition,
+                                   const char *reason, store_error *err);
+store_status memory_study_delete(store *base, int64_t number, store_error *err);
+store_status memory_study_stage(store *base, int64_t number, store_error *err);
+store_status memory_study_publish(store *base, int64_t number, store_error *err);
+store_status memory_log_append(store *base, int64_t number, int64_t seq, const store_event *event,
+                               const char *payload, store_error *err);
+store_status memory_batch_insert(store *base, int64_t number, const store_event *event, store_error *err);
+store_status memory_batch_extend(store *base, int64_t number, const store_event *event, store_error *err);
+store_status memory_sums_put(store *base, int64_t number, const store_arm_sum *sums, size_t n,
+                             store_error *err);
+store_status memory_trials_insert(store *base, int64_t number, int64_t first, int64_t batch,
+                                  const store_pick *picks, size_t n, store_error *err);
+store_status memory_trial_load(store *base, int64_t number, int64_t trial, trial_record *record,
+                               store_error *err);
+store_status memory_trial_issue(store *base, int64_t number, int64_t seq, const store_event *event,
+                                store_error *err);
+store_status memory_trial_renew(store *base, int64_t number, const store_event *event, store_error *err);
+store_status memory_trial_requeue(store *base, int64_t number, int32_t attempt, const store_event *event,
+                                  store_error *err);
+store_status memory_trial_tell(store *base, int64_t number, int64_t seq, int32_t attempt,
+                               const store_event *event, store_error *err);
+store_status memory_late_result_insert(store *base, int64_t number, int64_t seq, const store_event *event,
+                                       store_error *err);
+store_status memory_trial_amend(store *base, int64_t number, int64_t seq, const store_event *event,
+                                store_error *err);
+store_status memory_measurement_put(store *base, int64_t number, const store_event *event, store_error *err);
+store_status memory_observation_insert(store *base, int64_t number, int64_t seq, int64_t i,
+                                       const store_observation *observation, store_error *err);
+store_status memory_content_append(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
+                                   const double *rows, store_error *err);
+store_status memory_content_abandon(store *base, int64_t number, store_error *err);
+store_status memory_content_extend(store *base, const study_record *record, const store_points *points,
+                                   int64_t *content, store_error *err);
+store_status memory_candidate_retire(store *base, int64_t number, uint32_t candidate, store_error *err);
+store_status memory_content_attach(store *base, const study_record *record, const store_event *event,
+                                   store_error *err);
+store_status memory_answer_put(store *base, const store_answer *answer, store_error *err);
+
+store_status memory_token_put(store *base, const store_token *token, store_error *err);
+store_status memory_token_remove(store *base, const char *id, store_error *err);
+void memory_undo_token(memory_store *s);    /* takes back what the write did to them */
+void memory_release_token(memory_store *s); /* what the write did stays */
+void memory_remove_tokens_of(memory_store *s, const char *study);
+void memory_free_tokens(memory_store *s);
+store_status memory_read_tokens(store *base, int64_t after, size_t limit, store_token_row *row, void *arg,
+                                store_error *err);
+
+store_status memory_read_studies(store *base, const store_study_filter *filter, size_t limit,
+                                 store_study_row *row, void *arg, store_error *err);
+store_status memory_count_studies(store *base, size_t *n, store_error *err);
+store_status memory_read_totals(store *base, store_totals *out, store_error *err);
+store_status memory_read_study(store *base, const char *id, store_study_row *row, void *arg,
+                               store_error *err);
+store_status memory_read_staged(store *base, int64_t number, store_study_row *row, void *arg,
+                                store_error *err);
+store_status memory_read_trials(store *base, int64_t number, const store_trial_filter *filter, size_t limit,
+                                store_trial_row *row, void *arg, store_error *err);
+store_status memory_read_trial(store *base, int64_t number, int64_t trial, store_trial_row *row, void *arg,
+                               store_error *err);
+store_status memory_read_attempts(store *base, int64_t number, int64_t trial, store_attempt_row *row,
+                                  void *arg, store_error *err);
+store_status memory_read_late_results(store *base, int64_t number, int64_t trial, int64_t after_seq,
+                                      int64_t through_seq, store_late_result_row *row, void *arg,
+                                      store_error *err);
+store_status memory_read_amendments(store *base, int64_t number, int64_t trial, int64_t after_seq,
+                                    store_amendment_row *row, void *arg, store_error *err);
+store_status memory_read_measurements(store *base, int64_t number, int64_t trial, store_measurement_row *row,
+                                      void *arg, store_error *err);
+store_status memory_read_candidates_at(store *base, int64_t number, const int64_t *indices, size_t n,
+                                       size_t dimension, double *rows, store_error *err);
+store_status memory_read_batches(store *base, int64_t number, int64_t after, size_t limit,
+                                 store_batch_row *row, void *arg, store_error *err);
+store_status memory_read_values(store *base, int64_t study, store_value_row *row, void *arg,
+                                store_error *err);
+store_status memory_read_observations(store *base, int64_t number, int64_t after_seq, int64_t through_seq,
+                                      store_observation_row *row, void *arg, store_error *err);
+store_status memory_read_retired(store *base, int64_t number, store_retired_row *row, void *arg,
+                                 store_error *err);
+store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
+                                    double *rows, store_error *err);
+store_status memory_read_engine_state(store *base, int64_t number, store_engine_state *out, store_error *err);
+store_status memory_read_answer(store *base, const char *token, const char *path, const char *key,
+                                int64_t now, store_answer_row *row, void *arg, store_error *err);
+store_status memory_read_log(store *base, int64_t number, int64_t after_seq, size_t limit, store_log_row *row,
+                             void *arg, store_error *err);
+
+#endif

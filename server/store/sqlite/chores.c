@@ -1,0 +1,113 @@
+/* What the writer does between the writes: checkpoints, removal of what was deleted, vacuum. */
+#include "server/store/sqlite/sqlite.h"
+
+enum {
+    frames_of_patience = 3 * frames_per_checkpoint,
+    patience_ms = 100,
+};
+
+/* A passive checkpoint waits for nobody, and the log starts anew only when no reader is in it: readers that
+ * follow each other without a gap would let it grow for ever. Once it is long, it waits a little for those
+ * who read now; they are short, unless they are another program's. What fails is tried again after as many
+ * frames more. */
+void sqlite_after_commit(store *base)
+{
+    sqlite_store *s = sqlite_of(base);
+    if (s->wal_frames < s->next_checkpoint)
+        return;
+    bool patient = s->wal_frames >= frames_of_patience;
+    sqlite3_busy_timeout(s->writer.db, patience_ms);
+    sqlite3_wal_checkpoint_v2(s->writer.db, NULL,
+                              patient ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+    sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
+    s->next_checkpoint =
+        s->wal_frames + frames_per_checkpoint; /* unless the log starts anew: see on_commit */
+}
+
+void sqlite_idle(store *base)
+{
+    sqlite_store *s = sqlite_of(base);
+    if (!s->writer.db)
+        return;
+    sqlite3_busy_timeout(s->writer.db, 0); /* not at the expense of the next write */
+    if (sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK) {
+        s->wal_frames = 0;
+        s->next_checkpoint = frames_per_checkpoint;
+    }
+    sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
+}
+
+/* The first number that the query finds; 0: none. */
+static store_status find(connection *c, sql_id id, int64_t *out)
+{
+    sqlite3_stmt *statement = connection_bind(c, id, "");
+    *out = connection_step(c, statement) ? sqlite3_column_int64(statement, 0) : 0;
+    return connection_finish(c, statement, NULL);
+}
+
+/* Deletes rows of `owner` for about 10 ms; *gone when none is left. Inside a transaction. */
+static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_t rows, double deadline,
+                                 bool *gone)
+{
+    store_status status = STORE_OK;
+    *gone = false;
+    while (!status && !*gone && store_clock() < deadline) {
+        status = connection_run(c, NULL, id, "ii", owner, rows);
+        *gone = !status && sqlite3_changes(c->db) == 0;
+    }
+    return status;
+}
+
+/* A slice of removing a study (or content): the tables in order, then its own row. */
+static store_status remove_slice(connection *c, int64_t owner, const sql_id *tables, size_t n, int64_t rows,
+                                 sql_id last)
+{
+    double deadline = store_clock() + 0.010;
+    bool gone = true;
+    store_status status = connection_run(c, NULL, SQL_BEGIN_IMMEDIATE, "");
+    for (size_t i = 0; !status && gone && i < n; i++)
+        status = delete_slice(c, tables[i], owner, rows, deadline, &gone);
+    if (!status && gone)
+        status = connection_run(c, NULL, last, "i", owner);
+    if (!status)
+        status = connection_run(c, NULL, SQL_COMMIT, "");
+    if (status && !sqlite3_get_autocommit(c->db))
+        connection_run(c, NULL, SQL_ROLLBACK, "");
+    return status;
+}
+
+store_chore sqlite_chore(store *base)
+{
+    static const sql_id study_tables[] = {SQL_SLICE_LOG,          SQL_SLICE_ATTEMPTS,     SQL_SLICE_LATE,
+                                          SQL_SLICE_AMENDMENTS,   SQL_SLICE_MEASUREMENTS, SQL_SLICE_TRIALS,
+                                          SQL_SLICE_OBSERVATIONS, SQL_SLICE_SUMS,         SQL_SLICE_RETIRED,
+                                          SQL_SLICE_ENGINE,       SQL_SLICE_BATCHES};
+    static const sql_id content_tables[] = {SQL_SLICE_BLOCKS};
+    sqlite_store *s = sqlite_of(base);
+    connection *c = &s->writer;
+    int64_t content = 0, study = 0, free_pages = 0;
+    int expired = 0;
+    if (!s->chores_left)
+        return CHORE_NONE;
+    store_status status = find(c, SQL_DROPPED_CONTENT, &content);
+    if (!status && content == 0)
+        status = find(c, SQL_DELETED_STUDY, &study);
+    if (!status && content == 0 && study == 0) {
+        status = connection_run(c, NULL, SQL_ANSWERS_EXPIRE, "i", STORE_ANSWER_KEPT);
+        expired = sqlite3_changes(c->db);
+    }
+    if (!status && content == 0 && study == 0 && expired == 0)
+        status = find(c, SQL_FREE_PAGES, &free_pages);
+    if (!status && content)
+        status = remove_slice(c, content, content_tables, 1, 1, SQL_CONTENT_REMOVE);
+    else if (!status && study)
+        status = remove_slice(c, study, study_tables, sizeof study_tables / sizeof *study_tables, 500,
+                              SQL_STUDY_REMOVE);
+    else if (!status && free_pages)
+        status = connection_run(c, NULL, SQL_VACUUM, "");
+    sqlite_after_commit(base);
+    if (status)
+        return CHORE_FAILED;
+    s->chores_left = content || study || expired || free_pages;
+    return s->chores_left ? CHORE_MORE : CHORE_NONE;
+}

@@ -1,0 +1,190 @@
+#include "server/store/sqlite/sqlite.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static const char *const texts[SQL_COUNT] = {
+#define X(identifier, text) [identifier] = (text),
+    SQL_LIST(X)
+#undef X
+};
+
+store_status connection_open(connection *c, const char *path, int flags, store_error *err)
+{
+    *c = (connection){0};
+    c->error = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
+    if (c->error)
+        return connection_fail(c, err, path);
+    /* A damaged or hostile file must not be able to make SQLite run code or trust what it says. */
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    sqlite3_busy_timeout(c->db, sqlite_busy_ms);
+    return STORE_OK;
+}
+
+store_status sqlite_open_reader(connection *c, const char *path, store_error *err)
+{
+    store_status status = connection_open(c, path, SQLITE_OPEN_READONLY, err);
+    if (status)
+        return status;
+    return connection_execute_text(c, "PRAGMA query_only = ON; PRAGMA cell_size_check = ON", err);
+}
+
+void connection_close(connection *c)
+{
+    for (int id = 0; id < SQL_COUNT; id++)
+        sqlite3_finalize(c->statements[id]);
+    sqlite3_close(c->db);
+    *c = (connection){0};
+}
+
+static store_status status_of(int code)
+{
+    if (code == SQLITE_CONSTRAINT_FOREIGNKEY)
+        return STORE_NOT_FOUND;
+    switch (code & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return STORE_OK;
+    case SQLITE_CONSTRAINT:
+        return STORE_EXISTS;
+    case SQLITE_FULL:
+        return STORE_FULL;
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+        return STORE_READ_ONLY;
+    case SQLITE_CORRUPT:
+        return STORE_CORRUPT;
+    case SQLITE_NOTADB:
+        return STORE_FOREIGN;
+    case SQLITE_NOMEM:
+        return STORE_NO_MEMORY;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return STORE_BUSY;
+    default: /* SQLITE_IOERR, SQLITE_CANTOPEN and what no statement of ours can cause */
+        return STORE_IO;
+    }
+}
+
+store_status connection_fail(connection *c, store_error *err, const char *what)
+{
+    int code = c->error ? c->error : sqlite3_extended_errcode(c->db);
+    const char *words = c->db && (sqlite3_extended_errcode(c->db) & 0xff) == (code & 0xff)
+                            ? sqlite3_errmsg(c->db)
+                            : sqlite3_errstr(code);
+    int cause = c->db ? sqlite3_system_errno(c->db) : 0;
+    return store_fail(err, status_of(code), "%s: %s%s%s (SQLite code %d)", what, words, cause ? ": " : "",
+                      cause ? strerror(cause) : "", code);
+}
+
+store_status connection_execute_text(connection *c, const char *sql, store_error *err)
+{
+    c->error = sqlite3_exec(c->db, sql, NULL, NULL, NULL);
+    return c->error ? connection_fail(c, err, sql) : STORE_OK;
+}
+
+store_status connection_read_integer(connection *c, const char *sql, int64_t *out, store_error *err)
+{
+    sqlite3_stmt *statement = NULL;
+    *out = 0;
+    c->error = sqlite3_prepare_v2(c->db, sql, -1, &statement, NULL);
+    if (!c->error && connection_step(c, statement))
+        *out = sqlite3_column_int64(statement, 0);
+    store_status status = c->error ? connection_fail(c, err, sql) : STORE_OK;
+    sqlite3_finalize(statement);
+    return status;
+}
+
+static int bind_arguments(sqlite3_stmt *statement, const char *types, va_list args)
+{
+    int rc = SQLITE_OK;
+    for (int i = 1; !rc && types[i - 1]; i++) {
+        const char *text;
+        const void *blob;
+        switch (types[i - 1]) {
+        case 'i':
+            rc = sqlite3_bind_int64(statement, i, va_arg(args, int64_t));
+            break;
+        case 'd':
+            rc = sqlite3_bind_double(statement, i, va_arg(args, double));
+            break;
+        case 't':
+            text = va_arg(args, const char *);
+            rc = sqlite3_bind_text(statement, i, text, -1, SQLITE_STATIC);
+            break;
+        case 'b':
+            blob = va_arg(args, const void *);
+            /* An empty blob, not NULL, when there are no bytes. */
+            rc = sqlite3_bind_blob64(statement, i, blob ? blob : "", va_arg(args, size_t), SQLITE_STATIC);
+            break;
+        default:
+            rc = SQLITE_MISUSE;
+        }
+    }
+    return rc;
+}
+
+static sqlite3_stmt *bind_list(connection *c, sql_id id, const char *types, va_list args)
+{
+    c->error = SQLITE_OK;
+    sqlite3_stmt **statement = &c->statements[id];
+    if (!*statement)
+        c->error = sqlite3_prepare_v3(c->db, texts[id], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
+    if (!c->error)
+        c->error = bind_arguments(*statement, types, args);
+    return c->error ? NULL : *statement;
+}
+
+sqlite3_stmt *connection_bind(connection *c, sql_id id, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *statement = bind_list(c, id, types, args);
+    va_end(args);
+    return statement;
+}
+
+bool connection_step(connection *c, sqlite3_stmt *statement)
+{
+    if (!statement)
+        return false;
+    int rc = sqlite3_step(statement);
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+        c->error = rc;
+    return rc == SQLITE_ROW;
+}
+
+store_status connection_finish(connection *c, sqlite3_stmt *statement, store_error *err)
+{
+    store_status status = STORE_OK;
+    if (c->error)
+        status = connection_fail(c, err, statement ? sqlite3_sql(statement) : "preparing a statement");
+    sqlite3_reset(statement);
+    return status;
+}
+
+store_status connection_run(connection *c, store_error *err, sql_id id, const char *types, ...)
+{
+    va_list args;
+    va_start(args, types);
+    sqlite3_stmt *statement = bind_list(c, id, types, args);
+    va_end(args);
+    while (connection_step(c, statement))
+        ;
+    return connection_finish(c, statement, err);
+}
+
+double column_real(sqlite3_stmt *statement, int column)
+{
+    return sqlite3_column_type(statement, column) == SQLITE_NULL ? __builtin_nan("")
+                                                                 : sqlite3_column_double(statement, column);
+}
+
+const char *column_text(sqlite3_stmt *statement, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(statement, column);
+    return text ? text : "";
+}

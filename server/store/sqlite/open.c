@@ -1,0 +1,252 @@
+#include "server/store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The path to lock and open: links resolved, so that two names of one file are one lock. The caller frees
+ * it; NULL: out of memory. */
+static char *resolve(const char *path)
+{
+    char *resolved = realpath(path, NULL);
+    return resolved ? resolved : strdup(path);
+}
+
+/* The lock file stays: unlinking it would let two processes lock two different files of that name. */
+static store_status take_lock(sqlite_store *s, store_error *err)
+{
+    char *name;
+    if (asprintf(&name, "%s.lock", s->path) < 0)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    store_status status = STORE_OK;
+    s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (s->lock < 0) {
+        bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
+        status = store_fail(err, denied ? STORE_READ_ONLY : STORE_IO, "%s: %s", name, strerror(errno));
+    } else if (flock(s->lock, LOCK_EX | LOCK_NB)) {
+        status = errno == EWOULDBLOCK
+                     ? store_fail(err, STORE_BUSY, "%s is in use by another banditd", s->path)
+                     : store_fail(err, STORE_IO, "%s: %s", name, strerror(errno));
+    }
+    free(name);
+    return status;
+}
+
+static int on_commit(void *arg, sqlite3 *db, const char *schema, int frames)
+{
+    (void)db;
+    (void)schema;
+    sqlite_store *s = arg;
+    if (frames < s->wal_frames) /* it has started anew */
+        s->next_checkpoint = frames_per_checkpoint;
+    s->wal_frames = frames;
+    return SQLITE_OK;
+}
+
+static store_status open_writer(sqlite_store *s, const embedded_file *files, store_error *err)
+{
+    connection *c = &s->writer;
+    store_status status = connection_open(c, s->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+    if (!status)
+        status = sqlite_migrate(c, s->path, files, err);
+    if (!status)
+        status = connection_execute_text(c,
+                                         "PRAGMA synchronous = FULL;"
+                                         "PRAGMA foreign_keys = ON;"
+                                         "PRAGMA journal_size_limit = 16777216;"
+                                         "PRAGMA secure_delete = FAST;"
+                                         "PRAGMA cell_size_check = ON;"
+                                         "PRAGMA temp_store = MEMORY;"
+                                         "PRAGMA cache_size = -16384;"
+                                         "PRAGMA wal_autocheckpoint = 0",
+                                         err);
+    if (status)
+        return status;
+    sqlite3_wal_hook(c->db, on_commit, s);
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL); /* it is ours */
+    return STORE_OK;
+}
+
+/* Uploads and imports that nobody will finish; and proof that the file can be written to. */
+static store_status start_clean(sqlite_store *s, int64_t *next_content, store_error *err)
+{
+    connection *c = &s->writer;
+    store_status status = sqlite_begin(&s->base, err);
+    if (status)
+        return status;
+    status = connection_run(c, err, SQL_CONTENTS_DROP_STAGED, "");
+    if (!status)
+        status = connection_run(c, err, SQL_CONTENTS_DROP_OF_STAGED, "");
+    if (!status)
+        status = connection_run(c, err, SQL_STUDIES_DROP_STAGED, "");
+    if (!status)
+        status = sqlite_touch(&s->base, err);
+    if (!status) {
+        sqlite3_stmt *statement = connection_bind(c, SQL_CONTENT_LAST, "");
+        if (connection_step(c, statement))
+            *next_content = sqlite3_column_int64(statement, 0) + 1;
+        status = connection_finish(c, statement, err);
+    }
+    if (!status)
+        return sqlite_commit(&s->base, err);
+    if (sqlite_in_transaction(&s->base))
+        sqlite_rollback(&s->base);
+    return status;
+}
+
+void sqlite_free(sqlite_store *s)
+{
+    sqlite_close_readers(s);
+    connection_close(&s->writer);
+    if (s->lock >= 0)
+        close(s->lock);
+    pthread_mutex_destroy(&s->pool_mutex);
+    free(s->path);
+    free(s);
+}
+
+static void sqlite_close(store *base)
+{
+    sqlite_store *s = sqlite_of(base);
+    sqlite_close_readers(s); /* they would keep the last checkpoint from finishing */
+    if (!s->snapshot)
+        sqlite_idle(base);
+    sqlite_free(s);
+}
+
+uint64_t sqlite_wal_bytes(store *s)
+{
+    char name[PATH_MAX + 8];
+    struct stat st;
+    snprintf(name, sizeof name, "%s-wal", sqlite_of(s)->path);
+    return stat(name, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+sqlite_store *sqlite_new(const char *path)
+{
+    sqlite_store *s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->lock = -1;
+    s->base.backend = &sqlite_backend;
+    pthread_mutex_init(&s->pool_mutex, NULL);
+    s->path = resolve(path);
+    if (s->path)
+        return s;
+    sqlite_free(s);
+    return NULL;
+}
+
+static store_status open_store(store **out, const char *path, const embedded_file *files, bool synced,
+                               store_error *err)
+{
+    *out = NULL;
+    sqlite_store *s = sqlite_new(path);
+    if (!s)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    s->chores_left = true;
+    int64_t next_content = 1;
+    store_status status = take_lock(s, err);
+    if (!status)
+        status = open_writer(s, files, err);
+    if (!status && !synced)
+        status = connection_execute_text(&s->writer, "PRAGMA synchronous = OFF", err);
+    if (!status)
+        status = start_clean(s, &next_content, err);
+    if (!status)
+        status = store_start(&s->base, &sqlite_backend, next_content, err);
+    if (status)
+        sqlite_free(s);
+    else
+        *out = &s->base;
+    return status;
+}
+
+store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err)
+{
+    return open_store(out, path, files, true, err);
+}
+
+store_status store_open_sqlite(store **out, const char *path, store_error *err)
+{
+    return open_store(out, path, embedded_files, true, err);
+}
+
+store_status store_open_scratch(store **out, const char *path, store_error *err)
+{
+    return open_store(out, path, embedded_files, false, err);
+}
+
+const store_backend sqlite_backend = {
+    .rolls_back = true,
+    .begin = sqlite_begin,
+    .commit = sqlite_commit,
+    .rollback = sqlite_rollback,
+    .in_transaction = sqlite_in_transaction,
+    .mark = sqlite_mark,
+    .release = sqlite_release,
+    .undo = sqlite_undo,
+    .study_insert = sqlite_study_insert,
+    .study_count = sqlite_study_count,
+    .study_load = sqlite_study_load,
+    .study_save = sqlite_study_save,
+    .study_describe = sqlite_study_describe,
+    .study_delete = sqlite_study_delete,
+    .study_stage = sqlite_study_stage,
+    .study_publish = sqlite_study_publish,
+    .log_append = sqlite_log_append,
+    .content_attach = sqlite_content_attach,
+    .content_extend = sqlite_content_extend,
+    .candidate_retire = sqlite_candidate_retire,
+    .batch_insert = sqlite_batch_insert,
+    .batch_extend = sqlite_batch_extend,
+    .sums_put = sqlite_sums_put,
+    .trials_insert = sqlite_trials_insert,
+    .trial_load = sqlite_trial_load,
+    .trial_issue = sqlite_trial_issue,
+    .trial_renew = sqlite_trial_renew,
+    .trial_requeue = sqlite_trial_requeue,
+    .trial_tell = sqlite_trial_tell,
+    .late_result_insert = sqlite_late_result_insert,
+    .trial_amend = sqlite_trial_amend,
+    .measurement_put = sqlite_measurement_put,
+    .observation_insert = sqlite_observation_insert,
+    .content_append = sqlite_content_append,
+    .content_abandon = sqlite_content_abandon,
+    .answer_put = sqlite_answer_put,
+    .token_put = sqlite_token_put,
+    .token_remove = sqlite_token_remove,
+    .touch = sqlite_touch,
+    .after_commit = sqlite_after_commit,
+    .chore = sqlite_chore,
+    .idle = sqlite_idle,
+    .close = sqlite_close,
+    .wal_bytes = sqlite_wal_bytes,
+    .read_studies = sqlite_read_studies,
+    .count_studies = sqlite_count_studies,
+    .read_totals = sqlite_read_totals,
+    .read_study = sqlite_read_study,
+    .read_staged = sqlite_read_staged,
+    .read_trials = sqlite_read_trials,
+    .read_trial = sqlite_read_trial,
+    .read_attempts = sqlite_read_attempts,
+    .read_late_results = sqlite_read_late_results,
+    .read_amendments = sqlite_read_amendments,
+    .read_measurements = sqlite_read_measurements,
+    .read_batches = sqlite_read_batches,
+    .read_values = sqlite_read_values,
+    .read_observations = sqlite_read_observations,
+    .read_candidates = sqlite_read_candidates,
+    .read_candidates_at = sqlite_read_candidates_at,
+    .read_retired = sqlite_read_retired,
+    .read_engine_state = sqlite_read_engine_state,
+    .read_answer = sqlite_read_answer,
+    .read_tokens = sqlite_read_tokens,
+    .read_log = sqlite_read_log,
+};

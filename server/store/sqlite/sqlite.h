@@ -1,0 +1,228 @@
+/* Inside the SQLite backend:
+ *
+ *   connection.c  connections, statements, statuses
+ *   open.c        the lock, what kind of file it is, settings, closing
+ *   migrate.c     migrations
+ *   backup.c      copies of a database that may be in use
+ *   integrity.c       checks of one, snapshots, comparisons
+ *   write.c       the tables as apply.c writes them
+ *   chores.c      checkpoints, removal in slices, vacuum
+ *   readers.c     the pool of readers
+ *   sqlite_read*.c       what they read */
+#ifndef SERVER_STORE_SQLITE_SQLITE_H
+#define SERVER_STORE_SQLITE_SQLITE_H
+
+#include "server/base/embedded.h"
+#include "server/store/backend.h"
+#include "server/store/sqlite/sql.h"
+
+#include <sqlite3.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored blobs are little-endian");
+
+/* Used by one thread at a time. */
+typedef struct connection {
+    struct connection *next; /* in the pool */
+    sqlite3 *db;
+    sqlite3_stmt *statements[SQL_COUNT]; /* prepared when first used */
+    int error;                           /* of the last step; SQLITE_OK */
+} connection;
+
+/* flags: SQLITE_OPEN_…. Does not checkpoint when it closes: the file may turn out to be another program's. */
+store_status connection_open(connection *c, const char *path, int flags, store_error *err);
+void connection_close(connection *c);
+
+/* A connection that cannot write and never checkpoints. Closed by the caller, also after a failure. */
+store_status sqlite_open_reader(connection *c, const char *path, store_error *err);
+
+/* The status that the connection's last error stands for, with SQLite's own words in *err. */
+store_status connection_fail(connection *c, store_error *err, const char *what);
+
+/* Text that is not worth a statement of its own: settings at opening. */
+store_status connection_execute_text(connection *c, const char *sql, store_error *err);
+store_status connection_read_integer(connection *c, const char *sql, int64_t *out, store_error *err);
+
+/* Binds the arguments to parameters 1, 2, … as `types` says, a letter each: i int64_t, d double (NaN is
+ * NULL), t text (NULL is NULL), b blob (const void *, size_t). Borrowed until the statement is reset. NULL
+ * when it cannot be prepared. Who steps it resets it. */
+sqlite3_stmt *connection_bind(connection *c, sql_id id, const char *types, ...);
+
+/* Binds, steps to the end, resets. Rows it may have are dropped. */
+store_status connection_run(connection *c, store_error *err, sql_id id, const char *types, ...);
+
+/* True while there are rows; an error is remembered in c->error. statement may be NULL (also an error). */
+bool connection_step(connection *c, sqlite3_stmt *statement);
+
+/* Resets it; STORE_OK unless a step of it failed. */
+store_status connection_finish(connection *c, sqlite3_stmt *statement, store_error *err);
+
+/* A REAL that may be NULL: NaN then. */
+double column_real(sqlite3_stmt *statement, int column);
+const char *column_text(sqlite3_stmt *statement, int column);
+
+enum {
+    sqlite_idle_readers = 4,      /* kept open when nobody reads */
+    sqlite_busy_ms = 5000,        /* how long a connection waits for a lock */
+    frames_per_checkpoint = 1000, /* about 4 MiB of the write-ahead log */
+};
+
+typedef struct sqlite_store {
+    store base;
+    char *path;
+    int lock;      /* file descriptor of <path>.lock */
+    bool snapshot; /* `writer` is a reader in one transaction for all that is read */
+    connection writer;
+    int wal_frames;      /* in the log after the last commit */
+    int next_checkpoint; /* when it has so many */
+    bool chores_left;
+    unsigned answers_put;
+
+    pthread_mutex_t pool_mutex;
+    connection *idle_readers;
+    int n_idle_readers;
+} sqlite_store;
+
+static inline sqlite_store *sqlite_of(store *s)
+{
+    return (sqlite_store *)s;
+}
+
+extern const store_backend sqlite_backend;
+
+/* A store without its writer thread. NULL: out of memory. */
+sqlite_store *sqlite_new(const char *path);
+void sqlite_free(sqlite_store *s); /* also of one that was opened in part */
+
+/* store_open_sqlite with other migrations than the program's: `files` is closed by a null name; those in
+ * migrations/ count, in order, each named migrations/<version>_<name>.sql. */
+store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err);
+
+/* Brings the database to the newest version; writes the backup first when it had an older one.
+ * STORE_NEWER, STORE_FOREIGN. */
+store_status sqlite_migrate(connection *c, const char *path, const embedded_file *files, store_error *err);
+
+void sqlite_close_readers(sqlite_store *s);
+
+/* Version of the newest migration among the files. */
+int64_t sqlite_newest_version(const embedded_file *files);
+
+/* Whose the database is: STORE_FOREIGN, STORE_NEWER, or its version (0: a file without any table). */
+store_status sqlite_identify(connection *c, const char *path, const embedded_file *files, int64_t *version,
+                             store_error *err);
+
+/* Copies the database to `path`, where the copy appears whole and on disk, or not at all. */
+store_status sqlite_copy(connection *c, const char *path, store_error *err);
+
+/* A connection in a read transaction; NULL with *status and *err on failure. Ended by reader_end, which
+ * returns the status that it is given. */
+connection *reader_begin(store *s, store_status *status, store_error *err);
+store_status reader_end(store *s, connection *c, store_status status);
+
+/* What reads of candidates want to know of a study. */
+typedef struct reader_study {
+    int64_t content, candidates, dimension;
+} reader_study;
+
+/* As reader_begin, for a study that must be alive. *alive may be NULL. */
+connection *reader_begin_study(store *s, int64_t study, reader_study *alive, store_status *status,
+                               store_error *err);
+
+int64_t reader_limit(size_t limit); /* as SQL takes it */
+
+/* The functions of the backend, by file. */
+store_status sqlite_begin(store *s, store_error *err);
+store_status sqlite_commit(store *s, store_error *err);
+void sqlite_rollback(store *s);
+bool sqlite_in_transaction(store *s);
+store_status sqlite_mark(store *s, store_error *err);
+store_status sqlite_release(store *s, store_error *err);
+store_status sqlite_undo(store *s, store_error *err);
+store_status sqlite_study_count(store *s, size_t *n, store_error *err);
+store_status sqlite_study_insert(store *s, const store_event *event, int64_t epoch, study_record *record,
+                                 store_error *err);
+store_status sqlite_study_load(store *s, int64_t study, study_record *record, store_error *err);
+store_status sqlite_study_save(store *s, const study_record *record, store_error *err);
+store_status sqlite_study_describe(store *s, const study_record *record, const char *definition,
+                                   const char *reason, store_error *err);
+store_status sqlite_study_delete(store *s, int64_t study, store_error *err);
+store_status sqlite_study_stage(store *s, int64_t study, store_error *err);
+store_status sqlite_study_publish(store *s, int64_t study, store_error *err);
+store_status sqlite_log_append(store *s, int64_t study, int64_t seq, const store_event *event,
+                               const char *payload, store_error *err);
+store_status sqlite_content_extend(store *s, const study_record *record, const store_points *points,
+                                   int64_t *content, store_error *err);
+store_status sqlite_candidate_retire(store *s, int64_t study, uint32_t candidate, store_error *err);
+store_status sqlite_content_attach(store *s, const study_record *record, const store_event *event,
+                                   store_error *err);
+store_status sqlite_batch_insert(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sqlite_batch_extend(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sqlite_sums_put(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err);
+store_status sqlite_trials_insert(store *s, int64_t study, int64_t first, int64_t batch,
+                                  const store_pick *picks, size_t n, store_error *err);
+store_status sqlite_trial_load(store *s, int64_t study, int64_t trial, trial_record *record,
+                               store_error *err);
+store_status sqlite_trial_issue(store *s, int64_t study, int64_t seq, const store_event *event,
+                                store_error *err);
+store_status sqlite_trial_renew(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sqlite_trial_requeue(store *s, int64_t study, int32_t attempt, const store_event *event,
+                                  store_error *err);
+store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t attempt,
+                               const store_event *event, store_error *err);
+store_status sqlite_late_result_insert(store *s, int64_t study, int64_t seq, const store_event *event,
+                                       store_error *err);
+store_status sqlite_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event,
+                                store_error *err);
+store_status sqlite_measurement_put(store *s, int64_t study, const store_event *event, store_error *err);
+store_status sqlite_observation_insert(store *s, int64_t study, int64_t seq, int64_t number,
+                                       const store_observation *observation, store_error *err);
+store_status sqlite_content_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
+                                   const double *rows, store_error *err);
+store_status sqlite_content_abandon(store *s, int64_t content, store_error *err);
+store_status sqlite_answer_put(store *base, const store_answer *answer, store_error *err);
+store_status sqlite_token_put(store *s, const store_token *token, store_error *err);
+store_status sqlite_token_remove(store *s, const char *id, store_error *err);
+store_status sqlite_touch(store *s, store_error *err);
+void sqlite_after_commit(store *base);
+store_chore sqlite_chore(store *base);
+void sqlite_idle(store *base);
+uint64_t sqlite_wal_bytes(store *s);
+
+store_status sqlite_read_studies(store *s, const store_study_filter *filter, size_t limit,
+                                 store_study_row *row, void *arg, store_error *err);
+store_status sqlite_count_studies(store *s, size_t *n, store_error *err);
+store_status sqlite_read_totals(store *s, store_totals *out, store_error *err);
+store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
+store_status sqlite_read_staged(store *s, int64_t study, store_study_row *row, void *arg, store_error *err);
+store_status sqlite_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
+                                store_trial_row *row, void *arg, store_error *err);
+store_status sqlite_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
+                               store_error *err);
+store_status sqlite_read_attempts(store *s, int64_t study, int64_t trial, store_attempt_row *row, void *arg,
+                                  store_error *err);
+store_status sqlite_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                      int64_t through_seq, store_late_result_row *row, void *arg,
+                                      store_error *err);
+store_status sqlite_read_amendments(store *s, int64_t study, int64_t trial, int64_t after_seq,
+                                    store_amendment_row *row, void *arg, store_error *err);
+store_status sqlite_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
+                                      void *arg, store_error *err);
+store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
+                                       size_t dimension, double *rows, store_error *err);
+store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
+                                 void *arg, store_error *err);
+store_status sqlite_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
+store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
+                                      store_observation_row *row, void *arg, store_error *err);
+store_status sqlite_read_retired(store *s, int64_t study, store_retired_row *row, void *arg,
+                                 store_error *err);
+store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
+                                    double *rows, store_error *err);
+store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
+store_status sqlite_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
+                                store_answer_row *row, void *arg, store_error *err);
+store_status sqlite_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
+                                store_error *err);
+store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
+                             void *arg, store_error *err);
+
+#endif

@@ -1,0 +1,251 @@
+/* The candidates and what the model knows of them, by number or by what is known. */
+#include "server/study/queries.h"
+
+#include "server/base/ranking.h"
+#include "server/data/candidate_rows.h"
+#include "server/data/study_space.h"
+#include "server/http/paging.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_sum(const void *arm, const void *sum)
+{
+    uint32_t a = *(const uint32_t *)arm, b = ((const bandit_arm_sum *)sum)->arm;
+    return (a > b) - (a < b);
+}
+
+/* What the model holds of the arms. */
+static void take_sums(wire_candidate *shown, const study *s, const question *q, const uint32_t *arms,
+                      size_t n)
+{
+    bandit_checkpoint checkpoint;
+    double sign = q->source.config->minimize ? -1 : 1;
+    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
+    for (size_t i = 0; checkpoint.n_sums > 0 && i < n; i++) {
+        const bandit_arm_sum *sum =
+            bsearch(&arms[i], checkpoint.sums, checkpoint.n_sums, sizeof *sum, compare_sum);
+        if (!sum || sum->count == 0)
+            continue;
+        shown[i].pulls = (int64_t)sum->count;
+        shown[i].mean = sign * sum->sum / (double)sum->count;
+    }
+}
+
+static bool has_model(const study *s)
+{
+    bandit_description d;
+    bandit_engine_describe(s->engine.engine, &d);
+    return d.has_model;
+}
+
+/* False: the model cannot be evaluated. */
+static bool take_posterior(wire_candidate *shown, const study *s, const question *q, const uint32_t *arms,
+                           size_t n)
+{
+    bandit_error error = {0};
+    if (!has_model(s))
+        return true;
+    for (size_t i = 0; i < n; i++) {
+        bandit_prediction p;
+        if (bandit_engine_predict_arms(s->engine.engine, &arms[i], 1, &p, &error) != BANDIT_OK)
+            return false;
+        wire_prediction in_units = question_in_units(q, &p);
+        shown[i].has_posterior = question_shows(&in_units);
+        shown[i].posterior_mean = in_units.mean;
+        shown[i].posterior_std = in_units.std;
+        shown[i].posterior_ucb = in_units.ucb;
+    }
+    return true;
+}
+
+/* keys (n, of all arms) by which they are ranked: the engine maximizes, whatever the metric's goal. */
+typedef struct key_job {
+    const bandit_engine *engine;
+    candidate_order order;
+    double *keys;
+    size_t n;
+    atomic_bool failed; /* the model cannot be evaluated */
+} key_job;
+
+enum { ARMS_A_PART = 1024 };
+
+static void take_part(void *arg, size_t index, size_t worker)
+{
+    key_job *job = arg;
+    uint32_t arms[ARMS_A_PART] = {0};
+    bandit_prediction p[ARMS_A_PART];
+    bandit_error error = {0};
+    size_t first = index * ARMS_A_PART, left = job->n - first, m = left < ARMS_A_PART ? left : ARMS_A_PART;
+    (void)worker;
+    for (size_t i = 0; i < m; i++)
+        arms[i] = (uint32_t)(first + i);
+    if (bandit_engine_predict_arms(job->engine, arms, m, p, &error) != BANDIT_OK) {
+        atomic_store(&job->failed, true);
+        return;
+    }
+    for (size_t i = 0; i < m; i++)
+        job->keys[first + i] = job->order == ORDER_MEAN  ? p[i].mean
+                               : job->order == ORDER_UCB ? p[i].ucb
+                                                         : p[i].variance;
+}
+
+static void take_pulls(double *keys, size_t n, const study *s, const question *q)
+{
+    bandit_checkpoint checkpoint = {0};
+    if (q->source.batches > 0)
+        bandit_engine_checkpoint(s->engine.engine, &checkpoint);
+    memset(keys, 0, n * sizeof *keys);
+    for (size_t i = 0; i < checkpoint.n_sums; i++)
+        keys[checkpoint.sums[i].arm] = (double)checkpoint.sums[i].count;
+}
+
+/* False: the model cannot be evaluated. */
+static bool take_keys(double *keys, size_t n, const study *s, const question *q, candidate_order order)
+{
+    if (order == ORDER_PULLS) {
+        take_pulls(keys, n, s, q);
+        return true;
+    }
+    key_job job = {.engine = s->engine.engine, .order = order, .keys = keys, .n = n};
+    bandit_executor executor = pool_executor(s->app->pool);
+    executor.for_each(executor.context, (n + ARMS_A_PART - 1) / ARMS_A_PART, take_part, &job);
+    return !atomic_load(&job.failed);
+}
+
+/* Which arms are listed: n of them into arms. False: answered. */
+static bool choose_arms(uint32_t *arms, const study *s, const question *q, const candidate_range *range)
+{
+    size_t all = q->source.candidates;
+    if (range->order == ORDER_NUMBER) {
+        for (size_t i = 0; i < range->n; i++)
+            arms[i] = (uint32_t)(range->first + (int64_t)i);
+        return true;
+    }
+    if (range->order != ORDER_PULLS && !has_model(s)) {
+        http_answer_problem(q->request, 409, NULL,
+                            "%s has no model to sort by; pulls and numbers are what it has",
+                            q->source.config->wire->algorithm.name);
+        return false;
+    }
+    double *keys = malloc((all ? all : 1) * sizeof *keys);
+    bool evaluated = keys && take_keys(keys, all, s, q, range->order);
+    uint32_t *ranked = evaluated ? ranking_of(keys, all, (size_t)range->first + range->n) : NULL;
+    free(keys);
+    if (ranked)
+        memcpy(arms, ranked + range->first, range->n * sizeof *arms);
+    else if (evaluated || !keys)
+        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+    else
+        http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
+    free(ranked);
+    return ranked != NULL;
+}
+
+static void answer_candidates(const question *q, const candidate_range *range, const wire_candidate *shown)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    char token[24];
+    int64_t end = range->first + (int64_t)range->n;
+    page_token(token, end - 1);
+    if (!range->alone)
+        wire_list_begin(&w);
+    for (size_t i = 0; i < range->n; i++)
+        wire_encode_candidate(&w, &shown[i]);
+    if (!range->alone)
+        wire_list_end(&w, end < (int64_t)q->source.candidates ? token : NULL);
+    http_answer_json(q->request, 200, &w);
+}
+
+/* Their features, one row an arm. */
+static store_status read_rows(double *rows, const study *s, const question *q, const candidate_range *range,
+                              const uint32_t *arms, size_t width)
+{
+    store_error error = {0};
+    store_status status = STORE_OK;
+    store *st = s->app->store;
+    const wire_study *definition = q->source.config->wire;
+    int64_t number = q->source.number;
+    if (range->order == ORDER_NUMBER)
+        return candidate_rows(rows, st, number, definition, width, range->first, range->n, &error);
+    for (size_t i = 0; status == STORE_OK && i < range->n; i++)
+        status = candidate_rows(rows + i * width, st, number, definition, width, arms[i], 1, &error);
+    return status;
+}
+
+static void show_candidates(study *s, question *q, const uint32_t *arms, wire_candidate *shown, double *rows)
+{
+    const candidate_range *range = q->request->context;
+    const wire_study *definition = q->source.config->wire;
+    size_t width = candidate_width(definition);
+    int64_t flags_from = range->order == ORDER_NUMBER ? range->first : 0;
+    store_status status = STORE_OK;
+    if (width > 0 && !engine_wait_for_store(s, &q->source))
+        status = STORE_ABORTED;
+    if (status == STORE_OK && width > 0)
+        status = read_rows(rows, s, q, range, arms, width);
+    if (status != STORE_OK) {
+        http_answer_store_problem(q->request, status);
+        return;
+    }
+    for (size_t i = 0; i < range->n; i++) {
+        candidate_view view = candidate_view_of(definition, true, arms[i], rows + i * width);
+        shown[i] = (wire_candidate){.candidate = view.candidate,
+                                    .point = view.point,
+                                    .dimension = width,
+                                    .space = view.space,
+                                    .parameters = view.parameters,
+                                    .retired = range->retired[arms[i] - flags_from]};
+    }
+    if (q->source.batches > 0)
+        take_sums(shown, s, q, arms, range->n);
+    if (take_posterior(shown, s, q, arms, range->n))
+        answer_candidates(q, range, shown);
+    else
+        http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
+}
+
+static void candidates(study *s, question *q)
+{
+    const candidate_range *range = q->request->context;
+    size_t width = candidate_width(q->source.config->wire);
+    uint32_t *arms = calloc(range->n + 1, sizeof *arms);
+    wire_candidate *shown = calloc(range->n + 1, sizeof *shown);
+    double *rows = calloc(range->n * width + 1, sizeof *rows);
+    if (!arms || !shown || !rows)
+        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+    else if (choose_arms(arms, s, q, range))
+        show_candidates(s, q, arms, shown, rows);
+    free(arms);
+    free(shown);
+    free(rows);
+}
+
+void study_list_candidates(study *s, http_request *request)
+{
+    candidate_range *range = request->context;
+    if (range->alone && range->first >= s->candidates) {
+        http_answer_problem(request, 404, NULL, "there is no candidate %lld", (long long)range->first);
+        return;
+    }
+    int64_t left = s->candidates > range->first ? s->candidates - range->first : 0;
+    if (left < (int64_t)range->n)
+        range->n = (size_t)left;
+    bool by_number = range->order == ORDER_NUMBER;
+    int64_t flags_from = by_number ? range->first : 0;
+    size_t flags = by_number ? range->n : (size_t)s->candidates;
+    range->retired = calloc(flags + 1, sizeof *range->retired);
+    if (!range->retired) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+    } else if (range->n == 0) {
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_list_begin(&w);
+        wire_list_end(&w, NULL);
+        http_answer_json(request, 200, &w);
+    } else {
+        for (size_t i = 0; i < flags; i++)
+            range->retired[i] = study_is_retired(s, (uint32_t)(flags_from + (int64_t)i));
+        question_ask(s, request, candidates);
+    }
+}

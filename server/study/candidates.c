@@ -1,0 +1,189 @@
+/* A study's candidates: those that it begins with, and those that come and go. */
+#include "server/study/internal.h"
+
+#include "proto/changes.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/data/study_space.h"
+#include "server/data/upload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CANDIDATES = 0x7fffffff };
+
+/* ---- those that it begins with ------------------------------------------------------------------------- */
+
+static void answer_count(http_request *request, const candidate_upload *uploaded)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_candidates_answer(&w, (int64_t)upload_count(uploaded->upload), (int64_t)uploaded->dimension);
+    http_answer_json(request, 200, &w);
+}
+
+/* Why the candidates that there are stay; NULL: they may be replaced. */
+static const char *why_kept(const study *s)
+{
+    if (s->batches > 0 || s->planning)
+        return "candidates cannot be replaced after the first ask";
+    if (s->trials > 0)
+        return "there are trials of them: they cannot be replaced";
+    if (s->n_observations > 0)
+        return "there are results of them: they cannot be replaced";
+    if (s->candidates != s->reference_candidates || s->failures)
+        return "some were added or retired: they cannot be replaced";
+    return NULL;
+}
+
+void study_set_candidates(study *s, http_request *request)
+{
+    const candidate_upload *uploaded = request->context;
+    const char *digest = upload_digest(uploaded->upload), *why = why_kept(s);
+    if (!study_is_meant(s, request, uploaded->study))
+        return;
+    study_hold(s, request);
+    if (strcmp(digest, s->digest) == 0) {
+        answer_count(request, uploaded);
+        return;
+    }
+    if (why) {
+        http_answer_problem(request, 409, NULL, "%s", why);
+        return;
+    }
+    store_event event = {.type = EVENT_CANDIDATES_SET, .time = clock_now()};
+    upload_describe(uploaded->upload, &event);
+    event.u.candidates.dimension = (int64_t)uploaded->dimension;
+    study_record(s, &event);
+    upload_keep(uploaded->upload);
+    s->candidates = s->reference_candidates = (int64_t)upload_count(uploaded->upload);
+    s->dimension = (int64_t)uploaded->dimension;
+    strncpy(s->digest, digest, sizeof s->digest - 1);
+    study_renew_engine(s);
+    if (s->state == STUDY_AWAITING_CANDIDATES)
+        study_set_state(s, STUDY_ACTIVE, "", NULL);
+    answer_count(request, uploaded);
+}
+
+/* ---- those that come and go ---------------------------------------------------------------------------- */
+
+/* False: answered. */
+static bool may_change(const study *s, http_request *request)
+{
+    const char *why = NULL;
+    if (s->config->parameters)
+        why = "the study's domain is a space: its points are those of its definition";
+    else if (s->config->precomputed)
+        why = "the candidates are known by their kernel matrix alone";
+    else if (s->state == STUDY_AWAITING_CANDIDATES)
+        why = "the study has no candidates yet: upload them first";
+    if (why)
+        http_answer_problem(request, 409, NULL, "%s", why);
+    return !why;
+}
+
+/* ---- adding -------------------------------------------------------------------------------------------- */
+
+static void added(study *s, http_request *request, const uint32_t *arms)
+{
+    const wire_points *points = request->context;
+    s->exhausted = false;
+    study_hold(s, request);
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_added(&w, arms[0], (int64_t)points->n);
+    http_answer_json(request, 200, &w);
+}
+
+void study_add_candidates(study *s, http_request *request)
+{
+    const wire_points *points = request->context;
+    wire_errors errors = {0};
+    if (!may_change(s, request))
+        return;
+    if (points->dimension != (size_t)s->dimension)
+        wire_errors_add(&errors, "/points/0", "must have %lld features", (long long)s->dimension);
+    else if (points->n > (size_t)(MOST_CANDIDATES - s->candidates))
+        wire_errors_add(&errors, "/points", "a study has at most %d candidates", MOST_CANDIDATES);
+    if (errors.n > 0)
+        http_answer_undecodable(request, WIRE_INVALID, &errors);
+    else
+        study_append_points(s, request, points->rows, points->n, added);
+    wire_errors_clear(&errors);
+}
+
+/* ---- retiring ------------------------------------------------------------------------------------------ */
+
+static int compare_candidates(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Those that were not retired before, ascending, each once. NULL: out of memory. */
+static uint32_t *newly_retired(const study *s, const wire_retire *retire, size_t *n)
+{
+    uint32_t *list = malloc((retire->n ? retire->n : 1) * sizeof *list);
+    size_t kept = 0;
+    *n = 0;
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < retire->n; i++)
+        if (!study_is_retired(s, (uint32_t)retire->candidates[i]))
+            list[kept++] = (uint32_t)retire->candidates[i];
+    qsort(list, kept, sizeof *list, compare_candidates);
+    for (size_t i = 0; i < kept; i++)
+        if (i == 0 || list[i] != list[i - 1])
+            list[(*n)++] = list[i];
+    return list;
+}
+
+size_t study_cancel_retired(study *s)
+{
+    size_t n = 0;
+    int64_t now = clock_now();
+    trial *t, *next;
+    for (t = TAILQ_FIRST(&s->queued); t; t = next) {
+        next = TAILQ_NEXT(t, link);
+        if (!study_is_retired(s, t->candidate))
+            continue;
+        study_cancel_trial(s, t, now);
+        n++;
+    }
+    return n;
+}
+
+void study_retire_candidates(study *s, http_request *request)
+{
+    const wire_retire *retire = request->context;
+    wire_errors errors = {0};
+    size_t n;
+    if (!may_change(s, request))
+        return;
+    for (size_t i = 0; i < retire->n; i++)
+        if (retire->candidates[i] >= s->candidates)
+            wire_errors_add(&errors, log_format("/candidates/%zu", i), "there are %lld candidates, from 0",
+                            (long long)s->candidates);
+    if (errors.n > 0) {
+        http_answer_undecodable(request, WIRE_INVALID, &errors);
+        wire_errors_clear(&errors);
+        return;
+    }
+    uint32_t *list = newly_retired(s, retire, &n);
+    for (size_t i = 0; list && i < n; i++)
+        if (!study_mark_retired(s, list[i]))
+            s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+    if (!list) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    store_event event = {.type = EVENT_CANDIDATES_RETIRED, .time = clock_now()};
+    event.u.retired.list = list;
+    event.u.retired.n = n;
+    if (n > 0)
+        study_record(s, &event);
+    free(list);
+    size_t cancelled = study_cancel_retired(s);
+    study_hold(s, request);
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_retired(&w, (int64_t)n, (int64_t)cancelled);
+    http_answer_json(request, 200, &w);
+}

@@ -1,0 +1,137 @@
+/* What is known of candidates beside the model: which failed of late, which are out of the question. */
+#include "server/study/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Room for every candidate that there is now. */
+static bool grow_failures(study *s)
+{
+    size_t n = s->failures_capacity ? s->failures_capacity : 1;
+    if (s->failures && s->failures_capacity >= (size_t)s->candidates)
+        return true;
+    while (n < (size_t)s->candidates)
+        n *= 2;
+    uint8_t *grown = realloc(s->failures, n * sizeof *grown);
+    if (!grown)
+        return false;
+    memset(grown + s->failures_capacity, 0, n - s->failures_capacity);
+    s->failures = grown;
+    s->failures_capacity = n;
+    return true;
+}
+
+bool study_pulls_once(const study *s)
+{
+    const bandit_options *options = &s->config->options;
+    return s->config->parameters && s->reference_candidates > 0 && options->noise_std == 0 &&
+           !s->config->wire->algorithm.noise_std.word;
+}
+
+bool study_count_outcome(study *s, uint32_t arm, trial_state state)
+{
+    bool failed = state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
+    bool evaluated = state == TRIAL_COMPLETED && study_pulls_once(s);
+    if ((!s->failures && !failed && !evaluated) || (int64_t)arm >= s->candidates)
+        return true; /* there is no such candidate in a database that is sound */
+    if (!grow_failures(s))
+        return false;
+    uint8_t *count = &s->failures[arm];
+    if (*count == ARM_RETIRED || *count == ARM_INFEASIBLE)
+        return true;
+    if (state == TRIAL_INFEASIBLE)
+        *count = ARM_INFEASIBLE;
+    else if (evaluated)
+        *count = ARM_EVALUATED;
+    else if (*count <= ARM_FAILURES)
+        *count = !failed ? 0 : *count < ARM_FAILURES ? (uint8_t)(*count + 1) : *count;
+    return true;
+}
+
+bool study_is_retired(const study *s, uint32_t candidate)
+{
+    return s->failures && candidate < s->failures_capacity && s->failures[candidate] == ARM_RETIRED;
+}
+
+bool study_mark_retired(study *s, uint32_t candidate)
+{
+    if (!grow_failures(s))
+        return false;
+    s->failures[candidate] = ARM_RETIRED;
+    return true;
+}
+
+static bool is_withheld(const study *s, size_t arm)
+{
+    if (!s->failures || arm >= s->failures_capacity)
+        return false;
+    unsigned limit = s->config->max_arm_failures;
+    return s->failures[arm] >= (limit < ARM_FAILURES ? limit : ARM_FAILURES);
+}
+
+/* Where a point is worth one pull, those that are out, or told and not yet counted, are withheld as well;
+ * *out is the caller's to free. */
+static bool mark_open(bool **out, const study *s)
+{
+    trial *t;
+    *out = NULL;
+    if (!study_pulls_once(s))
+        return true;
+    if (!(*out = calloc((size_t)s->candidates, sizeof **out)))
+        return false;
+    TAILQ_FOREACH (t, &s->queued, link)
+        (*out)[t->candidate] = true;
+    TAILQ_FOREACH (t, &s->pending, link)
+        (*out)[t->candidate] = true;
+    TAILQ_FOREACH (t, &s->told, link)
+        (*out)[t->candidate] = true;
+    for (size_t i = 0; i < s->n_observations; i++)
+        (*out)[s->observations[i].candidate] = true;
+    return true;
+}
+
+bool study_withheld(const study *s, uint32_t **out, size_t *n, bool *once)
+{
+    size_t room = 0, candidates = (size_t)s->candidates;
+    bool *open;
+    *out = NULL;
+    *n = 0;
+    *once = study_pulls_once(s);
+    if (!s->failures && !*once)
+        return true;
+    if (!mark_open(&open, s))
+        return false;
+    for (size_t i = 0; i < candidates; i++)
+        room += *once || is_withheld(s, i);
+    uint32_t *list = malloc((room ? room : 1) * sizeof *list);
+    for (size_t i = 0; list && i < candidates; i++)
+        if (is_withheld(s, i) || (open && open[i]))
+            list[(*n)++] = (uint32_t)i;
+    free(open);
+    *out = list;
+    return list != NULL;
+}
+
+static bool has_failed(const study *s, size_t arm)
+{
+    uint8_t count = s->failures[arm];
+    return (count > 0 && count <= ARM_FAILURES) || count == ARM_INFEASIBLE;
+}
+
+bool study_failed(const study *s, uint32_t **out, size_t *n)
+{
+    size_t candidates = (size_t)s->candidates, room = 0;
+    *out = NULL;
+    *n = 0;
+    if (!s->failures || !s->config->parameters || s->reference_candidates > 0)
+        return true;
+    if (candidates > s->failures_capacity)
+        candidates = s->failures_capacity;
+    for (size_t i = 0; i < candidates; i++)
+        room += has_failed(s, i);
+    *out = malloc((room ? room : 1) * sizeof **out);
+    for (size_t i = 0; *out && i < candidates; i++)
+        if (has_failed(s, i))
+            (*out)[(*n)++] = (uint32_t)i;
+    return *out != NULL;
+}

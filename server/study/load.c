@@ -1,0 +1,371 @@
+/* A study's memory, from the store. */
+#include "server/base/log.h"
+#include "server/study/plan.h"
+#include "server/watch/metrics.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* For workers whose lease ran out while the server was down: they could not renew it. */
+enum { RESTART_GRACE_MS = 30000 };
+
+typedef struct loading {
+    study *s;
+    int64_t epoch, last_seq;
+    char *definition;
+    bool failures; /* some trial failed or was infeasible */
+    bool failed;   /* out of memory */
+    bool strays;   /* something is of a candidate that there is not */
+} loading;
+
+/* What is kept by candidate has room for those that there are. */
+static bool is_known(loading *l, int64_t candidate)
+{
+    bool known = candidate >= 0 && candidate < l->s->candidates;
+    l->strays |= !known;
+    return known;
+}
+
+static void take_study(void *arg, const store_study *row)
+{
+    loading *l = arg;
+    study *s = l->s;
+    s->number = row->study;
+    s->state = row->state;
+    strncpy(s->state_reason, row->state_reason, sizeof s->state_reason - 1);
+    s->trials = row->trials;
+    s->batches = row->batches;
+    s->through_seq = row->through_seq;
+    s->candidates = row->candidates;
+    s->dimension = row->dimension;
+    s->reference_candidates = row->reference_candidates;
+    strncpy(s->digest, row->digest, sizeof s->digest - 1);
+    s->best_trial = row->best_trial;
+    s->best_value = row->best_value;
+    l->epoch = row->epoch;
+    l->last_seq = row->last_seq;
+    l->failures = row->by_state[TRIAL_FAILED] + row->by_state[TRIAL_INFEASIBLE] > 0;
+    l->definition = strdup(row->definition);
+}
+
+static void take_trial(void *arg, const store_trial *row)
+{
+    loading *l = arg;
+    if (!is_known(l, row->candidate))
+        return;
+    trial *t = study_trial_of_row(row);
+    int64_t started_at = l->s->app->started_at;
+    if (t && t->state == TRIAL_PENDING && t->lease_expires_at <= started_at)
+        t->lease_expires_at = started_at + RESTART_GRACE_MS;
+    if (!t || !study_add_trial(l->s, t))
+        l->failed = true;
+}
+
+static void take_observation(void *arg, int64_t seq, const store_observation *row)
+{
+    loading *l = arg;
+    (void)seq;
+    if (is_known(l, row->candidate) && !study_keep_observations(l->s, row, 1))
+        l->failed = true;
+}
+
+static void take_late(void *arg, const store_late_result *row)
+{
+    loading *l = arg;
+    if (is_known(l, row->candidate) && !study_keep_late(l->s, row))
+        l->failed = true;
+}
+
+/* ---- the queue ----------------------------------------------------------------------------------------- */
+
+static void take_last_attempt(void *arg, const store_attempt *row)
+{
+    trial *t = arg;
+    t->requeued_at = row->ended_at;
+    t->released = strcmp(row->outcome, "released") == 0;
+}
+
+static void take_retired(void *arg, uint32_t candidate)
+{
+    loading *l = arg;
+    if (is_known(l, candidate) && !study_mark_retired(l->s, candidate))
+        l->failed = true;
+}
+
+static void take_last_batch(void *arg, const store_batch *row)
+{
+    loading *l = arg;
+    l->s->batch_goes_on = plan_goes_on(row->stop_rule);
+}
+
+/* How trials that were handed out before have come back decides their places. */
+static store_status place_queued(study *s, store_error *err)
+{
+    store_status status = STORE_OK;
+    trial *t, *next;
+    for (t = TAILQ_FIRST(&s->queued); status == STORE_OK && t; t = next) {
+        next = TAILQ_NEXT(t, link);
+        if (t->issued_at == 0)
+            continue;
+        status = store_read_attempts(s->app->store, s->number, t->id, take_last_attempt, t, err);
+        study_place_queued(s, t);
+    }
+    return status;
+}
+
+/* Trials in force: those that are open, and those told since the last batch was planned. */
+static store_status load_trials(study *s, loading *l, store_error *err)
+{
+    store_trial_filter open = {.states = 1u << TRIAL_QUEUED | 1u << TRIAL_PENDING};
+    store_trial_filter told = {.told = true, .told_after = s->through_seq, .told_through = INT64_MAX};
+    store_status status = store_read_trials(s->app->store, s->number, &open, SIZE_MAX, take_trial, l, err);
+    if (status == STORE_OK)
+        status = store_read_trials(s->app->store, s->number, &told, SIZE_MAX, take_trial, l, err);
+    if (status == STORE_OK)
+        status = store_read_late_results(s->app->store, s->number, 0, s->through_seq, INT64_MAX, take_late, l,
+                                         err);
+    return status == STORE_OK ? place_queued(s, err) : status;
+}
+
+/* ---- the record of failures ---------------------------------------------------------------------------- */
+
+typedef struct outcome {
+    int64_t batch; /* that took it in */
+    int64_t trial;
+    uint32_t candidate;
+    trial_state state;
+} outcome;
+
+typedef struct outcomes {
+    int64_t *through; /* by batch */
+    size_t n_batches;
+    outcome *list;
+    size_t n, most;
+} outcomes;
+
+static void take_batch(void *arg, const store_batch *row)
+{
+    outcomes *o = arg;
+    o->through[o->n_batches++] = row->through_seq;
+}
+
+static void take_outcome(void *arg, const store_trial *row)
+{
+    outcomes *o = arg;
+    size_t low = 0, high = o->n_batches;
+    if (o->n == o->most)
+        return;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (o->through[middle] < row->told_seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    o->list[o->n++] = (outcome){.batch = (int64_t)low,
+                                .trial = row->trial,
+                                .candidate = (uint32_t)row->candidate,
+                                .state = row->state};
+}
+
+static int compare_outcomes(const void *a, const void *b)
+{
+    const outcome *x = a, *y = b;
+    if (x->batch != y->batch)
+        return (x->batch > y->batch) - (x->batch < y->batch);
+    return (x->trial > y->trial) - (x->trial < y->trial);
+}
+
+static void count_imported(void *arg, int64_t seq, const store_observation *row)
+{
+    study *s = arg;
+    (void)seq;
+    if (!study_count_outcome(s, row->candidate, TRIAL_COMPLETED))
+        s->write_status = STORE_NO_MEMORY;
+}
+
+/* Which arms have failed of late, from all trials that an earlier batch has taken in, in the order in which
+ * they were counted: batch by batch, in each by number. */
+store_status study_recount_failures(study *s)
+{
+    store_trial_filter closed = {
+        .told = true, .told_through = s->through_seq, .failed_arms = !study_pulls_once(s)};
+    store_error error = {0};
+    outcomes o = {0};
+    o.through = malloc(((size_t)s->batches + 1) * sizeof *o.through);
+    o.list = malloc(((size_t)s->trials + 1) * sizeof *o.list);
+    o.most = (size_t)s->trials;
+    store_status status = o.through && o.list ? STORE_OK : STORE_NO_MEMORY;
+    uint8_t *before = s->failures;
+    size_t n_before = s->failures_capacity;
+    s->failures = NULL;
+    s->failures_capacity = 0;
+    if (status == STORE_OK)
+        status = store_read_batches(s->app->store, s->number, -1, (size_t)s->batches, take_batch, &o, &error);
+    if (status == STORE_OK)
+        status = store_read_trials(s->app->store, s->number, &closed, SIZE_MAX, take_outcome, &o, &error);
+    if (status == STORE_OK)
+        qsort(o.list, o.n, sizeof *o.list, compare_outcomes);
+    for (size_t i = 0; status == STORE_OK && i < o.n; i++)
+        if (!study_count_outcome(s, o.list[i].candidate, o.list[i].state))
+            status = STORE_NO_MEMORY;
+    if (status == STORE_OK && study_pulls_once(s))
+        status =
+            store_read_observations(s->app->store, s->number, 0, s->through_seq, count_imported, s, &error);
+    for (size_t i = 0; status == STORE_OK && i < n_before; i++)
+        if (before[i] == ARM_RETIRED && !study_mark_retired(s, (uint32_t)i))
+            status = STORE_NO_MEMORY;
+    if (status != STORE_OK) {
+        free(s->failures);
+        s->failures = before;
+        s->failures_capacity = n_before;
+        before = NULL;
+    }
+    free(before);
+    free(o.through);
+    free(o.list);
+    return status;
+}
+
+/* ---- amendments ---------------------------------------------------------------------------------------- */
+
+/* Amendments since the last batch, of results that it or an earlier one took in. */
+typedef struct amendments {
+    study *s;
+    store_amendment *rows; /* without their strings */
+    size_t n;
+    store_trial trial; /* likewise */
+    bool failed;
+} amendments;
+
+static void take_amendment(void *arg, const store_amendment *row)
+{
+    amendments *a = arg;
+    store_amendment *rows = realloc(a->rows, (a->n + 1) * sizeof *rows);
+    a->failed |= !rows;
+    if (!rows)
+        return;
+    a->rows = rows;
+    rows[a->n++] = *row;
+}
+
+static void take_row(void *arg, const store_trial *row)
+{
+    ((amendments *)arg)->trial = *row;
+}
+
+/* What the amendment changed: from what it replaced to what the next one of the trial did, or what is true.
+ */
+static bool keep_change(amendments *a, size_t i)
+{
+    const study *s = a->s;
+    const store_amendment *was = &a->rows[i], *next = NULL;
+    double sign = s->config->minimize ? -1.0 : 1.0;
+    for (size_t k = a->n - 1; k > i; k--)
+        if (a->rows[k].trial == was->trial)
+            next = &a->rows[k];
+    amendment kept = {.trial = was->trial, .told_seq = a->trial.told_seq};
+    bool has_value = next ? next->had_value : a->trial.has_value;
+    kept.change.arm = (uint32_t)a->trial.candidate;
+    kept.change.chosen = a->trial.batch >= 0 && isfinite(a->trial.variance);
+    kept.change.variance = kept.change.chosen ? a->trial.variance : 0.0;
+    if (was->had_value) {
+        kept.change.was.repeats = (uint32_t)was->repeats;
+        kept.change.was.reward = sign * was->value;
+    }
+    if (has_value) {
+        kept.change.now.repeats = (uint32_t)(next ? next->repeats : a->trial.repeats);
+        kept.change.now.reward = sign * (next ? next->value : a->trial.value);
+    }
+    return study_keep_amendment(a->s, &kept);
+}
+
+static store_status load_amendments(study *s, store_error *err)
+{
+    amendments a = {.s = s};
+    store_status status =
+        store_read_amendments(s->app->store, s->number, 0, s->through_seq, take_amendment, &a, err);
+    for (size_t i = 0; status == STORE_OK && i < a.n; i++) {
+        status = store_read_trial(s->app->store, s->number, a.rows[i].trial, take_row, &a, err);
+        if (status == STORE_OK && a.trial.told_seq <= s->through_seq && !keep_change(&a, i))
+            a.failed = true;
+    }
+    free(a.rows);
+    return status == STORE_OK && a.failed ? STORE_NO_MEMORY : status;
+}
+
+store_status study_load(study *s, store_error *err)
+{
+    loading l = {.s = s};
+    wire_errors errors = {0};
+    wire_study *definition = NULL;
+    assert(!s->loaded);
+    store_status status = s->staged ? store_read_staged(s->app->store, s->staged, take_study, &l, err)
+                                    : store_read_study(s->app->store, s->id, take_study, &l, err);
+    if (status != STORE_OK)
+        return status;
+    study_drop_trials(s);
+    status = l.definition ? study_config_read(&definition, l.definition) : STORE_NO_MEMORY;
+    if (status == STORE_OK)
+        status = study_config_status(study_config_new(&s->config, definition, &errors));
+    if (status == STORE_OK && s->config->parameters)
+        s->dimension = (int64_t)s->config->wire->n_parameters;
+    if (status == STORE_OK)
+        status = store_lane_open(&s->lane, s->app->store, s->number, l.epoch, l.last_seq);
+    if (status == STORE_OK)
+        status = load_trials(s, &l, err);
+    if (status == STORE_OK)
+        status = store_read_observations(s->app->store, s->number, s->through_seq, INT64_MAX,
+                                         take_observation, &l, err);
+    if (status == STORE_OK && (l.failures || study_pulls_once(s)))
+        status = study_recount_failures(s);
+    if (status == STORE_OK)
+        status = store_read_batches(s->app->store, s->number, s->batches - 2, 1, take_last_batch, &l, err);
+    if (status == STORE_OK)
+        status = store_read_retired(s->app->store, s->number, take_retired, &l, err);
+    if (status == STORE_OK && s->batches > 0)
+        status = load_amendments(s, err);
+    if (status == STORE_OK && (l.failed || l.strays))
+        status = l.failed ? STORE_NO_MEMORY : STORE_CORRUPT;
+    s->loaded = status == STORE_OK;
+    if (s->loaded) {
+        metrics_add(s->app->metrics, METRICS_LOADED_STUDIES, 1);
+        log_event(LOG_DEBUG, "study_loaded", "study", s->id, NULL);
+    } else {
+        log_event(LOG_ERROR, "study_load_failed", "study", s->id, "reason", store_status_text(status),
+                  "detail", errors.n ? errors.items[0].detail : NULL, NULL);
+        study_unload(s);
+    }
+    wire_errors_clear(&errors);
+    free(l.definition);
+    return status;
+}
+
+void study_unload(study *s)
+{
+    study_refuse_placing(s);
+    study_drop_trials(s);
+    store_lane_close(s->lane);
+    s->lane = NULL;
+    if (s->config)
+        study_free_old_configs(s);
+    study_config_free(s->config);
+    s->config = NULL;
+    study_drop_observations(s, s->n_observations);
+    study_drop_late(s, UINT64_MAX);
+    study_drop_curves(s);
+    study_drop_amendments(s, s->n_amendments);
+    s->delayed = false;
+    free(s->failures);
+    s->failures = NULL;
+    s->failures_capacity = 0;
+    s->planning = false;
+    s->exhausted = false;
+    s->batch_goes_on = false;
+    s->renewing = false;
+    if (s->loaded)
+        metrics_add(s->app->metrics, METRICS_LOADED_STUDIES, -1);
+    s->loaded = false;
+}

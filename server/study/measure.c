@@ -1,0 +1,257 @@
+/* Measurements on the way to a result, and whether the trial should stop. */
+#include "proto/changes.h"
+#include "server/base/clock.h"
+#include "server/data/stopping.h"
+#include "server/study/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a trial has measured under one attempt. */
+typedef struct attempt_curve {
+    int64_t trial;
+    int32_t attempt;
+    stopping_curve curve;
+} attempt_curve;
+
+/* The attempt whose curve counts: the one that a trial is at, or was told under. */
+typedef struct counting {
+    int32_t attempt;
+    bool finished; /* with a value */
+} counting;
+
+/* In memory from the first measurement on, while the study is. */
+struct study_curves {
+    attempt_curve *list; /* ascending by trial and attempt */
+    size_t n, capacity;
+    counting *trials; /* by number, from 1 */
+    size_t n_trials;
+    bool failed;
+};
+
+void study_drop_curves(study *s)
+{
+    if (!s->curves)
+        return;
+    for (size_t i = 0; i < s->curves->n; i++)
+        stopping_curve_clear(&s->curves->list[i].curve);
+    free(s->curves->list);
+    free(s->curves->trials);
+    free(s->curves);
+    s->curves = NULL;
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------------- */
+
+static bool is_before(const attempt_curve *c, int64_t number, int32_t attempt)
+{
+    return c->trial < number || (c->trial == number && c->attempt < attempt);
+}
+
+/* Where the curve is, or would be. */
+static size_t place_of(const struct study_curves *curves, int64_t number, int32_t attempt)
+{
+    size_t low = 0, high = curves->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (is_before(&curves->list[middle], number, attempt))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static attempt_curve *find_curve(const struct study_curves *curves, int64_t number, int32_t attempt)
+{
+    size_t at = place_of(curves, number, attempt);
+    bool found = at < curves->n && curves->list[at].trial == number && curves->list[at].attempt == attempt;
+    return found ? &curves->list[at] : NULL;
+}
+
+/* False: out of memory. */
+static bool set_point(struct study_curves *curves, int64_t number, int32_t attempt, int64_t step,
+                      double value)
+{
+    attempt_curve *found = find_curve(curves, number, attempt);
+    if (!found) {
+        size_t at = place_of(curves, number, attempt);
+        if (curves->n == curves->capacity) {
+            size_t capacity = curves->capacity ? 2 * curves->capacity : 64;
+            attempt_curve *list = realloc(curves->list, capacity * sizeof *list);
+            if (!list)
+                return false;
+            curves->list = list;
+            curves->capacity = capacity;
+        }
+        memmove(curves->list + at + 1, curves->list + at, (curves->n - at) * sizeof *curves->list);
+        curves->list[at] = (attempt_curve){.trial = number, .attempt = attempt};
+        curves->n++;
+        found = &curves->list[at];
+    }
+    return stopping_curve_set(&found->curve, step, value);
+}
+
+static bool set_counting(struct study_curves *curves, int64_t number, int32_t attempt, bool finished)
+{
+    if ((size_t)number > curves->n_trials) {
+        size_t n = 2 * (size_t)number;
+        counting *trials = realloc(curves->trials, n * sizeof *trials);
+        if (!trials)
+            return false;
+        memset(trials + curves->n_trials, 0, (n - curves->n_trials) * sizeof *trials);
+        curves->trials = trials;
+        curves->n_trials = n;
+    }
+    curves->trials[number - 1] = (counting){.attempt = attempt, .finished = finished};
+    return true;
+}
+
+void study_note_progress(study *s, const trial *t)
+{
+    bool closed = t->state != TRIAL_QUEUED && t->state != TRIAL_PENDING;
+    if (s->curves && !set_counting(s->curves, t->id, t->attempt, closed && t->has_value))
+        study_drop_curves(s); /* loaded again when needed */
+}
+
+void study_forget_progress(study *s, const trial *t)
+{
+    attempt_curve *curve = s->curves ? find_curve(s->curves, t->id, t->attempt) : NULL;
+    if (curve)
+        stopping_curve_clear(&curve->curve);
+}
+
+/* ---- loading ------------------------------------------------------------------------------------------- */
+
+static void take_measurement(void *arg, const store_measurement *row)
+{
+    struct study_curves *curves = arg;
+    if (!set_point(curves, row->trial, row->attempt, row->step, row->value))
+        curves->failed = true;
+}
+
+static void take_trial(void *arg, const store_trial *row)
+{
+    struct study_curves *curves = arg;
+    bool closed = row->state != TRIAL_QUEUED && row->state != TRIAL_PENDING;
+    if (row->attempt > 0 && !set_counting(curves, row->trial, row->attempt, closed && row->has_value))
+        curves->failed = true;
+}
+
+/* Rows of the store may be behind what memory knows of a trial. */
+static void note_all(study *s, const struct trial_list *list)
+{
+    const trial *t;
+    TAILQ_FOREACH (t, list, link)
+        if (s->curves && t->attempt > 0)
+            study_note_progress(s, t);
+}
+
+/* Before the first measurement of this study's stay in memory: none is on its way to the store. */
+static store_status load_curves(study *s)
+{
+    store_error error = {0};
+    store_trial_filter all = {0};
+    if (s->curves)
+        return STORE_OK;
+    s->curves = calloc(1, sizeof *s->curves);
+    store_status status = s->curves ? STORE_OK : STORE_NO_MEMORY;
+    if (status == STORE_OK)
+        status = store_read_measurements(s->app->store, s->number, 0, take_measurement, s->curves, &error);
+    if (status == STORE_OK)
+        status = store_read_trials(s->app->store, s->number, &all, SIZE_MAX, take_trial, s->curves, &error);
+    if (status == STORE_OK && s->curves->failed)
+        status = STORE_NO_MEMORY;
+    if (status != STORE_OK) {
+        study_drop_curves(s);
+        return status;
+    }
+    note_all(s, &s->queued);
+    note_all(s, &s->pending);
+    note_all(s, &s->told);
+    note_all(s, &s->joined);
+    return s->curves ? STORE_OK : STORE_NO_MEMORY;
+}
+
+/* ---- deciding ------------------------------------------------------------------------------------------ */
+
+/* Of each trial the curve that counts; `finished`: of finished ones alone. *out is the caller's to free. */
+static bool select_curves(const stopping_curve ***out, size_t *n, const struct study_curves *curves,
+                          bool finished)
+{
+    *n = 0;
+    *out = malloc((curves->n ? curves->n : 1) * sizeof(stopping_curve *));
+    if (!*out)
+        return false;
+    for (size_t i = 0; i < curves->n; i++) {
+        const attempt_curve *c = &curves->list[i];
+        if ((size_t)c->trial > curves->n_trials)
+            continue; /* released, and never handed out again */
+        const counting *now = &curves->trials[c->trial - 1];
+        if (now->attempt == c->attempt && (now->finished || !finished))
+            (*out)[(*n)++] = &c->curve;
+    }
+    return true;
+}
+
+static store_status decide(bool *stop, const study *s, const stopping_curve *curve)
+{
+    const wire_stopping *rule = &s->config->wire->stopping;
+    bool minimize = s->config->minimize, median = rule->rule == WIRE_STOPPING_MEDIAN, fine;
+    const stopping_curve **others;
+    size_t n;
+    *stop = false;
+    if (!select_curves(&others, &n, s->curves, median))
+        return STORE_NO_MEMORY;
+    fine = true;
+    if (median)
+        fine =
+            stopping_median(stop, curve, others, n, rule->min_steps.value, rule->min_trials.value, minimize);
+    else
+        *stop = stopping_halving(curve, others, n, rule->min_resource.value, rule->reduction.value, minimize);
+    free(others);
+    return fine ? STORE_OK : STORE_NO_MEMORY;
+}
+
+/* Takes the measurement in. */
+static store_status measure(study *s, const trial *t, const wire_measurement *measurement, bool *stop)
+{
+    *stop = false;
+    if (s->config->wire->stopping.rule != WIRE_STOPPING_NONE) {
+        store_status status = load_curves(s);
+        if (status != STORE_OK)
+            return status;
+        study_note_progress(s, t);
+        if (!s->curves || !set_point(s->curves, t->id, t->attempt, measurement->step, measurement->value))
+            return STORE_NO_MEMORY;
+        status = decide(stop, s, &find_curve(s->curves, t->id, t->attempt)->curve);
+        if (status != STORE_OK)
+            return status;
+    }
+    store_event event = {.type = EVENT_TRIAL_MEASURED, .time = clock_now()};
+    event.u.measured.trial = t->id;
+    event.u.measured.attempt = t->attempt;
+    event.u.measured.step = measurement->step;
+    event.u.measured.value = measurement->value;
+    study_record(s, &event);
+    return STORE_OK;
+}
+
+void study_measure(study *s, http_request *request)
+{
+    const wire_measurement *measurement = request->context;
+    trial *t = study_held_trial(s, request, measurement->attempt);
+    bool stop;
+    if (!t)
+        return;
+    store_status status = measure(s, t, measurement, &stop);
+    if (status != STORE_OK) {
+        study_drop_curves(s); /* they may have the measurement, which is not recorded */
+        http_answer_store_problem(request, status);
+        return;
+    }
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_measurement_answer(&w, stop);
+    study_hold(s, request);
+    http_answer_json(request, 200, &w);
+}

@@ -1,0 +1,21 @@
+/* Imported rewards on their way into a study. */
+#ifndef SERVER_STUDY_OBSERVATIONS_H
+#define SERVER_STUDY_OBSERVATIONS_H
+
+#include "proto/read_observations.h"
+#include "server/store/store.h"
+
+typedef struct import {
+    wire_observations_reader *reader;
+    wire_study *definition; /* that the reader borrows */
+    store_status status;    /* of reading it */
+    int64_t study;          /* whose it is */
+    int64_t candidates;     /* as the study had them when the import began */
+    char digest[80];
+    store_observation *list;
+    double *points; /* of a space: n x its parameters, coded; `list` gets its candidates later */
+    size_t n, capacity;
+    bool no_memory;
+} import;
+
+#endif

@@ -1,0 +1,210 @@
+/* What users change: a study's definition and state, and the lease of a trial. */
+#include "proto/changes.h"
+#include "server/base/clock.h"
+#include "server/data/study_view.h"
+#include "server/study/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- PATCH of a study ---------------------------------------------------------------------------------- */
+
+static void clear_text(char **text, bool clear)
+{
+    if (!clear)
+        return;
+    free(*text);
+    *text = NULL;
+}
+
+static void take_text(char **field, char **given)
+{
+    if (!*given)
+        return;
+    free(*field);
+    *field = *given;
+    *given = NULL;
+}
+
+/* The definition in force with the changes; a copy, since engine jobs may be reading the one in force. */
+static wire_status changed_definition(char **text, study_config **config, const study *s,
+                                      wire_study_patch *patch, wire_errors *errors)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_study *definition = NULL;
+    size_t size;
+    *config = NULL;
+    wire_encode_definition(&w, s->config->wire);
+    if (!wire_writer_finish(&w, text, &size))
+        return WIRE_NO_MEMORY;
+    wire_status status = wire_decode_study(&definition, *text, size, errors);
+    free(*text);
+    *text = NULL;
+    if (status != WIRE_OK)
+        return status;
+    take_text(&definition->display_name, &patch->display_name);
+    take_text(&definition->labels, &patch->labels);
+    take_text(&definition->metadata, &patch->metadata);
+    clear_text(&definition->display_name, patch->no_display_name);
+    clear_text(&definition->labels, patch->no_labels);
+    clear_text(&definition->metadata, patch->no_metadata);
+    if (patch->horizon.given || patch->no_horizon)
+        definition->horizon = patch->horizon;
+    if (patch->lease_seconds.given)
+        definition->lease_seconds = patch->lease_seconds;
+    if (patch->max_attempts.given)
+        definition->max_attempts = patch->max_attempts;
+    if (patch->min_in_flight.given)
+        definition->min_in_flight = patch->min_in_flight;
+    wire_encode_definition(&w, definition);
+    if (!wire_writer_finish(&w, text, &size)) {
+        wire_study_free(definition);
+        return WIRE_NO_MEMORY;
+    }
+    return study_config_new(config, definition, errors);
+}
+
+/* Problems that depend on the study; true when there are none. */
+static bool check_patch(const study *s, const wire_study_patch *patch, study_state *state,
+                        wire_errors *errors, bool *conflict)
+{
+    *state = s->state;
+    *conflict = false;
+    if (patch->state)
+        study_state_parse(state, patch->state);
+    if (patch->state && s->state == STUDY_AWAITING_CANDIDATES) {
+        wire_errors_add(errors, "/state", "the study awaits its candidates");
+        *conflict = true;
+    }
+    if (patch->horizon.given && patch->horizon.value < s->trials)
+        wire_errors_add(errors, "/horizon", "%lld trials have been planned already", (long long)s->trials);
+    if (patch->min_in_flight.given && !s->config->asynchronous)
+        wire_errors_add(errors, "/min_in_flight", "applies to asynchronous feedback only");
+    return errors->n == 0;
+}
+
+void study_replace_config(study *s, study_config *config)
+{
+    config->next = s->config;
+    s->config = config;
+}
+
+void study_free_old_configs(study *s)
+{
+    if (s->engine_jobs_out > 0)
+        return;
+    for (study_config *old = s->config->next, *next; old; old = next) {
+        next = old->next;
+        study_config_free(old);
+    }
+    s->config->next = NULL;
+}
+
+/* Shows the study as the store will have it once this turn is on disk. */
+typedef struct patched_view {
+    const study *s;
+    const char *definition;
+    study_state state;
+    int64_t now;
+    wire_writer w;
+    store_status status;
+} patched_view;
+
+static void show_patched(void *arg, const store_study *row)
+{
+    patched_view *v = arg;
+    store_study shown = *row;
+    shown.definition = v->definition;
+    shown.state = v->state;
+    if (v->state != STUDY_ERROR)
+        shown.state_reason = "";
+    shown.updated_at = v->now;
+    v->status = study_view_encode(&v->w, v->s->app->store, &shown);
+}
+
+void study_patch(study *s, http_request *request)
+{
+    wire_study_patch *patch = request->context;
+    wire_errors errors = {0};
+    store_error error = {0};
+    study_state state;
+    bool conflict;
+    const char *wanted = http_header_value(request, "If-Match");
+    char etag[40];
+    char *definition = NULL;
+    study_config *config = NULL;
+    patched_view view = {.s = s, .now = clock_now()};
+    study_etag(etag, s->number, study_next_seq(s) - 1);
+    if (wanted && !http_etag_matches(wanted, etag)) {
+        http_answer_problem(request, 412, NULL, "the study has changed since: read it again");
+        goto out;
+    }
+    if (!check_patch(s, patch, &state, &errors, &conflict)) {
+        http_answer_problem(request, conflict ? 409 : 422, &errors, "the study was not changed: see errors");
+        goto out;
+    }
+    bool new_horizon = patch->horizon.given || patch->no_horizon;
+    wire_status status = changed_definition(&definition, &config, s, patch, &errors);
+    if (status != WIRE_OK) {
+        http_answer_undecodable(request, status, &errors);
+        goto out;
+    }
+    view.definition = definition;
+    view.state = state;
+    store_status stored = store_read_study(s->app->store, s->id, show_patched, &view, &error);
+    if (stored == STORE_OK)
+        stored = view.status;
+    if (stored != STORE_OK) {
+        http_answer_store_problem(request, stored);
+        study_config_free(config);
+        goto out;
+    }
+    study_set_state(s, state, state == STUDY_ERROR ? s->state_reason : "", definition);
+    study_replace_config(s, config);
+    if (new_horizon && s->batches > 0)
+        study_renew_engine(s); /* some algorithms know the horizon: loaded again, as after a restart */
+    study_hold(s, request);
+    http_answer_json(request, 200, &view.w);
+out:
+    wire_writer_clear(&view.w);
+    wire_errors_clear(&errors);
+    free(definition);
+}
+
+/* ---- heartbeats ---------------------------------------------------------------------------------------- */
+
+trial *study_held_trial(study *s, http_request *request, wire_integer attempt)
+{
+    trial *t = study_find_trial(s, request->number);
+    if (request->number < 1 || request->number > s->trials) {
+        http_answer_problem(request, 404, NULL, "there is no trial %lld", (long long)request->number);
+        return NULL;
+    }
+    if (!t || t->state != TRIAL_PENDING) {
+        http_answer_problem(request, 409, NULL, "the trial is %s: nobody holds it",
+                            t ? trial_state_name(t->state) : "closed");
+        return NULL;
+    }
+    if (attempt.given && attempt.value != t->attempt) {
+        http_answer_problem(request, 409, NULL,
+                            "the trial is at attempt %d: the lease of attempt %lld ran out", t->attempt,
+                            (long long)attempt.value);
+        return NULL;
+    }
+    return t;
+}
+
+void study_heartbeat(study *s, http_request *request)
+{
+    const wire_heartbeat *heartbeat = request->context;
+    trial *t = study_held_trial(s, request, heartbeat->attempt);
+    if (!t)
+        return;
+    wire_ask renewal = {.lease_seconds = heartbeat->lease_seconds};
+    if (!study_issue(s, t, &renewal, clock_now())) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    study_hold(s, request);
+    study_answer_trial(s, request, t);
+}

@@ -1,0 +1,343 @@
+/* Planning batches: when a plan starts, and what becomes of it back in the turn. */
+#include "server/study/plan.h"
+
+#include "server/base/log.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void study_plan_free(planning *p)
+{
+    if (!p)
+        return;
+    free(p->results);
+    free(p->amendments);
+    free(p->amended);
+    free(p->amended_sums);
+    free(p->pending);
+    free(p->withheld);
+    free(p->failed);
+    free(p->withheld_fixed);
+    free(p->fixed);
+    free(p->picks);
+    free(p->points);
+    free(p->added);
+    free(p->stored_picks);
+    free(p->dictionary);
+    free(p->sums);
+    free(p->state);
+    free(p);
+}
+
+static void planning_done(study *s, study_job *job);
+
+static void run_planning(study *s, engine_job *job)
+{
+    planning *p = (planning *)(void *)job;
+    plan_compute(s, p);
+    p->done.run = planning_done;
+    study_post(s, &p->done);
+}
+
+/* ---- back in the study's turn -------------------------------------------------------------------------- */
+
+static void describe_batch(const study *s, const planning *p, store_event *event)
+{
+    event->type = EVENT_BATCH_PLANNED;
+    event->u.planned.batch = (store_batch){.batch = s->batches,
+                                           .size = (int64_t)p->n_picks,
+                                           .ratio = p->ratio,
+                                           .stop_rule = p->stop_rule,
+                                           .beta = p->description.beta,
+                                           .dictionary_size = (int64_t)p->n_dictionary,
+                                           .observations = (int64_t)p->description.observations,
+                                           .update_seconds = p->update_seconds,
+                                           .select_seconds = p->select_seconds,
+                                           .started_at = p->started_at,
+                                           .code_path = p->code_path};
+    event->u.planned.through_seq = p->through_seq;
+    event->u.planned.dictionary = p->dictionary;
+    event->u.planned.sums = p->sums;
+    event->u.planned.n_sums = p->n_sums;
+    event->u.planned.engine_state = p->state;
+    event->u.planned.n_engine_state = p->n_state;
+    event->u.planned.first_trial = s->trials + 1;
+}
+
+/* What goes into the log; borrows from p. False: out of memory. */
+static bool describe_picks(const study *s, planning *p, store_event *event)
+{
+    store_pick *picks = malloc((p->n_picks ? p->n_picks : 1) * sizeof *picks);
+    if (!picks)
+        return false;
+    for (size_t i = 0; i < p->n_picks; i++)
+        picks[i] = (store_pick){.candidate = p->picks[i].arm, .variance = p->picks[i].variance};
+    p->stored_picks = picks;
+    store_held held = {.values = p->fixed,
+                       .n_values = p->fixed ? (size_t)s->dimension : 0,
+                       .n_picks = p->n_picks - p->n_ordinary};
+    store_points points = {.n = p->n_added, .dimension = s->dimension, .rows = p->added};
+    *event = (store_event){.time = p->started_at};
+    if (p->extends) {
+        event->type = EVENT_BATCH_EXTENDED;
+        event->u.extended.batch = s->batches - 1;
+        event->u.extended.through_seq = p->through_seq;
+        event->u.extended.ratio = p->ratio;
+        event->u.extended.stop_rule = p->stop_rule;
+        event->u.extended.first_trial = s->trials + 1;
+        event->u.extended.picks = picks;
+        event->u.extended.n_picks = p->n_picks;
+        event->u.extended.held = held;
+        event->u.extended.points = points;
+    } else {
+        describe_batch(s, p, event);
+        event->u.planned.picks = picks;
+        event->u.planned.n_picks = p->n_picks;
+        event->u.planned.held = held;
+        event->u.planned.points = points;
+    }
+    return true;
+}
+
+static void record_picks(study *s, planning *p)
+{
+    store_event event;
+    int64_t batch = p->extends ? s->batches - 1 : s->batches;
+    bool fine = describe_picks(s, p, &event);
+    for (size_t i = 0; fine && i < p->n_picks; i++)
+        fine = study_queue_trial(s, s->trials + 1 + (int64_t)i, batch, &p->picks[i],
+                                 p->points ? p->points + i * p->source.dimension : NULL) != NULL;
+    if (fine) {
+        if (!p->extends) {
+            s->through_seq = p->through_seq;
+            s->batches++;
+        }
+        study_record(s, &event);
+        s->candidates += (int64_t)p->n_added;
+        s->trials += (int64_t)p->n_picks;
+        log_event(LOG_DEBUG, p->extends ? "batch_extended" : "batch_planned", "study", s->id, "batch",
+                  log_format("%lld", (long long)batch), "picks", log_format("%zu", p->n_picks), "dictionary",
+                  log_format("%zu", p->description.n_dictionary), "seconds",
+                  log_format("%.4f", p->update_seconds + p->select_seconds), NULL);
+    } else {
+        s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+    }
+}
+
+/* Results that the new batch has taken in are part of a stored model once this turn's write is on disk. */
+static void retire_joined(study *s)
+{
+    trial *t, *next;
+    late_result *late;
+    TAILQ_FOREACH (late, &s->late, link)
+        if (late->joining) {
+            late->joining = false;
+            late->joined_by = s->submitted + 1;
+        }
+    for (t = TAILQ_FIRST(&s->told); t; t = next) {
+        next = TAILQ_NEXT(t, link);
+        if (!t->joining)
+            continue; /* told since */
+        TAILQ_REMOVE(&s->told, t, link);
+        t->joining = false;
+        t->joined_by = s->submitted + 1;
+        TAILQ_INSERT_TAIL(&s->joined, t, link);
+    }
+}
+
+static void take_plan(study *s, planning *p)
+{
+    if (!p->fixed)
+        s->exhausted = p->exhausted && p->n_picks == 0;
+    if (!p->extends) {
+        retire_joined(s);
+        study_drop_observations(s, s->n_observations_joining);
+        study_drop_amendments(s, s->n_amendments_joining);
+    }
+    if (p->fixed && !p->ordinary)
+        s->batch_goes_on = s->batch_goes_on || !p->extends;
+    else
+        s->batch_goes_on = plan_goes_on(p->stop_rule);
+    if (!p->extends || p->n_picks > 0)
+        record_picks(s, p);
+    study_cancel_retired(s); /* those retired while it was being planned */
+}
+
+/* The ask gets what was chosen for it, unless it is no longer there: then they wait for the next one. */
+static void serve_fixed(study *s, const planning *p)
+{
+    int64_t first = s->trials - (int64_t)(p->n_picks - p->n_ordinary) + 1;
+    study_serve_fixed(s, p->ask, first, p->n_picks - p->n_ordinary);
+}
+
+static void planning_done(study *s, study_job *job)
+{
+    planning *p = (planning *)((char *)job - offsetof(planning, done));
+    s->engine_jobs_out--;
+    s->planning = false;
+    if (s->deleted || !s->loaded || atomic_load(&s->broken)) {
+        /* what it was planned for is gone */
+    } else if (p->outcome.stored == STORE_CORRUPT) {
+        study_set_state(s, STUDY_ERROR, "the database is damaged: `banditd check` says where", NULL);
+        study_load_again(s);
+    } else if (p->outcome.stored != STORE_OK) {
+        log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
+                  store_status_text(p->outcome.stored), NULL);
+        study_answer_waiting(s, NULL); /* the next ask tries again */
+        study_load_again(s);
+    } else if (p->outcome.error.status != BANDIT_OK) {
+        study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
+        study_load_again(s);
+    } else if (p->fixed) {
+        study_begin_fixed(s, p->ask);
+        take_plan(s, p);
+        serve_fixed(s, p);
+    } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0 && study_pulls_once(s)) {
+        take_plan(s, p);
+        study_set_state(s, STUDY_FINISHED, "every point of the space has been evaluated", NULL);
+    } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0) {
+        study_set_state(s, STUDY_ERROR, "no candidate is left that may be handed out", NULL);
+        study_load_again(s);
+    } else {
+        take_plan(s, p);
+    }
+    study_plan_free(p);
+}
+
+/* ---- starting one -------------------------------------------------------------------------------------- */
+
+/* Where each pick of a model is a search, no more than these are planned before somebody has asked for them:
+ * the batch goes on with more as long as nothing is told, and otherwise ends. */
+enum { AHEAD = 16 };
+
+static bool plans_few_ahead(const study *s)
+{
+    const bandit_options *o = &s->config->options;
+    return s->config->parameters && s->reference_candidates == 0 && s->config->asynchronous &&
+           o->max_batch > AHEAD && o->algorithm != BANDIT_UNIFORM &&
+           o->algorithm != BANDIT_REGULARIZED_EVOLUTION;
+}
+
+static void set_limits(const study *s, planning *p, size_t beyond)
+{
+    if (p->n_fixed > p->remaining)
+        p->n_fixed = (size_t)p->remaining;
+    p->beyond = beyond > p->remaining ? (size_t)p->remaining : beyond;
+    p->few_ahead = plans_few_ahead(s);
+    p->max_picks = p->few_ahead ? AHEAD : s->config->options.max_batch;
+    if (p->max_picks < p->beyond)
+        p->max_picks = p->beyond;
+    if (p->remaining < p->max_picks)
+        p->max_picks = (size_t)p->remaining;
+}
+
+static void start(study *s, planning *p, size_t beyond)
+{
+    set_limits(s, p, beyond);
+    s->planning = true;
+    p->job.run = run_planning;
+    study_post_engine(s, &p->job);
+}
+
+static void plan(study *s, size_t beyond, bool closes)
+{
+    /* Amendments are taken in from what is stored. */
+    s->delayed = s->n_amendments > 0 && (s->write || atomic_load(&s->committed) != s->submitted);
+    if (s->delayed)
+        return;
+    planning *p = plan_gather(s, closes);
+    if (p)
+        start(s, p, beyond);
+    else
+        s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
+}
+
+void study_start_planning(study *s, size_t beyond)
+{
+    plan(s, beyond, false);
+}
+
+void study_close_model(study *s)
+{
+    plan(s, 0, true);
+}
+
+void study_extend_batch(study *s, size_t beyond)
+{
+    planning *p = plan_gather_extension(s);
+    if (p)
+        start(s, p, beyond); /* otherwise the next turn tries again */
+}
+
+/* The last n picks are to have these values (one a parameter, NaN: open). False: out of memory. */
+static bool hold_values(const study *s, planning *p, const double *values, size_t n)
+{
+    size_t size = (size_t)s->dimension * sizeof *p->fixed;
+    p->n_fixed = n;
+    p->stop_rule = "fixed";
+    p->fixed = malloc(size);
+    if (p->fixed)
+        memcpy(p->fixed, values, size);
+    return p->fixed != NULL;
+}
+
+void study_plan_fixed(study *s, const waiting_ask *ask)
+{
+    bool news = s->batches == 0 || (s->config->asynchronous && study_has_news(s) && TAILQ_EMPTY(&s->queued));
+    planning *p = news ? plan_gather(s, false) : plan_gather_extension(s);
+    if (!p || !hold_values(s, p, ask->fixed, (size_t)ask->ask->count)) {
+        study_plan_free(p);
+        s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
+        return;
+    }
+    p->ask = ask->number;
+    p->ordinary = news && !s->config->asynchronous; /* such a batch is planned whole */
+    start(s, p, 0);
+}
+
+/* ---- once more, from the log --------------------------------------------------------------------------- */
+
+/* The limits that were in force then: at most as many picks as were made lie beyond the bound, and all of an
+ * extension do. Where no more were left, one more was asked for. */
+static void set_limits_again(const study *s, planning *p, const char *stop_rule, size_t n_picks)
+{
+    bool exhausted = strcmp(stop_rule, plan_stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
+    bool beyond = (!p->fixed && (p->extends || exhausted)) || strcmp(stop_rule, "min_in_flight") == 0;
+    set_limits(s, p, n_picks + exhausted);
+    if (!beyond)
+        p->beyond = 0;
+}
+
+store_status study_plan_again(study *s, const store_event *recorded, store_event *event, planning **out,
+                              const char **refusal)
+{
+    bool extends = recorded->type == EVENT_BATCH_EXTENDED;
+    const char *stop_rule = extends ? recorded->u.extended.stop_rule : recorded->u.planned.batch.stop_rule;
+    size_t n_picks = extends ? recorded->u.extended.n_picks : recorded->u.planned.n_picks;
+    bool closes =
+        !extends && n_picks == 0 && strcmp(stop_rule, plan_stop_rule_name(BANDIT_STOP_HORIZON)) == 0;
+    bool exhausted = strcmp(stop_rule, plan_stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
+    planning *p = extends ? plan_gather_extension(s) : plan_gather(s, closes);
+    *out = NULL;
+    if (!p)
+        return STORE_NO_MEMORY;
+    const store_held *held = extends ? &recorded->u.extended.held : &recorded->u.planned.held;
+    if (held->n_values > 0) {
+        bool fits = held->n_values == (size_t)s->dimension && held->n_picks <= n_picks;
+        if (!fits || !hold_values(s, p, held->values, held->n_picks + exhausted)) {
+            study_plan_free(p);
+            return fits ? STORE_NO_MEMORY : STORE_CORRUPT;
+        }
+        n_picks -= held->n_picks;
+        p->ordinary = !extends && !s->config->asynchronous;
+    }
+    set_limits_again(s, p, stop_rule, n_picks);
+    plan_compute(s, p);
+    *out = p;
+    if (p->outcome.stored != STORE_OK)
+        return p->outcome.stored;
+    *refusal = p->outcome.error.status != BANDIT_OK ? p->outcome.error.message : NULL;
+    if (*refusal)
+        return STORE_OK;
+    return describe_picks(s, p, event) ? STORE_OK : STORE_NO_MEMORY;
+}

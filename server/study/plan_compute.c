@@ -1,0 +1,285 @@
+/* What a plan asks of the engine. */
+#include "server/study/plan.h"
+
+#include "server/base/blas.h"
+#include "server/base/clock.h"
+#include "server/data/arm_sums.h"
+#include "server/watch/metrics.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *copy_of(const void *from, size_t size)
+{
+    void *copy = malloc(size ? size : 1);
+    if (copy && size)
+        memcpy(copy, from, size);
+    return copy;
+}
+
+int plan_compare_arms(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* The sums that results and amendments have changed, as the engine has them now. */
+static bool changed_sums(planning *p, const bandit_checkpoint *checkpoint)
+{
+    size_t n = p->n_results + p->n_amended;
+    uint32_t *arms = malloc((n ? n : 1) * sizeof *arms);
+    p->sums = malloc((n ? n : 1) * sizeof *p->sums);
+    if (!arms || !p->sums) {
+        free(arms);
+        return false;
+    }
+    for (size_t i = 0; i < p->n_results; i++)
+        arms[i] = p->results[i].arm;
+    for (size_t i = 0; i < p->n_amended; i++)
+        arms[p->n_results + i] = p->amended[i];
+    qsort(arms, n, sizeof *arms, plan_compare_arms);
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && arms[i] == arms[i - 1])
+            continue;
+        while (at < checkpoint->n_sums && checkpoint->sums[at].arm < arms[i])
+            at++; /* both ascend */
+        store_arm_sum *sum = &p->sums[p->n_sums++];
+        *sum = (store_arm_sum){.arm = arms[i]};
+        if (at < checkpoint->n_sums && checkpoint->sums[at].arm == arms[i]) {
+            sum->count = checkpoint->sums[at].count;
+            sum->sum = checkpoint->sums[at].sum;
+        }
+    }
+    free(arms);
+    return true;
+}
+
+static void keep_state(planning *p, const bandit_engine *engine)
+{
+    bandit_checkpoint checkpoint;
+    bandit_engine_checkpoint(engine, &checkpoint);
+    bandit_engine_describe(engine, &p->description);
+    bool blas = p->description.has_model;
+    snprintf(p->code_path, sizeof p->code_path, "%s%s%s", p->description.code_path, blas ? "+" : "",
+             blas ? blas_kernels() : "");
+    p->n_dictionary = checkpoint.n_dictionary;
+    p->dictionary = copy_of(checkpoint.dictionary, checkpoint.n_dictionary * sizeof *p->dictionary);
+    if (!p->dictionary || !changed_sums(p, &checkpoint) ||
+        !engine_state_pack(&p->state, &p->n_state, p->first_trial, p->pending, p->n_pending, checkpoint.state,
+                           checkpoint.n_state))
+        p->outcome.stored = STORE_NO_MEMORY;
+}
+
+const char *plan_stop_rule_name(bandit_stop_rule rule)
+{
+    switch (rule) {
+    case BANDIT_STOP_INITIAL:
+        return "initial";
+    case BANDIT_STOP_GLOBAL:
+        return "global";
+    case BANDIT_STOP_GLOBAL_LOCAL:
+        return "global_local";
+    case BANDIT_STOP_MAX_BATCH:
+        return "max_batch";
+    case BANDIT_STOP_HORIZON:
+        return "horizon";
+    case BANDIT_STOP_SEQUENTIAL:
+        return "sequential";
+    case BANDIT_STOP_EXHAUSTED:
+        return "exhausted";
+    case BANDIT_STOP_NONE:
+        break;
+    }
+    return "max_batch"; /* the room for picks is the largest batch */
+}
+
+bool plan_stop_rule_is_known(const char *name)
+{
+    for (int rule = BANDIT_STOP_NONE; rule <= BANDIT_STOP_EXHAUSTED; rule++)
+        if (strcmp(name, plan_stop_rule_name((bandit_stop_rule)rule)) == 0)
+            return true;
+    return strcmp(name, "planned_ahead") == 0 || strcmp(name, "fixed") == 0 ||
+           strcmp(name, "min_in_flight") == 0;
+}
+
+bool plan_goes_on(const char *stop_rule)
+{
+    return strcmp(stop_rule, "planned_ahead") == 0 || strcmp(stop_rule, "fixed") == 0;
+}
+
+/* Keeps the list in order. */
+static void withhold(uint32_t *list, size_t *n, uint32_t arm)
+{
+    size_t i = *n;
+    while (i > 0 && list[i - 1] > arm)
+        i--;
+    if (i > 0 && list[i - 1] == arm)
+        return;
+    memmove(list + i + 1, list + i, (*n - i) * sizeof *list);
+    list[i] = arm;
+    ++*n;
+}
+
+/* One call of select; appends to the picks. False when it was the last. */
+static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bound, bool fixed)
+{
+    bandit_executor executor = pool_executor(s->app->pool);
+    bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
+    bandit_selection selection;
+    limits.max_picks = max_picks;
+    limits.remaining = p->remaining - p->n_picks;
+    limits.beyond_bound = beyond_bound;
+    limits.withheld = p->withheld;
+    limits.n_withheld = p->n_withheld;
+    limits.failed = p->failed;
+    limits.n_failed = p->n_failed;
+    if (fixed && p->withheld_fixed) {
+        limits.withheld = p->withheld_fixed;
+        limits.n_withheld = p->n_withheld_fixed;
+    } else if (fixed) {
+        limits.fixed = p->fixed;
+    }
+    if (bandit_engine_select(s->engine.engine, &limits, &executor, p->picks + p->n_picks, &selection,
+                             &p->outcome.error) != BANDIT_OK)
+        return false;
+    for (size_t i = 0; p->once && i < selection.n_picks; i++) {
+        withhold(p->withheld, &p->n_withheld, p->picks[p->n_picks + i].arm);
+        if (p->withheld_fixed)
+            withhold(p->withheld_fixed, &p->n_withheld_fixed, p->picks[p->n_picks + i].arm);
+    }
+    p->n_picks += selection.n_picks;
+    p->ratio = fmin(selection.ratio, DBL_MAX); /* a product may be more, with many picks beyond the bound */
+    p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
+    p->stop_rule = p->few_ahead && selection.stop_rule == BANDIT_STOP_NONE
+                       ? "planned_ahead"
+                       : plan_stop_rule_name(selection.stop_rule);
+    if (beyond_bound && selection.n_picks > 0)
+        p->stop_rule = fixed ? "fixed" : "min_in_flight";
+    return selection.n_picks > 0 && (beyond_bound || selection.stop_rule == BANDIT_STOP_NONE);
+}
+
+/* Appends at most so many picks. */
+static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bound, bool fixed)
+{
+    size_t end = p->n_picks + max_picks;
+    if (!p->once)
+        select_some(s, p, max_picks, beyond_bound, fixed);
+    else
+        while (p->n_picks < end && select_some(s, p, 1, beyond_bound, fixed))
+            continue;
+}
+
+/* Results that earlier batches took in and that have changed since. */
+static void amend_model(study *s, planning *p)
+{
+    engine_outcome *out = &p->outcome;
+    if (!engine_fine(out) || p->n_amendments == 0 || p->source.batches == 0)
+        return;
+    out->stored =
+        study_arm_sums(s->app->store, p->source.number, p->source.config->minimize, p->joined_through,
+                       p->through_seq, p->amended, p->n_amended, p->amended_sums);
+    if (out->stored == STORE_OK)
+        bandit_engine_amend(s->engine.engine, p->amendments, p->n_amendments, p->amended_sums, p->n_amended,
+                            &out->error);
+}
+
+/* In an enumerated space, what an ask's fixed parameters leave out is withheld. */
+static void withhold_others(const study *s, planning *p)
+{
+    const bandit_arms *arms = s->engine.arms;
+    size_t n = bandit_arms_count(arms), width = bandit_arms_point_width(arms), at = 0;
+    double *point = malloc(width * sizeof *point);
+    uint32_t *list = malloc(n * sizeof *list);
+    for (size_t i = 0; point && list && i < n; i++) {
+        while (at < p->n_withheld && p->withheld[at] < i)
+            at++;
+        bandit_arms_coded(arms, i, point);
+        bool wanted = at == p->n_withheld || p->withheld[at] != i;
+        for (size_t j = 0; j < width; j++)
+            wanted &= isnan(p->fixed[j]) || p->fixed[j] == point[j];
+        if (!wanted)
+            list[p->n_withheld_fixed++] = (uint32_t)i;
+    }
+    p->withheld_fixed = list;
+    if (!point || !list)
+        p->outcome.stored = STORE_NO_MEMORY;
+    free(point);
+}
+
+/* The picks of one ask: made at once, outside the queue. */
+static void select_fixed(study *s, planning *p)
+{
+    if (!bandit_arms_is_open_space(s->engine.arms))
+        withhold_others(s, p);
+    if (engine_fine(&p->outcome))
+        select_picks(s, p, p->n_fixed, true, true);
+}
+
+/* In an open space: where the picks are, and which of the points are new. */
+static void take_points(const study *s, planning *p)
+{
+    const bandit_arms *arms = s->engine.arms;
+    if (!bandit_arms_is_open_space(arms))
+        return;
+    size_t known = p->source.candidates, width = p->source.dimension;
+    p->n_added = bandit_arms_count(arms) - known;
+    p->points = malloc((p->n_picks + 1) * width * sizeof *p->points);
+    p->added = malloc((p->n_added + 1) * width * sizeof *p->added);
+    if (!p->points || !p->added) {
+        p->outcome.stored = STORE_NO_MEMORY;
+        return;
+    }
+    for (size_t i = 0; i < p->n_picks; i++)
+        bandit_arms_coded(arms, p->picks[i].arm, p->points + i * width);
+    for (size_t i = 0; i < p->n_added; i++)
+        bandit_arms_coded(arms, known + i, p->added + i * width);
+}
+
+/* Figures that no answer could show: the study stops, and says why. */
+static void check_figures(planning *p)
+{
+    if (!isfinite(p->description.beta))
+        bandit_error_set(&p->outcome.error, BANDIT_NUMERICAL, "", "%s", engine_beyond_doubles);
+}
+
+void plan_compute(study *s, planning *p)
+{
+    engine_outcome *out = &p->outcome;
+    bandit_executor executor = pool_executor(s->app->pool);
+    p->started_at = clock_now();
+    double start = clock_steady();
+    engine_ensure(s, &p->source, out);
+    p->picks = malloc((p->max_picks + p->n_fixed + 1) * sizeof *p->picks);
+    if (!p->picks)
+        out->stored = STORE_NO_MEMORY;
+    amend_model(s, p);
+    if (engine_fine(out) && !p->extends)
+        bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
+                                  &executor, &out->error);
+    double updated = clock_steady();
+    if (engine_fine(out) && p->ordinary)
+        select_picks(s, p, p->max_picks, false, false);
+    if (engine_fine(out) && p->n_picks < p->beyond)
+        select_picks(s, p, p->beyond - p->n_picks, true, false);
+    p->n_ordinary = p->n_picks;
+    if (engine_fine(out) && p->fixed)
+        select_fixed(s, p);
+    if (engine_fine(out))
+        take_points(s, p);
+    p->update_seconds = updated - start;
+    p->select_seconds = clock_steady() - updated;
+    if (engine_fine(out))
+        keep_state(p, s->engine.engine);
+    if (engine_fine(out))
+        check_figures(p);
+    engine_settle(out);
+    if (!engine_fine(out))
+        study_drop_engine(s); /* it may be ahead of what is stored */
+    else
+        metrics_count_batch(s->app->metrics, p->update_seconds, p->select_seconds);
+    study_count_memory(s);
+}

@@ -1,0 +1,206 @@
+/* What a plan is made of: results, what is out, and what may not be picked, as they are in a turn. */
+#include "server/study/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_by_id(const void *a, const void *b)
+{
+    int64_t x = (*(trial *const *)a)->id, y = (*(trial *const *)b)->id;
+    return (x > y) - (x < y);
+}
+
+static bandit_result imported(const study *s, const store_observation *observation)
+{
+    return (bandit_result){.arm = observation->candidate,
+                           .repeats = (uint32_t)observation->repeats,
+                           .reward = s->config->minimize ? -observation->value : observation->value};
+}
+
+static int compare_late(const void *a, const void *b)
+{
+    const late_result *x = *(late_result *const *)a, *y = *(late_result *const *)b;
+    if (x->trial != y->trial)
+        return (x->trial > y->trial) - (x->trial < y->trial);
+    return (x->attempt > y->attempt) - (x->attempt < y->attempt);
+}
+
+/* A user's own trial has no variance: the engine did not choose it. */
+static bandit_result told_trial(const study *s, const trial *t)
+{
+    bool chosen = t->batch >= 0 && isfinite(t->variance);
+    return (bandit_result){.arm = t->candidate,
+                           .repeats = (uint32_t)t->repeats,
+                           .reward = s->config->minimize ? -t->value : t->value,
+                           .chosen = chosen,
+                           .variance = chosen ? t->variance : 0.0};
+}
+
+static bandit_result told_late(const study *s, const late_result *late)
+{
+    return (bandit_result){.arm = late->candidate,
+                           .repeats = (uint32_t)late->repeats,
+                           .reward = s->config->minimize ? -late->value : late->value};
+}
+
+static bool gather_told(study *s, planning *p, trial **told, size_t n)
+{
+    trial *t;
+    size_t filled = 0;
+    TAILQ_FOREACH (t, &s->told, link)
+        told[filled++] = t;
+    qsort(told, n, sizeof(trial *), compare_by_id);
+    for (size_t i = 0; i < n; i++) {
+        t = told[i];
+        t->joining = true;
+        if (!study_count_outcome(s, t->candidate, t->state))
+            return false;
+        if (t->has_value)
+            p->results[p->n_results++] = told_trial(s, t);
+    }
+    return true;
+}
+
+static void gather_late(study *s, planning *p, late_result **late, size_t n)
+{
+    late_result *l;
+    size_t filled = 0;
+    TAILQ_FOREACH (l, &s->late, link)
+        if (l->joined_by == 0)
+            late[filled++] = l;
+    qsort(late, n, sizeof(late_result *), compare_late);
+    for (size_t i = 0; i < n; i++) {
+        late[i]->joining = true;
+        p->results[p->n_results++] = told_late(s, late[i]);
+    }
+}
+
+/* What has been imported and told since the last batch: imports in the order of the log, then trials by
+ * in the same order. */
+static bool gather_results(study *s, planning *p)
+{
+    trial *t;
+    late_result *l;
+    size_t n_told = 0, n_late = 0;
+    TAILQ_FOREACH (t, &s->told, link)
+        n_told++;
+    TAILQ_FOREACH (l, &s->late, link)
+        n_late += l->joined_by == 0;
+    trial **told = malloc((n_told + 1) * sizeof(trial *));
+    late_result **late = malloc((n_late + 1) * sizeof(late_result *));
+    p->results = malloc((n_told + n_late + s->n_observations + 1) * sizeof *p->results);
+    bool fine = told && late && p->results;
+    if (fine) {
+        for (size_t i = 0; fine && i < s->n_observations; i++) {
+            p->results[p->n_results++] = imported(s, &s->observations[i]);
+            fine =
+                !study_pulls_once(s) || study_count_outcome(s, s->observations[i].candidate, TRIAL_COMPLETED);
+        }
+        s->n_observations_joining = s->n_observations;
+        fine = fine && gather_told(s, p, told, n_told);
+        gather_late(s, p, late, n_late);
+    }
+    free(told);
+    free(late);
+    return fine;
+}
+
+/* Amendments of what is in the model; others have changed what joins it now. */
+static bool gather_amendments(study *s, planning *p)
+{
+    size_t n = s->n_amendments, arms = 0;
+    s->n_amendments_joining = n;
+    p->joined_through = s->through_seq;
+    if (n == 0)
+        return true;
+    p->amendments = malloc(n * sizeof *p->amendments);
+    p->amended = malloc(n * sizeof *p->amended);
+    p->amended_sums = malloc(n * sizeof *p->amended_sums);
+    if (!p->amendments || !p->amended || !p->amended_sums)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        const amendment *a = &s->amendments[i];
+        if (a->told_seq > s->through_seq)
+            continue;
+        p->amendments[p->n_amendments++] = a->change;
+        p->amended[arms++] = a->change.arm;
+    }
+    qsort(p->amended, arms, sizeof *p->amended, plan_compare_arms);
+    for (size_t i = 0; i < arms; i++)
+        if (i == 0 || p->amended[i] != p->amended[i - 1])
+            p->amended[p->n_amended++] = p->amended[i];
+    return p->n_amendments == 0 || study_recount_failures(s) == STORE_OK;
+}
+
+/* What is out, by trial; trial numbers rather than times decide, so that replay comes to the same. */
+static bool gather_pending(study *s, planning *p)
+{
+    trial *t;
+    size_t n = 0;
+    if (!s->config->asynchronous || s->n_open == 0)
+        return true;
+    trial **open = malloc(s->n_open * sizeof(trial *));
+    p->pending = malloc(s->n_open * sizeof *p->pending);
+    if (open && p->pending) {
+        TAILQ_FOREACH (t, &s->queued, link)
+            open[n++] = t;
+        TAILQ_FOREACH (t, &s->pending, link)
+            open[n++] = t;
+        qsort(open, n, sizeof(trial *), compare_by_id);
+        for (size_t i = 0; i < n; i++)
+            p->pending[p->n_pending++] =
+                (bandit_pick){.arm = open[i]->candidate, .variance = open[i]->variance};
+    }
+    free(open);
+    return n > 0;
+}
+
+static planning *planning_new(study *s)
+{
+    planning *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    const wire_study *definition = s->config->wire;
+    p->remaining = definition->horizon.given ? (uint64_t)(definition->horizon.value - s->trials) : UINT64_MAX;
+    p->source = engine_source_of(s);
+    p->first_trial = s->trials + 1;
+    p->ratio = 1; /* of a batch without picks */
+    return p;
+}
+
+/* A new batch, from what has been told. NULL: out of memory, and the study must be loaded again. */
+planning *plan_gather(study *s, bool closes)
+{
+    planning *p = planning_new(s);
+    if (!p)
+        return NULL;
+    p->closes = closes;
+    p->ordinary = !closes;
+    if (closes)
+        p->stop_rule = plan_stop_rule_name(BANDIT_STOP_HORIZON);
+    if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) &&
+        study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
+        study_failed(s, &p->failed, &p->n_failed)) {
+        p->through_seq = study_next_seq(s) - 1;
+        return p;
+    }
+    study_plan_free(p);
+    return NULL;
+}
+
+/* More picks for the batch in force. NULL: out of memory. */
+planning *plan_gather_extension(study *s)
+{
+    planning *p = planning_new(s);
+    if (!p)
+        return NULL;
+    p->extends = true;
+    p->ordinary = s->batch_goes_on;
+    p->through_seq = study_next_seq(s) - 1;
+    if (study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
+        study_failed(s, &p->failed, &p->n_failed))
+        return p;
+    study_plan_free(p);
+    return NULL;
+}

@@ -1,0 +1,196 @@
+/* Points that requests bring: in a space found among those that were visited, or numbered after them; added
+ * to a set of candidates.
+ *
+ * The engine's set of arms is what knows the points, so this is a job of the engine lane, and new points get
+ * their numbers there: from such a job or from the engine's own choice, never from both at once. While either
+ * is out (`planning`), requests with points wait here. */
+#include "server/study/engine_lane.h"
+
+#include "server/base/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct placing {
+    engine_job job;
+    study_job done;
+    engine_source source;
+    http_request *request;
+    const double *points; /* n x width; the request's own */
+    size_t n;
+    bool appends; /* they are no points of a space, but candidates that follow the others */
+    study_placed *placed;
+    engine_outcome outcome;
+    uint32_t *arms; /* of the points */
+    double *added;  /* n_added x width: those that are new, in the order of their numbers */
+    size_t n_added;
+    STAILQ_ENTRY(placing) link;
+};
+
+static void placing_free(placing *p)
+{
+    free(p->arms);
+    free(p->added);
+    free(p);
+}
+
+static void place_one(study *s, placing *p, size_t i)
+{
+    bandit_arms *arms = s->engine.arms;
+    size_t width = p->source.dimension;
+    const double *point = p->points + i * width;
+    if (bandit_arms_check_point(arms, point, &p->outcome.error) != BANDIT_OK)
+        return;
+    size_t arm = bandit_arms_find(arms, point);
+    if (arm == SIZE_MAX) {
+        arm = bandit_arms_count(arms);
+        if (bandit_arms_append(arms, point, 1, &p->outcome.error) != BANDIT_OK)
+            return;
+        bandit_arms_coded(arms, arm, p->added + p->n_added * width);
+        p->n_added++;
+    }
+    p->arms[i] = (uint32_t)arm;
+}
+
+/* A set of features grows while no engine uses it: the engine is made again when it is needed, as after a
+ * restart. */
+static void append_all(study *s, placing *p)
+{
+    size_t first = bandit_arms_count(s->engine.arms), width = p->source.dimension;
+    bandit_engine_free(s->engine.engine);
+    s->engine.engine = NULL;
+    if (bandit_arms_append(s->engine.arms, p->points, p->n, &p->outcome.error) != BANDIT_OK)
+        return;
+    memcpy(p->added, p->points, p->n * width * sizeof *p->added);
+    p->n_added = p->n;
+    for (size_t i = 0; i < p->n; i++)
+        p->arms[i] = (uint32_t)(first + i);
+}
+
+static void placing_done(study *s, study_job *job);
+
+static void run_placing(study *s, engine_job *job)
+{
+    placing *p = (placing *)(void *)job;
+    engine_ensure_arms(s, &p->source, &p->outcome);
+    p->arms = malloc((p->n ? p->n : 1) * sizeof *p->arms);
+    p->added = malloc((p->n ? p->n : 1) * p->source.dimension * sizeof *p->added);
+    if (!p->arms || !p->added)
+        p->outcome.stored = STORE_NO_MEMORY;
+    if (engine_fine(&p->outcome) && p->appends)
+        append_all(s, p);
+    for (size_t i = 0; engine_fine(&p->outcome) && !p->appends && i < p->n; i++)
+        place_one(s, p, i);
+    engine_settle(&p->outcome);
+    if (!engine_fine(&p->outcome))
+        study_drop_engine(s); /* its arms may be more than what will be stored */
+    p->done.run = placing_done;
+    study_post(s, &p->done);
+}
+
+void study_record_points(study *s, const double *rows, size_t n)
+{
+    if (n == 0)
+        return;
+    store_event event = {.type = EVENT_CANDIDATES_ADDED, .time = clock_now()};
+    event.u.added.first = s->candidates;
+    event.u.added.points = (store_points){.n = n, .dimension = s->dimension, .rows = rows};
+    study_record(s, &event);
+    s->candidates += (int64_t)n;
+}
+
+static void refuse_points(const placing *p)
+{
+    wire_errors errors = {0};
+    wire_errors_add(&errors, "/points", "%s", p->outcome.error.message);
+    http_answer_undecodable(p->request, WIRE_INVALID, &errors);
+    wire_errors_clear(&errors);
+}
+
+static void placing_done(study *s, study_job *job)
+{
+    placing *p = (placing *)((char *)job - offsetof(placing, done));
+    bool keyed = p->request->idempotency_key != NULL;
+    s->engine_jobs_out--;
+    s->planning = false;
+    STAILQ_REMOVE(&s->placing, p, placing, link);
+    if (s->deleted || !s->loaded || atomic_load(&s->broken)) {
+        http_answer_problem(p->request, s->deleted ? 404 : 503, NULL, "the study is %s",
+                            s->deleted ? "deleted" : "not available now");
+    } else if (p->outcome.stored != STORE_OK) {
+        http_answer_store_problem(p->request, p->outcome.stored);
+    } else if (p->outcome.error.status != BANDIT_OK) {
+        refuse_points(p);
+    } else {
+        if (keyed)
+            study_submit(s); /* its answer has a write of its own */
+        study_record_points(s, p->added, p->n_added);
+        p->placed(s, p->request, p->arms);
+        if (keyed)
+            study_submit(s);
+    }
+    placing_free(p);
+}
+
+static void place(study *s, http_request *request, const double *points, size_t n, bool appends,
+                  study_placed *placed)
+{
+    placing *p = calloc(1, sizeof *p);
+    if (!p) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    p->job.run = run_placing;
+    p->request = request;
+    p->points = points;
+    p->n = n;
+    p->placed = placed;
+    p->appends = appends;
+    STAILQ_INSERT_TAIL(&s->placing, p, link);
+}
+
+void study_place_points(study *s, http_request *request, const double *points, size_t n, study_placed *placed)
+{
+    place(s, request, points, n, false, placed);
+}
+
+void study_append_points(study *s, http_request *request, const double *points, size_t n,
+                         study_placed *placed)
+{
+    place(s, request, points, n, true, placed);
+}
+
+void study_start_placing(study *s)
+{
+    placing *p = STAILQ_FIRST(&s->placing);
+    if (!p || s->planning || atomic_load(&s->broken))
+        return;
+    p->source = engine_source_of(s);
+    s->planning = true;
+    study_post_engine(s, &p->job);
+}
+
+void study_refuse_placing(study *s)
+{
+    placing *first = s->planning ? STAILQ_FIRST(&s->placing) : NULL, *p, *next;
+    for (p = STAILQ_FIRST(&s->placing); p; p = next) {
+        next = STAILQ_NEXT(p, link);
+        if (p == first && p->source.config)
+            continue; /* is out, and comes back */
+        STAILQ_REMOVE(&s->placing, p, placing, link);
+        http_answer_problem(p->request, s->deleted ? 404 : 503, NULL, "the study is %s",
+                            s->deleted ? "deleted" : "not available now");
+        placing_free(p);
+    }
+}
+
+bool study_places_with_key(const study *s, const http_request *request)
+{
+    placing *p;
+    STAILQ_FOREACH (p, &s->placing, link)
+        if (p->request->idempotency_key && p->request->route == request->route &&
+            strcmp(p->request->idempotency_key, request->idempotency_key) == 0 &&
+            strcmp(p->request->caller.id, request->caller.id) == 0)
+            return true;
+    return false;
+}

@@ -1,0 +1,192 @@
+/* Users' own trials: queued before what the engine picks, and counted as out like any other. */
+#include "proto/changes.h"
+#include "server/base/clock.h"
+#include "server/study/engine_lane.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the engine hears of it ---------------------------------------------------------------------------- */
+
+typedef struct notice {
+    engine_job job;
+    study_job done;
+    uint32_t candidate;
+} notice;
+
+static void notice_done(study *s, study_job *job)
+{
+    s->engine_jobs_out--;
+    free((char *)job - offsetof(notice, done));
+}
+
+/* An engine that is not there will be restored with the trial. */
+static void run_notice(study *s, engine_job *job)
+{
+    notice *n = (notice *)(void *)job;
+    bandit_executor executor = pool_executor(s->app->pool);
+    bandit_pick pick = {.arm = n->candidate, .variance = NAN};
+    bandit_error error = {0};
+    if (s->engine.engine &&
+        bandit_engine_replay_picks(s->engine.engine, &pick, 1, &executor, &error) != BANDIT_OK)
+        study_drop_engine(s);
+    n->done.run = notice_done;
+    study_post(s, &n->done);
+}
+
+/* With asynchronous feedback further picks of the batch in force are made with everything that is out. */
+static void notify_engine(study *s, uint32_t candidate)
+{
+    if (!s->config->asynchronous || s->batches == 0)
+        return;
+    notice *n = calloc(1, sizeof *n);
+    if (!n) {
+        s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+        return;
+    }
+    n->candidate = candidate;
+    n->job.run = run_notice;
+    study_post_engine(s, &n->job);
+}
+
+/* ---- proposing ----------------------------------------------------------------------------------------- */
+
+/* Why there can be no new trial now; NULL: there can. */
+static const char *obstacle(const study *s)
+{
+    switch (s->state) {
+    case STUDY_AWAITING_CANDIDATES:
+        return "the study has no candidates yet: upload them first";
+    case STUDY_FINISHED:
+        return "the study is finished";
+    case STUDY_ERROR:
+        return "the study has stopped";
+    case STUDY_ACTIVE:
+    case STUDY_PAUSED:
+        break;
+    }
+    return s->trials >= study_horizon(s) ? "the study's horizon is reached" : NULL;
+}
+
+/* False: answered. */
+static bool is_possible(const study *s, http_request *request)
+{
+    const char *why = obstacle(s);
+    if (why)
+        http_answer_problem(request, 409, NULL, "%s", why);
+    return !why;
+}
+
+/* `point`: of an open space. */
+static void add_proposed(study *s, http_request *request, uint32_t candidate, const double *point)
+{
+    const bandit_pick own = {.arm = candidate, .variance = NAN};
+    trial *t = study_queue_trial(s, s->trials + 1, -1, &own, point);
+    if (!t) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    s->trials++;
+    store_event event = {.type = EVENT_TRIAL_PROPOSED, .time = clock_now()};
+    event.u.proposed.trial = t->id;
+    event.u.proposed.pick = (store_pick){.candidate = t->candidate, .variance = NAN};
+    study_record(s, &event);
+    notify_engine(s, t->candidate);
+    study_hold(s, request);
+    study_answer_trial(s, request, t);
+}
+
+static void placed(study *s, http_request *request, const uint32_t *arms)
+{
+    const proposal *p = request->context;
+    if (is_possible(s, request))
+        add_proposed(s, request, arms[0], p->point);
+}
+
+/* A point by name: its number is found, or made, first. */
+static void propose_point(study *s, http_request *request)
+{
+    proposal *p = request->context;
+    const wire_study *definition = s->config->wire;
+    wire_errors errors = {0};
+    p->point = malloc(definition->n_parameters * sizeof *p->point);
+    if (!p->point)
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+    else if (wire_code_parameters(p->point, definition->parameters, definition->n_parameters,
+                                  &p->wanted->parameters, WIRE_WHOLE, "/parameters", &errors))
+        study_place_points(s, request, p->point, 1, placed);
+    else
+        http_answer_undecodable(request, WIRE_INVALID, &errors);
+    wire_errors_clear(&errors);
+}
+
+static void propose(study *s, http_request *request)
+{
+    const proposal *p = request->context;
+    int64_t candidate = p->wanted->candidate;
+    wire_errors errors = {0};
+    if (!is_possible(s, request))
+        return;
+    if (candidate < 0 && s->config->parameters) {
+        propose_point(s, request);
+        return;
+    }
+    if (candidate < 0)
+        wire_errors_add(&errors, "/parameters", "applies to a domain of type \"space\" only");
+    else if (candidate >= s->candidates)
+        wire_errors_add(&errors, "/candidate", "the study has %lld candidates", (long long)s->candidates);
+    else if (study_is_retired(s, (uint32_t)candidate))
+        wire_errors_add(&errors, "/candidate", "has been retired");
+    if (errors.n > 0)
+        http_answer_problem(request, 422, &errors, "no trial was made: see errors");
+    else
+        add_proposed(s, request, (uint32_t)candidate, NULL);
+    wire_errors_clear(&errors);
+}
+
+void study_propose(study *s, http_request *request)
+{
+    if (!s->planning) {
+        propose(s, request);
+        return;
+    }
+    /* Trials are numbered in the order in which the engine hears of them: after the picks under way. */
+    request->next = NULL;
+    *s->last_deferred = request;
+    s->last_deferred = &request->next;
+}
+
+static http_request *take_deferred(study *s)
+{
+    http_request *first = s->deferred;
+    s->deferred = NULL;
+    s->last_deferred = &s->deferred;
+    return first;
+}
+
+void study_run_deferred(study *s)
+{
+    if (s->planning)
+        return;
+    for (http_request *request = take_deferred(s), *next; request; request = next) {
+        next = request->next;
+        bool keyed = request->idempotency_key != NULL;
+        if (keyed)
+            study_submit(s); /* its answer has a write of its own */
+        propose(s, request);
+        if (keyed)
+            study_submit(s);
+    }
+}
+
+void study_fail_deferred(study *s, store_status status)
+{
+    for (http_request *request = take_deferred(s), *next; request; request = next) {
+        next = request->next;
+        if (s->deleted)
+            http_answer_problem(request, 404, NULL, "the study is deleted");
+        else
+            http_answer_store_problem(request, status);
+    }
+}

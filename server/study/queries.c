@@ -1,0 +1,342 @@
+/* Questions to the model: predict, model, best. candidate_list.c has those about candidates. */
+#include "server/study/queries.h"
+
+#include "server/base/log.h"
+#include "server/data/candidate_rows.h"
+#include "server/data/study_space.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void question_done(study *s, study_job *job)
+{
+    question *q = (question *)((char *)job - offsetof(question, done));
+    s->engine_jobs_out--;
+    bool keyed = q->request->idempotency_key != NULL;
+    if (keyed)
+        study_submit(s);
+    study_hold(s, q->request); /* it has been answered from a state that may not be on disk yet */
+    if (keyed)
+        study_submit(s);
+    free(q);
+}
+
+static void run_question(study *s, engine_job *job)
+{
+    question *q = (question *)(void *)job;
+    engine_ensure(s, &q->source, &q->outcome);
+    if (q->outcome.stored == STORE_ABORTED)
+        http_answer_problem(q->request, 503, NULL, "the study is being loaded again: try again");
+    else if (q->outcome.stored != STORE_OK)
+        http_answer_store_problem(q->request, q->outcome.stored);
+    else if (q->outcome.error.status != BANDIT_OK)
+        http_answer_problem(q->request, 409, NULL, "the model cannot be made: %s", q->outcome.error.message);
+    else
+        q->answer(s, q);
+    q->done.run = question_done;
+    study_post(s, &q->done);
+}
+
+void question_ask(study *s, http_request *request, void (*answer)(study *s, question *q))
+{
+    if (s->state == STUDY_AWAITING_CANDIDATES) {
+        http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
+        return;
+    }
+    question *q = calloc(1, sizeof *q);
+    if (!q) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    q->job.run = run_question;
+    q->source = engine_source_of(s);
+    q->request = request;
+    request->held = true;
+    q->answer = answer;
+    q->best_trial = s->best_trial;
+    q->best_value = s->best_value;
+    study_post_engine(s, &q->job);
+}
+
+wire_prediction question_in_units(const question *q, const bandit_prediction *p)
+{
+    double sign = q->source.config->minimize ? -1 : 1;
+    return (wire_prediction){
+        .mean = sign * p->mean + 0.0, .std = sqrt(p->variance), .ucb = sign * p->ucb + 0.0}; /* no -0.0 */
+}
+
+bool question_shows(const wire_prediction *p)
+{
+    return isfinite(p->mean) && isfinite(p->std) && isfinite(p->ucb);
+}
+
+static void answer_engine_error(http_request *request, const bandit_error *error)
+{
+    if (error->status == BANDIT_NO_MEMORY)
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+    else if (error->status == BANDIT_UNSUPPORTED)
+        http_answer_problem(request, 409, NULL, "%s", error->message);
+    else
+        http_answer_problem(request, 422, NULL, "%s", error->message);
+}
+
+/* Where the model is asked: one of the two. */
+typedef struct places {
+    uint32_t *arms;
+    double *points; /* n x the domain's width */
+} places;
+
+/* False: out of memory, or what does not fit is in *errors. */
+static bool find_places(places *out, const question *q, const wire_predict *wanted, wire_errors *errors)
+{
+    const wire_study *definition = q->source.config->wire;
+    bool space = definition->domain_type == WIRE_DOMAIN_SPACE, fine = true;
+    size_t width = wanted->parameters && space ? definition->n_parameters : wanted->dimension;
+    out->arms = calloc(wanted->n, sizeof *out->arms);
+    out->points = calloc(wanted->candidates ? 1 : wanted->n * (width ? width : 1), sizeof *out->points);
+    if (!out->arms || !out->points)
+        return false;
+    for (size_t i = 0; wanted->candidates && i < wanted->n; i++) {
+        fine &= wanted->candidates[i] < (int64_t)q->source.candidates;
+        if (wanted->candidates[i] >= (int64_t)q->source.candidates)
+            wire_errors_add(errors, log_format("/candidates/%zu", i), "there are %zu candidates, from 0",
+                            q->source.candidates);
+        out->arms[i] = (uint32_t)wanted->candidates[i];
+    }
+    if (wanted->parameters && !space) {
+        wire_errors_add(errors, "/parameters", "applies to a domain of type \"space\" only");
+        return false;
+    }
+    for (size_t i = 0; wanted->parameters && i < wanted->n; i++)
+        fine &= wire_code_parameters(out->points + i * width, definition->parameters, width,
+                                     &wanted->parameters[i], WIRE_WHOLE, log_format("/parameters/%zu", i),
+                                     errors);
+    if (wanted->points && space)
+        wire_errors_add(errors, "/points", "a space's points are given by name, in \"parameters\"");
+    else if (wanted->points && wanted->dimension != q->source.dimension)
+        wire_errors_add(errors, "/points/0", "must have %zu features", q->source.dimension);
+    else if (wanted->points)
+        memcpy(out->points, wanted->points, wanted->n * width * sizeof *out->points);
+    return fine && errors->n == 0;
+}
+
+/* shown: room for n. */
+static void answer_predictions(const question *q, const bandit_prediction *raw, wire_prediction *shown,
+                               size_t n)
+{
+    bool fine = true;
+    for (size_t i = 0; i < n; i++) {
+        shown[i] = question_in_units(q, &raw[i]);
+        fine &= question_shows(&shown[i]);
+    }
+    if (!fine) {
+        http_answer_problem(q->request, 409, NULL, "%s", engine_beyond_doubles);
+        return;
+    }
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_predictions(&w, shown, n);
+    http_answer_json(q->request, 200, &w);
+}
+
+static void predict(study *s, question *q)
+{
+    const wire_predict *wanted = q->request->context;
+    wire_errors errors = {0};
+    bandit_error error = {0};
+    bandit_prediction *raw = calloc(wanted->n, sizeof *raw);
+    wire_prediction *shown = calloc(wanted->n, sizeof *shown);
+    places at = {0};
+    bool placed = find_places(&at, q, wanted, &errors);
+    if (errors.n > 0) {
+        http_answer_undecodable(q->request, WIRE_INVALID, &errors);
+    } else if (!raw || !shown || !placed) {
+        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+    } else if ((wanted->candidates
+                    ? bandit_engine_predict_arms(s->engine.engine, at.arms, wanted->n, raw, &error)
+                    : bandit_engine_predict_points(s->engine.engine, at.points, wanted->n, raw, &error)) !=
+               BANDIT_OK) {
+        answer_engine_error(q->request, &error);
+    } else {
+        answer_predictions(q, raw, shown, wanted->n);
+    }
+    wire_errors_clear(&errors);
+    free(raw);
+    free(shown);
+    free(at.arms);
+    free(at.points);
+}
+
+void study_predict(study *s, http_request *request)
+{
+    question_ask(s, request, predict);
+}
+
+/* Where the dictionary's members are, in a space whose candidates have no numbers outside; NULL: no memory.
+ */
+static double *dictionary_points(const study *s, const bandit_description *d)
+{
+    size_t width = bandit_arms_point_width(s->engine.arms);
+    double *points = malloc((d->n_dictionary + 1) * width * sizeof *points);
+    for (size_t i = 0; points && i < d->n_dictionary; i++)
+        bandit_arms_coded(s->engine.arms, d->dictionary[i], points + i * width);
+    return points;
+}
+
+static bool is_shown(const bandit_description *d)
+{
+    const double figures[] = {d->beta,      d->effective_dimension, d->information_gain, d->lambda,
+                              d->noise_std, d->norm_bound,          d->signal_std,       d->shift,
+                              d->unit};
+    bool fine = true;
+    for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+        fine &= isfinite(figures[i]);
+    for (size_t i = 0; i < d->n_lengthscales; i++)
+        fine &= isfinite(d->lengthscales[i]);
+    return fine;
+}
+
+static void model(study *s, question *q)
+{
+    bandit_description d;
+    bandit_engine_describe(s->engine.engine, &d);
+    if (!d.has_model) {
+        http_answer_problem(q->request, 409, NULL, "%s has no model", q->source.config->wire->algorithm.name);
+        return;
+    }
+    if (!is_shown(&d)) {
+        http_answer_problem(q->request, 409, NULL, "%s", engine_beyond_doubles);
+        return;
+    }
+    double *points = NULL;
+    if (bandit_arms_is_open_space(s->engine.arms) && !(points = dictionary_points(s, &d))) {
+        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+        return;
+    }
+    wire_model shown = {.definition = q->source.config->wire,
+                        .points = points,
+                        .batch = (int64_t)d.batch,
+                        .beta = d.beta,
+                        .dictionary = d.dictionary,
+                        .n_dictionary = d.n_dictionary,
+                        .effective_dimension = d.effective_dimension,
+                        .information_gain = d.information_gain,
+                        .lambda = d.lambda,
+                        .noise_std = d.noise_std,
+                        .norm_bound = d.norm_bound,
+                        .signal_std = d.signal_std,
+                        .offset = q->source.config->minimize ? -d.shift : d.shift,
+                        .scale = d.unit,
+                        .lengthscales = d.lengthscales,
+                        .n_lengthscales = d.n_lengthscales,
+                        .fitted_on = (int64_t)d.fitted_on,
+                        .set_aside = (int64_t)d.set_aside,
+                        .observations = (int64_t)d.observations};
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_model(&w, &shown);
+    http_answer_json(q->request, 200, &w);
+    free(points);
+}
+
+void study_model(study *s, http_request *request)
+{
+    question_ask(s, request, model);
+}
+
+/* The told arm with the best posterior mean; without a model, with the best mean of its rewards. */
+static bool recommend(const study *s, const question *q, wire_recommended *out)
+{
+    bandit_checkpoint checkpoint;
+    bandit_description d;
+    bandit_error error = {0};
+    double best = -INFINITY, sign = q->source.config->minimize ? -1 : 1;
+    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
+    bandit_engine_describe(s->engine.engine, &d);
+    for (size_t i = 0; i < checkpoint.n_sums; i++) {
+        const bandit_arm_sum *sum = &checkpoint.sums[i];
+        bandit_prediction p = {.mean = sum->sum / (double)sum->count};
+        if (d.has_model &&
+            bandit_engine_predict_arms(s->engine.engine, &sum->arm, 1, &p, &error) != BANDIT_OK)
+            return false;
+        double std = sqrt(p.variance);
+        if (p.mean > best && isfinite(p.mean)) {
+            best = p.mean;
+            *out = (wire_recommended){.given = true,
+                                      .candidate = sum->arm,
+                                      .mean = sign * p.mean,
+                                      .has_std = d.has_model && isfinite(std),
+                                      .std = std};
+        }
+    }
+    return true;
+}
+
+static void take_candidate(void *arg, const store_trial *row)
+{
+    *(int64_t *)arg = row->candidate;
+}
+
+/* The rows of the observed and the recommended candidate, in a space: two of the width, to be freed. */
+static store_status read_named(double **rows, const study *s, const question *q, const wire_best *observed,
+                               const wire_recommended *recommended)
+{
+    store_error error = {0};
+    size_t width = q->source.config->wire->n_parameters;
+    store_status status = STORE_OK;
+    *rows = malloc((width ? 2 * width : 1) * sizeof **rows);
+    if (!*rows)
+        return STORE_NO_MEMORY;
+    if (width > 0 && observed->given)
+        status = candidate_rows(*rows, s->app->store, q->source.number, q->source.config->wire, width,
+                                observed->candidate, 1, &error);
+    if (status == STORE_OK && width > 0 && recommended->given)
+        bandit_arms_coded(s->engine.arms, (size_t)recommended->candidate, *rows + width);
+    return status;
+}
+
+static void answer_best(const study *s, const question *q, wire_best *observed, wire_recommended *recommended)
+{
+    const wire_study *definition = q->source.config->wire;
+    bool finite = q->source.reference_candidates > 0;
+    double *rows;
+    store_status status = read_named(&rows, s, q, observed, recommended);
+    if (status == STORE_OK) {
+        candidate_view first = candidate_view_of(definition, finite, observed->candidate, rows);
+        candidate_view second =
+            candidate_view_of(definition, finite, recommended->candidate, rows + definition->n_parameters);
+        observed->candidate = first.candidate;
+        observed->space = recommended->space = first.space;
+        observed->parameters = first.parameters;
+        recommended->candidate = second.candidate;
+        recommended->parameters = second.parameters;
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_encode_best(&w, observed, recommended);
+        http_answer_json(q->request, 200, &w);
+    } else {
+        http_answer_store_problem(q->request, status);
+    }
+    free(rows);
+}
+
+static void best(study *s, question *q)
+{
+    wire_best observed = {.given = q->best_trial > 0, .trial = q->best_trial, .value = q->best_value};
+    wire_recommended recommended = {0};
+    store_error error = {0};
+    store_status status = STORE_OK;
+    if (observed.given)
+        status = store_read_trial(s->app->store, q->source.number, observed.trial, take_candidate,
+                                  &observed.candidate, &error);
+    if (status != STORE_OK) {
+        http_answer_store_problem(q->request, status);
+    } else if (q->source.batches > 0 && !recommend(s, q, &recommended)) {
+        http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
+    } else {
+        answer_best(s, q, &observed, &recommended);
+    }
+}
+
+void study_best(study *s, http_request *request)
+{
+    question_ask(s, request, best);
+}

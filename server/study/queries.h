@@ -1,0 +1,28 @@
+/* Questions to a study's model, answered on its engine lane. */
+#ifndef SERVER_STUDY_QUERIES_H
+#define SERVER_STUDY_QUERIES_H
+
+#include "server/study/engine_lane.h"
+
+typedef struct question {
+    engine_job job;
+    study_job done;
+    engine_source source;
+    http_request *request;
+    int64_t best_trial, best_candidate;
+    double best_value;
+    engine_outcome outcome;
+    void (*answer)(study *s, struct question *q); /* on the engine lane; answers the request */
+} question;
+
+/* Has `answer` called on the engine lane, once the engine stands where the study is; it answers the request,
+ * which is held until what it says is on disk. Call in the study's turn. */
+void question_ask(study *s, http_request *request, void (*answer)(study *s, question *q));
+
+/* The engine's prediction in the metric's units and with its sign. */
+wire_prediction question_in_units(const question *q, const bandit_prediction *p);
+
+/* Can an answer show it? JSON has neither infinities nor NaN, which options at the ends of the range make. */
+bool question_shows(const wire_prediction *p);
+
+#endif

@@ -1,0 +1,214 @@
+/* Telling: what each result is, given the trial as it stands; all of them or none. */
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/study/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef enum verdict { ACCEPT, DUPLICATE, LATE, VERDICTS } verdict;
+
+typedef struct telling {
+    const wire_tell *tell;
+    verdict *verdicts; /* one a result */
+    trial **trials;    /* one a result: what it applies to; NULL for duplicates of closed trials */
+    char **recorded;   /* one a result: the text of its recorded metrics; NULL where it was refused */
+    wire_errors errors;
+    bool invalid; /* at least one 422, not only 409s */
+} telling;
+
+static void refuse(telling *t, size_t i, const char *member, bool conflict, const char *detail)
+{
+    wire_errors_add(&t->errors, log_format("/results/%zu/%s", i, member), "%s", detail);
+    if (!conflict)
+        t->invalid = true;
+}
+
+static trial_state outcome_state(const wire_result *result)
+{
+    switch (result->outcome) {
+    case WIRE_COMPLETED:
+        return TRIAL_COMPLETED;
+    case WIRE_FAILED:
+        return TRIAL_FAILED;
+    case WIRE_INFEASIBLE:
+        return TRIAL_INFEASIBLE;
+    case WIRE_STOPPED:
+        return TRIAL_STOPPED;
+    case WIRE_RELEASED:
+        break;
+    }
+    return TRIAL_QUEUED;
+}
+
+static told_result told_of(const telling *t, size_t i)
+{
+    const wire_result *result = &t->tell->results[i];
+    return (told_result){.state = outcome_state(result),
+                         .has_value = result->has_value,
+                         .value = result->value,
+                         .repeats = result->repeats.given ? result->repeats.value : 1,
+                         .recorded = t->recorded[i],
+                         .metadata = result->metadata,
+                         .reason = result->reason};
+}
+
+static bool same_values(const told_result *a, const told_result *b)
+{
+    return a->has_value == b->has_value &&
+           (!a->has_value ||
+            (a->value == b->value && a->repeats == b->repeats && strcmp(a->recorded, b->recorded) == 0));
+}
+
+/* A result of a trial that is closed and stays so: nothing new, one more measurement, or a contradiction. */
+static store_status judge_told(study *s, telling *t, size_t i, trial *target)
+{
+    const wire_result *result = &t->tell->results[i];
+    told_result told = told_of(t, i);
+    told_result known = {.has_value = target->has_value,
+                         .value = target->value,
+                         .repeats = target->repeats,
+                         .recorded = target->recorded};
+    bool amended, has_attempt = result->attempt.given;
+    int32_t attempt = has_attempt ? (int32_t)result->attempt.value : target->attempt;
+    late_verdict late = LATE_OTHER;
+    if (told.state == target->state && same_values(&told, &known)) {
+        t->verdicts[i] = DUPLICATE;
+        return STORE_OK;
+    }
+    store_status status = study_was_amended_from(s, target, &told, &amended);
+    if (status == STORE_OK && amended) {
+        t->verdicts[i] = DUPLICATE;
+        return STORE_OK;
+    }
+    if (status == STORE_OK && attempt != target->attempt)
+        status = study_judge_late(s, target, attempt, told.value, told.repeats, told.recorded, &late);
+    if (status != STORE_OK)
+        return status;
+    if (late == LATE_NEVER_ISSUED)
+        refuse(t, i, "attempt", false, "the trial has had no such attempt");
+    else if (told.has_value && target->has_value && late == LATE_SAME)
+        t->verdicts[i] = DUPLICATE;
+    else if (told.has_value && target->has_value && late == LATE_NEW)
+        t->verdicts[i] = LATE;
+    else
+        refuse(t, i, "trial", true, "the trial has been told otherwise already");
+    return STORE_OK;
+}
+
+/* What this result is, given the trial as it stands. */
+static store_status judge_trial(study *s, telling *t, size_t i, trial *target)
+{
+    const wire_result *result = &t->tell->results[i];
+    bool open = target->state == TRIAL_QUEUED || target->state == TRIAL_PENDING;
+    bool expired = target->state == TRIAL_FAILED && strcmp(target->reason, study_lease_expired) == 0;
+    if (!open && !expired)
+        return judge_told(s, t, i, target);
+    if (result->attempt.given && result->attempt.value > target->attempt) {
+        refuse(t, i, "attempt", false, "the trial has had no such attempt");
+    } else if (target->state == TRIAL_QUEUED && target->attempt == 0) {
+        refuse(t, i, "trial", true, "the trial is queued: nobody holds it");
+    } else {
+        bool current = !result->attempt.given || result->attempt.value == target->attempt;
+        bool held = target->state == TRIAL_PENDING && current;
+        /* What has gone back to the queue already cannot be released again. */
+        t->verdicts[i] = result->outcome == WIRE_RELEASED && !held ? DUPLICATE : ACCEPT;
+    }
+    return STORE_OK;
+}
+
+/* An earlier result of the same request for the same trial, or SIZE_MAX. */
+static size_t earlier_result(const wire_tell *tell, size_t i)
+{
+    for (size_t k = i; k-- > 0;)
+        if (tell->results[k].trial == tell->results[i].trial)
+            return k;
+    return SIZE_MAX;
+}
+
+static store_status judge(study *s, telling *t, size_t i)
+{
+    wire_result *result = &t->tell->results[i];
+    if (result->trial < 1 || result->trial > s->trials) {
+        refuse(t, i, "trial", false, "there is no such trial");
+        return STORE_OK;
+    }
+    char at[32];
+    size_t problems = t->errors.n;
+    snprintf(at, sizeof at, "/results/%zu", i);
+    if (!study_read_values(s, result, at, &t->recorded[i], &t->errors)) {
+        t->invalid = true;
+        return t->errors.n > problems ? STORE_OK : STORE_NO_MEMORY;
+    }
+    size_t k = earlier_result(t->tell, i);
+    if (k != SIZE_MAX) {
+        told_result earlier = told_of(t, k), told = told_of(t, i);
+        if (!t->recorded[k])
+            t->verdicts[i] = DUPLICATE; /* that one is refused, and all with it */
+        else if (earlier.state == told.state && same_values(&earlier, &told))
+            t->verdicts[i] = DUPLICATE;
+        else
+            refuse(t, i, "trial", true, "is told twice in this request, differently");
+        return STORE_OK;
+    }
+    store_status status;
+    trial *target = t->trials[i] = study_recall_trial(s, result->trial, &status);
+    return target ? judge_trial(s, t, i, target) : status;
+}
+
+static void apply(study *s, telling *t, size_t i, int64_t now)
+{
+    const wire_result *result = &t->tell->results[i];
+    trial *target = t->trials[i];
+    told_result told = told_of(t, i);
+    int32_t attempt = result->attempt.given ? (int32_t)result->attempt.value : target->attempt;
+    if (t->verdicts[i] == LATE) {
+        if (!study_tell_late(s, target, attempt, &told, now))
+            s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+    } else if (result->outcome == WIRE_RELEASED) {
+        study_requeue(s, target, "released", false, now);
+    } else if (result->outcome == WIRE_FAILED && result->retry && target->state == TRIAL_PENDING &&
+               target->attempt < s->config->wire->max_attempts.value) {
+        study_requeue(s, target, "failed", true, now);
+    } else {
+        study_close_trial(s, target, &told, attempt, now);
+    }
+}
+
+void study_tell(study *s, http_request *request)
+{
+    telling t = {.tell = request->context};
+    store_status status = STORE_OK;
+    int64_t counts[VERDICTS] = {0}, now = clock_now();
+    size_t n = t.tell->n;
+    t.verdicts = calloc(n, sizeof *t.verdicts);
+    t.trials = calloc(n, sizeof(trial *));
+    t.recorded = calloc(n, sizeof(char *));
+    if (!t.verdicts || !t.trials || !t.recorded)
+        status = STORE_NO_MEMORY;
+    for (size_t i = 0; status == STORE_OK && i < n; i++)
+        status = judge(s, &t, i);
+    if (status != STORE_OK) {
+        http_answer_store_problem(request, status);
+    } else if (t.errors.n > 0) {
+        http_answer_problem(request, t.invalid ? 422 : 409, &t.errors,
+                            "nothing was accepted: the results at fault are listed in errors");
+    } else {
+        for (size_t i = 0; i < n; i++) {
+            counts[t.verdicts[i]]++;
+            if (t.verdicts[i] != DUPLICATE)
+                apply(s, &t, i, now);
+        }
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], counts[LATE]);
+        study_hold(s, request);
+        http_answer_json(request, 200, &w);
+    }
+    wire_errors_clear(&t.errors);
+    for (size_t i = 0; t.recorded && i < n; i++)
+        free(t.recorded[i]);
+    free(t.recorded);
+    free(t.verdicts);
+    free(t.trials);
+}

@@ -1,0 +1,49 @@
+/* What happens to a study as a whole: its state, its definition, and what a turn ends with. */
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/study/internal.h"
+
+#include <string.h>
+
+int64_t study_horizon(const study *s)
+{
+    return s->config->wire->horizon.given ? s->config->wire->horizon.value : INT64_MAX;
+}
+
+void study_set_state(study *s, study_state state, const char *reason, const char *definition)
+{
+    size_t n = strnlen(reason, sizeof s->state_reason - 1);
+    s->state = state;
+    memmove(s->state_reason, reason, n); /* it may be the one that there is */
+    s->state_reason[n] = '\0';
+    store_event event = {.type = EVENT_STUDY_CHANGED, .time = clock_now()};
+    event.u.changed.definition = definition;
+    event.u.changed.state = state;
+    event.u.changed.reason = reason;
+    study_record(s, &event);
+    log_event(LOG_INFO, "study_state", "study", s->id, "state", study_state_name(state), "reason",
+              *reason ? reason : NULL, NULL);
+}
+
+void study_after_turn(study *s)
+{
+    int64_t now = clock_now();
+    study_expire_leases(s, now);
+    s->delayed = false;
+    study_run_deferred(s);
+    if (s->state == STUDY_ACTIVE && s->n_open == 0 && s->trials >= study_horizon(s))
+        study_set_state(s, STUDY_FINISHED, "", NULL);
+    study_start_renewal(s);
+    study_start_placing(s);
+    if (s->batches > 0 && study_may_plan(s) && s->n_open == 0 && !s->config->asynchronous)
+        study_start_planning(s, 0); /* so that the next ask finds the batch ready */
+    if (s->state == STUDY_FINISHED && s->batches > 0 && s->n_open == 0 && study_has_news(s) && !s->planning &&
+        !atomic_load(&s->broken))
+        study_close_model(s);
+    study_serve_waiting(s, now);
+    study_sweep_joined(s);
+    study_drop_late(s, atomic_load(&s->committed));
+    study_free_old_configs(s);
+    atomic_store(&s->wake_at, study_next_wake(s));
+    atomic_store(&s->lease_end, s->next_expiry);
+}

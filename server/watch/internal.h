@@ -1,0 +1,79 @@
+/* The inside of the event streams: what studies' feeds (event_feed.c) and their listeners (event_streams.c) share.
+ */
+#ifndef SERVER_WATCH_INTERNAL_H
+#define SERVER_WATCH_INTERNAL_H
+
+#include "server/base/pool.h"
+#include "server/store/store.h"
+#include "server/watch/event_streams.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/queue.h>
+
+enum { CHUNK_EVENTS = 256 }; /* of the log, read at once */
+
+/* The events after `after`, through `through`, encoded. Never changed. */
+typedef struct chunk {
+    size_t references;
+    int64_t after, through;
+    int64_t made_at; /* ms */
+    STAILQ_ENTRY(chunk) link;
+    char *text;
+    size_t size;
+} chunk;
+
+/* Times are ms of the steady clock: the wall clock may be set back. */
+typedef struct feed {
+    events *hub;
+    int64_t study;
+    int64_t read; /* the log has been read up to here */
+    STAILQ_HEAD(chunk_list, chunk) chunks;
+    size_t kept;       /* bytes of the chunks */
+    bool changed;      /* there may be more in the log */
+    bool reading;      /* its task is at work */
+    bool ended;        /* the study is gone */
+    int64_t next_read; /* ms: not before */
+    size_t n_listeners;
+    pool_task task;
+} feed;
+
+struct listener;
+
+struct events {
+    struct app *app;
+    pthread_mutex_t lock; /* guards all of it, but what a task reads and encodes */
+    void *feeds;          /* tsearch tree of feed, by study */
+    atomic_size_t n_feeds;
+    TAILQ_HEAD(listener_list, listener) listeners;
+    size_t n_listeners;
+    uint64_t dropped;
+    bool stopping;
+    pthread_cond_t none_left;
+};
+
+/* At most `limit` events after `after`, without the lock. *out: the caller's; NULL when there are none, or
+ * when they could not be read. *n: how many. */
+store_status chunk_read(struct app *a, int64_t study, int64_t after, size_t limit, chunk **out, size_t *n);
+
+/* The others with the lock, but for events_free_feeds. */
+
+void chunk_release(chunk *c); /* NULL is fine */
+
+/* The study's feed, from last_seq on if it is new; NULL: out of memory. */
+feed *feed_open(events *e, int64_t study, int64_t last_seq);
+
+/* Frees it if nobody listens and nothing is at work for it. */
+void feed_drop(feed *f);
+
+/* The first chunk kept that goes beyond this position of the log, borrowed; NULL: there is none. */
+chunk *feed_next_chunk(const feed *f, int64_t position);
+
+/* Starts to read for the feeds that have something new. */
+void events_tick_feeds(events *e, int64_t now);
+void events_free_feeds(events *e);
+
+/* There is something for those who listen to it. */
+void feed_wake_listeners(feed *f, int64_t now);
+
+#endif

@@ -1,0 +1,316 @@
+/* Imported results: whatever the chunks, the same observations or the same refusal. */
+#include "proto/read_observations.h"
+#include "tests/support/refusals.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+/* What came, as text: one line an observation. */
+typedef struct notes {
+    const wire_study *study;
+    char text[1024];
+    size_t n, count;
+    int64_t refuse; /* this candidate */
+} notes;
+
+static bool take(void *arg, size_t index, const char *place, const wire_observation *o, wire_errors *errors)
+{
+    notes *s = arg;
+    assert_int_equal(index, s->count);
+    s->count++;
+    if (o->candidate == s->refuse) {
+        wire_errors_add(errors, "", "%s: no such candidate", place);
+        return false;
+    }
+    s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, "%lld", (long long)o->candidate);
+    for (size_t i = 0; i < s->study->n_parameters; i++)
+        s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " %g", o->parameters[i]);
+    if (o->has_value)
+        s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " = %.17g", o->value);
+    for (size_t i = 0; i < o->n_values; i++)
+        s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " %s=%g", o->values[i].name,
+                                 o->values[i].value);
+    s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " x%lld\n", (long long)o->repeats);
+    return true;
+}
+
+typedef struct expectation {
+    const char *text; /* ' stands for " */
+    wire_status status;
+    const char *notes;            /* of what is taken */
+    const char *pointer, *detail; /* of a refusal */
+} expectation;
+
+static void check(const expectation *e, const wire_study *study, wire_observations_format format,
+                  const char *text, size_t cut)
+{
+    notes s = {.study = study, .refuse = 99};
+    size_t size = strlen(text);
+    wire_errors errors = {0};
+    wire_observations_reader *r;
+    assert_int_equal(wire_observations_reader_new(&r, format, study, take, &s), WIRE_OK);
+    wire_status status = WIRE_OK;
+    /* cut beyond the end: byte by byte */
+    size_t step = cut > size ? 1 : cut > 0 ? cut : size;
+    for (size_t at = 0; at < size && status == WIRE_OK; at += step, step = cut > size ? 1 : size - cut)
+        status = wire_observations_reader_feed(r, text + at, step, &errors);
+    if (status == WIRE_OK)
+        status = wire_observations_reader_finish(r, &errors);
+    if (status != e->status)
+        print_error("%s: %s\n", e->text, errors.n ? errors.items[0].detail : "");
+    assert_int_equal(status, e->status);
+    if (status == WIRE_OK) {
+        assert_int_equal(errors.n, 0);
+        assert_string_equal(s.text, e->notes);
+        assert_int_equal(wire_observations_reader_count(r), s.count);
+    } else {
+        assert_int_equal(errors.n, 1);
+        assert_string_equal(errors.items[0].pointer, e->pointer);
+        assert_string_equal(errors.items[0].detail, e->detail);
+    }
+    wire_errors_clear(&errors);
+    wire_observations_reader_free(r);
+}
+
+static void check_all(const expectation *cases, size_t n, const char *definition,
+                      wire_observations_format format)
+{
+    char *body = with_quotes(definition);
+    wire_errors errors = {0};
+    wire_study *study;
+    assert_int_equal(wire_decode_study(&study, body, strlen(body), &errors), WIRE_OK);
+    free(body);
+    for (size_t i = 0; i < n; i++) {
+        char *text = with_quotes(cases[i].text);
+        for (size_t cut = 0; cut <= strlen(text) + 1; cut++)
+            check(&cases[i], study, format, text, cut);
+        free(text);
+    }
+    wire_study_free(study);
+}
+
+#define CANDIDATES "{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'candidates','dimension':2}}"
+#define SPACE                                                                                                \
+    "{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','parameters':["                       \
+    "{'name':'opt','type':'categorical','values':['adam','sgd']},"                                           \
+    "{'name':'m','type':'integer','min':1,'max':9,'active_when':{'parameter':'opt','in':['sgd']}},"          \
+    "{'name':'lr','type':'double','min':0,'max':1,'default':0.5}]}}"
+
+#define INVALID(body, where, what)                                                                           \
+    {                                                                                                        \
+        .text = body, .status = WIRE_INVALID, .pointer = where, .detail = what                               \
+    }
+#define MALFORMED(body, what)                                                                                \
+    {                                                                                                        \
+        .text = body, .status = WIRE_MALFORMED, .pointer = "", .detail = what                                \
+    }
+#define LIST(elements) "{'observations':[" elements "]}"
+
+static void test_json(void **state)
+{
+    (void)state;
+    static const expectation cases[] = {
+        {.text = LIST("{'candidate':5,'value':0.25},{'candidate':0,'value':-1,'repeats':3}"),
+         .notes = "5 = 0.25 x1\n0 = -1 x3\n"},
+        {.text = " {\n'observations' : [ {'values' : {'v]':1 , 'c':2}, 'candidate':7} ] } ",
+         .notes = "7 v]=1 c=2 x1\n"},
+        {.text = "{'observa\\u0074ions':[{'candidate':1,'value':1e-3}]}", .notes = "1 = 0.001 x1\n"},
+        INVALID(LIST("{'candidate':5,'value':1},{'candidate':99,'value':1}"), "",
+                "/observations/1: no such candidate"),
+        INVALID(LIST("{'candidate':5,'value':1},{'value':1}"), "/observations/1/candidate", "is required"),
+        INVALID(LIST("{'candidate':5}"), "/observations/0/value", "is required"),
+        INVALID(LIST("{'candidate':5,'value':true}"), "/observations/0/value", "must be a number"),
+        INVALID(LIST("{'candidate':-5,'value':1}"), "/observations/0/candidate", "must be at least 0"),
+        INVALID(LIST("{'candidate':5,'value':1,'repeats':0}"), "/observations/0/repeats",
+                "must be at least 1"),
+        INVALID(LIST("{'candidate':5,'value':1,'values':{'v':1}}"), "/observations/0/value",
+                "cannot be given together with values"),
+        INVALID(LIST("{'candidate':5,'value':1,'parameters':{}}"), "/observations/0/parameters",
+                "applies to a domain of type \"space\" only"),
+        INVALID(LIST("{'candidate':5,'value':1,'x':1}"), "/observations/0/x", "unknown field"),
+        INVALID(LIST("7"), "/observations/0", "must be an object"),
+        INVALID(LIST(""), "/observations", "must not be empty"),
+        INVALID(LIST(" "), "/observations", "must not be empty"),
+        INVALID("{}", "/observations", "is required"),
+        INVALID("{'observations':3}", "/observations", "must be a list"),
+        INVALID("[]", "", "must be an object"),
+        INVALID("{'observations':'['}", "/observations", "must be a list"),
+        INVALID("7", "", "must be an object"),
+        INVALID("{'observations':[{'candidate':5,'value':1}],'x':[1]}", "/x", "unknown field"),
+        MALFORMED("", "around the list: the body is empty, JSON is expected"),
+        MALFORMED(LIST("{'candidate':5,'value':NaN}"),
+                  "/observations/0: not valid JSON: line 1, column 26: invalid token near 'NaN'"),
+        MALFORMED(LIST("{'candidate':5,'value':1},"), "/observations/1: the body is empty, JSON is expected"),
+        MALFORMED("{'observations':[{'candidate':5", "not valid JSON: it ends within the list"),
+        MALFORMED("{'observations':[{'candidate':5,'value':1}]",
+                  "around the list: not valid JSON: line 1, column 18: '}' expected near end of file"),
+        MALFORMED("{'observations':[{'candidate':5,'value':1}],'observations':[]}",
+                  "around the list: not valid JSON: line 1, column 33: duplicate object key near "
+                  "'\"observations\"'"),
+    };
+    check_all(cases, LENGTH(cases), CANDIDATES, WIRE_OBSERVATIONS_JSON);
+}
+
+/* An element of 262144 bytes is read as any other; one more is refused before it is all there. */
+static void test_json_long(void **state)
+{
+    (void)state;
+    static const char head[] = "{\"observations\":[", element[] = "{\"candidate\":1,\"value\":2}";
+    static char body[300000];
+    for (size_t more = 0; more < 2; more++) {
+        wire_study study = {.domain_type = WIRE_DOMAIN_CANDIDATES};
+        notes s = {.study = &study};
+        wire_errors errors = {0};
+        wire_observations_reader *r;
+        char *end = stpcpy(body, head);
+        size_t blanks = 262144 + more - strlen(element);
+        memset(end, ' ', blanks);
+        strcpy(stpcpy(end + blanks, element), "]}");
+        assert_int_equal(wire_observations_reader_new(&r, WIRE_OBSERVATIONS_JSON, &study, take, &s), WIRE_OK);
+        wire_status status = wire_observations_reader_feed(r, body, strlen(body), &errors);
+        assert_int_equal(status, more ? WIRE_INVALID : WIRE_OK);
+        assert_int_equal(errors.n, more);
+        assert_string_equal(s.text, more ? "" : "1 = 2 x1\n");
+        if (more)
+            assert_string_equal(errors.items[0].detail,
+                                "an element of observations has more than 262144 bytes");
+        wire_errors_clear(&errors);
+        wire_observations_reader_free(r);
+    }
+}
+
+static void test_json_nested_head(void **state)
+{
+    (void)state;
+    static const char body[] = "{\"a\":{\"b\":[1]}}";
+    wire_study study = {.domain_type = WIRE_DOMAIN_CANDIDATES};
+    notes s = {.study = &study};
+    wire_errors errors = {0};
+    wire_observations_reader *r;
+    assert_int_equal(wire_observations_reader_new(&r, WIRE_OBSERVATIONS_JSON, &study, take, &s), WIRE_OK);
+    assert_int_equal(wire_observations_reader_feed(r, body, sizeof body - 1, &errors), WIRE_INVALID);
+    assert_int_equal(errors.n, 2);
+    assert_string_equal(errors.items[0].pointer, "/observations");
+    assert_string_equal(errors.items[1].pointer, "/a");
+    wire_errors_clear(&errors);
+    wire_observations_reader_free(r);
+}
+
+static void test_json_space(void **state)
+{
+    (void)state;
+    static const expectation cases[] = {
+        {.text = LIST("{'parameters':{'opt':'sgd','m':3,'lr':0.25},'value':1},"
+                      "{'parameters':{'opt':'adam'},'value':2}"),
+         .notes = "-1 1 3 0.25 = 1 x1\n-1 0 nan 0.5 = 2 x1\n"},
+        INVALID(LIST("{'candidate':1,'parameters':{'opt':'adam'},'value':1}"), "/observations/0/candidate",
+                "does not apply to a domain of type \"space\""),
+        INVALID(LIST("{'value':1}"), "/observations/0/parameters", "is required"),
+        INVALID(LIST("{'parameters':3,'value':1}"), "/observations/0/parameters", "must be an object"),
+        INVALID(LIST("{'parameters':{'opt':'sgd'},'value':1}"), "/observations/0/parameters/m",
+                "is required"),
+        INVALID(LIST("{'parameters':{'opt':'adam','m':1},'value':1}"), "/observations/0/parameters/m",
+                "is not active with the other parameters' values"),
+        INVALID(LIST("{'parameters':{'opt':'adam','lr':2},'value':1}"), "/observations/0/parameters/lr",
+                "must be a number between the parameter's min and max"),
+    };
+    check_all(cases, LENGTH(cases), SPACE, WIRE_OBSERVATIONS_JSON);
+}
+
+static void test_csv(void **state)
+{
+    (void)state;
+    static const expectation cases[] = {
+        {.text = "candidate,value\n5,0.25\n0,-1\n", .notes = "5 = 0.25 x1\n0 = -1 x1\n"},
+        {.text = "'repeats', value ,candidate\r\n3,1e-3,7\r\n,1,8", .notes = "7 = 0.001 x3\n8 = 1 x1\n"},
+        /* an exported table */
+        {.text = "trial,candidate,value,state,attempt,worker,reason,told_at\n"
+                 "1,5,0.25,completed,1,w,,2026-01-01T00:00:00.000Z\n2,6,,failed,1,w,'a,b',\n"
+                 "3,7,0.5,stopped,1,w,,\n4,8,2,completed,1,,,\n",
+         .notes = "5 = 0.25 x1\n8 = 2 x1\n"},
+        INVALID("candidate,value\n5,1\n99,2\n", "", "line 3, row 2: no such candidate"),
+        INVALID("", "", "there is no observation"),
+        INVALID("candidate,value\n", "", "there is no observation"),
+        INVALID("candidate\n5\n", "", "the header has no column \"value\""),
+        INVALID("value\n5\n", "", "the header has no column \"candidate\""),
+        INVALID("candidate,value,valu\n", "", "the header has a column \"valu\" that is not understood"),
+        INVALID("candidate,value,value\n", "", "the header has \"value\" twice"),
+        INVALID("5,0.25\n", "", "the header has a column \"5\" that is not understood"),
+        INVALID("candidate,value\n5\n", "", "line 2, row 1: 1 cells, 2 expected"),
+        INVALID("candidate,value\n5,1,2\n", "", "line 2, row 1: 3 cells, 2 expected"),
+        INVALID("candidate,value\n5,nan\n", "",
+                "line 2, row 1, \"value\": must be a finite number from -1e+100 to 1e+100"),
+        INVALID("candidate,value\n5,-2e100\n", "",
+                "line 2, row 1, \"value\": must be a finite number from -1e+100 to 1e+100"),
+        INVALID("candidate,value\n5,\n", "", "line 2, row 1, \"value\": is required"),
+        INVALID("candidate,value\n,1\n", "", "line 2, row 1, \"candidate\": is required"),
+        INVALID("candidate,value\n1.5,1\n", "", "line 2, row 1, \"candidate\": must be a candidate's number"),
+        INVALID("candidate,value\n-1,1\n", "", "line 2, row 1, \"candidate\": must be a candidate's number"),
+        INVALID("candidate,value,repeats\n1,1,0\n", "",
+                "line 2, row 1, \"repeats\": must be a number from 1 to 1000000"),
+        INVALID("candidate,value\n1,'1\n", "", "line 3, column 2: a quote is not closed"),
+    };
+    check_all(cases, LENGTH(cases), CANDIDATES, WIRE_OBSERVATIONS_CSV);
+}
+
+static void test_csv_space(void **state)
+{
+    (void)state;
+    static const expectation cases[] = {
+        {.text = "opt,m,lr,value\nsgd,3,0.25,1\nadam,,,2\n",
+         .notes = "-1 1 3 0.25 = 1 x1\n-1 0 nan 0.5 = 2 x1\n"},
+        {.text = "value,opt\n1,adam\n", .notes = "-1 0 nan 0.5 = 1 x1\n"},
+        {.text = "value,parameters.opt\n1,adam\n", .notes = "-1 0 nan 0.5 = 1 x1\n"},
+        INVALID("opt,parameters.opt,value\n", "", "the header has \"opt\" twice"),
+        INVALID("parameters.value,value\n", "",
+                "the header has a column \"parameters.value\" that is not understood"),
+        INVALID("candidate,value\n", "", "the header has a column \"candidate\" that is not understood"),
+        INVALID("opt,value\nsgd,1\n", "", "line 2, row 1, \"m\": is required"),
+        INVALID("opt,m,value\nadam,1,1\n", "",
+                "line 2, row 1, \"m\": is not active with the other parameters' values"),
+        INVALID("opt,value\nrms,1\n", "", "line 2, row 1, \"opt\": is not a value of the parameter"),
+        INVALID("opt,lr,value\nadam,2,1\n", "", "line 2, row 1, \"lr\": is not a value of the parameter"),
+    };
+    check_all(cases, LENGTH(cases), SPACE, WIRE_OBSERVATIONS_CSV);
+}
+
+/* Columns that are passed over may come again: "trial,trial,…,value". */
+static void test_csv_most_columns(void **state)
+{
+    (void)state;
+    enum { MOST = 2000 };
+    static const char column[] = "trial,";
+    static char text[(sizeof column - 1) * MOST + sizeof "value\n1\n"];
+    const wire_study study = {.domain_type = WIRE_DOMAIN_CANDIDATES};
+    const expectation most = INVALID(text, "", "the header has no column \"candidate\"");
+    const expectation more = INVALID(text, "", "the header has more than 2000 columns");
+    for (int columns = MOST; columns <= MOST + 1; columns++) {
+        char *end = text;
+        for (int i = 1; i < columns; i++)
+            end = stpcpy(end, column);
+        strcpy(end, "value\n1\n");
+        check(columns > MOST ? &more : &most, &study, WIRE_OBSERVATIONS_CSV, text, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_json_long),
+        cmocka_unit_test(test_json_nested_head),
+        cmocka_unit_test(test_json_space),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_space),
+        cmocka_unit_test(test_csv_most_columns),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,594 @@
+/* Definitions of studies: every member, every refusal with its pointer, and back to JSON. */
+#include "proto/wire.h"
+#include "tests/support/refusals.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof *(array))
+
+static wire_status attempt(const char *body, size_t size, wire_errors *errors)
+{
+    wire_study *study;
+    wire_status status = wire_decode_study(&study, body, size, errors);
+    assert_true((study != NULL) == (status == WIRE_OK));
+    wire_study_free(study);
+    return status;
+}
+
+static wire_study *decode(const char *text)
+{
+    char *body = with_quotes(text);
+    wire_errors errors = {0};
+    wire_study *study;
+    wire_status status = wire_decode_study(&study, body, strlen(body), &errors);
+    if (status != WIRE_OK && errors.n > 0)
+        print_error("%s: %s\n", errors.items[0].pointer, errors.items[0].detail);
+    assert_int_equal(status, WIRE_OK);
+    free(body);
+    return study;
+}
+
+#define METRIC              "'metric':{'name':'value','goal':'maximize'}"
+#define DOMAIN              "'domain':{'type':'candidates','dimension':2}"
+#define WITH(more)          "{" METRIC "," DOMAIN "," more "}"
+#define ALGORITHM(members)  WITH("'algorithm':{" members "}")
+#define KERNEL(members)     ALGORITHM("'kernel':{" members "}")
+#define CANDIDATES(members) "{" METRIC ",'domain':{'type':'candidates'" members "}}"
+#define METRICS(list)       "{'metrics':" list "," DOMAIN "}"
+
+/* ---- what is taken ------------------------------------------------------------------------------------- */
+
+static const char full[] =
+    "{'id':'cadata-1','display_name':'California \xC3\xA9','labels':{'team':'bench','empty':''},"
+    "'metadata':{'a':[1,2.5,null,true,'x'],'b':{}},"
+    "'metric':{'name':'value','goal':'minimize','role':'objective'},'optimum':-1.5,"
+    "'domain':{'type':'candidates','dimension':3,'scaling':'unit','names':['x','y','z']},"
+    "'algorithm':{'name':'s_gp_ts','kernel':{'type':'matern','nu':1.5,'lengthscale':[1.0,2.0,0.1]},"
+    "'lambda':0.01,'noise_std':'auto','norm_bound':'auto','delta':0.0001,'q_bar':'theory',"
+    "'ratio_bound':2.0,'batch_rule':'global_local','confidence':{'beta':3.0},'resample':'persistent',"
+    "'max_batch':100,'max_arm_failures':4,'standardize_rewards':false,"
+    "'init':{'type':'uncertainty','parallelism':7.5},'gamma':'bound','gamma_scale':0.5,'scale':2.0,"
+    "'epsilon':0.0,'zeta':0.25,'population':50,'sample':50,'posterior':'dtc','features':'eigen',"
+    "'inducing':10,'prior_features':20,'dpp_steps':0,'initial_cells':30},"
+    "'horizon':10000,'seed':9007199254740991,'feedback':'batch','min_in_flight':3,"
+    "'lease_seconds':1.5,'max_attempts':5}";
+
+static void test_full(void **state)
+{
+    (void)state;
+    wire_study *s = decode(full);
+    const wire_algorithm *a = &s->algorithm;
+    assert_string_equal(s->id, "cadata-1");
+    assert_string_equal(s->display_name, "California \xC3\xA9");
+    assert_string_equal(s->labels, "{\"team\":\"bench\",\"empty\":\"\"}");
+    assert_string_equal(s->metadata, "{\"a\":[1,2.5,null,true,\"x\"],\"b\":{}}");
+    assert_int_equal(s->n_metrics, 1);
+    assert_false(s->metrics_as_list);
+    assert_string_equal(s->metrics[0].name, "value");
+    assert_true(s->metrics[0].minimize && !s->metrics[0].recorded);
+    assert_true(s->optimum.given && s->optimum.value == -1.5);
+    assert_int_equal(s->domain_type, WIRE_DOMAIN_CANDIDATES);
+    assert_true(s->dimension.given && s->dimension.value == 3 && !s->size.given);
+    assert_string_equal(s->scaling, "unit");
+    assert_null(s->points);
+    assert_int_equal(s->n_feature_names, 3);
+    assert_string_equal(s->feature_names[2], "z");
+    assert_string_equal(a->name, "s_gp_ts");
+    assert_string_equal(a->kernel.type, "matern");
+    assert_true(a->kernel.nu.value == 1.5 && !a->kernel.lengthscale.given);
+    assert_int_equal(a->kernel.n_lengthscales, 3);
+    assert_true(a->kernel.lengthscales[2] == 0.1);
+    assert_true(a->lambda.given && !a->lambda.word && a->lambda.value == 0.01);
+    assert_true(a->noise_std.given);
+    assert_string_equal(a->noise_std.word, "auto");
+    assert_string_equal(a->norm_bound.word, "auto");
+    assert_true(a->delta.value == 0.0001);
+    assert_string_equal(a->q_bar.word, "theory");
+    assert_true(a->ratio_bound.value == 2);
+    assert_string_equal(a->batch_rule, "global_local");
+    assert_string_equal(a->confidence, "fixed");
+    assert_true(a->beta.given && a->beta.value == 3);
+    assert_string_equal(a->resample, "persistent");
+    assert_int_equal(a->max_batch.value, 100);
+    assert_int_equal(a->max_arm_failures.value, 4);
+    assert_true(a->standardize_rewards_given && !a->standardize_rewards);
+    assert_string_equal(a->init, "uncertainty");
+    assert_true(a->parallelism.value == 7.5);
+    assert_string_equal(a->gamma.word, "bound");
+    assert_true(a->gamma_scale.value == 0.5 && a->scale.value == 2 && a->zeta.value == 0.25);
+    assert_true(a->epsilon.given && a->epsilon.value == 0);
+    assert_true(a->population.value == 50 && a->sample.value == 50);
+    assert_string_equal(a->posterior, "dtc");
+    assert_string_equal(a->features, "eigen");
+    assert_true(a->inducing.value == 10 && a->prior_features.value == 20);
+    assert_true(a->dpp_steps.given && a->dpp_steps.value == 0 && a->initial_cells.value == 30);
+    assert_true(s->horizon.value == 10000 && s->seed.value == WIRE_MAX_INTEGER);
+    assert_string_equal(s->feedback, "batch");
+    assert_true(s->min_in_flight.value == 3 && s->lease_seconds.value == 1.5 && s->max_attempts.value == 5);
+    wire_study_free(s);
+}
+
+static void test_least(void **state)
+{
+    (void)state;
+    wire_study *s = decode("{" METRIC "," DOMAIN "}");
+    assert_null(s->id);
+    assert_null(s->display_name);
+    assert_null(s->labels);
+    assert_null(s->metadata);
+    assert_null(s->scaling);
+    assert_null(s->feedback);
+    assert_false(s->algorithm.given || s->algorithm.kernel.given || s->horizon.given || s->seed.given);
+    assert_false(s->optimum.given || s->lease_seconds.given || s->max_attempts.given);
+    wire_study_free(s);
+}
+
+static void test_points(void **state)
+{
+    (void)state;
+    wire_study *s = decode(CANDIDATES(",'points':[[1,2.5],[3,-4],[0,1e20]]"));
+    static const double expected[] = {1, 2.5, 3, -4, 0, 1e20};
+    assert_int_equal(s->n_points, 3);
+    assert_true(s->dimension.given);
+    assert_int_equal(s->dimension.value, 2);
+    assert_memory_equal(s->points, expected, sizeof expected);
+    wire_study_free(s);
+}
+
+static void test_metrics(void **state)
+{
+    (void)state;
+    wire_study *s = decode(METRICS("[{'name':'t','goal':'minimize','role':'recorded'},"
+                                   "{'name':'v','goal':'maximize'}]"));
+    assert_int_equal(s->n_metrics, 2);
+    assert_true(s->metrics_as_list);
+    assert_true(s->metrics[0].minimize && s->metrics[0].recorded);
+    assert_true(!s->metrics[1].minimize && !s->metrics[1].recorded);
+    wire_study_free(s);
+}
+
+static void test_accepted(void **state)
+{
+    (void)state;
+    static const char *const bodies[] = {
+        WITH("'id':'a'"),
+        WITH("'id':'0.-_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'"),
+        WITH("'display_name':''"),
+        WITH("'algorithm':{}"),
+        WITH("'horizon':1.0"),
+        WITH("'optimum':123456789012345678901234567890"),
+        KERNEL("'type':'linear'"),
+        KERNEL("'type':'precomputed'"),
+        KERNEL("'type':'gaussian','lengthscale':'auto'"),
+        KERNEL("'nu':2.5,'lengthscale':[1,2]"),
+        ALGORITHM("'confidence':'theory'"),
+        ALGORITHM("'init':{'type':'uniform'}"),
+        ALGORITHM("'init':{'type':'uncertainty'}"),
+        ALGORITHM("'gamma':2.5,'noise_std':0,'norm_bound':0,'epsilon':1"),
+        ALGORITHM("'lambda':'auto','confidence':'calibrated'"),
+        "{" METRIC ",'domain':{'type':'precomputed','size':5}}",
+        "{" METRIC ",'history_from':'old-1'," DOMAIN "}",
+    };
+    check_accepted(attempt, bodies, LENGTH(bodies));
+}
+
+/* ---- what is refused ----------------------------------------------------------------------------------- */
+
+static void test_common(void **state)
+{
+    (void)state;
+    check_common(attempt);
+}
+
+static void test_refused_members(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {WITH("'horizn':1"), "/horizn", "unknown field"},
+        {WITH("'a/b~c':1"), "/a~1b~0c", "unknown field"},
+        {WITH("'':1"), "/", "unknown field"},
+        {"{" DOMAIN "}", "/metric", "is required"},
+        {"{" METRIC "}", "/domain", "is required"},
+        {WITH("'id':5"), "/id", "must be a string"},
+        {WITH("'id':null"), "/id", "must be a string"},
+        {WITH("'id':''"), "/id", "must match ^[a-z0-9][a-z0-9._-]{0,62}$"},
+        {WITH("'id':'-a'"), "/id", "must match ^[a-z0-9][a-z0-9._-]{0,62}$"},
+        {WITH("'id':'aB'"), "/id", "must match ^[a-z0-9][a-z0-9._-]{0,62}$"},
+        {WITH("'id':'a\\n'"), "/id", "must match ^[a-z0-9][a-z0-9._-]{0,62}$"},
+        {WITH("'id':'0123456789012345678901234567890123456789012345678901234567890123'"), "/id",
+         "must match ^[a-z0-9][a-z0-9._-]{0,62}$"},
+        {WITH("'display_name':[]"), "/display_name", "must be a string"},
+        {WITH("'labels':[]"), "/labels", "must be an object"},
+        {WITH("'labels':{'a':1}"), "/labels/a", "must be a string"},
+        {WITH("'labels':{'a:b':'c'}"), "/labels/a:b", "a label's name must not be empty and have no colon"},
+        {WITH("'labels':{'':'c'}"), "/labels/", "a label's name must not be empty and have no colon"},
+        {WITH("'metadata':'x'"), "/metadata", "must be an object"},
+        {WITH("'optimum':'x'"), "/optimum", "must be a number"},
+        {WITH("'optimum':true"), "/optimum", "must be a number"},
+        {WITH("'algorithm':'bbkb'"), "/algorithm", "must be an object"},
+        {WITH("'horizon':0"), "/horizon", "must be at least 1"},
+        {WITH("'horizon':1.5"), "/horizon", "must be an integer"},
+        {WITH("'horizon':true"), "/horizon", "must be an integer"},
+        {WITH("'horizon':'1'"), "/horizon", "must be an integer"},
+        {WITH("'horizon':9007199254740992"), "/horizon", "must be at most 9007199254740991"},
+        {WITH("'horizon':99999999999999999999"), "/horizon", "must be at most 9007199254740991"},
+        {WITH("'horizon':-99999999999999999999"), "/horizon", "must be at least 1"},
+        {WITH("'seed':-1"), "/seed", "must be at least 0"},
+        {WITH("'seed':9007199254740993"), "/seed", "must be at most 9007199254740991"},
+        {WITH("'feedback':'sync'"), "/feedback", "must be \"async\" or \"batch\""},
+        {WITH("'min_in_flight':0"), "/min_in_flight", "must be at least 1"},
+        {WITH("'lease_seconds':0.5"), "/lease_seconds", "must be at least 1"},
+        {WITH("'lease_seconds':31536001"), "/lease_seconds", "must be at most 31536000"},
+        {WITH("'max_attempts':0"), "/max_attempts", "must be at least 1"},
+        {WITH("'max_attempts':2147483648"), "/max_attempts", "must be at most 2147483647"},
+    };
+    check_refusals(attempt, cases, LENGTH(cases));
+}
+
+static void test_refused_metrics(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {"{'metric':'v'," DOMAIN "}", "/metric", "must be an object"},
+        {"{'metric':{'goal':'maximize'}," DOMAIN "}", "/metric/name", "is required"},
+        {"{'metric':{'name':'','goal':'maximize'}," DOMAIN "}", "/metric/name", "must not be empty"},
+        {"{'metric':{'name':'v'}," DOMAIN "}", "/metric/goal", "is required"},
+        {"{'metric':{'name':'v','goal':'max'}," DOMAIN "}", "/metric/goal",
+         "must be \"maximize\" or \"minimize\""},
+        {"{'metric':{'name':'v','goal':'maximize','role':'x'}," DOMAIN "}", "/metric/role",
+         "must be \"objective\" or \"recorded\""},
+        {"{'metric':{'name':'v','goal':'maximize','role':'recorded'}," DOMAIN "}", "/metric/role",
+         "the only metric must be the objective"},
+        {"{'metric':{'name':'v','goal':'maximize','unit':'s'}," DOMAIN "}", "/metric/unit", "unknown field"},
+        {"{" METRIC ",'metrics':[]," DOMAIN "}", "/metric", "cannot be given together with metrics"},
+        {METRICS("{}"), "/metrics", "must be a list"},
+        {METRICS("[]"), "/metrics", "must not be empty"},
+        {METRICS("[{'name':'a','goal':'maximize','role':'recorded'}]"), "/metrics",
+         "exactly one metric must have the role \"objective\", not 0"},
+        {METRICS("[{'name':'a','goal':'maximize'},{'name':'b','goal':'maximize'}]"), "/metrics",
+         "exactly one metric must have the role \"objective\", not 2"},
+        {METRICS("[{'name':'a','goal':'maximize'},{'name':'a','goal':'maximize','role':'recorded'}]"),
+         "/metrics/1/name", "is the name of another metric"},
+        {METRICS("[{'name':'a','goal':1}]"), "/metrics/0/goal", "must be \"maximize\" or \"minimize\""},
+    };
+    check_refusals(attempt, cases, LENGTH(cases));
+}
+
+static void test_refused_domains(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {"{" METRIC ",'domain':[]}", "/domain", "must be an object"},
+        {"{" METRIC ",'domain':{'dimension':2}}", "/domain/type", "is required"},
+        {"{" METRIC ",'domain':{'type':'grid','x':1}}", "/domain/type",
+         "must be \"candidates\", \"precomputed\" or \"space\""},
+        {CANDIDATES(""), "/domain/dimension", "is required"},
+        {CANDIDATES(",'dimension':0"), "/domain/dimension", "must be at least 1"},
+        {CANDIDATES(",'dimension':10001"), "/domain/dimension", "must be at most 10000"},
+        {CANDIDATES(",'dimension':'2'"), "/domain/dimension", "must be an integer"},
+        {CANDIDATES(",'dimension':2,'size':3"), "/domain/size",
+         "does not apply to a domain of type \"candidates\""},
+        {CANDIDATES(",'dimension':2,'scaling':'log'"), "/domain/scaling",
+         "must be \"standardize\", \"unit\" or \"none\""},
+        {CANDIDATES(",'dimension':2,'scale':'unit'"), "/domain/scale", "unknown field"},
+        {CANDIDATES(",'dimension':2,'names':['a']"), "/domain/names", "has 1 elements, the dimension is 2"},
+        {CANDIDATES(",'dimension':2,'names':['a','a']"), "/domain/names/1", "is the name of another feature"},
+        {CANDIDATES(",'dimension':2,'names':['a',2]"), "/domain/names/1", "must be a string"},
+        {CANDIDATES(",'dimension':2,'names':'ab'"), "/domain/names", "must be a list"},
+        {CANDIDATES(",'points':{}"), "/domain/points", "must be a list"},
+        {CANDIDATES(",'points':[]"), "/domain/points", "must not be empty"},
+        {CANDIDATES(",'points':[[]]"), "/domain/points/0", "must not be empty"},
+        {CANDIDATES(",'points':[1]"), "/domain/points/0", "must be a list"},
+        {CANDIDATES(",'points':[[1,2],[3]]"), "/domain/points/1", "has 1 numbers, the rows before it have 2"},
+        {CANDIDATES(",'points':[[1,2],[3,'4']]"), "/domain/points/1/1", "must be a number"},
+        {CANDIDATES(",'points':[[1,2],[false,4]]"), "/domain/points/1/0", "must be a number"},
+        {CANDIDATES(",'points':[[1,2]],'dimension':3"), "/domain/dimension",
+         "the points have 2 numbers each"},
+        {"{" METRIC ",'domain':{'type':'precomputed'}}", "/domain/size", "is required"},
+        {"{" METRIC ",'domain':{'type':'precomputed','size':0}}", "/domain/size", "must be at least 1"},
+        {"{" METRIC ",'domain':{'type':'precomputed','size':2,'scaling':'unit'}}", "/domain/scaling",
+         "does not apply to a domain of type \"precomputed\""},
+    };
+    check_refusals(attempt, cases, LENGTH(cases));
+}
+
+static void test_refused_algorithms(void **state)
+{
+    (void)state;
+    static const refusal cases[] = {
+        {ALGORITHM("'name':5"), "/algorithm/name",
+         "must be \"bbkb\", \"bkb\", \"gp_ucb\", \"igp_ucb\", \"gp_bucb\", \"gp_ts\", \"async_ts\", "
+         "\"s_gp_ts\", \"pi_gp_ucb\", \"gp_ei\", \"gp_pi\", \"epsilon_greedy\", \"uniform\" or "
+         "\"regularized_evolution\""},
+        {ALGORITHM("'labmda':1"), "/algorithm/labmda", "unknown field"},
+        {ALGORITHM("'beta':1"), "/algorithm/beta", "unknown field"},
+        {ALGORITHM("'lambda':0"), "/algorithm/lambda", "must be greater than 0"},
+        {ALGORITHM("'lambda':'noise'"), "/algorithm/lambda", "must be a number or \"auto\""},
+        {ALGORITHM("'noise_std':-1e-9"), "/algorithm/noise_std", "must be at least 0"},
+        {ALGORITHM("'noise_std':true"), "/algorithm/noise_std", "must be a number or \"auto\""},
+        {ALGORITHM("'norm_bound':'big'"), "/algorithm/norm_bound", "must be a number or \"auto\""},
+        {ALGORITHM("'delta':0"), "/algorithm/delta", "must be greater than 0"},
+        {ALGORITHM("'delta':1"), "/algorithm/delta", "must be less than 1"},
+        {ALGORITHM("'q_bar':0"), "/algorithm/q_bar", "must be greater than 0"},
+        {ALGORITHM("'q_bar':'auto'"), "/algorithm/q_bar", "must be a number or \"theory\""},
+        {ALGORITHM("'ratio_bound':0.99"), "/algorithm/ratio_bound", "must be at least 1"},
+        {ALGORITHM("'batch_rule':'local'"), "/algorithm/batch_rule",
+         "must be \"global\" or \"global_local\""},
+        {ALGORITHM("'confidence':2"), "/algorithm/confidence",
+         "must be \"practical\", \"theory\" or \"calibrated\""},
+        {ALGORITHM("'confidence':'fixed'"), "/algorithm/confidence",
+         "must be \"practical\", \"theory\" or \"calibrated\""},
+        {ALGORITHM("'confidence':{}"), "/algorithm/confidence/beta", "is required"},
+        {ALGORITHM("'confidence':{'beta':-1}"), "/algorithm/confidence/beta", "must be at least 0"},
+        {ALGORITHM("'confidence':{'beta':1,'b':1}"), "/algorithm/confidence/b", "unknown field"},
+        {ALGORITHM("'resample':''"), "/algorithm/resample",
+         "must be \"fresh\", \"persistent\" or \"per_pull\""},
+        {ALGORITHM("'max_batch':0"), "/algorithm/max_batch", "must be at least 1"},
+        {ALGORITHM("'max_batch':1000001"), "/algorithm/max_batch", "must be at most 1000000"},
+        {ALGORITHM("'max_arm_failures':0"), "/algorithm/max_arm_failures", "must be at least 1"},
+        {ALGORITHM("'standardize_rewards':1"), "/algorithm/standardize_rewards", "must be true or false"},
+        {ALGORITHM("'init':'uniform'"), "/algorithm/init", "must be an object"},
+        {ALGORITHM("'init':{}"), "/algorithm/init/type", "is required"},
+        {ALGORITHM("'init':{'type':'x','parallelism':2}"), "/algorithm/init/type",
+         "must be \"uniform\" or \"uncertainty\""},
+        {ALGORITHM("'init':{'type':'uniform','parallelism':2}"), "/algorithm/init/parallelism",
+         "applies to the type \"uncertainty\" only"},
+        {ALGORITHM("'init':{'type':'uncertainty','parallelism':0}"), "/algorithm/init/parallelism",
+         "must be greater than 0"},
+        {ALGORITHM("'gamma':'x'"), "/algorithm/gamma", "must be a number, \"exact\" or \"bound\""},
+        {ALGORITHM("'gamma':-1"), "/algorithm/gamma", "must be at least 0"},
+        {ALGORITHM("'gamma_scale':0"), "/algorithm/gamma_scale", "must be greater than 0"},
+        {ALGORITHM("'scale':0"), "/algorithm/scale", "must be greater than 0"},
+        {ALGORITHM("'epsilon':1.01"), "/algorithm/epsilon", "must be at most 1"},
+        {ALGORITHM("'zeta':-1"), "/algorithm/zeta", "must be at least 0"},
+        {ALGORITHM("'population':0"), "/algorithm/population", "must be at least 1"},
+        {ALGORITHM("'sample':0"), "/algorithm/sample", "must be at least 1"},
+        {ALGORITHM("'population':3,'sample':4"), "/algorithm/sample", "must be at most the population"},
+        {ALGORITHM("'posterior':'x'"), "/algorithm/posterior", "must be \"svgp\", \"dtc\" or \"features\""},
+        {ALGORITHM("'features':'x'"), "/algorithm/features", "must be \"rff\" or \"eigen\""},
+        {ALGORITHM("'inducing':-1"), "/algorithm/inducing", "must be at least 0"},
+        {ALGORITHM("'prior_features':-1"), "/algorithm/prior_features", "must be at least 0"},
+        {ALGORITHM("'dpp_steps':-1"), "/algorithm/dpp_steps", "must be at least 0"},
+        {ALGORITHM("'initial_cells':-1"), "/algorithm/initial_cells", "must be at least 0"},
+        {ALGORITHM("'kernel':'matern'"), "/algorithm/kernel", "must be an object"},
+        {KERNEL("'type':'rbf'"), "/algorithm/kernel/type",
+         "must be \"gaussian\", \"matern\", \"linear\" or \"precomputed\""},
+        {KERNEL("'ell':1"), "/algorithm/kernel/ell", "unknown field"},
+        {KERNEL("'nu':2"), "/algorithm/kernel/nu", "must be 0.5, 1.5 or 2.5"},
+        {KERNEL("'type':'gaussian','nu':2.5"), "/algorithm/kernel/nu",
+         "applies to the kernel type \"matern\" only"},
+        {KERNEL("'type':'linear','lengthscale':1"), "/algorithm/kernel/lengthscale",
+         "does not apply to this kernel type"},
+        {KERNEL("'lengthscale':0"), "/algorithm/kernel/lengthscale", "must be greater than 0"},
+        {KERNEL("'lengthscale':{}"), "/algorithm/kernel/lengthscale", "must be a number or \"auto\""},
+        {KERNEL("'lengthscale':[]"), "/algorithm/kernel/lengthscale", "must not be empty"},
+        {KERNEL("'lengthscale':[1,0]"), "/algorithm/kernel/lengthscale/1", "must be greater than 0"},
+        {KERNEL("'lengthscale':[1]"), "/algorithm/kernel/lengthscale", "has 1 elements, the dimension is 2"},
+    };
+    check_refusals(attempt, cases, LENGTH(cases));
+}
+
+/* Every problem is listed, in the order of the document's parts. */
+static void test_many_problems(void **state)
+{
+    (void)state;
+    char *body =
+        with_quotes("{'id':'X','metric':{'goal':1},'domain':{'type':'candidates'},'horizon':0,'x':1}");
+    static const char *const pointers[] = {
+        "/id", "/metric/name", "/metric/goal", "/domain/dimension", "/horizon", "/x"};
+    wire_errors errors = {0};
+    assert_int_equal(attempt(body, strlen(body), &errors), WIRE_INVALID);
+    assert_int_equal(errors.n, LENGTH(pointers));
+    for (size_t i = 0; i < errors.n; i++)
+        assert_string_equal(errors.items[i].pointer, pointers[i]);
+    wire_errors_clear(&errors);
+    free(body);
+}
+
+/* No more than so many are kept; the others are counted. */
+static void test_too_many_problems(void **state)
+{
+    (void)state;
+    char body[2000];
+    int n = sprintf(body, "{\"domain\":{\"type\":\"candidates\",\"dimension\":1},"
+                          "\"metric\":{\"name\":\"a\",\"goal\":\"maximize\"}");
+    for (int i = 0; i < 40; i++)
+        n += sprintf(body + n, ",\"x%d\":0", i);
+    sprintf(body + n, "}");
+    wire_errors errors = {0};
+    assert_int_equal(attempt(body, strlen(body), &errors), WIRE_INVALID);
+    assert_int_equal(errors.n, WIRE_ERRORS_MAX);
+    assert_int_equal(errors.dropped, 40 - WIRE_ERRORS_MAX);
+    assert_string_equal(errors.items[31].pointer, "/x31");
+    wire_errors_clear(&errors);
+}
+
+/* The body: {METRIC, DOMAIN, "<name>": <before><filler x n><after>} */
+static void check_size(const char *name, const char *before, const char *filler, size_t n, const char *after,
+                       const char *pointer, const char *detail)
+{
+    size_t capacity = 1000 + n * strlen(filler);
+    char *body = malloc(capacity);
+    assert_non_null(body);
+    size_t at = (size_t)sprintf(body, "{%s,%s,'%s':%s", METRIC, DOMAIN, name, before);
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)sprintf(body + at, "%s", filler);
+    sprintf(body + at, "%s}", after);
+    if (detail)
+        check_refusals(attempt, &(refusal){body, pointer, detail}, 1);
+    else
+        check_accepted(attempt, (const char *const[]){body}, 1);
+    free(body);
+}
+
+/* Characters are counted, not bytes. */
+static void test_sizes(void **state)
+{
+    (void)state;
+    check_size("display_name", "'", "\xE2\x82\xAC", 200, "'", NULL, NULL);
+    check_size("display_name", "'", "\xE2\x82\xAC", 201, "'", "/display_name",
+               "must have at most 200 characters");
+    check_size("metadata", "{'a':'", "x", 65536 - 8, "'}", NULL, NULL);
+    check_size("metadata", "{'a':'", "x", 65537 - 8, "'}", "/metadata",
+               "has 65537 bytes as JSON, at most 65536 are kept");
+    char labels[2000] = "{", *p = labels + 1;
+    for (int i = 0; i < 65; i++)
+        p += sprintf(p, "%s'n%d':''", i ? "," : "", i);
+    check_size("labels", labels, "", 0, "}", "/labels", "must have at most 64 labels");
+}
+
+/* ---- back to JSON -------------------------------------------------------------------------------------- */
+
+static char *encode(const wire_study *study)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_definition(&w, study);
+    char *text;
+    size_t size;
+    assert_true(wire_writer_finish(&w, &text, &size));
+    return text;
+}
+
+/* A definition that gives everything is written as it was read; and each other one comes back the same after
+ * it has been read and written once. */
+static void test_round_trip(void **state)
+{
+    (void)state;
+    wire_study *study = decode(full);
+    char *text = encode(study);
+    char *expected = with_quotes(full);
+    json_t *first = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    json_t *second = json_loads(expected, 0, NULL);
+    assert_true(json_equal(first, second));
+    json_decref(first);
+    json_decref(second);
+    free(expected);
+    free(text);
+    wire_study_free(study);
+
+    static const char *const others[] = {
+        "{" METRIC "," DOMAIN "}",
+        METRICS("[{'name':'t','goal':'minimize','role':'recorded'},{'name':'v','goal':'maximize','role':'"
+                "objective'}]"),
+        KERNEL("'type':'gaussian','lengthscale':12.5"),
+        KERNEL("'lengthscale':'auto'"),
+        ALGORITHM("'confidence':'practical','init':{'type':'uniform'},'gamma':0.1,'q_bar':2"),
+        "{" METRIC ",'domain':{'type':'precomputed','size':5}}",
+    };
+    for (size_t i = 0; i < LENGTH(others); i++) {
+        wire_study *s = decode(others[i]);
+        char *once = encode(s);
+        wire_study *again = decode(once);
+        char *twice = encode(again);
+        assert_string_equal(once, twice);
+        /* Nothing that was given is lost: roles are the one thing that is added. */
+        char *given = with_quotes(others[i]);
+        json_t *before = json_loads(given, JSON_DECODE_INT_AS_REAL, NULL);
+        json_t *after = json_loads(once, JSON_DECODE_INT_AS_REAL, NULL);
+        json_t *merged = json_deep_copy(after);
+        json_object_update_recursive(merged, before);
+        assert_true(json_equal(merged, after));
+        json_decref(merged);
+        json_decref(before);
+        json_decref(after);
+        free(given);
+        free(once);
+        free(twice);
+        wire_study_free(s);
+        wire_study_free(again);
+    }
+}
+
+/* Inline points are not part of what is stored; their dimension is. */
+static void test_points_are_left_out(void **state)
+{
+    (void)state;
+    wire_study *s = decode(CANDIDATES(",'points':[[1,2],[3,4]]"));
+    char *text = encode(s);
+    char *expected = with_quotes("{'metric':{'name':'value','goal':'maximize','role':'objective'},"
+                                 "'domain':{'type':'candidates','dimension':2}}");
+    assert_string_equal(text, expected);
+    free(expected);
+    free(text);
+    wire_study_free(s);
+}
+
+static void test_view(void **state)
+{
+    (void)state;
+    wire_study *s = decode("{" METRIC "," DOMAIN ",'id':'a'}");
+    wire_study_view view = {.definition = s,
+                            .state = "error",
+                            .state_reason = "why",
+                            .created_at = 1,
+                            .updated_at = 2,
+                            .queued = 3,
+                            .pending = 4,
+                            .completed = 5,
+                            .failed = 6,
+                            .infeasible = 7,
+                            .stopped = 8,
+                            .observations = 9,
+                            .batch = 10,
+                            .candidates = 11,
+                            .best = {.given = true, .trial = 12, .candidate = 13, .value = 0.5}};
+    static const char head[] = "{'id':'a','metric':{'name':'value','goal':'maximize','role':'objective'},"
+                               "'domain':{'type':'candidates','dimension':2},";
+    static const char *const tails[] = {
+        "'state':'error','state_reason':'why','created_at':'1970-01-01T00:00:00.001Z',"
+        "'updated_at':'1970-01-01T00:00:00.002Z','candidates':11,'trials_queued':3,'trials_pending':4,"
+        "'trials_completed':5,'trials_failed':6,'trials_infeasible':7,'trials_stopped':8,'observations':9,"
+        "'batch':10,'best':{'trial':12,'candidate':13,'value':0.5}}",
+        "'state':'active','created_at':'1970-01-01T00:00:00.001Z',"
+        "'updated_at':'1970-01-01T00:00:00.002Z','candidates':11,'trials_queued':3,'trials_pending':4,"
+        "'trials_completed':5,'trials_failed':6,'trials_infeasible':7,'trials_stopped':8,'observations':9,"
+        "'batch':10,'best':null}"};
+    for (int i = 0; i < 2; i++) {
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_encode_study(&w, &view);
+        char *text;
+        size_t size;
+        assert_true(wire_writer_finish(&w, &text, &size));
+        char joined[1000];
+        snprintf(joined, sizeof joined, "%s%s", head, tails[i]);
+        char *expected = with_quotes(joined);
+        assert_string_equal(text, expected);
+        free(expected);
+        free(text);
+        view.state = "active";
+        view.state_reason = "";
+        view.best.given = false;
+    }
+    wire_study_free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_full),
+        cmocka_unit_test(test_least),
+        cmocka_unit_test(test_points),
+        cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_common),
+        cmocka_unit_test(test_refused_members),
+        cmocka_unit_test(test_refused_metrics),
+        cmocka_unit_test(test_refused_domains),
+        cmocka_unit_test(test_refused_algorithms),
+        cmocka_unit_test(test_many_problems),
+        cmocka_unit_test(test_too_many_problems),
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_points_are_left_out),
+        cmocka_unit_test(test_view),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
