@@ -432,4 +432,7 @@ typedef struct wire_batch {
 
 void wire_encode_batch(wire_writer *w, const wire_batch *batch);
 
+/* Can the n bytes of text be a study's id: ^[a-z0-9][a-z0-9._-]{0,62}$ ? */
+bool wire_is_study_id(const char *text, size_t n);
+
 #endif

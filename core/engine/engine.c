@@ -58,6 +58,17 @@ const char *bandit_algorithm_name(bandit_algorithm algorithm)
     return names[algorithm];
 }
 
+const char *bandit_stop_rule_name(bandit_stop_rule rule)
+{
+    static const char *const stop_rules[BANDIT_STOP_RULES] = {
+#define X(enumerator, name) [enumerator] = name,
+        BANDIT_STOP_RULE_LIST(X)
+#undef X
+    };
+    assert(rule > BANDIT_STOP_NONE && rule < BANDIT_STOP_RULES);
+    return stop_rules[rule];
+}
+
 bool bandit_algorithm_parse(bandit_algorithm *out, const char *name)
 {
     for (unsigned i = 0; i < BANDIT_ALGORITHMS; i++) {

@@ -15,7 +15,6 @@ void handle_algorithms(http_request *request);
 void handle_index(http_request *request);
 void handle_file(http_request *request);
 void handle_openapi(http_request *request);
-const struct embedded_file *web_find(const char *name); /* a file of server/web; NULL */
 const char *web_content_type(const char *name);
 
 /* studies.c */

@@ -38,7 +38,10 @@ void handle_algorithms(http_request *request)
 
 void handle_metrics(http_request *request)
 {
-    store_status status = metrics_encode(request->app, &request->answer.body, &request->answer.size);
+    events_statistics streams;
+    events_read_statistics(request->app->events, &streams);
+    store_status status =
+        metrics_encode(request->app, &streams, &request->answer.body, &request->answer.size);
     if (status != STORE_OK) {
         http_answer_store_problem(request, status);
         return;

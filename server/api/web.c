@@ -41,13 +41,6 @@ const char *web_content_type(const char *name)
     return "application/octet-stream";
 }
 
-const embedded_file *web_find(const char *name)
-{
-    char path[96];
-    int n = snprintf(path, sizeof path, "server/web/%s", name);
-    return n > 0 && (size_t)n < sizeof path ? embedded_find(path) : NULL;
-}
-
 static void answer_file(http_request *request, const embedded_file *file, const char *content_type)
 {
     unsigned char digest[16];
@@ -61,7 +54,7 @@ static void answer_file(http_request *request, const embedded_file *file, const 
 
 void handle_index(http_request *request)
 {
-    const embedded_file *file = web_find("index.html");
+    const embedded_file *file = embedded_find_web("index.html");
     assert(file);
     answer_file(request, file, web_content_type(file->name));
 }

@@ -1,5 +1,6 @@
 #include "server/base/embedded.h"
 
+#include <stdio.h>
 #include <string.h>
 
 const embedded_file *embedded_find(const char *name)
@@ -8,4 +9,11 @@ const embedded_file *embedded_find(const char *name)
         if (strcmp(file->name, name) == 0)
             return file;
     return NULL;
+}
+
+const embedded_file *embedded_find_web(const char *name)
+{
+    char path[96];
+    int n = snprintf(path, sizeof path, "server/web/%s", name);
+    return n > 0 && (size_t)n < sizeof path ? embedded_find(path) : NULL;
 }

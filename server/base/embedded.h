@@ -15,4 +15,7 @@ extern const embedded_file embedded_files[];
 /* The file of that path, or NULL. */
 const embedded_file *embedded_find(const char *name);
 
+/* A file of the dashboard by its path below server/web, or NULL. */
+const embedded_file *embedded_find_web(const char *name);
+
 #endif

@@ -1,4 +1,5 @@
 #include "server/commands/serve.h"
+#include "server/api/routes.h"
 #include "server/app.h"
 #include "server/base/clock.h"
 #include "server/base/listen.h"
@@ -36,6 +37,8 @@ static void block_signals(sigset_t *wanted)
     signal(SIGPIPE, SIG_IGN);
 }
 
+static const http_service service = {.routes = api_routes, .answered = metrics_count_request};
+
 typedef struct running {
     app app;
     http_server *http;
@@ -68,7 +71,7 @@ static bool start(running *r, const server_config *options, const char *address,
         log_event(LOG_ERROR, "database_failed", "db", options->db, "reason", error.message, NULL);
         return false;
     }
-    r->app.metrics = metrics_new();
+    r->app.metrics = metrics_new(api_routes);
     if (r->app.metrics)
         store_observe(r->app.store, metrics_count_commit, r->app.metrics);
     if (r->app.metrics && auth_open(&r->app.auth, options, r->app.store))
@@ -78,7 +81,7 @@ static bool start(running *r, const server_config *options, const char *address,
     r->app.registry = r->app.events ? registry_new(&r->app) : NULL;
     if (r->app.registry && registry_wake_pending(r->app.registry, &error) != STORE_OK)
         log_event(LOG_ERROR, "leases_not_watched", "reason", error.message, NULL);
-    r->http = r->app.registry ? http_start(&r->app, address, url, url_size) : NULL;
+    r->http = r->app.registry ? http_start(&r->app, &service, address, url, url_size) : NULL;
     if (!r->http)
         stop(r);
     return r->http != NULL;

@@ -3,7 +3,6 @@
 #include "server/base/blas.h"
 #include "server/commands/internal.h"
 #include "server/data/study_export.h"
-#include "server/http/route.h"
 #include "server/replay/rebuild.h"
 #include "server/study/probe.h"
 
@@ -201,7 +200,7 @@ int admin_import(int argc, char **argv, const admin_command *command)
     int exit = admin_read_arguments(&a, argc, argv, command, 1, 1);
     if (exit)
         return exit < 0 ? ADMIN_DONE : exit;
-    if (a.id && !route_is_study_id(a.id, strlen(a.id)))
+    if (a.id && !wire_is_study_id(a.id, strlen(a.id)))
         return admin_usage(command, "'%s' cannot be a study's id", a.id);
     if (!blas_prepare() || sodium_init() < 0)
         return ADMIN_FAILED;

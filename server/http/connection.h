@@ -15,6 +15,7 @@
 typedef struct http_door {
     http_server *server;
     app *app;
+    const http_service *service;
     bool owners; /* only the database's owner gets here: everything is allowed */
 } http_door;
 

@@ -213,7 +213,7 @@ void http_open_request(http_connection *c, const char *version)
     else if (strcmp(c->method, "DELETE") == 0)
         method = HTTP_DELETE;
     if (!c->encoded_slash)
-        request->route = route_find(c->path, method, request, &methods);
+        request->route = route_find(c->door->service->routes, c->path, method, request, &methods);
     if (strcmp(c->path, "*") == 0 && strcmp(c->method, "OPTIONS") == 0)
         methods = (1u << HTTP_METHODS) - 1; /* what the server as a whole takes (RFC 9112, 3.2.4) */
     if (atomic_load(&request->app->stopping)) {

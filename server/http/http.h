@@ -138,10 +138,19 @@ bool http_etag_matches(const char *list, const char *etag);
  * is called. Answering instead of continuing ends the upload. */
 void http_upload_continue(http_request *request);
 
+/* What the server serves, and whom it tells of it. Borrowed until http_stop. */
+typedef struct http_service {
+    const struct route *routes; /* closed by a path of NULL */
+    /* An answer has been made ready; NULL: no one counts. route NULL: the request matched none. seconds < 0:
+     * the client wished to be held, so the time says nothing about the server. */
+    void (*answered)(struct app *app, const struct route *route, int status, double seconds);
+} http_service;
+
 /* Starts serving on the address (NULL: nowhere) and, for the database's owner alone, on a unix socket beside
  * the database. Logs and returns NULL when it cannot; without the second one only when
  * there is no address. */
-http_server *http_start(struct app *app, const char *listen_address, char *url, size_t url_size);
+http_server *http_start(struct app *app, const http_service *service, const char *listen_address, char *url,
+                        size_t url_size);
 
 /* Reads the certificate again; keeps the old one when the files are not good. */
 void http_reload(http_server *server);

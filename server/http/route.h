@@ -1,4 +1,4 @@
-/* The routes: one table of paths, methods and handlers. */
+/* What a route is, and how a request finds its own. The table itself comes with http_start. */
 #ifndef SERVER_HTTP_ROUTE_H
 #define SERVER_HTTP_ROUTE_H
 
@@ -32,19 +32,14 @@ typedef struct route {
 
 const char *http_method_name(http_method method);
 
-/* Finds the route; fills request->study, ->number and the like. NULL: *methods has the bits 1 << http_method
+/* Finds the route in a table that a path of NULL closes; fills request->study, ->number and the like. NULL: *methods has the bits 1 << http_method
  * of those that the path does take, 0 when there is no such path. OPTIONS and HEAD are the caller's business.
  */
-const route *route_find(const char *path, http_method method, http_request *request, unsigned *methods);
+const route *route_find(const route *table, const char *path, http_method method, http_request *request,
+                        unsigned *methods);
 
 /* What Allow says of them. */
 enum { ROUTE_ALLOW_SIZE = 64 };
 void route_allow(unsigned methods, char out[ROUTE_ALLOW_SIZE]);
-
-/* Every row of the table, closed by a path of NULL (for tests). */
-extern const route routes[];
-
-/* Can it be a study's id: ^[a-z0-9][a-z0-9._-]{0,62}$ ? */
-bool route_is_study_id(const char *text, size_t n);
 
 #endif

@@ -3,7 +3,6 @@
 #include "server/base/log.h"
 #include "server/http/connection.h"
 #include "server/http/route.h"
-#include "server/watch/metrics.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -95,8 +94,9 @@ static void take_note(const http_connection *c)
     double seconds = clock_steady() - request->started;
     bool failed = request->answer.status >= MHD_HTTP_INTERNAL_SERVER_ERROR;
     bool slow = 1e3 * (seconds - request->may_wait) > (double)request->app->config->slow_request_ms;
-    metrics_count_request(request->app->metrics, request->route, request->answer.status,
-                          request->may_wait > 0 ? -1 : seconds);
+    if (c->door->service->answered)
+        c->door->service->answered(request->app, request->route, request->answer.status,
+                                   request->may_wait > 0 ? -1 : seconds);
     log_level level = failed || slow ? LOG_WARN : LOG_DEBUG;
     if (log_enabled(level))
         log_event(level,

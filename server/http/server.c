@@ -143,7 +143,8 @@ static size_t most_connections(const server_config *config)
     return most;
 }
 
-http_server *http_start(app *a, const char *listen_address, char *url, size_t url_size)
+http_server *http_start(app *a, const http_service *service, const char *listen_address, char *url,
+                        size_t url_size)
 {
     http_links_limits limits = {.total = most_connections(a->config),
                                 .per_address = a->config->max_connections_per_address,
@@ -152,9 +153,10 @@ http_server *http_start(app *a, const char *listen_address, char *url, size_t ur
     if (!server)
         return NULL;
     server->app = a;
-    server->everyone = (front){.door = {.server = server, .app = a}, .listener = {.fd = -1, .folder = -1}};
-    server->owner =
-        (front){.door = {.server = server, .app = a, .owners = true}, .listener = {.fd = -1, .folder = -1}};
+    server->everyone = (front){.door = {.server = server, .app = a, .service = service},
+                               .listener = {.fd = -1, .folder = -1}};
+    server->owner = (front){.door = {.server = server, .app = a, .service = service, .owners = true},
+                            .listener = {.fd = -1, .folder = -1}};
     pthread_mutex_init(&server->lock, NULL);
     pthread_cond_init(&server->none_left, NULL);
     server->links = http_links_new(&limits);

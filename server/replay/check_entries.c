@@ -1,9 +1,8 @@
 /* The entries of a log that somebody sends: as strict as with requests, since nobody has looked at them. */
 #include "server/replay/rebuild_internal.h"
 
+#include "server/data/stop_rule.h"
 #include "server/data/study_space.h"
-#include "server/http/route.h"
-#include "server/study/plan.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -136,7 +135,7 @@ static bool check_created(rebuild *r, const store_event *event, rebuild_problem 
         return false;
     if (strcmp(r->config->wire->id, id) != 0)
         return rebuild_refuse(p, "id", "the definition has another id");
-    if (!route_is_study_id(id, strlen(id)))
+    if (!wire_is_study_id(id, strlen(id)))
         return rebuild_refuse(p, "id", "it cannot be a study's");
     if (!r->id && !(r->id = strdup(id)))
         rebuild_fail(r, STORE_NO_MEMORY);
@@ -293,7 +292,7 @@ static bool check_planned(rebuild *r, int64_t seq, const store_event *event, reb
         return rebuild_refuse(p, "size", "there are %zu picks", n_picks);
     if (batch->observations < 0)
         return rebuild_refuse(p, "observations", "must not be negative");
-    if (!plan_stop_rule_is_known(batch->stop_rule))
+    if (!stop_rule_is_known(batch->stop_rule))
         return rebuild_refuse(p, "stop_rule", "there is no such rule");
     if (!rebuild_check_text(p, "code_path", batch->code_path, WIRE_MAX_NAME) ||
         !check_figure(p, "ratio", batch->ratio) || !check_figure(p, "beta", batch->beta) ||
@@ -315,7 +314,7 @@ static bool check_extended(rebuild *r, int64_t seq, const store_event *event, re
         return rebuild_refuse(p, "batch", "it is not the last one");
     if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
         return rebuild_refuse(p, "through_seq", "is not before it");
-    if (!plan_stop_rule_is_known(event->u.extended.stop_rule))
+    if (!stop_rule_is_known(event->u.extended.stop_rule))
         return rebuild_refuse(p, "stop_rule", "there is no such rule");
     return check_figure(p, "ratio", event->u.extended.ratio) &&
            check_points(r, "points", &event->u.extended.points, p) &&

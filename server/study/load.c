@@ -97,7 +97,7 @@ static void take_retired(void *arg, uint32_t candidate)
 static void take_last_batch(void *arg, const store_batch *row)
 {
     loading *l = arg;
-    l->s->batch_goes_on = plan_goes_on(row->stop_rule);
+    l->s->batch_goes_on = stop_rule_continues(row->stop_rule);
 }
 
 /* How trials that were handed out before have come back decides their places. */

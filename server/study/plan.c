@@ -157,7 +157,7 @@ static void take_plan(study *s, planning *p)
     if (p->fixed && !p->ordinary)
         s->batch_goes_on = s->batch_goes_on || !p->extends;
     else
-        s->batch_goes_on = plan_goes_on(p->stop_rule);
+        s->batch_goes_on = stop_rule_continues(p->stop_rule);
     if (!p->extends || p->n_picks > 0)
         record_picks(s, p);
     study_cancel_retired(s); /* those retired while it was being planned */
@@ -274,7 +274,7 @@ static bool hold_values(const study *s, planning *p, const double *values, size_
 {
     size_t size = (size_t)s->dimension * sizeof *p->fixed;
     p->n_fixed = n;
-    p->stop_rule = "fixed";
+    p->stop_rule = STOP_RULE_FIXED;
     p->fixed = malloc(size);
     if (p->fixed)
         memcpy(p->fixed, values, size);
@@ -301,8 +301,8 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
  * extension do. Where no more were left, one more was asked for. */
 static void set_limits_again(const study *s, planning *p, const char *stop_rule, size_t n_picks)
 {
-    bool exhausted = strcmp(stop_rule, plan_stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
-    bool beyond = (!p->fixed && (p->extends || exhausted)) || strcmp(stop_rule, "min_in_flight") == 0;
+    bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
+    bool beyond = (!p->fixed && (p->extends || exhausted)) || strcmp(stop_rule, STOP_RULE_MIN_IN_FLIGHT) == 0;
     set_limits(s, p, n_picks + exhausted);
     if (!beyond)
         p->beyond = 0;
@@ -314,9 +314,8 @@ store_status study_plan_again(study *s, const store_event *recorded, store_event
     bool extends = recorded->type == EVENT_BATCH_EXTENDED;
     const char *stop_rule = extends ? recorded->u.extended.stop_rule : recorded->u.planned.batch.stop_rule;
     size_t n_picks = extends ? recorded->u.extended.n_picks : recorded->u.planned.n_picks;
-    bool closes =
-        !extends && n_picks == 0 && strcmp(stop_rule, plan_stop_rule_name(BANDIT_STOP_HORIZON)) == 0;
-    bool exhausted = strcmp(stop_rule, plan_stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
+    bool closes = !extends && n_picks == 0 && strcmp(stop_rule, stop_rule_name(BANDIT_STOP_HORIZON)) == 0;
+    bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
     planning *p = extends ? plan_gather_extension(s) : plan_gather(s, closes);
     *out = NULL;
     if (!p)

@@ -3,6 +3,7 @@
 #ifndef SERVER_STUDY_PLAN_H
 #define SERVER_STUDY_PLAN_H
 
+#include "server/data/stop_rule.h"
 #include "server/study/engine_lane.h"
 
 struct planning {
@@ -71,10 +72,6 @@ planning *plan_gather_extension(study *s);
 /* ---- plan_compute.c, on the engine lane ---------------------------------------------------------------- */
 
 void plan_compute(study *s, planning *p);
-const char *plan_stop_rule_name(bandit_stop_rule rule);
-bool plan_stop_rule_is_known(const char *name); /* is it one that a batch may have? */
-/* Has the batch, for all that its record says, picks left by its own rule? */
-bool plan_goes_on(const char *stop_rule);
 int plan_compare_arms(const void *a, const void *b); /* for qsort: ascending uint32_t */
 
 #endif

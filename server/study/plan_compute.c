@@ -74,43 +74,6 @@ static void keep_state(planning *p, const bandit_engine *engine)
         p->outcome.stored = STORE_NO_MEMORY;
 }
 
-const char *plan_stop_rule_name(bandit_stop_rule rule)
-{
-    switch (rule) {
-    case BANDIT_STOP_INITIAL:
-        return "initial";
-    case BANDIT_STOP_GLOBAL:
-        return "global";
-    case BANDIT_STOP_GLOBAL_LOCAL:
-        return "global_local";
-    case BANDIT_STOP_MAX_BATCH:
-        return "max_batch";
-    case BANDIT_STOP_HORIZON:
-        return "horizon";
-    case BANDIT_STOP_SEQUENTIAL:
-        return "sequential";
-    case BANDIT_STOP_EXHAUSTED:
-        return "exhausted";
-    case BANDIT_STOP_NONE:
-        break;
-    }
-    return "max_batch"; /* the room for picks is the largest batch */
-}
-
-bool plan_stop_rule_is_known(const char *name)
-{
-    for (int rule = BANDIT_STOP_NONE; rule <= BANDIT_STOP_EXHAUSTED; rule++)
-        if (strcmp(name, plan_stop_rule_name((bandit_stop_rule)rule)) == 0)
-            return true;
-    return strcmp(name, "planned_ahead") == 0 || strcmp(name, "fixed") == 0 ||
-           strcmp(name, "min_in_flight") == 0;
-}
-
-bool plan_goes_on(const char *stop_rule)
-{
-    return strcmp(stop_rule, "planned_ahead") == 0 || strcmp(stop_rule, "fixed") == 0;
-}
-
 /* Keeps the list in order. */
 static void withhold(uint32_t *list, size_t *n, uint32_t arm)
 {
@@ -155,10 +118,10 @@ static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bou
     p->ratio = fmin(selection.ratio, DBL_MAX); /* a product may be more, with many picks beyond the bound */
     p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
     p->stop_rule = p->few_ahead && selection.stop_rule == BANDIT_STOP_NONE
-                       ? "planned_ahead"
-                       : plan_stop_rule_name(selection.stop_rule);
+                       ? STOP_RULE_PLANNED_AHEAD
+                       : stop_rule_name(selection.stop_rule);
     if (beyond_bound && selection.n_picks > 0)
-        p->stop_rule = fixed ? "fixed" : "min_in_flight";
+        p->stop_rule = fixed ? STOP_RULE_FIXED : STOP_RULE_MIN_IN_FLIGHT;
     return selection.n_picks > 0 && (beyond_bound || selection.stop_rule == BANDIT_STOP_NONE);
 }
 

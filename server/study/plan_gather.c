@@ -178,7 +178,7 @@ planning *plan_gather(study *s, bool closes)
     p->closes = closes;
     p->ordinary = !closes;
     if (closes)
-        p->stop_rule = plan_stop_rule_name(BANDIT_STOP_HORIZON);
+        p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
     if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) &&
         study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
         study_failed(s, &p->failed, &p->n_failed)) {

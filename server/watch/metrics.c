@@ -2,8 +2,6 @@
 
 #include "server/app.h"
 #include "server/base/process.h"
-#include "server/http/route.h"
-#include "server/watch/event_streams.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -41,6 +39,7 @@ typedef struct route_counts {
 } route_counts;
 
 struct metrics {
+    const route *table;
     size_t n_routes;
     histogram update_seconds, select_seconds, commit_seconds, commit_writes;
     atomic_uint_fast64_t expired, failed_writes;
@@ -64,7 +63,7 @@ static void count(atomic_uint_fast64_t *counter)
     atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-metrics *metrics_new(void)
+metrics *metrics_new(const route *routes)
 {
     size_t n = 0;
     while (routes[n].path)
@@ -72,6 +71,7 @@ metrics *metrics_new(void)
     metrics *m = calloc(1, sizeof *m + (n + 1) * sizeof m->routes[0]);
     if (!m)
         return NULL;
+    m->table = routes;
     m->n_routes = n;
     m->update_seconds.bounds = m->select_seconds.bounds = planning_bounds;
     m->commit_seconds.bounds = commit_bounds;
@@ -86,9 +86,10 @@ void metrics_free(metrics *m)
     free(m);
 }
 
-void metrics_count_request(metrics *m, const route *r, int status, double seconds)
+void metrics_count_request(app *a, const route *r, int status, double seconds)
 {
-    route_counts *counts = &m->routes[r ? (size_t)(r - routes) : m->n_routes];
+    metrics *m = a->metrics;
+    route_counts *counts = &m->routes[r ? (size_t)(r - m->table) : m->n_routes];
     size_t i = 0;
     while (i < N_STATUSES && statuses[i] != status)
         i++;
@@ -179,8 +180,8 @@ static const char *route_labels(const metrics *m, size_t i, char text[160])
     if (i == m->n_routes)
         snprintf(text, 160, "method=\"other\",route=\"other\",");
     else
-        snprintf(text, 160, "method=\"%s\",route=\"%s\",", http_method_name(routes[i].method),
-                 routes[i].path);
+        snprintf(text, 160, "method=\"%s\",route=\"%s\",", http_method_name(m->table[i].method),
+                 m->table[i].path);
     return text;
 }
 
@@ -269,12 +270,10 @@ static void put_store(FILE *out, app *a)
             "Threads of the pool that compute.");
 }
 
-static void put_streams(FILE *out, app *a)
+static void put_streams(FILE *out, const events_statistics *streams)
 {
-    events_statistics statistics;
-    events_read_statistics(a->events, &statistics);
-    put_one(out, "banditd_event_streams", "gauge", (double)statistics.listeners, "Open streams of events.");
-    put_one(out, "banditd_event_streams_dropped_total", "counter", (double)statistics.dropped,
+    put_one(out, "banditd_event_streams", "gauge", (double)streams->listeners, "Open streams of events.");
+    put_one(out, "banditd_event_streams_dropped_total", "counter", (double)streams->dropped,
             "Streams that were ended because their clients were too slow.");
 }
 
@@ -291,7 +290,7 @@ static void put_process(FILE *out)
     put_one(out, "process_start_time_seconds", "gauge", p.started_at, "Start, since 1970.");
 }
 
-store_status metrics_encode(app *a, char **out, size_t *size)
+store_status metrics_encode(app *a, const events_statistics *streams, char **out, size_t *size)
 {
     store_totals totals;
     store_error error = {0};
@@ -308,7 +307,7 @@ store_status metrics_encode(app *a, char **out, size_t *size)
     put_totals(text, &totals);
     put_work(text, a);
     put_store(text, a);
-    put_streams(text, a);
+    put_streams(text, streams);
     put_process(text);
     bool complete = !ferror(text);
     if (fclose(text) == 0 && complete)

@@ -4,19 +4,20 @@
 #ifndef SERVER_WATCH_METRICS_H
 #define SERVER_WATCH_METRICS_H
 
+#include "server/http/route.h"
 #include "server/store/store.h"
+#include "server/watch/event_streams.h"
 
 struct app;
-struct route;
 
 typedef struct metrics metrics;
 
-metrics *metrics_new(void);    /* NULL: out of memory */
+/* routes: what is served, closed by a path of NULL; borrowed until metrics_free. NULL: out of memory. */
+metrics *metrics_new(const route *routes);
 void metrics_free(metrics *m); /* NULL is fine */
 
-/* An answer has been made ready. route NULL: the request had none. seconds < 0: it was held at the client's
- * wish, and says nothing about the server. */
-void metrics_count_request(metrics *m, const struct route *route, int status, double seconds);
+/* http_service's `answered`. The route is one of metrics_new's. */
+void metrics_count_request(struct app *a, const route *route, int status, double seconds);
 
 /* A batch was planned: renewing the model, choosing. */
 void metrics_count_batch(metrics *m, double update_seconds, double select_seconds);
@@ -31,7 +32,7 @@ void metrics_count_commit(void *arg, const store_commit *commit);
 typedef enum metrics_gauge { METRICS_LOADED_STUDIES, METRICS_ENGINE_BYTES, METRICS_GAUGES } metrics_gauge;
 void metrics_add(metrics *m, metrics_gauge gauge, int64_t n);
 
-/* All of them, as text (the caller frees *out). Reads totals from the store. */
-store_status metrics_encode(struct app *a, char **out, size_t *size);
+/* All metrics, as text (the caller frees *out). Reads totals from the store. */
+store_status metrics_encode(struct app *a, const events_statistics *streams, char **out, size_t *size);
 
 #endif

@@ -1,10 +1,9 @@
 /* The first byte is a method; the first line a path, the second an If-None-Match, the third an address to
  * listen on. What the table answers is compared with a search of its rows by another way of matching. */
-#include "server/api/handlers.h"
+#include "server/api/routes.h"
 #include "server/base/embedded.h"
 #include "server/base/listen.h"
 #include "server/http/auth.h"
-#include "server/http/route.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <ctype.h>
@@ -39,8 +38,8 @@ static void check_route(const char *path, http_method method)
 {
     http_request request = {0};
     unsigned methods = 0, shaped = 0;
-    const route *found = route_find(path, method, &request, &methods);
-    for (const route *r = routes; r->path; r++)
+    const route *found = route_find(api_routes, path, method, &request, &methods);
+    for (const route *r = api_routes; r->path; r++)
         shaped |= has_shape(r->path, path) ? 1u << r->method : 0;
     if (found) {
         HOLDS(found->method == method && has_shape(found->path, path));
@@ -53,7 +52,7 @@ static void check_route(const char *path, http_method method)
     char allow[ROUTE_ALLOW_SIZE];
     route_allow(methods, allow);
     HOLDS(strlen(allow) < sizeof allow);
-    HOLDS(route_is_study_id(path, strlen(path)) == is_id(path, strlen(path)));
+    HOLDS(wire_is_study_id(path, strlen(path)) == is_id(path, strlen(path)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

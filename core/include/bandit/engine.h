@@ -174,16 +174,25 @@ typedef struct bandit_checkpoint {
     size_t n_state;
 } bandit_checkpoint;
 
+/* Why a batch ended. X(enumerator, name in the API) */
+#define BANDIT_STOP_RULE_LIST(X)                                                                             \
+    X(BANDIT_STOP_INITIAL, "initial")                                                                        \
+    X(BANDIT_STOP_GLOBAL, "global")                                                                          \
+    X(BANDIT_STOP_GLOBAL_LOCAL, "global_local")                                                              \
+    X(BANDIT_STOP_MAX_BATCH, "max_batch")                                                                    \
+    X(BANDIT_STOP_HORIZON, "horizon")                                                                        \
+    X(BANDIT_STOP_SEQUENTIAL, "sequential") /* the algorithm's batches are one pick long */                  \
+    X(BANDIT_STOP_EXHAUSTED, "exhausted")   /* no arm is left that may be chosen */
+
 typedef enum bandit_stop_rule {
-    BANDIT_STOP_NONE, /* the batch goes on: select stopped at the limit of this call */
-    BANDIT_STOP_INITIAL,
-    BANDIT_STOP_GLOBAL,
-    BANDIT_STOP_GLOBAL_LOCAL,
-    BANDIT_STOP_MAX_BATCH,
-    BANDIT_STOP_HORIZON,
-    BANDIT_STOP_SEQUENTIAL, /* the algorithm's batches are one pick long */
-    BANDIT_STOP_EXHAUSTED   /* no arm left that may be chosen */
+    BANDIT_STOP_NONE, /* the batch continues: select stopped at the limit of this call */
+#define X(enumerator, name) enumerator,
+    BANDIT_STOP_RULE_LIST(X)
+#undef X
+        BANDIT_STOP_RULES
 } bandit_stop_rule;
+
+const char *bandit_stop_rule_name(bandit_stop_rule rule); /* not of BANDIT_STOP_NONE; static */
 
 /* An engine before its first batch. `arms` is borrowed and must outlive it; `options` is copied. On an open
  * space (bandit/space.h) the engine chooses among all its points, and select appends those not met before.

@@ -1,9 +1,9 @@
 /* Roles, tokens, and that the routes ask for the roles that openapi.yaml names. */
+#include "server/api/routes.h"
 #include "server/base/config.h"
 #include "server/base/embedded.h"
 #include "server/base/log.h"
 #include "server/http/auth.h"
-#include "server/http/route.h"
 
 #include <setjmp.h>
 #include <sodium.h>
@@ -44,7 +44,7 @@ static void routes_ask_for_the_roles_of_the_contract(void **state)
 {
     int n = 0;
     (void)state;
-    for (const route *r = routes; r->path; r++) {
+    for (const route *r = api_routes; r->path; r++) {
         char role[16];
         if (strcmp(r->path, "/{file}") == 0) { /* named in the text of "/" */
             assert_int_equal(r->access, AUTH_OPEN);
