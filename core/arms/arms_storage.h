@@ -10,18 +10,11 @@
 #include "bandit/arms.h"
 #include "core/arms/parameter_space.h"
 #include "core/base/allocate.h"
+#include "core/simd/simd.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define BANDIT_TILE 16
-
-/* n arms, or rows, in whole tiles. */
-static inline size_t bandit_whole_tiles(size_t n)
-{
-    return bandit_whole(n, BANDIT_TILE);
-}
 
 struct bandit_arms {
     size_t n;

@@ -5,7 +5,6 @@
  *   vec_with_lane (a, with that lane of b), vec_all_reach (is a >= b in every lane?)
  *
  * Distances by direct differences: they do not cancel for near-duplicates. */
-#include "core/arms/arms_storage.h"
 #include "core/simd/simd.h"
 
 enum { VECTORS = BANDIT_TILE / LANES };

@@ -1,5 +1,4 @@
 /* Plain C: kernel entries with libm's exp; products by BLAS, in the caller. */
-#include "core/arms/arms_storage.h"
 #include "core/simd/simd.h"
 
 #include <assert.h>

@@ -16,6 +16,15 @@ typedef enum bandit_profile {
     BANDIT_PROFILE_MATRIX    /* an entry of the arms' own matrix          */
 } bandit_profile;
 
+/* Arms, or rows, that a version evaluates together: a tile. */
+#define BANDIT_TILE 16
+
+/* n rounded up to a multiple of BANDIT_TILE. */
+static inline size_t bandit_whole_tiles(size_t n)
+{
+    return (n + BANDIT_TILE - 1) / BANDIT_TILE * BANDIT_TILE;
+}
+
 /* Rows of a packed triangle's panel. */
 #define BANDIT_PANEL 12
 

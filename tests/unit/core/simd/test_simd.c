@@ -1,8 +1,6 @@
 /* Every version of the inner loops that this processor runs, against libm in long double and plain sums. */
 #include "core/simd/simd.h"
 
-#include "core/arms/arms_storage.h"
-
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
