@@ -1,8 +1,9 @@
-/* How an algorithm joins the engine: one file in core/algorithms/ and one row of the table in engine.c.
+/* How an algorithm joins the engine: its own file in core/algorithms/ defines a bandit_algorithm_entry, and
+ * one line of BANDIT_ALGORITHM_LIST (bandit/engine.h) names it.
  *
  * An algorithm's own struct starts with a bandit_engine. engine.c allocates it zeroed (`size` bytes), fills
- * the common part, checks arguments against the contract of bandit/engine.h, and calls through the table;
- * an entry may be NULL where that is said. */
+ * the common part, checks arguments against the contract of bandit/engine.h, and calls through the table.
+ * Several algorithms may share one table's functions: then `rule` says how they differ. */
 #ifndef CORE_ALGORITHMS_ALGORITHM_H
 #define CORE_ALGORITHMS_ALGORITHM_H
 
@@ -12,10 +13,9 @@
 #include "core/posterior/ledger.h"
 
 typedef struct bandit_algorithm_table {
-    const char *name; /* for messages */
     size_t size;      /* of the algorithm's struct */
-    bool has_model;   /* engine.c binds the kernel to the arms (engine->covariance) */
-    bool from_sums; /* with a model, all but the dictionary follows from the sums, however they came about */
+    bool from_sums;   /* all but the dictionary follows from the sums, in whatever order rewards came */
+    const void *rule; /* of a kind that the table's functions know; NULL where they need none */
 
     /* The algorithm's own part, after the common one is filled. On an error engine.c calls close. */
     bandit_status (*open)(bandit_engine *engine, bandit_error *err);
@@ -41,8 +41,8 @@ typedef struct bandit_algorithm_table {
                                   const bandit_executor *executor, bandit_error *err);
     /* `batch` is filled already. */
     void (*checkpoint)(const bandit_engine *engine, bandit_checkpoint *out);
-    /* Of n arms, or of n points of coordinates scaled as the arms are where `arms` is NULL. NULL without a
-     * model: BANDIT_UNSUPPORTED. */
+    /* Of n arms, or, where `arms` is NULL, of n points given by coordinates scaled as those of the arms are.
+     * Called with a model only. */
     bandit_status (*predict)(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
                              size_t n, bandit_prediction *out, bandit_error *err);
     /* `batch`, `has_model`, `lambda`, `noise_std`, `norm_bound` and `code_path` are filled already. */
@@ -51,19 +51,28 @@ typedef struct bandit_algorithm_table {
     size_t (*memory)(const bandit_engine *engine);
 } bandit_algorithm_table;
 
+/* One algorithm, defined in its own file as bandit_NAME_algorithm. */
+typedef struct bandit_algorithm_entry {
+    const bandit_algorithm_table *list;  /* on candidates, and on enumerated spaces */
+    const bandit_algorithm_table *space; /* on open spaces */
+    bool has_model;
+    bool numeric_spaces; /* of spaces it takes those whose parameters are numbers and always active only */
+} bandit_algorithm_entry;
+
 /* What all engines share. */
 struct bandit_engine {
     const bandit_algorithm_table *table;
-    bandit_arms *arms;            /* borrowed; changed by select in an open space only */
-    bandit_options options;       /* a copy; kernel.lengthscales points to `lengthscales` */
-    double *lengthscales;         /* owned */
-    bandit_covariance covariance; /* with has_model */
-    size_t memory_limit;          /* bytes, or SIZE_MAX */
-    bool started;                 /* has begun its first batch */
-    uint64_t batch;               /* in force, once started */
-    bool grows_norm_bound;        /* options.norm_bound is doubled as bandit_engine_grow_norm_bound says */
-    struct bandit_listed *listed; /* on an enumerated space; NULL otherwise (enumerated.h) */
-    const bandit_ledger *given;   /* during begin_batch: the sums to have; NULL: those in force and results */
+    bandit_arms *arms;      /* borrowed; changed by select in an open space only */
+    bandit_options options; /* a copy; kernel.lengthscales points to `lengthscales` */
+    double *lengthscales;   /* owned */
+    bool has_model;         /* engine.c has bound the kernel to the arms: */
+    bandit_covariance covariance;
+    size_t memory_limit;   /* bytes, or SIZE_MAX */
+    bool started;          /* has begun its first batch */
+    uint64_t batch;        /* in force, once started */
+    bool grows_norm_bound; /* options.norm_bound is doubled as bandit_engine_grow_norm_bound says */
+    struct bandit_enumerated *enumerated; /* on an enumerated space; NULL otherwise (enumerated.h) */
+    const bandit_ledger *given; /* during begin_batch: the sums to have; NULL: those in force and results */
 };
 
 static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)
@@ -114,16 +123,5 @@ static inline bool bandit_is_withheld(const bandit_select_limits *limits, uint32
  * withheld. */
 bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpose, uint64_t index,
                                const bandit_select_limits *limits, uint32_t *arm);
-
-/* core/algorithms/: bbkb.c (two), s_gp_ts.c, pi_gp_ucb.c; the others share exact_engine.c */
-extern const bandit_algorithm_table bandit_bbkb_table, bandit_bkb_table, bandit_s_gp_ts_table,
-    bandit_pi_gp_ucb_table;
-extern const bandit_algorithm_table bandit_gp_ucb_table, bandit_igp_ucb_table, bandit_gp_bucb_table,
-    bandit_gp_ts_table, bandit_async_ts_table, bandit_gp_ei_table, bandit_gp_pi_table,
-    bandit_epsilon_greedy_table, bandit_uniform_table, bandit_regularized_evolution_table;
-
-/* core/engine/refitting_engine.c: any of these with a model, on rewards and a kernel that are learned. */
-extern const bandit_algorithm_table bandit_learned_table;
-bool bandit_options_learn(const bandit_options *options);
 
 #endif

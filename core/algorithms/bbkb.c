@@ -6,6 +6,7 @@
  * [BKB] the same: Gaussian process optimization with adaptive sketching: scalable and no regret. COLT 2019.
  */
 #include "core/algorithms/bbkb.h"
+#include "core/algorithms/space_engine.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -147,11 +148,79 @@ static void bbkb_describe(const bandit_engine *engine, bandit_description *out)
     }
 }
 
-#define BBKB_FUNCTIONS                                                                                       \
-    .size = sizeof(bandit_bbkb), .has_model = true, .from_sums = true, .open = bbkb_open,                    \
-    .close = bbkb_close, .begin_batch = bandit_bbkb_begin_batch, .amend = bbkb_amend,                        \
-    .restore = bbkb_restore, .select = bandit_bbkb_select, .replay_picks = bandit_bbkb_replay_picks,         \
-    .checkpoint = bbkb_checkpoint, .predict = bbkb_predict, .describe = bbkb_describe, .memory = bbkb_memory
+static const bandit_algorithm_table list_table = {
+    .size = sizeof(bandit_bbkb),
+    .from_sums = true,
+    .open = bbkb_open,
+    .close = bbkb_close,
+    .begin_batch = bandit_bbkb_begin_batch,
+    .amend = bbkb_amend,
+    .restore = bbkb_restore,
+    .select = bandit_bbkb_select,
+    .replay_picks = bandit_bbkb_replay_picks,
+    .checkpoint = bbkb_checkpoint,
+    .predict = bbkb_predict,
+    .describe = bbkb_describe,
+    .memory = bbkb_memory,
+};
 
-const bandit_algorithm_table bandit_bbkb_table = {.name = "bbkb", BBKB_FUNCTIONS};
-const bandit_algorithm_table bandit_bkb_table = {.name = "bkb", BBKB_FUNCTIONS};
+/* ---- in a space ---------------------------------------------------------------------------------------- */
+
+static double bbkb_width(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    return bandit_confidence_alpha(&e->base.options, &b->log_sums) / sqrt(e->base.options.lambda);
+}
+
+static double bkb_width(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    const bandit_options *o = &e->base.options;
+    if (!b->has_model)
+        return bbkb_width(e, b);
+    return bandit_confidence_bkb(o, e->base.covariance.kappa2, b->ledger.observations,
+                                 b->posterior.effective_dimension) /
+           sqrt(o->lambda);
+}
+
+static bandit_status refuse_global_local(bandit_space_engine *e, bandit_error *err)
+{
+    if (e->base.options.batch_rule == BANDIT_BATCH_GLOBAL_LOCAL)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "batch_rule",
+                           "global_local looks at a ratio at every candidate; a space has no list of them");
+    return BANDIT_OK;
+}
+
+static const bandit_space_rule bbkb_space_rule = {
+    .dictionary = BANDIT_SPACE_RESAMPLED,
+    .end = BANDIT_SPACE_SUM,
+    .acquire = BANDIT_ACQUIRE_UCB,
+    .counts_log_sums = true,
+    .calibrated = true,
+    .width = bbkb_width,
+    .open = refuse_global_local,
+};
+
+static const bandit_space_rule bkb_space_rule = {
+    .dictionary = BANDIT_SPACE_RESAMPLED,
+    .end = BANDIT_SPACE_SEQUENTIAL,
+    .waits = true,
+    .acquire = BANDIT_ACQUIRE_UCB,
+    .calibrated = true,
+    .width = bkb_width,
+};
+
+static const bandit_algorithm_table bbkb_space_table = BANDIT_SPACE_ENGINE_TABLE(bbkb_space_rule);
+static const bandit_algorithm_table bkb_space_table = BANDIT_SPACE_ENGINE_TABLE(bkb_space_rule);
+
+/* ---- the algorithms ------------------------------------------------------------------------------------ */
+
+const bandit_algorithm_entry bandit_bbkb_algorithm = {
+    .list = &list_table,
+    .space = &bbkb_space_table,
+    .has_model = true,
+};
+
+const bandit_algorithm_entry bandit_bkb_algorithm = {
+    .list = &list_table,
+    .space = &bkb_space_table,
+    .has_model = true,
+};

@@ -166,7 +166,8 @@ static bandit_status choose_dictionary(const bandit_engine *engine, const bandit
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     const bandit_resampling how =
-        bandit_resampling_of(engine, next->ledger.observations, &ended->posterior, ended->variance);
+        bandit_resampling_of(&engine->options, bandit_engine_next_batch(engine), &engine->covariance,
+                             next->ledger.observations, &ended->posterior, ended->variance);
     if (ended->has_model) {
         status =
             bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);

@@ -9,30 +9,29 @@
 bool bandit_is_silent(const bandit_engine *engine)
 {
     double noise = engine->options.noise_std;
-    return engine->table->has_model &&
-           noise * noise <= BANDIT_SILENT * BANDIT_SILENT * engine->covariance.kappa2;
+    return engine->has_model && noise * noise <= BANDIT_SILENT * BANDIT_SILENT * engine->covariance.kappa2;
 }
 
-bandit_status bandit_listed_new(bandit_listed **out, const bandit_arms *arms, bandit_error *err)
+bandit_status bandit_enumerated_new(bandit_enumerated **out, const bandit_arms *arms, bandit_error *err)
 {
     *out = NULL;
     if (!arms->space || !arms->space->closed)
         return BANDIT_OK;
-    bandit_listed *l = calloc(1, sizeof *l);
+    bandit_enumerated *l = calloc(1, sizeof *l);
     if (l) {
         l->met = bandit_alloc_zeroed(arms->n, sizeof *l->met);
         l->withheld = bandit_alloc(arms->n, sizeof *l->withheld);
         l->coded = bandit_alloc(arms->space->n, sizeof *l->coded);
     }
     if (!l || !l->met || !l->withheld || !l->coded) {
-        bandit_listed_free(l);
+        bandit_enumerated_free(l);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     *out = l;
     return BANDIT_OK;
 }
 
-void bandit_listed_free(bandit_listed *l)
+void bandit_enumerated_free(bandit_enumerated *l)
 {
     if (!l)
         return;
@@ -42,7 +41,7 @@ void bandit_listed_free(bandit_listed *l)
     free(l);
 }
 
-void bandit_listed_note(bandit_listed *l, const bandit_pick *picks, size_t n)
+void bandit_enumerated_note(bandit_enumerated *l, const bandit_pick *picks, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         l->n_met += !l->met[picks[i].arm];
@@ -50,8 +49,8 @@ void bandit_listed_note(bandit_listed *l, const bandit_pick *picks, size_t n)
     }
 }
 
-void bandit_listed_begin(bandit_listed *l, const bandit_engine *engine, const bandit_pick *pending,
-                         size_t n_pending)
+void bandit_enumerated_begin(bandit_enumerated *l, const bandit_engine *engine, const bandit_pick *pending,
+                             size_t n_pending)
 {
     bandit_checkpoint now = {0};
     engine->table->checkpoint(engine, &now);
@@ -59,10 +58,10 @@ void bandit_listed_begin(bandit_listed *l, const bandit_engine *engine, const ba
     l->n_met = now.n_sums;
     for (size_t i = 0; i < now.n_sums; i++)
         l->met[now.sums[i].arm] = true;
-    bandit_listed_note(l, pending, n_pending);
+    bandit_enumerated_note(l, pending, n_pending);
 }
 
-static bool fits(const bandit_listed *l, const bandit_arms *arms, size_t arm, const double *fixed)
+static bool fits(const bandit_enumerated *l, const bandit_arms *arms, size_t arm, const double *fixed)
 {
     if (!fixed)
         return true;
@@ -75,7 +74,7 @@ static bool fits(const bandit_listed *l, const bandit_arms *arms, size_t arm, co
 }
 
 /* The point of the defaults, or SIZE_MAX where an active parameter has none. */
-static size_t default_arm(const bandit_listed *l, const bandit_arms *arms)
+static size_t default_arm(const bandit_enumerated *l, const bandit_arms *arms)
 {
     const bandit_space *s = arms->space;
     for (size_t at = 0; at < s->n; at++) {
@@ -89,7 +88,7 @@ static size_t default_arm(const bandit_listed *l, const bandit_arms *arms)
 }
 
 /* l->withheld: what may not be picked next. Returns how many. */
-static size_t withhold(bandit_listed *l, const bandit_engine *engine, const bandit_select_limits *limits,
+static size_t withhold(bandit_enumerated *l, const bandit_engine *engine, const bandit_select_limits *limits,
                        bool repeats)
 {
     const bandit_arms *arms = engine->arms;
@@ -108,7 +107,7 @@ static size_t withhold(bandit_listed *l, const bandit_engine *engine, const band
     return n;
 }
 
-static bool has_fixed(const bandit_listed *l, const bandit_arms *arms, const double *fixed)
+static bool has_fixed(const bandit_enumerated *l, const bandit_arms *arms, const double *fixed)
 {
     for (size_t a = 0; a < arms->n; a++) {
         if (fits(l, arms, a, fixed))
@@ -117,9 +116,9 @@ static bool has_fixed(const bandit_listed *l, const bandit_arms *arms, const dou
     return false;
 }
 
-bandit_status bandit_listed_select(bandit_listed *l, bandit_engine *engine,
-                                   const bandit_select_limits *limits, const bandit_executor *executor,
-                                   bandit_pick *picks, bandit_selection *out, bandit_error *err)
+bandit_status bandit_enumerated_select(bandit_enumerated *l, bandit_engine *engine,
+                                       const bandit_select_limits *limits, const bandit_executor *executor,
+                                       bandit_pick *picks, bandit_selection *out, bandit_error *err)
 {
     size_t n = 0;
     bandit_selection last = {0};
@@ -145,7 +144,7 @@ bandit_status bandit_listed_select(bandit_listed *l, bandit_engine *engine,
             break;
         }
         last = *out;
-        bandit_listed_note(l, picks + n, out->n_picks);
+        bandit_enumerated_note(l, picks + n, out->n_picks);
         n += out->n_picks;
         if (out->n_picks == 0)
             break;

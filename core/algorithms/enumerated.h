@@ -14,26 +14,26 @@
 
 bool bandit_is_silent(const bandit_engine *engine);
 
-typedef struct bandit_listed {
+typedef struct bandit_enumerated {
     bool *met;          /* an arm each: pulled, or out */
     uint32_t *withheld; /* as many */
     double *coded;      /* a parameter each */
     size_t n_met;
-} bandit_listed;
+} bandit_enumerated;
 
 /* NULL where the arms are no enumerated space. Errors: BANDIT_NO_MEMORY. */
-bandit_status bandit_listed_new(bandit_listed **out, const bandit_arms *arms, bandit_error *err);
-void bandit_listed_free(bandit_listed *listed); /* NULL is fine */
+bandit_status bandit_enumerated_new(bandit_enumerated **out, const bandit_arms *arms, bandit_error *err);
+void bandit_enumerated_free(bandit_enumerated *enumerated); /* NULL is fine */
 
 /* A batch has begun with these pulls out; the sums are the engine's. */
-void bandit_listed_begin(bandit_listed *listed, const bandit_engine *engine, const bandit_pick *pending,
-                         size_t n_pending);
+void bandit_enumerated_begin(bandit_enumerated *enumerated, const bandit_engine *engine,
+                             const bandit_pick *pending, size_t n_pending);
 /* Picks have been made. */
-void bandit_listed_note(bandit_listed *listed, const bandit_pick *picks, size_t n);
+void bandit_enumerated_note(bandit_enumerated *enumerated, const bandit_pick *picks, size_t n);
 
 /* bandit_engine_select. Errors also: BANDIT_INVALID_OPTION, field "fixed", when no point has the values. */
-bandit_status bandit_listed_select(bandit_listed *listed, bandit_engine *engine,
-                                   const bandit_select_limits *limits, const bandit_executor *executor,
-                                   bandit_pick *picks, bandit_selection *out, bandit_error *err);
+bandit_status bandit_enumerated_select(bandit_enumerated *enumerated, bandit_engine *engine,
+                                       const bandit_select_limits *limits, const bandit_executor *executor,
+                                       bandit_pick *picks, bandit_selection *out, bandit_error *err);
 
 #endif

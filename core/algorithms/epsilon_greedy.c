@@ -1,5 +1,6 @@
 /* Epsilon-greedy: the largest posterior mean, or with probability epsilon a uniform arm. */
 #include "core/algorithms/exact_engine.h"
+#include "core/algorithms/space_engine.h"
 
 static bool choose_epsilon_greedy(bandit_exact_engine *e, const bandit_select_limits *limits,
                                   const bandit_executor *executor, uint32_t *arm)
@@ -15,10 +16,23 @@ static bool choose_epsilon_greedy(bandit_exact_engine *e, const bandit_select_li
     return bandit_exact_best(bandit_exact_mean(e->posterior), e->history.n_arms, limits, arm);
 }
 
-const bandit_exact_rule bandit_epsilon_greedy_rule = {
+static const bandit_exact_rule rule = {
     .end = BANDIT_END_SEQUENTIAL,
-    .has_model = true,
     .choose = choose_epsilon_greedy,
 };
 
-const bandit_algorithm_table bandit_epsilon_greedy_table = BANDIT_EXACT_ENGINE_TABLE("epsilon_greedy", true);
+static const bandit_space_rule space_rule = {
+    .dictionary = BANDIT_SPACE_PULLED,
+    .end = BANDIT_SPACE_SEQUENTIAL,
+    .acquire = BANDIT_ACQUIRE_MEAN,
+    .explores = true,
+};
+
+static const bandit_algorithm_table list_table = BANDIT_EXACT_ENGINE_TABLE(rule);
+static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(space_rule);
+
+const bandit_algorithm_entry bandit_epsilon_greedy_algorithm = {
+    .list = &list_table,
+    .space = &space_table,
+    .has_model = true,
+};

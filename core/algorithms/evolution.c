@@ -113,12 +113,16 @@ static void choose_child_point(const bandit_exact_engine *e, const bandit_genome
     bandit_genome_point(genome, genes, coded);
 }
 
-const bandit_exact_rule bandit_evolution_rule = {
+static const bandit_exact_rule rule = {
     .end = BANDIT_END_SEQUENTIAL,
     .keeps_population = true,
     .choose = choose_child,
     .choose_point = choose_child_point,
 };
 
-const bandit_algorithm_table bandit_regularized_evolution_table =
-    BANDIT_EXACT_ENGINE_TABLE("regularized_evolution", false);
+static const bandit_algorithm_table table = BANDIT_EXACT_ENGINE_TABLE(rule);
+
+const bandit_algorithm_entry bandit_regularized_evolution_algorithm = {
+    .list = &table,
+    .space = &table,
+};

@@ -9,37 +9,10 @@
 
 enum { MORE_PICKS = 64 }; /* hallucinated columns that room is made for at once */
 
-static const bandit_exact_rule *rule_of(bandit_algorithm algorithm)
+/* The rule's factor before the Bayesian standard deviation. */
+static double width(const bandit_exact_engine *e)
 {
-    switch (algorithm) {
-    case BANDIT_GP_UCB:
-        return &bandit_gp_ucb_rule;
-    case BANDIT_IGP_UCB:
-        return &bandit_igp_ucb_rule;
-    case BANDIT_GP_BUCB:
-        return &bandit_gp_bucb_rule;
-    case BANDIT_GP_TS:
-    case BANDIT_ASYNC_TS:
-        return &bandit_gp_ts_rule;
-    case BANDIT_GP_EI:
-        return &bandit_gp_ei_rule;
-    case BANDIT_GP_PI:
-        return &bandit_gp_pi_rule;
-    case BANDIT_EPSILON_GREEDY:
-        return &bandit_epsilon_greedy_rule;
-    case BANDIT_UNIFORM:
-        return &bandit_uniform_rule;
-    case BANDIT_REGULARIZED_EVOLUTION:
-        return &bandit_evolution_rule;
-    case BANDIT_BBKB:
-    case BANDIT_BKB:
-    case BANDIT_S_GP_TS:
-    case BANDIT_PI_GP_UCB:
-    case BANDIT_ALGORITHMS:
-        break;
-    }
-    assert(!"an algorithm with an exact rule");
-    return NULL;
+    return e->rule->width(&e->engine.options, bandit_exact_gamma(e), e->history.sums.observations);
 }
 
 /* Refuses what would hold more than allowed, naming the need and an algorithm that does with less. */
@@ -47,7 +20,7 @@ static bandit_status check_memory(const bandit_exact_engine *e, size_t n_solid, 
                                   size_t workers, bandit_error *err)
 {
     double need = (double)bandit_engine_own_memory(&e->engine) + (double)bandit_history_memory(&e->history);
-    if (!e->rule->has_model)
+    if (!e->engine.has_model)
         return bandit_engine_check_memory(&e->engine, need, err);
     need += (double)bandit_exact_need(e->posterior, &e->engine.covariance, n_solid, n_hallucinated, workers) +
             (double)(e->engine.arms->n_tiles * BANDIT_TILE * sizeof *e->score) +
@@ -63,8 +36,8 @@ static bandit_status check_memory(const bandit_exact_engine *e, size_t n_solid, 
     return bandit_fail(err, BANDIT_MEMORY_LIMIT, "",
                        "%s with %zu of %zu candidates pulled would need %.0f MB; %.0f MB are allowed; "
                        "bbkb does with far less",
-                       e->engine.table->name, n_solid, e->history.n_arms, ceil(need / 1e6),
-                       (double)e->engine.memory_limit / 1e6);
+                       bandit_algorithm_name(e->engine.options.algorithm), n_solid, e->history.n_arms,
+                       ceil(need / 1e6), (double)e->engine.memory_limit / 1e6);
 }
 
 bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
@@ -72,11 +45,11 @@ bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
     bandit_exact_engine *e = (bandit_exact_engine *)engine;
     const bandit_options *o = &engine->options;
     size_t n = bandit_arms_count(engine->arms);
-    e->rule = rule_of(o->algorithm);
+    e->rule = engine->table->rule;
     size_t keep = e->rule->keeps_population ? o->population : 1;
-    bandit_history_init(&e->history, n, e->rule->has_model ? 0 : keep);
+    bandit_history_init(&e->history, n, engine->has_model ? 0 : keep);
     bandit_status status = check_memory(e, 1, 1, 1, err);
-    if (status == BANDIT_OK && e->rule->has_model)
+    if (status == BANDIT_OK && engine->has_model)
         status = bandit_exact_new(&e->posterior, &engine->covariance, o->lambda, err);
     if (status == BANDIT_OK && e->rule->samples)
         status = bandit_prior_sampler_new(&e->sampler, &engine->covariance, err);
@@ -87,7 +60,7 @@ bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
     if (e->posterior && !e->score)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (e->rule->width)
-        e->width = e->rule->width(e); /* of the first batch: what is predicted before it begins */
+        e->width = width(e); /* of the first batch: what is predicted before it begins */
     return BANDIT_OK;
 }
 
@@ -167,9 +140,8 @@ static void build(bandit_exact_engine *e, const bandit_executor *executor)
 
 static double radius(const bandit_engine *engine, const void *batch)
 {
-    const bandit_exact_engine *e = (const bandit_exact_engine *)engine;
     (void)batch;
-    return e->rule->width(e);
+    return width((const bandit_exact_engine *)engine);
 }
 
 /* The batch's constants, and what is out. Allocates nothing and cannot fail. */
@@ -191,7 +163,7 @@ static void freeze(bandit_exact_engine *e, const bandit_pick *pending, size_t n_
     e->information_gain = bandit_exact_information_gain(e->posterior);
     if (e->rule->width && e->engine.grows_norm_bound)
         bandit_engine_grow_norm_bound(&e->engine, bandit_exact_mean_norm(e->posterior), radius, NULL);
-    e->width = e->rule->width ? e->rule->width(e) : 0.0;
+    e->width = e->rule->width ? width(e) : 0.0;
     e->incumbent = sums->n > 0 ? -INFINITY : 0.0; /* before the first reward: the prior mean */
     for (size_t i = 0; i < sums->n; i++)
         e->incumbent = fmax(e->incumbent, mean[sums->sums[i].arm]);

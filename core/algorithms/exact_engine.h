@@ -13,6 +13,7 @@
 #include "core/posterior/exact_posterior.h"
 #include "core/posterior/prior_sampler.h"
 #include "core/posterior/pull_log.h"
+#include "core/selection/confidence.h"
 
 typedef struct bandit_exact_engine bandit_exact_engine;
 
@@ -24,13 +25,11 @@ typedef enum bandit_batch_end {
 
 typedef struct bandit_exact_rule {
     bandit_batch_end end;
-    bool has_model;
     bool hallucinates;     /* `choose` looks at the selection variance */
     bool samples;          /* `choose` draws from the posterior */
     bool keeps_population; /* the last options.population results */
 
-    /* The factor before the Bayesian standard deviation in force for the batch; NULL: there is no bound. */
-    double (*width)(const bandit_exact_engine *engine);
+    bandit_gain_width *width; /* of the batch's bounds; NULL: there are none */
     /* The next arm; false when all are withheld. `limits` is select's. */
     bool (*choose)(bandit_exact_engine *engine, const bandit_select_limits *limits,
                    const bandit_executor *executor, uint32_t *arm);
@@ -86,21 +85,16 @@ bandit_status bandit_exact_engine_predict(const bandit_engine *engine, const uin
 void bandit_exact_engine_describe(const bandit_engine *engine, bandit_description *out);
 size_t bandit_exact_engine_memory(const bandit_engine *engine);
 
-/* The row of an algorithm for engine.c; `model` is its rule's has_model. */
-#define BANDIT_EXACT_ENGINE_TABLE(label, model)                                                              \
+/* The table of an algorithm with this rule. */
+#define BANDIT_EXACT_ENGINE_TABLE(how)                                                                       \
     {                                                                                                        \
-        .name = label, .size = sizeof(bandit_exact_engine), .has_model = (model),                            \
-        .open = bandit_exact_engine_open, .close = bandit_exact_engine_close,                                \
-        .begin_batch = bandit_exact_engine_begin_batch, .amend = bandit_exact_engine_amend,                  \
-        .restore = bandit_exact_engine_restore, .select = bandit_exact_engine_select,                        \
-        .replay_picks = bandit_exact_engine_replay_picks, .checkpoint = bandit_exact_engine_checkpoint,      \
-        .predict = (model) ? bandit_exact_engine_predict : NULL, .describe = bandit_exact_engine_describe,   \
-        .memory = bandit_exact_engine_memory,                                                                \
+        .size = sizeof(bandit_exact_engine), .rule = &(how), .open = bandit_exact_engine_open,               \
+        .close = bandit_exact_engine_close, .begin_batch = bandit_exact_engine_begin_batch,                  \
+        .amend = bandit_exact_engine_amend, .restore = bandit_exact_engine_restore,                          \
+        .select = bandit_exact_engine_select, .replay_picks = bandit_exact_engine_replay_picks,              \
+        .checkpoint = bandit_exact_engine_checkpoint, .predict = bandit_exact_engine_predict,                \
+        .describe = bandit_exact_engine_describe, .memory = bandit_exact_engine_memory,                      \
     }
-
-extern const bandit_exact_rule bandit_gp_ucb_rule, bandit_igp_ucb_rule, bandit_gp_bucb_rule,
-    bandit_gp_ts_rule, bandit_gp_ei_rule, bandit_gp_pi_rule, bandit_epsilon_greedy_rule, bandit_uniform_rule,
-    bandit_evolution_rule;
 
 /* ---- what rules share ---------------------------------------------------------------------------------- */
 
@@ -114,9 +108,6 @@ bool bandit_exact_best(const double *score, size_t n, const bandit_select_limits
 /* A uniform arm among those not withheld; false when all are. */
 bool bandit_exact_uniform(const bandit_exact_engine *engine, bandit_purpose purpose, uint64_t index,
                           const bandit_select_limits *limits, uint32_t *arm);
-
-/* B + R sqrt(2 (gamma_{t−1} + 1 + log(numerator / delta))): [CG17] Alg. 1 with 1, Alg. 2 with 2. */
-double bandit_exact_improved_width(const bandit_exact_engine *engine, double numerator);
 
 /* gamma_{t−1} as options.gamma says; t = observations + 1. */
 double bandit_exact_gamma(const bandit_exact_engine *engine);

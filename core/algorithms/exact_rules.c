@@ -43,11 +43,6 @@ double bandit_exact_gamma(const bandit_exact_engine *e)
                                    e->history.sums.observations, e->information_gain);
 }
 
-double bandit_exact_improved_width(const bandit_exact_engine *e, double numerator)
-{
-    return bandit_confidence_improved(&e->engine.options, bandit_exact_gamma(e), numerator);
-}
-
 bool bandit_exact_choose_ucb(bandit_exact_engine *e, const bandit_select_limits *limits,
                              const bandit_executor *executor, uint32_t *arm)
 {

@@ -4,18 +4,33 @@
  * prod_s (1 + sigma^2_{s−1}(x_s) / lambda) exceeds C, the bound of its Prop. 1 on sigma^2_fb / sigma^2_t.
  * beta is IGP-UCB's. */
 #include "core/algorithms/exact_engine.h"
+#include "core/algorithms/space_engine.h"
 
-static double gp_bucb_width(const bandit_exact_engine *e)
+static double width(const bandit_options *o, double gamma, uint64_t observations)
 {
-    return e->engine.options.ratio_bound * bandit_exact_improved_width(e, 1.0);
+    (void)observations;
+    return o->ratio_bound * bandit_confidence_improved(o, gamma, 1.0);
 }
 
-const bandit_exact_rule bandit_gp_bucb_rule = {
+static const bandit_exact_rule rule = {
     .end = BANDIT_END_PRODUCT,
-    .has_model = true,
     .hallucinates = true,
-    .width = gp_bucb_width,
+    .width = width,
     .choose = bandit_exact_choose_ucb,
 };
 
-const bandit_algorithm_table bandit_gp_bucb_table = BANDIT_EXACT_ENGINE_TABLE("gp_bucb", true);
+static const bandit_space_rule space_rule = {
+    .dictionary = BANDIT_SPACE_PULLED,
+    .end = BANDIT_SPACE_PRODUCT,
+    .acquire = BANDIT_ACQUIRE_UCB,
+    .gain_width = width,
+};
+
+static const bandit_algorithm_table list_table = BANDIT_EXACT_ENGINE_TABLE(rule);
+static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(space_rule);
+
+const bandit_algorithm_entry bandit_gp_bucb_algorithm = {
+    .list = &list_table,
+    .space = &space_table,
+    .has_model = true,
+};

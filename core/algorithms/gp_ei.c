@@ -6,6 +6,7 @@
  * Both underflow to 0 on all arms once the posterior is narrow, so what is compared is log EI and, Phi being
  * increasing, Z itself: the same argmax, without a tie of zeros. sigma is the selection variance's. */
 #include "core/algorithms/exact_engine.h"
+#include "core/algorithms/space_engine.h"
 #include "core/selection/acquisition.h"
 
 #include <math.h>
@@ -50,19 +51,44 @@ static bool choose_pi(bandit_exact_engine *e, const bandit_select_limits *limits
     return choose(e, limits, standardized_gain, arm);
 }
 
-const bandit_exact_rule bandit_gp_ei_rule = {
+static const bandit_exact_rule ei_rule = {
     .end = BANDIT_END_SEQUENTIAL,
-    .has_model = true,
     .hallucinates = true,
     .choose = choose_ei,
 };
 
-const bandit_exact_rule bandit_gp_pi_rule = {
+static const bandit_space_rule ei_space_rule = {
+    .dictionary = BANDIT_SPACE_PULLED,
+    .end = BANDIT_SPACE_SEQUENTIAL,
+    .acquire = BANDIT_ACQUIRE_IMPROVEMENT,
+};
+
+static const bandit_exact_rule pi_rule = {
     .end = BANDIT_END_SEQUENTIAL,
-    .has_model = true,
     .hallucinates = true,
     .choose = choose_pi,
 };
 
-const bandit_algorithm_table bandit_gp_ei_table = BANDIT_EXACT_ENGINE_TABLE("gp_ei", true);
-const bandit_algorithm_table bandit_gp_pi_table = BANDIT_EXACT_ENGINE_TABLE("gp_pi", true);
+static const bandit_space_rule pi_space_rule = {
+    .dictionary = BANDIT_SPACE_PULLED,
+    .end = BANDIT_SPACE_SEQUENTIAL,
+    .acquire = BANDIT_ACQUIRE_PROBABILITY,
+};
+
+static const bandit_algorithm_table ei_list_table = BANDIT_EXACT_ENGINE_TABLE(ei_rule);
+static const bandit_algorithm_table ei_space_table = BANDIT_SPACE_ENGINE_TABLE(ei_space_rule);
+
+const bandit_algorithm_entry bandit_gp_ei_algorithm = {
+    .list = &ei_list_table,
+    .space = &ei_space_table,
+    .has_model = true,
+};
+
+static const bandit_algorithm_table pi_list_table = BANDIT_EXACT_ENGINE_TABLE(pi_rule);
+static const bandit_algorithm_table pi_space_table = BANDIT_SPACE_ENGINE_TABLE(pi_space_rule);
+
+const bandit_algorithm_entry bandit_gp_pi_algorithm = {
+    .list = &pi_list_table,
+    .space = &pi_space_table,
+    .has_model = true,
+};

@@ -12,10 +12,12 @@
  * Pulls whose rewards are out do not enter: independent draws are what keeps simultaneous picks apart, so
  * both algorithms take a draw a pick, keyed by the batch and the pick's number in it. */
 #include "core/algorithms/exact_engine.h"
+#include "core/algorithms/space_engine.h"
 
-static double gp_ts_width(const bandit_exact_engine *e)
+static double width(const bandit_options *o, double gamma, uint64_t observations)
 {
-    return bandit_exact_improved_width(e, 2.0) / e->engine.options.scale;
+    (void)observations;
+    return bandit_confidence_improved(o, gamma, 2.0) / o->scale;
 }
 
 void bandit_exact_draw(bandit_exact_engine *e, uint64_t number, const bandit_executor *executor)
@@ -40,13 +42,32 @@ static bool choose_sample(bandit_exact_engine *e, const bandit_select_limits *li
     return bandit_exact_best(e->score, e->history.n_arms, limits, arm);
 }
 
-const bandit_exact_rule bandit_gp_ts_rule = {
+static const bandit_exact_rule rule = {
     .end = BANDIT_END_SEQUENTIAL,
-    .has_model = true,
     .samples = true,
-    .width = gp_ts_width,
+    .width = width,
     .choose = choose_sample,
 };
 
-const bandit_algorithm_table bandit_gp_ts_table = BANDIT_EXACT_ENGINE_TABLE("gp_ts", true);
-const bandit_algorithm_table bandit_async_ts_table = BANDIT_EXACT_ENGINE_TABLE("async_ts", true);
+static const bandit_space_rule space_rule = {
+    .dictionary = BANDIT_SPACE_PULLED,
+    .end = BANDIT_SPACE_SEQUENTIAL,
+    .samples = true,
+    .acquire = BANDIT_ACQUIRE_MEAN,
+    .gain_width = width,
+};
+
+static const bandit_algorithm_table list_table = BANDIT_EXACT_ENGINE_TABLE(rule);
+static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(space_rule);
+
+const bandit_algorithm_entry bandit_gp_ts_algorithm = {
+    .list = &list_table,
+    .space = &space_table,
+    .has_model = true,
+};
+
+const bandit_algorithm_entry bandit_async_ts_algorithm = {
+    .list = &list_table,
+    .space = &space_table,
+    .has_model = true,
+};

@@ -1,35 +1,57 @@
 /* GP-UCB and IGP-UCB: x_t = argmax mu_{t−1}(x) + beta_t sigma_{t−1}(x), Bayesian scale. */
 #include "core/algorithms/exact_engine.h"
+#include "core/algorithms/space_engine.h"
 
-#include "core/selection/confidence.h"
-
-/* Srinivas et al. 2010, as [CG17] section 3 restates it: sqrt(2 B^2 + 300 gamma_{t−1} ln^3(t/delta)). */
-static double gp_ucb_width(const bandit_exact_engine *e)
+/* Srinivas et al. 2010, as [CG17] section 3 restates it: sqrt(2 B^2 + 300 gamma_{t−1} ln^3(t/delta)) is
+ * bandit_confidence_gp_ucb. [CG17] Alg. 1: */
+static double igp_ucb_width(const bandit_options *o, double gamma, uint64_t observations)
 {
-    return bandit_confidence_gp_ucb(&e->engine.options, bandit_exact_gamma(e), e->history.sums.observations);
+    (void)observations;
+    return bandit_confidence_improved(o, gamma, 1.0);
 }
 
-/* [CG17] Alg. 1. */
-static double igp_ucb_width(const bandit_exact_engine *e)
-{
-    return bandit_exact_improved_width(e, 1.0);
-}
-
-const bandit_exact_rule bandit_gp_ucb_rule = {
+static const bandit_exact_rule gp_ucb_rule = {
     .end = BANDIT_END_SEQUENTIAL,
-    .has_model = true,
     .hallucinates = true,
-    .width = gp_ucb_width,
+    .width = bandit_confidence_gp_ucb,
     .choose = bandit_exact_choose_ucb,
 };
 
-const bandit_exact_rule bandit_igp_ucb_rule = {
+static const bandit_space_rule gp_ucb_space_rule = {
+    .dictionary = BANDIT_SPACE_PULLED,
+    .end = BANDIT_SPACE_SEQUENTIAL,
+    .acquire = BANDIT_ACQUIRE_UCB,
+    .gain_width = bandit_confidence_gp_ucb,
+};
+
+static const bandit_exact_rule igp_ucb_rule = {
     .end = BANDIT_END_SEQUENTIAL,
-    .has_model = true,
     .hallucinates = true,
     .width = igp_ucb_width,
     .choose = bandit_exact_choose_ucb,
 };
 
-const bandit_algorithm_table bandit_gp_ucb_table = BANDIT_EXACT_ENGINE_TABLE("gp_ucb", true);
-const bandit_algorithm_table bandit_igp_ucb_table = BANDIT_EXACT_ENGINE_TABLE("igp_ucb", true);
+static const bandit_space_rule igp_ucb_space_rule = {
+    .dictionary = BANDIT_SPACE_PULLED,
+    .end = BANDIT_SPACE_SEQUENTIAL,
+    .acquire = BANDIT_ACQUIRE_UCB,
+    .gain_width = igp_ucb_width,
+};
+
+static const bandit_algorithm_table gp_ucb_list_table = BANDIT_EXACT_ENGINE_TABLE(gp_ucb_rule);
+static const bandit_algorithm_table gp_ucb_space_table = BANDIT_SPACE_ENGINE_TABLE(gp_ucb_space_rule);
+
+const bandit_algorithm_entry bandit_gp_ucb_algorithm = {
+    .list = &gp_ucb_list_table,
+    .space = &gp_ucb_space_table,
+    .has_model = true,
+};
+
+static const bandit_algorithm_table igp_ucb_list_table = BANDIT_EXACT_ENGINE_TABLE(igp_ucb_rule);
+static const bandit_algorithm_table igp_ucb_space_table = BANDIT_SPACE_ENGINE_TABLE(igp_ucb_space_rule);
+
+const bandit_algorithm_entry bandit_igp_ucb_algorithm = {
+    .list = &igp_ucb_list_table,
+    .space = &igp_ucb_space_table,
+    .has_model = true,
+};

@@ -14,7 +14,7 @@
  * A batch is one pick, when nothing is out. Picks beyond it, and pulls that are still out, shrink the
  * selection variance of their cells and nothing else, as in GP-BUCB †. The state is the ledger alone: cover
  * and posteriors follow. */
-#include "core/algorithms/algorithm.h"
+#include "core/algorithms/pi_gp_ucb_space.h"
 #include "core/algorithms/stored_state.h"
 #include "core/base/allocate.h"
 #include "core/posterior/ledger.h"
@@ -321,10 +321,8 @@ static void pi_describe(const bandit_engine *engine, bandit_description *out)
     out->beta = widest * sqrt(engine->options.lambda); /* before the paper's standard deviation */
 }
 
-const bandit_algorithm_table bandit_pi_gp_ucb_table = {
-    .name = "pi_gp_ucb",
+static const bandit_algorithm_table list_table = {
     .size = sizeof(pi_engine),
-    .has_model = true,
     .from_sums = true,
     .open = pi_open,
     .close = pi_close,
@@ -337,4 +335,11 @@ const bandit_algorithm_table bandit_pi_gp_ucb_table = {
     .predict = pi_predict,
     .describe = pi_describe,
     .memory = pi_memory,
+};
+
+const bandit_algorithm_entry bandit_pi_gp_ucb_algorithm = {
+    .list = &list_table,
+    .space = &bandit_pi_gp_ucb_space_table,
+    .has_model = true,
+    .numeric_spaces = true,
 };

@@ -40,18 +40,6 @@ static const bandit_pi_batch *in_force(const bandit_engine *engine)
 
 /* ---- life ---------------------------------------------------------------------------------------------- */
 
-bool bandit_space_is_numeric(const bandit_arms *arms)
-{
-    const bandit_space *s = arms->space;
-    for (size_t i = 0; i < s->n; i++) {
-        const bandit_parameter *p = &s->parameters[i];
-        bool number = p->type == BANDIT_PARAMETER_DOUBLE || p->type == BANDIT_PARAMETER_INTEGER;
-        if (!number || p->parent != BANDIT_NO_PARENT)
-            return false;
-    }
-    return true;
-}
-
 static bandit_status pi_open(bandit_engine *engine, bandit_error *err)
 {
     bandit_pi_space *e = self(engine);
@@ -303,10 +291,8 @@ static void pi_describe(const bandit_engine *engine, bandit_description *out)
     out->beta = widest * sqrt(engine->options.lambda);
 }
 
-const bandit_algorithm_table bandit_space_pi_gp_ucb_table = {
-    .name = "pi_gp_ucb",
+const bandit_algorithm_table bandit_pi_gp_ucb_space_table = {
     .size = sizeof(bandit_pi_space),
-    .has_model = true,
     .from_sums = true,
     .open = pi_open,
     .close = pi_close,

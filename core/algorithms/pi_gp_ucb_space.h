@@ -37,6 +37,10 @@ typedef struct bandit_pi_space {
     double *coded; /* a parameter each */
 } bandit_pi_space;
 
+/* ---- pi_gp_ucb_space.c -------------------------------------------------------------------------------- */
+
+extern const bandit_algorithm_table bandit_pi_gp_ucb_space_table;
+
 /* ---- pi_gp_ucb_cells.c --------------------------------------------------------------------------------- */
 
 /* beta_A before step t = observations + 1, for a cell of this information gain. */

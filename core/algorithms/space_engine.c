@@ -11,20 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const bandit_space_rule rules[] = {
-    {BANDIT_BBKB, BANDIT_SPACE_RESAMPLED, BANDIT_SPACE_SUM, false, BANDIT_ACQUIRE_UCB},
-    {BANDIT_BKB, BANDIT_SPACE_RESAMPLED, BANDIT_SPACE_SEQUENTIAL, false, BANDIT_ACQUIRE_UCB},
-    {BANDIT_GP_UCB, BANDIT_SPACE_PULLED, BANDIT_SPACE_SEQUENTIAL, false, BANDIT_ACQUIRE_UCB},
-    {BANDIT_IGP_UCB, BANDIT_SPACE_PULLED, BANDIT_SPACE_SEQUENTIAL, false, BANDIT_ACQUIRE_UCB},
-    {BANDIT_GP_BUCB, BANDIT_SPACE_PULLED, BANDIT_SPACE_PRODUCT, false, BANDIT_ACQUIRE_UCB},
-    {BANDIT_GP_TS, BANDIT_SPACE_PULLED, BANDIT_SPACE_SEQUENTIAL, true, BANDIT_ACQUIRE_MEAN},
-    {BANDIT_ASYNC_TS, BANDIT_SPACE_PULLED, BANDIT_SPACE_SEQUENTIAL, true, BANDIT_ACQUIRE_MEAN},
-    {BANDIT_S_GP_TS, BANDIT_SPACE_INDUCING, BANDIT_SPACE_SEQUENTIAL, true, BANDIT_ACQUIRE_MEAN},
-    {BANDIT_GP_EI, BANDIT_SPACE_PULLED, BANDIT_SPACE_SEQUENTIAL, false, BANDIT_ACQUIRE_IMPROVEMENT},
-    {BANDIT_GP_PI, BANDIT_SPACE_PULLED, BANDIT_SPACE_SEQUENTIAL, false, BANDIT_ACQUIRE_PROBABILITY},
-    {BANDIT_EPSILON_GREEDY, BANDIT_SPACE_PULLED, BANDIT_SPACE_SEQUENTIAL, false, BANDIT_ACQUIRE_MEAN},
-};
-
 /* The scalars of a batch as stored: native byte order. */
 typedef struct space_state {
     char magic[BANDIT_STATE_KIND];
@@ -53,45 +39,28 @@ static const bandit_space *space_of(const bandit_space_engine *e)
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
 
-static bandit_status open_features(bandit_space_engine *e, bandit_error *err)
-{
-    const bandit_options *o = &e->base.options;
-    size_t M = BANDIT_PRIOR_FEATURES, d = bandit_arms_dimension(e->base.arms);
-    if (o->algorithm == BANDIT_S_GP_TS) {
-        if (o->features == BANDIT_FEATURES_EIGEN && o->kernel.type != BANDIT_KERNEL_LINEAR)
-            return bandit_fail(err, BANDIT_INVALID_OPTION, "features",
-                               "eigenfunctions are for candidates; on a space features are random");
-        if (o->posterior == BANDIT_POSTERIOR_FEATURES)
-            return bandit_fail(err, BANDIT_INVALID_OPTION, "posterior",
-                               "inducing features are for candidates");
-        M = o->prior_features ? o->prior_features : bandit_svgp_features_for(&o->kernel, d, o->horizon);
-        e->inducing =
-            o->inducing ? o->inducing : bandit_svgp_inducing_for(&o->kernel, o->posterior, d, o->horizon);
-    }
-    return bandit_features_init(&e->features,
-                                o->kernel.type == BANDIT_KERNEL_LINEAR ? BANDIT_EXPANSION_LINEAR
-                                                                       : BANDIT_EXPANSION_FOURIER,
-                                &e->base.covariance, M, err);
-}
-
-static bandit_status space_open(bandit_engine *engine, bandit_error *err)
+bandit_status bandit_space_engine_open(bandit_engine *engine, bandit_error *err)
 {
     bandit_space_engine *e = self(engine);
-    const bandit_options *o = &engine->options;
-    e->rule = rules;
-    while (e->rule->algorithm != o->algorithm)
-        e->rule++;
-    if (o->algorithm == BANDIT_BBKB && o->batch_rule == BANDIT_BATCH_GLOBAL_LOCAL)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "batch_rule",
-                           "global_local looks at a ratio at every candidate; a space has no list of them");
+    bool linear = engine->options.kernel.type == BANDIT_KERNEL_LINEAR;
+    e->rule = engine->table->rule;
+    e->dictionary = e->rule->dictionary;
+    e->n_features = BANDIT_PRIOR_FEATURES;
+    bandit_status status = e->rule->open ? e->rule->open(e, err) : BANDIT_OK;
+    if (status != BANDIT_OK)
+        return status;
     e->fixed = bandit_alloc(space_of(e)->n, sizeof *e->fixed);
     e->coded = bandit_alloc(space_of(e)->n, sizeof *e->coded);
     if (!e->fixed || !e->coded)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    return e->rule->samples ? open_features(e, err) : BANDIT_OK;
+    return e->rule->samples
+               ? bandit_features_init(&e->features,
+                                      linear ? BANDIT_EXPANSION_LINEAR : BANDIT_EXPANSION_FOURIER,
+                                      &engine->covariance, e->n_features, err)
+               : BANDIT_OK;
 }
 
-static void space_close(bandit_engine *engine)
+void bandit_space_engine_close(bandit_engine *engine)
 {
     bandit_space_engine *e = self(engine);
     for (int i = 0; i < 2; i++) {
@@ -118,7 +87,7 @@ static void space_close(bandit_engine *engine)
     free(e->shortfall);
 }
 
-static size_t space_memory(const bandit_engine *engine)
+size_t bandit_space_engine_memory(const bandit_engine *engine)
 {
     const bandit_space_engine *e = (const bandit_space_engine *)engine;
     size_t bytes = bandit_maximizer_memory(&e->maximizer) + bandit_grid_memory(&e->grid) +
@@ -233,9 +202,9 @@ static double radius(const bandit_engine *engine, const void *batch)
     return bandit_space_width((const bandit_space_engine *)engine, batch);
 }
 
-static bandit_status space_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
-                                       const bandit_pick *pending, size_t n_pending,
-                                       const bandit_executor *executor, bandit_error *err)
+bandit_status bandit_space_engine_begin_batch(bandit_engine *engine, const bandit_result *results,
+                                              size_t n_results, const bandit_pick *pending, size_t n_pending,
+                                              const bandit_executor *executor, bandit_error *err)
 {
     (void)executor;
     bandit_space_engine *e = self(engine);
@@ -244,7 +213,7 @@ static bandit_status space_begin_batch(bandit_engine *engine, const bandit_resul
         bandit_engine_next_ledger(engine, &next->ledger, &ended->ledger, results, n_results, err);
     if (status != BANDIT_OK)
         return status;
-    bool has_history = false, counts = engine->options.algorithm == BANDIT_BBKB;
+    bool has_history = false, counts = e->rule->counts_log_sums;
     for (size_t i = 0; i < n_results; i++)
         has_history |= !results[i].chosen;
     next->has_model = next->ledger.n > 0;
@@ -272,12 +241,12 @@ static bandit_status space_begin_batch(bandit_engine *engine, const bandit_resul
     return BANDIT_OK;
 }
 
-static bandit_status space_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
-                                 const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+bandit_status bandit_space_engine_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                                        const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
     bandit_space_batch *b = &self(engine)->batches[self(engine)->in_force];
     bandit_status status = bandit_ledger_amend(&b->ledger, amendments, n, sums, n_sums, err);
-    bool counts = engine->options.algorithm == BANDIT_BBKB && b->has_model;
+    bool counts = self(engine)->rule->counts_log_sums && b->has_model;
     if (b->drawn_at > b->ledger.observations)
         b->drawn_at = b->ledger.observations;
     if (status == BANDIT_OK && counts)
@@ -303,9 +272,9 @@ static bandit_status read_state(bandit_space_engine *e, bandit_space_batch *b,
     return BANDIT_OK;
 }
 
-static bandit_status space_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
-                                   const bandit_pick *pending, size_t n_pending,
-                                   const bandit_executor *executor, bandit_error *err)
+bandit_status bandit_space_engine_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                                          const bandit_pick *pending, size_t n_pending,
+                                          const bandit_executor *executor, bandit_error *err)
 {
     (void)executor;
     bandit_space_engine *e = self(engine);
@@ -319,8 +288,7 @@ static bandit_status space_restore(bandit_engine *engine, const bandit_checkpoin
     if (status == BANDIT_OK)
         status = bandit_dictionary_restore(&b->dictionary, &b->capacity_dictionary, checkpoint, n_arms, err);
     b->n_dictionary = checkpoint->n_dictionary;
-    for (size_t i = 0; status == BANDIT_OK && e->rule->dictionary == BANDIT_SPACE_PULLED && i < b->ledger.n;
-         i++) {
+    for (size_t i = 0; status == BANDIT_OK && e->dictionary == BANDIT_SPACE_PULLED && i < b->ledger.n; i++) {
         if (b->n_dictionary != b->ledger.n || b->dictionary[i] != b->ledger.sums[i].arm)
             status = bandit_fail(err, BANDIT_INVALID_STATE, "",
                                  "the stored dictionary is not of all pulled points");
@@ -342,8 +310,7 @@ static bandit_stop_rule stop_rule(const bandit_space_engine *e, const bandit_spa
         return b->n_out >= bandit_design_size(&e->base) ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
     if (e->rule->end == BANDIT_SPACE_SEQUENTIAL) {
         /* Samples are independent: what is out is no reason to wait (Kandasamy et al. 2018). */
-        bool waits = e->rule->algorithm == BANDIT_BKB;
-        return (waits ? b->n_out : b->n_picks) > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
+        return (e->rule->waits ? b->n_out : b->n_picks) > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
     }
     if (b->ratio > o->ratio_bound)
         return BANDIT_STOP_GLOBAL;
@@ -358,9 +325,9 @@ static bandit_status arm_of_choice(bandit_space_engine *e, uint32_t *arm, bandit
     return known == SIZE_MAX ? bandit_arms_append(e->base.arms, e->coded, 1, err) : BANDIT_OK;
 }
 
-static bandit_status space_select(bandit_engine *engine, const bandit_select_limits *limits,
-                                  const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
-                                  bandit_error *err)
+bandit_status bandit_space_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                         const bandit_executor *executor, bandit_pick *picks,
+                                         bandit_selection *out, bandit_error *err)
 {
     (void)executor;
     bandit_space_engine *e = self(engine);
@@ -388,8 +355,9 @@ static bandit_status space_select(bandit_engine *engine, const bandit_select_lim
     return out->n_picks > 0 ? BANDIT_OK : status;
 }
 
-static bandit_status space_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
-                                        const bandit_executor *executor, bandit_error *err)
+bandit_status bandit_space_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks,
+                                               size_t n_picks, const bandit_executor *executor,
+                                               bandit_error *err)
 {
     (void)executor;
     bandit_space_engine *e = self(engine);
@@ -404,7 +372,7 @@ static bandit_status space_replay_picks(bandit_engine *engine, const bandit_pick
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-static void space_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
+void bandit_space_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
 {
     const bandit_space_batch *b = in_force(engine);
     out->dictionary = b->dictionary;
@@ -416,9 +384,9 @@ static void space_checkpoint(const bandit_engine *engine, bandit_checkpoint *out
 }
 
 /* By arm, or by coordinates where `arms` is NULL. */
-static bandit_status space_predict(const bandit_engine *engine, const uint32_t *arms,
-                                   const double *coordinates, size_t n, bandit_prediction *out,
-                                   bandit_error *err)
+bandit_status bandit_space_engine_predict(const bandit_engine *engine, const uint32_t *arms,
+                                          const double *coordinates, size_t n, bandit_prediction *out,
+                                          bandit_error *err)
 {
     const bandit_space_engine *e = (const bandit_space_engine *)engine;
     const bandit_space_batch *b = in_force(engine);
@@ -428,7 +396,7 @@ static bandit_status space_predict(const bandit_engine *engine, const uint32_t *
                                     width * sqrt(engine->options.lambda), arms, coordinates, n, out, err);
 }
 
-static void space_describe(const bandit_engine *engine, bandit_description *out)
+void bandit_space_engine_describe(const bandit_engine *engine, bandit_description *out)
 {
     const bandit_space_engine *e = (const bandit_space_engine *)engine;
     const bandit_space_batch *b = in_force(engine);
@@ -441,23 +409,3 @@ static void space_describe(const bandit_engine *engine, bandit_description *out)
         out->information_gain = 0.5 * b->posterior.log_det_ratio;
     }
 }
-
-#define TABLE(label)                                                                                         \
-    {                                                                                                        \
-        .name = label, .size = sizeof(bandit_space_engine), .has_model = true, .from_sums = true,            \
-        .open = space_open, .close = space_close, .begin_batch = space_begin_batch, .amend = space_amend,    \
-        .restore = space_restore, .select = space_select, .replay_picks = space_replay_picks,                \
-        .checkpoint = space_checkpoint, .predict = space_predict, .describe = space_describe,                \
-        .memory = space_memory,                                                                              \
-    }
-
-const bandit_algorithm_table bandit_space_bbkb_table = TABLE("bbkb"), bandit_space_bkb_table = TABLE("bkb"),
-                             bandit_space_gp_ucb_table = TABLE("gp_ucb"),
-                             bandit_space_igp_ucb_table = TABLE("igp_ucb"),
-                             bandit_space_gp_bucb_table = TABLE("gp_bucb"),
-                             bandit_space_gp_ts_table = TABLE("gp_ts"),
-                             bandit_space_async_ts_table = TABLE("async_ts"),
-                             bandit_space_s_gp_ts_table = TABLE("s_gp_ts"),
-                             bandit_space_gp_ei_table = TABLE("gp_ei"),
-                             bandit_space_gp_pi_table = TABLE("gp_pi"),
-                             bandit_space_epsilon_greedy_table = TABLE("epsilon_greedy");

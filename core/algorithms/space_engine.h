@@ -36,17 +36,32 @@ typedef enum bandit_space_end {
     BANDIT_SPACE_PRODUCT     /* … at which prod (1 + sigma^2_{s−1}) does: Desautels et al. 2014 */
 } bandit_space_end;
 
+typedef struct bandit_space_engine bandit_space_engine;
+typedef struct bandit_space_batch bandit_space_batch;
+
 typedef struct bandit_space_rule {
-    bandit_algorithm algorithm;
     bandit_space_dictionary dictionary;
     bandit_space_end end;
+    bool waits;   /* with BANDIT_SPACE_SEQUENTIAL: no pick is made while another is in flight */
     bool samples; /* what is maximized is a sample of the posterior; else `acquire`, with what is out in it */
     bandit_acquisition_kind acquire;
+    bool explores;        /* a pick is a uniform point with probability options.epsilon */
+    bool counts_log_sums; /* batch->log_sums are kept */
+    bool calibrated;      /* the width differs from pick to pick with BANDIT_CONFIDENCE_CALIBRATED */
+
+    /* The factor before the Bayesian standard deviation: by the information gain alone, or by all that the
+     * batch knows. Both NULL: there is no bound. */
+    bandit_gain_width *gain_width;
+    double (*width)(const bandit_space_engine *engine, const bandit_space_batch *batch);
+
+    /* Refuses options that are for candidates only, and sets engine->dictionary, n_features and inducing where
+     * options say so. Called before anything is allocated. May be NULL. Errors: BANDIT_INVALID_OPTION. */
+    bandit_status (*open)(bandit_space_engine *engine, bandit_error *err);
 } bandit_space_rule;
 
 /* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the one in
  * force as it was. */
-typedef struct bandit_space_batch {
+struct bandit_space_batch {
     bandit_ledger ledger;
     bool has_model; /* false: no rewards yet; the picks are the design's */
     uint32_t *dictionary;
@@ -65,13 +80,15 @@ typedef struct bandit_space_batch {
     double ratio;
     unsigned char state[96];
     size_t n_state;
-} bandit_space_batch;
+};
 
-typedef struct bandit_space_engine {
+struct bandit_space_engine {
     bandit_engine base;
     const bandit_space_rule *rule;
-    bandit_features features; /* of rules that sample */
-    size_t inducing;          /* most members, with BANDIT_SPACE_INDUCING */
+    bandit_space_dictionary dictionary; /* the rule's, or what options ask for in its place */
+    size_t n_features;                  /* of rules that sample */
+    bandit_features features;
+    size_t inducing; /* most members, with BANDIT_SPACE_INDUCING */
     bandit_space_batch batches[2];
     unsigned in_force;
 
@@ -89,7 +106,7 @@ typedef struct bandit_space_engine {
     double *values, *coded;
     double *means, *variances; /* of all arms: for resampling */
     size_t capacity_values, capacity_means, capacity_variances, capacity_shortfall;
-} bandit_space_engine;
+};
 
 enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* that are out: room made for at once */
 
@@ -118,13 +135,42 @@ bandit_status bandit_space_choose(bandit_space_engine *engine, bandit_space_batc
                                   const bandit_select_limits *limits, bandit_stop_rule *stop,
                                   bandit_error *err);
 
-extern const bandit_algorithm_table bandit_space_bbkb_table, bandit_space_bkb_table,
-    bandit_space_gp_ucb_table, bandit_space_igp_ucb_table, bandit_space_gp_bucb_table,
-    bandit_space_gp_ts_table, bandit_space_async_ts_table, bandit_space_s_gp_ts_table,
-    bandit_space_gp_ei_table, bandit_space_gp_pi_table, bandit_space_epsilon_greedy_table;
+/* ---- space_engine.c ------------------------------------------------------------------------------------ */
 
-/* pi_gp_ucb_space.c: pi_gp_ucb, for spaces of which all parameters are double or integer and always active. */
-extern const bandit_algorithm_table bandit_space_pi_gp_ucb_table;
-bool bandit_space_is_numeric(const bandit_arms *arms);
+/* Entries of bandit_algorithm_table. */
+bandit_status bandit_space_engine_open(bandit_engine *engine, bandit_error *err);
+void bandit_space_engine_close(bandit_engine *engine);
+bandit_status bandit_space_engine_begin_batch(bandit_engine *engine, const bandit_result *results,
+                                              size_t n_results, const bandit_pick *pending, size_t n_pending,
+                                              const bandit_executor *executor, bandit_error *err);
+bandit_status bandit_space_engine_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                                        const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
+bandit_status bandit_space_engine_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                                          const bandit_pick *pending, size_t n_pending,
+                                          const bandit_executor *executor, bandit_error *err);
+bandit_status bandit_space_engine_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                         const bandit_executor *executor, bandit_pick *picks,
+                                         bandit_selection *out, bandit_error *err);
+bandit_status bandit_space_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks,
+                                               size_t n_picks, const bandit_executor *executor,
+                                               bandit_error *err);
+void bandit_space_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *out);
+bandit_status bandit_space_engine_predict(const bandit_engine *engine, const uint32_t *arms,
+                                          const double *coordinates, size_t n, bandit_prediction *out,
+                                          bandit_error *err);
+void bandit_space_engine_describe(const bandit_engine *engine, bandit_description *out);
+size_t bandit_space_engine_memory(const bandit_engine *engine);
+
+/* The table of an algorithm with this rule. */
+#define BANDIT_SPACE_ENGINE_TABLE(how)                                                                       \
+    {                                                                                                        \
+        .size = sizeof(bandit_space_engine), .from_sums = true, .rule = &(how),                              \
+        .open = bandit_space_engine_open, .close = bandit_space_engine_close,                                \
+        .begin_batch = bandit_space_engine_begin_batch, .amend = bandit_space_engine_amend,                  \
+        .restore = bandit_space_engine_restore, .select = bandit_space_engine_select,                        \
+        .replay_picks = bandit_space_engine_replay_picks, .checkpoint = bandit_space_engine_checkpoint,      \
+        .predict = bandit_space_engine_predict, .describe = bandit_space_engine_describe,                    \
+        .memory = bandit_space_engine_memory,                                                                \
+    }
 
 #endif

@@ -28,7 +28,8 @@ static bandit_status resample(bandit_space_engine *e, bandit_space_batch *ended,
         goto out;
     }
     const bandit_resampling how =
-        bandit_resampling_of(&e->base, next->ledger.observations, &ended->posterior, e->variances);
+        bandit_resampling_of(&e->base.options, bandit_engine_next_batch(&e->base), &e->base.covariance,
+                             next->ledger.observations, &ended->posterior, e->variances);
     if (ended->has_model) {
         status = bandit_posterior_evaluate_all(&ended->posterior, &bandit_executor_serial, e->means,
                                                e->variances, err);
@@ -70,14 +71,8 @@ static bandit_status choose_inducing(bandit_space_engine *e, const bandit_space_
         return BANDIT_OK;
     }
     next->drawn_at = next->ledger.observations;
-    return bandit_inducing_draw(next->dictionary, &next->n_dictionary, e->inducing, &e->base, &next->ledger,
-                                err);
-}
-
-static bandit_space_dictionary dictionary_of(const bandit_space_engine *e)
-{
-    bool dtc = e->rule->algorithm == BANDIT_S_GP_TS && e->base.options.posterior == BANDIT_POSTERIOR_DTC;
-    return dtc ? BANDIT_SPACE_RESAMPLED : e->rule->dictionary;
+    return bandit_inducing_draw(next->dictionary, &next->n_dictionary, e->inducing, &e->base.options,
+                                bandit_engine_next_batch(&e->base), &e->base.covariance, &next->ledger, err);
 }
 
 bandit_status bandit_space_choose_dictionary(bandit_space_engine *e, bandit_space_batch *ended,
@@ -87,7 +82,7 @@ bandit_status bandit_space_choose_dictionary(bandit_space_engine *e, bandit_spac
     size_t room = next->ledger.n > e->inducing ? next->ledger.n : e->inducing;
     if (!bandit_reserve((void **)&next->dictionary, &next->capacity_dictionary, room, sizeof(uint32_t)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    switch (dictionary_of(e)) {
+    switch (e->dictionary) {
     case BANDIT_SPACE_RESAMPLED:
         return resample(e, ended, next, has_history, pending, n_pending, err);
     case BANDIT_SPACE_PULLED:
@@ -122,36 +117,10 @@ double bandit_space_width(const bandit_space_engine *e, const bandit_space_batch
     const bandit_options *o = &e->base.options;
     uint64_t t = b->ledger.observations;
     double gain = 0.5 * b->posterior.log_det_ratio;
-    double gamma = bandit_confidence_gamma(o, bandit_arms_dimension(e->base.arms), t, gain);
-    switch (o->algorithm) {
-    case BANDIT_BBKB:
-        return bandit_confidence_alpha(o, &b->log_sums) / sqrt(o->lambda);
-    case BANDIT_BKB:
-        return (b->has_model
-                    ? bandit_confidence_bkb(o, e->base.covariance.kappa2, t, b->posterior.effective_dimension)
-                    : bandit_confidence_alpha(o, &b->log_sums)) /
-               sqrt(o->lambda);
-    case BANDIT_GP_UCB:
-        return bandit_confidence_gp_ucb(o, gamma, t);
-    case BANDIT_IGP_UCB:
-        return bandit_confidence_improved(o, gamma, 1.0);
-    case BANDIT_GP_BUCB:
-        return o->ratio_bound * bandit_confidence_improved(o, gamma, 1.0);
-    case BANDIT_GP_TS:
-    case BANDIT_ASYNC_TS:
-        return bandit_confidence_improved(o, gamma, 2.0) / o->scale;
-    case BANDIT_S_GP_TS:
-        return bandit_confidence_sparse_sample(o, t);
-    case BANDIT_PI_GP_UCB:
-    case BANDIT_GP_EI:
-    case BANDIT_GP_PI:
-    case BANDIT_EPSILON_GREEDY:
-    case BANDIT_UNIFORM:
-    case BANDIT_REGULARIZED_EVOLUTION:
-    case BANDIT_ALGORITHMS:
-        break;
-    }
-    return 0.0;
+    if (e->rule->gain_width)
+        return e->rule->gain_width(
+            o, bandit_confidence_gamma(o, bandit_arms_dimension(e->base.arms), t, gain), t);
+    return e->rule->width ? e->rule->width(e, b) : 0.0;
 }
 
 void bandit_space_features_of(const bandit_arms *arms, uint32_t arm, double *features)

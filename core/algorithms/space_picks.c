@@ -274,8 +274,7 @@ static uint64_t stagnation(const bandit_ledger *ledger)
 static double width_of_pick(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     const bandit_options *o = &e->base.options;
-    bool budgeted = o->algorithm == BANDIT_BBKB || o->algorithm == BANDIT_BKB;
-    if (!budgeted || o->confidence != BANDIT_CONFIDENCE_CALIBRATED)
+    if (!e->rule->calibrated || o->confidence != BANDIT_CONFIDENCE_CALIBRATED)
         return b->width;
     return bandit_confidence_calibrated(o, e->base.batch + b->n_picks, stagnation(&b->ledger));
 }
@@ -354,7 +353,7 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
     const bandit_options *o = &e->base.options;
     bool found = false, explores = false;
     bandit_status status;
-    if (b->has_model && o->algorithm == BANDIT_EPSILON_GREEDY)
+    if (b->has_model && e->rule->explores)
         explores = bandit_random_uniform(o->seed, e->base.batch, BANDIT_PURPOSE_UNIFORM,
                                          (uint64_t)1 << 63 | b->n_picks) < o->epsilon;
     if (explores)

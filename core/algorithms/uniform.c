@@ -17,10 +17,15 @@ static void choose_uniform_point(const bandit_exact_engine *e, const bandit_geno
     bandit_genome_point(genome, genes, coded);
 }
 
-const bandit_exact_rule bandit_uniform_rule = {
+static const bandit_exact_rule rule = {
     .end = BANDIT_END_NEVER,
     .choose = choose_uniform,
     .choose_point = choose_uniform_point,
 };
 
-const bandit_algorithm_table bandit_uniform_table = BANDIT_EXACT_ENGINE_TABLE("uniform", false);
+static const bandit_algorithm_table table = BANDIT_EXACT_ENGINE_TABLE(rule);
+
+const bandit_algorithm_entry bandit_uniform_algorithm = {
+    .list = &table,
+    .space = &table,
+};

@@ -223,3 +223,14 @@ size_t bandit_space_memory(const bandit_space *s)
            s->dimension * sizeof *s->owner + s->capacity_coded * sizeof *s->coded +
            s->n_table * sizeof *s->table;
 }
+
+bool bandit_space_is_numeric(const bandit_space *s)
+{
+    for (size_t i = 0; i < s->n; i++) {
+        const bandit_parameter *p = &s->parameters[i];
+        bool number = p->type == BANDIT_PARAMETER_DOUBLE || p->type == BANDIT_PARAMETER_INTEGER;
+        if (!number || p->parent != BANDIT_NO_PARENT)
+            return false;
+    }
+    return true;
+}

@@ -41,6 +41,9 @@ bandit_status bandit_space_new(bandit_space **out, const bandit_parameter *param
 void bandit_space_free(bandit_space *space); /* NULL is fine */
 size_t bandit_space_memory(const bandit_space *space);
 
+/* Are all parameters double or integer, and always active? */
+bool bandit_space_is_numeric(const bandit_space *space);
+
 /* ---- values and conditions ----------------------------------------------------------------------------- */
 
 /* The n values in ascending order, finite all of them, as a copy that the caller frees; NULL: no memory. */

@@ -20,57 +20,57 @@
 /* Of the model's unit variance. What it cannot tell apart is about the root of it: on a list one candidate
  * has to be told from the next, in an open space a function without noise is followed to its optimum, to the
  * digits that the factors (surface.h) carry. */
-static double smallest_lambda(const bandit_learned_engine *e)
+static double smallest_lambda(const bandit_refitting_engine *e)
 {
     return bandit_arms_is_open_space(e->base.arms) ? 1e-9 : 1e-6;
 }
 
-bool bandit_options_learn(const bandit_options *o)
+bool bandit_refitting_applies(const bandit_options *o)
 {
     return o->learn_lengthscale || o->learn_noise || o->learn_norm_bound || o->standardize_rewards;
 }
 
-static bandit_learned_engine *self(bandit_engine *engine)
+static bandit_refitting_engine *self(bandit_engine *engine)
 {
-    return (bandit_learned_engine *)engine;
+    return (bandit_refitting_engine *)engine;
 }
 
-static const bandit_learned_engine *self_const(const bandit_engine *engine)
+static const bandit_refitting_engine *self_const(const bandit_engine *engine)
 {
-    return (const bandit_learned_engine *)engine;
+    return (const bandit_refitting_engine *)engine;
 }
 
 /* ---- the inner engine ---------------------------------------------------------------------------------- */
 
 /* The options of an inner engine under *l; lengthscales are `lengthscales`, a feature's or one. */
-static bandit_options inner_options(const bandit_learned_engine *e, const bandit_learned *l,
+static bandit_options inner_options(const bandit_refitting_engine *e, const bandit_fitted *l,
                                     double *lengthscales)
 {
     bandit_options o = e->base.options;
-    double unit = bandit_learned_unit(l);
+    double unit = bandit_fitted_unit(l);
     o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = o.standardize_rewards = false;
-    o.noise_std = e->how.learn_noise ? sqrt(l->noise / l->signal) : o.noise_std / unit;
+    o.noise_std = e->settings.learn_noise ? sqrt(l->noise / l->signal) : o.noise_std / unit;
     if (o.lambda_from_noise)
         o.lambda = fmax(smallest_lambda(e), o.noise_std * o.noise_std);
     o.lambda_from_noise = false;
     o.norm_bound = e->base.options.learn_norm_bound ? 1.0 : o.norm_bound / unit;
     o.beta /= unit;
     for (size_t j = 0; j < e->n_inner_lengthscales; j++)
-        lengthscales[j] = l->lengthscales[e->how.group[j]];
+        lengthscales[j] = l->lengthscales[e->settings.group[j]];
     o.kernel.lengthscales = lengthscales;
     o.kernel.n_lengthscales = e->n_inner_lengthscales;
     return o;
 }
 
 /* A fresh one, which will begin the batch after the one in force. */
-static bandit_status new_inner(bandit_engine **out, const bandit_learned_engine *e, const bandit_learned *l,
+static bandit_status new_inner(bandit_engine **out, const bandit_refitting_engine *e, const bandit_fitted *l,
                                bandit_error *err)
 {
     bandit_options o = inner_options(e, l, e->lengthscales);
     if (!isfinite(o.noise_std) || !isfinite(o.lambda) || !isfinite(o.norm_bound) || !isfinite(o.beta))
         return bandit_fail(err, BANDIT_NUMERICAL, "",
                            "the unit of the rewards, %g, is too small for the options",
-                           bandit_learned_unit(l));
+                           bandit_fitted_unit(l));
     bandit_status status = bandit_engine_new(out, e->base.arms, &o, e->base.memory_limit, err);
     if (status != BANDIT_OK)
         return status;
@@ -80,27 +80,27 @@ static bandit_status new_inner(bandit_engine **out, const bandit_learned_engine 
     return BANDIT_OK;
 }
 
-static bandit_status learned_open(bandit_engine *engine, bandit_error *err)
+static bandit_status refitting_open(bandit_engine *engine, bandit_error *err)
 {
-    bandit_learned_engine *e = self(engine);
-    bandit_status status = bandit_learning_init(&e->how, &engine->options, engine->arms, err);
+    bandit_refitting_engine *e = self(engine);
+    bandit_status status = bandit_fit_settings_init(&e->settings, &engine->options, engine->arms, err);
     if (status == BANDIT_OK)
-        status = bandit_learned_prior(&e->learned, &e->how, err);
+        status = bandit_fitted_prior(&e->fitted, &e->settings, err);
     if (status != BANDIT_OK)
         return status;
-    e->n_inner_lengthscales = e->how.group ? bandit_arms_dimension(engine->arms) : 0;
+    e->n_inner_lengthscales = e->settings.group ? bandit_arms_dimension(engine->arms) : 0;
     e->lengthscales = bandit_alloc(e->n_inner_lengthscales, sizeof *e->lengthscales);
     if (!e->lengthscales)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    return new_inner(&e->inner, e, &e->learned, err);
+    return new_inner(&e->inner, e, &e->fitted, err);
 }
 
-static void learned_close(bandit_engine *engine)
+static void refitting_close(bandit_engine *engine)
 {
-    bandit_learned_engine *e = self(engine);
+    bandit_refitting_engine *e = self(engine);
     bandit_engine_free(e->inner);
-    bandit_learning_clear(&e->how);
-    bandit_learned_clear(&e->learned);
+    bandit_fit_settings_clear(&e->settings);
+    bandit_fitted_clear(&e->fitted);
     bandit_ledger_clear(&e->ledger);
     bandit_ledger_clear(&e->next);
     bandit_ledger_clear(&e->mapped);
@@ -113,19 +113,19 @@ static void learned_close(bandit_engine *engine)
 
 /* Learns from e->next, and makes *inner begin the batch on it. Where nothing is left to learn from, what is
  * assumed of a study without rewards is in force again. */
-static bandit_status begin_fitted(bandit_learned_engine *e, bandit_learned *l, bandit_engine **inner,
+static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, bandit_engine **inner,
                                   const bandit_pick *pending, size_t n_pending,
                                   const bandit_executor *executor, bandit_error *err)
 {
     bandit_result *history = NULL;
-    bandit_status status = e->next.n > 0 ? bandit_learn(l, &e->learned, &e->how, &e->next, e->next_within,
+    bandit_status status = e->next.n > 0 ? bandit_refit(l, &e->fitted, &e->settings, &e->next, e->next_within,
                                                         e->next_degrees, executor, err)
-                                         : bandit_learned_prior(l, &e->how, err);
+                                         : bandit_fitted_prior(l, &e->settings, err);
     if (status == BANDIT_OK)
         status = new_inner(inner, e, l, err);
     if (status != BANDIT_OK)
         return status;
-    bandit_learned_map_ledger(e, l, &e->next);
+    bandit_refitting_map_ledger(e, l, &e->next);
     history = bandit_alloc(e->mapped.n, sizeof *history);
     if (!history)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -144,14 +144,14 @@ static bandit_status begin_fitted(bandit_learned_engine *e, bandit_learned *l, b
 }
 
 /* The inner engine goes on with e->results. */
-static bandit_status begin_as_before(bandit_learned_engine *e, const bandit_pick *pending, size_t n_pending,
+static bandit_status begin_as_before(bandit_refitting_engine *e, const bandit_pick *pending, size_t n_pending,
                                      const bandit_executor *executor, bandit_error *err)
 {
     bandit_engine *inner = e->inner;
     double norm_bound = inner->options.norm_bound;
     size_t n = e->n_taken;
-    bandit_learned_map_ledger(e, &e->learned, &e->next);
-    bandit_learned_standardize_results(e);
+    bandit_refitting_map_ledger(e, &e->fitted, &e->next);
+    bandit_refitting_standardize_results(e);
     inner->given = inner->table->from_sums ? &e->mapped : NULL;
     bandit_status status = bandit_engine_begin_batch(inner, e->results, n, pending, n_pending, executor, err);
     inner->given = NULL;
@@ -160,14 +160,14 @@ static bandit_status begin_as_before(bandit_learned_engine *e, const bandit_pick
     return status;
 }
 
-static bandit_status learned_begin_batch(bandit_engine *engine, const bandit_result *results,
-                                         size_t n_results, const bandit_pick *pending, size_t n_pending,
-                                         const bandit_executor *executor, bandit_error *err)
+static bandit_status refitting_begin_batch(bandit_engine *engine, const bandit_result *results,
+                                           size_t n_results, const bandit_pick *pending, size_t n_pending,
+                                           const bandit_executor *executor, bandit_error *err)
 {
-    bandit_learned_engine *e = self(engine);
-    bandit_learned learned = {0};
+    bandit_refitting_engine *e = self(engine);
+    bandit_fitted fitted = {0};
     bandit_engine *inner = NULL;
-    bandit_status status = bandit_learned_take_results(e, results, n_results, err);
+    bandit_status status = bandit_refitting_take_results(e, results, n_results, err);
     if (status == BANDIT_OK)
         status = bandit_ledger_add(&e->next, &e->ledger, bandit_arms_count(engine->arms), e->results,
                                    n_results, err);
@@ -175,26 +175,26 @@ static bandit_status learned_begin_batch(bandit_engine *engine, const bandit_res
         return status;
     if (e->next.n == 0)
         e->next_within = e->next_degrees = 0.0;
-    bool fits = e->stale || (e->next.n > 0 && (bandit_learning_due(&e->learned, e->next.observations) ||
-                                               bandit_learned_is_beyond(e)));
-    if (!bandit_learned_reserve_mapped(e, e->next.n))
+    bool fits = e->stale || (e->next.n > 0 && (bandit_refit_is_due(&e->fitted, e->next.observations) ||
+                                               bandit_refitting_is_beyond(e)));
+    if (!bandit_refitting_reserve_mapped(e, e->next.n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (fits)
-        status = begin_fitted(e, &learned, &inner, pending, n_pending, executor, err);
-    if (status == BANDIT_OK && !bandit_learned_reserve_state(e, fits ? &learned : &e->learned, n_results))
+        status = begin_fitted(e, &fitted, &inner, pending, n_pending, executor, err);
+    if (status == BANDIT_OK && !bandit_refitting_reserve_state(e, fits ? &fitted : &e->fitted, n_results))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (status == BANDIT_OK && !fits)
         status = begin_as_before(e, pending, n_pending, executor, err);
     if (status != BANDIT_OK) {
         bandit_engine_free(inner);
-        bandit_learned_clear(&learned);
+        bandit_fitted_clear(&fitted);
         return status;
     }
     if (fits) {
         bandit_engine_free(e->inner);
-        bandit_learned_clear(&e->learned);
+        bandit_fitted_clear(&e->fitted);
         e->inner = inner;
-        e->learned = learned;
+        e->fitted = fitted;
         e->stale = false;
     }
     bandit_ledger old = e->ledger;
@@ -202,44 +202,44 @@ static bandit_status learned_begin_batch(bandit_engine *engine, const bandit_res
     e->next = old;
     e->within = e->next_within;
     e->within_degrees = e->next_degrees;
-    bandit_learned_write_state(e);
+    bandit_refitting_write_state(e);
     return BANDIT_OK;
 }
 
 /* Corrected rewards are in no sum of the inner engine: the next batch fits, and makes it anew. What was set
  * aside of their arms is judged again. */
-static bandit_status learned_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
-                                   const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
+static bandit_status refitting_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                                     const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
-    bandit_learned_engine *e = self(engine);
+    bandit_refitting_engine *e = self(engine);
     size_t kept = 0;
     bandit_status status = bandit_ledger_amend(&e->ledger, amendments, n, sums, n_sums, err);
     if (status != BANDIT_OK)
         return status;
-    for (size_t i = 0; i < e->learned.n_aside; i++)
-        if (!bandit_sum_of(sums, n_sums, e->learned.aside[i].arm))
-            e->learned.aside[kept++] = e->learned.aside[i];
-    e->learned.n_aside = kept;
+    for (size_t i = 0; i < e->fitted.n_aside; i++)
+        if (!bandit_sum_of(sums, n_sums, e->fitted.aside[i].arm))
+            e->fitted.aside[kept++] = e->fitted.aside[i];
+    e->fitted.n_aside = kept;
     e->stale = true;
     return BANDIT_OK;
 }
 
-static bandit_status learned_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
-                                     const bandit_pick *pending, size_t n_pending,
-                                     const bandit_executor *executor, bandit_error *err)
+static bandit_status refitting_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                                       const bandit_pick *pending, size_t n_pending,
+                                       const bandit_executor *executor, bandit_error *err)
 {
-    bandit_learned_engine *e = self(engine);
-    bandit_learned_state state;
+    bandit_refitting_engine *e = self(engine);
+    bandit_refitting_state state;
     bandit_checkpoint inner;
-    bandit_status status = bandit_learned_read_state(e, checkpoint, &state, &inner, err);
+    bandit_status status = bandit_refitting_read_state(e, checkpoint, &state, &inner, err);
     if (status == BANDIT_OK)
         status = bandit_ledger_restore(&e->ledger, bandit_arms_count(engine->arms), checkpoint,
                                        state.observations, state.sum_squares, err);
     if (status != BANDIT_OK)
         return status;
-    if (!bandit_learned_reserve_mapped(e, e->ledger.n))
+    if (!bandit_refitting_reserve_mapped(e, e->ledger.n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    bandit_learned_map_ledger(e, &e->learned, &e->ledger);
+    bandit_refitting_map_ledger(e, &e->fitted, &e->ledger);
     inner.sums = NULL;
     inner.n_sums = 0;
     if (e->inner->table->from_sums) {
@@ -248,7 +248,7 @@ static bandit_status learned_restore(bandit_engine *engine, const bandit_checkpo
     }
     bandit_engine_free(e->inner);
     e->inner = NULL;
-    bandit_options o = inner_options(e, &e->learned, e->lengthscales);
+    bandit_options o = inner_options(e, &e->fitted, e->lengthscales);
     o.norm_bound = state.norm_bound;
     status = bandit_engine_restore(&e->inner, engine->arms, &o, engine->memory_limit, &inner, pending,
                                    n_pending, executor, err);
@@ -258,30 +258,30 @@ static bandit_status learned_restore(bandit_engine *engine, const bandit_checkpo
     bandit_checkpoint again = {0};
     e->inner->table->checkpoint(e->inner, &again);
     if (!bandit_reserve((void **)&e->state, &e->capacity_state,
-                        bandit_learned_state_bytes(&e->learned, again.n_state), 1))
+                        bandit_refitting_state_bytes(&e->fitted, again.n_state), 1))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    bandit_learned_write_state(e);
+    bandit_refitting_write_state(e);
     return BANDIT_OK;
 }
 
 /* ---- picks and reading: the inner engine's ------------------------------------------------------------- */
 
-static bandit_status learned_select(bandit_engine *engine, const bandit_select_limits *limits,
-                                    const bandit_executor *executor, bandit_pick *picks,
-                                    bandit_selection *out, bandit_error *err)
+static bandit_status refitting_select(bandit_engine *engine, const bandit_select_limits *limits,
+                                      const bandit_executor *executor, bandit_pick *picks,
+                                      bandit_selection *out, bandit_error *err)
 {
     return bandit_engine_select(self(engine)->inner, limits, executor, picks, out, err);
 }
 
-static bandit_status learned_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
-                                          const bandit_executor *executor, bandit_error *err)
+static bandit_status refitting_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
+                                            const bandit_executor *executor, bandit_error *err)
 {
     return bandit_engine_replay_picks(self(engine)->inner, picks, n_picks, executor, err);
 }
 
-static void learned_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
+static void refitting_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
 {
-    const bandit_learned_engine *e = self_const(engine);
+    const bandit_refitting_engine *e = self_const(engine);
     e->inner->table->checkpoint(e->inner, out);
     out->sums = e->ledger.sums;
     out->n_sums = e->ledger.n;
@@ -291,36 +291,36 @@ static void learned_checkpoint(const bandit_engine *engine, bandit_checkpoint *o
 
 /* Where values are folded, the mean and the bound are unfolded, and the deviation by the slope at the mean.
  */
-static void in_reward_units(const bandit_learned_engine *e, bandit_prediction *p, size_t n)
+static void in_reward_units(const bandit_refitting_engine *e, bandit_prediction *p, size_t n)
 {
-    const bandit_learned *l = &e->learned;
-    double shift = bandit_learned_shift(l), unit = bandit_learned_unit(l);
+    const bandit_fitted *l = &e->fitted;
+    double shift = bandit_fitted_shift(l), unit = bandit_fitted_unit(l);
     for (size_t i = 0; i < n; i++) {
         double folded = shift + unit * p[i].mean, slope = 1.0;
-        p[i].mean = bandit_learned_unfold(l, folded);
+        p[i].mean = bandit_fitted_unfold(l, folded);
         if (p[i].mean < l->low)
             slope = 1.0 + (l->low - p[i].mean) / l->range;
         p[i].variance = fmin(p[i].variance * (unit * slope) * (unit * slope), DBL_MAX);
-        p[i].ucb = bandit_learned_unfold(l, shift + unit * p[i].ucb);
+        p[i].ucb = bandit_fitted_unfold(l, shift + unit * p[i].ucb);
     }
 }
 
-static bandit_status learned_predict(const bandit_engine *engine, const uint32_t *arms,
-                                     const double *coordinates, size_t n, bandit_prediction *out,
-                                     bandit_error *err)
+static bandit_status refitting_predict(const bandit_engine *engine, const uint32_t *arms,
+                                       const double *coordinates, size_t n, bandit_prediction *out,
+                                       bandit_error *err)
 {
-    const bandit_learned_engine *e = self_const(engine);
+    const bandit_refitting_engine *e = self_const(engine);
     bandit_status status = e->inner->table->predict(e->inner, arms, coordinates, n, out, err);
     if (status == BANDIT_OK)
         in_reward_units(e, out, n);
     return status;
 }
 
-static void learned_describe(const bandit_engine *engine, bandit_description *out)
+static void refitting_describe(const bandit_engine *engine, bandit_description *out)
 {
-    const bandit_learned_engine *e = self_const(engine);
-    const bandit_learned *l = &e->learned;
-    double unit = bandit_learned_unit(l);
+    const bandit_refitting_engine *e = self_const(engine);
+    const bandit_fitted *l = &e->fitted;
+    double unit = bandit_fitted_unit(l);
     uint64_t batch = out->batch;
     bandit_engine_describe(e->inner, out);
     out->batch = batch;
@@ -329,35 +329,33 @@ static void learned_describe(const bandit_engine *engine, bandit_description *ou
     out->noise_std *= unit;
     out->norm_bound *= unit;
     out->signal_std = unit;
-    out->shift = bandit_learned_shift(l);
+    out->shift = bandit_fitted_shift(l);
     out->unit = unit;
     out->fitted_on = l->fitted_on;
     for (size_t i = 0; i < l->n_aside; i++)
         out->set_aside += l->aside[i].count;
 }
 
-static size_t learned_memory(const bandit_engine *engine)
+static size_t refitting_memory(const bandit_engine *engine)
 {
-    const bandit_learned_engine *e = self_const(engine);
-    size_t sums = e->ledger.capacity + e->next.capacity + e->mapped.capacity + e->learned.n_aside;
+    const bandit_refitting_engine *e = self_const(engine);
+    size_t sums = e->ledger.capacity + e->next.capacity + e->mapped.capacity + e->fitted.n_aside;
     return bandit_engine_memory(e->inner) + sums * sizeof(bandit_arm_sum) +
            e->capacity_results * sizeof *e->results + e->capacity_state +
            e->n_inner_lengthscales * sizeof(double);
 }
 
-const bandit_algorithm_table bandit_learned_table = {
-    .name = "a learned model",
-    .size = sizeof(bandit_learned_engine),
-    .has_model = false, /* the inner engine's is bound to a kernel */
-    .open = learned_open,
-    .close = learned_close,
-    .begin_batch = learned_begin_batch,
-    .amend = learned_amend,
-    .restore = learned_restore,
-    .select = learned_select,
-    .replay_picks = learned_replay_picks,
-    .checkpoint = learned_checkpoint,
-    .predict = learned_predict,
-    .describe = learned_describe,
-    .memory = learned_memory,
+const bandit_algorithm_table bandit_refitting_table = {
+    .size = sizeof(bandit_refitting_engine),
+    .open = refitting_open,
+    .close = refitting_close,
+    .begin_batch = refitting_begin_batch,
+    .amend = refitting_amend,
+    .restore = refitting_restore,
+    .select = refitting_select,
+    .replay_picks = refitting_replay_picks,
+    .checkpoint = refitting_checkpoint,
+    .predict = refitting_predict,
+    .describe = refitting_describe,
+    .memory = refitting_memory,
 };

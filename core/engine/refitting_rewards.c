@@ -8,13 +8,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-static double standardized(const bandit_learned *l, double reward)
+static double standardized(const bandit_fitted *l, double reward)
 {
-    return (bandit_learned_fold(l, reward) - bandit_learned_shift(l)) / bandit_learned_unit(l);
+    return (bandit_fitted_fold(l, reward) - bandit_fitted_shift(l)) / bandit_fitted_unit(l);
 }
 
 /* What the model counts of an arm: its pulls but for those set aside. */
-static bandit_arm_sum counted(const bandit_learned *l, const bandit_arm_sum *sum)
+static bandit_arm_sum counted(const bandit_fitted *l, const bandit_arm_sum *sum)
 {
     bandit_arm_sum left = *sum;
     const bandit_arm_sum *aside = bandit_sum_of(l->aside, l->n_aside, sum->arm);
@@ -25,7 +25,8 @@ static bandit_arm_sum counted(const bandit_learned *l, const bandit_arm_sum *sum
     return left;
 }
 
-void bandit_learned_map_ledger(bandit_learned_engine *e, const bandit_learned *l, const bandit_ledger *ledger)
+void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted *l,
+                                 const bandit_ledger *ledger)
 {
     bandit_ledger *out = &e->mapped;
     out->n = 0;
@@ -43,24 +44,24 @@ void bandit_learned_map_ledger(bandit_learned_engine *e, const bandit_learned *l
     }
 }
 
-bool bandit_learned_reserve_mapped(bandit_learned_engine *e, size_t n)
+bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n)
 {
     return bandit_reserve((void **)&e->mapped.sums, &e->mapped.capacity, n, sizeof *e->mapped.sums);
 }
 
 /* A reward of an arm with a mean of its own so far: no further from it than the noise, or three scales. */
-static double near_mean(const bandit_learned *l, double reward, double mean)
+static double near_mean(const bandit_fitted *l, double reward, double mean)
 {
     double reach = fmax(6.0 * sqrt(l->noise), 3.0) * l->scale;
     return fmin(fmax(reward, mean - reach), mean + reach);
 }
 
 /* The first few rewards have no part in the squares: nothing is known yet that could tell a stray. */
-bandit_status bandit_learned_take_results(bandit_learned_engine *e, const bandit_result *results, size_t n,
-                                          bandit_error *err)
+bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const bandit_result *results,
+                                            size_t n, bandit_error *err)
 {
     enum { FIRST_FEW = 8 };
-    bool guards = e->how.standardize, counts = !guards || e->ledger.observations >= FIRST_FEW;
+    bool guards = e->settings.standardize, counts = !guards || e->ledger.observations >= FIRST_FEW;
     uint64_t *keys = bandit_alloc(n, sizeof *keys);
     if (!keys || n > UINT32_MAX ||
         !bandit_reserve((void **)&e->results, &e->capacity_results, n, sizeof *e->results)) {
@@ -80,12 +81,12 @@ bandit_status bandit_learned_take_results(bandit_learned_engine *e, const bandit
         bandit_result *r = &e->results[(uint32_t)keys[i]];
         if (i == 0 || had.arm != r->arm) {
             const bandit_arm_sum *sum = bandit_sum_of(e->ledger.sums, e->ledger.n, r->arm);
-            had = sum ? counted(&e->learned, sum) : (bandit_arm_sum){.arm = r->arm};
+            had = sum ? counted(&e->fitted, sum) : (bandit_arm_sum){.arm = r->arm};
         }
         if (had.count > 0) {
             double count = (double)had.count, mean = had.sum / count;
             if (guards)
-                r->reward = near_mean(&e->learned, r->reward, mean);
+                r->reward = near_mean(&e->fitted, r->reward, mean);
             double off = r->reward - mean;
             e->next_within += off * off * r->repeats * count / (count + r->repeats);
             e->next_degrees += 1.0;
@@ -98,16 +99,16 @@ bandit_status bandit_learned_take_results(bandit_learned_engine *e, const bandit
     return BANDIT_OK;
 }
 
-bool bandit_learned_is_beyond(const bandit_learned_engine *e)
+bool bandit_refitting_is_beyond(const bandit_refitting_engine *e)
 {
     bool beyond = false;
     for (size_t i = 0; i < e->n_taken; i++)
-        beyond |= e->results[i].reward > e->learned.high;
-    return beyond && e->next.observations >= e->learned.fitted_on + e->learned.fitted_on / 20 + 1;
+        beyond |= e->results[i].reward > e->fitted.high;
+    return beyond && e->next.observations >= e->fitted.fitted_on + e->fitted.fitted_on / 20 + 1;
 }
 
-void bandit_learned_standardize_results(bandit_learned_engine *e)
+void bandit_refitting_standardize_results(bandit_refitting_engine *e)
 {
     for (size_t i = 0; i < e->n_taken; i++)
-        e->results[i].reward = standardized(&e->learned, e->results[i].reward);
+        e->results[i].reward = standardized(&e->fitted, e->results[i].reward);
 }

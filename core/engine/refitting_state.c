@@ -9,33 +9,33 @@
 
 static const char STATE_MAGIC[8] = "learn 2";
 
-size_t bandit_learned_state_bytes(const bandit_learned *l, size_t n_inner)
+size_t bandit_refitting_state_bytes(const bandit_fitted *l, size_t n_inner)
 {
-    return sizeof(bandit_learned_state) + l->n_lengthscales * sizeof(double) +
+    return sizeof(bandit_refitting_state) + l->n_lengthscales * sizeof(double) +
            l->n_aside * sizeof(bandit_arm_sum) + n_inner;
 }
 
-void bandit_learned_write_state(bandit_learned_engine *e)
+void bandit_refitting_write_state(bandit_refitting_engine *e)
 {
-    const bandit_learned *l = &e->learned;
+    const bandit_fitted *l = &e->fitted;
     bandit_checkpoint inner = {0};
     e->inner->table->checkpoint(e->inner, &inner);
-    bandit_learned_state state = {.n_lengthscales = l->n_lengthscales,
-                                  .n_aside = l->n_aside,
-                                  .fitted_on = l->fitted_on,
-                                  .observations = e->ledger.observations,
-                                  .sum_squares = e->ledger.sum_squares,
-                                  .within = e->within,
-                                  .within_degrees = e->within_degrees,
-                                  .offset = l->offset,
-                                  .scale = l->scale,
-                                  .low = l->low,
-                                  .high = l->high,
-                                  .range = l->range,
-                                  .signal = l->signal,
-                                  .noise = l->noise,
-                                  .mean = l->mean,
-                                  .norm_bound = e->inner->options.norm_bound};
+    bandit_refitting_state state = {.n_lengthscales = l->n_lengthscales,
+                                    .n_aside = l->n_aside,
+                                    .fitted_on = l->fitted_on,
+                                    .observations = e->ledger.observations,
+                                    .sum_squares = e->ledger.sum_squares,
+                                    .within = e->within,
+                                    .within_degrees = e->within_degrees,
+                                    .offset = l->offset,
+                                    .scale = l->scale,
+                                    .low = l->low,
+                                    .high = l->high,
+                                    .range = l->range,
+                                    .signal = l->signal,
+                                    .noise = l->noise,
+                                    .mean = l->mean,
+                                    .norm_bound = e->inner->options.norm_bound};
     memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
     unsigned char *at = e->state;
     memcpy(at, &state, sizeof state);
@@ -58,11 +58,11 @@ void bandit_learned_write_state(bandit_learned_engine *e)
 }
 
 /* Of all engines, the exact ones store most, an entry an arm and a result. */
-bool bandit_learned_reserve_state(bandit_learned_engine *e, const bandit_learned *l, size_t n)
+bool bandit_refitting_reserve_state(bandit_refitting_engine *e, const bandit_fitted *l, size_t n)
 {
     size_t inner = 1024 + (e->next.n + n + e->n_state / 24 + 1) * 24;
     return bandit_reserve_keep((void **)&e->state, &e->capacity_state, e->n_state,
-                               bandit_learned_state_bytes(l, inner), 1);
+                               bandit_refitting_state_bytes(l, inner), 1);
 }
 
 static bool is_positive(double x)
@@ -75,11 +75,11 @@ static bool is_at_least_0(double x)
     return isfinite(x) && x >= 0.0;
 }
 
-bandit_status bandit_learned_read_state(bandit_learned_engine *e, const bandit_checkpoint *checkpoint,
-                                        bandit_learned_state *state, bandit_checkpoint *inner,
-                                        bandit_error *err)
+bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const bandit_checkpoint *checkpoint,
+                                          bandit_refitting_state *state, bandit_checkpoint *inner,
+                                          bandit_error *err)
 {
-    bandit_learned *l = &e->learned;
+    bandit_fitted *l = &e->fitted;
     const unsigned char *at = checkpoint->state;
     size_t left = checkpoint->n_state;
     if (left < sizeof *state)
@@ -90,7 +90,8 @@ bandit_status bandit_learned_read_state(bandit_learned_engine *e, const bandit_c
     if (memcmp(state->magic, STATE_MAGIC, sizeof state->magic) != 0)
         return bandit_fail(err, BANDIT_INVALID_STATE, "",
                            "the stored state is of another kind or machine type");
-    if (state->n_lengthscales != e->how.n_lengthscales || left / sizeof(double) < state->n_lengthscales ||
+    if (state->n_lengthscales != e->settings.n_lengthscales ||
+        left / sizeof(double) < state->n_lengthscales ||
         (left - state->n_lengthscales * sizeof(double)) / sizeof(bandit_arm_sum) < state->n_aside ||
         !is_positive(state->scale) || !is_positive(state->signal) || !is_positive(state->noise) ||
         !isfinite(state->offset) || !isfinite(state->mean) || !(state->low < state->high) ||

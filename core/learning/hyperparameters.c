@@ -37,7 +37,7 @@ static double extent_of(const bandit_arms *arms, size_t j)
 }
 
 /* One lengthscale a feature, or a parameter of a space; or one for all. */
-static void group_features(bandit_learning *l, size_t n_given)
+static void group_features(bandit_fit_settings *l, size_t n_given)
 {
     const bandit_arms *arms = l->arms;
     size_t d = arms->dimension;
@@ -57,23 +57,23 @@ static void group_features(bandit_learning *l, size_t n_given)
             single && j > 0 ? fmax(l->extent[0], extent_of(arms, j)) : extent_of(arms, j);
 }
 
-bandit_status bandit_learning_init(bandit_learning *out, const bandit_options *options,
-                                   const bandit_arms *arms, bandit_error *err)
+bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_options *options,
+                                       const bandit_arms *arms, bandit_error *err)
 {
     size_t d = arms->dimension;
-    *out = (bandit_learning){.arms = arms,
-                             .kernel = options->kernel.type,
-                             .nu = options->kernel.nu,
-                             .learn_lengthscale = options->learn_lengthscale,
-                             .learn_noise = options->learn_noise,
-                             .standardize = options->standardize_rewards,
-                             .noise_std = options->noise_std};
+    *out = (bandit_fit_settings){.arms = arms,
+                                 .kernel = options->kernel.type,
+                                 .nu = options->kernel.nu,
+                                 .learn_lengthscale = options->learn_lengthscale,
+                                 .learn_noise = options->learn_noise,
+                                 .standardize = options->standardize_rewards,
+                                 .noise_std = options->noise_std};
     if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
         return BANDIT_OK;
     out->group = bandit_alloc(d, sizeof *out->group);
     out->extent = bandit_alloc(d, sizeof *out->extent);
     if (!out->group || !out->extent) {
-        bandit_learning_clear(out);
+        bandit_fit_settings_clear(out);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     if (!out->learn_lengthscale)
@@ -82,62 +82,63 @@ bandit_status bandit_learning_init(bandit_learning *out, const bandit_options *o
     return BANDIT_OK;
 }
 
-void bandit_learning_clear(bandit_learning *l)
+void bandit_fit_settings_clear(bandit_fit_settings *l)
 {
     free(l->group);
     free(l->extent);
-    *l = (bandit_learning){0};
+    *l = (bandit_fit_settings){0};
 }
 
-void bandit_learned_clear(bandit_learned *l)
+void bandit_fitted_clear(bandit_fitted *l)
 {
     free(l->lengthscales);
     free(l->aside);
-    *l = (bandit_learned){0};
+    *l = (bandit_fitted){0};
 }
 
-static bandit_fit_data fit_data(const bandit_learning *how)
+static bandit_fit_data fit_data(const bandit_fit_settings *settings)
 {
-    return (bandit_fit_data){.kernel = how->kernel,
-                             .nu = how->nu,
-                             .group = how->group,
-                             .extent = how->extent,
-                             .n_lengthscales = how->n_lengthscales,
-                             .dimension = how->group ? how->arms->dimension : 0,
-                             .learn_lengthscale = how->learn_lengthscale,
-                             .learn_signal = how->standardize,
-                             .learn_noise = how->learn_noise,
-                             .has_mean = how->standardize};
+    return (bandit_fit_data){.kernel = settings->kernel,
+                             .nu = settings->nu,
+                             .group = settings->group,
+                             .extent = settings->extent,
+                             .n_lengthscales = settings->n_lengthscales,
+                             .dimension = settings->group ? settings->arms->dimension : 0,
+                             .learn_lengthscale = settings->learn_lengthscale,
+                             .learn_signal = settings->standardize,
+                             .learn_noise = settings->learn_noise,
+                             .has_mean = settings->standardize};
 }
 
-static bandit_hyperparameters hyperparameters(const bandit_learned *l)
+static bandit_hyperparameters hyperparameters(const bandit_fitted *l)
 {
     return (bandit_hyperparameters){
         .lengthscales = l->lengthscales, .signal = l->signal, .noise = l->noise, .mean = l->mean};
 }
 
 /* The given noise in the units of standardized rewards. */
-static double given_noise(const bandit_learning *how, double scale)
+static double given_noise(const bandit_fit_settings *settings, double scale)
 {
-    double noise = how->noise_std / scale;
+    double noise = settings->noise_std / scale;
     return fmax(noise * noise, 1e-8);
 }
 
-bandit_status bandit_learned_prior(bandit_learned *out, const bandit_learning *how, bandit_error *err)
+bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings *settings, bandit_error *err)
 {
-    *out = (bandit_learned){.scale = 1.0,
-                            .low = -INFINITY,
-                            .high = INFINITY,
-                            .range = 1.0,
-                            .signal = 1.0,
-                            .noise = given_noise(how, 1.0),
-                            .n_lengthscales = how->n_lengthscales};
-    out->lengthscales = bandit_alloc(how->n_lengthscales, sizeof *out->lengthscales);
+    *out = (bandit_fitted){.scale = 1.0,
+                           .low = -INFINITY,
+                           .high = INFINITY,
+                           .range = 1.0,
+                           .signal = 1.0,
+                           .noise = given_noise(settings, 1.0),
+                           .n_lengthscales = settings->n_lengthscales};
+    out->lengthscales = bandit_alloc(settings->n_lengthscales, sizeof *out->lengthscales);
     if (!out->lengthscales)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    if (how->lengthscales)
-        memcpy(out->lengthscales, how->lengthscales, how->n_lengthscales * sizeof *out->lengthscales);
-    bandit_fit_data data = fit_data(how);
+    if (settings->lengthscales)
+        memcpy(out->lengthscales, settings->lengthscales,
+               settings->n_lengthscales * sizeof *out->lengthscales);
+    bandit_fit_data data = fit_data(settings);
     bandit_hyperparameters peak = hyperparameters(out);
     bandit_fit_prior(&data, &peak);
     out->signal = peak.signal;
@@ -145,9 +146,9 @@ bandit_status bandit_learned_prior(bandit_learned *out, const bandit_learning *h
     return BANDIT_OK;
 }
 
-bool bandit_learning_due(const bandit_learned *learned, uint64_t observations)
+bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations)
 {
-    uint64_t t = learned->fitted_on;
+    uint64_t t = fitted->fitted_on;
     uint64_t next = t < 8 ? t + 1 : t < 256 ? t + t / 6 : t < 1024 ? t + t / 2 : 2 * t;
     return observations >= next;
 }
@@ -156,7 +157,7 @@ bool bandit_learning_due(const bandit_learned *learned, uint64_t observations)
 
 /* The rewards of a fit: a row an arm's pulls, or what of them is set aside. */
 typedef struct sample {
-    const bandit_learning *how;
+    const bandit_fit_settings *settings;
     const bandit_executor *executor;
     size_t n;
     bandit_arm_sum *rows; /* n: as told; what is kept first, what is set aside after it */
@@ -206,7 +207,7 @@ static double mean_of(const bandit_arm_sum *row)
 }
 
 /* Step 1 of the header. */
-static void standardize(bandit_learned *out, sample *s)
+static void standardize(bandit_fitted *out, sample *s)
 {
     size_t n = s->n;
     double *sorted = s->scratch;
@@ -231,10 +232,10 @@ static void standardize(bandit_learned *out, sample *s)
 }
 
 /* The arms with a reward, and what is set aside of them as rows of its own; every n-th when they are many. */
-static bandit_status sample_rows(sample *s, const bandit_learned *from, const bandit_ledger *ledger,
+static bandit_status sample_rows(sample *s, const bandit_fitted *from, const bandit_ledger *ledger,
                                  bandit_error *err)
 {
-    size_t d = s->how->arms->dimension, aside = 0;
+    size_t d = s->settings->arms->dimension, aside = 0;
     assert(ledger->n > 0);
     size_t step = 1 + (ledger->n - 1) / MOST_ARMS;
     size_t most = ledger->n / step + 1 + from->n_aside;
@@ -246,7 +247,7 @@ static bandit_status sample_rows(sample *s, const bandit_learned *from, const ba
     s->surprise = bandit_alloc(most, sizeof *s->surprise);
     s->scratch = bandit_alloc(most, sizeof *s->scratch);
     s->points = bandit_alloc(most, d * sizeof *s->points);
-    s->gram = bandit_alloc(s->how->group ? 0 : most, most * sizeof *s->gram);
+    s->gram = bandit_alloc(s->settings->group ? 0 : most, most * sizeof *s->gram);
     if (!s->rows || !s->former || !s->fixed.theta || !s->value || !s->count || !s->surprise || !s->scratch ||
         !s->points || !s->gram)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -267,22 +268,22 @@ static bandit_status sample_rows(sample *s, const bandit_learned *from, const ba
 }
 
 /* Values, weights and places of the kept rows, as the fit wants them. */
-static bandit_fit_data lay_out(sample *s, const bandit_learned *l)
+static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
 {
-    const bandit_arms *arms = s->how->arms;
-    bandit_fit_data data = fit_data(s->how);
+    const bandit_arms *arms = s->settings->arms;
+    bandit_fit_data data = fit_data(s->settings);
     size_t n = s->n_kept, d = arms->dimension;
     for (size_t i = 0; i < n; i++) {
-        double y = bandit_learned_fold(l, mean_of(&s->rows[i]));
+        double y = bandit_fitted_fold(l, mean_of(&s->rows[i]));
         s->value[i] = (y - l->offset) / l->scale;
         s->count[i] = (double)s->rows[i].count;
         for (size_t j = 0; j < d; j++)
             s->points[i * d + j] = bandit_arms_feature(arms, s->rows[i].arm, j);
     }
-    for (size_t i = 0; i < n && !s->how->group; i++) {
+    for (size_t i = 0; i < n && !s->settings->group; i++) {
         for (size_t k = 0; k <= i; k++) {
             double entry = 0.0;
-            if (s->how->kernel == BANDIT_KERNEL_PRECOMPUTED)
+            if (s->settings->kernel == BANDIT_KERNEL_PRECOMPUTED)
                 entry = arms->matrix[(size_t)s->rows[i].arm * arms->n + s->rows[k].arm];
             for (size_t j = 0; j < d; j++)
                 entry += s->points[i * d + j] * s->points[k * d + j];
@@ -291,7 +292,7 @@ static bandit_fit_data lay_out(sample *s, const bandit_learned *l)
     }
     data.n = n;
     data.points = s->points;
-    data.gram = s->how->group ? NULL : s->gram;
+    data.gram = s->settings->group ? NULL : s->gram;
     data.count = s->count;
     data.mean = s->value;
     data.within = s->within;
@@ -301,7 +302,7 @@ static bandit_fit_data lay_out(sample *s, const bandit_learned *l)
 
 /* Fits the kept rows, from what *l says; *value: the objective. `evaluations` 0: only surprise at *l.
  * `fixed`: of these rows, or NULL. */
-static bandit_status fit(sample *s, bandit_learned *l, size_t evaluations, bandit_fit_fixed *fixed,
+static bandit_status fit(sample *s, bandit_fitted *l, size_t evaluations, bandit_fit_fixed *fixed,
                          double *value, bandit_error *err)
 {
     bandit_fit_data data = lay_out(s, l);
@@ -346,7 +347,7 @@ static void swap_rows(sample *s, size_t i, size_t k)
 }
 
 /* Moves the rows that surprise under *l, worst first, behind those that are kept. */
-static bandit_status set_aside(sample *s, bandit_learned *l, bandit_error *err)
+static bandit_status set_aside(sample *s, bandit_fitted *l, bandit_error *err)
 {
     size_t most = s->n / 10 < MOST_JUDGED ? s->n / 10 : MOST_JUDGED;
     s->n_kept = s->n;
@@ -366,7 +367,7 @@ static bandit_status set_aside(sample *s, bandit_learned *l, bandit_error *err)
     return BANDIT_OK;
 }
 
-static bandit_status copy_learned(bandit_learned *out, const bandit_learned *from, bandit_error *err)
+static bandit_status copy_fitted(bandit_fitted *out, const bandit_fitted *from, bandit_error *err)
 {
     *out = *from;
     out->aside = NULL;
@@ -389,22 +390,22 @@ static bool keeps_the_same(const sample *s)
 }
 
 /* log density of what is set aside, as strays. */
-static double strays(const sample *s, const bandit_learned *l)
+static double strays(const sample *s, const bandit_fitted *l)
 {
     double sum = 0.0;
     for (size_t i = s->n_kept; i < s->n; i++)
-        sum += stray_density((bandit_learned_fold(l, mean_of(&s->rows[i])) - l->offset) / l->scale);
+        sum += stray_density((bandit_fitted_fold(l, mean_of(&s->rows[i])) - l->offset) / l->scale);
     return sum;
 }
 
 /* Step 2 of the header. *l is fitted to all rows, with value `all`; becomes the fit without what is set aside
  * if that is the likelier one. `before`: hyper-parameters that the newest rewards had no part in. */
-static bandit_status judge(sample *s, bandit_learned *l, const bandit_learned *before, double all,
+static bandit_status judge(sample *s, bandit_fitted *l, const bandit_fitted *before, double all,
                            bandit_error *err)
 {
-    bandit_learned without = {0};
+    bandit_fitted without = {0};
     double value = -INFINITY;
-    bandit_status status = copy_learned(&without, before, err);
+    bandit_status status = copy_fitted(&without, before, err);
     if (status != BANDIT_OK)
         return status;
     without.offset = l->offset;
@@ -412,7 +413,7 @@ static bandit_status judge(sample *s, bandit_learned *l, const bandit_learned *b
     without.low = l->low;
     without.high = l->high;
     without.range = l->range;
-    if (!s->how->learn_noise)
+    if (!s->settings->learn_noise)
         without.noise = l->noise;
     for (int round = 0; round < 2 && status == BANDIT_OK; round++) {
         status = set_aside(s, &without, err);
@@ -430,7 +431,7 @@ static bandit_status judge(sample *s, bandit_learned *l, const bandit_learned *b
     } else {
         s->n_kept = s->n;
     }
-    bandit_learned_clear(&without);
+    bandit_fitted_clear(&without);
     return status;
 }
 
@@ -440,7 +441,7 @@ static int compare_rows(const void *a, const void *b)
     return (x->arm > y->arm) - (x->arm < y->arm);
 }
 
-static bandit_status keep_aside(const sample *s, bandit_learned *out, bandit_error *err)
+static bandit_status keep_aside(const sample *s, bandit_fitted *out, bandit_error *err)
 {
     size_t n = s->n - s->n_kept;
     if (n == 0)
@@ -463,34 +464,34 @@ static bandit_status keep_aside(const sample *s, bandit_learned *out, bandit_err
 
 /* ---- all of it ----------------------------------------------------------------------------------------- */
 
-bandit_status bandit_learn(bandit_learned *out, const bandit_learned *from, const bandit_learning *how,
+bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
                            const bandit_ledger *ledger, double within, double within_degrees,
                            const bandit_executor *executor, bandit_error *err)
 {
-    sample s = {.how = how, .executor = executor};
+    sample s = {.settings = settings, .executor = executor};
     double all;
-    bandit_status status = copy_learned(out, from, err);
+    bandit_status status = copy_fitted(out, from, err);
     if (status == BANDIT_OK)
         status = sample_rows(&s, from, ledger, err);
     if (status != BANDIT_OK)
         goto out;
-    if (how->standardize)
+    if (settings->standardize)
         standardize(out, &s);
-    if (!how->learn_noise)
-        out->noise = given_noise(how, out->scale);
+    if (!settings->learn_noise)
+        out->noise = given_noise(settings, out->scale);
     s.within = within / out->scale / out->scale; /* the square of a scale may overflow */
     s.within_degrees = within_degrees;
     status = fit(&s, out, EXACT_EVALUATIONS, NULL, &all, err);
-    if (status == BANDIT_OK && how->standardize && s.n >= FEWEST_JUDGED)
+    if (status == BANDIT_OK && settings->standardize && s.n >= FEWEST_JUDGED)
         status = judge(&s, out, from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);
     out->fitted_on = ledger->observations;
-    if (!how->learn_noise)
-        out->noise = given_noise(how, out->scale);
+    if (!settings->learn_noise)
+        out->noise = given_noise(settings, out->scale);
     if (status == BANDIT_OK)
         status = keep_aside(&s, out, err);
 out:
     sample_clear(&s);
     if (status != BANDIT_OK)
-        bandit_learned_clear(out);
+        bandit_fitted_clear(out);
     return status;
 }

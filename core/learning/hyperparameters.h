@@ -29,7 +29,7 @@
 #include <math.h>
 
 /* How a study learns; constant. */
-typedef struct bandit_learning {
+typedef struct bandit_fit_settings {
     const bandit_arms *arms; /* borrowed */
     bandit_kernel_type kernel;
     double nu;
@@ -39,10 +39,10 @@ typedef struct bandit_learning {
     size_t *group;              /* one a feature: its lengthscale; owned */
     double *extent;             /* n_lengthscales; owned */
     double noise_std;           /* given, as told; where noise is not learned */
-} bandit_learning;
+} bandit_fit_settings;
 
 /* What is in force. Starts as {0}. */
-typedef struct bandit_learned {
+typedef struct bandit_fitted {
     double offset, scale, low, high, range; /* low −infinity, high infinity: nothing is folded or cut */
     double signal, noise, mean;             /* s^2, tau, mu: of standardized rewards */
     double *lengthscales;                   /* n_lengthscales; owned */
@@ -50,50 +50,50 @@ typedef struct bandit_learned {
     bandit_arm_sum *aside; /* n_aside: set aside, ascending by arm; owned */
     size_t n_aside;
     uint64_t fitted_on; /* rewards there were; 0: the priors' peak */
-} bandit_learned;
+} bandit_fitted;
 
 /* Errors: BANDIT_NO_MEMORY. `options` and `arms` are borrowed. */
-bandit_status bandit_learning_init(bandit_learning *out, const bandit_options *options,
-                                   const bandit_arms *arms, bandit_error *err);
-void bandit_learning_clear(bandit_learning *learning);
+bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_options *options,
+                                       const bandit_arms *arms, bandit_error *err);
+void bandit_fit_settings_clear(bandit_fit_settings *settings);
 
 /* Before the first reward. Errors: BANDIT_NO_MEMORY. */
-bandit_status bandit_learned_prior(bandit_learned *out, const bandit_learning *how, bandit_error *err);
-void bandit_learned_clear(bandit_learned *learned);
+bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings *settings, bandit_error *err);
+void bandit_fitted_clear(bandit_fitted *fitted);
 
 /* From all rewards so far, one at least; `from` is what was in force before. Rewards within their arms: sum
  * of squares and degrees of freedom. Time is bounded whatever there is: at most 256 arms exactly, or a
  * thousand of them on 128 inducing points; what is learned does not depend on the executor. Errors:
  * BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
-bandit_status bandit_learn(bandit_learned *out, const bandit_learned *from, const bandit_learning *how,
+bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
                            const bandit_ledger *ledger, double within, double within_degrees,
                            const bandit_executor *executor, bandit_error *err);
 
 /* Is a fit due at so many rewards? When they have doubled at the latest; sooner while fits are cheap. */
-bool bandit_learning_due(const bandit_learned *learned, uint64_t observations);
+bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations);
 
 /* A reward as the model sees it but for shift and unit, and back. */
-static inline double bandit_learned_fold(const bandit_learned *learned, double y)
+static inline double bandit_fitted_fold(const bandit_fitted *fitted, double y)
 {
-    y = fmin(y, learned->high);
-    return y < learned->low ? learned->low - learned->range * log1p((learned->low - y) / learned->range) : y;
+    y = fmin(y, fitted->high);
+    return y < fitted->low ? fitted->low - fitted->range * log1p((fitted->low - y) / fitted->range) : y;
 }
-static inline double bandit_learned_unfold(const bandit_learned *learned, double y)
+static inline double bandit_fitted_unfold(const bandit_fitted *fitted, double y)
 {
     const double furthest = 50.0; /* ranges: beyond, nobody has looked */
-    if (!(y < learned->low))
+    if (!(y < fitted->low))
         return y;
-    return learned->low - learned->range * expm1(fmin((learned->low - y) / learned->range, furthest));
+    return fitted->low - fitted->range * expm1(fmin((fitted->low - y) / fitted->range, furthest));
 }
 
 /* The affine part: (y − shift) / unit. */
-static inline double bandit_learned_shift(const bandit_learned *learned)
+static inline double bandit_fitted_shift(const bandit_fitted *fitted)
 {
-    return learned->offset + learned->scale * learned->mean;
+    return fitted->offset + fitted->scale * fitted->mean;
 }
-static inline double bandit_learned_unit(const bandit_learned *learned)
+static inline double bandit_fitted_unit(const bandit_fitted *fitted)
 {
-    return learned->scale * sqrt(learned->signal);
+    return fitted->scale * sqrt(fitted->signal);
 }
 
 #endif

@@ -61,6 +61,9 @@ double bandit_confidence_calibrated(const bandit_options *options, uint64_t pick
 double bandit_confidence_gamma(const bandit_options *options, size_t dimension, uint64_t observations,
                                double information_gain);
 
+/* A factor before the Bayesian standard deviation that follows from gamma_{t-1} and t − 1, the observations. */
+typedef double bandit_gain_width(const bandit_options *options, double gamma, uint64_t observations);
+
 /* Factors before the Bayesian standard deviation. B + R sqrt(2 (gamma_{t-1} + 1 + log(numerator / delta))):
  * [CG17] Alg. 1 with 1, Alg. 2 with 2. */
 double bandit_confidence_improved(const bandit_options *options, double gamma, double numerator);

@@ -1,7 +1,6 @@
 #include "core/selection/dictionary.h"
 
 #include "bandit/rng.h"
-#include "core/algorithms/algorithm.h"
 #include "core/base/allocate.h"
 #include "core/selection/confidence.h"
 
@@ -45,16 +44,16 @@ bandit_status bandit_offers_new(bandit_offer **out, size_t *n_out, const bandit_
     return BANDIT_OK;
 }
 
-bandit_resampling bandit_resampling_of(const bandit_engine *engine, uint64_t observations,
+bandit_resampling bandit_resampling_of(const bandit_options *o, uint64_t batch,
+                                       const bandit_covariance *covariance, uint64_t observations,
                                        const bandit_posterior *posterior, const double *variance)
 {
-    const bandit_options *o = &engine->options;
     return (bandit_resampling){
         .q_bar = bandit_confidence_q_bar(o, observations),
         .seed = o->seed,
         .per_pull = o->resample == BANDIT_RESAMPLE_PER_PULL,
-        .batch = o->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : bandit_engine_next_batch(engine),
-        .covariance = &engine->covariance,
+        .batch = o->resample == BANDIT_RESAMPLE_PERSISTENT ? 0 : batch,
+        .covariance = covariance,
         .lambda = o->lambda,
         .posterior = posterior,
         .variance = variance,

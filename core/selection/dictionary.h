@@ -28,9 +28,10 @@ typedef struct bandit_resampling {
         *variance; /* of all arms under `posterior`, as computed for all at once; < 0: not computed */
 } bandit_resampling;
 
-/* As the engine's options say, for its next batch, with so many observations told. The others are borrowed:
- * posterior and variances of the batch that ended, as above. */
-bandit_resampling bandit_resampling_of(const bandit_engine *engine, uint64_t observations,
+/* As `options` say, for the batch with number `batch`, which is about to begin with so many observations.
+ * The pointers are borrowed; posterior and variance are those of the batch that ended, as above. */
+bandit_resampling bandit_resampling_of(const bandit_options *options, uint64_t batch,
+                                       const bandit_covariance *covariance, uint64_t observations,
                                        const bandit_posterior *posterior, const double *variance);
 
 /* [BBKB] Alg. 1, l. 11–16: arm i with probability min(1, n_i p), or per pull 1 − (1 − p)^{n_i},

@@ -2,18 +2,19 @@
 #ifndef CORE_SELECTION_INDUCING_H
 #define CORE_SELECTION_INDUCING_H
 
-#include "core/algorithms/algorithm.h"
+#include "core/arms/covariance.h"
 #include "core/posterior/ledger.h"
 
 /* Of more pulled arms than this, a uniform sample is the k-DPP's ground set: its greedy start holds
  * m doubles for each (ours). */
 enum { BANDIT_INDUCING_GROUND = 32768 };
 
-/* A sample of the k-DPP over the pulled arms, for the engine's next batch; at least one arm, ascending.
- * `dictionary` is the caller's and has room for m and for all pulled arms. Errors: BANDIT_NO_MEMORY,
- * BANDIT_NUMERICAL. */
+/* A sample of the k-DPP over the pulled arms, for the batch with number `batch`; at least one arm, ascending.
+ * Of `options` it uses seed, lambda and dpp_steps. `dictionary` is the caller's and has room for m and for
+ * all pulled arms. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */
 bandit_status bandit_inducing_draw(uint32_t *dictionary, size_t *n_dictionary, size_t m,
-                                   const bandit_engine *engine, const bandit_ledger *ledger,
+                                   const bandit_options *options, uint64_t batch,
+                                   const bandit_covariance *covariance, const bandit_ledger *ledger,
                                    bandit_error *err);
 
 #endif

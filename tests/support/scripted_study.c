@@ -28,7 +28,7 @@ static const char *const gammas[] = {"exact", "bound", "fixed", NULL};
 static const char *const posteriors[] = {"svgp", "dtc", "features", NULL};
 static const char *const features[] = {"rff", "eigen", NULL};
 static const char *const algorithms[] = {
-#define X(enumerator, name) name,
+#define X(enumerator, name) #name,
     BANDIT_ALGORITHM_LIST(X)
 #undef X
         NULL};

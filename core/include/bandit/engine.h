@@ -24,22 +24,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(enumerator, name in the API, batches of more than one pick) */
+/* X(enumerator, name in the API) */
 #define BANDIT_ALGORITHM_LIST(X)                                                                             \
-    X(BANDIT_BBKB, "bbkb")                                                                                   \
-    X(BANDIT_BKB, "bkb")                                                                                     \
-    X(BANDIT_GP_UCB, "gp_ucb")                                                                               \
-    X(BANDIT_IGP_UCB, "igp_ucb")                                                                             \
-    X(BANDIT_GP_BUCB, "gp_bucb")                                                                             \
-    X(BANDIT_GP_TS, "gp_ts")                                                                                 \
-    X(BANDIT_ASYNC_TS, "async_ts")                                                                           \
-    X(BANDIT_S_GP_TS, "s_gp_ts")                                                                             \
-    X(BANDIT_PI_GP_UCB, "pi_gp_ucb")                                                                         \
-    X(BANDIT_GP_EI, "gp_ei")                                                                                 \
-    X(BANDIT_GP_PI, "gp_pi")                                                                                 \
-    X(BANDIT_EPSILON_GREEDY, "epsilon_greedy")                                                               \
-    X(BANDIT_UNIFORM, "uniform")                                                                             \
-    X(BANDIT_REGULARIZED_EVOLUTION, "regularized_evolution")
+    X(BANDIT_BBKB, bbkb)                                                                                     \
+    X(BANDIT_BKB, bkb)                                                                                       \
+    X(BANDIT_GP_UCB, gp_ucb)                                                                                 \
+    X(BANDIT_IGP_UCB, igp_ucb)                                                                               \
+    X(BANDIT_GP_BUCB, gp_bucb)                                                                               \
+    X(BANDIT_GP_TS, gp_ts)                                                                                   \
+    X(BANDIT_ASYNC_TS, async_ts)                                                                             \
+    X(BANDIT_S_GP_TS, s_gp_ts)                                                                               \
+    X(BANDIT_PI_GP_UCB, pi_gp_ucb)                                                                           \
+    X(BANDIT_GP_EI, gp_ei)                                                                                   \
+    X(BANDIT_GP_PI, gp_pi)                                                                                   \
+    X(BANDIT_EPSILON_GREEDY, epsilon_greedy)                                                                 \
+    X(BANDIT_UNIFORM, uniform)                                                                               \
+    X(BANDIT_REGULARIZED_EVOLUTION, regularized_evolution)
 
 typedef enum bandit_algorithm {
 #define X(enumerator, name) enumerator,

@@ -17,7 +17,7 @@
 /* As much as is allowed is; a byte more is not, and the text says how much that is, in whole MB upwards. */
 static void a_limit_may_be_reached(void **state)
 {
-    bandit_engine engine = {.table = &bandit_gp_ei_table, .memory_limit = 7000000};
+    bandit_engine engine = {.options.algorithm = BANDIT_GP_EI, .memory_limit = 7000000};
     bandit_error err = {0};
     (void)state;
     assert_int_equal(bandit_engine_check_memory(&engine, 7e6, &err), BANDIT_OK);

@@ -64,11 +64,11 @@ static void features_have_the_lengthscales_that_are_given(void **state)
     (void)state;
     for (int learned = 0; learned < 2; learned++) {
         for (size_t given = 1; given <= 3; given += 2) {
-            bandit_learning how;
-            bandit_learned prior;
+            bandit_fit_settings how;
+            bandit_fitted prior;
             bandit_options o = standardizing(given);
             o.learn_lengthscale = learned;
-            must(bandit_learning_init(&how, &o, arms, &err), &err);
+            must(bandit_fit_settings_init(&how, &o, arms, &err), &err);
             bool single = !learned && given == 1;
             assert_int_equal(how.n_lengthscales, single ? 1 : 3);
             for (size_t j = 0; j < 3; j++) {
@@ -78,14 +78,14 @@ static void features_have_the_lengthscales_that_are_given(void **state)
             }
             if (single)
                 assert_equal_reals(how.extent[0], extents[2]); /* the widest */
-            must(bandit_learned_prior(&prior, &how, &err), &err);
+            must(bandit_fitted_prior(&prior, &how, &err), &err);
             assert_int_equal(prior.n_lengthscales, how.n_lengthscales);
             for (size_t j = 0; j < how.n_lengthscales && !learned; j++)
                 assert_true(prior.lengthscales[j] == lengthscales[j]);
             assert_equal_reals(prior.noise, 0.09);
             assert_true(prior.scale == 1.0 && prior.offset == 0.0 && prior.fitted_on == 0);
-            bandit_learned_clear(&prior);
-            bandit_learning_clear(&how);
+            bandit_fitted_clear(&prior);
+            bandit_fit_settings_clear(&how);
         }
     }
     bandit_arms_free(arms);
@@ -101,12 +101,12 @@ static void one_lengthscale_is_seen_over_the_widest_feature(void **state)
         for (size_t j = 0; j < 3; j++)
             rows[3 + j] = j == widest ? 4.0 : 1.0;
         bandit_arms *arms = make_arms(2, 3, rows);
-        bandit_learning how;
+        bandit_fit_settings how;
         bandit_options o = standardizing(1);
-        must(bandit_learning_init(&how, &o, arms, &err), &err);
+        must(bandit_fit_settings_init(&how, &o, arms, &err), &err);
         assert_int_equal(how.n_lengthscales, 1);
         assert_equal_reals(how.extent[0], sqrt(12.0) * 2.0);
-        bandit_learning_clear(&how);
+        bandit_fit_settings_clear(&how);
         bandit_arms_free(arms);
     }
 }
@@ -122,12 +122,12 @@ static void many_features_share_a_lengthscale(void **state)
             rows[i] = i < d ? 0.0 : (double)(i - d + 1);
         bandit_arms *arms = make_arms(2, d, rows);
         bandit_options o = standardizing(1);
-        bandit_learning how;
+        bandit_fit_settings how;
         o.learn_lengthscale = true;
-        must(bandit_learning_init(&how, &o, arms, &err), &err);
+        must(bandit_fit_settings_init(&how, &o, arms, &err), &err);
         assert_int_equal(how.n_lengthscales, d == 100 ? 100 : 1);
         assert_equal_reals(how.extent[0], sqrt(12.0) * 0.5 * (d == 100 ? 1.0 : 101.0));
-        bandit_learning_clear(&how);
+        bandit_fit_settings_clear(&how);
         bandit_arms_free(arms);
     }
 }
@@ -142,12 +142,12 @@ static void a_parameter_has_one_lengthscale(void **state)
     };
     bandit_arms *arms;
     bandit_error err;
-    bandit_learning how;
+    bandit_fit_settings how;
     bandit_options o = standardizing(1);
     (void)state;
     o.learn_lengthscale = true;
     must(bandit_arms_new_space(&arms, parameters, 3, &err), &err);
-    must(bandit_learning_init(&how, &o, arms, &err), &err);
+    must(bandit_fit_settings_init(&how, &o, arms, &err), &err);
     assert_int_equal(how.n_lengthscales, 3);
     size_t d = bandit_arms_dimension(arms);
     assert_int_equal(d, 5);
@@ -155,7 +155,7 @@ static void a_parameter_has_one_lengthscale(void **state)
         assert_int_equal(how.group[j], j == 0 ? 0 : j < 4 ? 1 : 2);
     for (size_t g = 0; g < 3; g++)
         assert_true(how.extent[g] == 1.0);
-    bandit_learning_clear(&how);
+    bandit_fit_settings_clear(&how);
     bandit_arms_free(arms);
 }
 
@@ -169,10 +169,10 @@ static void fits_are_due_when_rewards_have_grown(void **state)
                                        {1023, 1534}, {1024, 2048}, {5000, 10000}};
     (void)state;
     for (size_t i = 0; i < sizeof next / sizeof *next; i++) {
-        const bandit_learned learned = {.fitted_on = next[i][0]};
-        assert_false(bandit_learning_due(&learned, next[i][1] - 1));
-        assert_true(bandit_learning_due(&learned, next[i][1]));
-        assert_true(bandit_learning_due(&learned, next[i][1] + 1));
+        const bandit_fitted learned = {.fitted_on = next[i][0]};
+        assert_false(bandit_refit_is_due(&learned, next[i][1] - 1));
+        assert_true(bandit_refit_is_due(&learned, next[i][1]));
+        assert_true(bandit_refit_is_due(&learned, next[i][1] + 1));
     }
 }
 
@@ -197,8 +197,8 @@ static double quantile(const double *values, size_t n, double q)
 
 typedef struct learner {
     bandit_arms *arms;
-    bandit_learning how;
-    bandit_learned learned;
+    bandit_fit_settings how;
+    bandit_fitted learned;
     bandit_arm_sum sums[MOST];
 } learner;
 
@@ -206,21 +206,21 @@ static void open_learner(learner *x, size_t n, const bandit_options *o)
 {
     bandit_error err;
     *x = (learner){.arms = line(n)};
-    must(bandit_learning_init(&x->how, o, x->arms, &err), &err);
-    must(bandit_learned_prior(&x->learned, &x->how, &err), &err);
+    must(bandit_fit_settings_init(&x->how, o, x->arms, &err), &err);
+    must(bandit_fitted_prior(&x->learned, &x->how, &err), &err);
 }
 
 static void close_learner(learner *x)
 {
-    bandit_learned_clear(&x->learned);
-    bandit_learning_clear(&x->how);
+    bandit_fitted_clear(&x->learned);
+    bandit_fit_settings_clear(&x->how);
     bandit_arms_free(x->arms);
 }
 
 /* `counts` NULL: each arm once. */
 static void learn(learner *x, size_t n, const double *means, const uint64_t *counts)
 {
-    bandit_learned next;
+    bandit_fitted next;
     bandit_error err;
     bandit_ledger ledger = {.sums = x->sums, .n = n};
     for (uint32_t i = 0; i < n; i++) {
@@ -228,8 +228,8 @@ static void learn(learner *x, size_t n, const double *means, const uint64_t *cou
         x->sums[i] = (bandit_arm_sum){i, count, (double)count * means[i]};
         ledger.observations += count;
     }
-    must(bandit_learn(&next, &x->learned, &x->how, &ledger, 0.0, 0.0, &bandit_executor_serial, &err), &err);
-    bandit_learned_clear(&x->learned);
+    must(bandit_refit(&next, &x->learned, &x->how, &ledger, 0.0, 0.0, &bandit_executor_serial, &err), &err);
+    bandit_fitted_clear(&x->learned);
     x->learned = next;
     assert_int_equal(next.fitted_on, ledger.observations);
 }
@@ -250,7 +250,7 @@ static void rewards_are_standardized_by_quantiles(void **state)
         }
         learn(&x, n, means, counts);
         double low = quantile(means, n, 0.25), high = quantile(means, n, 0.75), range = high - low;
-        const bandit_learned *l = &x.learned;
+        const bandit_fitted *l = &x.learned;
         assert_equal_reals(l->offset, quantile(means, n, 0.5));
         assert_equal_reals(l->scale, n == 1 ? 1.0 : range / 1.349);
         assert_equal_reals(l->noise, pow(4.0 / l->scale, 2.0));

@@ -24,7 +24,7 @@ static double reward_of(size_t i)
 }
 
 /* The same by hand: a row every `step` arms, so many inducing points and evaluations at most. */
-static bandit_hyperparameters by_hand(const bandit_learned *l, const bandit_learned *prior, size_t n,
+static bandit_hyperparameters by_hand(const bandit_fitted *l, const bandit_fitted *prior, size_t n,
                                       size_t step, size_t inducing, size_t evaluations)
 {
     size_t rows = 0;
@@ -33,7 +33,7 @@ static bandit_hyperparameters by_hand(const bandit_learned *l, const bandit_lear
     assert_true(mean && count && arm);
     for (size_t i = 0; i < n; i += step) {
         arm[rows] = i;
-        mean[rows] = (bandit_learned_fold(l, reward_of(i)) - l->offset) / l->scale;
+        mean[rows] = (bandit_fitted_fold(l, reward_of(i)) - l->offset) / l->scale;
         count[rows++] = 1.0;
     }
     gram = bandit_alloc(rows, rows * sizeof *gram);
@@ -70,8 +70,8 @@ static void fits_of_many_arms_are_sparse(void **state)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         size_t n = cases[k].n;
         bandit_arms *arms;
-        bandit_learning how;
-        bandit_learned prior, learned;
+        bandit_fit_settings how;
+        bandit_fitted prior, learned;
         bandit_error err;
         bandit_options o = BANDIT_OPTIONS_INIT;
         bandit_arm_sum *sums = calloc(n, sizeof *sums);
@@ -86,9 +86,9 @@ static void fits_of_many_arms_are_sparse(void **state)
             sums[i] = (bandit_arm_sum){i, 1, reward_of(i)};
         }
         must(bandit_arms_finish(arms, BANDIT_SCALING_NONE, n, &err), &err);
-        must(bandit_learning_init(&how, &o, arms, &err), &err);
-        must(bandit_learned_prior(&prior, &how, &err), &err);
-        must(bandit_learn(&learned, &prior, &how, &ledger, 0.0, 0.0, &bandit_executor_serial, &err), &err);
+        must(bandit_fit_settings_init(&how, &o, arms, &err), &err);
+        must(bandit_fitted_prior(&prior, &how, &err), &err);
+        must(bandit_refit(&learned, &prior, &how, &ledger, 0.0, 0.0, &bandit_executor_serial, &err), &err);
         assert_int_equal(learned.n_aside, 0);
         bandit_hyperparameters h =
             by_hand(&learned, &prior, n, cases[k].step, cases[k].inducing, cases[k].evaluations);
@@ -96,9 +96,9 @@ static void fits_of_many_arms_are_sparse(void **state)
               fabs(learned.mean - h.mean) < 1e-9))
             fail_msg("%zu arms: signal %.12g, %.12g by hand; noise %.12g, %.12g", n, learned.signal, h.signal,
                      learned.noise, h.noise);
-        bandit_learned_clear(&learned);
-        bandit_learned_clear(&prior);
-        bandit_learning_clear(&how);
+        bandit_fitted_clear(&learned);
+        bandit_fitted_clear(&prior);
+        bandit_fit_settings_clear(&how);
         bandit_arms_free(arms);
         free(sums);
     }

@@ -18,9 +18,11 @@
 
 static const double one = 1.0;
 
-/* What a draw looks at of an engine: arms of two features, all pulled once. */
+/* Arms of two features, all pulled once, and the kernel between them. */
 typedef struct pulled {
-    bandit_engine engine;
+    bandit_options options;
+    bandit_arms *arms;
+    bandit_covariance covariance;
     bandit_ledger ledger;
 } pulled;
 
@@ -29,11 +31,11 @@ static void open_pulled(pulled *p, bandit_kernel_type type, double lambda, const
     const bandit_kernel kernel = {
         .type = type, .lengthscales = &one, .n_lengthscales = type == BANDIT_KERNEL_LINEAR ? 0 : 1};
     bandit_error err = {0};
-    *p = (pulled){.engine.options = {.lambda = lambda}, .ledger.n = n};
-    assert_int_equal(bandit_arms_new(&p->engine.arms, n, 2, &err), BANDIT_OK);
-    assert_int_equal(bandit_arms_set_rows(p->engine.arms, 0, n, rows, &err), BANDIT_OK);
-    assert_int_equal(bandit_arms_finish(p->engine.arms, BANDIT_SCALING_NONE, n, &err), BANDIT_OK);
-    assert_int_equal(bandit_covariance_init(&p->engine.covariance, &kernel, p->engine.arms, &err), BANDIT_OK);
+    *p = (pulled){.options = {.lambda = lambda}, .ledger.n = n};
+    assert_int_equal(bandit_arms_new(&p->arms, n, 2, &err), BANDIT_OK);
+    assert_int_equal(bandit_arms_set_rows(p->arms, 0, n, rows, &err), BANDIT_OK);
+    assert_int_equal(bandit_arms_finish(p->arms, BANDIT_SCALING_NONE, n, &err), BANDIT_OK);
+    assert_int_equal(bandit_covariance_init(&p->covariance, &kernel, p->arms, &err), BANDIT_OK);
     p->ledger.sums = dense_alloc(n, sizeof *p->ledger.sums);
     for (uint32_t a = 0; a < n; a++)
         p->ledger.sums[a] = (bandit_arm_sum){a, 1, 0.0};
@@ -42,8 +44,8 @@ static void open_pulled(pulled *p, bandit_kernel_type type, double lambda, const
 static void close_pulled(pulled *p)
 {
     free(p->ledger.sums);
-    bandit_covariance_clear(&p->engine.covariance);
-    bandit_arms_free(p->engine.arms);
+    bandit_covariance_clear(&p->covariance);
+    bandit_arms_free(p->arms);
 }
 
 /* Of two arms of which the second has this residual, relative to the first's variance, when m are wanted. */
@@ -60,7 +62,8 @@ static size_t drawn_of_two(double residual, size_t m, double lambda, double norm
         const double rows[] = {0.0, 0.0, sqrt(-log1p(-residual)), 0.0};
         open_pulled(&p, BANDIT_KERNEL_GAUSSIAN, lambda, rows, 2);
     }
-    assert_int_equal(bandit_inducing_draw(dictionary, &n, m, &p.engine, &p.ledger, &err), BANDIT_OK);
+    assert_int_equal(bandit_inducing_draw(dictionary, &n, m, &p.options, 0, &p.covariance, &p.ledger, &err),
+                     BANDIT_OK);
     close_pulled(&p);
     return n;
 }
@@ -90,7 +93,8 @@ static void arms_of_no_variance(void **state)
     size_t n = 0;
     (void)state;
     open_pulled(&p, BANDIT_KERNEL_LINEAR, 1.0, rows, 3);
-    assert_int_equal(bandit_inducing_draw(dictionary, &n, 2, &p.engine, &p.ledger, &err), BANDIT_OK);
+    assert_int_equal(bandit_inducing_draw(dictionary, &n, 2, &p.options, 0, &p.covariance, &p.ledger, &err),
+                     BANDIT_OK);
     assert_int_equal(n, 1);
     assert_int_equal(dictionary[0], 0);
     close_pulled(&p);
@@ -116,8 +120,10 @@ static void of_many_a_sample(void **state)
         for (uint64_t seed = 0; (double)seed < draws; seed++) {
             uint32_t dictionary[1];
             size_t n;
-            p.engine.options.seed = seed;
-            assert_int_equal(bandit_inducing_draw(dictionary, &n, 1, &p.engine, &p.ledger, &err), BANDIT_OK);
+            p.options.seed = seed;
+            assert_int_equal(
+                bandit_inducing_draw(dictionary, &n, 1, &p.options, 0, &p.covariance, &p.ledger, &err),
+                BANDIT_OK);
             assert_int_equal(n, 1);
             size_t before = ascending ? MANY - 1 - dictionary[0] : dictionary[0];
             left_out += before;
@@ -173,7 +179,8 @@ static void drawn_when_rewards_have_doubled(void **state)
             if (ledger.n <= INDUCING) {
                 expected[n_expected++] = batch;
             } else if (drawn_at == 0 || rewards >= 2 * drawn_at) {
-                assert_int_equal(bandit_inducing_draw(expected, &n, INDUCING, engine, &ledger, &err),
+                assert_int_equal(bandit_inducing_draw(expected, &n, INDUCING, &o, batch, &engine->covariance,
+                                                      &ledger, &err),
                                  BANDIT_OK);
                 n_expected = n;
                 drawn_at = rewards;

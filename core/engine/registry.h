@@ -1,0 +1,10 @@
+/* The algorithms there are. */
+#ifndef CORE_ENGINE_REGISTRY_H
+#define CORE_ENGINE_REGISTRY_H
+
+#include "core/algorithms/algorithm.h"
+
+/* Static. */
+const bandit_algorithm_entry *bandit_registry_entry(bandit_algorithm algorithm);
+
+#endif
