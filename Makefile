@@ -177,7 +177,7 @@ tsan: deps-test ## everything built with ThreadSanitizer, into build/tsan
 # ---- tests ---------------------------------------------------------------------------------------------
 # Each line of tests/suites names a suite, the target list it belongs to and its command; tests/run walks it.
 .PHONY: test test-all
-test: deps-test ## the whole short suite: at most 10 minutes on 2 cores
+test: deps-test ## the whole short suite: at most 8 minutes on 2 cores
 	@tests/run short
 test-all: deps-test ## everything, at most 90 minutes
 	@tests/run all
@@ -316,12 +316,15 @@ reproduce: deps-test ## what the papers report, and ours beside it: build/reprod
 	@$(MAKE) --no-print-directory -j$(JOBS) all build/release/tests/reproduce/run_study
 	@python3 tests/reproduce/reproduce.py $(if $(FULL),--full) $(ARGS)
 
-.PHONY: format check-format check-layers lint
+
+.PHONY: format check-format check-layers lint check
 format: ## rewrite the C sources in the project's format
 	@clang-format-14 -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')
 check-format: ## fail on any file that `make format` would change
 	@tests/lint/check-format
 check-layers: all ## prove which part knows which, from includes and undefined symbols
 	@tests/lint/check-layers $(B)
-lint: deps-test all ## clang-tidy and cppcheck
-	@tests/lint/lint $(B)
+lint: deps-test all ## static analysis: clang-tidy and cppcheck, in about four minutes
+	@tests/run lint
+check: deps-test ## what to run before each commit: formats, layers, texts and unit tests, in about a minute
+	@tests/run format layers headers web-files unit
