@@ -1,9 +1,9 @@
 #include "clients/banditctl/call.h"
+#include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 #include "proto/json_parse.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ char *describe_answer(const http_answer *answer)
     if (answer->status == 0)
         return printable(answer->why);
     json_t *problem = answer_json(answer);
-    char *title = printable_member(problem, "title", "without an explanation");
+    char *title = printable_member(problem, "title", "(no explanation)");
     char *detail = printable_member(problem, "detail", "");
     char *text = format_text("%ld %s%s%s", answer->status, title, *detail ? ": " : "", detail);
     free(title);
@@ -80,19 +80,11 @@ char *describe_answer(const http_answer *answer)
         text = longer;
     }
     if (json_count(problem, "errors_omitted") > 0) {
-        char *longer = format_text("%s\n  and %lld more", text, json_count(problem, "errors_omitted"));
+        char *longer = format_text("%s\n  and %lld more errors", text, json_count(problem, "errors_omitted"));
         free(text);
         text = longer;
     }
     json_decref(problem);
-    return text;
-}
-
-char *writer_text(wire_writer *w, size_t *size)
-{
-    char *text;
-    if (!wire_writer_finish(w, &text, size))
-        out_of_memory();
     return text;
 }
 
@@ -109,7 +101,7 @@ exit_status call(const arguments *a, const http_request *request, json_t **out)
     if (status == STATUS_OK && out)
         *out = answer_json(&answer);
     if (status == STATUS_OK && out && !*out) {
-        fprintf(stderr, "banditctl: the answer of %s is no JSON: is it a banditd server?\n",
+        fprintf(stderr, "banditctl: the response of %s is not JSON; check that it is a banditd server\n",
                 http_client_url(client));
         status = STATUS_FAILED;
     } else if (status == STATUS_OK && option_given(a, OPTION_JSON) && answer.size > 0) {
@@ -125,51 +117,4 @@ exit_status call(const arguments *a, const http_request *request, json_t **out)
     http_answer_clear(&answer);
     http_client_free(client);
     return status;
-}
-
-const char *json_text(const json_t *object, const char *key, const char *fallback)
-{
-    const json_t *member = json_object_get(object, key);
-    return json_is_string(member) ? json_string_value(member) : fallback;
-}
-
-long long json_count(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
-double json_real_or(const json_t *object, const char *key, double fallback)
-{
-    const json_t *member = json_object_get(object, key);
-    return json_is_number(member) ? json_number_value(member) : fallback;
-}
-
-const char *number_text(double number, char text[32])
-{
-    if (number == floor(number) && fabs(number) < 1e15) {
-        snprintf(text, 32, "%.0f", number);
-        return text;
-    }
-    wire_writer w = WIRE_WRITER_INIT;
-    size_t size;
-    wire_real(&w, number);
-    char *written = writer_text(&w, &size);
-    snprintf(text, 32, "%s", written);
-    free(written);
-    return text;
-}
-
-char *value_text(const json_t *value)
-{
-    char number[32];
-    size_t size;
-    if (json_is_string(value))
-        return duplicate(json_string_value(value));
-    if (json_is_integer(value))
-        return format_text("%" JSON_INTEGER_FORMAT, json_integer_value(value));
-    if (json_is_real(value))
-        return duplicate(number_text(json_real_value(value), number));
-    wire_writer w = WIRE_WRITER_INIT;
-    wire_write_json(&w, value);
-    return writer_text(&w, &size);
 }

@@ -1,8 +1,10 @@
-/* The commands of banditctl. Each says what went wrong on standard error and answers the exit status. */
+/* The commands of banditctl. Each prints its errors on standard error and returns the exit status. */
 #ifndef CLIENTS_BANDITCTL_COMMANDS_H
 #define CLIENTS_BANDITCTL_COMMANDS_H
 
 #include "clients/banditctl/options.h"
+
+extern const command_list command_table;
 
 exit_status command_study_create(const arguments *a);
 exit_status command_study_import(const arguments *a);
@@ -21,7 +23,7 @@ exit_status command_work(const arguments *a);
 exit_status command_ping(const arguments *a);
 exit_status command_version(const arguments *a);
 
-/* For completion: prints the ids of studies that start with `prefix`; nothing when the server is silent. */
+/* For completion: prints the ids of studies that start with `prefix`. */
 void print_study_ids(const char *prefix);
 
 #endif

@@ -14,12 +14,12 @@ struct http_client {
     CURL *easy;
     CURLM *multi;
     char *base;        /* without a slash at the end */
-    char *unix_socket; /* NULL: by TCP */
+    char *unix_socket; /* NULL: TCP */
     char *shown;
     char *authorization; /* the header, or NULL */
 };
 
-/* A line end, of a file from another system perhaps, would end the header. */
+/* A line end in the token, for example one from a file with CRLF, would end the header early. */
 static bool has_control(const char *text)
 {
     for (; *text; text++)
@@ -34,7 +34,7 @@ bool http_client_new(http_client **out, const char *url)
     const char *token = getenv("BANDITD_TOKEN");
     *out = NULL;
     if (token && has_control(token)) {
-        fputs("banditctl: BANDITD_TOKEN has a line end or another control character\n", stderr);
+        fputs("banditctl: BANDITD_TOKEN must not contain a line end or another control character\n", stderr);
         http_client_free(client);
         return false;
     }
@@ -52,7 +52,9 @@ bool http_client_new(http_client **out, const char *url)
         while (n > 0 && client->base[n - 1] == '/')
             client->base[--n] = '\0';
     } else {
-        fprintf(stderr, "banditctl: '%s' is not http://HOST:PORT, https://HOST:PORT or unix:/path\n", url);
+        fprintf(stderr,
+                "banditctl: the URL must be http://HOST:PORT, https://HOST:PORT or unix:/path, not '%s'\n",
+                url);
         http_client_free(client);
         return false;
     }
@@ -123,7 +125,7 @@ static struct curl_slist *add_header(struct curl_slist *list, const char *header
 static struct curl_slist *headers_of(const http_client *client, const http_request *request)
 {
     char line[256];
-    /* No "Expect: 100-continue" and its second of waiting. */
+    /* Do not send "Expect: 100-continue": curl would wait up to a second for the response to it. */
     struct curl_slist *headers = add_header(NULL, "Expect:");
     if (request->body || request->upload) {
         snprintf(line, sizeof line, "Content-Type: %s",
@@ -178,7 +180,7 @@ static void refuse(http_answer *out, const char *why)
     snprintf(out->why, sizeof out->why, "%s", why);
 }
 
-/* Runs the transfer to its end; false when it was cancelled. */
+/* Runs the transfer to its end. False: it was cancelled. */
 static bool run(const http_client *client, int cancel, CURLcode *code)
 {
     int running = 1;
@@ -215,7 +217,7 @@ void http_send(http_client *client, const http_request *request, http_answer *ou
         refuse(out, "cancelled");
     } else if (t.write_failed) {
         out->unwritten = true;
-        refuse(out, "cannot write what was received");
+        refuse(out, "cannot write the response to standard output");
     } else if (code != CURLE_OK) {
         refuse(out, *error ? error : curl_easy_strerror(code));
     } else {
@@ -225,7 +227,7 @@ void http_send(http_client *client, const http_request *request, http_answer *ou
         out->retry_after = (double)after;
     }
     curl_multi_remove_handle(client->multi, client->easy);
-    /* The handle must not keep pointers to what ends here. */
+    /* The handle must not keep pointers to local variables. */
     curl_easy_reset(client->easy);
     curl_slist_free_all(headers);
     free(url);

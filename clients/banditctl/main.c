@@ -1,5 +1,6 @@
-/* banditctl: the client of a banditd server. options.c lists what it can be told. */
+/* banditctl: the client of a banditd server. */
 #include "clients/banditctl/commands.h"
+#include "clients/banditctl/help.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
@@ -9,17 +10,17 @@ int main(int argc, char **argv)
 {
     arguments a;
     if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0) {
-        fputs("banditctl: libcurl does not start\n", stderr);
+        fputs("banditctl: cannot initialize libcurl\n", stderr);
         return STATUS_FAILED;
     }
-    /* For the shell's completion: the words typed so far, the last one incomplete. */
+    /* The shell's completion passes the words typed so far; the last one is incomplete. */
     if (argc > 2 && strcmp(argv[1], "complete") == 0) {
-        complete_words(argv + 2, (size_t)argc - 2, print_study_ids);
+        complete_words(&command_table, argv + 2, (size_t)argc - 2, print_study_ids);
         return STATUS_OK;
     }
-    switch (arguments_read(&a, argc, argv)) {
+    switch (arguments_read(&a, &command_table, argc, argv)) {
     case ARGUMENTS_HELP:
-        help_print(a.command);
+        help_print(&command_table, a.command);
         return STATUS_OK;
     case ARGUMENTS_WRONG:
         return STATUS_USAGE;

@@ -1,4 +1,4 @@
-/* Memory of a client program: when there is none left it says so and exits. */
+/* Memory allocation that prints an error and exits if there is no memory. */
 #ifndef CLIENTS_BANDITCTL_MEMORY_H
 #define CLIENTS_BANDITCTL_MEMORY_H
 
@@ -6,7 +6,7 @@
 
 _Noreturn void out_of_memory(void);
 
-void *allocate(size_t n, size_t size); /* zeros */
+void *allocate(size_t n, size_t size); /* filled with zeros */
 void *reallocate(void *memory, size_t size);
 char *duplicate(const char *text);
 char *format_text(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -1,5 +1,5 @@
-/* What banditctl can be told: one table of options and one of commands drive the command line, --help, the
- * manual page (made from --help) and the shell's completion. */
+/* The command line of banditctl. A table of options and a table of commands (commands.c) drive the command
+ * line, --help, the manual page (made from --help) and the shell's completion. */
 #ifndef CLIENTS_BANDITCTL_OPTIONS_H
 #define CLIENTS_BANDITCTL_OPTIONS_H
 
@@ -40,14 +40,32 @@ typedef enum option_id {
     N_OPTIONS
 } option_id;
 
+#define OPTION_BIT(id) (UINT64_C(1) << (id))
+/* The options that every command has. */
+#define OPTIONS_COMMON (OPTION_BIT(OPTION_URL) | OPTION_BIT(OPTION_JSON))
+
+typedef enum option_kind { OPTION_SWITCH, OPTION_TEXT, OPTION_INTEGER, OPTION_SECONDS } option_kind;
+
+typedef struct option {
+    const char *name;
+    char letter;            /* 0: none */
+    const char *argument;   /* its name in the help; NULL: a switch */
+    const char *by_default; /* NULL: no default */
+    option_kind kind;
+    double min, max; /* of numbers */
+    const char *meaning;
+} option;
+
+extern const option option_table[N_OPTIONS];
+
 typedef struct arguments {
     const struct command *command;
-    const char *given[N_OPTIONS]; /* NULL: not given and no default */
+    const char *given[N_OPTIONS]; /* NULL: not given, and no default */
     char *const *operands;
     size_t n_operands;
 } arguments;
 
-/* Exit statuses; the text is in the table of options.c. */
+/* The texts of these exit statuses are in help.c. */
 typedef enum exit_status {
     STATUS_OK,
     STATUS_FAILED,
@@ -64,25 +82,30 @@ typedef struct command {
     const char *name;     /* one word or two */
     const char *operands; /* as in the usage line */
     size_t min_operands, max_operands;
-    uint64_t options; /* bits of option_id, besides those that every command has */
+    uint64_t options; /* bits of option_id, without OPTIONS_COMMON */
     exit_status (*run)(const arguments *a);
     const char *summary;
     const char *more; /* further sentences of its help, or NULL */
 } command;
 
+typedef struct command_list {
+    const command *items; /* commands with the same first word stand together */
+    size_t n;
+} command_list;
+
+/* The command that these words begin with, or NULL. *used is the number of words in its name. */
+const command *command_find(const command_list *commands, char *const *words, size_t n, size_t *used);
+
+/* Whether the command has this option. */
+bool command_has_option(const command *c, option_id id);
+
 typedef enum arguments_outcome { ARGUMENTS_RUN, ARGUMENTS_HELP, ARGUMENTS_WRONG } arguments_outcome;
 
-/* Reads argv[1 …]; the arrays are borrowed. ARGUMENTS_HELP: out->command is NULL for the general help.
- * ARGUMENTS_WRONG: said why on standard error. */
-arguments_outcome arguments_read(arguments *out, int argc, char **argv);
+/* Reads argv[1 …], borrows its strings and reorders it. ARGUMENTS_HELP: out->command is NULL for the general
+ * help. ARGUMENTS_WRONG: the error was printed on standard error. */
+arguments_outcome arguments_read(arguments *out, const command_list *commands, int argc, char **argv);
 
-/* Help on one command, or on all (NULL), on standard output. */
-void help_print(const command *c);
-
-/* What could stand at the end of these words, one a line; `studies` is called where a study's id could. */
-void complete_words(char *const *words, size_t n, void (*studies)(const char *prefix));
-
-/* The options of a command. Numbers have been checked when they were read. */
+/* The options of a command. Numbers were checked when the command line was read. */
 bool option_given(const arguments *a, option_id id);
 const char *option_text(const arguments *a, option_id id);
 double option_number(const arguments *a, option_id id);

@@ -1,5 +1,5 @@
 #include "clients/banditctl/printable.h"
-#include "clients/banditctl/call.h"
+#include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "proto/utf8.h"
 
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The character at c if it is to be escaped; 0: it is shown as it is. */
+/* The character at c if it must be escaped; otherwise 0. */
 static unsigned to_escape(const unsigned char *c)
 {
     if (c[0] < 0x20 || c[0] == 0x7f)
         return c[0];
     if (c[0] == 0xc2 && c[1] <= 0x9f)
         return c[1];
-    /* U+2028 to U+202E: ends of lines, and embeddings and overrides; U+2066 to U+2069: isolates. */
+    /* U+2028 to U+202E: line ends, direction embeddings and overrides. U+2066 to U+2069: isolates. */
     if (c[0] == 0xe2 &&
         ((c[1] == 0x80 && c[2] >= 0xa8 && c[2] <= 0xae) || (c[1] == 0x81 && c[2] >= 0xa6 && c[2] <= 0xa9)))
         return 0x2000u + (c[1] & 0x3fu) * 64 + (c[2] & 0x3fu);

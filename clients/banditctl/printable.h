@@ -1,21 +1,22 @@
-/* Texts of others on a person's terminal. */
+/* Makes texts from the server safe to print on a terminal. */
 #ifndef CLIENTS_BANDITCTL_PRINTABLE_H
 #define CLIENTS_BANDITCTL_PRINTABLE_H
 
 #include <jansson.h>
 
-/* The text (UTF-8) with what a terminal would obey instead of showing it, written as in JSON, "\u001b":
- * control characters, U+0080 to U+009F among them, ends of lines, and what turns the direction of the text
- * that follows. A byte that is of no character is "\ufffd". Freed by the caller. */
+/* The text (UTF-8) with characters that would control the terminal written as in JSON, "\u001b": control
+ * characters including U+0080 to U+009F, ends of lines, and changes of the text's direction. A byte that is
+ * not part of a character becomes "\ufffd". The caller frees the result. */
 char *printable(const char *text);
 
-/* A member of an object so; `fallback`, as it is, when it is missing or no text. Freed by the caller. */
+/* A member of an object made printable; a copy of `fallback` if it is missing or not a string. The caller
+ * frees it. */
 char *printable_member(const json_t *object, const char *key, const char *fallback);
 
-/* Any JSON value so, as value_text gives it; freed by the caller. */
+/* The value_text of any JSON value, made printable. The caller frees it. */
 char *printable_value(const json_t *value);
 
-/* The text so, on a line of its own of standard output. */
+/* Prints the text, made printable, and a line end on standard output. */
 void print_text(const char *text);
 
 #endif

@@ -24,15 +24,15 @@ double monotonic_seconds(void)
 
 typedef struct process {
     pid_t pid;
-    int ended;  /* a pidfd: readable when it has ended */
+    int ended;  /* a pidfd: readable after the process ended */
     int output; /* the reading end of its standard output; < 0: closed */
     double begun, deadline, next_beat, kill_at;
-    process_end reason; /* why it is being ended; PROCESS_EXITED: it is not */
+    process_end reason; /* why it is being ended; PROCESS_EXITED: it is running */
 } process;
 
 /* ---- starting -------------------------------------------------------------------------------------- */
 
-/* In the child: only what is safe between fork and exec. */
+/* Runs in the child, so it may only call functions that are safe between fork and exec. */
 static _Noreturn void become(const process_request *request, int output, int failure)
 {
     sigset_t none;
@@ -52,7 +52,7 @@ static _Noreturn void become(const process_request *request, int output, int fai
     _exit(127);
 }
 
-/* 0, or errno. */
+/* Returns 0 or errno. */
 static int start(process *p, const process_request *request)
 {
     int output[2] = {-1, -1}, failure[2] = {-1, -1}, error = 0;
@@ -68,7 +68,7 @@ static int start(process *p, const process_request *request)
         error = errno;
         goto out;
     }
-    setpgid(p->pid, p->pid); /* whoever comes first; fails when the child has begun its program */
+    setpgid(p->pid, p->pid); /* the child does this as well; the first call wins, and the other may fail */
     close(failure[1]);
     failure[1] = -1;
     ssize_t n;
@@ -104,7 +104,7 @@ out:
 
 /* ---- running --------------------------------------------------------------------------------------- */
 
-/* Takes what there is; closes the pipe at its end. */
+/* Reads the available output; closes the pipe at its end. */
 static void take_output(process *p, process_result *out)
 {
     char piece[16384];
@@ -140,7 +140,7 @@ static double earlier(double a, double b)
     return a < b ? a : b;
 }
 
-/* What is due by now. */
+/* Does what is due now: timeout, kill, heartbeat. */
 static void keep_time(process *p, const process_request *request)
 {
     double now = monotonic_seconds();
@@ -190,7 +190,7 @@ void process_run(process_result *out, const process_request *request)
     follow(&p, request, out);
     while (waitpid(p.pid, &status, 0) < 0 && errno == EINTR)
         ;
-    take_output(&p, out); /* what it wrote last; not what others that it started may still write */
+    take_output(&p, out); /* its last output, but not what its child processes may still write */
     if (p.output >= 0)
         close(p.output);
     close(p.ended);
@@ -201,7 +201,7 @@ void process_run(process_result *out, const process_request *request)
         out->end = PROCESS_SIGNALLED;
     out->number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status);
     if (p.reason != PROCESS_EXITED)
-        kill(-p.pid, SIGKILL); /* whatever of the group is left */
+        kill(-p.pid, SIGKILL); /* the rest of its group */
 }
 
 void process_result_clear(process_result *result)

@@ -1,19 +1,19 @@
-/* Runs a command to its end, however it comes. */
+/* Runs a command until it exits, fails, times out or is killed. */
 #ifndef CLIENTS_BANDITCTL_PROCESS_H
 #define CLIENTS_BANDITCTL_PROCESS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define PROCESS_OUTPUT_MAX 65536 /* bytes of the end of its output that are kept */
+#define PROCESS_OUTPUT_MAX 65536 /* bytes kept of the end of its output */
 
 typedef struct process_request {
-    char *const *words;       /* the program is looked for in PATH; ends with NULL */
+    char *const *words;       /* ends with NULL; the program is searched in PATH */
     char *const *environment; /* ends with NULL */
     double timeout;           /* seconds; 0: none */
     int abort;                /* a file descriptor: the command is killed when it becomes readable */
-    /* Called when `beat_seconds` have passed, with a file descriptor that becomes readable when the command
-     * ends: the call should then return. Answers the seconds until the next call. */
+    /* Called after `beat_seconds`. `ended` is a file descriptor that becomes readable when the command ends;
+     * the call should then return. Returns the seconds until the next call. */
     double beat_seconds;
     double (*beat)(void *arg, int ended);
     void *arg;
@@ -35,13 +35,13 @@ typedef struct process_result {
     size_t size;
 } process_result;
 
-/* The command gets a process group of its own, /dev/null as standard input and this process's standard error,
- * and is killed when the calling thread ends. A command that is to end gets SIGTERM, and SIGKILL ten seconds
- * later, the whole group. The result is cleared by the caller. */
+/* The command runs in its own process group, with /dev/null as standard input and this process's standard
+ * error. It is killed when the calling thread ends. To end a command, SIGTERM goes to the whole group, and
+ * SIGKILL ten seconds later. The caller clears the result. */
 void process_run(process_result *out, const process_request *request);
 void process_result_clear(process_result *result);
 
-/* Seconds of a clock that only goes forward. */
+/* Seconds of a monotonic clock. */
 double monotonic_seconds(void);
 
 #endif

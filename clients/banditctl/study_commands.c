@@ -1,6 +1,7 @@
-/* Studies and their candidates. */
+/* The commands for studies and their candidates. */
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
+#include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The whole of a stream; NULL when it cannot be read. Freed by the caller. */
+/* The content of a stream; NULL if it cannot be read. The caller frees it. */
 static char *read_all(FILE *from, size_t *size)
 {
     char *text = duplicate("");
@@ -69,10 +70,10 @@ static char *add_query(char *path, const char *name, const char *value)
     return longer;
 }
 
-/* study: NULL for one that is damaged in the database */
+/* `study` is NULL if the study is damaged in the database. */
 typedef void study_taker(const json_t *study, const char *id, const char *arg);
 
-/* Walks all pages and gives each study to `take`; with --json the pages are printed instead. */
+/* Reads all pages and passes each study to `take`. With --json it prints the pages instead. */
 static exit_status list_studies(const arguments *a, study_taker *take, const char *arg)
 {
     char *token = NULL;
@@ -147,7 +148,7 @@ void print_study_ids(const char *prefix)
     list_studies(&none, print_matching_id, prefix);
 }
 
-/* A line of a study's description. */
+/* Prints one line of a study's description. */
 static void print_member(const char *title, const json_t *object, const char *key)
 {
     char *text = printable_member(object, key, "");
@@ -231,12 +232,12 @@ static const char *type_of_file(const char *name)
     return NULL;
 }
 
-/* A file of known size; NULL: it has been said why not, and *status is what that means. */
+/* Opens a file and finds its size. NULL: the error was printed, and *status is the exit status. */
 static FILE *open_upload(const char *name, size_t *size, exit_status *status)
 {
     struct stat about;
     if (stat(name, &about) == 0 && !S_ISREG(about.st_mode)) {
-        fprintf(stderr, "banditctl: %s is not a file\n", name);
+        fprintf(stderr, "banditctl: %s is not a regular file\n", name);
         *status = STATUS_USAGE;
         return NULL;
     }
@@ -284,7 +285,7 @@ exit_status command_candidates_upload(const arguments *a)
     size_t size;
     exit_status status;
     if (!type) {
-        fprintf(stderr, "banditctl: %s is not named .csv, .json or .npy\n", name);
+        fprintf(stderr, "banditctl: the name of %s must end in .csv, .json or .npy\n", name);
         return STATUS_USAGE;
     }
     FILE *file = open_upload(name, &size, &status);

@@ -1,4 +1,5 @@
 #include "clients/banditctl/trial.h"
+#include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "proto/encode.h"
 #include "proto/json_parse.h"
@@ -50,7 +51,7 @@ exit_status call_trial_names(const arguments *a, trial_names *out)
     return status;
 }
 
-/* The value of the i-th name, borrowed; NULL when the trial has none. */
+/* The value of the i-th name, borrowed; NULL if the trial has none. */
 static const json_t *value_of(const json_t *trial, const trial_names *names, size_t i)
 {
     const json_t *parameters = json_object_get(trial, "parameters");
@@ -104,7 +105,7 @@ char *trial_json(const trial_context *context, const json_t *trial, size_t *size
 
 /* ---- {name} in the words of a command -------------------------------------------------------------- */
 
-/* The text that stands for a name; NULL when it is unknown. Freed by the caller. */
+/* The text that replaces a name; NULL if the name is unknown. The caller frees it. */
 static char *lookup(const trial_context *c, const char *name)
 {
     for (size_t i = 0; i < c->names->n; i++) {
@@ -150,8 +151,8 @@ static void append(text_buffer *b, const char *text, size_t n)
     b->data[b->size] = '\0';
 }
 
-/* Replaces what stands at `at`, a '{', and answers how many characters of the word that was; 0: an unknown
- * name, of which *unknown is a copy. */
+/* Replaces the text that begins at `at`, a '{'. Returns the number of characters that it consumed, or 0 if
+ * the name is unknown; *unknown is then a copy of it. */
 static size_t replace(text_buffer *out, const char *at, bool after_dollar, const trial_context *c,
                       char **unknown)
 {
@@ -183,7 +184,7 @@ static size_t replace(text_buffer *out, const char *at, bool after_dollar, const
     return taken;
 }
 
-/* One word; NULL and *unknown when it has an unknown name. */
+/* Replaces the names in one word. NULL: a name is unknown, and *unknown is a copy of it. */
 static char *substitute(const char *word, const trial_context *c, char **unknown)
 {
     text_buffer out = {duplicate(""), 0};
@@ -241,7 +242,7 @@ char **trial_environment(const trial_context *context, const char *trial_file, c
     while (environ[n])
         n++;
     char **all = allocate(n + 8 + context->values->n, sizeof *all);
-    /* A worker that runs inside another's command must not hand on its variables. */
+    /* A worker that runs inside a command of another worker must not pass on that worker's variables. */
     for (size_t i = 0; i < n; i++)
         if (strncmp(environ[i], "BANDIT_", 7) != 0)
             all[kept++] = duplicate(environ[i]);

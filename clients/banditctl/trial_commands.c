@@ -1,6 +1,7 @@
-/* Asking, telling and reading. */
+/* The commands that ask, tell and read. */
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
+#include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 #include "clients/banditctl/trial.h"
@@ -33,7 +34,7 @@ static bool read_whole(const char *text, int64_t *out)
     return true;
 }
 
-/* Sends what was written to what follows the study in the path; see call. `seconds`: as in http_request. */
+/* Posts what was written to the study's path followed by `rest`; see call. `seconds`: see http_request. */
 static exit_status post(const arguments *a, const char *rest, wire_writer *w, double seconds, json_t **out)
 {
     http_request request = {.method = "POST", .seconds = seconds, .cancel = -1};
@@ -46,7 +47,7 @@ static exit_status post(const arguments *a, const char *rest, wire_writer *w, do
     return status;
 }
 
-/* The object that the text is; false, and nothing, if it is none. */
+/* Writes the JSON object in `text`. False: the text is not an object, and nothing was written. */
 static bool write_object(wire_writer *w, const char *text)
 {
     json_t *object = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
@@ -57,15 +58,15 @@ static bool write_object(wire_writer *w, const char *text)
     return good;
 }
 
-/* An option that is an object, as a member; false: it is none, which has been said. */
-static bool write_object_option(wire_writer *w, const arguments *a, option_id option, const char *name)
+/* Writes an option's JSON object as a member. False: it is not an object, and the error was printed. */
+static bool write_object_option(wire_writer *w, const arguments *a, option_id id, const char *name)
 {
-    if (!option_given(a, option))
+    if (!option_given(a, id))
         return true;
     wire_key(w, name);
-    bool good = write_object(w, option_text(a, option));
+    bool good = write_object(w, option_text(a, id));
     if (!good)
-        fprintf(stderr, "banditctl: --%s wants a JSON object, not '%s'\n", name, option_text(a, option));
+        fprintf(stderr, "banditctl: --%s must be a JSON object, not '%s'\n", name, option_text(a, id));
     return good;
 }
 
@@ -93,7 +94,7 @@ static void print_trials(const json_t *asked, const trial_names *names)
     }
 }
 
-/* The request's body; false: it has been said what is wrong with it. */
+/* Writes the request's body. False: an option is not valid, and the error was printed. */
 static bool write_ask(wire_writer *out, const arguments *a)
 {
     wire_writer w = WIRE_WRITER_INIT;
@@ -120,7 +121,7 @@ exit_status command_ask(const arguments *a)
     trial_names names = {0};
     json_t *asked = NULL;
     exit_status status = write_ask(&w, a) ? STATUS_OK : STATUS_USAGE;
-    /* The names first: a trial that is not shown would be nobody's until its lease ends. */
+    /* Read the names first. If that failed after the ask, the trial would be blocked until its lease ends. */
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
         status = call_trial_names(a, &names);
     if (status == STATUS_OK)
@@ -128,7 +129,7 @@ exit_status command_ask(const arguments *a)
     wire_writer_clear(&w);
     if (status == STATUS_OK && json_array_size(json_object_get(asked, "trials")) == 0) {
         char *reason = printable_member(asked, "reason", "no reason given");
-        fprintf(stderr, "banditctl: no trial now: %s\n", reason);
+        fprintf(stderr, "banditctl: no trial can be handed out now: %s\n", reason);
         free(reason);
         status = STATUS_NOTHING;
     } else if (status == STATUS_OK && !option_given(a, OPTION_JSON)) {
@@ -167,7 +168,7 @@ exit_status command_tell(const arguments *a)
     if (has_value && !read_number(a->operands[2], &value))
         return wrong("a finite number", a->operands[2]);
     if (!has_value && !option_given(a, OPTION_OUTCOME) && !option_given(a, OPTION_VALUES)) {
-        fputs("banditctl: tell wants a value, --values or a --state\n", stderr);
+        fputs("banditctl: tell requires a VALUE, --values or --state\n", stderr);
         return STATUS_USAGE;
     }
     wire_writer w = WIRE_WRITER_INIT;
@@ -191,16 +192,16 @@ exit_status command_tell(const arguments *a)
     json_t *told;
     exit_status status = post(a, "/tell", &w, 0, &told);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
-        puts(json_count(told, "duplicates") ? "known already"
-             : json_count(told, "late")     ? "taken as one more measurement"
-                                            : "taken");
+        puts(json_count(told, "duplicates") ? "already reported"
+             : json_count(told, "late")     ? "accepted as an additional measurement"
+                                            : "accepted");
     json_decref(told);
     return status;
 }
 
 /* ---- reading --------------------------------------------------------------------------------------- */
 
-/* The members of an object, name and value. */
+/* Prints the members of an object as name=value. */
 static void print_members(const char *title, const json_t *object)
 {
     const char *key;
@@ -210,7 +211,7 @@ static void print_members(const char *title, const json_t *object)
         return;
     }
     printf("%-12s", title);
-    /* The iterator takes a non-const object, and changes nothing. */
+    /* The iterator requires a non-const object, but does not change it. */
     json_object_foreach((json_t *)(uintptr_t)object, key, member)
     {
         char *name = printable(key), *text = printable_value(member);

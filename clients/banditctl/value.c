@@ -1,5 +1,5 @@
 #include "clients/banditctl/value.h"
-#include "clients/banditctl/call.h"
+#include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "proto/json_parse.h"
 #include "proto/number.h"
@@ -41,7 +41,7 @@ bool value_read(const char *text, bool *value, double *number, char **values, ch
     *value = false;
     *values = NULL;
     if (!*text) {
-        snprintf(why, 256, "no value: nothing was printed");
+        snprintf(why, 256, "no value: the command printed nothing");
         return false;
     }
     wire_number_result result = wire_read_number(text, strlen(text), WIRE_NUMBER_LOOSE, number);
@@ -61,7 +61,7 @@ bool value_read(const char *text, bool *value, double *number, char **values, ch
         wire_write_json(&w, json);
         *values = writer_text(&w, &size);
     } else {
-        snprintf(why, 256, "no value: '%.160s' is not a finite number", text);
+        snprintf(why, 256, "no value: '%.140s' is not a finite number or a JSON object of such", text);
     }
     json_decref(json);
     return is_object;

@@ -1,17 +1,17 @@
-/* What a command says its trial is worth. */
+/* Reads a trial's value from the output of a command. */
 #ifndef CLIENTS_BANDITCTL_VALUE_H
 #define CLIENTS_BANDITCTL_VALUE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* `text`: the last line of a command's output or the whole of its value file. A finite number, or a JSON
- * object of such, {"accuracy": 0.81, "latency": 12}. *value: true for a number in *number; otherwise *values
- * is the object as JSON, freed by the caller. False: it is neither; `why` says so. */
+/* Reads the last line of a command's output or of its value file: a finite number, or a JSON object of finite
+ * numbers such as {"accuracy": 0.81, "latency": 12}. For a number, *value is true and the number is in
+ * *number. For an object, *values is its JSON, which the caller frees. Otherwise the result is false, and
+ * `why` says why. */
 bool value_read(const char *text, bool *value, double *number, char **values, char why[256]);
 
-/* The last line that is not blank, without the blanks around it; freed by the caller. "" when there is none.
- */
+/* The last line that is not blank, without blanks around it; "" if there is none. The caller frees it. */
 char *last_line(const char *text, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
-/* Follows a study: on a terminal a picture that is drawn again and again, elsewhere a line a look. */
+/* Follows a study. On a terminal it redraws a picture; otherwise it prints one line per interval. */
 #include "clients/banditctl/call.h"
 #include "clients/banditctl/commands.h"
+#include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 #include "clients/banditctl/process.h"
@@ -18,12 +19,12 @@ typedef struct view {
     const char *id;
     bool drawing;
     size_t columns;
-    double rate; /* trials a second; < 0: not known yet */
+    double rate; /* trials per second; < 0: not known yet */
     long long told;
     double looked_at;
 } view;
 
-/* A part of the study as JSON; NULL, and *status, when it does not come. */
+/* A part of the study as JSON. NULL: *status and *why say what failed. */
 static json_t *get(http_client *client, const char *study, const char *rest, exit_status *status, char **why)
 {
     char *path = study_path(study, rest);
@@ -57,7 +58,7 @@ static bool is_done(const json_t *study)
             told_trials(study) >= json_count(study, "horizon"));
 }
 
-/* Trials a second since the last look, smoothed. */
+/* Updates the trials per second since the last look, smoothed. */
 static void keep_rate(view *v, const json_t *study)
 {
     const double now = monotonic_seconds();
@@ -91,7 +92,7 @@ static void draw_bar(const json_t *study, size_t columns)
 {
     const long long horizon = json_count(study, "horizon"), told = told_trials(study);
     if (horizon <= 0) {
-        printf("%lld trials told, no horizon\n", told);
+        printf("%lld trials reported, no horizon\n", told);
         return;
     }
     const double part = fmin(1, (double)told / (double)horizon);
@@ -102,12 +103,12 @@ static void draw_bar(const json_t *study, size_t columns)
     printf("] %lld/%lld, %.0f %%\n", told, horizon, floor(100 * part));
 }
 
-/* The workers that hold trials, as many as fit on a line. */
+/* Prints the workers that hold trials, as many as fit on a line. */
 static void draw_workers(const json_t *pending, size_t columns)
 {
     const json_t *trial;
     size_t i, used = 10, left = 0;
-    fputs("at work: ", stdout);
+    fputs("working: ", stdout);
     json_array_foreach(json_object_get(pending, "items"), i, trial)
     {
         char *worker = printable_member(trial, "worker", "?");
@@ -126,7 +127,7 @@ static void draw_workers(const json_t *pending, size_t columns)
     putchar('\n');
 }
 
-/* The best value so far in `width` columns, from the series of the study. NaN: nothing told yet. */
+/* The best value so far in `width` columns, from the series of the study. NaN: no value yet. */
 static void resample(const json_t *items, double *out, size_t width)
 {
     const size_t n = json_array_size(items);
@@ -178,7 +179,7 @@ static void draw(const view *v, const json_t *study, const json_t *pending, cons
     if (json_is_number(value))
         number_text(json_number_value(value), best);
     if (v->rate >= 0)
-        snprintf(rate, sizeof rate, "%.3g trials a second   ", v->rate);
+        snprintf(rate, sizeof rate, "%.3g trials per second   ", v->rate);
     fputs("\033[H\033[J", stdout);
     char *id = printable_member(study, "id", ""), *state = printable_member(study, "state", "");
     printf("%s  %s  %s\n", id, state, clock);
@@ -202,7 +203,7 @@ static size_t terminal_columns(void)
 
 /* ---- following ------------------------------------------------------------------------------------- */
 
-/* One look. *done: there is nothing more to come. */
+/* Looks once. *done: nothing more will change, or an error will not go away. */
 static exit_status look(const arguments *a, http_client *client, view *v, bool *done)
 {
     exit_status status, unused;

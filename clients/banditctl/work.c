@@ -1,5 +1,6 @@
 #include "clients/banditctl/work.h"
 #include "clients/banditctl/commands.h"
+#include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 
@@ -13,7 +14,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-/* ---- what the workers share ------------------------------------------------------------------------ */
+/* ---- shared by the workers -------------------------------------------------------------------------- */
 
 static bool is_readable(int fd)
 {
@@ -37,7 +38,7 @@ void work_stop(work *w, exit_status failure)
     if (w->failure == STATUS_OK)
         w->failure = failure;
     pthread_mutex_unlock(&w->lock);
-    eventfd_write(w->stop, 1); /* never read, hence readable for good */
+    eventfd_write(w->stop, 1); /* never read, so it stays readable */
 }
 
 void work_log(work *w, const char *format, ...)
@@ -56,8 +57,8 @@ void work_log(work *w, const char *format, ...)
 
 /* ---- preparing ------------------------------------------------------------------------------------- */
 
-/* Reads the names of the study's values, and checks the command's words by them. Waits for a server that is
- * not there yet, until a signal comes. */
+/* Reads the names of the study's values, and checks that the command uses no other names. If the server does
+ * not answer yet, it waits until a signal arrives. */
 static exit_status learn_names(work *w, http_client *client, int signals)
 {
     http_answer answer;
@@ -82,13 +83,13 @@ static exit_status learn_names(work *w, http_client *client, int signals)
     const trial_context nothing = {.study = "", .worker = "", .candidate = -1, .names = &w->names};
     char **words = trial_words(w->words, w->n_words, &nothing, &unknown);
     if (!words) {
-        fprintf(stderr, "banditctl: study %s has no value {%s}; it has", w->study, unknown);
+        fprintf(stderr, "banditctl: trials of study %s have no value {%s}; they have", w->study, unknown);
         for (size_t i = 0; i < w->names.n && i < 20; i++) {
             char *name = printable(w->names.items[i]);
             fprintf(stderr, " {%s}", name);
             free(name);
         }
-        fprintf(stderr, "%s. {{%s}} stands for the text {%s}\n", w->names.n > 20 ? " …" : "", unknown,
+        fprintf(stderr, "%s. Write {{%s}} for the text {%s}\n", w->names.n > 20 ? " …" : "", unknown,
                 unknown);
         free(unknown);
         return STATUS_USAGE;
@@ -114,7 +115,8 @@ static exit_status prepare_worker(worker *out, work *w, int ended)
 
 /* ---- running --------------------------------------------------------------------------------------- */
 
-/* Until all workers have ended: the first signal lets the commands end, the second one ends them. */
+/* Waits until all workers have ended. After the first signal, running commands may finish; the second signal
+ * kills them. */
 static bool wait_for_end(work *w, size_t running, int ended, int signals)
 {
     bool signalled = false;
@@ -129,10 +131,10 @@ static bool wait_for_end(work *w, size_t running, int ended, int signals)
         if (!waited[1].revents || read(signals, &signal, sizeof signal) != (ssize_t)sizeof signal)
             continue;
         if (signalled) {
-            work_log(w, "killing the commands");
+            work_log(w, "killing the running commands");
             eventfd_write(w->abort, 1);
         } else if (running > 0) {
-            work_log(w, "letting the commands end (a second signal kills them)");
+            work_log(w, "waiting for the running commands to finish (a second signal kills them)");
         }
         signalled = true;
         work_stop(w, STATUS_OK);
@@ -157,7 +159,7 @@ static exit_status run_workers(work *w, worker *workers, size_t n, int ended, in
         pthread_join(workers[i].thread, NULL);
     if (!option_given(w->arguments, OPTION_QUIET))
         work_log(w, "%zu trials completed, %zu failed%s", w->completed, w->failed,
-                 w->done ? "; the study is done" : "");
+                 w->done ? "; the study is finished" : "");
     if (w->failure != STATUS_OK)
         return w->failure;
     return signalled && !w->done ? STATUS_INTERRUPTED : STATUS_OK;
@@ -181,7 +183,7 @@ exit_status command_work(const arguments *a)
     sigaddset(&waited, SIGINT);
     sigaddset(&waited, SIGTERM);
     sigaddset(&waited, SIGHUP);
-    /* Before there are threads, so that all inherit it. */
+    /* Block the signals before threads start, so that all threads inherit the mask. */
     pthread_sigmask(SIG_BLOCK, &waited, NULL);
     signal(SIGPIPE, SIG_IGN);
     int ended = eventfd(0, EFD_CLOEXEC), signals = signalfd(-1, &waited, SFD_CLOEXEC);

@@ -1,5 +1,5 @@
-/* banditctl work: what its workers share. Each worker is a thread that asks, runs the command and tells; the
- * main thread waits for signals. */
+/* banditctl work: the state that its workers share. Each worker is a thread that asks for a trial, runs the
+ * command and reports the result. The main thread waits for signals. */
 #ifndef CLIENTS_BANDITCTL_WORK_H
 #define CLIENTS_BANDITCTL_WORK_H
 
@@ -12,17 +12,17 @@
 typedef struct work {
     const arguments *arguments;
     const char *study;
-    char *const *words; /* of the command, as given */
+    char *const *words; /* the command as given */
     size_t n_words;
     trial_names names;
-    int stop;  /* an eventfd, readable for good once no more trials are to be begun */
-    int abort; /* the same, once the commands are to be killed as well */
+    int stop;  /* an eventfd; once readable, no worker begins another trial */
+    int abort; /* an eventfd; once readable, the commands are killed */
 
-    pthread_mutex_t lock; /* guards what follows, and standard error */
-    bool unreachable;     /* has been reported */
-    char *refusal;        /* of an ask, the last one reported */
+    pthread_mutex_t lock; /* guards the members below, and standard error */
+    bool unreachable;     /* the user was informed that the server does not answer */
+    char *refusal;        /* the last refusal of an ask that was printed */
     bool done;
-    exit_status failure; /* the first that ended the work; STATUS_OK: none */
+    exit_status failure; /* the first failure that ended the work; STATUS_OK: none */
     size_t failed_in_a_row, completed, failed;
 } work;
 
@@ -31,24 +31,24 @@ typedef struct worker {
     worker_name name;
     http_client *client;
     pthread_t thread;
-    int ended; /* an eventfd of the main thread's */
+    int ended; /* an eventfd of the main thread */
 } worker;
 
-/* The life of a worker (its thread's function). */
+/* The function of a worker's thread. */
 void *worker_main(void *arg);
 
 bool work_stopping(const work *w);
 bool work_aborting(const work *w);
-/* No more trials are begun. `failure`: why, or STATUS_OK. */
+/* Makes the workers begin no more trials. `failure`: the reason, or STATUS_OK. */
 void work_stop(work *w, exit_status failure);
 
-/* A line on standard error. */
+/* Prints a line on standard error. */
 void work_log(work *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 typedef enum sending { SENT, SENDING_CANCELLED, SENDING_GAVE_UP } sending;
 
-/* Sends until the server answers something else than that it is not there or too busy, with growing pauses.
- * SENT: *answer is to be cleared by the caller. It is cancelled when `cancel` becomes readable. */
+/* Sends a request again, with growing pauses, as long as the server does not answer or is too busy. SENT: the
+ * caller clears *answer. The sending is cancelled when `cancel` becomes readable. */
 sending work_send(work *w, http_client *client, http_request *request, int cancel, http_answer *answer);
 
 #endif

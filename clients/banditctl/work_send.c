@@ -1,4 +1,4 @@
-/* Sending through restarts of the server and losses of the network. */
+/* Repeats requests while the server restarts or the network fails. */
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/process.h"
 #include "clients/banditctl/work.h"
@@ -9,7 +9,7 @@
 
 static const double first_pause = 0.1, longest_pause = 15;
 
-/* Evenly between half of the pause and all of it, so that workers do not come back all at once. */
+/* A random time between half of the pause and all of it, so that workers do not return all at once. */
 static double scattered(double pause)
 {
     uint16_t random = 0;

@@ -1,4 +1,5 @@
-/* One worker: asks, runs the command, tells. */
+/* One worker: asks for a trial, runs the command, reports the result. */
+#include "clients/banditctl/json.h"
 #include "clients/banditctl/memory.h"
 #include "clients/banditctl/printable.h"
 #include "clients/banditctl/process.h"
@@ -17,16 +18,16 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* An ask is held for so long at most: a worker that is to stop lets it end, as a trial that the server hands
- * out while nobody listens would be lost until its lease ends. */
+/* The longest wait of an ask. A worker that stops lets its ask end. If it cancelled the ask, a trial that the
+ * server hands out at that moment would be blocked until its lease ends. */
 static const double ask_seconds = 5, heartbeat_seconds = 10, goodbye_seconds = 5;
 
-/* ---- telling --------------------------------------------------------------------------------------- */
+/* ---- reporting ------------------------------------------------------------------------------------ */
 
 typedef struct result {
     const char *state; /* NULL: a value */
     double value;
-    char *values; /* JSON, instead of value; NULL */
+    char *values; /* JSON, in place of value; or NULL */
     bool retry;
     char reason[256];
 } result;
@@ -63,12 +64,12 @@ static char *result_json(const trial_context *trial, const result *r)
     return writer_text(&w, &size);
 }
 
-/* What a refusal of a tell means for the work as a whole. */
+/* Prints why a result was refused, and stops the work if no other result can be accepted. */
 static void refused(worker *self, const trial_context *trial, const result *r, const http_answer *answer)
 {
     work *w = self->work;
     char *why = describe_answer(answer);
-    work_log(w, "trial %lld: its result is refused: %s", trial->trial, why);
+    work_log(w, "trial %lld: the server refused its result: %s", trial->trial, why);
     free(why);
     exit_status status = status_of_answer(answer);
     if (status == STATUS_DENIED || status == STATUS_NOT_FOUND || (status == STATUS_FAILED && r->state))
@@ -77,15 +78,15 @@ static void refused(worker *self, const trial_context *trial, const result *r, c
 
 static bool tell(worker *self, const trial_context *trial, const result *r);
 
-/* A value that the server will never take: the trial has failed, or it would be handed to this worker again.
- */
+/* For a value that the server will never accept. Reports the trial as failed; otherwise the server would hand
+ * it to this worker again. */
 static void fail_instead(worker *self, const trial_context *trial)
 {
-    const result failed = {.state = "failed", .reason = "its value is not one that this study takes"};
+    const result failed = {.state = "failed", .reason = "the study does not accept its value"};
     tell(self, trial, &failed);
 }
 
-/* Tries until the server answers; once the commands are being killed, only one time and briefly. */
+/* Sends until the server answers; only once, and briefly, if the commands are being killed. */
 static sending deliver(worker *self, http_request *request, http_answer *answer)
 {
     if (!work_aborting(self->work))
@@ -99,7 +100,7 @@ static sending deliver(worker *self, http_request *request, http_answer *answer)
     return SENDING_CANCELLED;
 }
 
-/* Until the server has taken it or refused it. True: it knows the result. */
+/* Sends the result until the server accepts or refuses it. True: the server has it. */
 static bool tell(worker *self, const trial_context *trial, const result *r)
 {
     work *w = self->work;
@@ -111,7 +112,7 @@ static bool tell(worker *self, const trial_context *trial, const result *r)
         .method = "POST", .path = path, .body = body, .size = strlen(body), .idempotency_key = key};
     random_key(key);
     if (deliver(self, &request, &answer) != SENT) {
-        work_log(w, "trial %lld: its result could not be told: %s", trial->trial, told);
+        work_log(w, "trial %lld: cannot report its result: %s", trial->trial, told);
         work_stop(w, STATUS_UNREACHABLE);
     } else {
         taken = answer.status / 100 == 2;
@@ -136,12 +137,12 @@ static bool tell(worker *self, const trial_context *trial, const result *r)
 typedef struct heart {
     worker *self;
     char *path;
-    long long attempt; /* whose lease is meant: another one's is its worker's */
+    long long attempt; /* only the lease of this attempt is renewed; another attempt is another worker's */
     double lease;
-    bool lost; /* has been reported */
+    bool lost; /* the user was informed */
 } heart;
 
-/* One heartbeat. -> seconds until the next */
+/* Sends one heartbeat. Returns the seconds until the next. */
 static double beat(void *arg, int ended)
 {
     heart *h = arg;
@@ -158,7 +159,7 @@ static double beat(void *arg, int ended)
     const bool refused = answer.status / 100 == 4, kept = answer.status / 100 == 2;
     if (refused && !h->lost) {
         char *why = describe_answer(&answer);
-        work_log(h->self->work, "the lease is lost (%s); the result may still be taken", why);
+        work_log(h->self->work, "the lease is lost (%s); the server may still accept the result", why);
         free(why);
     }
     h->lost = refused || (h->lost && !kept);
@@ -173,7 +174,7 @@ static bool write_file(const char *path, const char *text, size_t size)
     return (file ? fclose(file) == 0 : false) && written;
 }
 
-/* The last line of the value file; NULL when there is none. Freed by the caller. */
+/* The last line of the value file; NULL if there is no such file. The caller frees it. */
 static char *read_value_file(const char *path)
 {
     char text[PROCESS_OUTPUT_MAX];
@@ -204,7 +205,7 @@ static void judge_exit(worker *self, const process_result *p, const char *value_
     free(text);
 }
 
-/* What a command's end means. False: it could not even be started. */
+/* Turns a command's end into a result. */
 static void judge(worker *self, const process_result *p, const char *value_file, result *r)
 {
     *r = (result){0};
@@ -218,7 +219,7 @@ static void judge(worker *self, const process_result *p, const char *value_file,
         break;
     case PROCESS_TIMED_OUT:
         r->state = "failed";
-        snprintf(r->reason, sizeof r->reason, "took longer than %s s",
+        snprintf(r->reason, sizeof r->reason, "took longer than --timeout (%s s)",
                  option_text(self->work->arguments, OPTION_TIMEOUT));
         break;
     case PROCESS_ABORTED:
@@ -230,7 +231,7 @@ static void judge(worker *self, const process_result *p, const char *value_file,
                option_given(self->work->arguments, OPTION_RETRY_FAILED);
 }
 
-/* Says what came out, and stops the work when too much has failed in a row. */
+/* Prints the result, and stops the work after too many failures in a row. */
 static void account(worker *self, const trial_context *trial, const result *r, double seconds)
 {
     work *w = self->work;
@@ -279,7 +280,7 @@ static void run_command(worker *self, const trial_context *trial, const json_t *
     process_result ran = {.end = PROCESS_NOT_STARTED};
     result r;
 
-    /* The names were looked for before the first trial. */
+    /* learn_names has checked the names before the first trial. */
     if (!words)
         out_of_memory();
     unlink(value_file);
@@ -338,8 +339,8 @@ static void take_trial(worker *self, const json_t *json)
     trial_values_clear(&values);
 }
 
-/* After an answer without trials because the horizon is reached: is everything told? Others' trials may still
- * come back when their leases end. */
+/* Whether all trials have results. Called after the horizon is reached: until then, trials of other workers
+ * may return to the queue when their leases end. */
 static bool everything_told(worker *self)
 {
     http_answer answer;
@@ -365,7 +366,7 @@ static void finished(work *w)
     work_stop(w, STATUS_OK);
 }
 
-/* An ask that was refused: the work ends, or it is tried again. */
+/* Handles a refused ask: the work ends, or the worker asks again later. */
 static void ask_refused(work *w, const http_answer *answer)
 {
     exit_status status = status_of_answer(answer);
@@ -380,12 +381,12 @@ static void ask_refused(work *w, const http_answer *answer)
     if (news)
         work_log(w, "%s%s", why, status == STATUS_CONFLICT ? "; waiting" : "");
     free(why);
-    /* A conflict passes: candidates are uploaded, a study in state error is resumed. */
+    /* A conflict may pass: candidates are uploaded, or a study in state error is resumed. */
     if (status != STATUS_CONFLICT)
         work_stop(w, status);
 }
 
-/* Asks once. -> the trials (a new reference), or NULL; *reason then says why (static text, "" for none). */
+/* Asks once. Returns the trials (a new reference), or NULL. */
 static json_t *ask(worker *self, double wait, bool *horizon_reached)
 {
     work *w = self->work;
@@ -427,7 +428,7 @@ static json_t *ask(worker *self, double wait, bool *horizon_reached)
     return trials;
 }
 
-/* Waits, but not longer than the work goes on. */
+/* Waits, but stops waiting when the work stops. */
 static void rest(const work *w, double seconds)
 {
     struct pollfd waited = {.fd = w->stop, .events = POLLIN};
@@ -450,8 +451,9 @@ void *worker_main(void *arg)
         json_decref(trials);
         if (!any && horizon_reached && everything_told(self))
             finished(w);
-        /* The first ask after a trial is answered at once, so that the end of the study is seen; the next
-         * ones are held. Once the horizon is reached only a trial that another worker lost can come. */
+        /* The first ask after a trial does not wait, so that the worker notices the end of the study; the
+         * next asks wait. Once the horizon is reached, only a trial that another worker lost can be handed
+         * out. */
         if (!any && (wait > 0 || horizon_reached))
             rest(w, 1 - (monotonic_seconds() - begun));
         wait = any || horizon_reached ? 0 : ask_seconds;

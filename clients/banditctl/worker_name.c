@@ -13,7 +13,8 @@
 
 enum { NAMES_MAX = 10000 };
 
-/* FNV-1a: tells apart what is meant to be apart; two that agree share their numbers, which harms nobody. */
+/* FNV-1a. It keeps names of different servers and studies apart. A collision is harmless: two names then
+ * share their numbers. */
 static uint64_t digest(uint64_t hash, const char *text)
 {
     do
@@ -22,7 +23,7 @@ static uint64_t digest(uint64_t hash, const char *text)
     return hash;
 }
 
-/* The folder of this user's workers, made if need be. */
+/* The folder of this user's workers; created if it does not exist. */
 static char *base_folder(void)
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
@@ -30,10 +31,11 @@ static char *base_folder(void)
     char *folder = runtime && *runtime ? format_text("%s/banditctl", runtime)
                                        : format_text("/tmp/banditctl-%ju", (uintmax_t)getuid());
     if (mkdir(folder, 0700) != 0 && errno != EEXIST) {
-        fprintf(stderr, "banditctl: cannot make %s: %s\n", folder, strerror(errno));
+        fprintf(stderr, "banditctl: cannot create %s: %s\n", folder, strerror(errno));
     } else if (lstat(folder, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != getuid() ||
                (about.st_mode & 022)) {
-        fprintf(stderr, "banditctl: %s is not a folder of this user alone\n", folder);
+        fprintf(stderr, "banditctl: %s must be a folder that only its owner, this user, can write to\n",
+                folder);
     } else {
         return folder;
     }

@@ -113,14 +113,14 @@ def test_asking_and_telling(site):
     nothing = site.run("ask", "s", "--worker", "other", "--wait", "0")
     assert nothing.returncode == 7 and "awaiting_feedback" in nothing.stderr, nothing
 
-    assert site.output("tell", "s", "1", "-1.5e-1") == "taken\n"
-    assert site.output("tell", "s", "1", "-0.15") == "known already\n"
+    assert site.output("tell", "s", "1", "-1.5e-1") == "accepted\n"
+    assert site.output("tell", "s", "1", "-0.15") == "already reported\n"
     assert site.run("tell", "s", "1", "0.5").returncode == 5
     unknown = site.run("tell", "s", "1", "0.5", "--attempt", "2")
     assert unknown.returncode == 1 and "/results/0/attempt: " in unknown.stderr, unknown
     asked = json.loads(site.output("ask", "s", "--json", "--count", "2"))
     number = asked["trials"][0]["id"]
-    assert site.output("tell", "s", number, "--state", "failed", "--reason", "no power") == "taken\n"
+    assert site.output("tell", "s", number, "--state", "failed", "--reason", "no power") == "accepted\n"
     assert site.run("tell", "s", number, "--values", "[1]").returncode == 2
     told = site.trials()[number - 1]
     assert (told["state"], told["reason"]) == ("failed", "no power"), told
@@ -234,7 +234,7 @@ def test_another_server_does_not_steer_the_terminal(site):
             said = site.output(*command, BANDITD_URL=url).split("\n")
             assert [" ".join(line.split()) for line in said] == [*expected, ""], (command, said)
         nothing = site.run("ask", "s", BANDITD_URL=url)
-        assert nothing.stderr == f"banditctl: no trial now: {SHOWN}\n", nothing
+        assert nothing.stderr == f"banditctl: no trial can be handed out now: {SHOWN}\n", nothing
 
 
 def test_an_answer_of_something_else(site):
@@ -242,7 +242,7 @@ def test_an_answer_of_something_else(site):
     with server_that_says(b"<html>") as url:
         for command in (["study", "list"], ["study", "show", "s", "--json"], ["ask", "s"], ["tell", "s", "1", "1"]):
             done = site.run(*command, "--url", url)
-            assert (done.returncode, done.stdout) == (1, "") and "is no JSON" in done.stderr, (command, done)
+            assert (done.returncode, done.stdout) == (1, "") and "is not JSON" in done.stderr, (command, done)
 
 
 def test_an_export_that_cannot_be_written(site):
@@ -323,7 +323,7 @@ def test_watch_on_a_terminal(site):
         check=True,
         timeout=60,
     ).stdout
-    assert "4/4, 100 %" in drawn and "at work:" in drawn and drawn.startswith("\033[H"), drawn
+    assert "4/4, 100 %" in drawn and "working:" in drawn and drawn.startswith("\033[H"), drawn
 
 
 def test_help_of_every_command(site):

@@ -1,0 +1,62 @@
+/* The table of commands. */
+#include "clients/banditctl/commands.h"
+
+#define BIT(id) OPTION_BIT(OPTION_##id)
+#define ANY     SIZE_MAX
+
+static const char work_help[] =
+    "In the command, {NAME} is replaced by the trial's value of that name, and {candidate}, {trial}, "
+    "{attempt}, {worker} and {study} by the values of these. An unknown name is an error. ${NAME} is left to "
+    "the shell, and {{NAME}} stands for the text {NAME}.\n"
+    "The command also finds these values in its environment: BANDIT_STUDY, BANDIT_TRIAL, BANDIT_ATTEMPT, "
+    "BANDIT_WORKER, BANDIT_CANDIDATE, and BANDIT_PARAM_NAME for each value (NAME in capitals, with _ for "
+    "other characters). BANDIT_TRIAL_FILE names a file that holds them as JSON.\n"
+    "The trial's value is the last line that the command prints. If the command writes the file that "
+    "BANDIT_VALUE_FILE names, the value is the last line of that file. A value is a number, or a JSON object "
+    "of metrics and their values. A command has failed if it exits with a status other than 0, is killed by "
+    "a signal, runs too long, or prints no value.\n"
+    "Each parallel command is a worker with a stable name, so after a restart it gets its unfinished trial "
+    "back. On SIGTERM or SIGINT, running commands may finish and their results are reported; then the exit "
+    "status is 8. On a second signal the commands are killed and their trials return to the queue.";
+
+static const command commands[] = {
+    {"study create", "FILE", 1, 1, 0, command_study_create,
+     "create a study from its definition (JSON) and print its id; - reads standard input", NULL},
+    {"study import", "FILE", 1, 1, 0, command_study_import,
+     "recreate a study from the output of `export` and print its id; - reads standard input", NULL},
+    {"study list", "", 0, 0, BIT(STATE) | BIT(LABEL), command_study_list,
+     "list studies: id, state, completed trials, horizon, best value", NULL},
+    {"study show", "STUDY", 1, 1, 0, command_study_show, "show a study's state and counters", NULL},
+    {"study pause", "STUDY", 1, 1, 0, command_study_state, "stop handing out trials", NULL},
+    {"study resume", "STUDY", 1, 1, 0, command_study_state,
+     "continue a study that is paused or in state error", NULL},
+    {"study finish", "STUDY", 1, 1, 0, command_study_state, "end a study; its workers stop", NULL},
+    {"study delete", "STUDY", 1, 1, 0, command_study_delete, "delete a study and all its data", NULL},
+    {"candidates upload", "STUDY FILE", 2, 2, 0, command_candidates_upload,
+     "upload candidates from a .csv, .json or .npy file", NULL},
+    {"ask", "STUDY", 1, 1, BIT(COUNT) | BIT(WORKER) | BIT(WAIT) | BIT(LEASE) | BIT(FRESH) | BIT(FIXED),
+     command_ask, "ask for trials to evaluate",
+     "Prints one line per trial: its number, its attempt, its candidate, and its values by name."},
+    {"tell", "STUDY TRIAL [VALUE]", 2, 3,
+     BIT(OUTCOME) | BIT(REASON) | BIT(ATTEMPT) | BIT(RETRY) | BIT(VALUES) | BIT(REPEATS) | BIT(METADATA),
+     command_tell, "report the result of a trial", NULL},
+    {"best", "STUDY", 1, 1, 0, command_best,
+     "show the best reported value and the point that the model recommends", NULL},
+    {"predict", "STUDY CANDIDATE…", 2, ANY, 0, command_predict,
+     "predict the metric for candidates: candidate, mean, standard deviation, optimistic bound",
+     "A candidate is a number, or, in a space, a point as JSON: '{\"level\": 3, \"fast\": true}'."},
+    {"export", "STUDY", 1, 1, BIT(FORMAT), command_export, "write a study to standard output", NULL},
+    {"watch", "STUDY", 1, 1, BIT(INTERVAL) | BIT(ONCE), command_watch,
+     "follow the progress of a study until it is finished",
+     "On a terminal it draws progress, rate, workers and the best value so far. Otherwise it prints one line "
+     "per interval."},
+    {"work", "STUDY -- COMMAND…", 2, ANY,
+     BIT(JOBS) | BIT(NAME) | BIT(WORK_LEASE) | BIT(TIMEOUT) | BIT(RETRY_FAILED) | BIT(INFEASIBLE) |
+         BIT(MAX_FAILURES) | BIT(GIVE_UP) | BIT(QUIET),
+     command_work, "ask for trials, run a command for each and report its value, until the study is finished",
+     work_help},
+    {"ping", "", 0, 0, BIT(WAIT), command_ping, "check whether the server is ready", NULL},
+    {"version", "", 0, 0, 0, command_version, "print the version of banditctl", NULL},
+};
+
+const command_list command_table = {commands, sizeof commands / sizeof *commands};
