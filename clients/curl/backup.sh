@@ -1,6 +1,7 @@
 #!/bin/sh
-# backup.sh FOLDER: writes every study into FOLDER/STUDY.ndjson, complete; POST /v1/studies with the type
-# application/x-ndjson makes the same study again. Files that are there are replaced, each when its new one is whole.
+# backup.sh FOLDER: exports each study to FOLDER/STUDY.ndjson. POST /v1/studies with the content type
+# application/x-ndjson recreates the study from such a file. An existing file is replaced once its new version is
+# complete.
 set -eu
 url=${BANDITD_URL:-http://127.0.0.1:8080}
 get() { # PATH OPTION…

@@ -1,6 +1,6 @@
 #!/bin/sh
-# import.sh STUDY FILE.csv: gives a study results from before it, in a file with the header candidate,value. Prints the
-# server's answer.
+# import.sh STUDY FILE.csv: imports earlier results into a study, from a file with the header candidate,value.
+# Prints the server's response.
 set -eu
 curl -sS --fail-with-body ${BANDITD_TOKEN:+-H "Authorization: Bearer $BANDITD_TOKEN"} \
     -H 'Content-Type: text/csv' --data-binary "@$2" \

@@ -1,5 +1,5 @@
 #!/bin/sh
-# upload.sh STUDY FILE.csv: uploads the candidates of a study and prints how many there are.
+# upload.sh STUDY FILE.csv: uploads the candidates of a study and prints their number.
 set -eu
 curl -sS --fail-with-body ${BANDITD_TOKEN:+-H "Authorization: Bearer $BANDITD_TOKEN"} \
     -X PUT -H 'Content-Type: text/csv' -T "$2" \

@@ -1,11 +1,12 @@
 #!/bin/sh
-# worker.sh STUDY COMMAND…: asks for a trial, runs the command with its features as further words, tells the number in
-# the last line that it prints, and so on until the study is done. WORKER names this worker, and must be its alone.
+# worker.sh STUDY COMMAND…: evaluates trials until the study is finished. For each trial it runs the command with the
+# trial's features as further arguments, and reports the number in the last line that the command prints. WORKER is
+# the name of this worker; no two workers may share a name.
 set -eu
 study=${BANDITD_URL:-http://127.0.0.1:8080}/v1/studies/$1
 worker=${WORKER:-$(hostname)-$$}
 shift
-post() { # PATH BODY: tried again while the server is away; a refusal passes through, and ends the script in jq
+post() { # PATH BODY: repeats the request while the server does not answer; on a refusal, jq ends the script
     curl -sS --retry 20 --retry-connrefused ${BANDITD_TOKEN:+-H "Authorization: Bearer $BANDITD_TOKEN"} \
         --json "$2" "$study/$1"
 }
@@ -17,7 +18,7 @@ while :; do
         sleep 1
         continue
     fi
-    # Quoted for the shell by jq, so that each is one word of the command.
+    # jq quotes the features for the shell, so that each is one argument of the command.
     features=$(printf %s "$asked" | jq -r '.trials[0] | (.point // [.parameters[]]) | map(tostring) | @sh')
     result=$(output=$(eval '"$@"' "$features") && value=$(printf '%s\n' "$output" | tail -n 1) &&
         jq -n --argjson trial "$trial" --arg value "$value" '{$trial, value: ($value | tonumber)}') ||

@@ -1,4 +1,4 @@
-"""Client of a banditd server: see Client, AsyncClient and Study."""
+"""The client of a banditd server. Start with Client or AsyncClient."""
 
 from ._calls import Trial
 from ._errors import BanditdError, Conflict, DamagedStudies, Denied, Infeasible, NotFound, Refused, Unreachable

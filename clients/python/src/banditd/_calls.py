@@ -1,4 +1,4 @@
-"""The calls of the API without their transport: what is sent, and what the answer means."""
+"""The calls of the API, without transport: how to write requests and read responses."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from typing import Any, Callable, Optional, Union
 
 from ._errors import DamagedStudies, refusal
 
-Value = Union[float, Mapping[str, float]]  # of the metric, or of each metric by its name
+Value = Union[float, Mapping[str, float]]  # the objective's value, or one value per metric by name
 
-ANSWER_SECONDS = 60.0  # that an answer may take, besides what an ask waits
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 15.0  # between tries, seconds
+ANSWER_SECONDS = 60.0  # time limit for a response, without the wait_seconds of an ask
+FIRST_PAUSE, LONGEST_PAUSE = 0.1, 15.0  # seconds between attempts
 
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """What is to be evaluated."""
+    """A trial to evaluate."""
 
     id: int
     attempt: int
     candidate: Optional[int]  # its number, from 0; None in a space
     point: Optional[list[float]]  # its features; None in a space
-    parameters: dict[str, Any]  # by name: of the space, or the features that have names
+    parameters: dict[str, Any]  # by name: the parameters of a space, or features that have names
     worker: Optional[str]
     state: str
     raw: dict[str, Any] = dataclasses.field(repr=False)  # as the server sent it
@@ -38,7 +38,7 @@ class Trial:
 
 @dataclasses.dataclass
 class Call:
-    """One request, sent again until it is answered."""
+    """One request, repeated until the server answers it."""
 
     method: str
     path: str
@@ -61,7 +61,7 @@ class Call:
         return headers
 
     def result(self, status: int, body: bytes) -> Any:
-        """What the answer means; raises Refused."""
+        """The content of the response. Raises Refused."""
         if not 200 <= status < 300:
             raise refusal(status, body)
         return self.parse(json.loads(body) if body else None)
@@ -72,7 +72,7 @@ def is_transient(status: int) -> bool:
 
 
 class Pauses:
-    """How long to wait between tries: longer and longer, scattered, as long as the server wants."""
+    """The pauses between attempts: growing, randomized, and at least the server's Retry-After."""
 
     def __init__(self) -> None:
         self._pause = FIRST_PAUSE
@@ -90,7 +90,7 @@ def study_path(study: str, rest: str = "") -> str:
 
 
 def plain(numbers: Any) -> Any:
-    """Lists and numbers of Python's own from those of NumPy, and from any sequences of them."""
+    """Converts NumPy arrays and other sequences to lists, and NumPy numbers to Python numbers."""
     if hasattr(numbers, "tolist"):
         return numbers.tolist()
     if isinstance(numbers, Mapping):
@@ -121,11 +121,11 @@ def list_studies(page_token: Optional[str]) -> Call:
 
 
 def listed_studies(page: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The studies of a page of the list. Warns whoever iterates over them of those that it lacks."""
+    """The studies on one page of the list. Warns the caller of `studies` about damaged studies."""
     damaged = page.get("damaged")
     if damaged:
         names = ", ".join(map(repr, damaged))
-        text = f"damaged in the server's database, and not in the list: {names} (`banditd check` says where)"
+        text = f"these studies are damaged in the server's database and left out: {names} (see `banditd check`)"
         warnings.warn(text, DamagedStudies, stacklevel=3)
     studies: list[dict[str, Any]] = page["items"]
     return studies
@@ -144,8 +144,8 @@ def delete(study: str) -> Call:
 
 
 def _npy(points: Any) -> Optional[bytes]:
-    """A NumPy array of numbers in its own format, or None for anything else."""
-    numpy = sys.modules.get("numpy")  # there if anybody has an array
+    """A NumPy array in NumPy's file format; None for other values."""
+    numpy = sys.modules.get("numpy")  # imported already if the caller has an array
     if numpy is None or not isinstance(points, numpy.ndarray):
         return None
     kind = "<f4" if points.dtype == numpy.float32 else "<f8"
@@ -193,7 +193,7 @@ def read_trial(raw: dict[str, Any], names: Optional[Sequence[str]]) -> Trial:
 
 @dataclasses.dataclass(frozen=True)
 class Asked:
-    """The answer to an ask. `reason`: why there are fewer trials than wanted, or None."""
+    """The response to an ask. `reason`: why there are fewer trials than requested, or None."""
 
     trials: list[Trial]
     reason: Optional[str]
@@ -257,7 +257,7 @@ def measured(
 
 
 def ended(trial: Union[Trial, int], state: str, reason: str = "", retry: bool = False) -> dict[str, Any]:
-    """A result without one."""
+    """A result without a value."""
     result = {**_addressed(trial), "state": state}
     if reason:
         result["reason"] = reason[:1000]
@@ -274,7 +274,7 @@ def heartbeat(study: str, trial: Union[Trial, int], lease_seconds: Optional[floa
     number = trial if isinstance(trial, int) else trial.id
     body: dict[str, Any] = {} if lease_seconds is None else {"lease_seconds": lease_seconds}
     if not isinstance(trial, int):
-        body["attempt"] = trial.attempt  # another attempt's lease is its worker's
+        body["attempt"] = trial.attempt  # do not renew the lease of another worker's attempt
     return _post(study_path(study, f"/trials/{number}/heartbeat"), body)
 
 

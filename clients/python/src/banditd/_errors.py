@@ -1,4 +1,4 @@
-"""What can go wrong with a call."""
+"""The errors of a call."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 
 class BanditdError(Exception):
-    """Every error of this package."""
+    """The base class of the errors of this package."""
 
 
 class Unreachable(BanditdError):
-    """The server did not answer for as long as the call was tried."""
+    """The server did not answer within the client's retry_seconds."""
 
 
 class Refused(BanditdError):
-    """The server answered, and refused. `errors`: each problem, with "pointer" and "detail"."""
+    """The server refused the call. `errors` lists each problem with "pointer" and "detail"."""
 
     def __init__(self, status: int, title: str, detail: str, errors: list[dict[str, Any]]):
         self.status = status
@@ -27,30 +27,30 @@ class Refused(BanditdError):
 
 
 class Denied(Refused):
-    """401 or 403: the token is missing or does not allow this."""
+    """401 or 403: the token is missing or does not allow the call."""
 
 
 class NotFound(Refused):
-    """404: there is no such study, trial or candidate."""
+    """404: the study, trial or candidate does not exist."""
 
 
 class Conflict(Refused):
-    """409: the study or the trial is in a state that does not allow this."""
+    """409: the state of the study or trial does not allow the call."""
 
 
 class Infeasible(BanditdError):
-    """Raised by a function that is optimized: its point cannot be evaluated, and is to be avoided."""
+    """Raise this in an optimized function if its point cannot be evaluated. The model then avoids the point."""
 
 
 class DamagedStudies(UserWarning):
-    """A warning: a list lacks studies, since what the server's database holds of them is damaged."""
+    """A warning: a list leaves out studies that are damaged in the server's database."""
 
 
 _KINDS = {401: Denied, 403: Denied, 404: NotFound, 409: Conflict}
 
 
 def refusal(status: int, body: bytes) -> Refused:
-    """The error that an answer means."""
+    """The error for a response."""
     try:
         problem = json.loads(body)
     except ValueError:

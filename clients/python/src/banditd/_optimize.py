@@ -1,4 +1,4 @@
-"""Study.optimize: threads that work, and one that keeps their leases."""
+"""Study.optimize: threads that evaluate trials, and a thread that renews their leases."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ._calls import Trial, Value
 from ._errors import BanditdError, Infeasible
 from .client import Study
 
-ASK_SECONDS = 5  # that an ask is held: a worker that is to stop waits so long at most
+ASK_SECONDS = 5  # the longest wait of an ask, and so the longest time until a worker stops
 
 
 class _Work:
-    """What the threads share."""
+    """The state that the threads share."""
 
     def __init__(self, study: Study, function: Callable[[Trial], Value], lease_seconds: float, retry: bool, limit: int):
         self.study, self.function = study, function
         self.lease_seconds, self.retry, self.limit = lease_seconds, retry, limit
-        self.stop = threading.Event()  # no more trials are begun
+        self.stop = threading.Event()  # the workers begin no more trials
         self.over = threading.Event()  # the workers have ended
         self.lock = threading.Lock()
         self.running: dict[int, Trial] = {}
@@ -43,14 +43,14 @@ class _Work:
                 for trial in asked.trials:
                     self.take(trial)
                 if asked.trials:
-                    wait = 0.0  # so that the end of the study is seen at once
+                    wait = 0.0  # to notice the end of the study at once
                     continue
                 if asked.reason == "finished" or (asked.reason == "horizon_reached" and self.all_told()):
                     self.stop.set()
-                # Once the horizon is reached only a trial that another worker lost can come.
+                # Once the horizon is reached, only a trial that another worker lost can be handed out.
                 wait = 0.0 if asked.reason == "horizon_reached" else ASK_SECONDS
                 self.stop.wait(1 if asked.reason in ("horizon_reached", "paused") else 0)
-        except BaseException as error:  # to the thread that called optimize
+        except BaseException as error:  # raised again by the thread that called optimize
             self.end_with(error)
         finally:
             self.study._client.close()
@@ -88,7 +88,8 @@ class _Work:
                 self.failures_in_a_row = 0
 
     def keep_leases(self) -> None:
-        """Heartbeats for what runs, until all workers have ended. One that gets lost is made good by the next."""
+        """Sends heartbeats for the running trials until all workers have ended. A lost heartbeat does no harm: the
+        next one renews the lease."""
         while not self.over.wait(self.lease_seconds / 3):
             with self.lock:
                 running = list(self.running.values())
@@ -119,7 +120,7 @@ def optimize(
     try:
         for thread in threads:
             thread.join()
-    except BaseException:  # KeyboardInterrupt: the functions that run are let end, and their values told
+    except BaseException:  # KeyboardInterrupt: running functions may finish, and their values are reported
         work.stop.set()
         for thread in threads:
             thread.join()

@@ -1,4 +1,4 @@
-"""The client whose calls are awaited. The same calls as those of Client and Study."""
+"""The asynchronous client. It has the same calls as Client and Study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .client import Address
 
 
 class _Received:
-    """Bytes in the place of a socket, for http.client to read."""
+    """Received bytes that http.client can read like a socket."""
 
     def __init__(self, data: bytes):
         self._data = data
@@ -27,7 +27,7 @@ class _Received:
 
 
 class AsyncClient:
-    """A server. Every call has a connection of its own. retry_seconds: see Client."""
+    """A server. Each call opens its own connection. retry_seconds: see Client."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, retry_seconds: Optional[float] = 60):
         self._address = Address(url)

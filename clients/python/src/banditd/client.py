@@ -1,4 +1,4 @@
-"""The client that waits for its answers."""
+"""The blocking client."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ DEFAULT_URL = "http://127.0.0.1:8080"
 
 
 class Address:
-    """Where the server is, from a URL: http://HOST:PORT, https://HOST:PORT or unix:/path."""
+    """The server's address, from a URL: http://HOST:PORT, https://HOST:PORT or unix:/path."""
 
     def __init__(self, url: Optional[str]):
         self.url = url or os.environ.get("BANDITD_URL") or DEFAULT_URL
         self.socket = self.url[5:] if self.url.startswith("unix:") else None
         parts = urllib.parse.urlsplit("http://localhost" if self.socket else self.url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{self.url!r} is not http://HOST:PORT, https://HOST:PORT or unix:/path")
+            raise ValueError(f"the URL must be http://HOST:PORT, https://HOST:PORT or unix:/path, not {self.url!r}")
         self.tls = parts.scheme == "https"
         self.host: str = parts.hostname
         self.port = parts.port or (443 if self.tls else 80)
@@ -45,9 +45,9 @@ class _UnixConnection(http.client.HTTPConnection):
 
 
 class Client:
-    """A server. May be used by several threads: each has a connection of its own.
+    """A server. Several threads may share a client; each thread has its own connection.
 
-    retry_seconds: how long a call is tried again while the server does not answer; None: for ever."""
+    retry_seconds: how long to repeat a call while the server does not answer; None: without limit."""
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, retry_seconds: Optional[float] = 60):
         self._address = Address(url)
@@ -64,12 +64,12 @@ class Client:
         return Study(self, self._run(_calls.create_study(definition))["id"])
 
     def study(self, study: str) -> Study:
-        """A study that is there already; the first call says if it is not."""
+        """An existing study. If it does not exist, the first call on it raises NotFound."""
         return Study(self, study)
 
     def studies(self) -> Iterator[dict[str, Any]]:
-        """All studies with their state and counters. Those that are damaged in the server's database are left out,
-        and named in a DamagedStudies, a warning."""
+        """All studies with their state and counters. Studies that are damaged in the server's database are left out;
+        the warning DamagedStudies names them."""
         token = None
         while True:
             page = self._run(_calls.list_studies(token))
@@ -101,7 +101,7 @@ class Client:
         return kind(address.host, address.port, timeout=seconds)
 
     def _send(self, call: Call) -> tuple[int, bytes, Optional[str]]:
-        """-> status, body, Retry-After"""
+        """Returns status, body and Retry-After."""
         connection = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._connect(call.seconds)
@@ -114,7 +114,7 @@ class Client:
             response = connection.getresponse()
             return response.status, response.read(), response.getheader("Retry-After")
         except BaseException:
-            self.close()  # what is left of the exchange must not be taken for the next answer
+            self.close()  # the rest of this exchange must not be read as the next response
             raise
 
     def _run(self, call: Call, retry_seconds: Union[float, None, str] = "as the client") -> Any:
@@ -167,8 +167,10 @@ class Study:
         fresh: bool = False,
         fixed: Optional[Mapping[str, Any]] = None,
     ) -> list[Trial]:
-        """Trials to evaluate: `count` or fewer, or none (see `ask_with_reason`). A worker that asks again gets the
-        trials it holds first, unless it says `fresh`. fixed: in a space, values that the trials have."""
+        """Trials to evaluate: `count` or fewer (see `ask_with_reason`).
+
+        A worker that asks again first gets the trials that it holds, unless `fresh` is true. fixed: values of
+        parameters that the trials must have, in a space."""
         return self.ask_with_reason(
             count, worker=worker, wait_seconds=wait_seconds, lease_seconds=lease_seconds, fresh=fresh, fixed=fixed
         ).trials
@@ -183,8 +185,8 @@ class Study:
         fresh: bool = False,
         fixed: Optional[Mapping[str, Any]] = None,
     ) -> Asked:
-        """The trials, and why there are fewer than wanted: "awaiting_feedback", "computing", "paused", "finished",
-        "horizon_reached" or None."""
+        """The trials, and the reason if there are fewer than `count`: "awaiting_feedback", "computing", "paused",
+        "finished" or "horizon_reached"; otherwise None."""
         names = self._feature_names()
         call = _calls.ask(self.id, names, count, worker, wait_seconds, lease_seconds, fresh, fixed)
         asked: Asked = self._client._run(call)
@@ -198,30 +200,32 @@ class Study:
         repeats: Optional[int] = None,
         metadata: Optional[Mapping[str, Any]] = None,
     ) -> dict[str, int]:
-        """The value of a trial, or the values of its metrics by name. -> {"accepted", "duplicates", "late"}
+        """Reports the value of a trial, or one value per metric by name. Returns the number of "accepted",
+        "duplicates" and "late" results.
 
-        repeats: the value is the mean of so many evaluations. metadata: the user's own, kept with the trial."""
+        repeats: the number of evaluations that the value is the mean of. metadata: any data, stored with the trial."""
         return self.tell_results([_calls.measured(trial, value, repeats, metadata)])
 
     def fail(self, trial: Union[Trial, int], reason: str = "", *, retry: bool = False) -> dict[str, int]:
-        """The trial has failed; with `retry` it is handed out again while attempts remain."""
+        """Reports that a trial failed. With `retry` it is handed out again while attempts are left."""
         return self.tell_results([_calls.ended(trial, "failed", reason, retry)])
 
     def infeasible(self, trial: Union[Trial, int], reason: str = "") -> dict[str, int]:
-        """The point cannot be evaluated, and is to be avoided."""
+        """Reports that the point cannot be evaluated. The model then avoids it."""
         return self.tell_results([_calls.ended(trial, "infeasible", reason)])
 
     def release(self, trial: Union[Trial, int]) -> dict[str, int]:
-        """Gives a trial back that was not tried."""
+        """Returns a trial that was not evaluated to the queue."""
         return self.tell_results([_calls.ended(trial, "released")])
 
     def stop(self, trial: Union[Trial, int], value: Optional[Value] = None, reason: str = "") -> dict[str, int]:
-        """The trial was ended early, after `measure` said so; it counts as a result only with a value."""
+        """Reports that a trial was ended early, because `measure` returned True. It counts as an observation only if
+        it has a value."""
         result = _calls.ended(trial, "stopped", reason)
         return self.tell_results([result if value is None else {**result, **_calls.measured(trial, value)}])
 
     def measure(self, trial: Union[Trial, int], step: int, value: float) -> bool:
-        """A value on the way to the result. -> whether the trial should stop"""
+        """Reports an intermediate value. Returns whether the trial should stop."""
         stop: bool = self._client._run(_calls.measure(self.id, trial, step, value))
         return stop
 
@@ -233,7 +237,7 @@ class Study:
         state: Optional[str] = None,
         reason: str = "",
     ) -> Trial:
-        """Corrects what was told: to another value, or to the state "failed" or "infeasible". -> the trial"""
+        """Corrects a reported result: to another value, or to the state "failed" or "infeasible". Returns the trial."""
         call = _calls.amend(self.id, trial, self._feature_names(), value, state, reason)
         amended: Trial = self._client._run(call)
         return amended
@@ -241,14 +245,14 @@ class Study:
     def propose(
         self, candidate: Optional[int] = None, *, parameters: Optional[Mapping[str, Any]] = None
     ) -> Trial:
-        """Queues a trial of one's own: a candidate's number, or in a space its parameters. -> the trial"""
+        """Queues a trial of your own: a candidate's number, or in a space its parameters. Returns the trial."""
         proposed: Trial = self._client._run(
             _calls.propose(self.id, self._feature_names(), candidate, parameters)
         )
         return proposed
 
     def tell_results(self, results: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-        """Many results at once, as the HTTP API takes them: all or nothing."""
+        """Reports many results at once, in the form of the HTTP API: all or nothing."""
         told: dict[str, int] = self._client._run(_calls.tell(self.id, results))
         return told
 
@@ -257,11 +261,12 @@ class Study:
         self._client._run(_calls.heartbeat(self.id, trial, lease_seconds))
 
     def observe(self, observations: Sequence[Mapping[str, Any]]) -> None:
-        """Results of before: each with "candidate" or "parameters", and "value"; they join the model at the next batch."""
+        """Imports results that were measured outside this study, each with "candidate" or "parameters", and "value".
+        They join the model at the next batch."""
         self._client._run(_calls.observe(self.id, observations))
 
     def trial(self, number: int) -> Trial:
-        """A trial as it stands."""
+        """The current state of a trial."""
         trial: Trial = self._client._run(_calls.trial(self.id, number, self._feature_names()))
         return trial
 
@@ -278,27 +283,27 @@ class Study:
     # ---- the study ----
 
     def info(self) -> dict[str, Any]:
-        """Its definition with every value in force, its state and its counters."""
+        """The definition with every value, the state and the counters."""
         info: dict[str, Any] = self._client._run(_calls.get(self.id))
         return info
 
     def best(self) -> dict[str, Any]:
-        """The best value told, "observed", and the point with the best posterior mean, "recommended"."""
+        """The best reported value, "observed", and the tried point with the best posterior mean, "recommended"."""
         best: dict[str, Any] = self._client._run(_calls.get(self.id, "/best"))
         return best
 
     def predict(self, *, candidates: Any = None, points: Any = None, parameters: Any = None) -> list[dict[str, float]]:
-        """The "mean", "std" and "ucb" of candidates by number, of points, or of parameters by name: one of those."""
+        """The "mean", "std" and "ucb" at candidates by number, at points, or at parameters by name. Give one of them."""
         predicted: list[dict[str, float]] = self._client._run(_calls.predict(self.id, candidates, points, parameters))
         return predicted
 
     def model(self) -> dict[str, Any]:
-        """The model in force."""
+        """The current model."""
         model: dict[str, Any] = self._client._run(_calls.get(self.id, "/model"))
         return model
 
     def upload(self, points: Any) -> int:
-        """The candidates: rows of numbers, for example a NumPy array of two dimensions. -> how many"""
+        """Uploads the candidates: rows of numbers, for example a two-dimensional NumPy array. Returns their number."""
         count: int = self._client._run(_calls.upload(self.id, points))
         return count
 
@@ -308,18 +313,18 @@ class Study:
         return changed
 
     def pause(self) -> None:
-        """No new trials are handed out."""
+        """Stops handing out trials."""
         self.change(state="paused")
 
     def resume(self) -> None:
         self.change(state="active")
 
     def finish(self) -> None:
-        """Ends it; its workers stop."""
+        """Ends the study. Its workers stop."""
         self.change(state="finished")
 
     def delete(self) -> None:
-        """Deletes it and all that belongs to it."""
+        """Deletes the study and all its data."""
         self._client._run(_calls.delete(self.id))
 
     # ---- the loop ----
@@ -334,13 +339,15 @@ class Study:
         retry: bool = False,
         max_failures: int = 20,
     ) -> int:
-        """Asks, calls the function and tells its value, in `workers` threads, until the study is done. -> how many
-        trials were completed
+        """Asks for trials, calls the function and reports its value, in `workers` threads, until the study is
+        finished. Returns the number of completed trials.
 
-        name: of the workers, with -1, -2, … added (default: the host's and the process's). A name that stays the same
-        gets the trials again that an earlier process of it was at; no two processes may share one.
-        An exception of the function is told as a failure (with `retry`: to be tried again), Infeasible as an infeasible
-        point; after max_failures in a row it is raised. While the function runs, heartbeats keep its trial."""
+        name: the workers are called NAME-1, NAME-2, … (default: the host's name and the process id). If a process
+        that was stopped starts again with the same name, it gets its unfinished trials again. Two running processes
+        must not share a name.
+        An exception in the function is reported as a failure (with `retry`, the trial is handed out again), and
+        Infeasible as an infeasible point. After max_failures in a row the exception is raised. While the function
+        runs, heartbeats renew the trial's lease."""
         from ._optimize import optimize
 
         return optimize(self, function, workers, name, lease_seconds, retry, max_failures)

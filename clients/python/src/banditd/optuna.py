@@ -1,4 +1,4 @@
-"""A sampler for Optuna: the trials of an Optuna study get their parameters from a banditd server.
+"""A sampler for Optuna that gets the parameters of each trial from a banditd server.
 
     study = optuna.create_study(sampler=BanditdSampler())
 
@@ -24,24 +24,24 @@ from ._errors import BanditdError, Conflict, NotFound
 from .client import Client, Study
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
-_TRIAL = "banditd:trial"  # system attribute of an Optuna trial: the number of the server's
-_MOST_CHOICES = 10000  # of a discrete parameter
+_TRIAL = "banditd:trial"  # system attribute of an Optuna trial: the number of the server's trial
+_MOST_CHOICES = 10000  # limit for a discrete parameter
 
 
 class BanditdSampler(BaseSampler):
-    """Asks a banditd server for parameters, and tells it what came of them.
+    """Asks a banditd server for parameters and reports the results.
 
-    url, token: of the server; BANDITD_URL and BANDITD_TOKEN by default.
-    study: its name on the server; made from the name of the Optuna study by default. A study that is there already
-        goes on, if its parameters and direction are the same.
-    space: the distributions of the parameters by name, as in `trial.distributions`. By default they are those that all
-        of the first `inferred_after` finished trials have in common, and the trials until then are random.
-    algorithm: the server's, as in its definition of a study, for example {"name": "s_gp_ts"}.
-    pruned: "value": the last value that a pruned trial reported counts as its result; "ignore": it has none.
-    wait_seconds: how long an ask may wait, once more and more, until there is a point.
+    url, token: the server and its token (default: BANDITD_URL and BANDITD_TOKEN).
+    study: the id of the study on the server (default: made from the name of the Optuna study). An existing study is
+        continued if its parameters and direction are the same.
+    space: the distributions of the parameters by name, as in `trial.distributions`. By default these are the
+        parameters that the first `inferred_after` finished trials have in common; until then, trials are random.
+    algorithm: the algorithm in the study's definition on the server, for example {"name": "s_gp_ts"}.
+    pruned: "value": the last intermediate value of a pruned trial is its result. "ignore": it has no result.
+    wait_seconds: the total time to wait for a trial.
 
-    Parameters outside the space are sampled independently, by `independent_sampler` (random by default). A parameter of the
-    space whose distribution changes is an error. One objective only."""
+    Parameters outside the space are sampled by `independent_sampler` (random by default). If the distribution of a
+    parameter in the space changes, ValueError is raised. The Optuna study must have one objective."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class BanditdSampler(BaseSampler):
         wait_seconds: float = 300,
     ):
         if pruned not in ("value", "ignore"):
-            raise ValueError('pruned is "value" or "ignore"')
+            raise ValueError(f'pruned must be "value" or "ignore", not {pruned!r}')
         self._client = Client(url, token)
         self._name = study
         self._space = None if space is None else _sorted(space)
@@ -89,7 +89,7 @@ class BanditdSampler(BaseSampler):
             return {}
         given = self._next_trial(self._study)
         study._storage.set_trial_system_attr(trial._trial_id, _TRIAL, given.id)
-        # A conditional space of the server's making has none; what it leaves out is sampled independently.
+        # In a conditional space the server leaves out inactive parameters. They are sampled independently.
         return {
             name: from_server(search_space[name], value) for name, value in given.parameters.items() if name in search_space
         }
@@ -104,13 +104,13 @@ class BanditdSampler(BaseSampler):
     def _next_trial(self, server: Study) -> Trial:
         waited = 0.0
         while True:
-            # No two asks share a worker's name: Optuna may run many trials at once.
+            # Ask without a worker's name. Optuna may run many trials at once, and a name would get its pending trial.
             asked = server.ask_with_reason(wait_seconds=min(self._wait_seconds, 300))
             if asked.trials:
                 return asked.trials[0]
             waited += min(self._wait_seconds, 300)
             if asked.reason in ("finished", "horizon_reached") or waited >= self._wait_seconds:
-                raise BanditdError(f"study {server.id} hands out no trial: {asked.reason}")
+                raise BanditdError(f"study {server.id} has no trial to hand out: {asked.reason}")
 
     # ---- after a trial ----
 
@@ -157,7 +157,7 @@ class BanditdSampler(BaseSampler):
         return float(value) if math.isfinite(value) else None
 
     def _is_as_asked(self, study: OptunaStudy, server: Study, number: int, trial: FrozenTrial) -> bool:
-        """False when a trial had parameters of its own (`enqueue_trial`)."""
+        """Whether the trial has the server's parameters. `enqueue_trial` sets other ones."""
         asked: dict[str, Any] = server.trial(number).parameters
         space = self._space or {}
         return all(
@@ -166,7 +166,7 @@ class BanditdSampler(BaseSampler):
         )
 
     def _import(self, server: Study, results: Sequence[tuple[Mapping[str, Any], Optional[float]]]) -> None:
-        """Results whose points the server did not choose. A point that is not whole says nothing of one."""
+        """Imports results whose points the server did not choose. Points that lack a parameter are left out."""
         space = self._space or {}
         observations = [
             {"parameters": {name: to_server(space[name], params[name]) for name in space}, "value": value}
@@ -179,9 +179,9 @@ class BanditdSampler(BaseSampler):
     # ---- the study on the server ----
 
     def _open(self, study: OptunaStudy) -> Optional[Study]:
-        """The study on the server, or None as long as its space is not known."""
+        """The study on the server; None until its space is known."""
         if len(study.directions) != 1:
-            raise ValueError("BanditdSampler optimizes one objective")
+            raise ValueError(f"BanditdSampler supports one objective; this study has {len(study.directions)}")
         server = self._client.study(self._name or _server_name(study.study_name))
         try:
             info: Optional[dict[str, Any]] = server.info()
@@ -195,7 +195,7 @@ class BanditdSampler(BaseSampler):
         if info is None:
             try:
                 created = self._client.create_study(definition)
-            except Conflict:  # another process was faster
+            except Conflict:  # another process created it first
                 info = server.info()
             else:
                 finished = study.get_trials(deepcopy=False, states=FINISHED)
@@ -207,7 +207,7 @@ class BanditdSampler(BaseSampler):
     def _inferred(
         self, study: OptunaStudy, info: Optional[dict[str, Any]]
     ) -> Optional[dict[str, BaseDistribution]]:
-        """What the first finished trials have in common. Of a study that is on the server, the parameters it has."""
+        """The parameters that the first finished trials have in common; for an existing study, its parameters."""
         finished = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
         if info is None and len(finished) < self._inferred_after:
             return None
@@ -243,15 +243,15 @@ class BanditdSampler(BaseSampler):
 
 
 def parameter(name: str, distribution: BaseDistribution) -> dict[str, Any]:
-    """The server's parameter for a distribution of Optuna's."""
+    """The server's parameter for an Optuna distribution."""
     if isinstance(distribution, CategoricalDistribution):
         return {"name": name, "type": "categorical", "values": words(distribution)}
     if not isinstance(distribution, (FloatDistribution, IntDistribution)):
-        raise ValueError(f"parameter {name!r}: banditd has nothing like {distribution!r}")
+        raise ValueError(f"parameter {name!r}: banditd does not support {distribution!r}")
     steps = _steps(distribution)
     if steps is not None:
         if len(steps) > _MOST_CHOICES:
-            raise ValueError(f"parameter {name!r}: {len(steps)} steps are more than {_MOST_CHOICES}")
+            raise ValueError(f"parameter {name!r} has {len(steps)} steps; the limit is {_MOST_CHOICES}")
         return {"name": name, "type": "discrete", "values": steps}
     return {
         "name": name,
@@ -263,7 +263,7 @@ def parameter(name: str, distribution: BaseDistribution) -> dict[str, Any]:
 
 
 def _steps(distribution: BaseDistribution) -> Optional[list[float]]:
-    """The values of a distribution with steps other than those of integers."""
+    """The values of a distribution with steps; None for floats without steps and for steps of 1."""
     if isinstance(distribution, FloatDistribution) and distribution.step is not None:
         n = round((distribution.high - distribution.low) / distribution.step)
         return [round(distribution.low + i * distribution.step, 12) for i in range(n + 1)]
@@ -273,7 +273,7 @@ def _steps(distribution: BaseDistribution) -> Optional[list[float]]:
 
 
 def words(distribution: CategoricalDistribution) -> list[str]:
-    """A word for each choice: its text, and where texts are equal its position too."""
+    """A word for each choice: its text, followed by its position if several choices have the same text."""
     texts = [str(choice) for choice in distribution.choices]
     return [text if texts.count(text) == 1 else f"{text} ({i})" for i, text in enumerate(texts)]
 
@@ -300,24 +300,24 @@ def _sorted(space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution
 def _check_unchanged(name: str, declared: BaseDistribution, used: BaseDistribution) -> None:
     if declared != used:
         raise ValueError(
-            f"parameter {name!r} is {declared} for the server, and {used} in this trial: a changed distribution needs "
-            "another study"
+            f"parameter {name!r} is {declared} on the server, but {used} in this trial; "
+            "use another study for a changed distribution"
         )
 
 
 def _check_same(definition: Mapping[str, Any], info: Mapping[str, Any]) -> None:
-    """Is what is on the server what would be made now?"""
+    """Raises ValueError if the server's study differs from the one that would be created now."""
     if info.get("metric", {}).get("goal") != definition["metric"]["goal"]:
-        raise ValueError(f"study {definition['id']} on the server has another direction")
+        raise ValueError(f"study {definition['id']} on the server has the other direction; use another study")
     there = {p["name"]: p for p in info["domain"].get("parameters", [])}
     for wanted in definition["domain"]["parameters"]:
         found = there.pop(wanted["name"], None)
         if found is None or any(found.get(key) != value for key, value in wanted.items()):
             raise ValueError(
-                f"parameter {wanted['name']!r} is {found} in study {definition['id']} on the server, and {wanted} here"
+                f"parameter {wanted['name']!r} is {found} in study {definition['id']} on the server, but {wanted} here"
             )
     if there:
-        raise ValueError(f"study {definition['id']} on the server also has {', '.join(sorted(there))}")
+        raise ValueError(f"study {definition['id']} on the server has further parameters: {', '.join(sorted(there))}")
 
 
 def _server_name(name: str) -> str:
