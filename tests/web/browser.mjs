@@ -1,4 +1,4 @@
-// All tests in the browser, one after another. See run.
+// Runs all tests in the browser, one after another. See run.
 import { browser, finish, test } from './harness.mjs';
 import * as use from './test_use.mjs';
 import * as form from './test_form.mjs';

@@ -1,4 +1,4 @@
-// A browser, its pages with what goes wrong in them, and TAP.
+// A browser, pages that collect their errors, and TAP output.
 import { createRequire } from 'node:module';
 import assert from 'node:assert/strict';
 
@@ -26,8 +26,8 @@ export function finish() {
 
 export const browser = () => chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] });
 
-/* A page of a browser of its own; `close` fails on any error of the console or of a script.
- *   allowed  messages that belong to the test: refusals, which the browser reports as errors */
+/* A page in its own browser context; `close` fails if the console or a script reported an error.
+ *   allowed  messages that the test expects, such as refusals, which the browser reports as errors */
 export async function open(chrome, { dark = false, phone = false, allowed = null, still = true } = {}) {
   const context = await chrome.newContext({
     viewport: phone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
@@ -53,7 +53,7 @@ export async function open(chrome, { dark = false, phone = false, allowed = null
   };
 }
 
-// Opens a page for the work, and closes it.
+// Runs `work` with a new page, and closes the page.
 export async function with_(chrome, options, work) {
   const { page, close } = await open(chrome, options);
   const said = await work(page);

@@ -1,4 +1,4 @@
-// Studies of several kinds for the browser to look at, made through the API.
+// Creates the studies that the browser shows, through the API.
 
 export class Api {
   constructor(url, token) {
@@ -39,7 +39,7 @@ export class Api {
   }
 }
 
-// The same numbers on each run, between 0 and 1 (mulberry32).
+// Pseudo-random numbers between 0 and 1, the same in each run (mulberry32).
 export function random(seed) {
   let state = seed;
   return () => {
@@ -50,12 +50,12 @@ export function random(seed) {
   };
 }
 
-// A smooth function with its maximum, 1, at 0.7, 0.3, 0.7, 0.3, …
+// A smooth function with the maximum 1 at 0.7, 0.3, 0.7, 0.3, …
 export function target(point) {
   return Math.exp(-2 * point.reduce((sum, x, i) => sum + (x - (i % 2 ? 0.3 : 0.7)) ** 2, 0));
 }
 
-// Workers that ask and tell until so many trials are told. `measure(trial)` -> a result without the trial's number
+// Workers that ask and tell until `trials` trials are reported. `measure(trial)` -> a result without the trial's number
 export async function work(api, id, trials, workers, measure, count = 1) {
   let told = 0;
   for (let turn = 0; told < trials; turn++) {
@@ -77,9 +77,9 @@ const algorithm = (more) => ({ name: 'bbkb', kernel: { type: 'matern', lengthsca
 
 export const MARKUP = '<img src=x onerror="document.title=\'broken in\'"> & <b>bold</b>';
 
-/* What the pages are looked at with:
- *   bread      two features, workers at work, failures          molecules  six features, a horizon, the optimum known
- *   markup     names and reasons that would be markup           paused, finished, waiting: states */
+/* The studies that the pages show:
+ *   bread      two features, busy workers, failures             molecules  six features, a horizon, a known optimum
+ *   markup     names and reasons that look like markup          paused, finished, waiting: states */
 export async function seed(api) {
   const next = random(1);
   const noisy = (trial) => ({ value: target(trial.point) + 0.05 * (next() - 0.5) });

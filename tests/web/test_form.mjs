@@ -1,4 +1,4 @@
-// New studies: from the form, from JSON, from a file, in a space, from another study; and what is not right.
+// New studies: from the form, from JSON, from a file, in a space, from another study; and invalid ones.
 import assert from 'node:assert/strict';
 import { until, with_ } from './harness.mjs';
 
@@ -37,7 +37,7 @@ async function json(site) {
     await area.fill(JSON.stringify(definition));
     await page.click('button:text-is("Form")');
     assert.equal(await page.getByLabel('Id', { exact: true }).inputValue(), 'by-json');
-    assert.equal(await page.getByLabel('Points, one a line').inputValue(), '0\n1');
+    assert.equal(await page.getByLabel('Points, one per line').inputValue(), '0\n1');
     await page.click('text=Create the study');
     await created(page, 'by-json');
   });
@@ -100,7 +100,7 @@ async function space(site) {
   });
 }
 
-// Every algorithm that the server offers can be made by the form, with an option of its own.
+// The form can create a study with every algorithm that the server offers, and set an option.
 async function algorithms(site) {
   const { algorithms: all } = await site.api.get('/v1/algorithms');
   await with_(site.chrome, {}, async (page) => {
@@ -109,7 +109,7 @@ async function algorithms(site) {
       await page.goto(`${site.url}/#/new`);
       const id = `form-${name.replaceAll('_', '-')}`;
       await page.getByLabel('Id', { exact: true }).fill(id);
-      await page.getByLabel('Points, one a line').fill('0, 0\n0.5, 0.5\n1, 0\n0.2, 0.8');
+      await page.getByLabel('Points, one per line').fill('0, 0\n0.5, 0.5\n1, 0\n0.2, 0.8');
       await page.getByLabel('Algorithm', { exact: true }).selectOption(name);
       await page.click('summary');
       await page.getByLabel('max arm failures').fill('2');
@@ -125,7 +125,7 @@ async function algorithms(site) {
 async function again(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/studies/training/connect`);
-    await page.click('text=Make a new study from this one');
+    await page.click('text=Create a new study from this one');
     await page.getByLabel('Id', { exact: true }).fill('training-2');
     await page.click('text=Create the study');
     await created(page, 'training-2');
@@ -136,11 +136,11 @@ async function again(site) {
 }
 
 export const tests = {
-  'messages stand beside their fields': wrong,
+  'messages are beside their fields': wrong,
   'a definition as JSON': json,
   'candidates from a file': file,
   'candidates uploaded later': later,
   'a space of parameters': space,
   'every algorithm by the form': algorithms,
-  'a study like another': again,
+  'a study copied from another': again,
 };

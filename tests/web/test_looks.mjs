@@ -1,8 +1,8 @@
-// Every page in light, in dark and on a phone: without violations of axe, without errors, with a screenshot to look at.
+// Every page in light, in dark and on a phone: no violations found by axe, no errors, and a screenshot to look at.
 import assert from 'node:assert/strict';
 import { AXE, until, with_ } from './harness.mjs';
 
-// Address, and a selector that is there once the page has its contents.
+// The address, and a selector that matches once the page has its content.
 export const PAGES = {
   studies: ['#/', '.studies tbody tr:nth-child(7)'],
   new: ['#/new', '.form-end button'],
@@ -25,12 +25,12 @@ export const PAGES = {
 const LOOKS = { light: {}, dark: { dark: true }, phone: { phone: true } };
 
 async function violations(page) {
-  await page.evaluate(AXE); // not as a script of the page: its policy would forbid it
+  await page.evaluate(AXE); // evaluated, because the page's policy forbids scripts from elsewhere
   const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
   return found.violations.map((v) => `${v.id}: ${v.help}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')}`);
 }
 
-// Nothing that axe finds, and nothing beside the window.
+// No violations found by axe, and no content wider than the window.
 async function inspect(page) {
   assert.deepEqual(await violations(page), []);
   const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -42,13 +42,13 @@ async function look(site, look_, name) {
   await with_(site.chrome, { ...LOOKS[look_] }, async (page) => {
     await page.goto(`${site.url}/${hash}`);
     await page.waitForSelector(ready);
-    await page.waitForTimeout(400); // charts and figures that come by themselves
+    await page.waitForTimeout(400); // charts and figures appear later
     await page.screenshot({ path: `${site.screenshots}/${name}-${look_}.png`, fullPage: true });
     await inspect(page);
   });
 }
 
-// The form for a space, with all that can be folded out, and as JSON.
+// The form for a space, with all options unfolded, and as JSON.
 async function spaceForm(site, look_) {
   await with_(site.chrome, { ...LOOKS[look_] }, async (page) => {
     await page.goto(`${site.url}/#/new`);
@@ -81,7 +81,7 @@ async function dialogs(site, look_) {
   });
 }
 
-// The switch overrides the system's theme, and is kept.
+// The switch overrides the system's theme, and the choice is stored.
 async function theme(site) {
   await with_(site.chrome, {}, async (page) => {
     const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);

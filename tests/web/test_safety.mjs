@@ -1,11 +1,11 @@
-// Texts stay texts, and the token stays where it belongs.
+// Texts are shown as text, and the token stays in sessionStorage.
 import assert from 'node:assert/strict';
 import { until, with_ } from './harness.mjs';
 import { Api, MARKUP, work } from './seed.mjs';
 
 const TABS = ['', '/trials', '/workers', '/batches', '/model', '/posterior', '/parallel', '/candidates', '/connect'];
 
-// Names, labels, workers and reasons that would be markup: none becomes an element or runs.
+// Names, labels, workers and reasons that look like markup: none becomes an element or is run.
 async function markup(site) {
   await with_(site.chrome, {}, async (page) => {
     const check = async (where) => {
@@ -37,7 +37,7 @@ async function markup(site) {
   });
 }
 
-// The policy holds in this browser: what is not from here is not run.
+// The Content-Security-Policy works in this browser: an inline script is not run.
 async function policy(site) {
   await with_(site.chrome, { allowed: /Content.Security.Policy|violates/i }, async (page) => {
     await page.goto(`${site.url}/#/`);
@@ -59,12 +59,12 @@ async function token(site) {
     const addresses = [];
     page.on('request', (request) => addresses.push(request.url()));
     await page.goto(`${url}/#/`);
-    await page.waitForSelector('dialog >> text=wants a token');
+    await page.waitForSelector('dialog >> text=requires a token');
     await page.locator('#token-field').fill('wrong');
-    await page.click('text=Use it');
+    await page.click('text=Use the token');
     await page.waitForSelector('dialog >> text=not accepted');
     await page.locator('#token-field').fill(secret);
-    await page.click('text=Use it');
+    await page.click('text=Use the token');
     await page.click('a[href="#/studies/kept"]');
     await page.waitForSelector('.connection.live');
     await work(api, 'kept', 5, ['w'], (trial) => ({ value: trial.id }));
@@ -83,10 +83,10 @@ async function token(site) {
     await page.reload();
     await page.waitForSelector('.connection.live');
     await page.click('text=Forget the token');
-    await page.waitForSelector('dialog >> text=wants a token');
+    await page.waitForSelector('dialog >> text=requires a token');
     assert.ok(!(await page.evaluate(() => JSON.stringify({ ...sessionStorage }))).includes(secret));
     await page.click('text=Cancel');
-    await page.waitForSelector('.empty >> text=The server wants a token');
+    await page.waitForSelector('.empty >> text=The server requires a token');
   });
 }
 

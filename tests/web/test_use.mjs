@@ -1,4 +1,4 @@
-// A study from the first click to the last, while workers work on it.
+// A study from its creation to its deletion, while workers evaluate its trials.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -16,14 +16,14 @@ function csv(n) {
   return cells.join('\n');
 }
 
-// Created by the form, worked on, watched without a reload, paused, resumed, finished, deleted.
+// Creates a study with the form, works on it, watches it without a reload, pauses, resumes, finishes and deletes it.
 async function life(site) {
   return with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/`);
     await page.click('text=New study');
     await page.getByLabel('Id', { exact: true }).fill('life');
-    await page.getByLabel('Points, one a line').fill(csv(9));
-    await page.getByLabel('Their names').fill('left, right');
+    await page.getByLabel('Points, one per line').fill(csv(9));
+    await page.getByLabel('Feature names').fill('left, right');
     await page.getByLabel('Lengthscale').fill('0.5');
     await page.getByLabel('Horizon, trials').fill('60');
     await page.click('text=Create the study');
@@ -34,7 +34,7 @@ async function life(site) {
     assert.deepEqual(made.domain.names, ['left', 'right']);
     assert.equal(made.algorithm.kernel.lengthscale, 0.5);
 
-    await page.evaluate(() => (globalThis.marked = true)); // gone after a reload
+    await page.evaluate(() => (globalThis.marked = true)); // lost by a reload
     assert.equal(await tileOf(page, 'Best'), '–');
     let [best, changes] = [-Infinity, 0];
     for (let told = 0; told < 40; told += 4) {
@@ -48,7 +48,7 @@ async function life(site) {
       }
     }
     assert.ok(changes >= 2, `the best changed ${changes} times`);
-    await until('all are counted', async () => (await tileOf(page, 'Told')) === '40');
+    await until('all are counted', async () => (await tileOf(page, 'Reported')) === '40');
     await until('the chart has them', async () => /40 values/.test(await page.locator('.chart').first().getAttribute('aria-label')));
     assert.ok(await page.evaluate(() => globalThis.marked), 'the page was not loaded again');
 
@@ -79,7 +79,7 @@ async function life(site) {
   });
 }
 
-// Both formats as files of the browser's; or, from a server without exports, a word about that.
+// Downloads both formats; a server without exports causes a message.
 async function exports_(site) {
   const offered = (await fetch(`${site.url}/v1/studies/bread/export?format=csv`)).ok;
   await with_(site.chrome, offered ? {} : { allowed: /404/ }, async (page) => {
@@ -120,7 +120,7 @@ async function filter(site) {
     await page.reload();
     await is('after a reload', ['paused']);
     await page.getByLabel('Filter').fill('bread');
-    await page.waitForSelector('text=No study is like this');
+    await page.waitForSelector('text=No studies match');
     await page.getByLabel('State', { exact: true }).selectOption('');
     await page.getByLabel('Filter').fill('');
     await page.getByLabel('Order').selectOption('trials');
@@ -129,7 +129,7 @@ async function filter(site) {
   });
 }
 
-// What another does is seen in the list too, and buttons there work.
+// The list shows changes made by others, and its buttons work.
 async function listIsLive(site) {
   await with_(site.chrome, {}, async (page) => {
     await site.api.create({ id: 'listed', metric: { name: 'v', goal: 'minimize' }, domain: { type: 'candidates', points: [[0], [1], [2]] }, algorithm: { name: 'uniform' } });
@@ -146,7 +146,7 @@ async function listIsLive(site) {
   });
 }
 
-// Without a mouse: the link past the head, the tabs, the chart's cursor, the dialog's focus.
+// By keyboard: the link that skips the header, the chart's cursor, the dialog's focus.
 async function keyboard(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/studies/bread`);
@@ -189,7 +189,7 @@ async function trials(site) {
   });
 }
 
-// The order in the table is that of the values in it.
+// The rows are sorted by the chosen column.
 async function candidates(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/studies/bread/candidates`);
@@ -202,14 +202,14 @@ async function candidates(site) {
       await until(`sorted by ${order}`, async () => falls(await column(n)));
     }
     const first = await page.locator('tbody td').first().textContent();
-    await page.click('text=More');
+    await page.click('button:text-is("Next")');
     await until('the next page', async () => (await page.locator('tbody td').first().textContent()) !== first);
-    await page.click('text=Back');
+    await page.click('button:text-is("Previous")');
     await until('back', async () => (await page.locator('tbody td').first().textContent()) === first);
   });
 }
 
-// The page goes on by itself when events stop and come again.
+// The page continues by itself after the stream of events was interrupted.
 async function reconnects(site) {
   await with_(site.chrome, { allowed: /ERR_(FAILED|CONNECTION|ABORTED)|Failed to load resource/ }, async (page) => {
     let broken = true;
@@ -224,7 +224,7 @@ async function reconnects(site) {
   });
 }
 
-// What is damaged in the database is named above the others.
+// Damaged studies are named above the list.
 async function damaged(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.route('**/v1/studies?*', async (route) => {
@@ -237,7 +237,7 @@ async function damaged(site) {
   });
 }
 
-// A hidden tab holds no connection and reads nothing; shown again, it is up to date.
+// A hidden tab has no connection and reads nothing. When it is shown again, it is updated.
 async function hidden(site) {
   await with_(site.chrome, {}, async (page) => {
     const hide = (value) =>
@@ -252,19 +252,19 @@ async function hidden(site) {
     await page.waitForTimeout(1000);
     const requests = [];
     page.on('request', (request) => requests.push(request.url()));
-    await site.api.patch('paused', { display_name: 'Renamed meanwhile' });
+    await site.api.patch('paused', { display_name: 'Renamed while hidden' });
     await page.waitForTimeout(1500);
     assert.deepEqual(requests, []);
     await hide(false);
     await page.waitForSelector('.connection.live');
-    await page.waitForSelector('h1:text-is("Renamed meanwhile")');
+    await page.waitForSelector('h1:text-is("Renamed while hidden")');
     await site.api.patch('paused', { display_name: '' });
   });
 }
 
 const RIGHT = "right $PATH; it's"; // the name of a feature
 
-// What is to be pasted works as it stands.
+// The commands to paste work unchanged.
 async function pasted(site) {
   const folder = await mkdtemp(`${tmpdir()}/banditd-web-`);
   const root = process.cwd();
@@ -304,10 +304,10 @@ async function pasted(site) {
   await rm(folder, { recursive: true });
 }
 
-// A lease that runs out: the countdown ends, the trial goes to another worker, and the timeline shows both attempts.
+// A lease expires: the trial goes to another worker, and the timeline shows both attempts.
 async function leases(site) {
   await site.api.create({ id: 'leases', metric: { name: 'v', goal: 'maximize' }, domain: { type: 'candidates', points: [[0], [1]] }, algorithm: { name: 'uniform' }, lease_seconds: 1 });
-  // A reading may be under way when it is deleted.
+  // The page may be reading the study when it is deleted.
   await with_(site.chrome, { allowed: /404/ }, async (page) => {
     const [lost] = await site.api.ask('leases', 1, 'lost');
     const taken = await until('another worker has it', async () => (await site.api.ask('leases', 1, 'found', { fresh: true })).find((t) => t.id === lost.id));
@@ -327,7 +327,7 @@ async function leases(site) {
   });
 }
 
-// What is told besides the objective, and how values came about.
+// Recorded metrics, and the history of a value.
 async function recorded(site) {
   await site.api.create({
     id: 'recorded',
@@ -353,7 +353,7 @@ async function recorded(site) {
   });
 }
 
-// Ranges on the axes of the parallel coordinates by keyboard alone.
+// Sets ranges on the axes of the parallel coordinates by keyboard.
 async function ranges(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/studies/molecules/parallel`);
@@ -379,11 +379,11 @@ export const tests = {
   'by keyboard': keyboard,
   'trials by state and worker': trials,
   'candidates in each order': candidates,
-  'events that break and come again': reconnects,
-  'a study that is damaged': damaged,
+  'an interrupted stream of events': reconnects,
+  'a damaged study': damaged,
   'a hidden tab': hidden,
-  'what is to be pasted': pasted,
-  'a lease that runs out, a study that is deleted': leases,
+  'commands to paste': pasted,
+  'an expired lease, a deleted study': leases,
   'recorded metrics, measurements and amendments': recorded,
   'ranges without a mouse': ranges,
 };

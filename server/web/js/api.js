@@ -1,7 +1,7 @@
-// Calls of the HTTP API. Addresses are relative, so that the server may stand behind a prefix.
+// Calls of the HTTP API. Addresses are relative, so that the server can be served under a prefix.
 import { askForToken, currentToken } from './token.js';
 
-// An answer other than 2xx: problem+json (RFC 9457), or what came in its place; status 0 when none came.
+// A response other than 2xx: problem+json (RFC 9457) or another body. Status 0: no response.
 export class Problem extends Error {
   constructor(status, body) {
     super(body.detail || body.title || `the server answered ${status}`);
@@ -9,7 +9,7 @@ export class Problem extends Error {
     this.errors = body.errors ?? [];
   }
 
-  // No such route in this server, rather than no such study.
+  // The server lacks the route; it is not the study that is missing.
   get isUnbuilt() {
     return this.status === 405 || this.status === 501 || (this.status === 404 && this.message.startsWith('there is nothing at'));
   }
@@ -20,11 +20,11 @@ async function reach(path, options) {
     return await fetch(path, options);
   } catch (error) {
     if (options.signal?.aborted) throw error;
-    throw new Problem(0, { detail: 'The server cannot be reached.' });
+    throw new Problem(0, { detail: 'The server does not answer. Check that it is running.' });
   }
 }
 
-// The response whatever its status but 401, for which a token is asked for.
+// The response. On status 401 it asks for a token and sends the request again.
 export async function send(method, path, { body, headers, signal } = {}) {
   for (;;) {
     const token = currentToken();
@@ -37,11 +37,11 @@ export async function send(method, path, { body, headers, signal } = {}) {
       headers: { ...headers, ...(token && { Authorization: `Bearer ${token}` }) },
     });
     if (response.status !== 401) return response;
-    if (currentToken() !== token) continue; // another one has been entered meanwhile
+    if (currentToken() !== token) continue; // the user has entered another token during the request
     try {
       await askForToken(token);
     } catch {
-      throw new Problem(401, { detail: 'The server wants a token.' });
+      throw new Problem(401, { detail: 'The server requires a token. Reload the page to enter one.' });
     }
   }
 }
@@ -75,8 +75,8 @@ export function query(parameters) {
   return given.length ? `?${new URLSearchParams(given)}` : '';
 }
 
-// The items of a list, page by page, from parameters.page_token on; at most `most` of them. What is damaged in the
-// database, and so no item, is added to `damaged`, by its name.
+// Reads a list page by page, from parameters.page_token on, and returns at most `most` items. Ids of damaged studies,
+// which are not items, are added to `damaged`.
 export async function list(path, parameters, signal, most = Infinity, damaged = []) {
   const items = [];
   let { page_token } = parameters;
@@ -89,7 +89,7 @@ export async function list(path, parameters, signal, most = Infinity, damaged = 
   return items;
 }
 
-// An answer as a file of the browser's. A link could not carry the token.
+// Downloads a response as a file. A link could not send the token.
 export async function download(path, name) {
   const response = await send('GET', path);
   if (!response.ok) throw await problemOf(response);

@@ -2,7 +2,7 @@
 import { list, studyPath } from './api.js';
 import { lastTrials } from './trials.js';
 
-const SAMPLE = 1000; // candidates or trials that tell the range of a feature
+const SAMPLE = 1000; // candidates or trials from which the range of a feature is read
 
 // -> [{name, choices | null, words, log, whole, min, max}]; min and max are known for a space only.
 export function axesOf(study) {
@@ -27,13 +27,13 @@ export function coordinate(axis, item) {
   return item.parameters ? item.parameters[axis.name] : item.point?.[axis.index];
 }
 
-// The same as a number: choices by their position.
+// The coordinate as a number; a choice as its position.
 export function position(axis, item) {
   const at = coordinate(axis, item);
   return axis.choices ? axis.choices.indexOf(at) : at;
 }
 
-// Axes with min and max, from the candidates or, where these cannot be read, from what was tried.
+// Axes with min and max: from the candidates or, if these cannot be read, from the trials.
 export async function axesWithRanges(study, signal) {
   const axes = axesOf(study);
   if (!axes.some((axis) => !axis.choices && axis.min === undefined)) return axes;
@@ -52,7 +52,7 @@ export async function axesWithRanges(study, signal) {
   return axes;
 }
 
-// n places along an axis: all choices of one that has them.
+// n places along an axis; all choices if the axis has choices.
 export function places(axis, n) {
   if (axis.choices) return axis.choices;
   const { min, max } = axis;
@@ -62,20 +62,20 @@ export function places(axis, n) {
   return axis.whole ? [...new Set(at.map((x) => Math.round(x)))] : at;
 }
 
-// Is the axis' parameter there at this point? Its condition is met, and that parameter is there too.
+// Whether the axis' parameter is active at this point: its condition is met, and the parameter of the condition is active.
 export function isActive(axis, axes, item) {
   if (!axis.condition) return true;
   const on = axes.find((other) => other.name === axis.condition.parameter);
   return isActive(on, axes, item) && axis.condition.in.includes(item.parameters[on.name]);
 }
 
-// Something for a parameter that has become active.
+// A value for a parameter that has become active.
 function somewhere(axis) {
   const at = places(axis, 3);
   return at[Math.floor(at.length / 2)];
 }
 
-// The parameters that are active, all of them. Conditions may stand in any order, hence in rounds.
+// A value for every active parameter. Conditions may be listed in any order, so it takes several rounds.
 function completed(parameters, axes) {
   let now = parameters;
   for (let round = 0; round < axes.length; round++) {
@@ -87,7 +87,7 @@ function completed(parameters, axes) {
   return now;
 }
 
-// The point with some coordinates changed: {name: value}.
+// The point with some coordinates changed; changes: {name: value}.
 export function moved(base, axes, changes) {
   if (base.parameters) return { parameters: completed({ ...base.parameters, ...changes }, axes) };
   const point = [...base.point];

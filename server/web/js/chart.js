@@ -1,5 +1,5 @@
-// Charts over one axis by uPlot: theme, size, logarithmic axes, a line that says the values under the cursor, and the
-// arrow keys as a second way to move it.
+// Charts with uPlot: theme, size, logarithmic axes, a line of text with the values under the cursor, and arrow keys that
+// move the cursor.
 import { h, replace } from './dom.js';
 import { number } from './format.js';
 import { colour, faded, onThemeChange } from './theme.js';
@@ -30,7 +30,7 @@ function seriesOptions(s) {
   };
 }
 
-// 1, 2, 5 of each power of ten; of many powers only these, of less than one what divides it evenly.
+// Ticks at 1, 2 and 5 times each power of ten. Over many powers, at the powers only; over less than one, at even steps.
 function logarithmicTicks(u, axis, low, high) {
   const powers = Math.log10(high / low);
   if (powers < 0.5) {
@@ -68,7 +68,8 @@ function tight(u, low, high) {
   return low < high ? [low * 0.97, high * 1.03] : [low / 2, high * 2];
 }
 
-// The scale of an axis. Logarithmic below zero too: linear around it, by the inverse hyperbolic sine.
+// The scale of an axis. A logarithmic scale with values at or below zero uses the inverse hyperbolic sine, which is
+// linear around zero.
 function scaleOptions(axis, columns) {
   const options = { time: false };
   axis.positive = false;
@@ -83,19 +84,19 @@ function scaleOptions(axis, columns) {
         if (size > 0) smallest = Math.min(smallest, size);
         largest = Math.max(largest, size);
       }
-  // Without a range of its own, a logarithmic scale would go on to the next powers of ten.
+  // Without a range, a logarithmic scale would extend to the next powers of ten.
   axis.positive = low > 0;
   if (low > 0) return { distr: 3, range: tight, ...options };
   return { ...options, distr: 4, asinh: Math.max(smallest, largest / 1e3) || 1 };
 }
 
 /* chart(parent, options) -> {set(columns), change(options)}
- *   label     what a screen reader says of it
+ *   label     the text for screen readers
  *   x, y      axes: {label, log, values, range, whole}
  *   series    [{label, colour, kind: line | steps | bars | points, faint, width, dash, quiet, show(value)}]
- *             `quiet`: drawn, but not in the line of values
+ *             `quiet`: drawn, but not in the text above the chart
  *   bands     [{series: [upper, lower], colour, opacity}]
- *   draw      function(u), called when all is drawn */
+ *   draw      function(u), called after drawing */
 export function chart(parent, options, signal) {
   let config = options;
   let columns = null;
@@ -176,7 +177,7 @@ export function chart(parent, options, signal) {
   });
 
   return {
-    // columns: the x values, then one array a series
+    // columns: the x values, then one array per series
     set(next) {
       const same = columns && !config.x.log && !config.y.log;
       columns = next;

@@ -1,4 +1,4 @@
-// Numbers as colours: viridis, which rises evenly in lightness and is told apart by colour-blind eyes.
+// Numbers as colours: viridis, whose lightness rises evenly and which colour-blind people can read.
 const ANCHORS = [
   [68, 1, 84],
   [71, 44, 122],

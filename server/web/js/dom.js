@@ -1,4 +1,4 @@
-// Elements from code. Children that are not nodes become text nodes: nothing of a study is ever read as markup.
+// Creates elements. Children that are not nodes become text nodes, so no text of a study is read as markup.
 
 const PROPERTIES = new Set(['value', 'checked', 'disabled', 'selected', 'open', 'hidden', 'readOnly', 'required', 'indeterminate']);
 
@@ -34,7 +34,7 @@ export function uniqueId(prefix) {
   return `${prefix}-${last}`;
 }
 
-// Changes the text only if it differs, so that nothing flickers or is read out again.
+// Changes the text only if it differs, so that it does not flicker and is not read out again.
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }

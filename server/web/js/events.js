@@ -1,4 +1,5 @@
-// Server-sent events by fetch: EventSource cannot send a token. Goes on after a break where it was (Last-Event-ID).
+// Server-sent events by fetch, because EventSource cannot send a token. After a break the stream continues from the last
+// event (Last-Event-ID).
 import { problemOf, send } from './api.js';
 
 const SHORTEST_PAUSE = 500; // ms
@@ -40,8 +41,8 @@ function untilVisible() {
   return new Promise((resolve) => document.addEventListener('visibilitychange', resolve, { once: true }));
 }
 
-// Aborted when the page is left and when its tab is hidden: a browser has few connections to one server, and a stream
-// keeps one of them.
+// A signal that is aborted when the page is left or its tab is hidden. A browser opens few connections to one server, and
+// a stream occupies one of them.
 function whileVisible(signal) {
   const hidden = new AbortController();
   const check = () => document.hidden && hidden.abort();
@@ -50,8 +51,8 @@ function whileVisible(signal) {
   return AbortSignal.any([signal, hidden.signal]);
 }
 
-// Calls onEvent(type, data) for each event and onState('live' | 'waiting' | 'unbuilt' | 'refused') when that changes,
-// until the signal is aborted. After a break onState says 'live' again; what was missed is sent by the server.
+// Until the signal is aborted, calls onEvent(type, data) for each event, and onState('live' | 'waiting' | 'unbuilt' |
+// 'refused') when the state changes. After a break the state is 'live' again, and the server sends the missed events.
 export async function follow(path, { onEvent, onState, signal }) {
   let lastId;
   let pause = SHORTEST_PAUSE;

@@ -1,11 +1,11 @@
-// What keeps a page up to date. Events only say what may have changed; it is then read again, not more often than it
-// takes time, so that a study with a thousand results a second costs the server and the browser little.
+// Keeps a page up to date. Events only say what may have changed; the page then reads it again. The reads are limited by
+// the time that they take, so that a study with a thousand results per second costs the server and the browser little.
 import { get, studyPath } from './api.js';
 import { follow } from './events.js';
 
-const POLL = 3000; // ms, where there are no events
+const POLL = 3000; // ms, if the server sends no events
 
-// -> a function that runs `work` soon: at once, or when the run before is over and a pause has passed.
+// Returns a function that runs `work`: at once, or after the previous run and a pause.
 export function refresher(work, signal, least = 400) {
   let busy = false;
   let wanted = false;
@@ -34,14 +34,14 @@ export function refresher(work, signal, least = 400) {
   return request;
 }
 
-// Which parts of a study an event of that type touches.
+// The parts of a study that an event of each type may change.
 const TOUCHED = {
   trial: ['study', 'trials', 'series'],
   batch: ['study', 'batches', 'model', 'trials'],
   state: ['study'],
 };
 
-// A study that is being looked at: its newest definition and counters, and listeners to what changes.
+// A study that is shown: its latest definition and counters, and listeners to changes.
 export class Feed {
   constructor(id, signal) {
     this.id = id;
@@ -74,7 +74,7 @@ export class Feed {
     }
   }
 
-  // The study is there once this has resolved; then it follows.
+  // Reads the study, then follows its events. `study` is set once the promise resolves.
   async start() {
     await this.read();
     follow(studyPath(this.id, '/events'), {

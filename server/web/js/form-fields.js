@@ -1,5 +1,5 @@
-// Fields bound to places of a JSON document: each has a JSON pointer, reads its value from there and writes it back.
-// An empty field is a member left out.
+// Fields of a form that are bound to a JSON document. Each field has a JSON pointer, reads its value from there and
+// writes it back. The member of an empty field is left out.
 import { h, replace, uniqueId } from './dom.js';
 
 function steps(pointer) {
@@ -10,7 +10,7 @@ export function at(document_, pointer) {
   return steps(pointer).reduce((place, step) => place?.[step], document_);
 }
 
-// Objects on the way are made, and removed when they become empty.
+// Creates the objects on the path if they do not exist, and removes them when they become empty.
 export function put(document_, pointer, value) {
   const path = steps(pointer);
   const last = path.pop();
@@ -29,7 +29,7 @@ export function put(document_, pointer, value) {
   for (let i = path.length; i > 0 && Object.keys(places[i]).length === 0; i--) delete places[i - 1][path[i - 1]];
 }
 
-// How text becomes a value and back. What cannot be parsed is sent as it is: the server says what is wrong with it.
+// Converts text to values and back. Text that cannot be parsed is sent unchanged, and the server reports the error.
 export const KINDS = {
   text: { parse: (text) => text, print: String },
   number: { parse: (text) => (Number.isNaN(Number(text)) ? text : Number(text)), print: String },
@@ -61,9 +61,9 @@ export const KINDS = {
 };
 
 /* field({pointer, label, kind, options, hint, placeholder, list}) -> {element, pointer, load, fail}
- *   options  [[value, text], …] makes a select; values as texts, parsed by `kind`
+ *   options  [[value, text], …] makes a select; the values are texts, parsed by `kind`
  *   list     suggestions
- * change() is called after the user has changed it. */
+ * change() is called after the user has changed the field. */
 export class Field {
   constructor(document_, spec, change = () => {}) {
     Object.assign(this, { document: document_, kind: KINDS.text, ...spec });

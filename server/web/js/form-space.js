@@ -1,4 +1,4 @@
-// The parameters of a space, a row each.
+// The parameters of a space, one row per parameter.
 import { h, replace } from './dom.js';
 import { Field, KINDS } from './form-fields.js';
 

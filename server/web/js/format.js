@@ -1,4 +1,4 @@
-// Numbers, times and durations as text. Always the same digits, so that columns line up and nothing jumps.
+// Numbers, times and durations as text, with a fixed number of digits, so that columns line up.
 
 export function number(x, digits = 5) {
   if (x === null || x === undefined || Number.isNaN(x)) return '–';
@@ -19,7 +19,7 @@ export function count(n) {
   return n < 1e4 && n > -1e4 ? String(n) : grouped.format(n).replace(/,/g, '\u202f');
 }
 
-// A formatter for a column: as many decimals for all as the largest value needs to show so many digits.
+// A formatter for a column. All values get the same number of decimals, so that the largest has `digits` digits.
 export function columnFormat(values, digits = 5) {
   const sizes = values.filter((x) => Number.isFinite(x) && x !== 0).map(Math.abs);
   const decimals = digits - 1 - Math.floor(Math.log10(Math.max(...sizes)));

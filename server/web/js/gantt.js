@@ -1,4 +1,4 @@
-// A timeline: a row a worker, a bar a trial.
+// A timeline: one row per worker, one bar per trial.
 import { h, replace, svg } from './dom.js';
 import { clock, duration, number } from './format.js';
 
@@ -6,12 +6,12 @@ const ROW = 24; // px
 const BAR = 14;
 const AXIS = 24;
 const NAMES = 120;
-export const ROWS = 60; // workers drawn, the most recent ones
+export const ROWS = 60; // the most recent workers are drawn
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400, 172800, 604800]; // s
 
 const CLASS = { pending: 's-pending', completed: 's-completed', failed: 's-failed' };
 
-// Spans of one worker that overlap go into lanes below each other.
+// Overlapping spans of one worker are drawn in lanes below each other.
 function lanes(spans) {
   const ends = [];
   return spans.map((s) => {
@@ -29,7 +29,7 @@ function sentence({ trial, from, to, state }) {
   return `${parts.join(', ')} (from ${clock(from)})`;
 }
 
-// -> {show(spans, begin, end)}; spans as of tab-workers.js, times in ms
+// -> {show(spans, begin, end)}; spans as in tab-workers.js, times in ms
 export function timeline(parent, signal) {
   const stage = h('div', { class: 'scroll gantt', tabindex: 0, role: 'group', 'aria-label': 'Timeline of workers' });
   replace(parent, stage);
@@ -72,7 +72,7 @@ export function timeline(parent, signal) {
         parts.push(bar);
       }
     });
-    replace(stage, svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${names.length} of ${byWorker.size} workers, ${spans.length} trials; the table below says the same in figures` }, parts));
+    replace(stage, svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': `${names.length} of ${byWorker.size} workers, ${spans.length} trials; the table below has the same figures` }, parts));
   }
 
   const observer = new ResizeObserver(draw);

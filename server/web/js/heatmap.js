@@ -1,4 +1,4 @@
-// A map of a function of two coordinates on a canvas, with what was tried upon it. The arrow keys move a cursor.
+// A map of a function of two coordinates on a canvas, with the tried points. The arrow keys move a cursor.
 import { viridis, viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { number, value } from './format.js';
@@ -9,7 +9,7 @@ const TICKS = 5;
 
 const placeText = (x) => (typeof x === 'number' ? number(x, 4) : value(x));
 
-// Some of the places of an axis, spread evenly, at which it is labelled.
+// The places of an axis that get a label, spread evenly.
 function tickIndices(n) {
   if (n <= TICKS) return [...Array(n).keys()];
   return Array.from({ length: TICKS }, (_, i) => Math.round((i * (n - 1)) / (TICKS - 1)));

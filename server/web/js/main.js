@@ -1,4 +1,4 @@
-// The page's frame: which page is shown, and what stands above all of them.
+// The page's frame: it chooses the page, and shows the parts that all pages share.
 import { get } from './api.js';
 import { createPage } from './page-create.js';
 import { h, replace } from './dom.js';
@@ -26,7 +26,7 @@ function pageOf(parts) {
     return { key: 'new', page: createPage, title: 'New study', steps: [['Studies', '#/'], ['New study', '#/new']] };
   if (parts[0] === 'studies' && parts.length >= 2)
     return {
-      key: `study ${parts[1]}`, // a study's page goes through its tabs by itself
+      key: `study ${parts[1]}`, // a study's page switches its tabs itself
       page: studyPage,
       title: parts[1],
       steps: [['Studies', '#/'], [parts[1], address('studies', parts[1])]],
@@ -47,7 +47,7 @@ async function show({ again = false } = {}) {
   crumbs(...(found?.steps ?? [['Studies', '#/'], ['Not found', '#/']]));
   replace(main);
   if (!found) {
-    replace(main, h('h1', {}, 'Not found'), empty('There is no such page. ', h('a', { href: '#/' }, 'All studies')));
+    replace(main, h('h1', {}, 'Not found'), empty('This page does not exist. ', h('a', { href: '#/' }, 'All studies')));
     return;
   }
   if (!first) main.focus({ preventScroll: true });
@@ -73,7 +73,7 @@ async function frame() {
     const { version } = await get('v1/version');
     replace(document.getElementById('bottom'), `banditd ${version}`, h('a', { href: 'openapi.yaml' }, 'API'));
   } catch {
-    // Only a line at the bottom.
+    // The line at the bottom stays empty.
   }
 }
 

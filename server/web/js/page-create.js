@@ -1,4 +1,4 @@
-// A new study: a form and its JSON are two views of one definition.
+// A new study. The form and the JSON are two views of one definition.
 import { get, post, studyPath } from './api.js';
 import { h, replace } from './dom.js';
 import { Field, KINDS, at } from './form-fields.js';
@@ -13,7 +13,7 @@ const START = {
   algorithm: { name: 'bbkb' },
 };
 const MODELLESS = ['uniform', 'regularized_evolution'];
-const BY_HAND = ['kernel', 'noise_std']; // options with fields of their own
+const BY_HAND = ['kernel', 'noise_std']; // options that have their own fields
 
 // [[from CSV lines]] -> points; blank lines are left out
 function parsePoints(text) {
@@ -21,7 +21,7 @@ function parsePoints(text) {
 }
 const POINTS = { parse: parsePoints, print: (points) => points.map((point) => point.join(', ')).join('\n') };
 
-// How many features a file's candidates have; undefined if that cannot be told.
+// The number of features of a file's candidates; undefined if it cannot be found.
 async function dimensionOf(file) {
   const start = await file.slice(0, 65536).text();
   if (/\.npy$/i.test(file.name)) return Number(/'shape':\s*\(\d+,\s*(\d+)/.exec(start)?.[1]) || undefined;
@@ -44,7 +44,7 @@ export async function createPage(main, { signal }) {
   const [{ algorithms }, model] = await Promise.all([get('v1/algorithms', signal), from ? get(studyPath(from), signal) : null]);
   let definition = model ? definitionOf(model) : structuredClone(START);
   let fields = [];
-  let points = []; // pointers of parts that have a field each, for messages
+  let points = []; // editors of parts of the definition, whose fields also show messages
   let asJson = false;
 
   const problems = h('div', { class: 'notice wrong', role: 'alert', hidden: true });
@@ -66,18 +66,18 @@ export async function createPage(main, { signal }) {
     return [
       make({
         pointer: '/domain/points',
-        label: 'Points, one a line',
+        label: 'Points, one per line',
         kind: POINTS,
         rows: 5,
         placeholder: '0.1, 2\n0.4, 3',
-        hint: 'Or leave this empty and choose a file (CSV, JSON, .npy), which is uploaded once the study is there.',
+        hint: 'Or leave this empty and choose a file (CSV, JSON, .npy). It is uploaded after the study is created.',
       }),
       h('div', { class: 'field' }, h('label', { for: 'candidates-file' }, 'File with the candidates'), file),
       h(
         'div',
         { class: 'row' },
-        make({ pointer: '/domain/dimension', label: 'Features', kind: KINDS.number, hint: 'How many; needed without points.' }),
-        make({ pointer: '/domain/names', label: 'Their names', kind: KINDS.list, placeholder: 'degrees, minutes', class: 'grow' }),
+        make({ pointer: '/domain/dimension', label: 'Features', kind: KINDS.number, hint: 'The number of features. Required without points.' }),
+        make({ pointer: '/domain/names', label: 'Feature names', kind: KINDS.list, placeholder: 'degrees, minutes', class: 'grow' }),
         make({ pointer: '/domain/scaling', label: 'Scaling', options: [['', 'default: standardize'], ['unit', 'unit'], ['none', 'none']] }),
       ),
     ];
@@ -107,7 +107,7 @@ export async function createPage(main, { signal }) {
     drawForm();
   }
 
-  // Options that the new algorithm does not know are dropped: the server would refuse them.
+  // Options that the new algorithm does not have are dropped, because the server would refuse them.
   function realgorithm() {
     const known = algorithms.find((a) => a.name === definition.algorithm.name)?.parameters.map((p) => p.name) ?? [];
     for (const name of Object.keys(definition.algorithm)) if (name !== 'name' && !known.includes(name)) delete definition.algorithm[name];
@@ -135,10 +135,10 @@ export async function createPage(main, { signal }) {
             { class: 'row' },
             make({ pointer: '/algorithm/kernel/type', label: 'Kernel', options: [['', 'default: Matérn'], ['matern', 'Matérn'], ['gaussian', 'Gaussian'], ['linear', 'linear']] }, rekernel),
             kernel === 'matern' ? make({ pointer: '/algorithm/kernel/nu', label: 'ν', kind: KINDS.number, options: [['', 'default: 2.5'], ['0.5', '0.5'], ['1.5', '1.5'], ['2.5', '2.5']] }) : null,
-            kernel === 'linear' ? null : make({ pointer: '/algorithm/kernel/lengthscale', label: 'Lengthscale', kind: KINDS.numbers, placeholder: 'auto: learned', hint: 'Or one for all, or one a feature: 1, 2, 0.5', class: 'grow' }),
+            kernel === 'linear' ? null : make({ pointer: '/algorithm/kernel/lengthscale', label: 'Lengthscale', kind: KINDS.numbers, placeholder: 'auto: learned', hint: 'Or give one number for all features, or one per feature: 1, 2, 0.5', class: 'grow' }),
           )
         : null,
-      modelled ? make({ pointer: '/algorithm/noise_std', label: 'Noise, standard deviation', kind: KINDS.number, placeholder: 'auto: learned', hint: 'How much two measurements of one point differ.' }) : null,
+      modelled ? make({ pointer: '/algorithm/noise_std', label: 'Noise, standard deviation', kind: KINDS.number, placeholder: 'auto: learned', hint: 'The spread of repeated measurements of one point, in units of the metric.' }) : null,
       h('details', { class: 'more' }, h('summary', {}, `Further options of ${chosen?.name ?? 'the algorithm'}`), h('div', { class: 'grid-fields' }, options.map((o) => make(optionField(o))))),
     ];
   }
@@ -155,7 +155,7 @@ export async function createPage(main, { signal }) {
         h(
           'div',
           { class: 'row' },
-          make({ pointer: '/id', label: 'Id', placeholder: 'made by the server', hint: 'Lower case letters, digits, . _ -' }),
+          make({ pointer: '/id', label: 'Id', placeholder: 'chosen by the server', hint: 'Lower-case letters, digits, and . _ -' }),
           make({ pointer: '/display_name', label: 'Name', class: 'grow' }),
           make({ pointer: '/labels', label: 'Labels', kind: KINDS.labels, placeholder: 'team:bench, stage:test', class: 'grow' }),
         ),
@@ -168,10 +168,10 @@ export async function createPage(main, { signal }) {
           { class: 'row' },
           make({ pointer: '/metric/name', label: 'Name', class: 'grow' }),
           make({ pointer: '/metric/goal', label: 'Goal', options: [['maximize', 'maximize'], ['minimize', 'minimize']] }),
-          make({ pointer: '/optimum', label: 'Known optimum', kind: KINDS.number, placeholder: 'unknown', hint: 'For plots of the regret.' }),
+          make({ pointer: '/optimum', label: 'Known optimum', kind: KINDS.number, placeholder: 'unknown', hint: 'Used in plots of the regret.' }),
         ),
       ),
-      group('What can be tried', '', make({ pointer: '/domain/type', label: 'Kind', options: [['candidates', 'a list of candidates'], ['space', 'a space of parameters'], ['precomputed', 'candidates with a kernel matrix']] }, redomain), domainPart()),
+      group('Domain', '', make({ pointer: '/domain/type', label: 'Kind', options: [['candidates', 'a list of candidates'], ['space', 'a space of parameters'], ['precomputed', 'candidates with a kernel matrix']] }, redomain), domainPart()),
       group('Algorithm', '', algorithmPart()),
       group(
         'Running',
@@ -182,9 +182,9 @@ export async function createPage(main, { signal }) {
           make({ pointer: '/horizon', label: 'Horizon, trials', kind: KINDS.number, placeholder: 'none' }),
           make({ pointer: '/feedback', label: 'Feedback', options: [['', 'default: async'], ['async', 'async'], ['batch', 'batch']] }),
           make({ pointer: '/lease_seconds', label: 'Lease, seconds', kind: KINDS.number, placeholder: 'default: 600' }),
-          make({ pointer: '/max_attempts', label: 'Attempts at most', kind: KINDS.number, placeholder: 'default: 3' }),
-          make({ pointer: '/min_in_flight', label: 'In flight at least', kind: KINDS.number, placeholder: 'as many as ask' }),
-          make({ pointer: '/seed', label: 'Seed', kind: KINDS.number, placeholder: 'drawn' }),
+          make({ pointer: '/max_attempts', label: 'Maximum attempts', kind: KINDS.number, placeholder: 'default: 3' }),
+          make({ pointer: '/min_in_flight', label: 'Minimum in flight', kind: KINDS.number, placeholder: 'default: one per worker' }),
+          make({ pointer: '/seed', label: 'Seed', kind: KINDS.number, placeholder: 'random' }),
         ),
       ),
     );
@@ -213,7 +213,7 @@ export async function createPage(main, { signal }) {
         definition.domain ??= { type: 'candidates' };
         definition.algorithm ??= {};
       } catch (error) {
-        say(`This is no JSON: ${error.message}`);
+        say(`This is not valid JSON: ${error.message}`);
         return;
       }
     say(null);
@@ -224,7 +224,7 @@ export async function createPage(main, { signal }) {
     else drawForm();
   }
 
-  // Each message goes to its field; those without one are listed above.
+  // Shows each message beside its field. Messages without a field are listed above the form.
   function mark(errors) {
     const all = [...fields, ...points.flatMap((editor) => editor.fields())];
     for (const field of all) field.fail(null);
@@ -252,7 +252,7 @@ export async function createPage(main, { signal }) {
       try {
         await uploadCandidates(study, file.files[0]);
       } catch (error) {
-        toast(`The study is there, but its candidates are not: ${reasonOf(error, 'uploads')}`, 'wrong');
+        toast(`The study was created, but its candidates could not be uploaded: ${reasonOf(error, 'uploads')}`, 'wrong');
       }
     go(address('studies', study.id));
   }
@@ -265,7 +265,7 @@ export async function createPage(main, { signal }) {
     } catch (error) {
       const rest = mark(error.errors ?? []);
       const known = (error.errors?.length ?? 0) - rest.length;
-      say(known && !rest.length ? 'Some fields are not right; the messages are beside them.' : error.errors?.length ? error.message : reasonOf(error, 'new studies'), rest);
+      say(known && !rest.length ? 'Some fields are not valid. The messages are beside them.' : error.errors?.length ? error.message : reasonOf(error, 'new studies'), rest);
     } finally {
       submit.disabled = false;
     }
@@ -277,6 +277,6 @@ export async function createPage(main, { signal }) {
     h('div', { class: 'page-head' }, h('h1', {}, 'New study'), h('div', { class: 'segmented', role: 'group', 'aria-label': 'Edit as' }, formButton, jsonButton)),
     form,
   );
-  if (from && !model) say(`There is no study ${from}.`);
-  else if (at(definition, '/domain/dimension') && from) toast(`Everything as in ${from}, except for its candidates.`);
+  if (from && !model) say(`Study ${from} does not exist.`);
+  else if (at(definition, '/domain/dimension') && from) toast(`Copied everything from ${from} except its candidates.`);
 }

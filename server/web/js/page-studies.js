@@ -1,4 +1,4 @@
-// All studies: state, progress, best, speed and course of each. Read again every few seconds.
+// All studies, each with state, progress, best value, speed and a small chart. Read again every few seconds.
 import { list } from './api.js';
 import { h, replace, setText } from './dom.js';
 import { refresher } from './feed.js';
@@ -17,7 +17,7 @@ const ORDERS = {
   trials: (a, b) => told(b) - told(a) || a.id.localeCompare(b.id),
 };
 
-// Every word occurs in the id, the name or a label (as key:value).
+// Whether every word occurs in the id, the name or a label (as key:value).
 function matches(study, words) {
   const labels = Object.entries(study.labels ?? {}).map(([key, value]) => `${key}:${value}`);
   const text = [study.id, study.display_name ?? '', ...labels].join('\n').toLowerCase();
@@ -26,7 +26,7 @@ function matches(study, words) {
 
 function progressCell(study) {
   const done = told(study);
-  if (!study.horizon) return h('span', { class: 'figure' }, count(done), h('small', {}, ' told'));
+  if (!study.horizon) return h('span', { class: 'figure' }, count(done), h('small', {}, ' reported'));
   return h(
     'span',
     { class: 'progress' },
@@ -41,7 +41,7 @@ function bestCell(study) {
   return [best, h('small', {}, goal === 'minimize' ? ' min' : ' max')];
 }
 
-// One row, changed in place, so that focus stays where it is.
+// One row. It is changed in place, so that it keeps the focus.
 class Row {
   constructor(done) {
     this.done = done;
@@ -76,7 +76,7 @@ class Row {
     this.shownState = study.state;
   }
 
-  // The series is read when something new has been told.
+  // Reads the series if new values have been reported.
   async readSeries(study, signal) {
     if (this.observations !== study.observations) {
       this.points = (await readSeries(study.id, 80, signal)).items;
@@ -117,7 +117,7 @@ export async function studiesPage(main, { signal }) {
           {},
           head,
           h('th', { scope: 'col', class: 'right not-phone' }, 'Trials/min'),
-          h('th', { scope: 'col', class: 'not-phone' }, 'Course'),
+          h('th', { scope: 'col', class: 'not-phone' }, 'Best so far'),
           h('th', { scope: 'col', class: 'not-phone' }, 'Changed'),
           h('th', { scope: 'col' }, h('span', { class: 'unseen' }, 'Actions')),
         ),
@@ -164,8 +164,8 @@ export async function studiesPage(main, { signal }) {
     const all = `${count(studies.length)} ${studies.length === 1 ? 'study' : 'studies'}, ${count(active)} active, ${count(pending)} trials pending`;
     setText(summary, found.length === studies.length ? all : `${count(found.length)} of ${all}`);
     if (visible.length) replace(nothing);
-    else if (studies.length) replace(nothing, empty('No study is like this.'));
-    else replace(nothing, empty('There is no study yet. ', h('a', { href: '#/new' }, 'Make the first one'), '.'));
+    else if (studies.length) replace(nothing, empty('No studies match.'));
+    else replace(nothing, empty('There are no studies yet. ', h('a', { href: '#/new' }, 'Create the first one'), '.'));
     return readCourses(visible);
   }
 
@@ -176,7 +176,7 @@ export async function studiesPage(main, { signal }) {
         try {
           await rows.get(study.id)?.readSeries(study, signal);
         } catch (error) {
-          seriesUnbuilt ||= Boolean(error.isUnbuilt); // without it, the columns stay empty
+          seriesUnbuilt ||= Boolean(error.isUnbuilt); // without series, the columns stay empty
         }
     };
     await Promise.all([worker(), worker(), worker()]);
@@ -188,7 +188,7 @@ export async function studiesPage(main, { signal }) {
       studies = await list('v1/studies', {}, signal, Infinity, damaged);
       if (signal.aborted) return;
       trouble.hidden = !damaged.length;
-      setText(trouble, `Damaged in the database, as banditd check says: ${damaged.join(', ')}.`);
+      setText(trouble, `These studies are damaged in the database: ${damaged.join(', ')}. Run banditd check for details.`);
       await draw();
     } catch (error) {
       if (!signal.aborted) setText(summary, reasonOf(error, 'a list of studies'));
@@ -211,7 +211,7 @@ export async function studiesPage(main, { signal }) {
         filter.state = state;
         changed();
       })),
-      control('Order', select([['recent', 'last changed'], ['name', 'by name'], ['trials', 'most trials']], filter.order, (order) => {
+      control('Order', select([['recent', 'last changed'], ['name', 'name'], ['trials', 'most trials']], filter.order, (order) => {
         filter.order = order;
         changed();
       })),

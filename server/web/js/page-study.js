@@ -1,4 +1,4 @@
-// One study: head with state, figures and actions, and below it one of the tabs.
+// One study: state, figures and actions at the top, and below them one of the tabs.
 import { h, replace, setText } from './dom.js';
 import { Feed, refresher } from './feed.js';
 import { ago, count, duration, fullTime, number, percent } from './format.js';
@@ -31,9 +31,9 @@ const TABS = [
 
 const CONNECTION = {
   live: ['live', 'Live: changes are shown as they happen'],
-  waiting: ['connecting', 'The connection broke and is being made again'],
-  unbuilt: ['polling', 'This server sends no events yet; read again every 3 s'],
-  refused: ['not live', 'The server refuses its events; reload to see changes'],
+  waiting: ['connecting', 'The connection was lost; trying to reconnect'],
+  unbuilt: ['polling', 'This server sends no events; the page is updated every 3 s'],
+  refused: ['not live', 'The server refuses to send events; reload the page to see changes'],
 };
 
 function tile(label) {
@@ -45,7 +45,7 @@ function tile(label) {
 function head(feed, signal) {
   const tiles = {
     best: tile('Best'),
-    told: tile('Told'),
+    told: tile('Reported'),
     pending: tile('Pending'),
     speed: tile('Trials/min'),
     batch: tile('Batches'),
@@ -70,7 +70,7 @@ function head(feed, signal) {
     setText(title.firstChild, text);
     setText(title.lastChild, `${study.display_name ? `${study.id} · ` : ''}${goal} ${name} · ${study.algorithm.name}`);
     setText(tiles.best.value, study.best ? number(study.best.value) : '–');
-    setText(tiles.best.note, study.best ? `trial ${count(study.best.trial)}` : 'nothing told yet');
+    setText(tiles.best.note, study.best ? `trial ${count(study.best.trial)}` : 'no values yet');
     const n = told(study);
     setText(tiles.told.value, count(n));
     setText(tiles.told.note, study.horizon ? `of ${count(study.horizon)}, ${percent(n / study.horizon)}` : failures(study));
@@ -79,14 +79,14 @@ function head(feed, signal) {
     setText(tiles.batch.value, count(study.batch));
     setText(tiles.batch.note, `${count(study.observations)} values`);
     setText(tiles.changed.value, ago(Date.parse(study.updated_at)));
-    setText(tiles.changed.note, `made ${ago(Date.parse(study.created_at))}`);
+    setText(tiles.changed.note, `created ${ago(Date.parse(study.created_at))}`);
     tiles.changed.element.title = fullTime(study.updated_at);
     if (shownState === null) readSpeed();
     if (shownState !== study.state) {
       replace(buttons, badge(study.state), actions(study, done));
       replace(trouble, study.state === 'error' ? h('p', { class: 'notice wrong', role: 'alert' }, study.state_reason) : null);
       if (study.state === 'awaiting_candidates')
-        replace(trouble, h('p', { class: 'notice' }, 'This study awaits its candidates: ', h('a', { href: address('studies', study.id, 'connect') }, 'upload them'), '.'));
+        replace(trouble, h('p', { class: 'notice' }, 'This study needs its candidates: ', h('a', { href: address('studies', study.id, 'connect') }, 'upload them'), '.'));
     }
     shownState = study.state;
   }
@@ -97,7 +97,7 @@ function head(feed, signal) {
       const rate = speed(items);
       setText(tiles.speed.value, rate > 0 ? number(rate, 3) : '–');
       const left = feed.study.horizon - told(feed.study);
-      setText(tiles.speed.note, rate > 0 && left > 0 ? `${duration((60 * left) / rate)} to go` : 'in the last 5 min');
+      setText(tiles.speed.note, rate > 0 && left > 0 ? `${duration((60 * left) / rate)} left` : 'in the last 5 min');
     } catch {
       // The figure stays empty.
     }
@@ -151,7 +151,7 @@ export async function studyPage(main, { parts, signal }) {
     const { signal: tabSignal } = leaving;
     links.forEach((link, i) => (i === index ? link.setAttribute('aria-current', 'page') : link.removeAttribute('aria-current')));
     links[index]?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
-    if (index < 0) return replace(content, empty('There is no such part of a study.'));
+    if (index < 0) return replace(content, empty('This tab does not exist.'));
     document.title = `${TABS[index][1]} · ${id} · banditd`;
     replace(content);
     try {

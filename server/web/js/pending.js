@@ -1,4 +1,4 @@
-// The trials that workers hold: with what, in which attempt, and for how long still.
+// The pending trials: worker, point, attempt, and the time left of each lease.
 import { h, replace, setText } from './dom.js';
 import { countdown, count, fullTime, value } from './format.js';
 import { empty, table } from './widgets.js';
@@ -11,7 +11,7 @@ export function pointText(trial) {
   return trial.candidate === undefined ? point : `#${trial.candidate}${point && `: ${point}`}`;
 }
 
-// -> {show(trials, howMany)}: draws them into `body`, and counts down.
+// -> {show(trials, howMany)}, which draws the trials into `body` and counts their leases down.
 export function pendingTable(body, signal) {
   let leases = []; // [[element, time]]
 
@@ -19,7 +19,7 @@ export function pendingTable(body, signal) {
     const now = Date.now();
     for (const [element, ends] of leases) {
       const left = (ends - now) / 1000;
-      setText(element, left > 0 ? countdown(left) : 'over');
+      setText(element, left > 0 ? countdown(left) : 'expired');
       element.className = `lease${left <= 0 ? ' over' : left < SOON ? ' soon' : ''}`;
     }
   }
@@ -29,7 +29,7 @@ export function pendingTable(body, signal) {
   return {
     show(trials, howMany = trials.length) {
       leases = [];
-      if (!trials.length) return replace(body, empty('No trial is pending.'));
+      if (!trials.length) return replace(body, empty('No trials are pending.'));
       const lease = (trial) => {
         const element = h('span', { class: 'lease', title: fullTime(trial.lease_expires_at) });
         leases.push([element, Date.parse(trial.lease_expires_at)]);

@@ -1,7 +1,7 @@
-// The posterior at points of one's own: mean, std and the optimistic bound, in the metric's units.
+// The posterior at any points: mean, standard deviation and optimistic bound, in the metric's units.
 import { post, studyPath } from './api.js';
 
-const MOST = 10000; // points a call
+const MOST = 10000; // points per call
 
 // items: [{point} | {parameters}] -> [{mean, std, ucb}]
 export async function predict(id, items, signal) {

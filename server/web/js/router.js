@@ -1,4 +1,4 @@
-// Addresses after the #, so that the server needs to know one page only: #/, #/new, #/studies/ID/TAB?name=value
+// Addresses after the #, so that the server has only one page: #/, #/new, #/studies/ID/TAB?name=value
 export function here() {
   const [path, search = ''] = location.hash.replace(/^#\/?/, '').split('?');
   return { parts: path.split('/').filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(search) };

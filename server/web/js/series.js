@@ -1,9 +1,9 @@
-// The course of a study, thinned by the server: {trial, value, best, told_at}, extremes kept.
+// The values of a study by trial, thinned by the server, with the extremes kept: {trial, value, best, told_at}.
 import { get, query, studyPath } from './api.js';
 
-const RECENT = 5 * 60e3; // ms, over which speed is measured
+const RECENT = 5 * 60e3; // ms over which the speed is measured
 
-// -> {items, count}: some of so many
+// -> {items, count}: `items` is a selection of `count` values
 export function readSeries(id, points, signal) {
   return get(studyPath(id, `/series${query({ points })}`), signal);
 }
@@ -11,8 +11,8 @@ export function readSeries(id, points, signal) {
 const SHARED = 1000; // points
 let shared = null; // {id, answer}
 
-// For parts of one page that want it at the same moment, because of the same event: read once. Not later: a reading that
-// has begun may miss what the next event is about.
+// Reads the series once for all parts of a page that need it because of the same event. It is not reused later, because a
+// read that has begun may miss the change of the next event.
 export function readSharedSeries(id, signal) {
   if (shared?.id !== id) {
     shared = { id, answer: readSeries(id, SHARED, signal) };
@@ -21,7 +21,7 @@ export function readSharedSeries(id, signal) {
   return shared.answer;
 }
 
-// Trials told a minute, over the last minutes. Trials are numbered one by one, so that a thinned series will do.
+// Trials reported per minute, over the last minutes. Trials have consecutive numbers, so a thinned series is enough.
 export function speed(points, now = Date.now()) {
   const recent = points.filter((p) => now - Date.parse(p.told_at) < RECENT);
   if (recent.length < 2) return 0;

@@ -1,4 +1,4 @@
-// The course of the best value in a cell of a table.
+// A small chart of the best value so far, for a cell of a table.
 import { svg } from './dom.js';
 import { number } from './format.js';
 

@@ -1,4 +1,4 @@
-// What can be done with a study as a whole: pause, resume, finish, delete.
+// The actions on a whole study: pause, resume, finish, delete.
 import { patch, remove, studyPath } from './api.js';
 import { count } from './format.js';
 import { actionButton, confirm, toast } from './widgets.js';
@@ -11,7 +11,7 @@ export function trialsOf(study) {
   return told(study) + study.trials_queued + study.trials_pending;
 }
 
-// Trials are handed out by number, so that those which are still queued come last, but for a few that came back.
+// Trials are handed out by number. The queued trials are therefore the last ones, except for a few that were returned.
 export function handedOut(study) {
   return trialsOf(study) - study.trials_queued;
 }
@@ -20,21 +20,21 @@ export function objective(study) {
   return study.metric ?? study.metrics.find((metric) => metric.role === 'objective') ?? study.metrics[0];
 }
 
-// Metrics that are kept and not modelled.
+// Metrics that are stored but not modelled.
 export function recorded(study) {
   return (study.metrics ?? []).filter((metric) => metric.role === 'recorded');
 }
 
 async function change(study, state, done) {
   await patch(studyPath(study.id), { state });
-  toast(`${study.id} is ${state}.`);
+  toast(`${study.id} is now ${state}.`);
   done('changed');
 }
 
 async function finish(study, done) {
   const sure = await confirm({
     title: `Finish ${study.id}?`,
-    text: 'No more trials are handed out. What is known stays, and the study can be made active again.',
+    text: 'The server stops handing out trials. All data stays, and the study can be reopened.',
     action: 'Finish',
     danger: false,
   });
@@ -44,12 +44,12 @@ async function finish(study, done) {
 async function drop(study, done) {
   const sure = await confirm({
     title: `Delete ${study.id}?`,
-    text: `Its ${count(trialsOf(study))} trials, its candidates and its model are deleted. This cannot be undone.`,
+    text: `Its ${count(trialsOf(study))} trials, its candidates and its model will be deleted. This cannot be undone.`,
     action: 'Delete',
   });
   if (!sure) return;
   await remove(studyPath(study.id));
-  toast(`${study.id} is deleted.`);
+  toast(`${study.id} was deleted.`);
   done('deleted');
 }
 

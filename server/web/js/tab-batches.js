@@ -1,4 +1,4 @@
-// What was planned: sizes, dictionary, width of the confidence bound and seconds, batch by batch.
+// The planned batches: size, dictionary, width of the confidence bound and seconds to plan.
 import { list, studyPath } from './api.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
@@ -27,7 +27,7 @@ function columns(batches) {
 }
 
 export async function batchesTab(element, feed, signal) {
-  const batches = []; // by number, the newest last
+  const batches = []; // in ascending order
   const x = { label: 'batch', whole: true, show: count };
   const sizes = panel('Batch size', {
     tools: [toggle('log', false, (on) => sizePlot.change({ y: { label: 'trials', log: on } }))],
@@ -40,23 +40,23 @@ export async function batchesTab(element, feed, signal) {
 
   const sizePlot = chart(
     sizes.body,
-    { label: 'Batch sizes over batches', height: 200, x, y: { label: 'trials' }, series: [{ label: 'size', colour: 'c-value', kind: 'bars', show: count }] },
+    { label: 'Batch sizes', height: 200, x, y: { label: 'trials' }, series: [{ label: 'size', colour: 'c-value', kind: 'bars', show: count }] },
     signal,
   );
   const dictionaryPlot = chart(
     dictionary.body,
-    { label: 'Dictionary size over batches', height: 200, x, y: { label: 'members' }, series: [{ label: 'members', colour: 'c-best', kind: 'steps', show: count }] },
+    { label: 'Dictionary size by batch', height: 200, x, y: { label: 'members' }, series: [{ label: 'members', colour: 'c-best', kind: 'steps', show: count }] },
     signal,
   );
   const betaPlot = chart(
     width.body,
-    { label: 'β over batches', height: 200, x, y: { label: 'β' }, series: [{ label: 'β', colour: 'c-third', kind: 'steps' }] },
+    { label: 'β by batch', height: 200, x, y: { label: 'β' }, series: [{ label: 'β', colour: 'c-third', kind: 'steps' }] },
     signal,
   );
   const secondsPlot = chart(
     seconds.body,
     {
-      label: 'Seconds to update the model and to select trials, over batches',
+      label: 'Seconds to update the model and to select trials, by batch',
       height: 200,
       x,
       y: { label: 'seconds', log: true },
@@ -68,7 +68,7 @@ export async function batchesTab(element, feed, signal) {
     signal,
   );
 
-  // The open batch still grows: it is read again with those after it.
+  // The current batch may still grow, so it is read again with the new batches.
   async function readNew() {
     const known = batches.at(-1)?.batch;
     const after = known === undefined ? feed.study.batch - MOST : known - 1;
@@ -95,7 +95,7 @@ export async function batchesTab(element, feed, signal) {
           secondsPlot.set([numbers, positive('update_seconds'), positive('select_seconds')]);
           sizes.note(feed.study.batch > MOST ? `The last ${count(MOST)} of ${count(feed.study.batch)} batches.` : '');
           const last = batches.slice(-ROWS).reverse();
-          replace(rows.body, batches.length ? table('Last batches', columns(last), last) : empty('No batch has been planned yet.'));
+          replace(rows.body, batches.length ? table('Last batches', columns(last), last) : empty('No batches have been planned yet.'));
         },
         signal,
       ),

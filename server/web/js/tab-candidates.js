@@ -1,4 +1,4 @@
-// The candidates with what the model knows of them, sorted by the server, a page at a time.
+// The candidates with the model's predictions, sorted by the server, one page at a time.
 import { get, query, studyPath } from './api.js';
 import { axesOf, coordinate } from './axes.js';
 import { h, replace } from './dom.js';
@@ -13,7 +13,7 @@ const FEATURES = 8; // columns
 const ORDERS = [
   ['mean', 'best mean'],
   ['ucb', 'best optimistic bound'],
-  ['std', 'largest deviation'],
+  ['std', 'largest standard deviation'],
   ['pulls', 'most pulls'],
   ['candidate', 'number'],
 ];
@@ -24,9 +24,9 @@ export async function candidatesTab(element, feed, signal) {
   const pager = h('div', { class: 'pager' });
   const asked = here().query.get('sort');
   let sort = ORDERS.some(([name]) => name === asked) ? asked : 'mean';
-  let tokens = [undefined]; // of the pages up to this one
+  let tokens = [undefined]; // the page tokens up to the current page
 
-  // A column of numbers: the same decimals in all rows.
+  // A column of numbers with the same number of decimals in all rows.
   function numbers(title, items, of, digits) {
     const text = columnFormat(items.map(of), digits);
     return { title, class: 'right', cell: (c) => text(of(c)) };
@@ -42,9 +42,9 @@ export async function candidatesTab(element, feed, signal) {
     numbers('Std', items, (c) => c.posterior?.std, 3),
     numbers('Optimistic bound', items, (c) => c.posterior?.ucb),
     { title: 'Pulls', class: 'right', cell: (c) => count(c.pulls) },
-    numbers('Mean told', items, (c) => c.mean),
+    numbers('Mean of reported values', items, (c) => c.mean),
     ...axes.map((axis) => feature(axis, items)),
-    { title: 'State', cell: (c) => (c.retired ? h('span', { class: 'muted' }, 'retired') : 'open') },
+    { title: 'State', cell: (c) => (c.retired ? h('span', { class: 'muted' }, 'retired') : 'available') },
   ];
 
   const turn = (text, enabled, change) =>
@@ -53,7 +53,7 @@ export async function candidatesTab(element, feed, signal) {
       read();
     } }, text);
 
-  // Without a model there are pulls only.
+  // An algorithm without a model has only pulls to sort by.
   async function readPage() {
     const page = (order) => get(studyPath(feed.id, `/candidates${query({ sort: order, limit: PAGE, page_token: tokens.at(-1) })}`), signal);
     try {
@@ -73,13 +73,13 @@ export async function candidatesTab(element, feed, signal) {
         'a list of candidates',
         async () => {
           const { items, next_page_token: next } = await readPage();
-          replace(view.body, items.length ? table('Candidates', columns(items), items) : empty('There are none.'));
-          view.note(`As the model of the open batch knows them; ${count(feed.study.candidates)} candidates.`);
+          replace(view.body, items.length ? table('Candidates', columns(items), items) : empty('There are no candidates yet.'));
+          view.note(`${count(feed.study.candidates)} candidates, with the model's predictions at the start of the current batch.`);
           replace(
             pager,
-            turn('Back', tokens.length > 1, () => tokens.pop()),
-            h('span', {}, `from place ${count((tokens.length - 1) * PAGE + 1)} on`),
-            turn('More', next, () => tokens.push(next)),
+            turn('Previous', tokens.length > 1, () => tokens.pop()),
+            h('span', {}, `from rank ${count((tokens.length - 1) * PAGE + 1)}`),
+            turn('Next', next, () => tokens.push(next)),
           );
         },
         signal,

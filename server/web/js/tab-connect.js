@@ -1,4 +1,4 @@
-// How to work with this study: commands to paste, its candidates, its export, its definition.
+// How to work with this study: commands to paste, upload of candidates, export, definition.
 import { download, studyPath, upload } from './api.js';
 import { axesOf } from './axes.js';
 import { h, replace } from './dom.js';
@@ -7,7 +7,7 @@ import { address } from './router.js';
 import { currentToken } from './token.js';
 import { actionButton, control, facts, panel, reasonOf, toast } from './widgets.js';
 
-// What the server adds to a definition, and a new study of the same kind does not give.
+// Members that the server adds to a definition. A new study of the same kind must not contain them.
 const NOT_GIVEN = ['id', 'state', 'state_reason', 'created_at', 'updated_at', 'candidates', 'observations', 'batch', 'best'];
 
 export function definitionOf(study) {
@@ -19,20 +19,20 @@ const base = () => new URL('.', location.href.split('#')[0]).href.replace(/\/$/,
 function curlText(study) {
   const token = currentToken() ? ' \\\n     -H "Authorization: Bearer $BANDITD_TOKEN"' : '';
   const url = `${base()}/v1/studies/${study.id}`;
-  return `# what to try next
+  return `# get a trial to evaluate
 curl -s ${url}/ask${token} \\
      --json '{"worker": "me", "wait_seconds": 30}'
 
-# how it was: the trial's number is in the answer above
+# report its value; the trial's number is in the response above
 curl -s ${url}/tell${token} \\
      --json '{"results": [{"trial": 1, "value": 0.5}]}'
 
-# the best so far
+# show the best so far
 curl -s ${url}/best${token}
 `;
 }
 
-// A word of a shell's command line, quoted where it has to be.
+// A word of a shell command, quoted if necessary.
 const shellWord = (text) => (/^\{?[\w-]+\}?$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 function pythonText(study) {
@@ -58,7 +58,7 @@ function shellText(study) {
   const given = study.domain.names || study.domain.type === 'space';
   const names = given ? axesOf(study).map((axis) => axis.name).filter((name) => !/[{}]/.test(name)) : [];
   const words = names.length ? names.slice(0, 3).map((name) => shellWord(`{${name}}`)).join(' ') : '{candidate}';
-  return `# ./measure prints the value in its last line
+  return `# ./measure prints the value as its last line
 BANDITD_URL=${base()} banditctl work ${study.id} -- ./measure ${words}
 `;
 }
@@ -91,7 +91,7 @@ function uploadPanel(feed) {
     toast(`${count(answer.count)} candidates with ${count(answer.dimension)} features.`);
     await feed.read();
   });
-  view.note('CSV with a candidate a line, JSON {"points": […]}, or NumPy\'s .npy. It may be repeated until the first trial is asked for.');
+  view.note('CSV with one candidate per line, JSON {"points": […]}, or NumPy\'s .npy. Until the first ask, another upload replaces the candidates.');
   replace(view.body, h('div', { class: 'upload' }, control('file', file), send));
   return view.element;
 }
@@ -110,7 +110,7 @@ export async function connectTab(element, feed, signal) {
         toast(reasonOf(error, 'exports'), 'wrong');
       }
     });
-  exports_.note('NDJSON is complete and makes the same study elsewhere; CSV is a table of the trials.');
+  exports_.note('NDJSON holds the whole study, and another server can import it. CSV is a table of the trials.');
   replace(exports_.body, h('div', { class: 'buttons' }, file('ndjson', 'Download NDJSON'), file('csv', 'Download CSV')));
 
   const settings = panel('Settings');
@@ -120,7 +120,7 @@ export async function connectTab(element, feed, signal) {
     settings.body,
     facts([
       ['lease', `${study.lease_seconds} s`],
-      ['attempts at most', count(study.max_attempts)],
+      ['maximum attempts', count(study.max_attempts)],
       ['feedback', study.feedback],
       ['seed', String(study.seed)],
     ]),
@@ -128,7 +128,7 @@ export async function connectTab(element, feed, signal) {
   replace(
     definition.body,
     code('Definition as JSON', `${JSON.stringify(shown, null, 2)}\n`),
-    h('p', {}, h('a', { href: `${address('new')}?from=${encodeURIComponent(study.id)}` }, 'Make a new study from this one')),
+    h('p', {}, h('a', { href: `${address('new')}?from=${encodeURIComponent(study.id)}` }, 'Create a new study from this one')),
   );
   const needsCandidates = study.domain.type !== 'space' && study.state === 'awaiting_candidates';
   const place = h('div', { class: 'panels' }, needsCandidates ? uploadPanel(feed) : null, exports_.element, settings.element, paste.element, definition.element);

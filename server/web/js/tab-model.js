@@ -1,4 +1,4 @@
-// What the open batch was planned with: kernel, how much each feature matters, and the figures of the posterior.
+// The model of the current batch: kernel, relevance of each feature, and the figures of the posterior.
 import { get, studyPath } from './api.js';
 import { axesOf } from './axes.js';
 import { h, replace } from './dom.js';
@@ -12,11 +12,11 @@ const KERNELS = {
   gaussian: () => 'Gaussian, exp(−r²/2ℓ²)',
   matern: (k) => `Matérn, ν = ${k.nu}`,
   linear: () => 'linear, x·x′',
-  precomputed: () => 'given as a matrix',
+  precomputed: () => 'precomputed matrix',
 };
 
-// [{name, lengthscale}] of features, or of the parameters of a space: what the model sees of a choice among words are as
-// many features with one lengthscale; behind the parameters' features come those that say what is active.
+// [{name, lengthscale}] of features, or of the parameters of a space. For the model, a categorical parameter is one
+// feature per value, all with one lengthscale. After the parameters' features come those that say what is active.
 function scalesByName(study, lengthscales) {
   const axes = axesOf(study);
   const widths = axes.map((axis) => (axis.words ? axis.choices.length : 1));
@@ -30,7 +30,7 @@ function scalesByName(study, lengthscales) {
   });
 }
 
-// A short lengthscale: the metric changes fast along the feature, which therefore matters.
+// The relevance of a feature is 1/lengthscale: with a short lengthscale the metric changes fast along the feature.
 function relevance(scales) {
   const largest = Math.max(...scales.map((s) => 1 / s.lengthscale));
   const rows = scales.map(({ name, lengthscale }) => ({ name, lengthscale, share: 1 / lengthscale / largest }));
@@ -77,31 +77,31 @@ export async function modelTab(element, feed, signal) {
       kernel.body,
       facts([
         ['kernel', KERNELS[k.type]?.(k) ?? k.type],
-        ...(scales.length === 1 ? [['lengthscale ℓ, of every feature', number(scales[0])]] : []),
-        ...(k.lengthscale === undefined ? [] : [['lengthscale', k.lengthscale === 'auto' ? `learned, from ${plural(model.fitted_on ?? 0, 'value')}` : 'as given']]),
+        ...(scales.length === 1 ? [['lengthscale ℓ of all features', number(scales[0])]] : []),
+        ...(k.lengthscale === undefined ? [] : [['lengthscale', k.lengthscale === 'auto' ? `learned from ${plural(model.fitted_on ?? 0, 'value')}` : 'as given']]),
       ]),
       several ? relevance(scalesByName(feed.study, scales)) : null,
     );
-    kernel.note(several ? 'A short lengthscale ℓ, in scaled features, is a long bar: along it the metric changes fastest.' : '');
+    kernel.note(several ? 'A long bar is a short lengthscale ℓ (in scaled features): the metric changes fastest along this feature.' : '');
     replace(
       figures.body,
       facts([
-        ['as of the start of batch', count(model.batch)],
+        ['at the start of batch', count(model.batch)],
         ['values in the model', count(model.observations)],
         ['width β', number(model.beta)],
         ['effective dimension', number(model.effective_dimension)],
         ['information gain', number(model.information_gain)],
         ['dictionary', `${count(model.dictionary.size)} members`],
         ['regularization λ', number(model.lambda)],
-        ['noise, std', number(model.noise_std)],
-        ['signal, std', number(model.signal_std)],
+        ['noise std', number(model.noise_std)],
+        ['signal std', number(model.signal_std)],
         ['values are shifted and scaled by', `${number(model.offset)}, ${number(model.scale)}`],
-        ['values left out', count(model.set_aside)],
+        ['outliers left out', count(model.set_aside)],
         ['norm bound', number(model.norm_bound)],
       ]),
     );
     const text = memberText(model.dictionary);
-    replace(members.body, model.dictionary.size ? h('p', { class: 'members' }, text) : empty('It has no members.'));
+    replace(members.body, model.dictionary.size ? h('p', { class: 'members' }, text) : empty('The dictionary has no members.'));
     members.note(`${count(model.dictionary.size)} members, as sampled${model.dictionary.size > MEMBERS ? `; the first ${MEMBERS} are shown` : ''}.`);
   }
 

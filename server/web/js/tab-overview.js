@@ -1,4 +1,4 @@
-// Progress: every value and the best so far, the regret if the optimum is known, and the trials that are out.
+// Progress: every value and the best so far, the regret if the optimum is known, and the pending trials.
 import { list, studyPath } from './api.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
@@ -11,7 +11,7 @@ import { guarded, legend, panel, toggle } from './widgets.js';
 
 const MOST = 200; // pending trials shown
 
-// How far each value is from the optimum, and the best one so far; with all values there, their sum too.
+// The regret of the best value so far; if all values are given, also the mean regret of the trials so far.
 function regretColumns(points, optimum, minimize, complete) {
   const gap = (value) => (value === null ? null : Math.max(0, minimize ? value - optimum : optimum - value));
   let sum = 0;
@@ -50,13 +50,13 @@ export async function overviewTab(element, feed, signal) {
     ],
   });
   const pending = panel('Pending trials', { wide: true });
-  const regret = optimum === undefined ? null : panel('Regret', { wide: true, note: `Distance to the known optimum, ${number(optimum)}.` });
+  const regret = optimum === undefined ? null : panel('Regret', { wide: true, note: `The distance to the known optimum, ${number(optimum)}.` });
   replace(element, h('div', { class: 'panels' }, course.element, regret?.element, pending.element));
 
   const plot = chart(
     course.body,
     {
-      label: 'Values and the best so far over trials',
+      label: 'Values and the best so far by trial',
       height: 320,
       ...axes(),
       series: [
@@ -72,7 +72,7 @@ export async function overviewTab(element, feed, signal) {
     chart(
       regret.body,
       {
-        label: 'Regret over trials',
+        label: 'Regret by trial',
         height: 220,
         x: { label: 'trial', whole: true, show: count },
         y: { label: 'regret', log: true },
@@ -93,9 +93,9 @@ export async function overviewTab(element, feed, signal) {
           const { items: points, count: all } = await readSharedSeries(feed.id, feed.signal);
           const trials = points.map((p) => p.trial);
           plot.set([trials, points.map((p) => p.value), points.map((p) => p.best), ...(optimum === undefined ? [] : [trials.map(() => optimum)])]);
-          plot.describe(`Values and the best so far over trials: ${count(all)} values, the best ${number(points.at(-1)?.best)}`);
+          plot.describe(`Values and the best so far by trial: ${count(all)} values, the best is ${number(points.at(-1)?.best)}`);
           const complete = points.length === all;
-          course.note(complete ? '' : `${count(points.length)} of ${count(all)} values are drawn; extremes are kept. Drag to look closer, double-click to see all.`);
+          course.note(complete ? '' : `${count(points.length)} of ${count(all)} values are drawn, including all extremes. Drag to zoom in; double-click to see all.`);
           if (!regret) return;
           const columns = regretColumns(points, optimum, metric.goal === 'minimize', complete);
           regretPlot.set(complete ? columns : [...columns, columns[0].map(() => null)]);

@@ -1,4 +1,4 @@
-// Parallel coordinates: a line a trial, through its parameters and its value. Ranges on the axes choose lines.
+// Parallel coordinates: one line per trial, through its parameters and its value. Ranges on the axes select lines.
 import { axesOf, position } from './axes.js';
 import { viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
@@ -14,7 +14,7 @@ const HEIGHT = 380;
 const TOP = 46;
 const BOTTOM = 30;
 const SIDE = 48;
-const LEAST = 96; // px between axes; with more of them the picture scrolls
+const LEAST = 96; // px between axes; with many axes the picture scrolls
 
 // An axis with its range over the trials: share(x) from 0 at the bottom to 1.
 function scaled(axis, numbers) {
@@ -35,7 +35,7 @@ export async function parallelTab(element, feed, signal) {
   const view = panel('Parallel coordinates', { wide: true });
   replace(element, h('div', { class: 'panels' }, view.element));
   if (!axesOf(feed.study).length) {
-    view.fail('The candidates of this study are known by their kernel matrix alone: they have no coordinates.');
+    view.fail('This study has a kernel matrix; its candidates have no coordinates to show.');
     return;
   }
   const best = h('input', { type: 'range', min: 1, max: 100, value: 100, class: 'slider' });
@@ -47,7 +47,7 @@ export async function parallelTab(element, feed, signal) {
   } }, 'All lines');
   const share = h('output', {}, '100 %');
 
-  // The ranges on the axes without a pointer.
+  // Controls that set the ranges without a pointer.
   const which = select([], '', () => showBrush());
   const ends = ['from', 'to'].map((text, i) => h('input', { type: 'range', min: 0, max: 100, value: 100 * i, 'aria-label': `range ${text}, percent of the axis` }));
   for (const end of ends)
@@ -81,7 +81,7 @@ export async function parallelTab(element, feed, signal) {
   }
 
   function drawLines(context, isChosen) {
-    // By rank, the worst first; the end of the colours that stands out from the background is that of the best.
+    // By rank, the worst first. The best gets the end of the colour scale that contrasts with the background.
     const ranked = [...trials.keys()].sort((a, b) => better(trials[b], trials[a]));
     const good = new Map(ranked.map((k, rank) => [k, rank / Math.max(1, trials.length - 1)]));
     for (const k of ranked.sort((a, b) => isChosen[a] - isChosen[b])) {
@@ -145,10 +145,10 @@ export async function parallelTab(element, feed, signal) {
     const kept = trials.filter((_, k) => isChosen[k]);
     const values = kept.map((t) => t.value);
     replace(readout, `${count(kept.length)} of ${count(trials.length)} trials`, kept.length ? `, ${metric.name} from ${number(Math.min(...values))} to ${number(Math.max(...values))}` : '');
-    canvas.setAttribute('aria-label', `Parameters and values of ${trials.length} trials as lines over ${axes.map((a) => a.name).join(', ')}`);
+    canvas.setAttribute('aria-label', `Parameters and values of ${trials.length} trials as lines through ${axes.map((a) => a.name).join(', ')}`);
   }
 
-  // A range is drawn along an axis; a click there takes it away.
+  // Dragging along an axis sets its range; a click on the axis removes it.
   let dragged = null;
   canvas.addEventListener('pointerdown', (event) => {
     const i = axes.findIndex((_, k) => Math.abs(event.offsetX - xOf(k)) < 16);
@@ -184,14 +184,14 @@ export async function parallelTab(element, feed, signal) {
           trials = (await lastTrials(feed.study, TRIALS, signal)).filter((t) => t.value !== undefined);
           if (!trials.length) {
             axes = [];
-            throw new NothingToShow('Nothing has been told yet.');
+            throw new NothingToShow('No values have been reported yet.');
           }
           axes = axesOf(feed.study).map((axis) => scaled(axis, trials.map((t) => position(axis, t))));
           for (const { name } of recorded(feed.study)) axes.push(scaled({ name, choices: null }, trials.map((t) => t.values?.[name])));
           axes.push(scaled({ name: metric.name, choices: null }, trials.map((t) => t.value)));
           for (const axis of axes) axis.brush = brushes.get(axis.name) ?? null;
           if (which.options.length !== axes.length) replace(which, axes.map((axis) => h('option', { value: axis.name }, axis.name)));
-          view.note(`${trials.length >= TRIALS * 0.9 ? `The last ${count(trials.length)} trials` : 'All trials'} with a value; the better, the stronger. Draw along an axis to choose a range.`);
+          view.note(`${trials.length >= TRIALS * 0.9 ? `The last ${count(trials.length)} trials` : 'All trials'} with a value; better trials have stronger colours. Drag along an axis to select a range.`);
           draw();
         },
         signal,

@@ -1,4 +1,4 @@
-// What the model believes around the best point: a slice along each parameter, and a map of two of them.
+// The model around the best point: a slice along each parameter, and a map of two parameters.
 import { get, studyPath } from './api.js';
 import { axesWithRanges, isActive, moved, places, position } from './axes.js';
 import { chart } from './chart.js';
@@ -15,8 +15,8 @@ import { control, empty, guarded, legend, NothingToShow, panel, select } from '.
 
 const SLICE = 61; // places along a parameter
 const SLICES = 24; // parameters drawn
-const LABELS = 5; // of choices, along an axis
-const MAP = 48; // places a side
+const LABELS = 5; // labels of choices along an axis
+const MAP = 48; // places per side
 const TRIED = 500; // trials on the maps
 const BESIDE = { std: 'Standard deviation', ucb: 'Optimistic bound' };
 
@@ -36,7 +36,7 @@ async function basePoint(feed, which, signal) {
   }
 }
 
-// The mean and two standard deviations along one axis, in a small chart of its own.
+// A small chart of the mean and two standard deviations along one axis.
 class Slice {
   constructor(parent, axis, signal) {
     this.axis = axis;
@@ -73,7 +73,7 @@ class Slice {
     );
   }
 
-  // Where the best point lies; and for choices, the spans of two standard deviations.
+  // Draws a line at the best point; for choices, also the spans of two standard deviations.
   mark(u) {
     const { ctx } = u;
     ctx.save();
@@ -122,7 +122,7 @@ function placeOf(axis, places_, item) {
 
 export async function posteriorTab(element, feed, signal) {
   if (feed.study.domain.type === 'precomputed') {
-    replace(element, empty('The candidates of this study are known by their kernel matrix alone: there are no parameters to vary.'));
+    replace(element, empty('This study has a kernel matrix; its candidates have no parameters to vary.'));
     return;
   }
   const metric = objective(feed.study).name;
@@ -131,7 +131,7 @@ export async function posteriorTab(element, feed, signal) {
     wide: true,
     tools: [
       legend([['line c-value', 'mean'], ['band c-value', '± 2 std'], ['dashed c-best', 'the point']]),
-      control('through', select([['observed', 'the best value told'], ['recommended', 'the best mean']], 'observed', (which) => {
+      control('through', select([['observed', 'the best reported value'], ['recommended', 'the best mean']], 'observed', (which) => {
         choice.through = which;
         read();
       })),
@@ -158,7 +158,7 @@ export async function posteriorTab(element, feed, signal) {
       choice[which] = name;
       readMap();
     }));
-    replace(map.tools, pick('x', 'across'), pick('y', 'up'), control('beside the mean', select(Object.entries(BESIDE), choice.what, (what) => {
+    replace(map.tools, pick('x', 'horizontal'), pick('y', 'vertical'), control('second map', select(Object.entries(BESIDE), choice.what, (what) => {
       choice.what = what;
       readMap();
     })));
@@ -171,7 +171,7 @@ export async function posteriorTab(element, feed, signal) {
     base = await basePoint(feed, choice.through, signal);
     if (!base) {
       map.element.hidden = true;
-      throw new NothingToShow('Nothing has been told yet.');
+      throw new NothingToShow('No values have been reported yet.');
     }
     if (!drawn) {
       drawn = [];
@@ -191,7 +191,7 @@ export async function posteriorTab(element, feed, signal) {
       from += along[k].length;
     });
     const idle = drawn.filter((slice) => slice.element.hidden).map((slice) => slice.axis.name);
-    slices.note(`${metric} as the model of the open batch expects it, through ${pointText(base)}.${idle.length ? ` Not active there: ${idle.join(', ')}.` : ''}`);
+    slices.note(`${metric} as predicted at the start of the current batch, through ${pointText(base)}.${idle.length ? ` Not active there: ${idle.join(', ')}.` : ''}`);
   }
 
   const readMap = refresher(
@@ -222,7 +222,7 @@ export async function posteriorTab(element, feed, signal) {
           );
           replace(titles[1], BESIDE[choice.what]);
           const others = axes.filter((axis) => axis !== x && axis !== y);
-          map.note(`${others.length ? `The other parameters stay at the point above. ` : ''}Dots: what was tried${tried.length >= TRIED ? ` (the last ${TRIED} trials)` : ''}; ring: the point above.`);
+          map.note(`${others.length ? `The other parameters have their values at the point above. ` : ''}Dots: tried points${tried.length >= TRIED ? ` (the last ${TRIED} trials)` : ''}. Ring: the point above.`);
         },
         signal,
       ),

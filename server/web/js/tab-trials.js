@@ -1,4 +1,5 @@
-// The trials, newest first (of the queued ones a few), by state and worker; one of them with all its attempts.
+// The trials, newest first, with a few of the queued ones; filtered by state and worker. A dialog shows one trial with
+// all its attempts.
 import { get, list, query, studyPath } from './api.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
@@ -9,7 +10,7 @@ import { handedOut, recorded, trialsOf } from './study-actions.js';
 import { badge, control, empty, facts, guarded, panel, select, table } from './widgets.js';
 
 const PAGE = 50;
-const QUEUED = 10; // of the queued ones, above the newest
+const QUEUED = 10; // queued trials shown above the newest
 const STATES = ['queued', 'pending', 'completed', 'failed', 'infeasible', 'stopped'];
 
 function seconds(trial) {
@@ -20,7 +21,7 @@ function tooltipTime(text) {
   return text ? h('span', { title: fullTime(text) }, ago(Date.parse(text))) : '–';
 }
 
-// What the server says of one trial that is not in the list: attempts, measurements, amendments and whatever comes.
+// Tables of the members that only a single trial has: attempts, measurements, amendments and others.
 function historyTables(trial) {
   return Object.entries(trial)
     .filter(([, rows]) => Array.isArray(rows) && rows.length && typeof rows[0] === 'object')
@@ -64,8 +65,8 @@ export async function trialsTab(element, feed, signal) {
   const view = panel('Trials', { wide: true });
   const worker = h('input', { type: 'search', class: 'small', placeholder: 'exact name', value: filter.worker });
   const pager = h('div', { class: 'pager' });
-  let before = null; // the number below which the page lies; null: the newest
-  let tokens = [undefined]; // filtered lists go forwards: the tokens of the pages so far
+  let before = null; // the last number on the page; null: the newest
+  let tokens = [undefined]; // the page tokens of a filtered list, which starts with the oldest trial
 
   const columns = (trials) => [
     { title: 'Trial', class: 'right', cell: (t) => h('button', { type: 'button', class: 'link', onclick: () => guarded(view, 'a trial', () => showTrial(feed.id, t.id, signal), signal) }, count(t.id)) },
@@ -76,7 +77,7 @@ export async function trialsTab(element, feed, signal) {
     { title: 'Batch', class: 'right', cell: (t) => t.batch ?? '–' },
     { title: 'Attempt', class: 'right', cell: (t) => t.attempt },
     { title: 'Took', class: 'right', cell: (t) => duration(seconds(t)) },
-    { title: 'Told', cell: (t) => tooltipTime(t.told_at) },
+    { title: 'Reported', cell: (t) => tooltipTime(t.told_at) },
     { title: 'Point', class: 'point', cell: pointText },
     { title: 'Reason', class: 'reason', cell: (t) => t.reason ?? '' },
   ];
@@ -105,11 +106,11 @@ export async function trialsTab(element, feed, signal) {
     const page = await get(studyPath(feed.id, `/trials${query({ ...filter, limit: PAGE, page_token: tokens.at(-1) })}`), signal);
     replace(
       pager,
-      button('Back', tokens.length > 1, () => {
+      button('Previous', tokens.length > 1, () => {
         tokens.pop();
         read();
       }),
-      button('More', page.next_page_token, () => {
+      button('Next', page.next_page_token, () => {
         tokens.push(page.next_page_token);
         read();
       }),
@@ -126,7 +127,7 @@ export async function trialsTab(element, feed, signal) {
           const filtered = filter.state || filter.worker;
           const trials = filtered ? await readFiltered() : await readNewest();
           const focused = view.body.contains(document.activeElement) ? document.activeElement.textContent : null;
-          replace(view.body, trials.length ? table('Trials', columns(trials), trials) : empty(filtered ? 'No trial is like this.' : 'No trial has been handed out yet.'));
+          replace(view.body, trials.length ? table('Trials', columns(trials), trials) : empty(filtered ? 'No trials match.' : 'No trials have been handed out yet.'));
           if (focused) [...view.body.querySelectorAll('button')].find((b) => b.textContent === focused)?.focus();
         },
         signal,

@@ -1,4 +1,4 @@
-// Who works: a timeline of trials by worker, the same in figures, and the trials that are out.
+// The workers: a timeline of trials by worker, the same as figures, and the pending trials.
 import { get, list, studyPath } from './api.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
@@ -13,9 +13,9 @@ const RETURNED = 40; // trials whose earlier attempts are shown
 const MOST = 200; // pending trials shown
 const NO_NAME = 'no name';
 
-const WINDOWS = [['0', 'all that was read'], ['300', '5 minutes'], ['1800', '30 minutes'], ['7200', '2 hours'], ['86400', '1 day']];
+const WINDOWS = [['0', 'all'], ['300', '5 minutes'], ['1800', '30 minutes'], ['7200', '2 hours'], ['86400', '1 day']];
 
-// {worker, state, from, to, trial}: when a trial was out. `to` of a pending one is now.
+// {worker, state, from, to, trial}: the time for which a worker held a trial. `to` is now if the trial is pending.
 function span(trial, now) {
   return {
     trial,
@@ -26,7 +26,7 @@ function span(trial, now) {
   };
 }
 
-// The earlier attempts of a trial that came back, each as a span of its own. An attempt that was told is in the list.
+// The earlier attempts of a trial that was handed out again, one span each. The list has the attempt with the result.
 function earlier(trial) {
   return trial.attempts
     .filter((a) => a.ended_at && a.outcome !== trial.state)
@@ -39,7 +39,7 @@ function earlier(trial) {
     }));
 }
 
-// How long the union of the spans is, so that two trials at once do not count twice.
+// The length of the union of the spans, so that simultaneous trials do not count twice.
 function busy(spans) {
   let [sum, end] = [0, -Infinity];
   for (const { from, to } of [...spans].sort((a, b) => a.from - b.from)) {
@@ -68,7 +68,7 @@ function summary(spans, now) {
 
 const COLUMNS = [
   { title: 'Worker', cell: (w) => w.worker },
-  { title: 'Told', class: 'right', cell: (w) => count(w.told) },
+  { title: 'Reported', class: 'right', cell: (w) => count(w.told) },
   { title: 'Failed', class: 'right', cell: (w) => count(w.failed) },
   { title: 'Pending', class: 'right', cell: (w) => count(w.pending) },
   { title: 'Median', class: 'right', cell: (w) => duration(w.median) },
@@ -77,14 +77,14 @@ const COLUMNS = [
 ];
 
 export async function workersTab(element, feed, signal) {
-  let seconds = 0; // of the timeline; 0: all
+  let seconds = 0; // length of the timeline; 0: all
   let trials = [];
   let returned = []; // spans of earlier attempts
   const histories = new Map(); // trial with its attempt and state -> the trial with all attempts
   const gantt = panel('Timeline', {
     wide: true,
     tools: [
-      legend([['box s-pending', 'pending'], ['box s-completed', 'completed'], ['box s-failed', 'failed'], ['box s-other', 'infeasible, stopped, lease over']]),
+      legend([['box s-pending', 'pending'], ['box s-completed', 'completed'], ['box s-failed', 'failed'], ['box s-other', 'infeasible, stopped, lease expired']]),
       control('last', select(WINDOWS, '0', (text) => {
         seconds = Number(text);
         draw();
@@ -106,12 +106,12 @@ export async function workersTab(element, feed, signal) {
     const begin = seconds ? end - 1000 * seconds : Math.min(...spans.map((s) => s.from));
     const seen = spans.filter((s) => s.to >= begin);
     picture.show(seen, begin, end);
-    const notes = [trials.length >= TRIALS ? `The last ${count(trials.length)} trials.` : '', new Set(seen.map((s) => s.worker)).size > ROWS ? `The ${ROWS} workers seen last.` : ''];
+    const notes = [trials.length >= TRIALS ? `The last ${count(trials.length)} trials.` : '', new Set(seen.map((s) => s.worker)).size > ROWS ? `The ${ROWS} most recent workers.` : ''];
     gantt.note(notes.filter(Boolean).join(' '));
     return summary(seen, end);
   }
 
-  // Trials that were handed out more than once are read one by one: lists have the last attempt.
+  // Trials that were handed out more than once are read one by one, because lists have only the last attempt.
   async function readReturned() {
     const back = trials.filter((t) => t.attempt > 1 || t.state === 'queued').slice(-RETURNED);
     const found = await Promise.all(
@@ -131,10 +131,10 @@ export async function workersTab(element, feed, signal) {
         'the times of trials',
         async () => {
           trials = await lastTrials(feed.study, TRIALS, signal);
-          if (!trials.some((t) => t.issued_at)) throw new NothingToShow('No trial has been handed out yet.');
+          if (!trials.some((t) => t.issued_at)) throw new NothingToShow('No trials have been handed out yet.');
           await readReturned();
           const workers = draw().sort((a, b) => b.seen - a.seen);
-          replace(figures.body, workers.length ? table('Workers', COLUMNS, workers) : empty('No worker in this time.'));
+          replace(figures.body, workers.length ? table('Workers', COLUMNS, workers) : empty('No workers in this period.'));
         },
         signal,
       ),

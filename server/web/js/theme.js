@@ -1,4 +1,4 @@
-// Light or dark: the system's, unless the switch says otherwise. Colours are custom properties of style.css.
+// The theme, light or dark: the system's, unless the user chooses one. Colours are custom properties in style.css.
 import { h } from './dom.js';
 
 const KEY = 'banditd-theme';
@@ -16,7 +16,7 @@ export function onThemeChange(listener, signal) {
   signal?.addEventListener('abort', () => listeners.delete(listener));
 }
 
-// A custom property as a colour that a canvas takes, with light-dark() and var() resolved.
+// A custom property as a colour for a canvas, with light-dark() and var() resolved.
 const probe = document.createElement('span');
 probe.hidden = true;
 export function colour(name) {
@@ -25,7 +25,7 @@ export function colour(name) {
   return getComputedStyle(probe).color;
 }
 
-// The same, let through: `opacity` from 0 to 1.
+// The colour with an opacity from 0 to 1.
 export function faded(name, opacity) {
   const [r, g, b] = colour(name).match(/[\d.]+/g);
   return `rgba(${r}, ${g}, ${b}, ${opacity})`;
@@ -50,7 +50,7 @@ export function themeSwitch() {
     try {
       localStorage.setItem(KEY, select.value);
     } catch {
-      // Not kept for the next visit.
+      // Without storage, the choice is lost when the page is left.
     }
     changed();
   });

@@ -1,8 +1,8 @@
-// The token, when the server wants one: kept in this tab's sessionStorage, sent in a header, never in an address.
+// The access token. It is kept in this tab's sessionStorage and sent in a header, never in an address.
 import { h } from './dom.js';
 
 const KEY = 'banditd-token';
-let entered = null; // the promise of a dialog that is open
+let entered = null; // the promise of the open dialog
 
 export function currentToken() {
   return sessionStorage.getItem(KEY);
@@ -12,7 +12,7 @@ export function forgetToken() {
   sessionStorage.removeItem(KEY);
 }
 
-// Opens the dialog, once for all who wait. Resolves when a token has been entered; rejects when it is closed.
+// Opens the dialog, one for all requests that wait. Resolves when a token is entered; rejects when the dialog is closed.
 export function askForToken(refused) {
   entered ??= openDialog(refused).finally(() => {
     entered = null;
@@ -35,20 +35,20 @@ function openDialog(refused) {
     h(
       'form',
       { method: 'dialog' },
-      h('h2', { id: 'token-title' }, refused ? 'This token is not accepted' : 'This server wants a token'),
+      h('h2', { id: 'token-title' }, refused ? 'This token is not accepted' : 'This server requires a token'),
       h(
         'p',
         { id: 'token-note' },
-        'An administrator makes one with ',
+        'An administrator can create one with ',
         h('code', {}, 'banditd token create --role viewer'),
-        '. It stays in this tab and is gone when the tab is closed.',
+        '. The token is stored in this tab only, and removed when the tab is closed.',
       ),
       h('div', { class: 'field' }, h('label', { for: 'token-field' }, 'Token'), field),
       h(
         'div',
         { class: 'dialog-buttons' },
         h('button', { type: 'button', onclick: () => dialog.close('cancel') }, 'Cancel'),
-        h('button', { class: 'primary', value: 'use' }, 'Use it'),
+        h('button', { class: 'primary', value: 'use' }, 'Use the token'),
       ),
     ),
   );

@@ -1,4 +1,4 @@
-// Reading trials. Their lists go by number, and a page token is the number after which a page begins.
+// Reads trials. Lists are sorted by number, and a page token is the number after which a page begins.
 import { list, studyPath } from './api.js';
 import { handedOut } from './study-actions.js';
 

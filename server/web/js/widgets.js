@@ -1,4 +1,4 @@
-// The small parts that pages are made of.
+// Parts that pages are built from.
 import { Problem } from './api.js';
 import { h, replace, uniqueId } from './dom.js';
 
@@ -10,7 +10,7 @@ const STATES = {
   awaiting_candidates: 'awaiting candidates',
 };
 
-// Of a study or a trial: the word, and a mark that differs in shape as well as in colour.
+// The state of a study or a trial: its name, and a mark that differs in shape and colour.
 export function badge(state) {
   return h('span', { class: `badge ${state}` }, STATES[state] ?? state);
 }
@@ -51,17 +51,17 @@ export function empty(...words) {
   return h('p', { class: 'empty' }, ...words);
 }
 
-// Thrown when there is nothing wrong and nothing to show.
+// Thrown if there is nothing to show, although nothing is wrong.
 export class NothingToShow extends Error {}
 
-// Why something cannot be shown, in words for the one who looks.
+// A message for the user about why something cannot be shown.
 export function reasonOf(error, what) {
-  if (error instanceof Problem && error.isUnbuilt) return `This server does not offer ${what} yet.`;
+  if (error instanceof Problem && error.isUnbuilt) return `This server does not offer ${what}.`;
   if (error instanceof Problem) return [error.message, ...error.errors.map((e) => `${e.pointer} ${e.detail}`)].join('; ');
   return String(error.message ?? error);
 }
 
-// Runs `work`; what goes wrong is said in the panel, in place of its body, until it goes well again.
+// Runs `work`. If it fails, the panel shows the error in place of its body until a later run succeeds.
 export async function guarded(panel, what, work, signal) {
   try {
     await work();
@@ -69,7 +69,7 @@ export async function guarded(panel, what, work, signal) {
   } catch (error) {
     if (signal.aborted) return;
     panel.fail(reasonOf(error, what));
-    if (!(error instanceof Problem || error instanceof NothingToShow)) throw error; // ours: to the console
+    if (!(error instanceof Problem || error instanceof NothingToShow)) throw error; // a bug: show it in the console
   }
 }
 
@@ -79,7 +79,7 @@ export function toast(text, kind = 'done') {
   setTimeout(() => element.remove(), kind === 'wrong' ? 9000 : 4000);
 }
 
-// A button that does something on the server: locked meanwhile, and failures are said.
+// A button for an action on the server. It is disabled during the action, and a failure is shown.
 export function actionButton(label, attributes, work) {
   const button = h('button', { type: 'button', ...attributes }, label);
   button.addEventListener('click', async () => {
@@ -95,7 +95,7 @@ export function actionButton(label, attributes, work) {
   return button;
 }
 
-// Asks before something that cannot be undone. -> true when it was confirmed
+// Asks the user to confirm an action. -> whether the user confirmed
 export function confirm({ title, text, action, danger = true }) {
   const id = uniqueId('confirm');
   const cancel = h('button', { value: 'no', autofocus: true }, 'Cancel');
@@ -143,7 +143,7 @@ export function toggle(label, checked, onchange) {
   return h('span', { class: 'control' }, input, h('label', { for: id }, label));
 }
 
-// A table: columns [{title, cell(row), class?}]. Wide ones scroll by themselves, also by keyboard.
+// A table; columns: [{title, cell(row), class?}]. A wide table scrolls within its box, also by keyboard.
 export function table(caption, columns, rows) {
   return h(
     'div',
