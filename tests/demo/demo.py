@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Tunes a matrix product on this machine: demo.py BANDITD [--trials N]
 
-Starts a server on a free port and three worker processes. The candidates are the ways to block the product in
-matmul.c: loop order, block sizes, packed or not. A worker asks for one, runs it, and tells the speed, or that it
-failed (packed blocks may not fit into the scratch buffer). Leaves nothing behind."""
+Starts a server on a free port and three worker processes. A candidate is a way to block the product in matmul.c: loop
+order, block sizes, packed or not. A worker asks for a candidate, runs it, and reports its speed, or that it is
+infeasible (packed blocks may not fit into the scratch buffer). Cleans up at the end."""
 
 import argparse
 import itertools
@@ -29,7 +29,7 @@ CANDIDATES = list(itertools.product(ORDERS, SIZES, SIZES, SIZES, (0, 1)))
 
 
 def features(candidate):
-    """Loop order one-hot, block sizes by their logarithm, packed or not."""
+    """Loop order (one-hot), logarithms of block sizes, packed or not."""
     order, *blocks, packed = candidate
     return [float(order == o) for o in ORDERS] + [math.log2(size) for size in blocks] + [float(packed)]
 
@@ -49,7 +49,7 @@ def call(url, method, path, body=None):
 
 
 def run_product(program, candidate):
-    """-> (GFLOP/s, None) or (None, why it failed)"""
+    """-> (GFLOP/s, None) or (None, the reason for the failure)"""
     command = [program, *map(str, candidate)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     if done.returncode != 0:
@@ -58,7 +58,7 @@ def run_product(program, candidate):
 
 
 def work(url, name, program, default_speed):
-    """One worker, in a process of its own."""
+    """One worker, in its own process."""
     while True:
         asked = call(url, "POST", f"/v1/studies/{STUDY}/ask", {"worker": name, "wait_seconds": 30})
         for trial in asked["trials"]:
@@ -107,10 +107,10 @@ def stop(process, seconds=20):
 
 
 def show(trial, default_speed, best):
-    """Prints a trial that has been told. -> the best speed so far"""
+    """Prints a finished trial. -> the best speed so far"""
     where = f"  trial {trial['id']:3}  {trial['worker']}  {describe(CANDIDATES[trial['candidate']]):38}"
     if trial["state"] == "infeasible":
-        print(f"{where}  fails: {trial['reason']}", flush=True)
+        print(f"{where}  infeasible: {trial['reason']}", flush=True)
         return best
     speed = default_speed * 10 ** trial["value"]
     print(f"{where} {speed:7.2f} GFLOP/s" + ("  best so far" if speed > best else ""), flush=True)
@@ -118,7 +118,7 @@ def show(trial, default_speed, best):
 
 
 def follow(url, trials, default_speed, workers):
-    """Shows the trials as they are told, until all are."""
+    """Shows each trial when its result is reported, until all have results."""
     shown, best = set(), 0.0
     while len(shown) < trials:
         if any(worker.poll() not in (None, 0) for worker in workers):
@@ -134,12 +134,12 @@ def follow(url, trials, default_speed, workers):
 def summarize(url, program, seconds):
     study = call(url, "GET", f"/v1/studies/{STUDY}")
     best = CANDIDATES[study["best"]["candidate"]]
-    # Measured again, one after the other: the best of many noisy figures flatters itself.
+    # Measure both again, one after the other: the best of many noisy values is too optimistic.
     default_again, best_again = (
         sorted(run_product(program, candidate)[0] for _ in range(5))[2] for candidate in (DEFAULT, best)
     )
     print(
-        f"\n{study['trials_completed']} trials and {study['trials_infeasible']} failures of "
+        f"\n{study['trials_completed']} completed and {study['trials_infeasible']} infeasible trials of "
         f"{len(CANDIDATES)} candidates in {seconds:.0f} s, {study['batch']} batches"
         f"\n  default     {describe(DEFAULT):38} {default_again:7.2f} GFLOP/s"
         f"\n  best found  {describe(best):38} {best_again:7.2f} GFLOP/s, {best_again / default_again:.1f} times as fast"
@@ -154,7 +154,7 @@ def demonstrate(banditd, trials, folder, processes):
     default_speed = sorted(run_product(program, DEFAULT)[0] for _ in range(3))[1]
     print(f"{describe(DEFAULT)}: {default_speed:.2f} GFLOP/s on this machine")
 
-    # Sessions of their own: Ctrl-C comes here alone, and what was started is stopped in order.
+    # Each process gets its own session, so that Ctrl-C reaches only this one, which then stops the others in order.
     server = subprocess.Popen(
         [banditd, "serve", "--listen", "127.0.0.1:0", "--db", folder / "demo.db", "--log-level", "warn"],
         stdout=subprocess.PIPE,
@@ -189,7 +189,7 @@ def main():
     parser.add_argument("banditd")
     parser.add_argument("--trials", type=int, default=100)
     options = parser.parse_args()
-    # As with Ctrl-C: what was started is stopped.
+    # Stop all processes, as after Ctrl-C.
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     processes = []
     with tempfile.TemporaryDirectory(prefix="banditd-demo-") as folder:

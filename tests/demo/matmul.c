@@ -1,10 +1,10 @@
-/* What the demonstration tunes: a blocked matrix product, C = A B, of 512 x 512 doubles.
+/* The program that the demonstration tunes: a blocked matrix product, C = A B, of 512 x 512 doubles.
  *
  *   matmul ORDER BI BJ BK PACKED     ORDER: ijk, ikj, jik, jki, kij or kji; PACKED: 0 or 1
  *
- * Blocks of BI x BK and BK x BJ are multiplied with the loops in the given order; PACKED copies them first
- * into a scratch buffer, so that they lie together in the cache. Prints the speed in GFLOP/s of CPU time.
- * Fails when the blocks do not fit into the scratch buffer. */
+ * Multiplies blocks of BI x BK and BK x BJ with the loops in the given order. With PACKED, it first copies
+ * them into a scratch buffer, so that they are contiguous in the cache. Prints the speed in GFLOP/s of CPU
+ * time. Fails if the blocks do not fit into the scratch buffer. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static double cpu_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Entries of A are i + k, of B k − j: each entry of C is a short sum that can be checked. */
+/* Entries of A are i + k, and of B k − j, so each entry of C is a sum that is easy to check. */
 static int is_right(void)
 {
     for (int i = 0; i < N; i += 37) {
@@ -109,7 +109,7 @@ int main(int argc, char **argv)
     }
     int bi = atoi(argv[2]), bj = atoi(argv[3]), bk = atoi(argv[4]), packed = atoi(argv[5]);
     if (bi < 1 || bj < 1 || bk < 1 || bi > N || bj > N || bk > N) {
-        fprintf(stderr, "blocks have 1 to %d rows and columns\n", N);
+        fprintf(stderr, "BI, BJ and BK must be from 1 to %d\n", N);
         return 2;
     }
     size_t needed = (size_t)(bi + bj) * (size_t)bk * sizeof(double);
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
             b[i * N + j] = i - j;
         }
     }
-    double best = INFINITY; /* seconds; the slow ones, where it matters little, are not repeated */
+    double best = INFINITY; /* seconds; slow products are not repeated */
     for (int repeat = 0; repeat < REPEATS && !(repeat > 0 && best > 0.5); repeat++) {
         double begun = cpu_seconds();
         multiply(run, bi, bj, bk, packed);

@@ -41,7 +41,7 @@ def test_a_short_demo():
         said, complaints = demo.communicate(timeout=120)
         assert demo.returncode == 0, (said, complaints)
         assert not sanitizers.report(complaints), complaints
-        assert len(re.findall(r"^  trial +\d+  w[123]  .*(?:GFLOP/s|fails: )", said, re.MULTILINE)) == 9, said
+        assert len(re.findall(r"^  trial +\d+  w[123]  .*(?:GFLOP/s|infeasible: )", said, re.MULTILINE)) == 9, said
         assert re.search(r"^  best found .* GFLOP/s, [\d.]+ times as fast$", said, re.MULTILINE), said
         check_nothing_left(said, folder)
 
