@@ -16,7 +16,7 @@ JOBS    ?= $(shell nproc)
 PACKAGES   := libmicrohttpd jansson sqlite3 libsodium zlib gnutls lapacke openblas nlopt
 PKG_CFLAGS  = $(shell pkg-config --cflags $(PACKAGES))
 PKG_LIBS    = $(shell pkg-config --libs $(PACKAGES))
-# Release binaries run on any x86-64-v2 or aarch64 machine; faster paths are chosen at run time.
+# Release binaries run on any x86-64-v2 or aarch64 machine, and choose faster code paths at run time.
 ARCH_FLAGS := $(if $(filter x86_64,$(shell uname -m)),-march=x86-64-v2)
 WARNINGS   := -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wswitch-enum \
               -Wvla -Wformat=2 -Wundef -Werror
@@ -37,7 +37,7 @@ else ifeq ($(VARIANT),clang)
 else ifeq ($(VARIANT),coverage)
   VARIANT_FLAGS := -O1 -ffp-contract=off --coverage -fprofile-update=atomic
 else ifeq ($(VARIANT),fuzz)
-  # Clang's pointer-overflow also objects to NULL + 0, an empty array's place here and defined in the next C.
+  # Clang's pointer-overflow check also rejects NULL + 0, which occurs here for empty arrays and is defined in the next C standard.
   CC := clang
   VARIANT_FLAGS := -O1 -ffp-contract=off -fno-omit-frame-pointer -fno-sanitize-recover=all \
                    -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -Wno-string-conversion \
@@ -80,7 +80,7 @@ all: deps-build
 	@$(MAKE) --no-print-directory -j$(JOBS) build
 build: $(BANDITD) $(BANDITCTL)
 
-# tests/mutation has libbandit as a shared library, so that it can change core under the programs.
+# tests/mutation builds libbandit as a shared library, so that it can exchange core without relinking the programs.
 $(LIBBANDIT): $(CORE_OBJ)
 $(LIBPROTO): $(PROTO_OBJ)
 $(LIBSERVER): $(SERVER_OBJ)
@@ -88,7 +88,7 @@ $(LIBBANDIT) $(LIBPROTO) $(LIBSERVER):
 	@rm -f $@
 	@$(if $(filter %.so,$@),$(CC) -shared -o,ar qcsD) $@ $^
 
-# When lines are counted, those of servers that tests kill count too.
+# In coverage builds, a server that a test kills writes its line counts first.
 COUNTED_KILL := $(if $(filter coverage,$(VARIANT)),$(B)/tests/harness/counted_kill.o)
 $(BANDITD): $(B)/server/main.o $(COUNTED_KILL) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@echo "  LD    $@"
@@ -98,11 +98,11 @@ $(BANDITCTL): $(call obj,$(BANDITCTL_SRC)) $(LIBPROTO)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(shell pkg-config --libs libcurl jansson) -lpthread -lm -o $@
 
-# Manual pages, from what the programs say of themselves.
+# Manual pages, made from the programs' --help.
 $(B)/%.1: $(B)/% docs/make-manual
 	@docs/make-manual $< > $@
 
-# The compiler's command line is a prerequisite, so that changed flags rebuild.
+# The compiler's command line is a prerequisite, so that changed flags cause a rebuild.
 $(B)/flags: FORCE
 	@mkdir -p $(@D); echo '$(subst ','\'',$(CC) $(CFLAGS))' | cmp -s - $@ || echo '$(subst ','\'',$(CC) $(CFLAGS))' > $@
 .PHONY: FORCE
@@ -115,7 +115,7 @@ $(B)/%.o: %.c $(B)/flags
 	@mkdir -p $(@D); echo "  CC    $<"
 	@$(CC) $(CFLAGS) $(SYSTEM_FLAGS) -c $< -o $@
 
-# Migrations, openapi.yaml and the web files are linked into the program as they are.
+# Migrations, openapi.yaml and the web files are linked into the program unchanged.
 $(B)/server/embedded_data.S: server/base/embed.sh $(MIGRATIONS) openapi.yaml $(WEB_FILES) Makefile
 	@mkdir -p $(@D); sh server/base/embed.sh $(MIGRATIONS) openapi.yaml $(WEB_FILES) > $@
 $(B)/server/embedded_data.o: $(B)/server/embedded_data.S
@@ -125,7 +125,7 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) $(shell pkg-config --libs cmocka) -o $@
 
-# AFL++ builds the same programs: `make fuzz-binaries CC=afl-clang-fast VARIANT=fuzz`.
+# To build these programs for AFL++: `make fuzz-binaries CC=afl-clang-fast VARIANT=fuzz`.
 $(B)/tests/fuzz/fuzz_http: $(B)/tests/fuzz/dialogue.o
 $(B)/tests/fuzz/fuzz_http: LDFLAGS += -Wl,--wrap=clock_now,--wrap=clock_steady,--wrap=clock_steady_ms,--wrap=bandit_engine_select
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
@@ -136,9 +136,9 @@ $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 $(B)/tests/model/clock.so: tests/model/clock.c $(B)/flags
 	@mkdir -p $(@D); $(CC) -shared -fPIC -O2 -Wall -Wextra -Werror $(SYSTEM_FLAGS) $< -o $@
 
-# Tests that fail allocations put their own functions in the allocator's place.
+# Tests that make allocations fail replace the allocator's functions.
 $(B)/tests/unit/%_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=free,--wrap=aligned_alloc
-# Decisions are compared on code paths that the test chooses.
+# This test chooses the SIMD code path, and compares decisions on each.
 $(B)/tests/golden/test_recorded: LDFLAGS += -Wl,--wrap=bandit_simd_best
 
 .PHONY: unit-binaries fuzz-binaries
@@ -148,11 +148,11 @@ fuzz-binaries: $(FUZZ_BIN)
 .SECONDARY:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
 
-# ---- what people type ----------------------------------------------------------------------------------
+# ---- everyday targets ----------------------------------------------------------------------------------
 .PHONY: help deps deps-build deps-test run demo clean
-help: ## this list
+help: ## print this list
 	@grep -hE '^[a-zA-Z_ -]+:.*## ' Makefile | sed -E 's/:[^#]*## /\t/' | expand -t22
-deps: ## install what is missing for building and testing (NO_INSTALL=1 only lists it)
+deps: ## install missing packages for building and testing (NO_INSTALL=1 only lists them)
 	@.ci/deps build test
 deps-build:
 	@.ci/deps build
@@ -160,7 +160,7 @@ deps-test:
 	@.ci/deps build test
 run: all ## build and serve on http://127.0.0.1:8080 with ./banditd.db
 	@exec $(BANDITD) serve $(ARGS)
-demo: all ## tune a matrix product on this machine with three workers; leaves nothing behind
+demo: all ## tune a matrix product on this machine with three workers, and clean up
 	@exec python3 tests/demo/demo.py $(BANDITD)
 .PHONY: manual
 manual: all ## write the manual pages banditd.1 and banditctl.1 into build/release
@@ -169,13 +169,13 @@ clean: ## remove build/
 	rm -rf build
 
 .PHONY: asan tsan
-asan: deps-test ## everything built with AddressSanitizer and UBSan, into build/asan
+asan: deps-test ## build everything with AddressSanitizer and UBSan into build/asan
 	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=asan build unit-binaries
-tsan: deps-test ## everything built with ThreadSanitizer, into build/tsan
+tsan: deps-test ## build everything with ThreadSanitizer into build/tsan
 	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=tsan build unit-binaries
 
 # ---- tests ---------------------------------------------------------------------------------------------
-# Each line of tests/suites names a suite, the target list it belongs to and its command; tests/run walks it.
+# Each line of tests/suites names a suite, its list and its command; tests/run runs them.
 .PHONY: test test-all
 test: deps-test ## the whole short suite: at most 8 minutes on 2 cores
 	@tests/run short
@@ -185,41 +185,41 @@ test-%: deps-test
 	@tests/run $*
 
 .PHONY: test-contract
-test-contract: deps-test ## openapi.yaml against the server: redocly, a typed client, schemathesis, prism
+test-contract: deps-test ## check the server against openapi.yaml: redocly, a typed client, schemathesis, prism
 	@command -v npm >/dev/null || .ci/deps contract
 	@tests/run contract
 
 FUZZ_SECONDS ?= 60
 .PHONY: fuzz
-fuzz: ## fuzz every decoder with clang's libFuzzer, FUZZ_SECONDS=60 each
+fuzz: ## fuzz every decoder with clang's libFuzzer for FUZZ_SECONDS=60 each
 	@.ci/deps build fuzz
 	@$(MAKE) --no-print-directory -j$(JOBS) VARIANT=fuzz fuzz-binaries
 	@tests/fuzz/run $(FUZZ_SECONDS)
 
 .PHONY: record-decisions
-record-decisions: deps-test ## write tests/golden/recorded anew, after decisions changed on purpose (docs/testing.md)
+record-decisions: deps-test ## rewrite tests/golden/recorded after an intended change of decisions (docs/testing.md)
 	@$(MAKE) --no-print-directory -s -j$(JOBS) $(B)/tests/golden/test_recorded
 	@$(B)/tests/golden/test_recorded --record
 
 .PHONY: coverage mutation soak
-coverage: deps-test ## lines that the tests reach, by folder; the others in build/coverage/uncovered
+coverage: deps-test ## measure line coverage by folder; uncovered lines are listed in build/coverage/uncovered
 	@tests/coverage
 MUTANTS ?= 100
-mutation: deps-test ## change core in MUTANTS=100 places, one at a time, and count what the unit tests notice
+mutation: deps-test ## make MUTANTS=100 changes to core, one at a time, and count those that the unit tests find
 	@tests/mutation $(MUTANTS)
 SOAK_MINUTES ?= 20
-soak: all ## a server under load for SOAK_MINUTES=20: its memory, files, log and latencies
+soak: all ## load a server for SOAK_MINUTES=20 and check its memory, files, log and latencies
 	@python3 tests/soak.py $(BANDITD) $(SOAK_MINUTES)
 
 # ---- benchmarks ----------------------------------------------------------------------------------------
-# The engine alone, without a server. build/profile is the same engine with clocks at its stages.
+# The engine without a server. build/profile is the same engine with timers for its stages.
 BENCH_OBJ := $(patsubst %,$(B)/tests/bench/%.o,bench_engine pool problem rates)
 $(B)/bench_engine: $(BENCH_OBJ) $(LIBBANDIT)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 .PHONY: bench-engine
-bench-engine: deps-test ## the engine's speed against a model of the machine and NumPy (FULL=1: every cell)
+bench-engine: deps-test ## compare the engine's speed with a model of the machine and NumPy (FULL=1: every cell)
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_engine
 	@$(MAKE) --no-print-directory -j$(JOBS) B=build/profile EXTRA_CFLAGS=-DBANDIT_PROFILE build/profile/bench_engine
 	@python3 tests/bench/engine_table.py --engine build/release/bench_engine \
@@ -232,15 +232,15 @@ $(B)/bench_fit $(B)/bench_space:
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 .PHONY: bench-fit bench-space
-bench-fit: deps-test ## milliseconds that learning hyper-parameters takes
+bench-fit: deps-test ## measure the time to learn hyper-parameters
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_fit
 	@build/release/bench_fit
-bench-space: deps-test ## milliseconds that an ask takes on a space of parameters
+bench-space: deps-test ## measure the time of an ask on a space of parameters
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_space
 	@build/release/bench_space
 
 .PHONY: bench-quality
-bench-quality: all ## points found by banditd and by its peers on 16 tasks, at most 3 hours; goes on where it stopped
+bench-quality: all ## compare the results of banditd and its peers on 16 tasks (at most 3 hours; resumes if interrupted)
 	@python3 tests/bench/quality/run.py --banditd $(BANDITD)
 	@python3 tests/bench/quality/run.py --banditd $(BANDITD) --scale
 
@@ -253,13 +253,13 @@ SYSUSERSDIR ?= $(PREFIX)/lib/sysusers.d
 fill_in = sed -e 's|@prefix@|$(PREFIX)|g;s|@bindir@|$(PREFIX)/bin|g;s|@sysconfdir@|$(SYSCONFDIR)|g;s|@version@|$(VERSION)|g'
 place = install -D -m $(1) $(2) $(DESTDIR)$(3)
 
-# What is installed is made by building; installing copies.
+# `make install` only copies; install-files builds everything that is installed.
 .PHONY: install-files install dist deb
 install-files: build $(BANDITD).1 $(BANDITCTL).1
 	@docs/make-config --example $(BANDITD) > $(B)/banditd.conf
 	@$(fill_in) server/etc/banditd.service > $(B)/banditd.service
 	@$(fill_in) server/etc/libbandit.pc.in > $(B)/libbandit.pc
-install: install-files ## install under PREFIX (/usr/local), below DESTDIR
+install: install-files ## install under DESTDIR/PREFIX (PREFIX is /usr/local)
 	@$(call place,755,$(BANDITD),$(PREFIX)/bin/banditd)
 	@$(call place,755,$(BANDITCTL),$(PREFIX)/bin/banditctl)
 	@$(call place,644,$(BANDITD).1,$(PREFIX)/share/man/man1/banditd.1)
@@ -274,10 +274,10 @@ install: install-files ## install under PREFIX (/usr/local), below DESTDIR
 	@$(call place,644,$(LIBBANDIT),$(PREFIX)/lib/libbandit.a)
 	@$(call place,644,$(B)/libbandit.pc,$(PREFIX)/lib/pkgconfig/libbandit.pc)
 	@for header in core/include/bandit/*.h; do $(call place,644,$$header,$(PREFIX)/include/bandit/$${header##*/}); done
-	@echo "installed below $(DESTDIR)$(PREFIX); $(SYSCONFDIR)/banditd/banditd.conf says how it serves"
+	@echo "installed in $(DESTDIR)$(PREFIX); the configuration is in $(SYSCONFDIR)/banditd/banditd.conf"
 
-# The same commit makes the same bytes.
-dist: ## write build/banditd-VERSION.tar.gz, what git has of this version
+# The same commit always gives the same bytes.
+dist: ## write the sources of this commit to build/banditd-VERSION.tar.gz
 	@mkdir -p build
 	@git archive --format=tar --prefix=banditd-$(VERSION)/ HEAD | gzip -n -9 > build/banditd-$(VERSION).tar.gz
 	@echo build/banditd-$(VERSION).tar.gz
@@ -287,10 +287,10 @@ deb: dist ## build Debian packages into build/deb
 
 RESULTS ?= 1000000
 .PHONY: bench-startup
-bench-startup: all ## seconds from start to first answers, with a study of RESULTS=1000000
+bench-startup: all ## measure the time from start to the first responses, with a study of RESULTS=1000000
 	@python3 tests/bench/startup.py $(BANDITD) $(RESULTS)
 
-# The server under load.
+# Programs for benchmarks of the server under load.
 $(B)/tests/load/load: tests/load/load.c $(B)/flags
 	@mkdir -p $(@D); $(CC) $(CFLAGS) $(SYSTEM_FLAGS) $< -o $@
 $(B)/tests/load/echo: tests/load/echo.c $(B)/flags
@@ -301,18 +301,18 @@ $(B)/tests/load/commits: $(B)/tests/load/commits.o  $(LIBSERVER) $(LIBPROTO) $(L
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 .PHONY: bench-load
-bench-load: deps-test all ## asks and tells a second against the HTTP library, SQLite and Optuna alone
+bench-load: deps-test all ## compare asks and tells per second with the HTTP library, SQLite and Optuna alone
 	@$(MAKE) --no-print-directory $(patsubst %,build/release/tests/load/%,load echo commits rows)
 	@tests/load/run build/release $(ARGS)
 
-# The papers' experiments: through the engine library, one of them through a server.
+# The papers' experiments, run with the engine library, and one of them with a server.
 RUN_STUDY := $(B)/tests/reproduce/run_study
 $(RUN_STUDY): $(B)/tests/reproduce/run_study.o $(B)/tests/bench/rates.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 .PHONY: reproduce
-reproduce: deps-test ## what the papers report, and ours beside it: build/reproduce/report.html (FULL=1: their sizes)
+reproduce: deps-test ## compare with the papers' results in build/reproduce/report.html (FULL=1: the papers' sizes)
 	@$(MAKE) --no-print-directory -j$(JOBS) all build/release/tests/reproduce/run_study
 	@python3 tests/reproduce/reproduce.py $(if $(FULL),--full) $(ARGS)
 
@@ -320,7 +320,7 @@ reproduce: deps-test ## what the papers report, and ours beside it: build/reprod
 .PHONY: format check-format check-layers lint check
 format: ## rewrite the C sources in the project's format
 	@clang-format-14 -i $$(git ls-files -co --exclude-standard -- '*.c' '*.h')
-check-format: ## fail on any file that `make format` would change
+check-format: ## fail if `make format` would change a file
 	@tests/lint/check-format
 check-layers: all ## prove which part knows which, from includes and undefined symbols
 	@tests/lint/check-layers $(B)

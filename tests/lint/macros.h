@@ -1,7 +1,7 @@
-/* What cppcheck, which reads no system headers, must know of <sys/queue.h> and <jansson.h>. */
+/* Macros of <sys/queue.h> and <jansson.h> for cppcheck, which reads no system headers. */
 #define TAILQ_FOREACH(var, head, field)                                                                      \
     for ((var) = (head)->tqh_first; (var) != 0; (var) = (var)->field.tqe_next)
-#define TAILQ_FOREACH_REVERSE(var, head, headname, field) /* the order is nothing to it */                   \
+#define TAILQ_FOREACH_REVERSE(var, head, headname, field) /* cppcheck ignores order */                       \
     for ((var) = (head)->tqh_first; (var) != 0; (var) = (var)->field.tqe_next)
 #define LIST_HEAD(name, type)                                                                                \
     struct name {                                                                                            \
