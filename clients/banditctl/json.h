@@ -15,8 +15,8 @@ double json_real_or(const json_t *object, const char *key, double fallback);
  * number. `text` has room for 32 characters and is returned. */
 const char *number_text(double number, char text[32]);
 
-/* Any JSON value as text: strings without quotes, numbers as number_text, other values as JSON. The caller
- * frees it. */
+/* Any JSON value as text: strings without quotes, numbers as number_text, other values as JSON. Freed by the
+ * caller. */
 char *value_text(const json_t *value);
 
 /* The text that was written; the caller frees it. The writer is cleared. */

@@ -9,8 +9,8 @@
  * not part of a character becomes "\ufffd". The caller frees the result. */
 char *printable(const char *text);
 
-/* A member of an object made printable; a copy of `fallback` if it is missing or not a string. The caller
- * frees it. */
+/* A member of an object, made printable. If it is missing or not a string: a copy of `fallback`. The caller
+ * frees the result. */
 char *printable_member(const json_t *object, const char *key, const char *fallback);
 
 /* The value_text of any JSON value, made printable. The caller frees it. */

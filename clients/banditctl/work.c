@@ -115,8 +115,8 @@ static exit_status prepare_worker(worker *out, work *w, int ended)
 
 /* ---- running --------------------------------------------------------------------------------------- */
 
-/* Waits until all workers have ended. After the first signal, running commands may finish; the second signal
- * kills them. */
+/* Waits until all workers have ended. After the first signal, running commands may finish; the second kills
+ * them. Returns whether there was a signal. */
 static bool wait_for_end(work *w, size_t running, int ended, int signals)
 {
     bool signalled = false;
