@@ -177,9 +177,9 @@ tsan: deps-test ## build everything with ThreadSanitizer into build/tsan
 # ---- tests ---------------------------------------------------------------------------------------------
 # Each line of tests/suites names a suite, its list and its command; tests/run runs them.
 .PHONY: test test-all
-test: deps-test ## the whole short suite: at most 8 minutes on 2 cores
+test: deps-test ## run the short suites, at most 8 minutes on 2 cores
 	@tests/run short
-test-all: deps-test ## everything, at most 90 minutes
+test-all: deps-test ## run all suites, at most 90 minutes
 	@tests/run all
 test-%: deps-test
 	@tests/run $*
@@ -324,7 +324,7 @@ check-format: ## fail if `make format` would change a file
 	@tests/lint/check-format
 check-layers: all ## prove which part knows which, from includes and undefined symbols
 	@tests/lint/check-layers $(B)
-lint: deps-test all ## static analysis: clang-tidy and cppcheck, in about four minutes
+lint: deps-test all ## run static analysis with clang-tidy and cppcheck, in about four minutes
 	@tests/run lint
-check: deps-test ## what to run before each commit: formats, layers, texts and unit tests, in about a minute
+check: deps-test ## run the checks for each commit: formats, layers, texts, unit tests; in about a minute
 	@tests/run format layers headers web-files unit

@@ -23,8 +23,7 @@ char *describe_answer(const http_answer *answer);
 json_t *answer_json(const http_answer *answer);
 
 /* Sends the request to the server that the arguments name. On 2xx it sets *out to the JSON, prints the body
- * if
- * --json was given, and returns STATUS_OK. A 2xx response that is not JSON is a failure, unless `out` is
+ * if --json was given, and returns STATUS_OK. A 2xx response that is not JSON is a failure, unless `out` is
  * NULL. On failure *out is NULL, and the error was printed on standard error. */
 exit_status call(const arguments *a, const http_request *request, json_t **out);
 
