@@ -10,7 +10,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Cuts blanks off both ends. */
+/* Cuts the blanks at both ends. */
 static char *trim(char *text, char *end)
 {
     while (end > text && is_blank(end[-1]))
@@ -27,7 +27,7 @@ static wire_status malformed(wire_errors *errors, size_t line, const char *why)
     return WIRE_MALFORMED;
 }
 
-/* What is in a line, which ends at `end`. */
+/* Reads one line, which ends at `end`. */
 static wire_status read_line(char *text, char *end, size_t line, wire_setting *setting, void *arg,
                              wire_errors *errors)
 {
@@ -35,11 +35,11 @@ static wire_status read_line(char *text, char *end, size_t line, wire_setting *s
         end--;
     for (const char *c = text; c < end; c++)
         if ((unsigned char)*c < ' ' && *c != '\t')
-            return malformed(errors, line, "there is a control character");
+            return malformed(errors, line, "control characters are not allowed");
     for (const char *c = text; c < end;) {
         size_t n_bytes = wire_utf8_length(c, (size_t)(end - c));
         if (n_bytes == 0)
-            return malformed(errors, line, "it is not UTF-8");
+            return malformed(errors, line, "not valid UTF-8");
         c += n_bytes;
     }
     if (*text == '#')
@@ -49,11 +49,11 @@ static wire_status read_line(char *text, char *end, size_t line, wire_setting *s
         return WIRE_OK;
     char *equals = strchr(text, '=');
     if (!equals)
-        return malformed(errors, line, "it is no name = value");
+        return malformed(errors, line, "not of the form 'name = value'");
     char *value = trim(equals + 1, strchr(equals, '\0'));
     char *name = trim(text, equals);
     if (!*name || name[strspn(name, name_letters)])
-        return malformed(errors, line, "the name before = is none");
+        return malformed(errors, line, "the name before '=' must consist of a-z, 0-9 and '-'");
     return setting(arg, name, value, line, errors) ? WIRE_OK : WIRE_MALFORMED;
 }
 

@@ -1,4 +1,4 @@
-/* What the parts of a running server share. */
+/* What the parts of a running server share. Visible to http and the folders above it. */
 #ifndef SERVER_APP_H
 #define SERVER_APP_H
 
@@ -19,12 +19,12 @@ typedef struct app {
     pool *pool;
     struct auth *auth;
     struct registry *registry;
-    int64_t started_at;           /* ms; 0: not serving */
-    atomic_uint_fast64_t evicted; /* studies, or their engines, that have left memory */
+    int64_t started_at;           /* ms since 1970; 0: not serving */
+    atomic_uint_fast64_t evicted; /* studies or engines removed from memory since the start */
     struct events *events;
     struct metrics *metrics;
-    atomic_size_t waiting; /* asks */
-    atomic_bool stopping;  /* no new requests */
+    atomic_size_t waiting; /* asks that wait for a trial */
+    atomic_bool stopping;  /* new requests are refused */
 } app;
 
 #endif

@@ -22,7 +22,7 @@ static int usage(FILE *out)
         snprintf(summary, sizeof summary, "%s (banditd %s --help)", c->summary, c->name);
         print_form(out, "", form, summary);
     }
-    print_form(out, "", "token ...", "make, list and revoke tokens (banditd token --help)");
+    print_form(out, "", "token ...", "create, list and revoke tokens (banditd token --help)");
     print_form(out, "", "version", "print the version");
     return out == stdout ? 0 : 2;
 }

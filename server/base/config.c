@@ -22,12 +22,12 @@ typedef enum option_kind {
 
 typedef struct option {
     const char *name;
-    const char *argument; /* NULL: a switch */
-    const char *fallback; /* default, as the user would write it; NULL: found at run time */
+    const char *argument; /* NULL for a switch */
+    const char *fallback; /* the default, as the user would write it; NULL: found at run time */
     const char *meaning;
     option_kind kind;
     size_t offset;                   /* in server_config */
-    bool (*check)(const char *text); /* of a TEXT; NULL: all are valid */
+    bool (*check)(const char *text); /* for a TEXT; NULL: every text is valid */
 } option;
 
 /* ---- values -------------------------------------------------------------------------------------------- */
@@ -43,7 +43,7 @@ static bool is_given(const char *text)
     return *text != '\0';
 }
 
-/* Does it hold of each part between commas? Of none, where there is no text. */
+/* True if is_item accepts each comma-separated part. An empty text has no parts. */
 static bool is_list(const char *text, bool (*is_item)(const char *item, size_t n))
 {
     for (const char *at = text; *text; at++) {
@@ -57,7 +57,7 @@ static bool is_list(const char *text, bool (*is_item)(const char *item, size_t n
     return true;
 }
 
-/* A name, an IPv4 address, or an IPv6 address in brackets: as requests name it, without its port. */
+/* A host as requests name it, without a port: a name, an IPv4 address, or an IPv6 address in brackets. */
 static bool is_host(const char *item, size_t n)
 {
     static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-._";
@@ -67,7 +67,7 @@ static bool is_host(const char *item, size_t n)
     return n > 0 && strspn(item, letters) == n;
 }
 
-/* As browsers name it (RFC 6454, 6.2): no path, not even a slash at the end. */
+/* An origin as browsers send it (RFC 6454, 6.2): without a path, even without a slash at the end. */
 static bool is_origin(const char *item, size_t n)
 {
     const char *name = memmem(item, n, "://", 3);
@@ -138,57 +138,65 @@ static bool parse_size(const char *text, size_t *out)
 
 #define AT(member) offsetof(server_config, member)
 static const option options[] = {
-    {"config", "FILE", "", "file with lines `name = value`, the names being those of these options", TEXT,
-     AT(config), NULL},
-    {"listen", "ADDR:PORT", "127.0.0.1:8080",
-     "where to serve; also [::1]:8080, unix:/path, systemd (its socket unit's); port 0 picks a free one",
-     TEXT, AT(listen), is_address},
-    {"db", "PATH", "./banditd.db", "SQLite file; created and migrated on start", TEXT, AT(db), is_given},
-    {"threads", "N", NULL, "threads that compute, and as many that serve, at most 1024", COUNT, AT(threads),
+    {"config", "FILE", "", "configuration file with one line `name = value` per option", TEXT, AT(config),
      NULL},
+    {"listen", "ADDR:PORT", "127.0.0.1:8080",
+     "address to listen on; also [::1]:8080, unix:/path, or systemd for a socket unit; port 0 picks a free port",
+     TEXT, AT(listen), is_address},
+    {"db", "PATH", "./banditd.db", "SQLite database file, created and migrated on start", TEXT, AT(db),
+     is_given},
+    {"threads", "N", NULL, "number of computing threads, and of serving threads; at most 1024", COUNT,
+     AT(threads), NULL},
     {"allowed-host", "HOST,...", "",
-     "names, besides the loopback ones, that requests may call this server by; for --auth none", TEXT,
+     "host names that requests may use, besides the loopback names; applies to --auth none", TEXT,
      AT(allowed_hosts), are_hosts},
     {"cors-origin", "ORIGIN,...", "",
-     "origins (https://host:port), or *, whose pages may read answers and, without tokens, write", TEXT,
-     AT(cors_origins), are_origins},
+     "origins (https://host:port, or * for all) whose pages may read responses and, with --auth none, write",
+     TEXT, AT(cors_origins), are_origins},
     {"auth", "none|token", "auto",
-     "who may call: everybody, or who has a token; auto: none on loopback, else token", TEXT, AT(auth),
-     is_auth},
-    {"admin-token-file", "FILE", "", "file with one more token, an administrator's, of 32 characters or more",
-     TEXT, AT(admin_token_file), NULL},
-    {"tls-cert", "FILE", "", "certificate, PEM, with its chain: HTTPS, TLS 1.2 or 1.3; read again on SIGHUP",
-     TEXT, AT(tls_cert), NULL},
-    {"tls-key", "FILE", "", "its private key, PEM", TEXT, AT(tls_key), NULL},
-    {"insecure", NULL, "false", "allow --auth none on an address that is not loopback", SWITCH, AT(insecure),
-     NULL},
-    {"log-format", "text|json", "text", "one line an event, on standard error", TEXT, AT(log_format),
-     is_log_format},
-    {"log-level", "LEVEL", "info", "error, warn, info or debug", TEXT, AT(log_level_name), is_log_level},
+     "who may call the API: everybody, or holders of a token; auto means none on loopback and token elsewhere",
+     TEXT, AT(auth), is_auth},
+    {"admin-token-file", "FILE", "",
+     "file that holds an additional administrator token of at least 32 characters", TEXT,
+     AT(admin_token_file), NULL},
+    {"tls-cert", "FILE", "",
+     "PEM certificate with its chain; enables HTTPS with TLS 1.2 and 1.3; reread on SIGHUP", TEXT,
+     AT(tls_cert), NULL},
+    {"tls-key", "FILE", "", "PEM private key of the certificate", TEXT, AT(tls_key), NULL},
+    {"insecure", NULL, "false", "allow --auth none on an address that is not a loopback address", SWITCH,
+     AT(insecure), NULL},
+    {"log-format", "text|json", "text", "format of the log on standard error, which has one line per event",
+     TEXT, AT(log_format), is_log_format},
+    {"log-level", "LEVEL", "info", "lowest level that is logged: error, warn, info or debug", TEXT,
+     AT(log_level_name), is_log_level},
     {"slow-request-ms", "N", "1000",
-     "requests that take longer, without what their client wished to wait, are logged as warnings", COUNT,
+     "log requests slower than N milliseconds as warnings (time spent in wait_seconds does not count)", COUNT,
      AT(slow_request_ms), NULL},
-    {"max-body", "SIZE", "4MiB", "largest request body; larger: 413", SIZE, AT(max_body), NULL},
-    {"max-upload", "SIZE", "2GiB", "largest upload of candidates, kernels and observations; larger: 413",
-     SIZE, AT(max_upload), NULL},
-    {"max-connections", "N", "10000", "connections at once; one more is closed", COUNT, AT(max_connections),
-     NULL},
-    {"max-connections-per-address", "N", "5000", "connections of one address at once; one more is closed",
-     COUNT, AT(max_connections_per_address), NULL},
+    {"max-body", "SIZE", "4MiB", "maximum size of a request body (413 beyond it)", SIZE, AT(max_body), NULL},
+    {"max-upload", "SIZE", "2GiB",
+     "maximum size of an upload of candidates, kernels, observations or studies (413 beyond it)", SIZE,
+     AT(max_upload), NULL},
+    {"max-connections", "N", "10000", "maximum number of open connections (503 beyond it)", COUNT,
+     AT(max_connections), NULL},
+    {"max-connections-per-address", "N", "5000",
+     "maximum number of open connections from one address (503 beyond it)", COUNT,
+     AT(max_connections_per_address), NULL},
     {"request-seconds", "N", "60",
-     "time for a request to come, and for its answer to be taken; a second more for each 64 KiB", COUNT,
+     "time limit for receiving a request and for sending its response, plus one second per 64 KiB", COUNT,
      AT(request_seconds), NULL},
-    {"idle-seconds", "N", "120", "how long a connection may be silent between two requests", COUNT,
+    {"idle-seconds", "N", "120", "time after which a connection without a request is closed", COUNT,
      AT(idle_seconds), NULL},
-    {"max-studies", "N", "10000", "studies; one more: 422", COUNT, AT(max_studies), NULL},
-    {"max-values", "N", "100000000", "candidates times dimension of one study; more: 413", COUNT,
-     AT(max_values), NULL},
-    {"max-results", "N", "1000", "results of one tell, at most 1000; more: 422", COUNT, AT(max_results),
-     NULL},
-    {"max-waiting", "N", "8000", "asks that wait at once; one more: 429", COUNT, AT(max_waiting), NULL},
-    {"evict-seconds", "N", "300", "how long a study that nobody uses stays in memory", COUNT,
+    {"max-studies", "N", "10000", "maximum number of studies (422 beyond it)", COUNT, AT(max_studies), NULL},
+    {"max-values", "N", "100000000", "maximum of candidates times dimension in one study (413 beyond it)",
+     COUNT, AT(max_values), NULL},
+    {"max-results", "N", "1000", "maximum number of results in one tell, at most 1000 (422 beyond it)", COUNT,
+     AT(max_results), NULL},
+    {"max-waiting", "N", "8000", "maximum number of asks that wait at the same time (429 beyond it)", COUNT,
+     AT(max_waiting), NULL},
+    {"evict-seconds", "N", "300",
+     "time after which an idle study is removed from memory; the next request loads it", COUNT,
      AT(evict_seconds), NULL},
-    {"study-memory", "SIZE", "2GiB", "most that one study's engine may take", SIZE, AT(study_memory), NULL},
+    {"study-memory", "SIZE", "2GiB", "maximum memory of one study's engine", SIZE, AT(study_memory), NULL},
 };
 #undef AT
 enum { N_OPTIONS = sizeof options / sizeof *options, LARGEST_FILE = 64 << 10 };
@@ -226,7 +234,7 @@ static bool set(server_config *out, const option *o, const char *value)
     return false;
 }
 
-/* What is wanted, in a complaint. */
+/* What the option accepts, for an error message. */
 static const char *form_of(const option *o)
 {
     switch (o->kind) {
@@ -235,9 +243,9 @@ static const char *form_of(const option *o)
     case SWITCH:
         return "true or false";
     case COUNT:
-        return "a whole number from 1";
+        return "a whole number, at least 1";
     case SIZE:
-        return "bytes from 1, or a number with KiB, MiB or GiB";
+        return "a number of bytes, or a number with KiB, MiB or GiB";
     }
     return "";
 }
@@ -253,7 +261,7 @@ static bool apply(server_config *out, const option *o, const char *value, const 
 
 /* ---- where values come from ---------------------------------------------------------------------------- */
 
-/* `only`: the one option that is set; NULL: all. */
+/* only: the one option to set; NULL sets all. */
 static config_outcome read_arguments(server_config *out, int argc, char **argv, const option *only)
 {
     for (int i = 0; i < argc; i++) {
@@ -263,7 +271,8 @@ static config_outcome read_arguments(server_config *out, int argc, char **argv, 
         size_t n = strncmp(argument, "--", 2) == 0 ? strcspn(argument + 2, "=") : 0;
         const option *found = n > 0 ? find_option(argument + 2, n) : NULL;
         if (!found) {
-            fprintf(stderr, "banditd: unknown option '%s' (banditd serve --help lists them)\n", argument);
+            fprintf(stderr, "banditd: unknown option '%s' (banditd serve --help lists the options)\n",
+                    argument);
             return CONFIG_WRONG;
         }
         if (argument[2 + n] == '=')
@@ -273,7 +282,7 @@ static config_outcome read_arguments(server_config *out, int argc, char **argv, 
         else if (++i < argc)
             value = argv[i];
         if (!value) {
-            fprintf(stderr, "banditd: --%s wants a value (%s)\n", found->name, found->argument);
+            fprintf(stderr, "banditd: --%s requires a value (%s)\n", found->name, found->argument);
             return CONFIG_WRONG;
         }
         if ((!only || found == only) && !apply(out, found, value, "command line"))
@@ -284,7 +293,7 @@ static config_outcome read_arguments(server_config *out, int argc, char **argv, 
 
 typedef struct file_reading {
     server_config *out;
-    size_t lines[N_OPTIONS]; /* where each was set; 0: nowhere */
+    size_t lines[N_OPTIONS]; /* the line that set each option; 0: none */
 } file_reading;
 
 static bool apply_setting(void *arg, const char *name, const char *value, size_t line, wire_errors *errors)
@@ -292,9 +301,9 @@ static bool apply_setting(void *arg, const char *name, const char *value, size_t
     file_reading *r = arg;
     const option *o = find_option(name, strlen(name));
     if (!o || o->offset == offsetof(server_config, config)) {
-        wire_errors_add(errors, "", "line %zu: there is no option '%s'", line, name);
+        wire_errors_add(errors, "", "line %zu: unknown option '%s'", line, name);
     } else if (r->lines[o - options]) {
-        wire_errors_add(errors, "", "line %zu: %s is set in line %zu already", line, name,
+        wire_errors_add(errors, "", "line %zu: %s is already set in line %zu", line, name,
                         r->lines[o - options]);
     } else if (!set(r->out, o, value)) {
         wire_errors_add(errors, "", "line %zu: '%s' is not a valid value for %s (%s)", line, value, name,
@@ -306,7 +315,7 @@ static bool apply_setting(void *arg, const char *name, const char *value, size_t
     return false;
 }
 
-/* The whole file, with a NUL after it; NULL: said why. */
+/* The whole file, followed by a NUL. Prints the reason and returns NULL on failure. */
 static char *read_whole(const char *path, size_t *n)
 {
     const char *problem = NULL;
@@ -323,7 +332,7 @@ static char *read_whole(const char *path, size_t *n)
     else if (fd < 0 || got < 0)
         problem = strerror(errno);
     else if (*n > LARGEST_FILE)
-        problem = "it is larger than 64 KiB";
+        problem = "the file is larger than 64 KiB";
     if (fd >= 0)
         close(fd);
     if (!problem) {
@@ -373,7 +382,7 @@ static bool set_defaults(server_config *out)
     return true;
 }
 
-/* What follows from the values together. */
+/* Checks that depend on more than one value, and the values that follow from others. */
 static bool conclude(server_config *out)
 {
     bool loopback = true;
@@ -385,19 +394,19 @@ static bool conclude(server_config *out)
     out->tokens_required = strcmp(out->auth, "auto") == 0 ? !loopback : strcmp(out->auth, "token") == 0;
     if (out->threads > 1024 || out->max_results > WIRE_MAX_TRIALS) {
         fprintf(stderr, "banditd: --%s\n",
-                out->threads > 1024 ? "threads: at most 1024" : "max-results: at most 1000");
+                out->threads > 1024 ? "threads must be at most 1024" : "max-results must be at most 1000");
         return false;
     }
     if ((*out->tls_cert == '\0') != (*out->tls_key == '\0')) {
-        fputs("banditd: --tls-cert and --tls-key go together\n", stderr);
+        fputs("banditd: --tls-cert and --tls-key must be given together\n", stderr);
         return false;
     }
     if (!loopback && !out->tokens_required && !out->insecure) {
-        fprintf(stderr,
-                "banditd: --listen %s is not a loopback address: with --auth none anybody who reaches it "
-                "could change "
-                "every\nstudy. Give --insecure as well if that is what you want.\n",
-                out->listen);
+        fprintf(
+            stderr,
+            "banditd: --listen %s is not a loopback address, so with --auth none anybody who can reach it can\n"
+            "change every study. Use --auth token, or add --insecure if this is what you want.\n",
+            out->listen);
         return false;
     }
     return true;
@@ -425,7 +434,8 @@ void config_clear(server_config *config)
 
 void config_print_help(void)
 {
-    puts("usage: banditd serve [options]\n\nCommand line over environment over file over default.\n");
+    puts(
+        "usage: banditd serve [options]\n\nPrecedence: command line, environment, configuration file, default.\n");
     for (int i = 0; i < N_OPTIONS; i++) {
         const option *o = &options[i];
         char name[64], form[64];
@@ -436,7 +446,7 @@ void config_print_help(void)
         else
             printf("  %-24s %s\n", form, o->meaning);
         printf("  %-24s (%s; default %s)\n", "", name,
-               !o->fallback   ? "as many as there are cores"
+               !o->fallback   ? "one per core"
                : *o->fallback ? o->fallback
                               : "none");
     }

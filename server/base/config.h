@@ -6,14 +6,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Texts are "" when there is none. */
+/* A text that was not given is "". */
 typedef struct server_config {
-    const char *config; /* the file that was read */
+    const char *config; /* the configuration file */
     const char *listen;
     const char *db;
     const char *allowed_hosts; /* comma-separated */
     const char *cors_origins;  /* comma-separated, or * */
-    const char *auth;          /* "none", "token" or "auto": by the address */
+    const char *auth;          /* "none", "token", or "auto": depends on the address */
     const char *admin_token_file;
     const char *tls_cert, *tls_key; /* both or none */
     const char *log_format, *log_level_name;
@@ -22,33 +22,34 @@ typedef struct server_config {
     /* Limits. */
     size_t threads;
     size_t max_body, max_upload;                         /* bytes */
-    size_t max_connections, max_connections_per_address; /* at once */
-    size_t request_seconds;                              /* for a request to come */
-    size_t idle_seconds;                                 /* between requests of a connection */
+    size_t max_connections, max_connections_per_address; /* open at the same time */
+    size_t request_seconds;                              /* to receive a request */
+    size_t idle_seconds;                                 /* between two requests on a connection */
     size_t max_studies;
-    size_t max_values;      /* candidates x dimension of a study */
-    size_t max_results;     /* of a tell */
-    size_t max_waiting;     /* asks at once */
-    size_t slow_request_ms; /* from then on it is logged */
-    size_t evict_seconds;   /* that an unused study stays in memory */
+    size_t max_values;      /* candidates x dimension of one study */
+    size_t max_results;     /* in one tell */
+    size_t max_waiting;     /* asks that wait at the same time */
+    size_t slow_request_ms; /* slower requests are logged */
+    size_t evict_seconds;   /* for which an idle study stays in memory */
     size_t study_memory;
 
-    /* What follows from it. */
-    bool tokens_required; /* --auth token, or by the address */
+    /* Derived from the options above. */
+    bool tokens_required; /* --auth token, or auto on an address that is not loopback */
     bool log_json;
     int log_level; /* log_level of log.h */
 
-    char *file_text; /* what texts from the file point into */
+    char *file_text; /* owns the texts that come from the file */
 } server_config;
 
 typedef enum config_outcome { CONFIG_RUN, CONFIG_HELP, CONFIG_WRONG } config_outcome;
 
-/* Defaults, then the file (--config, BANDITD_CONFIG), then the environment (BANDITD_…), then the arguments.
- * CONFIG_WRONG: said why on standard error. Texts are borrowed from all of these. */
+/* Reads the defaults, then the file (--config, BANDITD_CONFIG), then the environment (BANDITD_...), then the
+ * arguments; later ones take precedence. CONFIG_WRONG: the reason is on standard error. Texts in *out are
+ * borrowed from the arguments, the environment and file_text. */
 config_outcome config_read(server_config *out, int argc, char **argv);
-void config_clear(server_config *config); /* whatever the outcome was */
+void config_clear(server_config *config); /* after every outcome */
 
-/* The options with their defaults and environment variables, on standard output. */
+/* Prints the options, their defaults and their environment variables on standard output. */
 void config_print_help(void);
 
 #endif

@@ -14,7 +14,7 @@ enum { FOR_EXPORT = 1, FOR_IMPORT = 2, FOR_CHECK = 4 };
 
 typedef struct admin_option {
     const char *name;
-    const char *argument; /* NULL: a switch */
+    const char *argument; /* NULL for a switch */
     const char *meaning;
     unsigned commands;
     size_t field; /* of admin_arguments */
@@ -22,14 +22,14 @@ typedef struct admin_option {
 
 #define OPTION(field) offsetof(admin_arguments, field)
 static const admin_option options[] = {
-    {"format", "ndjson|csv", "ndjson (default): all of it, for import; csv: its trials as a table",
+    {"format", "ndjson|csv", "ndjson (default): the whole study, for import; csv: its trials as a table",
      FOR_EXPORT, OPTION(format)},
-    {"id", "ID", "the study's new name (default: the one it has in the file)", FOR_IMPORT, OPTION(id)},
-    {"study", "ID", "check this study's log only (default: all)", FOR_CHECK, OPTION(study)},
-    {"no-replay", NULL, "leave out the replay of the logs: the file and its counters only", FOR_CHECK,
+    {"id", "ID", "the id of the new study (default: the id in the file)", FOR_IMPORT, OPTION(id)},
+    {"study", "ID", "check the log of this study only (default: all studies)", FOR_CHECK, OPTION(study)},
+    {"no-replay", NULL, "check the file and its counters only; do not replay the logs", FOR_CHECK,
      OPTION(no_replay)},
-    {"scratch", "DIRECTORY", "where each study is built once more (default: TMPDIR, or /var/tmp)", FOR_CHECK,
-     OPTION(scratch)},
+    {"scratch", "DIRECTORY", "where each study is rebuilt for comparison (default: TMPDIR, or /var/tmp)",
+     FOR_CHECK, OPTION(scratch)},
     {"quiet", NULL, "print problems only", FOR_CHECK, OPTION(quiet)},
 };
 enum { N_OPTIONS = sizeof options / sizeof *options };
@@ -49,7 +49,7 @@ static void print_help(const admin_command *command)
     printf("  %-24s %s\n", "--db PATH", "SQLite file (BANDITD_DB; default ./banditd.db)");
     if (bit_of(command) == FOR_CHECK)
         printf("  %-24s %s\n  %-24s %s\n", "--threads N",
-               "threads that plan (BANDITD_THREADS; default: cores)", "--study-memory SIZE",
+               "number of planning threads (BANDITD_THREADS; default: one per core)", "--study-memory SIZE",
                "as for serve (BANDITD_STUDY_MEMORY; default 2GiB)");
     for (int i = 0; i < N_OPTIONS; i++) {
         char form[64];
@@ -72,7 +72,8 @@ int admin_usage(const admin_command *command, const char *format, ...)
     return ADMIN_USAGE;
 }
 
-/* The option of that name with its value; *value NULL: in the next argument. */
+/* The option that the argument names. *value: the text behind its '=', or NULL if the value is the next
+ * argument. NULL: the command has no such option. */
 static const admin_option *find_option(const admin_command *command, const char *argument, const char **value)
 {
     for (int i = 0; i < N_OPTIONS; i++) {
@@ -86,8 +87,7 @@ static const admin_option *find_option(const admin_command *command, const char 
     return NULL;
 }
 
-/* 0 to go on, −1 when there is nothing more to do, or the exit status. Options that serve has, too, are left
- * to its table. */
+/* Options that serve has as well are collected and read by its table. */
 int admin_read_arguments(admin_arguments *out, int argc, char **argv, const admin_command *command,
                          int operands_min, int operands_max)
 {
@@ -102,7 +102,7 @@ int admin_read_arguments(admin_arguments *out, int argc, char **argv, const admi
         }
         if (strncmp(argv[i], "--", 2) != 0) {
             if (out->n_operands == operands_max)
-                return admin_usage(command, "'%s' is one too many", argv[i]);
+                return admin_usage(command, "unexpected argument '%s'", argv[i]);
             out->operands[out->n_operands++] = argv[i];
             continue;
         }
@@ -113,7 +113,7 @@ int admin_read_arguments(admin_arguments *out, int argc, char **argv, const admi
             if (!value && i + 1 < argc)
                 value = argv[++i];
             if (!value || !*value)
-                return admin_usage(command, "--%s wants a value", o->name);
+                return admin_usage(command, "--%s requires a value", o->name);
             *(const char **)((char *)out + o->field) = value;
         } else {
             static const char *const known[] = {"--db", "--threads", "--study-memory"};
@@ -152,7 +152,7 @@ static int migrate(int argc, char **argv, const admin_command *command)
     int exit = admin_read_arguments(&a, argc, argv, command, 0, 0);
     if (exit)
         return exit < 0 ? ADMIN_DONE : exit;
-    assert(a.config.db); /* it has a default */
+    assert(a.config.db); /* the option has a default */
     if (access(a.config.db, F_OK) != 0) {
         fprintf(stderr, "banditd migrate: %s: %s\n", a.config.db, strerror(errno));
         return ADMIN_FAILED;
@@ -167,12 +167,12 @@ static int migrate(int argc, char **argv, const admin_command *command)
     if (status)
         return admin_failed(command, &error, status);
     if (before == now)
-        printf("%s: schema version %lld already\n", a.config.db, (long long)now);
+        printf("%s: already at schema version %lld\n", a.config.db, (long long)now);
     else if (before == 0)
         printf("%s: schema version %lld\n", a.config.db, (long long)now);
     else
-        printf("%s: schema version %lld, from %lld; as it was: %s.v%lld\n", a.config.db, (long long)now,
-               (long long)before, a.config.db, (long long)before);
+        printf("%s: migrated from schema version %lld to %lld; backup in %s.v%lld\n", a.config.db,
+               (long long)before, (long long)now, a.config.db, (long long)before);
     return ADMIN_DONE;
 }
 
@@ -190,38 +190,33 @@ static int backup(int argc, char **argv, const admin_command *command)
 /* ---- the table ----------------------------------------------------------------------------------------- */
 
 const admin_command admin_commands[] = {
-    {"migrate", "", "bring the database to this program's schema, as serve does on start",
-     "Brings the database to this program's schema. Before the first migration the database is copied to\n"
-     "PATH.v<N>, N being its version: to go back, put that file in its place and start the old program.\n"
-     "No server may be using it.",
+    {"migrate", "", "migrate the database to this program's schema version, as serve does on start",
+     "Migrates the database to this program's schema version. The database is copied to PATH.v<N> first,\n"
+     "where N is its old version. To go back, replace the database by that copy and start the old program.\n"
+     "No server may be using the database.",
      migrate},
-    {"check", "", "check the database, also beside a running server",
-     "Checks the file, its keys and its counters; builds each study once more from its log alone and "
-     "compares;\n"
-     "and plans every batch of it again: on the same kind of machine the engine must come to the same "
-     "choices,\n"
-     "to the bit. Reads only, as of one moment, also beside a running server, whose write-ahead log cannot "
-     "start\n"
-     "anew meanwhile: on a busy server check a backup instead.\n\n"
-     "Exit status: 0 sound, 3 problems (a line each), 1 it could not be looked at, 2 usage.",
+    {"check", "", "check the database, also while a server runs",
+     "Checks the file, its keys and its counters. Rebuilds each study from its log alone and compares it with\n"
+     "the stored study. Plans every batch again: on the same kind of machine the engine must choose exactly\n"
+     "the same trials.\n\n"
+     "The database is only read, as of one moment. A server may be running; its write-ahead log then grows\n"
+     "until the check has finished, so on a busy server check a backup instead.\n\n"
+     "Exit status: 0 no problems, 3 problems (one line each), 1 the check failed, 2 wrong usage.",
      admin_check},
-    {"backup", "FILE", "copy the database as it is at one moment, also beside a running server",
-     "Copies the database, as it is at one moment, to FILE, which must not exist. It appears whole and on "
-     "disk, or\n"
-     "not at all. Reads only, also beside a running server. To restore: stop the server, put FILE in the "
-     "place of\n"
-     "the database, remove what is left of PATH-wal and PATH-shm, start the server.",
+    {"backup", "FILE", "copy the database, also while a server runs",
+     "Copies the database, as of one moment, to FILE, which must not exist. FILE appears complete and synced\n"
+     "to disk, or not at all. The database is only read; a server may be running.\n\n"
+     "To restore a backup: stop the server, replace the database by FILE, remove PATH-wal and PATH-shm if they\n"
+     "exist, and start the server.",
      backup},
-    {"export", "STUDY [FILE]", "write one study as lines of JSON or as a table",
-     "Writes one study to FILE, which must not exist, or to standard output. Reads only, also beside a "
-     "running\n"
-     "server.",
+    {"export", "STUDY [FILE]", "write one study as JSON lines or as a table",
+     "Writes one study to FILE, which must not exist, or to standard output. The database is only read; a\n"
+     "server may be running.",
      admin_export},
-    {"import", "FILE", "make a study from what export wrote",
-     "Makes the study that export (format ndjson) wrote to FILE (-: standard input): all of it, with the "
-     "same next\n"
-     "choices, or none. No server may be using the database; a running one takes the file by POST "
-     "/v1/studies.",
+    {"import", "FILE", "create a study from an exported file",
+     "Creates a study from FILE, which `banditd export` wrote in the format ndjson (-: standard input). The\n"
+     "study is created completely, and will choose the same trials next, or not at all. No server may be using\n"
+     "the database; to import into a running server, use `banditctl study import` or POST /v1/studies.",
      admin_import},
     {0},
 };

@@ -1,4 +1,4 @@
-/* banditd check: the file, and each study's log replayed. */
+/* banditd check: checks the file, and replays the log of each study. */
 #include "server/base/blas.h"
 #include "server/base/log.h"
 #include "server/commands/internal.h"
@@ -15,7 +15,7 @@
 
 typedef struct checking {
     const admin_arguments *a;
-    const char *study; /* whose log is being replayed; NULL: none */
+    const char *study; /* the study whose log is being replayed; NULL: none */
     int64_t problems, last_seq;
     bool terminal;
     struct checked_study {
@@ -71,7 +71,7 @@ static void keep_id(void *arg, const store_study *row)
     c->n += next->id != NULL;
 }
 
-/* A directory of our own, and later what it holds. */
+/* Creates a directory of our own; clear_scratch removes the files in it. */
 static bool make_scratch(const admin_arguments *a, char *directory, size_t size)
 {
     const char *parent = a->scratch ? a->scratch : getenv("TMPDIR");
@@ -112,12 +112,12 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
         c->last_seq = c->studies[i].entries;
         status = replay_study(snapshot, c->studies[i].id, &wanted, &result, error);
         clear_progress(c);
-        if (status == STORE_CORRUPT) { /* the others are looked at all the same */
+        if (status == STORE_CORRUPT) { /* check the other studies nevertheless */
             print_problem(c, error->status && *error->message ? error->message : store_status_text(status));
             *error = (store_error){0};
             status = STORE_OK;
         } else if (!status && result.differences == 0 && !c->a->quiet) {
-            printf("study %s: as its log says: %lld entries, %lld batches planned again\n", c->studies[i].id,
+            printf("study %s: OK (%lld log entries, %lld batches planned again)\n", c->studies[i].id,
                    (long long)result.entries, (long long)result.batches);
         }
         fflush(stdout);
@@ -162,13 +162,13 @@ int admin_check(int argc, char **argv, const admin_command *command)
         return ADMIN_FAILED;
     store_status status = store_check(a.config.db, print_problem, &c, &error);
     if (!status && c.problems == 0 && !a.quiet)
-        printf("%s: the file, its keys and its counters are sound\n", a.config.db);
+        printf("%s: OK (the file, its keys and its counters)\n", a.config.db);
     if (!status && !a.no_replay)
         status = check_studies(&c, &error);
     for (size_t i = 0; i < c.n; i++)
         free(c.studies[i].id);
     free(c.studies);
-    if (status == STORE_CORRUPT) { /* more cannot be read */
+    if (status == STORE_CORRUPT) { /* the rest cannot be read */
         c.study = NULL;
         print_problem(&c, error.status && *error.message ? error.message : store_status_text(status));
         status = STORE_OK;

@@ -1,4 +1,4 @@
-/* What the administration's commands share; server/admin*.c only. */
+/* What the database commands share: admin.c, check.c and transfer.c. */
 #ifndef SERVER_COMMANDS_INTERNAL_H
 #define SERVER_COMMANDS_INTERNAL_H
 
@@ -14,14 +14,15 @@ typedef struct admin_arguments {
     bool no_replay, quiet;
 } admin_arguments;
 
-/* 0 to go on, −1 when there is nothing more to do, or the exit status. */
+/* Reads the command's options and operands. Returns 0 to continue, −1 after --help, or the exit status of a
+ * wrong command line, which has been reported. *out borrows from argv and the environment. */
 int admin_read_arguments(admin_arguments *out, int argc, char **argv, const admin_command *command,
                          int operands_min, int operands_max);
 
-/* Says what is wrong with the command line. -> ADMIN_USAGE */
+/* Prints what is wrong with the command line; returns ADMIN_USAGE. */
 int admin_usage(const admin_command *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Says why it could not be done. -> ADMIN_FAILED */
+/* Prints why the command failed; returns ADMIN_FAILED. */
 int admin_failed(const admin_command *command, const store_error *error, store_status status);
 
 int admin_check(int argc, char **argv, const admin_command *command);

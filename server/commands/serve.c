@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-/* Connections that wait are many: as many files as the system allows. */
+/* Many connections may wait at the same time, so allow as many open files as the system permits. */
 static void raise_file_limit(void)
 {
     struct rlimit limit;
@@ -26,7 +26,7 @@ static void raise_file_limit(void)
     }
 }
 
-/* Blocked in every thread, so that the main one can wait for them. */
+/* Blocks the signals in every thread, so that the main thread can wait for them. */
 static void block_signals(sigset_t *wanted)
 {
     sigemptyset(wanted);
@@ -54,7 +54,7 @@ static void stop(running *r)
     http_stop(r->http);
     if (r->app.registry)
         registry_stop(r->app.registry);
-    pool_free(r->app.pool); /* runs what is queued; requests have all been answered */
+    pool_free(r->app.pool); /* finishes queued tasks; all requests have been answered */
     store_close(r->app.store);
     events_free(r->app.events);
     registry_free(r->app.registry);
@@ -62,7 +62,7 @@ static void stop(running *r)
     auth_close(r->app.auth);
 }
 
-/* address NULL: serves on the owner's socket alone. */
+/* address NULL: serves only on the database owner's socket. */
 static bool start(running *r, const server_config *options, const char *address, char *url, size_t url_size)
 {
     *r = (running){.app.config = options};
@@ -99,15 +99,17 @@ static void say_started(const running *r, const char *url)
     log_event(LOG_INFO, "started", "version", BANDITD_VERSION, "listen", url, "db", options->db, "threads",
               log_format("%zu", options->threads), "auth", options->tokens_required ? "token" : "none", NULL);
     if (options->tokens_required && auth_tokens(r->app.auth) == 0)
-        log_event(LOG_WARN, "no_tokens", "hint", "banditd token create --role admin makes the first", NULL);
+        log_event(LOG_WARN, "no_tokens", "hint",
+                  "create the first token with: banditd token create --role admin", NULL);
     if (options->tokens_required && !*options->tls_cert && !is_near(options->listen))
-        log_event(LOG_WARN, "no_tls", "hint", "tokens travel in the clear, unless a proxy does TLS", NULL);
+        log_event(LOG_WARN, "no_tls", "hint",
+                  "tokens are sent unencrypted; set --tls-cert, or use a proxy with TLS", NULL);
     printf("banditd listening on %s\n", url);
     if (fflush(stdout) != 0)
         log_event(LOG_WARN, "ready_line_failed", NULL);
 }
 
-/* Until a signal ends it. */
+/* Serves until a signal arrives; returns the exit code. */
 static int run(const server_config *options)
 {
     running r;
@@ -149,9 +151,10 @@ int serve(int argc, char **argv)
     case CONFIG_RUN:
         if (listen_address_check(options.listen, &loopback))
             exit_code = run(&options);
-        else /* not so for banditd token, which reads the same file */
-            fputs("banditd: --listen systemd: the service manager has not passed one listening socket\n",
-                  stderr);
+        else /* banditd token reads the same file without needing the socket */
+            fputs(
+                "banditd: --listen systemd: the service manager did not pass exactly one listening socket\n",
+                stderr);
         break;
     }
     config_clear(&options);

@@ -4,10 +4,11 @@
 
 #include "server/base/config.h"
 
-/* argv: the options. The program's exit code. */
+/* argv: the options. Returns the program's exit code. */
 int serve(int argc, char **argv);
 
-/* Serves on the owner's socket alone, for as long as `use` runs; its value, or −1 when it cannot. */
+/* Serves only on the database owner's socket while `use` runs. Returns the value of `use`, or −1 if the
+ * server could not start. */
 int serve_briefly(const server_config *options, int (*use)(void *arg), void *arg);
 
 #endif

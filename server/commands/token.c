@@ -16,21 +16,22 @@
 
 static int usage(FILE *out)
 {
-    fputs("usage: banditd token create --role admin|editor|worker|viewer [--study ID] [--expires TIME]\n"
-          "                            [--description TEXT] [--db PATH] [--config FILE]\n"
-          "       banditd token list [--db PATH] [--config FILE]\n"
-          "       banditd token revoke ID [--db PATH] [--config FILE]\n"
-          "\n"
-          "create prints the token, which is never shown again. TIME is a number with s, m, h or d: 90d.\n"
-          "Works on the file when no server runs, else through the socket PATH.sock of the server.\n",
-          out);
+    fputs(
+        "usage: banditd token create --role admin|editor|worker|viewer [--study ID] [--expires TIME]\n"
+        "                            [--description TEXT] [--db PATH] [--config FILE]\n"
+        "       banditd token list [--db PATH] [--config FILE]\n"
+        "       banditd token revoke ID [--db PATH] [--config FILE]\n"
+        "\n"
+        "create prints the token, which cannot be shown again. TIME is a number with s, m, h or d, such as 90d.\n"
+        "The command works on the database file, or through the socket PATH.sock if a server is running.\n",
+        out);
     return out == stdout ? 0 : 2;
 }
 
 typedef struct command {
     const char *verb, *id, *role, *study, *description, *db, *config;
-    int64_t lifetime; /* s; 0: for ever */
-    /* The call it comes to. */
+    int64_t lifetime; /* s; 0: never expires */
+    /* The HTTP request that the command makes. */
     const char *method;
     char *path, *body;
 } command;
@@ -71,7 +72,8 @@ static bool set_option(command *c, const char *name, const char *value)
         c->description = value;
     } else if (create && strcmp(name, "--expires") == 0) {
         if (!parse_time(value, &c->lifetime)) {
-            fprintf(stderr, "banditd token: --expires '%s': a number with s, m, h or d, at most 3650d\n",
+            fprintf(stderr,
+                    "banditd token: --expires must be a number with s, m, h or d, at most 3650d, not '%s'\n",
                     value);
             return false;
         }
@@ -88,12 +90,12 @@ static bool parse(command *c, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         if (strncmp(argv[i], "--", 2) != 0) {
             if (c->id || strcmp(c->verb, "revoke") != 0) {
-                fprintf(stderr, "banditd token: unexpected '%s'\n", argv[i]);
+                fprintf(stderr, "banditd token: unexpected argument '%s'\n", argv[i]);
                 return false;
             }
             c->id = argv[i];
         } else if (i + 1 == argc) {
-            fprintf(stderr, "banditd token: %s wants a value\n", argv[i]);
+            fprintf(stderr, "banditd token: %s requires a value\n", argv[i]);
             return false;
         } else {
             if (!set_option(c, argv[i], argv[i + 1]))
@@ -106,7 +108,7 @@ static bool parse(command *c, int argc, char **argv)
         return false;
     }
     if (strcmp(c->verb, "revoke") == 0 && (!c->id || c->id[strspn(c->id, "0123456789abcdef")])) {
-        fputs("banditd token revoke: wants a token's id, as `banditd token list` shows it\n", stderr);
+        fputs("banditd token revoke: give the id of a token, as shown by `banditd token list`\n", stderr);
         return false;
     }
     return true;
@@ -126,7 +128,7 @@ static bool make_call(command *c)
         c->method = "POST";
         c->path = strdup("/v1/tokens");
         if (!c->body)
-            fputs("banditd token: the arguments are not UTF-8\n", stderr);
+            fputs("banditd token: the arguments are not valid UTF-8\n", stderr);
         return c->body && c->path;
     }
     bool list = strcmp(c->verb, "list") == 0;
@@ -150,7 +152,7 @@ static bool send_all(int fd, const char *text, size_t n)
     return true;
 }
 
-/* All that comes until the server closes; NULL when nothing does. */
+/* Everything that the server sends until it closes the connection; NULL without memory. */
 static char *receive_all(int fd)
 {
     size_t n = 0, capacity = 4096;
@@ -175,15 +177,16 @@ static char *receive_all(int fd)
     return text;
 }
 
-/* Asks over the owner's socket. *status: of HTTP. The answer's body, a new string; NULL, said why. */
+/* Makes the request over the owner's socket. Returns the body of the response, owned by the caller, and its
+ * HTTP status; prints the reason and returns NULL on failure. */
 static char *call(const command *c, int *status)
 {
     char *request = NULL, *answer = NULL, *body = NULL;
     int fd = listener_connect_private(c->db);
     size_t n_body = c->body ? strlen(c->body) : 0;
     if (fd < 0) {
-        fprintf(stderr, "banditd token: a server uses %s, but does not answer on %s.sock: %s\n", c->db, c->db,
-                strerror(errno));
+        fprintf(stderr, "banditd token: a server is using %s, but cannot be reached at %s.sock: %s\n", c->db,
+                c->db, strerror(errno));
         return NULL;
     }
     int n = asprintf(
@@ -196,7 +199,7 @@ static char *call(const command *c, int *status)
     if (answer && sscanf(answer, "HTTP/1.1 %d", status) == 1 && strstr(answer, "\r\n\r\n"))
         body = strdup(strstr(answer, "\r\n\r\n") + 4);
     if (!body)
-        fprintf(stderr, "banditd token: no answer on %s.sock\n", c->db);
+        fprintf(stderr, "banditd token: no response from %s.sock\n", c->db);
     if (n > 0)
         free(request);
     free(answer);
@@ -204,7 +207,7 @@ static char *call(const command *c, int *status)
     return body;
 }
 
-/* ---- what comes back ----------------------------------------------------------------------------------- */
+/* ---- the response -------------------------------------------------------------------------------------- */
 
 static const char *member(const json_t *object, const char *name)
 {
@@ -212,7 +215,7 @@ static const char *member(const json_t *object, const char *name)
     return text ? text : "-";
 }
 
-/* The pointer of one member shows as that member's name; "" stands for the whole body. */
+/* Prints a pointer to one member as the name of that member. */
 static void print_error(const json_t *error)
 {
     const char *pointer = member(error, "pointer");
@@ -244,7 +247,7 @@ static void print_list(const json_t *answer)
                   member(token, "created_at"), member(token, "expires_at"), member(token, "description"));
 }
 
-/* Puts the path of the next page of a list in place of the last one's. */
+/* Replaces the path by that of the list's next page; false if there is none. */
 static bool turn_page(command *c, const json_t *answer)
 {
     const json_t *next = json_object_get(answer, "next_page_token");
@@ -256,7 +259,7 @@ static bool turn_page(command *c, const json_t *answer)
     return c->path != NULL;
 }
 
-/* One call; for `list`, as many as there are pages. The program's exit code. */
+/* Makes one request, or for `list` one request per page. Returns the program's exit code. */
 static int run(void *arg)
 {
     command *c = arg;

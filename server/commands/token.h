@@ -1,8 +1,8 @@
-/* `banditd token`: makes, lists and revokes tokens, of a database whose server runs or not. */
+/* `banditd token`: creates, lists and revokes tokens, with or without a running server. */
 #ifndef SERVER_COMMANDS_TOKEN_H
 #define SERVER_COMMANDS_TOKEN_H
 
-/* argv: what follows `token`. The program's exit code. */
+/* argv: the arguments after `token`. Returns the program's exit code. */
 int token_command(int argc, char **argv);
 
 #endif

@@ -1,4 +1,4 @@
-/* banditd export and import: one study, to a file and from one. */
+/* banditd export and import: write one study to a file, and create a study from one. */
 #include "proto/study_file.h"
 #include "server/base/blas.h"
 #include "server/commands/internal.h"
@@ -66,7 +66,7 @@ int admin_export(int argc, char **argv, const admin_command *command)
         return exit < 0 ? ADMIN_DONE : exit;
     bool csv = a.format && strcmp(a.format, "csv") == 0;
     if (a.format && !csv && strcmp(a.format, "ndjson") != 0)
-        return admin_usage(command, "--format is ndjson or csv, not '%s'", a.format);
+        return admin_usage(command, "--format must be ndjson or csv, not '%s'", a.format);
     bool to_file = a.n_operands == 2 && strcmp(a.operands[1], "-") != 0;
     const char *name = to_file ? a.operands[1] : "standard output";
     store_status status = store_open_snapshot(&snapshot, a.config.db, &error);
@@ -83,7 +83,7 @@ int admin_export(int argc, char **argv, const admin_command *command)
     if (to_file && out)
         fclose(out);
     if (status && to_file && out)
-        unlink(name); /* nothing half done */
+        unlink(name); /* leave no incomplete file */
     export_free(x);
     store_close(snapshot);
     return status ? admin_failed(command, &error, status) : ADMIN_DONE;
@@ -130,7 +130,7 @@ static store_status publish(rebuild *r)
     return (store_status)published;
 }
 
-/* The file into the rebuild; what is wrong with it is in *errors. */
+/* Feeds the file to the rebuild. Problems of the file's content are added to *errors. */
 static store_status read_file(FILE *in, rebuild *r, wire_errors *errors)
 {
     static const wire_file_sink sink = {.head = take_head, .rows = take_rows, .entry = take_entry};
@@ -163,7 +163,7 @@ static store_status read_file(FILE *in, rebuild *r, wire_errors *errors)
     return status;
 }
 
-/* Whether the study that was read can be loaded: asked on a pool, where engines run. */
+/* A trial load of the rebuilt study. It runs on a pool, since engines need one. */
 typedef struct trying {
     pool_task task;
     app app;
@@ -186,7 +186,7 @@ static store_status try_it(rebuild *r, store *s, const server_config *config, st
     if (!t.app.pool)
         return STORE_NO_MEMORY;
     pool_submit(t.app.pool, &t.task, POOL_LONG);
-    pool_free(t.app.pool); /* when it is done */
+    pool_free(t.app.pool); /* waits for the task */
     return t.status;
 }
 
@@ -201,7 +201,9 @@ int admin_import(int argc, char **argv, const admin_command *command)
     if (exit)
         return exit < 0 ? ADMIN_DONE : exit;
     if (a.id && !wire_is_study_id(a.id, strlen(a.id)))
-        return admin_usage(command, "'%s' cannot be a study's id", a.id);
+        return admin_usage(
+            command, "--id '%s' is not a valid study id (a-z, 0-9, '.', '_' and '-', at most 63 characters)",
+            a.id);
     if (!blas_prepare() || sodium_init() < 0)
         return ADMIN_FAILED;
     bool from_file = strcmp(a.operands[0], "-") != 0;
@@ -223,16 +225,17 @@ int admin_import(int argc, char **argv, const admin_command *command)
     if (errors.n > 0)
         fprintf(stderr, "banditd import: %s\n", errors.items[0].detail);
     else if (unloadable)
-        fprintf(stderr, "banditd import: a study of these entries cannot be loaded: %s\n", error.message);
+        fprintf(stderr, "banditd import: the study in this file cannot be loaded: %s\n", error.message);
     else if (status == STORE_EXISTS)
-        fprintf(stderr, "banditd import: there is a study '%s' already (--id gives it another name)\n",
+        fprintf(stderr, "banditd import: study '%s' already exists; use --id to import under another id\n",
                 rebuild_id(r));
     else if (status == STORE_BUSY)
-        fprintf(stderr, "banditd import: %s: it takes the file by `banditctl study import`\n", error.message);
+        fprintf(stderr, "banditd import: %s; to import into a running server, use `banditctl study import`\n",
+                error.message);
     else if (status)
         admin_failed(command, &error, status);
     else
-        printf("study %s: %lld entries\n", rebuild_id(r), (long long)rebuild_entries(r));
+        printf("study %s: imported %lld log entries\n", rebuild_id(r), (long long)rebuild_entries(r));
     bool good = !status && errors.n == 0;
     wire_errors_clear(&errors);
     rebuild_free(r);

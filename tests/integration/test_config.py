@@ -1,4 +1,4 @@
-"""Options: from the command line, the environment and a file, one over the other, and in the documents."""
+"""Options: their sources, which source takes precedence, and the documents made from them."""
 
 import concurrent.futures
 import pathlib
@@ -45,17 +45,17 @@ def test_command_line_over_environment_over_file_over_default():
 
 
 WRONG = {
-    "unknown": ("db = x\nmax-bodyy = 1\n", "line 2: there is no option 'max-bodyy'"),
-    "value": ("max-body = many\n", "line 1: 'many' is not a valid value for max-body (bytes"),
+    "unknown": ("db = x\nmax-bodyy = 1\n", "line 2: unknown option 'max-bodyy'"),
+    "value": ("max-body = many\n", "line 1: 'many' is not a valid value for max-body (a number of bytes"),
     "zero": ("max-studies = 0\n", "line 1: '0' is not a valid value"),
     "switch": ("insecure = yes\n", "true or false"),
-    "twice": ("db = x\n\ndb = y", "line 3: db is set in line 1 already"),
-    "no_equals": ("db\n", "line 1: it is no name = value"),
+    "twice": ("db = x\n\ndb = y", "line 3: db is already set in line 1"),
+    "no_equals": ("db\n", "line 1: not of the form 'name = value'"),
     "no_name": ("= x\n", "line 1: the name"),
     "dashes": ("--DB = x\n", "line 1: the name"),
-    "another_file": ("config = x\n", "line 1: there is no option 'config'"),
-    "control": (b"db = a\x00b\n", "line 1: there is a control character"),
-    "latin_1": (b"db = caf\xe9\n", "line 1: it is not UTF-8"),
+    "another_file": ("config = x\n", "line 1: unknown option 'config'"),
+    "control": (b"db = a\x00b\n", "line 1: control characters are not allowed"),
+    "latin_1": (b"db = caf\xe9\n", "line 1: not valid UTF-8"),
     "too_large": ("#" * 70000, "larger than 64 KiB"),
 }
 
@@ -114,7 +114,7 @@ def test_the_number_of_studies():
 
 
 def test_the_number_of_studies_that_are_made_at_once():
-    """By hand and from exports, all at the same moment: as many are made as there may be."""
+    """Studies are created and imported at the same moment; exactly as many succeed as the limit permits."""
     with Server() as server:
         client = server.client()
         client.create(definition(id="source", points=grid(3)))
@@ -177,9 +177,9 @@ def test_the_asks_that_wait():
     with Server("--max-waiting", "1") as server:
         client = server.client()
         study = client.create(definition())["id"]
-        assert client.ask(study, wait_seconds=60)["trials"]  # the others wait for what comes of it
+        assert client.ask(study, wait_seconds=60)["trials"]  # the other asks wait for its result
         connections = []
-        for _ in range(2):  # whichever comes second finds no place
+        for _ in range(2):  # the second one to arrive is refused
             asking = server.client()._connection
             path = f"/v1/studies/{study}/ask"
             asking.request("POST", path, b'{"wait_seconds": 60}', {"Content-Type": "application/json"})

@@ -182,11 +182,11 @@ USAGE, FAILED = 2, 1
 WRONG = {
     # (arguments, exit status, words on standard error)
     "no operand": (["backup"], USAGE, "FILE is missing"),
-    "an operand too many": (["backup", "a", "b"], USAGE, "'b' is one too many"),
-    "an option without its value": (["export", "x", "--format"], USAGE, "--format wants a value"),
+    "an operand too many": (["backup", "a", "b"], USAGE, "unexpected argument 'b'"),
+    "an option without its value": (["export", "x", "--format"], USAGE, "--format requires a value"),
     "an option of another command": (["export", "x", "--scratch", "y"], USAGE, "unknown option '--scratch'"),
     "an unknown format": (["export", "x", "--format", "xml"], USAGE, "'xml'"),
-    "no id": (["import", "x", "--id", "A/B"], USAGE, "'A/B' cannot be a study's id"),
+    "no id": (["import", "x", "--id", "A/B"], USAGE, "'A/B' is not a valid study id"),
     "no file to import": (["import", "/nonexistent/x"], FAILED, "/nonexistent/x: No such file"),
     "no database to migrate": (["migrate", "--db", "/nonexistent/x"], FAILED, "/nonexistent/x: No such file"),
     "no database to check": (["check", "--db", "/nonexistent/x"], FAILED, "/nonexistent/x"),
@@ -194,8 +194,8 @@ WRONG = {
     "a token without a role": (["token", "create"], USAGE, "--role is required"),
     "a token for soon": (["token", "create", "--role", "viewer", "--expires", "soon"], USAGE, "'soon'"),
     "a role of a list": (["token", "list", "--role", "viewer"], USAGE, "unknown option '--role'"),
-    "a token's option without its value": (["token", "list", "--db"], USAGE, "--db wants a value"),
-    "an id that is none": (["token", "revoke", "xyz"], USAGE, "wants a token's id"),
+    "a token's option without its value": (["token", "list", "--db"], USAGE, "--db requires a value"),
+    "an id that is none": (["token", "revoke", "xyz"], USAGE, "give the id of a token"),
 }
 
 
