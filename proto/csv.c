@@ -60,7 +60,7 @@ static wire_status end_line(wire_csv *csv, const char *text, size_t n, wire_erro
 static wire_status keep(wire_csv *csv, const char *text, size_t n, wire_errors *errors)
 {
     if (n > WIRE_CSV_CELL_MAX - csv->n_text)
-        return refuse(csv, errors, "a cell is too long");
+        return refuse(csv, errors, "a cell may have at most 1024 bytes");
     memcpy(csv->text + csv->n_text, text, n);
     csv->n_text += n;
     return WIRE_OK;
@@ -88,9 +88,9 @@ static wire_status feed_plain(wire_csv *csv, const char *bytes, size_t n, size_t
         i++;
     *used = i;
     if (i > WIRE_CSV_CELL_MAX - csv->n_text) /* first: a cell that is cut is refused before its quote comes */
-        return refuse(csv, errors, "a cell is too long");
+        return refuse(csv, errors, "a cell may have at most 1024 bytes");
     if (i < n && bytes[i] == '"')
-        return refuse(csv, errors, "a quote inside a cell without quotes");
+        return refuse(csv, errors, "a quote inside a cell that does not start with a quote");
     if (i == n || csv->n_text > 0) {
         wire_status status = keep(csv, bytes, i, errors);
         csv->state = WIRE_CSV_PLAIN;
@@ -186,7 +186,7 @@ wire_status wire_csv_feed(wire_csv *csv, const char *bytes, size_t n, wire_error
 wire_status wire_csv_finish(wire_csv *csv, wire_errors *errors)
 {
     if (csv->state == WIRE_CSV_QUOTED)
-        return refuse(csv, errors, "a quote is not closed");
+        return refuse(csv, errors, "the closing quote is missing");
     if (csv->column > 0 || csv->state != WIRE_CSV_START)
         return end_line(csv, csv->text, csv->n_text, errors);
     return WIRE_OK;

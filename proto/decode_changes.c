@@ -13,6 +13,15 @@ static bool take_null(wire_object *o, const char *name, bool *out)
     return *out && wire_has(o, name);
 }
 
+/* The members of a definition that a patch cannot change. */
+static void forbid_fixed(wire_object *o)
+{
+    static const char *const fixed[] = {"id",        "metric", "metrics",      "optimum",  "domain",
+                                        "algorithm", "seed",   "history_from", "feedback", "stopping"};
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        wire_forbid(o, fixed[i], "cannot be changed after the study was created");
+}
+
 static void fill_study_patch(wire_decoder *d, json_t *body, void *out)
 {
     static const char *const states[] = {"active", "paused", "finished", NULL};
@@ -33,6 +42,7 @@ static void fill_study_patch(wire_decoder *d, json_t *body, void *out)
     wire_take_number(&o, "lease_seconds", &lease, NULL, &patch->lease_seconds);
     wire_take_given_integer(&o, "max_attempts", 1, WIRE_MAX_COUNT, &patch->max_attempts);
     wire_take_given_integer(&o, "min_in_flight", 1, WIRE_MAX_COUNT, &patch->min_in_flight);
+    forbid_fixed(&o);
     wire_object_close(&o);
 }
 

@@ -23,10 +23,11 @@ static void fill_feature_names(wire_object *o, wire_study *study)
     uint32_t *order = wire_allocate(d, n, sizeof *order);
     if (order)
         wire_refuse_repeated(d, &at, order, n, study->feature_names, sizeof *study->feature_names,
-                             wire_compare_strings, "is the name of another feature");
+                             wire_compare_strings, "is already the name of another feature");
     free(order);
     if (study->dimension.given && (int64_t)n != study->dimension.value)
-        wire_refuse(d, &at, "has %zu elements, the dimension is %lld", n, (long long)study->dimension.value);
+        wire_refuse(d, &at, "must have one name for each of the %lld dimensions, not %zu",
+                    (long long)study->dimension.value, n);
 }
 
 static void fill_candidates(wire_object *o, wire_study *study)
@@ -46,7 +47,7 @@ static void fill_candidates(wire_object *o, wire_study *study)
     if (points && wire_read_matrix(d, &at, points, SIZE_MAX, &study->points, &study->n_points, &columns)) {
         if (given && dimension != (int64_t)columns) {
             wire_place place = wire_place_member(o->place, "dimension");
-            wire_refuse(d, &place, "the points have %zu numbers each", columns);
+            wire_refuse(d, &place, "must be %zu, since each point has so many numbers", columns);
         }
         dimension = (int64_t)columns;
         given = true;

@@ -42,7 +42,7 @@ static void fill_nu(wire_object *o, wire_kernel *kernel)
 void wire_fill_kernel(wire_object *algorithm, wire_kernel *kernel)
 {
     static const char *const types[] = {"gaussian", "matern", "linear", "precomputed", NULL};
-    static const char *const matern_only = "applies to the kernel type \"matern\" only";
+    static const char *const matern_only = "applies only to the kernel type \"matern\"";
     static const char *const no_lengthscale = "does not apply to this kernel type";
     const json_t *json = wire_take(algorithm, "kernel", WIRE_OPTIONAL);
     wire_place at = wire_place_member(algorithm->place, "kernel");

@@ -29,7 +29,7 @@ static void check_names(wire_decoder *d, const wire_place *at, const wire_study 
                 continue;
             wire_place metric = wire_place_element(at, i);
             wire_place place = wire_place_member(&metric, "name");
-            wire_refuse(d, &place, "is the name of another metric");
+            wire_refuse(d, &place, "is already the name of another metric");
             break;
         }
     }
@@ -65,7 +65,7 @@ static void fill_single(wire_decoder *d, const wire_place *at, const json_t *jso
     fill_metric(d, at, json, &study->metrics[0]);
     if (study->metrics[0].recorded) {
         wire_place role = wire_place_member(at, "role");
-        wire_refuse(d, &role, "the only metric must be the objective");
+        wire_refuse(d, &role, "must be \"objective\" for the only metric");
     }
 }
 

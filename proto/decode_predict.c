@@ -39,7 +39,7 @@ static void fill_predict(wire_decoder *d, json_t *body, void *out)
     }
     wire_object_close(&o);
     if (!json)
-        wire_refuse(d, &at, "candidates, points or parameters are required");
+        wire_refuse(d, &at, "one of candidates, points and parameters is required");
     else if (strcmp(at.key, "candidates") == 0)
         wire_read_candidates(d, &at, json, WIRE_MAX_PREDICTIONS, &predict->candidates, &predict->n);
     else if (strcmp(at.key, "points") == 0)

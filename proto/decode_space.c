@@ -35,7 +35,7 @@ static void fill_range(wire_object *o, wire_parameter *p)
     if (p->min >= p->max)
         wire_refuse(o->decoder, &max, "must be greater than min");
     else if (!isfinite(p->max - p->min))
-        wire_refuse(o->decoder, &max, "must not be further from min than the largest double");
+        wire_refuse(o->decoder, &max, "is too far from min: max - min must not overflow");
     if (p->log && p->min <= 0)
         wire_refuse(o->decoder, &min, "must be greater than 0 on a log scale");
 }
@@ -81,7 +81,7 @@ static void fill_values(wire_object *o, wire_parameter *p)
     wire_place at = wire_place_member(o->place, "values");
     if (!json || !wire_check_list(o->decoder, &at, json, 1, WIRE_MAX_CHOICES))
         return;
-    const char *const why = "is among the values already";
+    const char *const why = "is already in the list";
     p->order = wire_allocate(o->decoder, json_array_size(json), sizeof *p->order);
     if (!p->order)
         return;
@@ -118,9 +118,14 @@ static bool read_value(wire_decoder *d, const wire_place *at, const json_t *json
     }
     *out = wire_code_assignment(p, &given);
     free(text);
-    if (isnan(*out))
-        wire_refuse(d, at, "is not a value of \"%.100s\"", p->name);
-    return !isnan(*out);
+    if (!isnan(*out))
+        return true;
+    char detail[WIRE_VALUES_TEXT];
+    if (wire_describe_values(p, detail))
+        wire_refuse(d, at, "%s", detail);
+    else
+        d->no_memory = true;
+    return false;
 }
 
 /* ---- parameters --------------------------------------------------------------------------------------- */
@@ -168,7 +173,7 @@ static void check_names(wire_decoder *d, const wire_place *at, const wire_study 
                 continue;
             wire_place parameter = wire_place_element(at, i);
             wire_place place = wire_place_member(&parameter, "name");
-            wire_refuse(d, &place, "is the name of another parameter");
+            wire_refuse(d, &place, "is already the name of another parameter");
             break;
         }
     }
@@ -194,12 +199,12 @@ static void fill_condition(wire_decoder *d, const wire_place *at, const json_t *
     free(name);
     if (!found || !in) {
         if (!found && json_is_string(json_object_get(json, "parameter")))
-            wire_refuse(d, &name_place, "the space has no such parameter");
+            wire_refuse(d, &name_place, "is not a parameter of this space");
         return;
     }
     const wire_parameter *other = &study->parameters[parent];
     if (other->type == WIRE_PARAMETER_DOUBLE) {
-        wire_refuse(d, &name_place, "must not be of type \"double\"");
+        wire_refuse(d, &name_place, "must not be a parameter of type \"double\"");
         return;
     }
     if (!wire_check_list(d, &list, in, 1, WIRE_MAX_CHOICES))
@@ -249,7 +254,7 @@ static void fill_conditions(wire_decoder *d, const wire_place *at, const json_t 
         wire_place place = wire_place_element(at, i);
         wire_place condition = wire_place_member(&place, "active_when");
         wire_place name = wire_place_member(&condition, "parameter");
-        wire_refuse(d, &name, "the parameters' conditions form a cycle");
+        wire_refuse(d, &name, "the conditions of the parameters form a cycle");
     }
 }
 

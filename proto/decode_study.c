@@ -4,15 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ^[a-z0-9][a-z0-9._-]{0,62}$ */
-static bool is_id(const char *text)
-{
-    static const char first[] = "abcdefghijklmnopqrstuvwxyz0123456789";
-    static const char others[] = "abcdefghijklmnopqrstuvwxyz0123456789._-";
-    size_t n = strlen(text);
-    return n >= 1 && n <= 63 && strchr(first, text[0]) && strspn(text, others) == n;
-}
-
 static void fill_study_id(wire_object *o, const char *name, char **out)
 {
     const json_t *json = wire_take(o, name, WIRE_OPTIONAL);
@@ -21,8 +12,9 @@ static void fill_study_id(wire_object *o, const char *name, char **out)
     wire_place at = wire_place_member(o->place, name);
     if (!json_is_string(json))
         wire_refuse(o->decoder, &at, "must be a string");
-    else if (!is_id(json_string_value(json)))
-        wire_refuse(o->decoder, &at, "must match ^[a-z0-9][a-z0-9._-]{0,62}$");
+    else if (!wire_is_study_id(json_string_value(json), json_string_length(json)))
+        wire_refuse(o->decoder, &at,
+                    "must have 1 to 63 characters a-z, 0-9, '.', '_' and '-', and start with a-z or 0-9");
     else
         *out = wire_duplicate(o->decoder, json_string_value(json));
 }
@@ -41,14 +33,14 @@ static void fill_stopping(wire_object *definition, wire_stopping *stopping)
         stopping->rule = WIRE_STOPPING_MEDIAN;
         wire_take_given_integer(&o, "min_steps", 1, WIRE_MAX_INTEGER, &stopping->min_steps);
         wire_take_given_integer(&o, "min_trials", 1, WIRE_MAX_INTEGER, &stopping->min_trials);
-        wire_forbid(&o, "min_resource", "applies to the rule \"successive_halving\" only");
-        wire_forbid(&o, "reduction", "applies to the rule \"successive_halving\" only");
+        wire_forbid(&o, "min_resource", "applies only to the rule \"successive_halving\"");
+        wire_forbid(&o, "reduction", "applies only to the rule \"successive_halving\"");
     } else if (understood) {
         stopping->rule = WIRE_STOPPING_SUCCESSIVE_HALVING;
         wire_take_given_integer(&o, "min_resource", 1, WIRE_MAX_INTEGER, &stopping->min_resource);
         wire_take_given_integer(&o, "reduction", 2, WIRE_MAX_COUNT, &stopping->reduction);
-        wire_forbid(&o, "min_steps", "applies to the rule \"median\" only");
-        wire_forbid(&o, "min_trials", "applies to the rule \"median\" only");
+        wire_forbid(&o, "min_steps", "applies only to the rule \"median\"");
+        wire_forbid(&o, "min_trials", "applies only to the rule \"median\"");
     } else {
         static const char *const others[] = {"min_steps", "min_trials", "min_resource", "reduction"};
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -67,8 +59,8 @@ static void check_lengthscales(wire_object *o, const wire_study *study)
     wire_place algorithm = wire_place_member(o->place, "algorithm");
     wire_place at = wire_place_member(&algorithm, "kernel");
     wire_place list = wire_place_member(&at, "lengthscale");
-    wire_refuse(o->decoder, &list, "has %zu elements, the dimension is %lld", kernel->n_lengthscales,
-                (long long)study->dimension.value);
+    wire_refuse(o->decoder, &list, "must have one element for each of the %lld dimensions, not %zu",
+                (long long)study->dimension.value, kernel->n_lengthscales);
 }
 
 static void fill_study(wire_decoder *d, json_t *body, void *out)

@@ -48,7 +48,7 @@ void wire_take_arm(wire_object *o, int64_t *candidate, wire_assignments *paramet
         wire_take_integer(o, "candidate", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, candidate);
     } else {
         wire_place missing = wire_place_member(o->place, "candidate");
-        wire_refuse(o->decoder, &missing, "candidate or parameters are required");
+        wire_refuse(o->decoder, &missing, "either candidate or parameters is required");
     }
 }
 
@@ -57,8 +57,8 @@ static void fill_measured(wire_object *o, bool has_state, wire_result *result)
 {
     bool value = wire_has(o, "value");
     if (has_state && result->outcome != WIRE_STOPPED) {
-        wire_forbid(o, "value", "does not apply to this state");
-        wire_forbid(o, "values", "does not apply to this state");
+        wire_forbid(o, "value", "only allowed without a state or with the state \"stopped\"");
+        wire_forbid(o, "values", "only allowed without a state or with the state \"stopped\"");
     } else if (value) {
         wire_forbid(o, "values", "cannot be given together with value");
         result->has_value = wire_take_real(o, "value", WIRE_REQUIRED, &wire_value, &result->value);
@@ -79,7 +79,7 @@ static void fill_result(wire_decoder *d, const wire_place *at, const json_t *jso
                   {"stopped", WIRE_STOPPED},
                   {"released", WIRE_RELEASED}};
     static const char *const words[] = {"failed", "infeasible", "stopped", "released", NULL};
-    static const char *const no_state = "applies to a result with a state only";
+    static const char *const no_state = "only allowed together with a state";
 
     wire_object o;
     if (!wire_object_open(&o, d, at, json))
@@ -101,11 +101,11 @@ static void fill_result(wire_decoder *d, const wire_place *at, const json_t *jso
         if (wire_has(&o, "value") || wire_has(&o, "values"))
             wire_take_given_integer(&o, "repeats", 1, WIRE_MAX_REPEATS, &result->repeats);
         else
-            wire_forbid(&o, "repeats", "applies to a result with a value only");
+            wire_forbid(&o, "repeats", "only allowed together with a value");
         if (result->outcome == WIRE_FAILED)
             wire_take_boolean(&o, "retry", &result->retry);
         else
-            wire_forbid(&o, "retry", "applies to the state \"failed\" only");
+            wire_forbid(&o, "retry", "applies only to the state \"failed\"");
         if (has_state)
             wire_take_string(&o, "reason", WIRE_OPTIONAL, 0, WIRE_MAX_REASON, &result->reason);
         else

@@ -292,7 +292,7 @@ bool wire_read_matrix(wire_decoder *d, const wire_place *at, const json_t *json,
             if (!matrix)
                 return false;
         } else if (length != dimension) {
-            wire_refuse(d, &row_place, "has %zu numbers, the rows before it have %zu", length, dimension);
+            wire_refuse(d, &row_place, "has %zu numbers, but the rows before it have %zu", length, dimension);
             ok = false;
             continue;
         }

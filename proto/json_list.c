@@ -62,7 +62,7 @@ static wire_status check_frame(wire_json_list *list, wire_errors *errors)
         status = d.no_memory ? WIRE_NO_MEMORY : d.invalid ? WIRE_INVALID : WIRE_OK;
         json_decref(body);
     } else if (status == WIRE_MALFORMED) {
-        malformed(errors, "around the list", &cause);
+        malformed(errors, "outside the list", &cause);
     }
     wire_errors_clear(&cause);
     list->n = 0;
@@ -165,7 +165,7 @@ wire_status wire_json_list_finish(wire_json_list *list, wire_errors *errors)
         return status;
     }
     if (list->state == WIRE_LIST_ELEMENT) {
-        wire_errors_add(errors, "", "not valid JSON: it ends within the list");
+        wire_errors_add(errors, "", "not valid JSON: ends inside the list");
         return WIRE_MALFORMED;
     }
     /* As if the list were still open before it, so that the same rules find what is wrong. */

@@ -172,7 +172,7 @@ bool wire_take_object_text(wire_object *o, const char *name, size_t max_bytes, c
         return false;
     }
     if (size > max_bytes) {
-        wire_refuse(o->decoder, &at, "has %zu bytes as JSON, at most %zu are kept", size, max_bytes);
+        wire_refuse(o->decoder, &at, "must have at most %zu bytes as JSON, not %zu", max_bytes, size);
         free(text);
         return false;
     }
@@ -217,7 +217,7 @@ bool wire_take_labels(wire_object *o, char **out)
         const char *name = json_object_iter_key(i);
         wire_place label = wire_place_member(&at, name);
         if (!*name || strchr(name, ':'))
-            wire_refuse(o->decoder, &label, "a label's name must not be empty and have no colon");
+            wire_refuse(o->decoder, &label, "the name of a label must not be empty or contain a colon");
         char *value = NULL;
         wire_read_string(o->decoder, &label, json_object_iter_value(i), 0, WIRE_MAX_NAME, &value);
         free(value);

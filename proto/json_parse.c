@@ -63,12 +63,13 @@ wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors 
     *out = NULL;
 
     if (size == 0)
-        return malformed(errors, "the body is empty, JSON is expected");
+        return malformed(errors, "not valid JSON: the text is empty");
     /* jansson passes over a NUL after a number. */
     if (memchr(body, '\0', size))
-        return malformed(errors, "not valid JSON: there is a NUL byte");
+        return malformed(errors, "not valid JSON: contains a NUL byte");
     if (too_deep(body, size))
-        return malformed(errors, "nested more than " TEXT(WIRE_MAX_DEPTH) " levels deep");
+        return malformed(errors,
+                         "arrays and objects are nested more than " TEXT(WIRE_MAX_DEPTH) " levels deep");
     const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
     json_error_t error;
     allocation_failed = false;
@@ -87,7 +88,7 @@ wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors 
         bool nul = json_error_code(&error) == json_error_null_character;
         /* jansson names a flag of its own there. */
         snprintf(detail, sizeof detail, "not valid JSON: line %d, column %d: %s", error.line, error.column,
-                 nul ? "\\u0000 is not taken in a string" : error.text);
+                 nul ? "\\u0000 is not allowed in a string" : error.text);
         return malformed(errors, detail);
     }
     *out = json;

@@ -64,7 +64,8 @@ static wire_status end_row(wire_points_reader *r, wire_errors *errors)
 static wire_status keep_first(points_csv *csv, const char *text, size_t n, wire_errors *errors)
 {
     if (csv->n_first == WIRE_MAX_DIMENSION) {
-        wire_errors_add(errors, "", "line %zu: more than %d columns", csv->csv.line + 1, WIRE_MAX_DIMENSION);
+        wire_errors_add(errors, "", "line %zu: at most %d columns are allowed", csv->csv.line + 1,
+                        WIRE_MAX_DIMENSION);
         return WIRE_INVALID;
     }
     if (csv->n_first == csv->first_capacity) {
@@ -165,7 +166,7 @@ wire_status points_csv_finish(wire_points_reader *r, wire_errors *errors)
 {
     wire_status status = wire_csv_finish(&r->u.csv.csv, errors);
     if (status == WIRE_OK && r->rows == 0) {
-        wire_errors_add(errors, "", "there is no row");
+        wire_errors_add(errors, "", "there are no rows");
         return WIRE_INVALID;
     }
     return status;

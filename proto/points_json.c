@@ -72,7 +72,8 @@ static wire_status not_what(const wire_points_reader *r, wire_errors *errors, ch
 static wire_status keep(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors)
 {
     if (n > POINTS_CELL_MAX - r->cell_size)
-        return refuse(r, errors, r->u.json.state == JSON_IN_CELL ? CELL : BODY, "too long");
+        return refuse(r, errors, r->u.json.state == JSON_IN_CELL ? CELL : BODY,
+                      "may have at most 1024 characters");
     memcpy(r->cell + r->cell_size, bytes, n);
     r->cell_size += n;
     return WIRE_OK;
@@ -101,7 +102,7 @@ static wire_status end_key(wire_points_reader *r, wire_errors *errors)
         wire_refuse(&d, &at, "unknown field");
         status = d.no_memory ? WIRE_NO_MEMORY : WIRE_INVALID;
     } else if (r->u.json.has_points) {
-        wire_errors_add(errors, "", "not valid JSON: a second \"points\"");
+        wire_errors_add(errors, "", "not valid JSON: \"points\" occurs twice");
         status = WIRE_MALFORMED;
     }
     json_decref(key);
@@ -132,7 +133,7 @@ static wire_status end_cell(wire_points_reader *r, const char *text, size_t n, w
             return refuse(r, errors, ROW, detail);
         }
         if (r->cells == WIRE_MAX_DIMENSION)
-            return refuse(r, errors, ROW, "has too many numbers");
+            return refuse(r, errors, ROW, "may have at most 10000 numbers");
         return points_put(r, value);
     }
     if ((n == 4 && memcmp(text, "true", n) == 0) || (n == 5 && memcmp(text, "false", n) == 0) ||
@@ -236,7 +237,7 @@ static wire_status feed_structure(wire_points_reader *r, char c, wire_errors *er
     case JSON_AT_EOF:
         break;
     }
-    return malformed(r, errors, "the end");
+    return malformed(r, errors, "the end of the document");
 }
 
 wire_status points_json_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors)
@@ -263,5 +264,5 @@ wire_status points_json_finish(wire_points_reader *r, wire_errors *errors)
 {
     if (r->u.json.state == JSON_AT_EOF)
         return WIRE_OK;
-    return malformed(r, errors, "more");
+    return malformed(r, errors, "the rest of the document");
 }

@@ -124,21 +124,21 @@ static wire_status accept_header(wire_points_reader *r, wire_errors *errors)
     points_npy *npy = &r->u.npy;
     npy->header[npy->header_size] = '\0';
     if (memchr(npy->header, '\0', npy->header_size) || !read_header(npy))
-        return malformed(errors, "its header cannot be understood");
+        return malformed(errors, "the header is not valid");
     bool little = npy->type[0] == '<', big = npy->type[0] == '>';
     if ((!little && !big) || (strcmp(npy->type + 1, "f8") != 0 && strcmp(npy->type + 1, "f4") != 0))
-        return invalid(errors, "the numbers must be of type float64 or float32");
+        return invalid(errors, "the array must have the type float64 or float32; convert it with astype");
     if (npy->fortran_order)
-        return invalid(errors, "the array must be in C order");
+        return invalid(errors, "the array must be in C order; convert it with numpy.ascontiguousarray");
     if (npy->n_shape != 2)
         return invalid(errors, "the array must have two dimensions, candidates and features");
     npy->big_endian = big;
     npy->item_size = (size_t)(npy->type[2] - '0');
     size_t columns = npy->shape[1];
     if (columns == 0 || columns > WIRE_MAX_DIMENSION)
-        return invalid(errors, "the number of columns is not between 1 and 10000");
+        return invalid(errors, "the array must have 1 to 10000 columns");
     if (r->dimension > 0 && columns != r->dimension) {
-        wire_errors_add(errors, "", "%zu columns, %zu expected", columns, r->dimension);
+        wire_errors_add(errors, "", "the array has %zu columns, %zu expected", columns, r->dimension);
         return WIRE_INVALID;
     }
     r->dimension = columns;
@@ -153,19 +153,19 @@ static wire_status feed_start(wire_points_reader *r, unsigned char byte, wire_er
     points_npy *npy = &r->u.npy;
     size_t at = npy->offset++;
     if (at < MAGIC_SIZE)
-        return byte == magic[at] ? WIRE_OK : malformed(errors, "it does not start like one");
+        return byte == magic[at] ? WIRE_OK : malformed(errors, "the first bytes are not those of the format");
     if (at == MAGIC_SIZE) {
         npy->length_size = byte == 1 ? 2 : 4;
-        return byte >= 1 && byte <= 3 ? WIRE_OK : malformed(errors, "its version is not 1, 2 or 3");
+        return byte >= 1 && byte <= 3 ? WIRE_OK : malformed(errors, "the format version must be 1, 2 or 3");
     }
     if (at == MAGIC_SIZE + 1)
-        return byte == 0 ? WIRE_OK : malformed(errors, "its version is not 1, 2 or 3");
+        return byte == 0 ? WIRE_OK : malformed(errors, "the format version must be 1, 2 or 3");
     if (at < MAGIC_SIZE + 2 + npy->length_size) {
         npy->header_length |= (size_t)byte << 8 * (at - MAGIC_SIZE - 2);
         if (at + 1 < MAGIC_SIZE + 2 + npy->length_size)
             return WIRE_OK;
         if (npy->header_length == 0 || npy->header_length > POINTS_NPY_HEADER_MAX)
-            return malformed(errors, "the length of its header cannot be right");
+            return malformed(errors, "the length of the header is not valid");
         npy->header = malloc(npy->header_length + 1);
         return npy->header ? WIRE_OK : WIRE_NO_MEMORY;
     }
@@ -195,7 +195,7 @@ static wire_status take_item(wire_points_reader *r, const unsigned char *bytes, 
 {
     double value = decode_item(&r->u.npy, bytes);
     if (r->rows == r->u.npy.shape[0])
-        return invalid(errors, "there are more bytes than the array has");
+        return invalid(errors, "there are more bytes than the shape in the header announces");
     if (!isfinite(value)) {
         wire_errors_add(errors, "", "row %zu, column %zu: not a finite number", r->rows + 1, r->cells + 1);
         return WIRE_INVALID;
@@ -230,14 +230,14 @@ wire_status points_npy_finish(wire_points_reader *r, wire_errors *errors)
 {
     const points_npy *npy = &r->u.npy;
     if (npy->state == NPY_START)
-        return malformed(errors, "it ends before its header does");
+        return malformed(errors, "ends inside the header");
     if (r->rows == npy->shape[0] && npy->n_item > 0)
-        return invalid(errors, "there are more bytes than the array has");
+        return invalid(errors, "there are more bytes than the shape in the header announces");
     if (r->rows < npy->shape[0]) {
-        wire_errors_add(errors, "", "it ends in row %zu of %zu", r->rows + 1, npy->shape[0]);
+        wire_errors_add(errors, "", "ends in row %zu of %zu", r->rows + 1, npy->shape[0]);
         return WIRE_INVALID;
     }
-    return r->rows > 0 ? WIRE_OK : invalid(errors, "there is no row");
+    return r->rows > 0 ? WIRE_OK : invalid(errors, "there are no rows");
 }
 
 void points_npy_clear(wire_points_reader *r)

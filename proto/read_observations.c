@@ -65,7 +65,7 @@ static void fill_arm(wire_observations_reader *r, wire_object *o, wire_observati
 {
     wire_decoder *d = o->decoder;
     if (!is_space(r)) {
-        wire_forbid(o, "parameters", "applies to a domain of type \"space\" only");
+        wire_forbid(o, "parameters", "applies only to a domain of type \"space\"");
         wire_take_integer(o, "candidate", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, &observation->candidate);
         return;
     }
@@ -201,8 +201,8 @@ static wire_status take_name(wire_observations_reader *r, const char *text, size
     if (!cell.prefixed)
         cell.parameter = parameter_column(r, text, n);
     if (cell.parameter == NO_COLUMN && cell.own == NO_COLUMN) {
-        wire_errors_add(errors, "", "the header has a column \"%.*s\" that is not understood",
-                        n > 100 ? 100 : (int)n, text);
+        wire_errors_add(errors, "", "the header has an unknown column \"%.*s\"", n > 100 ? 100 : (int)n,
+                        text);
         return WIRE_INVALID;
     }
     if (r->n_columns == COLUMNS_MAXIMUM) {
@@ -245,7 +245,7 @@ static wire_status resolve_header(wire_observations_reader *r, bool *seen, bool 
                                                        prefixed[cell->parameter - COLUMN_PARAMETER]);
         size_t found = is_own ? cell->own : cell->parameter;
         if (seen[found] && found != COLUMN_PASSED_OVER) {
-            wire_errors_add(errors, "", "the header has \"%.100s\" twice", column_name(r, found));
+            wire_errors_add(errors, "", "the header has the column \"%.100s\" twice", column_name(r, found));
             return WIRE_INVALID;
         }
         seen[found] = true;
@@ -313,7 +313,8 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
     case COLUMN_CANDIDATE:
         return read_count(text, n, 0, WIRE_MAX_INTEGER, &r->row.candidate)
                    ? WIRE_OK
-                   : refuse_row(r, errors, "candidate", "must be a candidate's number");
+                   : refuse_row(r, errors, "candidate",
+                                "must be the number of a candidate, an integer from 0");
     case COLUMN_VALUE:
         r->row.has_value =
             wire_read_number(text, n, WIRE_NUMBER_LOOSE, &r->row.value) == WIRE_NUMBER_FINITE &&
@@ -324,7 +325,7 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
     case COLUMN_REPEATS:
         return read_count(text, n, 1, WIRE_MAX_REPEATS, &r->row.repeats)
                    ? WIRE_OK
-                   : refuse_row(r, errors, "repeats", "must be a number from 1 to 1000000");
+                   : refuse_row(r, errors, "repeats", "must be an integer from 1 to 1000000");
     case COLUMN_STATE:
         r->completed = is_text(text, n, "completed");
         return WIRE_OK;
@@ -333,9 +334,12 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
     }
     size_t p = what - COLUMN_PARAMETER;
     r->parameters[p] = wire_code_text(&r->study->parameters[p], text, n);
-    return isnan(r->parameters[p])
-               ? refuse_row(r, errors, r->study->parameters[p].name, "is not a value of the parameter")
-               : WIRE_OK;
+    if (!isnan(r->parameters[p]))
+        return WIRE_OK;
+    char detail[WIRE_VALUES_TEXT];
+    return wire_describe_values(&r->study->parameters[p], detail)
+               ? refuse_row(r, errors, r->study->parameters[p].name, detail)
+               : WIRE_NO_MEMORY;
 }
 
 static wire_status complete_row(wire_observations_reader *r, wire_errors *errors)
@@ -418,7 +422,7 @@ wire_status wire_observations_reader_finish(wire_observations_reader *r, wire_er
     } else {
         r->status = wire_csv_finish(&r->csv, errors);
         if (r->status == WIRE_OK && r->count == 0) {
-            wire_errors_add(errors, "", "there is no observation");
+            wire_errors_add(errors, "", "there are no observations");
             r->status = WIRE_INVALID;
         }
     }

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,20 +173,66 @@ static void refuse(wire_errors *errors, const char *pointer, const char *name, c
     free(whole);
 }
 
-static const char *expectation(const wire_parameter *p)
+/* The JSON text of a value, owned by the caller; NULL without memory. */
+static char *value_text(const wire_parameter *p, double value)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    char *text;
+    size_t size;
+    wire_encode_parameter_value(&w, p, value);
+    return wire_writer_finish(&w, &text, &size) ? text : NULL;
+}
+
+static bool describe_range(const wire_parameter *p, const char *kind, char out[WIRE_VALUES_TEXT])
+{
+    char *min = value_text(p, p->min), *max = value_text(p, p->max);
+    bool ok = min && max;
+    if (ok)
+        snprintf(out, WIRE_VALUES_TEXT, "must be %s from %s to %s", kind, min, max);
+    free(min);
+    free(max);
+    return ok;
+}
+
+/* Lists as many values as fit. */
+static bool describe_list(const wire_parameter *p, char out[WIRE_VALUES_TEXT])
+{
+    enum { REST = 32 }; /* bytes kept for the end of the text */
+    size_t n = (size_t)snprintf(out, WIRE_VALUES_TEXT, p->n_values == 1 ? "must be" : "must be one of"),
+           shown = 0;
+    for (; shown < p->n_values; shown++) {
+        char *text = value_text(p, p->type == WIRE_PARAMETER_DISCRETE ? p->numbers[shown] : (double)shown);
+        if (!text)
+            return false;
+        bool fits = n + strlen(text) + REST < WIRE_VALUES_TEXT;
+        if (fits)
+            n += (size_t)snprintf(out + n, WIRE_VALUES_TEXT - n, "%s %s", shown ? "," : "", text);
+        free(text);
+        if (!fits)
+            break;
+    }
+    if (shown == 0)
+        snprintf(out, WIRE_VALUES_TEXT, "must be one of the %zu values of the parameter", p->n_values);
+    else if (shown < p->n_values)
+        snprintf(out + n, WIRE_VALUES_TEXT - n, ", … (%zu values)", p->n_values);
+    return true;
+}
+
+bool wire_describe_values(const wire_parameter *p, char out[WIRE_VALUES_TEXT])
 {
     switch (p->type) {
     case WIRE_PARAMETER_DOUBLE:
-        return "must be a number between the parameter's min and max";
+        return describe_range(p, "a number", out);
     case WIRE_PARAMETER_INTEGER:
-        return "must be an integer between the parameter's min and max";
+        return describe_range(p, "an integer", out);
     case WIRE_PARAMETER_DISCRETE:
     case WIRE_PARAMETER_CATEGORICAL:
-        return "must be one of the parameter's values";
+        return describe_list(p, out);
     case WIRE_PARAMETER_BOOLEAN:
         break;
     }
-    return "must be true or false";
+    strcpy(out, "must be true or false");
+    return true;
 }
 
 static size_t find_parameter(const wire_parameter *parameters, size_t n, const char *name)
@@ -207,13 +254,17 @@ bool wire_code_parameters(double *values, const wire_parameter *parameters, size
         const char *name = given->items[i].name;
         size_t p = find_parameter(parameters, n, name);
         if (p == n) {
-            refuse(errors, pointer, name, "the space has no such parameter");
+            refuse(errors, pointer, name, "is not a parameter of this space");
             ok = false;
             continue;
         }
         values[p] = wire_code_assignment(&parameters[p], &given->items[i]);
         if (isnan(values[p])) {
-            refuse(errors, pointer, name, expectation(&parameters[p]));
+            char detail[WIRE_VALUES_TEXT];
+            if (wire_describe_values(&parameters[p], detail))
+                refuse(errors, pointer, name, detail);
+            else
+                errors->no_memory = true;
             ok = false;
         }
     }
@@ -246,7 +297,7 @@ bool wire_complete_parameters(double *values, const wire_parameter *parameters, 
             refuse(errors, pointer, name, "is required");
             ok = false;
         } else if (!active && !isnan(values[i])) {
-            refuse(errors, pointer, name, "is not active with the other parameters' values");
+            refuse(errors, pointer, name, "must be left out: the other values make this parameter inactive");
             ok = false;
         }
     }

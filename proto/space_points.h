@@ -75,6 +75,11 @@ bool wire_complete_parameters(double *values, const wire_parameter *parameters, 
                               wire_completeness completeness, const char *pointer,
                               struct wire_errors *errors);
 
+/* What a value of the parameter must be, for an error message: "must be a number from 0.0 to 1.0", "must be
+ * one of 1, 2, 4". A long list is cut off. False: out of memory. */
+enum { WIRE_VALUES_TEXT = 240 };
+bool wire_describe_values(const wire_parameter *parameter, char out[WIRE_VALUES_TEXT]);
+
 /* Is it the parameter's value, coded? */
 bool wire_is_value(const wire_parameter *parameter, double value);
 

@@ -134,7 +134,7 @@ static void read_head(wire_decoder *d, wire_file_reader *r, const json_t *json, 
     wire_take_integer(&o, "dimension", WIRE_REQUIRED, 0, WIRE_MAX_DIMENSION, &r->head.dimension);
     wire_object_close(&o);
     if (!d->invalid && (r->head.candidates > 0) != (r->head.dimension > 0))
-        wire_refuse(d, NULL, "there are candidates without a dimension, or the reverse");
+        wire_refuse(d, NULL, "candidates and dimension must both be 0 or both be greater than 0");
     if (!d->invalid && !d->no_memory) {
         wire_file_head head = r->head;
         head.program = program;
@@ -160,7 +160,7 @@ static double *read_numbers(wire_decoder *d, const wire_file_reader *r, const js
             values[i * dimension + j] = json_is_null(cell) ? (double)NAN : json_number_value(cell);
         }
         if (!whole) {
-            wire_refuse(d, NULL, "row %zu has not %zu numbers", i, dimension);
+            wire_refuse(d, NULL, "row %zu must have %zu numbers", i, dimension);
             free(values);
             return NULL;
         }
@@ -180,7 +180,8 @@ static void read_rows(wire_decoder *d, wire_file_reader *r, const json_t *json, 
         return;
     size_t n = json_array_size(rows);
     if (first != r->rows || n == 0 || (int64_t)n > r->head.candidates - r->rows || r->entries > 0) {
-        wire_refuse(d, NULL, "these are not the next of the %lld candidates", (long long)r->head.candidates);
+        wire_refuse(d, NULL, "these rows are out of order or exceed the %lld candidates of the first line",
+                    (long long)r->head.candidates);
         return;
     }
     double *values = read_numbers(d, r, rows);
@@ -204,12 +205,13 @@ static void read_entry(wire_decoder *d, wire_file_reader *r, const json_t *json,
     const json_t *content = wire_take(&o, "payload", WIRE_REQUIRED);
     wire_object_close(&o);
     if (when && !parse_time(when, &time))
-        wire_refuse(d, NULL, "the time '%s' is not like 2026-01-01T00:00:00.000Z", when);
+        wire_refuse(d, NULL, "the time must have the form 2026-01-01T00:00:00.000Z, not '%s'", when);
     if (!d->invalid && (seq != r->entries + 1 || seq > r->head.entries))
-        wire_refuse(d, NULL, "entry %lld follows entry %lld of %lld", (long long)seq, (long long)r->entries,
-                    (long long)r->head.entries);
+        wire_refuse(d, NULL,
+                    "entry %lld follows entry %lld; the %lld entries must be numbered from 1 without gaps",
+                    (long long)seq, (long long)r->entries, (long long)r->head.entries);
     if (!d->invalid && r->rows < r->head.candidates)
-        wire_refuse(d, NULL, "only %lld of %lld candidates are there", (long long)r->rows,
+        wire_refuse(d, NULL, "only %lld of %lld candidates come before the log", (long long)r->rows,
                     (long long)r->head.candidates);
     if (!d->invalid && !d->no_memory) {
         wire_writer w = WIRE_WRITER_INIT;
@@ -234,7 +236,7 @@ static void read_end(wire_decoder *d, wire_file_reader *r, const json_t *json)
     wire_take_integer(&o, "end", WIRE_REQUIRED, 1, WIRE_MAX_INTEGER, &entries);
     wire_object_close(&o);
     if (!d->invalid && (entries != r->entries || entries != r->head.entries))
-        wire_refuse(d, NULL, "%lld of %lld entries are there", (long long)r->entries,
+        wire_refuse(d, NULL, "the file has %lld of %lld log entries", (long long)r->entries,
                     (long long)r->head.entries);
     r->ended = !d->invalid;
 }
@@ -265,7 +267,7 @@ static wire_status read_line(void *arg, size_t number, const char *text, size_t 
     json_t *json = NULL;
     wire_status status = r->ended ? WIRE_OK : wire_parse(&json, text, n, errors);
     if (r->ended)
-        wire_refuse(&d, NULL, "there is more after the end");
+        wire_refuse(&d, NULL, "the file continues after its last line");
     else if (status != WIRE_OK)
         ; /* said */
     else if (!r->opened)
@@ -302,7 +304,7 @@ wire_status wire_file_reader_finish(wire_file_reader *reader, wire_errors *error
 {
     wire_status status = wire_lines_finish(&reader->lines, errors);
     if (status == WIRE_OK && !reader->ended) {
-        wire_errors_add(errors, "", "the last line, {\"end\": …}, is not there: the file is cut off");
+        wire_errors_add(errors, "", "the file is cut off: its last line {\"end\": …} is missing");
         status = WIRE_INVALID;
     }
     return status;

@@ -15,7 +15,7 @@ static void fill_new_token(wire_decoder *d, json_t *body, void *out)
     if (wire_take_string(&o, "study", WIRE_OPTIONAL, 1, 63, &token->study) && token->study && token->role &&
         strcmp(token->role, "admin") == 0) {
         wire_place at = wire_place_member(NULL, "study");
-        wire_refuse(d, &at, "an admin's token is for all studies");
+        wire_refuse(d, &at, "must be left out: the role \"admin\" applies to all studies");
     }
     wire_take_string(&o, "description", WIRE_OPTIONAL, 0, WIRE_MAX_NAME, &token->description);
     wire_take_given_integer(&o, "lifetime_seconds", 1, WIRE_MAX_TOKEN_LIFETIME, &token->lifetime_seconds);

@@ -202,7 +202,8 @@ int admin_import(int argc, char **argv, const admin_command *command)
         return exit < 0 ? ADMIN_DONE : exit;
     if (a.id && !wire_is_study_id(a.id, strlen(a.id)))
         return admin_usage(
-            command, "--id '%s' is not a valid study id (a-z, 0-9, '.', '_' and '-', at most 63 characters)",
+            command,
+            "--id '%s' is not a valid study id: 1 to 63 characters a-z, 0-9, '.', '_' and '-', the first a-z or 0-9",
             a.id);
     if (!blas_prepare() || sodium_init() < 0)
         return ADMIN_FAILED;

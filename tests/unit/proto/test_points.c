@@ -166,8 +166,8 @@ static void test_csv(void **state)
          .rows = 1,
          .columns = 6,
          .cells = {1, -2.5e-3, .5, 5, 100, -0.0}},
-        {.text = "", .status = WIRE_INVALID, .pointer = "", .detail = "there is no row"},
-        {.text = "a,b\n", .status = WIRE_INVALID, .pointer = "", .detail = "there is no row"},
+        {.text = "", .status = WIRE_INVALID, .pointer = "", .detail = "there are no rows"},
+        {.text = "a,b\n", .status = WIRE_INVALID, .pointer = "", .detail = "there are no rows"},
         {.text = "1,2\n3,x\n",
          .status = WIRE_INVALID,
          .pointer = "",
@@ -226,11 +226,11 @@ static void test_csv(void **state)
         {.text = "1,2\n3,\"4\n5,6\n",
          .status = WIRE_INVALID,
          .pointer = "",
-         .detail = "line 4, column 2: a quote is not closed"},
+         .detail = "line 4, column 2: the closing quote is missing"},
         {.text = "1,2\n3,4\"\n",
          .status = WIRE_INVALID,
          .pointer = "",
-         .detail = "line 2, column 2: a quote inside a cell without quotes"},
+         .detail = "line 2, column 2: a quote inside a cell that does not start with a quote"},
         {.text = "1,\"2\"3\n",
          .status = WIRE_INVALID,
          .pointer = "",
@@ -251,7 +251,7 @@ static void test_csv_long_cells(void **state)
         const expectation refused = {.text = text,
                                      .status = WIRE_INVALID,
                                      .pointer = "",
-                                     .detail = "line 1, column 1: a cell is too long"};
+                                     .detail = "line 1, column 1: a cell may have at most 1024 bytes"};
         text[0] = '"';
         memset(text + quoted, 'x', WIRE_CSV_CELL_MAX + 1);
         strcpy(text + quoted + WIRE_CSV_CELL_MAX + 1, ends[i % ENDS]);
@@ -298,7 +298,7 @@ static void test_json(void **state)
         INVALID("{\"points\":[[[1]]]}", "/points/0/0", "must be a number"),
         INVALID("{\"points\":[[1]],\"a/b~\":1}", "/a~1b~0", "unknown field"),
         INVALID("{\"rows\":[[1]]}", "/rows", "unknown field"),
-        MALFORMED("", "more expected at byte 1"),
+        MALFORMED("", "the rest of the document expected at byte 1"),
         MALFORMED("x", "an object expected at byte 1"),
         MALFORMED("{1", "a string expected at byte 2"),
         MALFORMED("{\"points\"1", "a colon expected at byte 10"),
@@ -310,12 +310,12 @@ static void test_json(void **state)
         MALFORMED("{\"points\":[[1,]]}", "a number expected at byte 15"),
         MALFORMED("{\"points\":[[1 2]]}", "a comma or ] expected at byte 15"),
         MALFORMED("{\"points\":[[1],]}", "a list expected at byte 16"),
-        MALFORMED("{\"points\":[[1]", "more expected at byte 15"),
+        MALFORMED("{\"points\":[[1]", "the rest of the document expected at byte 15"),
         MALFORMED("{\"points\":[[1]}", "a comma or ] expected at byte 15"),
         MALFORMED("{\"points\":[[1]]]", "a comma or } expected at byte 16"),
         MALFORMED("{\"points\":[[1]],}", "a string expected at byte 17"),
-        MALFORMED("{\"points\":[[1]]}}", "the end expected at byte 17"),
-        MALFORMED("{\"points\":[[1]],\"points\":[[1]]}", "a second \"points\""),
+        MALFORMED("{\"points\":[[1]]}}", "the end of the document expected at byte 17"),
+        MALFORMED("{\"points\":[[1]],\"points\":[[1]]}", "\"points\" occurs twice"),
         MALFORMED("{\"\\q\":1}", "a string expected at byte 2"),
     };
 #undef MALFORMED
@@ -350,10 +350,10 @@ static void test_npy(void **state)
     {                                                                                                        \
         .status = problem, .pointer = "", .detail = text                                                     \
     }
-#define UNCLEAR BAD(WIRE_MALFORMED, "not a .npy file: its header cannot be understood")
-#define TYPE    BAD(WIRE_INVALID, "the numbers must be of type float64 or float32")
+#define UNCLEAR BAD(WIRE_MALFORMED, "not a .npy file: the header is not valid")
+#define TYPE    BAD(WIRE_INVALID, "the array must have the type float64 or float32; convert it with astype")
 #define SHAPE   BAD(WIRE_INVALID, "the array must have two dimensions, candidates and features")
-#define EXCESS  BAD(WIRE_INVALID, "there are more bytes than the array has")
+#define EXCESS  BAD(WIRE_INVALID, "there are more bytes than the shape in the header announces")
     const struct {
         int version;
         const char *header;
@@ -372,17 +372,17 @@ static void test_npy(void **state)
          {.rows = 4, .columns = 1, .cells = {1, -2.5, 0.5, 3}}},
         {1, HEADER(">f8", "False", "(1, 2)"), big, 16, 0, {.rows = 1, .columns = 2, .cells = {1, -2.5}}},
         {1, GOOD, not_finite, 32, 0, BAD(WIRE_INVALID, "row 2, column 1: not a finite number")},
-        {1, GOOD, doubles, 31, 0, BAD(WIRE_INVALID, "it ends in row 2 of 2")},
+        {1, GOOD, doubles, 31, 0, BAD(WIRE_INVALID, "ends in row 2 of 2")},
         {1, HEADER("<f8", "False", "(1, 2)"), doubles, 17, 0, EXCESS},
         {1, HEADER("<f8", "False", "(1, 2)"), doubles, 24, 0, EXCESS},
-        {1, GOOD, doubles, 32, 3, BAD(WIRE_INVALID, "2 columns, 3 expected")},
-        {1, HEADER("<f8", "False", "(0, 2)"), doubles, 0, 0, BAD(WIRE_INVALID, "there is no row")},
+        {1, GOOD, doubles, 32, 3, BAD(WIRE_INVALID, "the array has 2 columns, 3 expected")},
+        {1, HEADER("<f8", "False", "(0, 2)"), doubles, 0, 0, BAD(WIRE_INVALID, "there are no rows")},
         {1, HEADER("<f8", "False", "(2, 0)"), doubles, 0, 0,
-         BAD(WIRE_INVALID, "the number of columns is not between 1 and 10000")},
+         BAD(WIRE_INVALID, "the array must have 1 to 10000 columns")},
         {1, HEADER("<i8", "False", "(2, 2)"), doubles, 32, 0, TYPE},
         {1, HEADER("<f2", "False", "(2, 2)"), doubles, 32, 0, TYPE},
         {1, HEADER("<f8", "True", "(2, 2)"), doubles, 32, 0,
-         BAD(WIRE_INVALID, "the array must be in C order")},
+         BAD(WIRE_INVALID, "the array must be in C order; convert it with numpy.ascontiguousarray")},
         {1, HEADER("<f8", "False", "(4,)"), doubles, 32, 0, SHAPE},
         {1, HEADER("<f8", "False", "(1, 2, 2)"), doubles, 32, 0, SHAPE},
         {1, HEADER("<f8", "False", "()"), doubles, 8, 0, SHAPE},
@@ -391,9 +391,10 @@ static void test_npy(void **state)
         {1, "{'descr': '<f8', 'shape': (2, 2)}", doubles, 32, 0, UNCLEAR},
         {1, "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (2,), }", doubles, 16, 0, UNCLEAR},
         {1, GOOD "x", doubles, 32, 0, UNCLEAR},
-        {4, GOOD, doubles, 32, 0, BAD(WIRE_MALFORMED, "not a .npy file: its version is not 1, 2 or 3")},
+        {4, GOOD, doubles, 32, 0,
+         BAD(WIRE_MALFORMED, "not a .npy file: the format version must be 1, 2 or 3")},
         {1, "", doubles, 32, 0,
-         BAD(WIRE_MALFORMED, "not a .npy file: the length of its header cannot be right")},
+         BAD(WIRE_MALFORMED, "not a .npy file: the length of the header is not valid")},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char file[512];
@@ -403,12 +404,12 @@ static void test_npy(void **state)
         e.dimension = cases[i].dimension;
         check_everywhere(&e, 1, WIRE_POINTS_NPY);
     }
-    static const char ends[] = "not a .npy file: it ends before its header does";
+    static const char ends[] = "not a .npy file: ends inside the header";
     const expectation others[] = {
         {.text = "1,2\n",
          .status = WIRE_MALFORMED,
          .pointer = "",
-         .detail = "not a .npy file: it does not start like one"},
+         .detail = "not a .npy file: the first bytes are not those of the format"},
         {.text = "\x93NUM", .status = WIRE_MALFORMED, .pointer = "", .detail = ends},
         {.text = "", .status = WIRE_MALFORMED, .pointer = "", .detail = ends},
     };
@@ -476,7 +477,8 @@ static void test_too_wide(void **state)
     (void)state;
     enum { MOST = 10000 };
     static char text[2 * MOST + 100];
-    static const char *const refused[] = {"line 1: more than 10000 columns", "has too many numbers"};
+    static const char *const refused[] = {"line 1: at most 10000 columns are allowed",
+                                          "may have at most 10000 numbers"};
     for (int json = 0; json < 2; json++) {
         for (size_t more = 0; more < 2; more++) {
             wire_points_reader *r;

@@ -122,23 +122,23 @@ static void test_refusals(void **state)
         {"{\"banditd\":\"study\",\"version\":1,\"program\":\"p\",\"study\":\"a\",\"entries\":1,"
          "\"candidates\":1,"
          "\"dimension\":0}\n",
-         "line 1: there are candidates without a dimension, or the reverse"},
+         "line 1: candidates and dimension must both be 0 or both be greater than 0"},
         {"{\"banditd\":\"study\",\"version\":1,\"program\":\"p\",\"study\":\"a\",\"entries\":1,"
          "\"candidates\":0,"
          "\"dimension\":1}\n",
-         "line 1: there are candidates without a dimension, or the reverse"},
+         "line 1: candidates and dimension must both be 0 or both be greater than 0"},
         {HEAD ENTRY, "line 2: only 0 of 1 candidates"},
-        {HEAD ROW ROW, "line 3: these are not the next"},
-        {HEAD "{\"candidates\":1,\"rows\":[[1]]}\n", "line 2: these are not the next"},
-        {HEAD "{\"candidates\":0,\"rows\":[[1,2]]}\n", "line 2: row 0 has not 1 numbers"},
-        {HEAD "{\"candidates\":0,\"rows\":[[true]]}\n", "line 2: row 0 has not 1 numbers"},
-        {HEAD "{\"candidates\":0,\"rows\":[[1],[2]]}\n", "line 2: these are not the next"},
+        {HEAD ROW ROW, "line 3: these rows are out of order or exceed the"},
+        {HEAD "{\"candidates\":1,\"rows\":[[1]]}\n", "line 2: these rows are out of order or exceed the"},
+        {HEAD "{\"candidates\":0,\"rows\":[[1,2]]}\n", "line 2: row 0 must have 1 numbers"},
+        {HEAD "{\"candidates\":0,\"rows\":[[true]]}\n", "line 2: row 0 must have 1 numbers"},
+        {HEAD "{\"candidates\":0,\"rows\":[[1],[2]]}\n", "line 2: these rows are out of order or exceed the"},
         {HEAD ROW "\n{\"seq\":2}\n", "line 4, /time: is required"},
-        {HEAD ROW ENTRY ENTRY, "line 4: entry 1 follows entry 1 of 1"},
-        {HEAD ROW ENTRY "{\"end\":2}\n", "line 4: 1 of 1 entries"},
-        {HEAD ROW "{\"end\":1}\n", "line 3: 0 of 1 entries"},
+        {HEAD ROW ENTRY ENTRY, "line 4: entry 1 follows entry 1; the 1 entries"},
+        {HEAD ROW ENTRY "{\"end\":2}\n", "line 4: the file has 1 of 1 log entries"},
+        {HEAD ROW "{\"end\":1}\n", "line 3: the file has 0 of 1 log entries"},
         {HEAD ROW ENTRY "{\"end\":1,\"more\":1}\n", "line 4, /more: unknown field"},
-        {HEAD ROW ENTRY "{\"end\":1}\n{}\n", "line 5: there is more after the end"},
+        {HEAD ROW ENTRY "{\"end\":1}\n{}\n", "line 5: the file continues after its last line"},
         {HEAD ROW ENTRY "{\"end\":1", "line 4"},
         {HEAD ROW "{\"seq\":1,\"time\":\"2026-13-01T00:00:00.000Z\",\"type\":\"t\",\"payload\":{}}\n",
          "the time"},
@@ -148,7 +148,7 @@ static void test_refusals(void **state)
                   "\"a_member_that_has_a_long_name\":1}\n",
          "line 3, /a_member_that_has_a_long_name: unknown field"},
         {HEAD ROW "{\"seq\":1,\"time\":\"1 o'clock\",\"type\":\"t\",\"payload\":{}}\n",
-         "the time '1 o'clock'"},
+         "the time must have the form 2026-01-01T00:00:00.000Z, not '1 o'clock'"},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

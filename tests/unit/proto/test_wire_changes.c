@@ -73,9 +73,13 @@ static void test_study_patch(void **state)
     assert_true(!p->display_name && !p->labels && !p->metadata && !p->horizon.given);
     wire_study_patch_free(p);
 
+#define FIXED "cannot be changed after the study was created"
     static const refusal cases[] = {
-        {"{'id':'a'}", "/id", "unknown field"},
-        {"{'seed':1}", "/seed", "unknown field"},
+        {"{'id':'a'}", "/id", FIXED},
+        {"{'seed':1}", "/seed", FIXED},
+        {"{'algorithm':{}}", "/algorithm", FIXED},
+        {"{'metrics':[]}", "/metrics", FIXED},
+        {"{'name':'a'}", "/name", "unknown field"},
         {"{'display_name':1}", "/display_name", "must be a string"},
         {"{'state':null}", "/state", "must be \"active\", \"paused\" or \"finished\""},
         {"{'labels':{'a':1}}", "/labels/a", "must be a string"},
@@ -109,7 +113,7 @@ static void test_candidates(void **state)
     static const refusal points_cases[] = {
         {"{}", "/points", "is required"},
         {"{'points':[]}", "/points", "must not be empty"},
-        {"{'points':[[1],[1,2]]}", "/points/1", "has 2 numbers, the rows before it have 1"},
+        {"{'points':[[1],[1,2]]}", "/points/1", "has 2 numbers, but the rows before it have 1"},
         {"{'points':[[1]],'x':1}", "/x", "unknown field"},
     };
     static const refusal retire_cases[] = {
@@ -144,7 +148,7 @@ static void test_proposal(void **state)
     wire_proposal_free(p);
 
     static const refusal cases[] = {
-        {"{}", "/candidate", "candidate or parameters are required"},
+        {"{}", "/candidate", "either candidate or parameters is required"},
         {"{'candidate':-1}", "/candidate", "must be at least 0"},
         {"{'candidate':1,'parameters':{}}", "/candidate", "cannot be given together with parameters"},
         {"{'parameters':[]}", "/parameters", "must be an object"},

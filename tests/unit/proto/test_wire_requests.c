@@ -206,16 +206,17 @@ static void test_tell_refused(void **state)
          "must be \"failed\", \"infeasible\", \"stopped\" or \"released\""},
         {RESULT("'state':null"), "/results/1/state",
          "must be \"failed\", \"infeasible\", \"stopped\" or \"released\""},
-        {RESULT("'state':'failed','value':1"), "/results/1/value", "does not apply to this state"},
-        {RESULT("'state':'released','values':{'a':1}"), "/results/1/values", "does not apply to this state"},
+        {RESULT("'state':'failed','value':1"), "/results/1/value",
+         "only allowed without a state or with the state \"stopped\""},
+        {RESULT("'state':'released','values':{'a':1}"), "/results/1/values",
+         "only allowed without a state or with the state \"stopped\""},
         {RESULT("'state':'infeasible','retry':true"), "/results/1/retry",
-         "applies to the state \"failed\" only"},
+         "applies only to the state \"failed\""},
         {RESULT("'state':'failed','retry':1"), "/results/1/retry", "must be true or false"},
-        {RESULT("'value':1,'retry':true"), "/results/1/retry", "applies to the state \"failed\" only"},
-        {RESULT("'value':1,'reason':'x'"), "/results/1/reason", "applies to a result with a state only"},
+        {RESULT("'value':1,'retry':true"), "/results/1/retry", "applies only to the state \"failed\""},
+        {RESULT("'value':1,'reason':'x'"), "/results/1/reason", "only allowed together with a state"},
         {RESULT("'state':'failed','reason':[]"), "/results/1/reason", "must be a string"},
-        {RESULT("'state':'failed','repeats':2"), "/results/1/repeats",
-         "applies to a result with a value only"},
+        {RESULT("'state':'failed','repeats':2"), "/results/1/repeats", "only allowed together with a value"},
         {RESULT("'value':1,'repeats':0"), "/results/1/repeats", "must be at least 1"},
         {RESULT("'value':1,'repeats':1000001"), "/results/1/repeats", "must be at most 1000000"},
         {RESULT("'value':1,'attempt':0"), "/results/1/attempt", "must be at least 1"},
@@ -244,7 +245,7 @@ static void test_tell_sizes(void **state)
         {"{'results':[{'trial':1,'state':'failed','reason':'", "'}]}", 1000, "/results/0/reason",
          "must have at most 1000 characters"},
         {"{'results':[{'trial':1,'value':1,'metadata':{'a':'", "'}}]}", 4096 - 8, "/results/0/metadata",
-         "has 4097 bytes as JSON, at most 4096 are kept"},
+         "must have at most 4096 bytes as JSON, not 4097"},
     };
     for (size_t i = 0; i < LENGTH(cases); i++) {
         for (size_t more = 0; more < 2; more++) {
@@ -343,7 +344,7 @@ static void test_predict_refused(void **state)
 {
     (void)state;
     static const refusal cases[] = {
-        {"{}", "/candidates", "candidates, points or parameters are required"},
+        {"{}", "/candidates", "one of candidates, points and parameters is required"},
         {"{'candidates':[1],'points':[[1]]}", "/points", "cannot be given together with candidates"},
         {"{'candidates':[1],'x':1}", "/x", "unknown field"},
         {"{'candidates':3}", "/candidates", "must be a list"},
@@ -354,7 +355,7 @@ static void test_predict_refused(void **state)
         {"{'points':[]}", "/points", "must not be empty"},
         {"{'points':[1]}", "/points/0", "must be a list"},
         {"{'points':[[1],[]]}", "/points/1", "must not be empty"},
-        {"{'points':[[1],[1,2]]}", "/points/1", "has 2 numbers, the rows before it have 1"},
+        {"{'points':[[1],[1,2]]}", "/points/1", "has 2 numbers, but the rows before it have 1"},
         {"{'points':[[1],['a']]}", "/points/1/0", "must be a number"},
     };
     check_refusals(attempt_predict, cases, LENGTH(cases));
@@ -397,7 +398,8 @@ static void test_new_token(void **state)
     static const refusal cases[] = {
         {"{}", "/role", "is required"},
         {"{'role':'root'}", "/role", "must be \"viewer\", \"worker\", \"editor\" or \"admin\""},
-        {"{'role':'admin','study':'a'}", "/study", "an admin's token is for all studies"},
+        {"{'role':'admin','study':'a'}", "/study",
+         "must be left out: the role \"admin\" applies to all studies"},
         {"{'role':'editor','study':''}", "/study", "must not be empty"},
         {"{'role':'editor','lifetime_seconds':0}", "/lifetime_seconds", "must be at least 1"},
         {"{'role':'editor','lifetime_seconds':315360001}", "/lifetime_seconds", "must be at most 315360000"},
