@@ -58,7 +58,7 @@ bandit_status bandit_engine_check_memory(const bandit_engine *engine, double byt
     if (bytes <= (double)engine->memory_limit)
         return BANDIT_OK;
     return bandit_fail(err, BANDIT_MEMORY_LIMIT, "",
-                       "%s would need %.0f MB beyond the candidates; %.0f MB are allowed",
+                       "%s would need %.0f MB in addition to the candidates; the limit is %.0f MB",
                        bandit_algorithm_name(engine->options.algorithm), ceil(bytes / 1e6),
                        (double)engine->memory_limit / 1e6);
 }

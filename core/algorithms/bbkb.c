@@ -184,8 +184,9 @@ static double bkb_width(const bandit_space_engine *e, const bandit_space_batch *
 static bandit_status refuse_global_local(bandit_space_engine *e, bandit_error *err)
 {
     if (e->base.options.batch_rule == BANDIT_BATCH_GLOBAL_LOCAL)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "batch_rule",
-                           "global_local looks at a ratio at every candidate; a space has no list of them");
+        return bandit_fail(
+            err, BANDIT_INVALID_OPTION, "batch_rule",
+            "\"global_local\" requires a finite set of candidates; use \"global\" in an open space");
     return BANDIT_OK;
 }
 

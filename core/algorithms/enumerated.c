@@ -124,7 +124,7 @@ bandit_status bandit_enumerated_select(bandit_enumerated *l, bandit_engine *engi
     bandit_selection last = {0};
     bool silent = bandit_is_silent(engine);
     if (limits->fixed && !has_fixed(l, engine->arms, limits->fixed))
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "fixed", "no point has these values");
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "fixed", "no point of the space has these values");
     for (;;) { /* one pick at a time: each may not be picked next */
         bandit_select_limits one = *limits;
         size_t n_withheld = withhold(l, engine, limits, !silent);

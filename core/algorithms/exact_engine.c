@@ -34,8 +34,8 @@ static bandit_status check_memory(const bandit_exact_engine *e, size_t n_solid, 
     if (need <= (double)e->engine.memory_limit)
         return BANDIT_OK;
     return bandit_fail(err, BANDIT_MEMORY_LIMIT, "",
-                       "%s with %zu of %zu candidates pulled would need %.0f MB; %.0f MB are allowed; "
-                       "bbkb does with far less",
+                       "%s with %zu of %zu candidates pulled would need %.0f MB; the limit is %.0f MB; "
+                       "bbkb needs far less",
                        bandit_algorithm_name(e->engine.options.algorithm), n_solid, e->history.n_arms,
                        ceil(need / 1e6), (double)e->engine.memory_limit / 1e6);
 }

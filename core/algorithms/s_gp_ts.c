@@ -18,9 +18,10 @@ static bandit_status open_in_space(bandit_space_engine *e, bandit_error *err)
     size_t d = bandit_arms_dimension(e->base.arms);
     if (o->features == BANDIT_FEATURES_EIGEN && o->kernel.type != BANDIT_KERNEL_LINEAR)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "features",
-                           "eigenfunctions are for candidates; on a space features are random");
+                           "\"eigen\" requires a finite set of candidates; use \"rff\" in an open space");
     if (o->posterior == BANDIT_POSTERIOR_FEATURES)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "posterior", "inducing features are for candidates");
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "posterior",
+                           "\"features\" requires a finite set of candidates");
     if (o->posterior == BANDIT_POSTERIOR_DTC)
         e->dictionary = BANDIT_SPACE_RESAMPLED;
     e->n_features =

@@ -38,7 +38,8 @@ bandit_status bandit_arms_new(bandit_arms **out, size_t n, size_t dimension, ban
 {
     *out = NULL;
     if (n == 0 || n > MAX_ARMS)
-        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "the number of candidates must be 1 … 2^31 - 1");
+        return bandit_fail(err, BANDIT_INVALID_ARMS, "",
+                           "the number of candidates must be from 1 to 2147483647");
     if (dimension == 0 || dimension > MAX_ARMS / BANDIT_TILE)
         return bandit_fail(err, BANDIT_INVALID_ARMS, "", "the dimension must be at least 1");
 
@@ -63,7 +64,8 @@ bandit_status bandit_arms_new_precomputed(bandit_arms **out, size_t n, bandit_er
 {
     *out = NULL;
     if (n == 0 || n > MAX_ARMS)
-        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "the number of candidates must be 1 … 2^31 - 1");
+        return bandit_fail(err, BANDIT_INVALID_ARMS, "",
+                           "the number of candidates must be from 1 to 2147483647");
 
     bandit_arms *arms = NULL;
     bandit_status status = arms_alloc(&arms, n, 0, err);

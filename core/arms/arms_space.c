@@ -189,7 +189,7 @@ static bandit_status append_point(bandit_arms *arms, const double *coded, double
         return bandit_fail(err, BANDIT_INVALID_ARMS, "", "row %zu, %s", row, why.message);
     size_t slot = slot_of(s, coded);
     if (s->table[slot] != 0)
-        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "row %zu is the point of arm %u", row,
+        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "row %zu repeats the point of arm %u", row,
                            s->table[slot] - 1);
     for (size_t i = 0; i < s->n; i++)
         s->coded[arms->n * s->n + i] = isnan(coded[i]) ? (double)NAN : coded[i] + 0.0; /* no −0 */
@@ -219,14 +219,15 @@ bandit_status bandit_arms_append(bandit_arms *arms, const double *rows, size_t n
 {
     assert(arms->finished);
     if (arms->matrix || (arms->space && arms->space->closed))
-        return bandit_fail(err, BANDIT_UNSUPPORTED, "", "nothing can be added to this set of candidates");
+        return bandit_fail(err, BANDIT_UNSUPPORTED, "", "candidates cannot be added to this set");
     if (n > MAX_ARMS - arms->n)
-        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "the number of candidates must be 1 … 2^31 - 1");
+        return bandit_fail(err, BANDIT_INVALID_ARMS, "",
+                           "the number of candidates must be from 1 to 2147483647");
     size_t before = arms->n, width = bandit_arms_point_width(arms);
     double *features = bandit_alloc(arms->dimension, sizeof *features);
     bandit_status status = BANDIT_OK;
     if (!features || !reserve_arms(arms, n))
-        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu candidates more", n);
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu more candidates", n);
     for (size_t i = 0; i < n && status == BANDIT_OK; i++)
         status = arms->space ? append_point(arms, rows + i * width, features, i, err)
                              : append_features(arms, rows + i * width, features, i, err);
@@ -243,7 +244,7 @@ bandit_status bandit_arms_enumerate(bandit_arms *arms, bandit_error *err)
     bandit_space *s = arms->space;
     assert(s && arms->n == 0 && !s->closed);
     if (s->size > MAX_ARMS)
-        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "the space has too many points for candidates");
+        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "the space has too many points to list them");
     double *coded = bandit_alloc(s->n, sizeof *coded);
     bandit_status status = BANDIT_OK;
     if (!coded || !reserve_arms(arms, s->size))

@@ -24,18 +24,18 @@ bandit_status bandit_kernel_check(const bandit_kernel *kernel, size_t dimension,
     case BANDIT_KERNEL_PRECOMPUTED:
         if (dimension != 0)
             return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type",
-                               "a precomputed kernel needs a precomputed domain");
+                               "a precomputed kernel requires a precomputed domain");
         return BANDIT_OK;
     }
     if (dimension == 0)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type",
-                           "a precomputed domain needs the precomputed kernel");
+                           "a precomputed domain requires the precomputed kernel");
     if (!stationary)
         return BANDIT_OK;
     if (kernel->n_lengthscales != 1 && kernel->n_lengthscales != dimension)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/lengthscale",
-                           "must be one number or %zu, one a dimension, not %zu", dimension,
-                           kernel->n_lengthscales);
+                           "must be one number or a list of %zu numbers, one per dimension, not %zu",
+                           dimension, kernel->n_lengthscales);
     for (size_t j = 0; j < kernel->n_lengthscales; j++) {
         /* 1e±150 keeps squares of scaled differences from over- and underflowing to NaN. */
         if (!(kernel->lengthscales[j] >= 1e-150 && kernel->lengthscales[j] <= 1e150))

@@ -50,10 +50,9 @@ static bandit_status take_fixed(bandit_genome *g, bandit_error *err)
         const bandit_choices *c = &g->choices[i];
         if (c->values &&
             (c->n == 0 || (!isnan(g->fixed[i]) && !bandit_is_one_of(g->fixed[i], c->values, c->n))))
-            return bandit_fail(err, BANDIT_INVALID_OPTION, "fixed",
-                               "no point has these values: parameter %zu cannot have what makes another "
-                               "active",
-                               i);
+            return bandit_fail(
+                err, BANDIT_INVALID_OPTION, "fixed",
+                "no point of the space has these values: parameter %zu conflicts with a condition", i);
     }
     return BANDIT_OK;
 }
@@ -69,7 +68,8 @@ bandit_status bandit_genome_init(bandit_genome *g, const bandit_space *space, co
     for (size_t i = 0; i < space->n; i++) {
         g->fixed[i] = fixed ? fixed[i] : (double)NAN;
         if (!isnan(g->fixed[i]) && !bandit_space_is_value(space, i, g->fixed[i]))
-            return bandit_fail(err, BANDIT_INVALID_OPTION, "fixed", "parameter %zu has no such value", i);
+            return bandit_fail(err, BANDIT_INVALID_OPTION, "fixed", "parameter %zu does not have this value",
+                               i);
     }
     return take_fixed(g, err);
 }

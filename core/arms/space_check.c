@@ -15,7 +15,7 @@ static bandit_status refuse(bandit_error *err, size_t i, const char *what)
 static bandit_status check_range(const bandit_parameter *p, size_t i, bandit_error *err)
 {
     if (!isfinite(p->min) || !isfinite(p->max) || !isfinite(p->max - p->min))
-        return refuse(err, i, "min and max must be finite, and so must their distance");
+        return refuse(err, i, "min, max and max - min must be finite");
     if (!(p->min < p->max))
         return refuse(err, i, "max must be greater than min");
     if (p->log && !(p->min > 0.0))
@@ -23,11 +23,11 @@ static bandit_status check_range(const bandit_parameter *p, size_t i, bandit_err
     if (p->type == BANDIT_PARAMETER_INTEGER &&
         (p->min != trunc(p->min) || p->max != trunc(p->max) || fabs(p->min) > BANDIT_LARGEST_INTEGER ||
          fabs(p->max) > BANDIT_LARGEST_INTEGER))
-        return refuse(err, i, "min and max must be whole numbers of at most 2^53");
+        return refuse(err, i, "min and max must be integers of at most 2^53");
     return BANDIT_OK;
 }
 
-static const char different[] = "values must be finite and different";
+static const char different[] = "its values must be finite and different";
 
 static bandit_status check_values(const bandit_parameter *p, size_t i, bandit_error *err)
 {
@@ -37,7 +37,7 @@ static bandit_status check_values(const bandit_parameter *p, size_t i, bandit_er
         return check_range(p, i, err);
     case BANDIT_PARAMETER_DISCRETE:
         if (p->n_values == 0)
-            return refuse(err, i, "must have a value");
+            return refuse(err, i, "must have at least one value");
         for (size_t k = 0; k < p->n_values; k++) {
             if (!isfinite(p->numbers[k]))
                 return refuse(err, i, different);
@@ -45,12 +45,12 @@ static bandit_status check_values(const bandit_parameter *p, size_t i, bandit_er
         return BANDIT_OK;
     case BANDIT_PARAMETER_CATEGORICAL:
         if (p->n_values == 0)
-            return refuse(err, i, "must have a value");
+            return refuse(err, i, "must have at least one value");
         return BANDIT_OK;
     case BANDIT_PARAMETER_BOOLEAN:
         return BANDIT_OK;
     }
-    return refuse(err, i, "is of no known type");
+    return refuse(err, i, "has an unknown type");
 }
 
 static bandit_status check_condition(const bandit_parameter *parameters, size_t n, size_t i,
@@ -60,12 +60,12 @@ static bandit_status check_condition(const bandit_parameter *parameters, size_t 
     if (p->parent == BANDIT_NO_PARENT)
         return BANDIT_OK;
     if (p->parent >= n || parameters[p->parent].type == BANDIT_PARAMETER_DOUBLE)
-        return refuse(err, i, "its condition must be on a parameter that is not of type double");
+        return refuse(err, i, "its condition must refer to a parameter that is not of type double");
     if (p->n_parent_values == 0)
-        return refuse(err, i, "its condition must have a value");
+        return refuse(err, i, "its condition must have at least one value");
     for (size_t k = 0; k < p->n_parent_values; k++) {
         if (!bandit_parameter_has_value(&parameters[p->parent], p->parent_values[k]))
-            return refuse(err, i, "its condition is on what is no value of the other parameter");
+            return refuse(err, i, "its condition has a value that the other parameter does not have");
     }
     size_t ancestor = p->parent;
     for (size_t steps = 0; ancestor != BANDIT_NO_PARENT && ancestor < n; steps++) {
@@ -101,7 +101,7 @@ static bandit_status check_all(bandit_parameter *parameters, size_t n, double **
         if (status != BANDIT_OK)
             return status;
         if (p->has_default && !bandit_parameter_has_value(p, p->default_value))
-            return refuse(err, i, "its default is none of its values");
+            return refuse(err, i, "its default is not one of its values");
     }
     for (size_t i = 0; i < n && status == BANDIT_OK; i++)
         status = check_condition(parameters, n, i, err);
@@ -111,7 +111,7 @@ static bandit_status check_all(bandit_parameter *parameters, size_t n, double **
 bandit_status bandit_space_check(const bandit_parameter *parameters, size_t n, bandit_error *err)
 {
     if (n == 0)
-        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "a space must have a parameter");
+        return bandit_fail(err, BANDIT_INVALID_ARMS, "", "a space must have at least one parameter");
     bandit_parameter *own = bandit_alloc(n, sizeof *own);
     double **sorted = bandit_alloc_zeroed(n, sizeof *sorted);
     bandit_status status;

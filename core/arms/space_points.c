@@ -44,11 +44,10 @@ bandit_status bandit_space_check_point(const bandit_space *s, const double *code
         bool active = bandit_space_is_active(s, coded, i);
         if (active && !bandit_parameter_has_value(&s->parameters[i], coded[i]))
             return bandit_fail(err, BANDIT_INVALID_ARMS, "",
-                               "parameter %zu: has no value, or one that is not its own", i);
+                               "parameter %zu: its value is missing or not allowed", i);
         if (!active && !isnan(coded[i]))
-            return bandit_fail(
-                err, BANDIT_INVALID_ARMS, "",
-                "parameter %zu: has a value, but is not active with the other parameters' values", i);
+            return bandit_fail(err, BANDIT_INVALID_ARMS, "",
+                               "parameter %zu: has a value, but the other values make it inactive", i);
     }
     return BANDIT_OK;
 }

@@ -31,19 +31,19 @@ static bandit_status check_s_gp_ts(const bandit_options *options, size_t dimensi
 {
     bandit_kernel_type type = options->kernel.type;
     if (options->init == BANDIT_INIT_UNCERTAINTY)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "s_gp_ts begins with a uniform arm");
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "must be \"uniform\" for s_gp_ts");
     if (type == BANDIT_KERNEL_PRECOMPUTED)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type",
-                           "s_gp_ts samples features of the kernel: a precomputed one has none");
+                           "must not be \"precomputed\" for s_gp_ts, which samples features of the kernel");
     if (options->features == BANDIT_FEATURES_EIGEN && type != BANDIT_KERNEL_LINEAR &&
         dimension > BANDIT_EIGEN_DIMENSIONS)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "features",
-                           "eigenfunctions are for at most %d dimensions, not %zu", BANDIT_EIGEN_DIMENSIONS,
+                           "\"eigen\" supports at most %d dimensions, not %zu", BANDIT_EIGEN_DIMENSIONS,
                            dimension);
     if (options->posterior == BANDIT_POSTERIOR_FEATURES && options->features != BANDIT_FEATURES_EIGEN &&
         type != BANDIT_KERNEL_LINEAR)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "posterior",
-                           "inducing features are eigenfunctions: `features` must be eigen");
+                           "\"features\" requires `features` to be \"eigen\"");
     if (options->posterior == BANDIT_POSTERIOR_FEATURES && options->prior_features > 0 &&
         options->prior_features < options->inducing && type != BANDIT_KERNEL_LINEAR)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "prior_features", "must be at least `inducing`, %zu",
@@ -59,13 +59,13 @@ static bandit_status check_s_gp_ts(const bandit_options *options, size_t dimensi
 static bandit_status check_pi_gp_ucb(const bandit_options *options, size_t dimension, bandit_error *err)
 {
     if (options->init == BANDIT_INIT_UNCERTAINTY)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "pi_gp_ucb begins with a uniform arm");
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "must be \"uniform\" for pi_gp_ucb");
     if (options->kernel.type != BANDIT_KERNEL_MATERN)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type", "pi_gp_ucb needs a Matérn kernel");
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type", "must be \"matern\" for pi_gp_ucb");
     if (dimension > BANDIT_COVER_DIMENSIONS)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "name",
-                           "pi_gp_ucb splits cells in 2^d: at most %d dimensions, not %zu",
-                           BANDIT_COVER_DIMENSIONS, dimension);
+                           "pi_gp_ucb supports at most %d dimensions, not %zu", BANDIT_COVER_DIMENSIONS,
+                           dimension);
     return check_schedule(options->initial_cells, "initial_cells", BANDIT_COVER_INITIAL, options->horizon,
                           err);
 }
@@ -74,7 +74,7 @@ static bandit_status check_without_model(const bandit_options *options, bandit_e
 {
     if (options->init == BANDIT_INIT_UNCERTAINTY)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "init/type",
-                           "uncertainty sampling needs a model; %s has none",
+                           "\"uncertainty\" requires an algorithm with a model; %s has none",
                            bandit_algorithm_name(options->algorithm));
     return BANDIT_OK;
 }
@@ -88,7 +88,8 @@ static bool takes_gamma(bandit_algorithm algorithm)
 static bandit_status check_gamma(const bandit_options *options, bandit_error *err)
 {
     if (options->gamma == BANDIT_GAMMA_BOUND && options->kernel.type == BANDIT_KERNEL_PRECOMPUTED)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "gamma", "no bound is known for a precomputed kernel");
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "gamma",
+                           "\"bound\" is not available for a precomputed kernel");
     return BANDIT_OK;
 }
 
@@ -140,7 +141,7 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     if (options->learn_lengthscale) {
         if (kernel.type != BANDIT_KERNEL_GAUSSIAN && kernel.type != BANDIT_KERNEL_MATERN)
             return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/lengthscale",
-                               "this kernel has none to learn");
+                               "this kernel has no lengthscale to learn");
         kernel.lengthscales = &any;
         kernel.n_lengthscales = 1;
     }

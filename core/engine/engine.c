@@ -22,8 +22,7 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
     const bandit_algorithm_entry *entry = bandit_registry_entry(options->algorithm);
     if (arms->space && entry->numeric_spaces && !bandit_space_is_numeric(arms->space))
         return bandit_fail(err, BANDIT_INVALID_OPTION, "name",
-                           "%s partitions a box: every parameter must be double or integer, and none "
-                           "conditional",
+                           "%s requires parameters of type double or integer without conditions",
                            bandit_algorithm_name(options->algorithm));
     bool refits = entry->has_model && bandit_refitting_applies(options);
     const bandit_algorithm_table *table = bandit_arms_is_open_space(arms) ? entry->space : entry->list;
@@ -207,7 +206,7 @@ bandit_status bandit_engine_predict_points(const bandit_engine *engine, const do
         return status;
     if (d == 0)
         return bandit_fail(err, BANDIT_UNSUPPORTED, "",
-                           "a precomputed kernel is known at its candidates only");
+                           "a precomputed kernel permits predictions only for its candidates");
     double *coordinates = bandit_alloc(n, d * sizeof(double));
     if (!coordinates)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");

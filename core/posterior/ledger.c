@@ -22,10 +22,11 @@ static bandit_status check_results(size_t n_arms, const bandit_result *results, 
             return bandit_fail(err, BANDIT_INVALID_STATE, "", "result %zu is for arm %u of %zu", i,
                                result->arm, n_arms);
         if (result->repeats == 0 || !isfinite(result->reward))
-            return bandit_fail(err, BANDIT_INVALID_STATE, "", "result %zu has no repeats or no finite reward",
-                               i);
+            return bandit_fail(err, BANDIT_INVALID_STATE, "",
+                               "result %zu has no repeats, or its reward is not finite", i);
         if (result->chosen && !(isfinite(result->variance) && result->variance >= 0.0))
-            return bandit_fail(err, BANDIT_INVALID_STATE, "", "result %zu has a negative or no variance", i);
+            return bandit_fail(err, BANDIT_INVALID_STATE, "",
+                               "the variance of result %zu is negative or not a number", i);
     }
     return BANDIT_OK;
 }

@@ -109,7 +109,7 @@ static bandit_status check_bytes(double bytes, double most_bytes, bandit_error *
         return BANDIT_OK;
     return bandit_fail(
         err, BANDIT_MEMORY_LIMIT, "",
-        "pi_gp_ucb would need more than the %.0f MB allowed for its cells: bbkb does with far less",
+        "pi_gp_ucb would need more than the %.0f MB that remain for its cells; bbkb needs far less",
         fmax(0.0, most_bytes) / 1e6);
 }
 

@@ -137,7 +137,7 @@ bandit_status bandit_surface_reserve(bandit_surface *s, size_t more, bandit_erro
     /* The rows last: their number is what says that there is room. */
     if (!bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + room * BLOCK, sizeof(double)) ||
         !reserve_rows(s, room, s->n))
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points that are out", more);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points in flight", more);
     return BANDIT_OK;
 }
 
@@ -395,7 +395,7 @@ bandit_status bandit_grid_update(bandit_grid *g, bandit_surface *s, bandit_error
 {
     size_t d = s->posterior->covariance->dimension;
     if (s->n > g->room && !reserve_columns(g, s->room, g->applied))
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points that are out", s->n - s->m);
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points in flight", s->n - s->m);
     double *diagonal = s->scratch + s->room * BLOCK;
     for (; g->applied < s->n; g->applied++) {
         size_t row = g->applied;

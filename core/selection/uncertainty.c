@@ -56,11 +56,10 @@ static double bytes_of(const sampler *s, size_t capacity)
 
 static bandit_status no_room(const sampler *s, size_t members, bandit_error *err)
 {
-    return bandit_fail(
-        err, BANDIT_MEMORY_LIMIT, "",
-        "\"init\" of type \"uncertainty\" would need more than the %.0f MB that are left for %zu "
-        "different first picks: \"uniform\" or a smaller max_batch does with less",
-        fmax(0.0, s->most_bytes) / 1e6, members);
+    return bandit_fail(err, BANDIT_MEMORY_LIMIT, "",
+                       "\"init\" of type \"uncertainty\" would need more than the remaining %.0f MB for %zu "
+                       "different first picks; use \"uniform\" or a smaller max_batch",
+                       fmax(0.0, s->most_bytes) / 1e6, members);
 }
 
 static bandit_status reserve_members(sampler *s, size_t wanted, bandit_error *err)

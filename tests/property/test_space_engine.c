@@ -315,7 +315,7 @@ static void refusals(void **state)
     assert_string_equal(err.field, "features");
     bandit_arms *line = space_study_arms(parameters, 1); /* of few enough dimensions for candidates */
     assert_int_equal(bandit_engine_new(&engine, line, &o, 0, &err), BANDIT_INVALID_OPTION);
-    assert_non_null(strstr(err.message, "on a space"));
+    assert_non_null(strstr(err.message, "in an open space"));
     bandit_arms_free(line);
     o = space_study_options(BANDIT_PI_GP_UCB, 1, 0.1);
     assert_int_equal(bandit_engine_new(&engine, arms, &o, 0, &err), BANDIT_INVALID_OPTION);

@@ -22,9 +22,11 @@ static void a_limit_may_be_reached(void **state)
     (void)state;
     assert_int_equal(bandit_engine_check_memory(&engine, 7e6, &err), BANDIT_OK);
     assert_int_equal(bandit_engine_check_memory(&engine, 7000001.0, &err), BANDIT_MEMORY_LIMIT);
-    assert_string_equal(err.message, "gp_ei would need 8 MB beyond the candidates; 7 MB are allowed");
+    assert_string_equal(err.message,
+                        "gp_ei would need 8 MB in addition to the candidates; the limit is 7 MB");
     assert_int_equal(bandit_engine_check_memory(&engine, 4e9, &err), BANDIT_MEMORY_LIMIT);
-    assert_string_equal(err.message, "gp_ei would need 4000 MB beyond the candidates; 7 MB are allowed");
+    assert_string_equal(err.message,
+                        "gp_ei would need 4000 MB in addition to the candidates; the limit is 7 MB");
 }
 
 /* Half of F, and what the caller gives. */
