@@ -11,17 +11,17 @@ bool blas_prepare(void)
     openblas_set_num_threads(1);
     int kind = openblas_get_parallel();
     if (kind != PTHREADS) {
-        fprintf(stderr,
-                "banditd: this machine's OpenBLAS is the %s build; it gives wrong results or stalls when "
-                "several\n"
-                "threads call it. Install the pthread build and make it the default:\n"
-                "    apt-get install libopenblas0-pthread\n"
-                "    update-alternatives --config libopenblas.so.0-$(uname -m)-linux-gnu\n",
-                kind == SEQUENTIAL ? "serial" : "OpenMP");
+        fprintf(
+            stderr,
+            "banditd: the installed OpenBLAS is the %s build, which gives wrong results or hangs when several\n"
+            "threads call it. Install the pthread build and make it the default:\n"
+            "    apt-get install libopenblas0-pthread\n"
+            "    update-alternatives --config libopenblas.so.0-$(uname -m)-linux-gnu\n",
+            kind == SEQUENTIAL ? "serial" : "OpenMP");
         return false;
     }
     if (openblas_get_num_threads() != 1) {
-        fprintf(stderr, "banditd: OpenBLAS will not run on one thread; set OPENBLAS_NUM_THREADS=1\n");
+        fprintf(stderr, "banditd: OpenBLAS does not run with one thread; set OPENBLAS_NUM_THREADS=1\n");
         return false;
     }
     return true;

@@ -130,7 +130,7 @@ static bool take_passed(listener *out, bool tls, char *url, size_t url_size)
     int fd = supervisor_socket();
     if (!address_of(fd, &bound)) {
         log_event(LOG_ERROR, "listen_failed", "address", "systemd", "reason",
-                  "the service manager has not passed one listening socket", NULL);
+                  "the service manager did not pass exactly one listening socket", NULL);
         return false;
     }
     out->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);

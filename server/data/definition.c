@@ -67,11 +67,12 @@ static void complete_kernel(wire_kernel *kernel, wire_domain_type domain, comple
         default_number(&kernel->nu, 2.5);
     if (!stationary) {
         if (kernel->type && (strcmp(kernel->type, "precomputed") == 0) != precomputed)
-            wire_errors_add(found->errors, "/algorithm/kernel/type",
-                            "\"precomputed\" goes with a domain of that type");
+            wire_errors_add(
+                found->errors, "/algorithm/kernel/type",
+                "\"precomputed\" requires a domain of type \"precomputed\", and such a domain this kernel");
     } else if (precomputed) {
         wire_errors_add(found->errors, "/algorithm/kernel/type",
-                        "a precomputed domain has the kernel \"precomputed\"");
+                        "must be \"precomputed\" for a domain of type \"precomputed\"");
     } else if (!kernel->lengthscale.given && !kernel->lengthscales) {
         kernel->lengthscale = automatic;
     }
@@ -100,7 +101,7 @@ static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double
     else if (isfinite(a->noise_std.value * a->noise_std.value))
         default_number(&a->lambda, fmax(a->noise_std.value * a->noise_std.value, 1e-6));
     else
-        wire_errors_add(found->errors, "/algorithm/noise_std", "its square must be a double");
+        wire_errors_add(found->errors, "/algorithm/noise_std", "is too large: its square overflows");
 }
 
 static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, completion *found)
@@ -217,7 +218,7 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
     complete_domain(request, &found);
     set_text(&request->feedback, "async", &found);
     if (request->min_in_flight.given && request->feedback && strcmp(request->feedback, "async") != 0)
-        wire_errors_add(errors, "/min_in_flight", "applies to asynchronous feedback only");
+        wire_errors_add(errors, "/min_in_flight", "applies only to \"feedback\": \"async\"");
     request->algorithm.given = true;
     set_text(&request->algorithm.name, "bbkb", &found);
     if (!request->algorithm.name)
@@ -226,7 +227,7 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
         assert(!"the decoder takes the algorithms' names only");
     if (algorithm == BANDIT_PI_GP_UCB && !has_numbers_only(request))
         wire_errors_add(errors, "/algorithm/name",
-                        "pi_gp_ucb needs a space whose parameters all are double or integer");
+                        "pi_gp_ucb requires a space in which every parameter is of type double or integer");
     parameters_check(&request->algorithm, algorithm, errors);
     complete_algorithm(request, algorithm, &found);
     if (found.no_memory)
@@ -359,7 +360,7 @@ static bandit_status space_options(study_config *config, size_t *dimension, band
     *dimension = bandit_arms_dimension(arms);
     if (kernel->n_lengthscales > 1 && kernel->n_lengthscales != n)
         status = bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/lengthscale",
-                             "needs one number, or one for each of the %zu parameters", n);
+                             "must be one number or a list of %zu numbers, one per parameter", n);
     double *each =
         status == BANDIT_OK && kernel->n_lengthscales > 1 ? malloc(*dimension * sizeof *each) : NULL;
     for (size_t j = 0; each && j < *dimension; j++)

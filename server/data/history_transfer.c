@@ -121,17 +121,17 @@ static bool go_together(const reading *r, wire_errors *errors)
         wire_errors_add(errors, "/history_from", "the objective of '%s' is '%s', not '%s'", to->history_from,
                         theirs, ours);
     else if (to->domain_type != r->from->domain_type)
-        wire_errors_add(errors, "/history_from", "the domain of '%s' is of another type", to->history_from);
+        wire_errors_add(errors, "/history_from", "the domain of '%s' has another type", to->history_from);
     else if (to->domain_type == WIRE_DOMAIN_SPACE)
         return true;
     else if (r->candidates == 0)
         wire_errors_add(errors, "/history_from", "'%s' has no candidates yet", to->history_from);
     else if (to->domain_type == WIRE_DOMAIN_PRECOMPUTED && to->size.value != r->from->size.value)
-        wire_errors_add(errors, "/history_from", "'%s' has %lld candidates", to->history_from,
-                        (long long)r->from->size.value);
+        wire_errors_add(errors, "/history_from", "'%s' has %lld candidates, not %lld", to->history_from,
+                        (long long)r->from->size.value, (long long)to->size.value);
     else if (to->domain_type == WIRE_DOMAIN_CANDIDATES && to->dimension.value != (int64_t)r->width)
-        wire_errors_add(errors, "/history_from", "the candidates of '%s' have %zu features", to->history_from,
-                        r->width);
+        wire_errors_add(errors, "/history_from", "the candidates of '%s' have %zu features, not %lld",
+                        to->history_from, r->width, (long long)to->dimension.value);
     return errors->n == 0;
 }
 
@@ -262,7 +262,7 @@ static bool leave_out(takeover *t, const result *one, const wire_errors *errors)
     examples[t->shown.n_examples] = (wire_left_out){.number = one->number, .is_trial = one->is_trial};
     wire_left_out *example = &examples[t->shown.n_examples++];
     example->pointer = strdup(errors->n ? errors->items[0].pointer : "");
-    example->detail = strdup(errors->n ? errors->items[0].detail : "is none of the candidates");
+    example->detail = strdup(errors->n ? errors->items[0].detail : "is not one of the candidates");
     return example->pointer && example->detail;
 }
 

@@ -89,11 +89,11 @@ void http_answer_undecodable(http_request *request, wire_status status, const wi
     switch (status) {
     case WIRE_MALFORMED:
         http_answer_problem(request, MHD_HTTP_BAD_REQUEST, NULL, "%s",
-                            errors->n ? errors->items[0].detail : "the body is malformed");
+                            errors->n ? errors->items[0].detail : "the request body is malformed");
         return;
     case WIRE_INVALID:
         http_answer_problem(request, MHD_HTTP_UNPROCESSABLE_CONTENT, errors,
-                            "the body is not as this call wants it: see errors");
+                            "the request body is invalid; see errors");
         return;
     case WIRE_OK:
     case WIRE_NO_MEMORY:
@@ -107,14 +107,14 @@ static bool answer_status(http_request *request, store_status status)
 {
     switch (status) {
     case STORE_NOT_FOUND:
-        http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is no such thing");
+        http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "not found");
         return true;
     case STORE_EXISTS:
-        http_answer_problem(request, MHD_HTTP_CONFLICT, NULL, "it exists already");
+        http_answer_problem(request, MHD_HTTP_CONFLICT, NULL, "already exists");
         return true;
     case STORE_CORRUPT:
         http_answer_problem(request, MHD_HTTP_INTERNAL_SERVER_ERROR, NULL,
-                            "the database is damaged: `banditd check` says where");
+                            "the database is damaged; `banditd check` reports where");
         return true;
     case STORE_OK:
     case STORE_TOO_MANY:
@@ -136,8 +136,8 @@ static bool answer_status(http_request *request, store_status status)
 void http_answer_store_problem(http_request *request, store_status status)
 {
     if (!answer_status(request, status))
-        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "this cannot be answered now: %s",
-                            store_status_text(status));
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL,
+                            "the request cannot be answered now: %s", store_status_text(status));
 }
 
 void http_release(http_request *request)
@@ -152,6 +152,6 @@ void http_release_failed(http_request *request, store_status status)
     request->answer = (struct http_answer){0};
     request->held = false;
     if (!answer_status(request, status))
-        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "this could not be stored: %s",
-                            store_status_text(status));
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL,
+                            "the request could not be stored: %s", store_status_text(status));
 }

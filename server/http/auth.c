@@ -227,10 +227,10 @@ static bool read_file_token(auth *a, const char *path)
     while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == '\r'))
         n--;
     if (!problem && (n < SHORTEST || n > LONGEST))
-        problem = "must hold one token of 32 to 256 characters";
+        problem = "the file must contain one token of 32 to 256 characters";
     for (ssize_t i = 0; i < n && !problem; i++)
         if (text[i] <= ' ' || text[i] > 126)
-            problem = "a token has printable ASCII characters only, and no blanks";
+            problem = "the token must consist of printable ASCII characters without blanks";
     auth_entry *entry = NULL;
     if (!problem) {
         store_token token = {.id = "file", .role = "admin", .study = ""};

@@ -26,13 +26,12 @@ http_refusal http_check_target(const char *target)
 {
     for (const char *c = target; *c; c++)
         if ((unsigned char)*c <= ' ' || *c == 127)
-            return refusal(400, "the request's target has a space or control character that is not encoded");
+            return refusal(400, "the request target contains an unencoded space or control character");
     for (const char *c = strchr(target, '%'); c; c = strchr(c + 1, '%')) {
         if (!isxdigit((unsigned char)c[1]) || !isxdigit((unsigned char)c[2]))
-            return refusal(400,
-                           "the request's target has a percent sign that no two hexadecimal digits follow");
+            return refusal(400, "the request target contains a percent sign without two hexadecimal digits");
         if (c[1] == '0' && c[2] == '0')
-            return refusal(400, "the request's target has an encoded NUL");
+            return refusal(400, "the request target contains an encoded NUL");
     }
     return none;
 }
@@ -56,7 +55,7 @@ const char *http_target_path(struct MHD_Connection *connection, const char *targ
         return target;
     size_t n = strcspn(target + scheme, "/");
     if (!host || strlen(host) != n || strncasecmp(host, target + scheme, n) != 0) {
-        *out = refusal(400, "the request's target is of another host than Host says");
+        *out = refusal(400, "the host of the request target does not match the Host header");
         return NULL;
     }
     return target[scheme + n] ? target + scheme + n : "/";
@@ -113,17 +112,17 @@ http_refusal http_check_framing(struct MHD_Connection *connection, const char *v
     framing f = {0};
     MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &f);
     if (f.bad_name)
-        return refusal(400, "a header's name is malformed, or its value goes on in another line");
+        return refusal(400, "a header name is malformed, or a header value continues on another line");
     if (f.lengths > 1)
-        return refusal(400, "there is more than one Content-Length");
+        return refusal(400, "the request has more than one Content-Length");
     if (f.lengths && f.encodings)
-        return refusal(400, "there are both Content-Length and Transfer-Encoding");
+        return refusal(400, "the request has both Content-Length and Transfer-Encoding");
     if (f.encodings > 1)
-        return refusal(400, "there is more than one Transfer-Encoding");
+        return refusal(400, "the request has more than one Transfer-Encoding");
     if (f.bad_length)
-        return refusal(400, "the body's framing is neither a Content-Length nor chunked");
+        return refusal(400, "the body must have a valid Content-Length or Transfer-Encoding: chunked");
     if (f.hosts > 1 || (f.hosts == 0 && strcmp(version, MHD_HTTP_VERSION_1_1) == 0))
-        return refusal(400, "there must be one Host");
+        return refusal(400, "the request must have exactly one Host header");
     return none;
 }
 
@@ -200,15 +199,15 @@ http_refusal http_check_origin(struct MHD_Connection *connection, const char *me
         return none; /* no browser gets here */
     host_name(host ? host : "", name, sizeof name);
     if (host && !is_loopback(name) && !is_listed(config->allowed_hosts, name))
-        return refusal(403, "the host '%.64s' is not one that this server answers to (--allowed-host)", name);
+        return refusal(403, "the host '%.64s' is not allowed; see --allowed-host", name);
     if (is_safe(method))
         return none;
     if (http_cors_origin(origin, config))
         return none;
     const char *authority = origin ? strstr(origin, "://") : NULL;
     if (origin && (!authority || !host || strcasecmp(authority + 3, host) != 0))
-        return refusal(403, "writes from another origin are refused");
+        return refusal(403, "writes from another origin are not allowed; see --cors-origin");
     if (!origin && site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0)
-        return refusal(403, "writes from another site are refused");
+        return refusal(403, "writes from another site are not allowed; see --cors-origin");
     return none;
 }

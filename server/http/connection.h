@@ -70,6 +70,9 @@ void http_resume(http_connection *c);
 void http_request_completed(void *door, struct MHD_Connection *mhd, void **slot,
                             enum MHD_RequestTerminationCode why);
 
+/* Answers a request whose body is larger than c->limit. */
+void http_refuse_too_large(http_connection *c);
+
 /* ---- headers.c ----------------------------------------------------------------------------------------- */
 
 /* The headers have come: routes the request or answers it at once. */

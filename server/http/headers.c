@@ -39,7 +39,7 @@ static void set_idempotency_key(http_connection *c)
         usable = sent[i] >= ' ' && sent[i] < 127;
     if (!usable)
         http_answer_problem(&c->request, MHD_HTTP_BAD_REQUEST, NULL,
-                            "an Idempotency-Key has 1 to %d printable ASCII characters", KEY_MAXIMUM);
+                            "Idempotency-Key must have 1 to %d printable ASCII characters", KEY_MAXIMUM);
     else if (!(c->request.idempotency_key = strdup(sent)))
         http_answer_store_problem(&c->request, STORE_NO_MEMORY);
     else
@@ -101,7 +101,20 @@ static bool is_drained(http_connection *c, unsigned long long length)
     return length <= DRAINED_MAXIMUM && !http_connection_header(c, MHD_HTTP_HEADER_EXPECT);
 }
 
-/* Refuses what can be refused from the headers alone; true when the request may go on. */
+/* A body of another type than JSON. */
+static void refuse_content_type(http_connection *c)
+{
+    const route *own = c->request.route;
+    bool lines = false; /* a route of the same call takes NDJSON */
+    for (const route *r = c->door->service->routes; r->path; r++)
+        lines |= r->method == own->method && r->body == ROUTE_BODY_LINES && strcmp(r->path, own->path) == 0;
+    const char *given = c->request.content_type;
+    http_answer_problem(&c->request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
+                        "the Content-Type must be application/json%s, %s%s",
+                        lines ? " or application/x-ndjson" : "", *given ? "not " : "but is missing", given);
+}
+
+/* Refuses what can be refused because of the headers alone. True: the request may continue. */
 static bool check_headers(http_connection *c)
 {
     http_request *request = &c->request;
@@ -110,7 +123,7 @@ static bool check_headers(http_connection *c)
         if (request->route->body != ROUTE_BODY_OPTIONAL && !length &&
             !http_connection_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING)) {
             http_answer_problem(request, MHD_HTTP_LENGTH_REQUIRED, NULL,
-                                "this call takes a body with a Content-Length");
+                                "this call requires a body with a Content-Length");
             return false;
         }
         c->limit = request->route->kind == ROUTE_UPLOAD ? request->app->config->max_upload
@@ -119,24 +132,21 @@ static bool check_headers(http_connection *c)
         if (length && c->length > c->limit && is_drained(c, c->length)) {
             c->too_large = true;
         } else if (length && c->length > c->limit) {
-            http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
-                                "the body has %s bytes; the limit is %zu", length, c->limit);
+            http_refuse_too_large(c);
             return false;
         }
         bool sent = http_connection_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING) ||
                     (length && strtoull(length, NULL, 10) > 0);
         if (request->route->kind != ROUTE_UPLOAD && sent &&
             strcmp(request->content_type, "application/json") != 0) {
-            http_answer_problem(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
-                                "the body has to be application/json, not %s",
-                                request->content_type[0] ? request->content_type : "without a Content-Type");
+            refuse_content_type(c);
             return false;
         }
     }
     const char *coding = http_connection_header(c, MHD_HTTP_HEADER_CONTENT_ENCODING);
     if (coding && *coding && strcasecmp(coding, "identity") != 0 && request->route->body != ROUTE_BODY_NONE) {
         http_answer_problem(request, MHD_HTTP_UNSUPPORTED_MEDIA_TYPE, NULL,
-                            "the body has to come without a Content-Encoding, not as %.64s", coding);
+                            "Content-Encoding %.64s is not supported; send the body uncompressed", coding);
         return false;
     }
     wire_errors errors = {0};
@@ -181,12 +191,13 @@ static bool check_caller(http_connection *c)
     case AUTH_UNKNOWN_CALLER:
         request->answer.authenticate = "Bearer realm=\"banditd\"";
         http_answer_problem(request, MHD_HTTP_UNAUTHORIZED, NULL,
-                            "this call needs a valid token, sent as Authorization: Bearer");
+                            "this call requires a valid token in the header Authorization: Bearer TOKEN");
         return false;
     case AUTH_FORBIDDEN:
         break;
     }
-    http_answer_problem(request, MHD_HTTP_FORBIDDEN, NULL, "this token does not allow this call");
+    http_answer_problem(request, MHD_HTTP_FORBIDDEN, NULL,
+                        "the role or the study of this token does not allow this call");
     return false;
 }
 
@@ -217,10 +228,10 @@ void http_open_request(http_connection *c, const char *version)
     if (strcmp(c->path, "*") == 0 && strcmp(c->method, "OPTIONS") == 0)
         methods = (1u << HTTP_METHODS) - 1; /* what the server as a whole takes (RFC 9112, 3.2.4) */
     if (atomic_load(&request->app->stopping)) {
-        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is stopping");
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is shutting down");
     } else if (c->encoded_slash) {
         http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL,
-                            "there is nothing at a path with an encoded slash");
+                            "no path of this API contains an encoded slash (%%2F)");
     } else if (!request->route && !methods) {
         http_answer_problem(request, MHD_HTTP_NOT_FOUND, NULL, "there is nothing at %s", c->path);
     } else if (!request->route) {
@@ -228,7 +239,7 @@ void http_open_request(http_connection *c, const char *version)
         if (strcmp(c->method, "OPTIONS") == 0)
             http_answer_empty(request, MHD_HTTP_NO_CONTENT);
         else
-            http_answer_problem(request, MHD_HTTP_METHOD_NOT_ALLOWED, NULL, "%s takes %s", c->path,
+            http_answer_problem(request, MHD_HTTP_METHOD_NOT_ALLOWED, NULL, "%s supports only %s", c->path,
                                 request->answer.allow);
     } else if (check_caller(c) && check_headers(c)) {
         set_idempotency_key(c);

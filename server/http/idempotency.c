@@ -69,7 +69,7 @@ bool idempotency_replay(http_request *request, int64_t study)
     if (status == STORE_NOT_FOUND)
         return false;
     if (status == STORE_OK && !r.same_body)
-        http_answer_problem(request, 409, NULL, "this Idempotency-Key came with another body before");
+        http_answer_problem(request, 409, NULL, "this Idempotency-Key was already used with another body");
     else if (status == STORE_OK && r.status == STORE_OK)
         http_answer_again(request);
     else

@@ -53,20 +53,20 @@ static const char *why(struct MHD_Connection *connection, unsigned int status)
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
     switch (status) {
     case MHD_HTTP_CONTENT_TOO_LARGE:
-        return chunks ? "a chunk of the body is larger than any limit (--max-body, --max-upload)"
-                      : "the body is larger than any limit (--max-body, --max-upload)";
+        return chunks ? "a chunk of the body exceeds every size limit (--max-body, --max-upload)"
+                      : "the body exceeds every size limit (--max-body, --max-upload)";
     case MHD_HTTP_URI_TOO_LONG:
-        return "the request's target does not fit the 32 KiB of a request's head";
+        return "the request target is too long: the request head may have at most 32 KiB";
     case MHD_HTTP_REQUEST_HEADER_FIELDS_TOO_LARGE:
-        return "the headers do not fit the 32 KiB of a request's head";
+        return "the headers are too long: the request head may have at most 32 KiB";
     case MHD_HTTP_HTTP_VERSION_NOT_SUPPORTED:
-        return "HTTP is spoken here in its versions 1.0 and 1.1";
+        return "only HTTP/1.0 and HTTP/1.1 are supported";
     case MHD_HTTP_BAD_REQUEST:
         if (chunks)
-            return "the body's chunks, or the lines after them, are malformed";
+            return "the chunks of the body, or the lines after them, are malformed";
         if (length && (!*length || length[strspn(length, "0123456789")]))
             return "the Content-Length is not a number";
-        return "a line of the request's head is malformed";
+        return "a line of the request head is malformed";
     }
     return "the request cannot be read";
 }

@@ -21,7 +21,7 @@ void limit_studies_in_write(const http_request *request, store_write *write)
 
 void limit_studies_passed(http_request *request)
 {
-    http_answer_problem(request, 422, NULL, "there are %zu studies: that is the limit (--max-studies)",
+    http_answer_problem(request, 422, NULL, "there are already %zu studies, the maximum (--max-studies)",
                         request->app->config->max_studies);
 }
 
@@ -35,7 +35,7 @@ bool limit_values(http_request *request, size_t rows, size_t columns)
     bool fit = limit_values_fit(request, rows, columns);
     if (!fit)
         http_answer_problem(request, 413, NULL,
-                            "a study has at most %zu values, rows times columns (--max-values)",
+                            "a study may have at most %zu values, rows times columns (--max-values)",
                             request->app->config->max_values);
     return fit;
 }
@@ -46,8 +46,7 @@ bool limit_results(http_request *request, size_t n)
     wire_errors errors = {0};
     if (n <= most)
         return true;
-    wire_errors_add(&errors, "/results", "has %zu results; at most %zu may be told at once (--max-results)",
-                    n, most);
+    wire_errors_add(&errors, "/results", "must have at most %zu results, not %zu (--max-results)", most, n);
     http_answer_undecodable(request, WIRE_INVALID, &errors);
     wire_errors_clear(&errors);
     return false;
@@ -60,7 +59,7 @@ bool limit_waiting_more(http_request *request)
         return true;
     limit_waiting_less(a);
     request->answer.retry_after = 1;
-    http_answer_problem(request, 429, NULL, "%zu asks wait already: that is the limit (--max-waiting)",
+    http_answer_problem(request, 429, NULL, "%zu asks are already waiting, the maximum (--max-waiting)",
                         a->config->max_waiting);
     return false;
 }

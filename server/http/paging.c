@@ -27,7 +27,7 @@ bool page_read(page *out, http_request *request, bool numeric, int64_t first)
     out->limit = (size_t)value;
     if (numeric && out->token &&
         !wire_decode_integer(out->token, strlen(out->token), 0, WIRE_MAX_INTEGER, &out->after)) {
-        http_answer_problem(request, 422, NULL, "query parameter 'page_token' is not one of this list's");
+        http_answer_problem(request, 422, NULL, "query parameter 'page_token' is not a token of this list");
         return false;
     }
     return true;

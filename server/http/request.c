@@ -172,14 +172,21 @@ void http_upload_continue(http_request *request)
     http_resume(c);
 }
 
+void http_refuse_too_large(http_connection *c)
+{
+    bool upload = c->request.route->kind == ROUTE_UPLOAD;
+    http_answer_problem(&c->request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
+                        "the request body is larger than the limit of %zu bytes (%s)", c->limit,
+                        upload ? "--max-upload" : "--max-body");
+}
+
 /* Part of an upload's body: pieces go to the pool when they are full. A body whose end has come is not
  * suspended: see start_handler. */
 static enum MHD_Result upload_data(http_connection *c, const char *data, size_t *n)
 {
     http_request *request = &c->request;
     if (*n > c->limit - request->body_size) {
-        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
-                            "the body is larger than the limit of %zu bytes", c->limit);
+        http_refuse_too_large(c);
         *n = 0;
         return MHD_YES;
     }
@@ -208,8 +215,7 @@ static enum MHD_Result start_handler(http_connection *c)
 {
     http_request *request = &c->request;
     if (c->too_large) {
-        http_answer_problem(request, MHD_HTTP_CONTENT_TOO_LARGE, NULL,
-                            "the body is larger than the limit of %zu bytes", c->limit);
+        http_refuse_too_large(c);
         return http_send_answer(c);
     }
     /* libmicrohttpd goes on reading when it is resumed if it was reading before, and closes a connection
@@ -224,7 +230,7 @@ static enum MHD_Result start_handler(http_connection *c)
     if (request->idempotency_key)
         crypto_generichash_final(&c->hash, request->body_hash, sizeof request->body_hash);
     if (request->route->kind != ROUTE_IMMEDIATE && !suspend(c)) {
-        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is stopping");
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is shutting down");
         return http_send_answer(c);
     }
     switch (request->route->kind) {

@@ -121,7 +121,7 @@ static const char *count_in(http_links *l, http_link *link, const struct sockadd
 {
     unsigned char key[17];
     if (l->n >= l->limits.total)
-        return "there are as many connections as the server takes (--max-connections)";
+        return "too many connections (--max-connections)";
     const char *problem = fd_has_room(l, link->fd);
     if (problem || !read_address(address, key))
         return problem;
@@ -133,7 +133,7 @@ static const char *count_in(http_links *l, http_link *link, const struct sockadd
         memcpy((*place)->address, key, sizeof key);
     }
     if ((*place)->links >= l->limits.per_address)
-        return "there are as many connections as one address may have (--max-connections-per-address)";
+        return "too many connections from this address (--max-connections-per-address)";
     link->peer = *place;
     link->peer->links++;
     return NULL;
@@ -256,7 +256,8 @@ static void shut_late(http_links *l)
         if (link->shut || (!late && !has_ended(link)))
             continue;
         if (late && link->plain && link->state == HTTP_LINK_RECEIVING)
-            tell(link->fd, 408, "Request Timeout", "the request did not come in time (--request-seconds)");
+            tell(link->fd, 408, "Request Timeout",
+                 "the request was not received in time (--request-seconds)");
         shutdown(link->fd, SHUT_RDWR); /* the HTTP thread sees its end and closes it */
         link->shut = true;
     }
@@ -305,7 +306,8 @@ static void *run(void *arg)
             if (polled[i].revents)
                 exhausted |= accept_some(l, &l->sockets[i - 1]);
         if (exhausted) {
-            log_event(LOG_WARN, "out_of_files", "hint", "raise the limit of open files", NULL);
+            log_event(LOG_WARN, "out_of_files", "hint",
+                      "raise the limit on open files: ulimit -n, or LimitNOFILE= of the unit", NULL);
             poll(NULL, 0, TICK_MS);
         }
         if (clock_steady() - last_look >= 1e-3 * TICK_MS) {

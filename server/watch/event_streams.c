@@ -116,7 +116,7 @@ static void advance(listener *l)
         set_chunk(l, c);
     } else if (end > l->position && l->caught_up) {
         e->dropped++;
-        set_last(l, "event: dropped\ndata: {\"reason\":\"too slow: come back with Last-Event-ID\"}\n\n");
+        set_last(l, "event: dropped\ndata: {\"reason\":\"too slow; reconnect with Last-Event-ID\"}\n\n");
     } else if (end > l->position) {
         l->wanted = end - l->position < CHUNK_EVENTS ? end - l->position : CHUNK_EVENTS;
         l->suspended = l->reading = true;
@@ -239,7 +239,7 @@ static bool set_greeting(listener *l, const place *at, int64_t after)
     l->position = after < 0 || foreign ? at->last_seq : after;
     wire_encode_stream_start(&w, l->position);
     if (foreign)
-        wire_encode_notice(&w, l->position, "reset", "this study has no such event: read it anew");
+        wire_encode_notice(&w, l->position, "reset", "this study has no such event; reload the study");
     size_t size;
     if (!wire_writer_finish(&w, &l->own, &size))
         return false;
@@ -280,8 +280,7 @@ void events_open(events *e, http_request *request, int64_t after)
     }
     if (full) {
         request->answer.retry_after = 5;
-        http_answer_problem(request, 429, NULL, "%d event streams are open, and no more are",
-                            LISTENERS_MAXIMUM);
+        http_answer_problem(request, 429, NULL, "too many event streams (limit %d)", LISTENERS_MAXIMUM);
     } else if (status == STORE_NOT_FOUND) {
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
     } else {

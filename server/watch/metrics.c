@@ -189,7 +189,7 @@ static void put_requests(FILE *out, metrics *m)
 {
     char labels[160];
     begin(out, "banditd_http_requests_total", "counter",
-          "Answers by method, route and status; routes that nobody has asked are left out.");
+          "Responses by method, route and status; routes without requests are left out.");
     for (size_t i = 0; i <= m->n_routes; i++)
         for (size_t k = 0; k <= N_STATUSES; k++) {
             uint64_t n = load(&m->routes[i].answers[k]);
@@ -202,7 +202,7 @@ static void put_requests(FILE *out, metrics *m)
                 fprintf(out, "status=\"other\"} %" PRIu64 "\n", n);
         }
     begin(out, "banditd_http_request_seconds", "histogram",
-          "Time from a complete request to its answer; without asks that waited for a trial by wish.");
+          "Time from a complete request to its response; asks with wait_seconds are left out.");
     for (size_t i = 0; i <= m->n_routes; i++)
         if (was_asked(&m->routes[i]))
             put_histogram(out, "banditd_http_request_seconds", route_labels(m, i, labels),
@@ -230,18 +230,18 @@ static void put_work(FILE *out, app *a)
         fprintf(out, "banditd_events_total{type=\"%s\"} %" PRIu64 "\n",
                 store_event_name((store_event_type)type), load(&m->events[type]));
     put_one(out, "banditd_leases_expired_total", "counter", (double)load(&m->expired),
-            "Attempts whose lease ran out.");
+            "Attempts whose lease expired.");
     put_one(out, "banditd_waiting_asks", "gauge", (double)atomic_load(&a->waiting),
-            "Asks that are held until there is a trial for them.");
+            "Asks that wait for a trial.");
     begin(out, "banditd_batch_planning_seconds", "histogram",
-          "Time to plan a batch, by phase: renewing the model, selecting the trials.");
+          "Time to plan a batch, by phase: updating the model, selecting the trials.");
     put_histogram(out, "banditd_batch_planning_seconds", "phase=\"update\",", &m->update_seconds);
     put_histogram(out, "banditd_batch_planning_seconds", "phase=\"select\",", &m->select_seconds);
     put_one(out, "banditd_loaded_studies", "gauge", (double)atomic_load(&m->gauges[METRICS_LOADED_STUDIES]),
-            "Studies that are in memory.");
+            "Studies in memory.");
     put_one(out, "banditd_engine_memory_bytes", "gauge",
             (double)atomic_load(&m->gauges[METRICS_ENGINE_BYTES]),
-            "Memory of the engines of all studies, with their candidates.");
+            "Memory of the engines of all studies, including their candidates.");
 }
 
 static double database_bytes(const app *a)
@@ -255,39 +255,40 @@ static void put_store(FILE *out, app *a)
     store_statistics statistics;
     metrics *m = a->metrics;
     store_read_statistics(a->store, &statistics);
-    begin(out, "banditd_commit_seconds", "histogram", "Time of a transaction, its sync included.");
+    begin(out, "banditd_commit_seconds", "histogram", "Duration of a transaction, including its sync.");
     put_histogram(out, "banditd_commit_seconds", "", &m->commit_seconds);
-    begin(out, "banditd_commit_writes", "histogram", "Writes that one transaction took together.");
+    begin(out, "banditd_commit_writes", "histogram", "Number of writes committed in one transaction.");
     put_histogram(out, "banditd_commit_writes", "", &m->commit_writes);
     put_one(out, "banditd_failed_writes_total", "counter", (double)load(&m->failed_writes),
-            "Writes that did not reach the disk.");
+            "Writes that failed to reach the disk.");
     put_one(out, "banditd_wal_bytes", "gauge", (double)statistics.wal_bytes, "Size of the write-ahead log.");
-    put_one(out, "banditd_database_bytes", "gauge", database_bytes(a), "Size of the database's file.");
-    begin(out, "banditd_queue_length", "gauge", "What waits: tasks for the pool, writes for the writer.");
+    put_one(out, "banditd_database_bytes", "gauge", database_bytes(a), "Size of the database file.");
+    begin(out, "banditd_queue_length", "gauge", "Queued work: tasks of the pool, writes of the writer.");
     fprintf(out, "banditd_queue_length{queue=\"pool\"} %zu\n", pool_queued(a->pool));
     fprintf(out, "banditd_queue_length{queue=\"writer\"} %" PRIu64 "\n", statistics.queued_writes);
     put_one(out, "banditd_pool_threads", "gauge", (double)pool_threads(a->pool),
-            "Threads of the pool that compute.");
+            "Computing threads of the pool.");
 }
 
 static void put_streams(FILE *out, const events_statistics *streams)
 {
-    put_one(out, "banditd_event_streams", "gauge", (double)streams->listeners, "Open streams of events.");
+    put_one(out, "banditd_event_streams", "gauge", (double)streams->listeners, "Open event streams.");
     put_one(out, "banditd_event_streams_dropped_total", "counter", (double)streams->dropped,
-            "Streams that were ended because their clients were too slow.");
+            "Event streams that were ended because the client was too slow.");
 }
 
 static void put_process(FILE *out)
 {
     process_statistics p;
     process_read_statistics(&p);
-    put_one(out, "process_cpu_seconds_total", "counter", p.cpu_seconds, "User and system time.");
+    put_one(out, "process_cpu_seconds_total", "counter", p.cpu_seconds, "Total user and system CPU time.");
     put_one(out, "process_resident_memory_bytes", "gauge", p.resident_bytes, "Resident memory.");
     put_one(out, "banditd_machine_memory_bytes", "gauge", p.machine_bytes,
-            "Memory of the machine, or what the control group may have of it.");
+            "Memory of the machine, or the limit of the control group if it is lower.");
     put_one(out, "process_open_fds", "gauge", p.open_files, "Open file descriptors.");
-    put_one(out, "process_max_fds", "gauge", p.max_files, "File descriptors that may be open.");
-    put_one(out, "process_start_time_seconds", "gauge", p.started_at, "Start, since 1970.");
+    put_one(out, "process_max_fds", "gauge", p.max_files, "Maximum number of open file descriptors.");
+    put_one(out, "process_start_time_seconds", "gauge", p.started_at,
+            "Start time of the process, in seconds since 1970.");
 }
 
 store_status metrics_encode(app *a, const events_statistics *streams, char **out, size_t *size)

@@ -174,7 +174,7 @@ def test_a_fault_is_refused_clearly_and_leaves_with_the_disk_well(case):
                 nth += 1 if EVERY or nth < 4 else 7
         assert struck > 6 and struck > quiet, (struck, quiet)
         said = "the disk is full" if case in ("full", "short") else "input or output error"
-        assert f"this could not be stored: {said}" in scenario.reasons, scenario.reasons
+        assert f"the request could not be stored: {said}" in scenario.reasons, scenario.reasons
         server.stop()
         expect_sound(server.db)
 
