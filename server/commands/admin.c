@@ -197,7 +197,7 @@ const admin_command admin_commands[] = {
      migrate},
     {"check", "", "check the database, also while a server runs",
      "Checks the file, its keys and its counters. Rebuilds each study from its log alone and compares it with\n"
-     "the stored study. Plans every batch again: on the same kind of machine the engine must choose exactly\n"
+     "the stored study. Replans every batch: on the same kind of machine the engine must choose exactly\n"
      "the same trials.\n\n"
      "The database is only read, as of one moment. A server may be running; its write-ahead log then grows\n"
      "until the check has finished, so on a busy server check a backup instead.\n\n"

@@ -117,7 +117,7 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
             *error = (store_error){0};
             status = STORE_OK;
         } else if (!status && result.differences == 0 && !c->a->quiet) {
-            printf("study %s: OK (%lld log entries, %lld batches planned again)\n", c->studies[i].id,
+            printf("study %s: OK (%lld log entries, %lld batches replanned)\n", c->studies[i].id,
                    (long long)result.entries, (long long)result.batches);
         }
         fflush(stdout);

@@ -26,7 +26,7 @@ bool rebuild_refuse(rebuild_problem *p, const char *member, const char *format, 
 static bool check_figure(rebuild_problem *p, const char *member, double value)
 {
     return (isfinite(value) && value >= 0) ||
-           rebuild_refuse(p, member, "must be a number that is not negative");
+           rebuild_refuse(p, member, "must be a finite number of at least 0");
 }
 
 bool rebuild_check_text(rebuild_problem *p, const char *member, const char *text, size_t most)
@@ -34,7 +34,7 @@ bool rebuild_check_text(rebuild_problem *p, const char *member, const char *text
     size_t n = 0;
     for (const char *c = text; c && *c; c++)
         n += ((unsigned char)*c & 0xC0) != 0x80; /* the first byte of a character */
-    return n <= most || rebuild_refuse(p, member, "has more than %zu characters", most);
+    return n <= most || rebuild_refuse(p, member, "must have at most %zu characters", most);
 }
 
 bool rebuild_check_trial(const rebuild *r, rebuild_problem *p, int64_t id)
@@ -81,7 +81,7 @@ static bool check_unchanged(rebuild *r, const study_config *config, rebuild_prob
         rebuild_fail(r, STORE_NO_MEMORY);
     free(before);
     free(after);
-    return same || rebuild_refuse(p, "definition", "it changes what cannot be changed in a study");
+    return same || rebuild_refuse(p, "definition", "changes fields that cannot be changed in a study");
 }
 
 /* A definition has every value in force: there is nothing to complete. */
@@ -93,7 +93,7 @@ static bool is_complete(wire_study *definition, wire_errors *problems)
         after = definition_text(definition);
     bool complete = before && after && strcmp(before, after) == 0;
     if (!complete && problems->n == 0)
-        wire_errors_add(problems, "", "it has not every value in force");
+        wire_errors_add(problems, "", "the definition is incomplete");
     free(before);
     free(after);
     return complete;
@@ -111,7 +111,7 @@ static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
     else
         wire_study_free(definition);
     if (!config)
-        rebuild_refuse(p, "definition", "it is not one of this program's: %.60s %.120s",
+        rebuild_refuse(p, "definition", "the definition is not valid for this version: %.60s %.120s",
                        problems.n ? problems.items[0].pointer : "",
                        problems.n ? problems.items[0].detail : "");
     wire_errors_clear(&problems);
@@ -124,7 +124,7 @@ static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
     bandit_error error = {0};
     if (config->parameters && !r->space &&
         bandit_arms_new_space(&r->space, config->parameters, config->wire->n_parameters, &error) != BANDIT_OK)
-        return rebuild_refuse(p, "definition", "the space cannot be made: %s", error.message);
+        return rebuild_refuse(p, "definition", "the space cannot be created: %s", error.message);
     return true;
 }
 
@@ -134,9 +134,9 @@ static bool check_created(rebuild *r, const store_event *event, rebuild_problem 
     if (!take_definition(r, event->u.created.definition, p))
         return false;
     if (strcmp(r->config->wire->id, id) != 0)
-        return rebuild_refuse(p, "id", "the definition has another id");
+        return rebuild_refuse(p, "id", "differs from the id in the definition");
     if (!wire_is_study_id(id, strlen(id)))
-        return rebuild_refuse(p, "id", "it cannot be a study's");
+        return rebuild_refuse(p, "id", "is not a valid study id");
     if (!r->id && !(r->id = strdup(id)))
         rebuild_fail(r, STORE_NO_MEMORY);
     r->awaits = event->u.created.state == STUDY_AWAITING_CANDIDATES;
@@ -177,16 +177,16 @@ static bool check_points(rebuild *r, const char *member, const store_points *poi
         return true;
     if (points->dimension != width || points->dimension < 1 || wire->domain_type == WIRE_DOMAIN_PRECOMPUTED ||
         (r->candidates > 0 && points->dimension != r->columns))
-        return rebuild_refuse(p, member, "the candidates have another dimension");
+        return rebuild_refuse(p, member, "the dimension of the candidates is wrong");
     size_t other = is_space(r) ? first_other(r, points->rows, points->n) : points->n;
     if (other < points->n)
-        return rebuild_refuse(p, member, "point %zu is not in the space", other);
+        return rebuild_refuse(p, member, "point %zu is not a point of the space", other);
     for (size_t i = 0; !is_space(r) && i < points->n * (size_t)width; i++)
         if (!isfinite(points->rows[i]))
             return rebuild_refuse(p, member, "row %zu has a value that is not finite", i / (size_t)width);
     r->columns = points->dimension;
     r->candidates += (int64_t)points->n;
-    return r->candidates <= WIRE_MAX_COUNT || rebuild_refuse(p, member, "there are too many of them");
+    return r->candidates <= WIRE_MAX_COUNT || rebuild_refuse(p, member, "there are too many candidates");
 }
 
 static bool fits_domain(const rebuild *r, const store_event *event)
@@ -213,13 +213,13 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
                 event->u.candidates.dimension == (int64_t)r->dimension &&
                 strcmp(event->u.candidates.digest, upload_digest(r->upload)) == 0;
     if (r->batches > 0 || r->trials > 0 || r->observed)
-        return rebuild_refuse(p, "", "candidates are not replaced after the first batch, trial or result");
+        return rebuild_refuse(p, "", "candidates cannot be replaced after the first batch, trial or result");
     if (event->u.candidates.count < 1 || event->u.candidates.count > WIRE_MAX_COUNT)
-        return rebuild_refuse(p, "count", "there are too many of them, or none");
+        return rebuild_refuse(p, "count", "must be from 1 to %d", WIRE_MAX_COUNT);
     if (event->u.candidates.dimension < 1 || event->u.candidates.dimension > WIRE_MAX_DIMENSION)
-        return rebuild_refuse(p, "dimension", "must be between 1 and %d", WIRE_MAX_DIMENSION);
+        return rebuild_refuse(p, "dimension", "must be from 1 to %d", WIRE_MAX_DIMENSION);
     if (!fits_domain(r, event))
-        return rebuild_refuse(p, "", "they are not as the definition says");
+        return rebuild_refuse(p, "", "the candidates do not fit the domain of the definition");
     r->has_set = here && !r->attached;
     r->has_gone = !r->has_set;
     event->u.candidates.content = 0;
@@ -237,7 +237,8 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
 static bool check_added(rebuild *r, const store_event *event, rebuild_problem *p)
 {
     if (event->u.added.first != r->candidates || event->u.added.points.n < 1)
-        return rebuild_refuse(p, "first", "the candidates are not the next ones");
+        return rebuild_refuse(p, "first",
+                              "must be the number of candidates so far, with at least one new row");
     return check_points(r, "rows", &event->u.added.points, p);
 }
 
@@ -247,7 +248,7 @@ static bool check_picks(rebuild *r, const char *member, int64_t first_trial, con
                         size_t n, rebuild_problem *p)
 {
     if (first_trial != r->trials + 1)
-        return rebuild_refuse(p, member, "the trials are not the next ones");
+        return rebuild_refuse(p, member, "the trial numbers are not the next ones");
     for (size_t i = 0; i < n; i++) {
         if (picks[i].candidate >= r->candidates)
             return rebuild_refuse(p, member, "pick %zu is not one of the candidates", i);
@@ -263,10 +264,10 @@ static bool check_held(const rebuild *r, const store_held *held, size_t n_picks,
     if (held->n_values == 0)
         return true;
     if (!is_space(r) || held->n_values != r->config->wire->n_parameters || held->n_picks > n_picks)
-        return rebuild_refuse(p, "held", "they are not as many as there are parameters and picks");
+        return rebuild_refuse(p, "held", "wrong number of held values");
     for (size_t i = 0; i < held->n_values; i++)
         if (!isnan(held->values[i]) && !wire_is_value(&r->config->wire->parameters[i], held->values[i]))
-            return rebuild_refuse(p, "held", "value %zu is none of its parameter", i);
+            return rebuild_refuse(p, "held", "held value %zu is not a value of its parameter", i);
     return true;
 }
 
@@ -276,7 +277,8 @@ static bool check_sums(const rebuild *r, const store_event *event, rebuild_probl
     for (size_t i = 0; i < event->u.planned.n_sums; i++)
         if (sums[i].arm >= r->candidates || (i > 0 && sums[i].arm <= sums[i - 1].arm) ||
             sums[i].count > WIRE_MAX_INTEGER || !(fabs(sums[i].sum) <= WIRE_MAX_VALUE * WIRE_MAX_INTEGER))
-            return rebuild_refuse(p, "sums", "they are not those of candidates, in ascending order");
+            return rebuild_refuse(p, "sums",
+                                  "sums must be sorted by candidate and refer to existing candidates");
     return true;
 }
 
@@ -285,15 +287,15 @@ static bool check_planned(rebuild *r, int64_t seq, const store_event *event, reb
     const store_batch *batch = &event->u.planned.batch;
     size_t n_picks = event->u.planned.n_picks;
     if (batch->batch != r->batches)
-        return rebuild_refuse(p, "batch", "it is not the next one");
+        return rebuild_refuse(p, "batch", "is not the next batch");
     if (event->u.planned.through_seq < 0 || event->u.planned.through_seq >= seq)
-        return rebuild_refuse(p, "through_seq", "is not before it");
+        return rebuild_refuse(p, "through_seq", "must refer to an earlier entry");
     if (batch->size != (int64_t)n_picks)
-        return rebuild_refuse(p, "size", "there are %zu picks", n_picks);
+        return rebuild_refuse(p, "size", "must be %zu, the number of picks", n_picks);
     if (batch->observations < 0)
-        return rebuild_refuse(p, "observations", "must not be negative");
+        return rebuild_refuse(p, "observations", "must be at least 0");
     if (!stop_rule_is_known(batch->stop_rule))
-        return rebuild_refuse(p, "stop_rule", "there is no such rule");
+        return rebuild_refuse(p, "stop_rule", "is not a known rule");
     if (!rebuild_check_text(p, "code_path", batch->code_path, WIRE_MAX_NAME) ||
         !check_figure(p, "ratio", batch->ratio) || !check_figure(p, "beta", batch->beta) ||
         !check_figure(p, "update_seconds", batch->update_seconds) ||
@@ -311,11 +313,11 @@ static bool check_extended(rebuild *r, int64_t seq, const store_event *event, re
 {
     size_t n_picks = event->u.extended.n_picks;
     if (event->u.extended.batch != r->batches - 1)
-        return rebuild_refuse(p, "batch", "it is not the last one");
+        return rebuild_refuse(p, "batch", "is not the last batch");
     if (event->u.extended.through_seq < 0 || event->u.extended.through_seq >= seq)
-        return rebuild_refuse(p, "through_seq", "is not before it");
+        return rebuild_refuse(p, "through_seq", "must refer to an earlier entry");
     if (!stop_rule_is_known(event->u.extended.stop_rule))
-        return rebuild_refuse(p, "stop_rule", "there is no such rule");
+        return rebuild_refuse(p, "stop_rule", "is not a known rule");
     return check_figure(p, "ratio", event->u.extended.ratio) &&
            check_points(r, "points", &event->u.extended.points, p) &&
            check_held(r, &event->u.extended.held, n_picks, p) &&
@@ -338,7 +340,7 @@ static bool check_requeued(const rebuild *r, const store_event *event, rebuild_p
     bool known =
         strcmp(outcome, "expired") == 0 || strcmp(outcome, "released") == 0 || strcmp(outcome, "failed") == 0;
     return rebuild_check_trial(r, p, event->u.requeued.trial) &&
-           (known || rebuild_refuse(p, "outcome", "there is no such outcome"));
+           (known || rebuild_refuse(p, "outcome", "must be one of expired, released, failed"));
 }
 
 /* ---- all ----------------------------------------------------------------------------------------------- */
@@ -395,7 +397,7 @@ void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem 
         rebuild_check_observed(r, event, p);
         break;
     case STORE_EVENT_TYPES:
-        rebuild_refuse(p, "", "unknown");
+        rebuild_refuse(p, "", "unknown type");
         break;
     }
 }

@@ -13,7 +13,7 @@ static bool is_measured(double value)
 
 static bool check_value(rebuild_problem *p, const char *member, double value)
 {
-    return is_measured(value) || rebuild_refuse(p, member, "a measured value is between -1e100 and 1e100");
+    return is_measured(value) || rebuild_refuse(p, member, "must be a number from -1e100 to 1e100");
 }
 
 /* "" or the text of a JSON object: it is written into answers as it is. NULL: it is none. */
@@ -45,14 +45,14 @@ static bool check_recorded(const rebuild *r, const char *text, rebuild_problem *
     json_t *object = object_of(text), *value;
     const char *name;
     if (!object)
-        return rebuild_refuse(p, "recorded", "is not the text of a JSON object");
+        return rebuild_refuse(p, "recorded", "must be the text of a JSON object");
     bool good = true;
     json_object_foreach(object, name, value)
     {
         if (good && !is_recorded(r->config->wire, name))
-            good = rebuild_refuse(p, "recorded", "'%.100s' is no recorded metric of the study", name);
+            good = rebuild_refuse(p, "recorded", "'%.100s' is not a recorded metric of the study", name);
         if (good && (!json_is_number(value) || !is_measured(json_number_value(value))))
-            good = rebuild_refuse(p, "recorded", "'%.100s' is not a number between -1e100 and 1e100", name);
+            good = rebuild_refuse(p, "recorded", "'%.100s' must be a number from -1e100 to 1e100", name);
     }
     json_decref(object);
     return good;
@@ -62,26 +62,26 @@ static bool check_metadata(const char *text, rebuild_problem *p)
 {
     json_t *object = object_of(text);
     if (!object)
-        return rebuild_refuse(p, "metadata", "is not the text of a JSON object");
+        return rebuild_refuse(p, "metadata", "must be the text of a JSON object");
     json_decref(object);
     return !text || strlen(text) <= WIRE_MAX_RESULT_METADATA ||
-           rebuild_refuse(p, "metadata", "has more than %d bytes", WIRE_MAX_RESULT_METADATA);
+           rebuild_refuse(p, "metadata", "must have at most %d bytes", WIRE_MAX_RESULT_METADATA);
 }
 
 /* A result's state, and its value where there is one. */
 static bool check_result(trial_state state, bool has_value, double value, rebuild_problem *p)
 {
     if (state == TRIAL_QUEUED || state == TRIAL_PENDING)
-        return rebuild_refuse(p, "state", "it is not one of results");
+        return rebuild_refuse(p, "state", "must be completed, failed, infeasible or stopped");
     if (has_value ? state == TRIAL_FAILED || state == TRIAL_INFEASIBLE : state == TRIAL_COMPLETED)
-        return rebuild_refuse(p, "value", has_value ? "does not apply to this state" : "is missing");
+        return rebuild_refuse(p, "value", has_value ? "must not be given with this state" : "is required");
     return !has_value || check_value(p, "value", value);
 }
 
 static bool check_repeats(int64_t repeats, rebuild_problem *p)
 {
     return (repeats >= 0 && repeats <= WIRE_MAX_REPEATS) ||
-           rebuild_refuse(p, "repeats", "must be between 1 and %d", WIRE_MAX_REPEATS);
+           rebuild_refuse(p, "repeats", "must be from 1 to %d", WIRE_MAX_REPEATS);
 }
 
 bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_problem *p)
@@ -117,7 +117,7 @@ bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_p
 bool rebuild_check_measured(const rebuild *r, const store_event *event, rebuild_problem *p)
 {
     return rebuild_check_trial(r, p, event->u.measured.trial) &&
-           (event->u.measured.step >= 0 || rebuild_refuse(p, "step", "must not be negative")) &&
+           (event->u.measured.step >= 0 || rebuild_refuse(p, "step", "must be at least 0")) &&
            check_value(p, "value", event->u.measured.value);
 }
 
@@ -126,14 +126,13 @@ bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_proble
     for (size_t i = 0; i < event->u.observed.n; i++) {
         const store_observation *o = &event->u.observed.list[i];
         if (o->candidate >= r->candidates)
-            return rebuild_refuse(p, "observations", "observation %zu is of no candidate", i);
+            return rebuild_refuse(p, "observations", "observation %zu refers to no candidate", i);
         if (o->repeats < 1 || o->repeats > WIRE_MAX_REPEATS)
-            return rebuild_refuse(p, "observations",
-                                  "the repeats of observation %zu are not between 1 and %d", i,
+            return rebuild_refuse(p, "observations", "the repeats of observation %zu must be from 1 to %d", i,
                                   WIRE_MAX_REPEATS);
         if (!is_measured(o->value))
             return rebuild_refuse(p, "observations",
-                                  "the value of observation %zu is not between -1e100 and 1e100", i);
+                                  "the value of observation %zu must be from -1e100 to 1e100", i);
     }
     r->observed = true;
     return true;

@@ -22,19 +22,18 @@ static bool compare_picks(replaying *r, int64_t seq, int64_t batch, const store_
 {
     for (size_t i = 0; i < n_a && i < n_b; i++) {
         if (a[i].candidate != b[i].candidate) {
-            replay_differs(r, seq, "batch %lld: pick %zu is candidate %u; planned again it is %u",
+            replay_differs(r, seq, "batch %lld: pick %zu is candidate %u; replanning chose %u",
                            (long long)batch, i, a[i].candidate, b[i].candidate);
             return false;
         }
         if (!same_logged(a[i].variance, b[i].variance)) {
-            replay_differs(r, seq, "batch %lld: pick %zu has the variance %.17g; planned again %.17g",
+            replay_differs(r, seq, "batch %lld: pick %zu has variance %.17g; replanning gave %.17g",
                            (long long)batch, i, a[i].variance, b[i].variance);
             return false;
         }
     }
     if (n_a != n_b)
-        replay_differs(r, seq, "batch %lld has %zu picks; planned again it has %zu", (long long)batch, n_a,
-                       n_b);
+        replay_differs(r, seq, "batch %lld has %zu picks; replanning made %zu", (long long)batch, n_a, n_b);
     return n_a == n_b;
 }
 
@@ -49,12 +48,12 @@ static bool compare_scalars(replaying *r, int64_t seq, const store_batch *a, con
                   {"dictionary_size", (double)a->dictionary_size, (double)b->dictionary_size}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (!same_logged(values[i].a, values[i].b)) {
-            replay_differs(r, seq, "batch %lld: %s is %.17g; planned again it is %.17g", (long long)a->batch,
+            replay_differs(r, seq, "batch %lld: %s is %.17g; replanning gave %.17g", (long long)a->batch,
                            values[i].name, values[i].a, values[i].b);
             return false;
         }
     if (strcmp(a->stop_rule, b->stop_rule) != 0) {
-        replay_differs(r, seq, "batch %lld ended by %s; planned again by %s", (long long)a->batch,
+        replay_differs(r, seq, "batch %lld ended by the rule %s; replanning ended by %s", (long long)a->batch,
                        a->stop_rule, b->stop_rule);
         return false;
     }
@@ -70,7 +69,7 @@ static bool compare_sums(replaying *r, int64_t seq, const store_event *a, const 
         same = x->arm == y->arm && x->count == y->count && bits_of(x->sum) == bits_of(y->sum);
     }
     if (!same)
-        replay_differs(r, seq, "batch %lld: the sums are others when planned again",
+        replay_differs(r, seq, "batch %lld: replanning produced different sums",
                        (long long)a->u.planned.batch.batch);
     return same;
 }
@@ -82,7 +81,7 @@ static bool compare_planned(replaying *r, int64_t seq, const store_event *a, con
         return false;
     if (batch->dictionary_size && memcmp(a->u.planned.dictionary, b->u.planned.dictionary,
                                          (size_t)batch->dictionary_size * sizeof(uint32_t)) != 0) {
-        replay_differs(r, seq, "batch %lld: the dictionary is another when planned again",
+        replay_differs(r, seq, "batch %lld: replanning produced a different dictionary",
                        (long long)batch->batch);
         return false;
     }
@@ -94,7 +93,7 @@ static bool compare_planned(replaying *r, int64_t seq, const store_event *a, con
         a->u.planned.n_engine_state == b->u.planned.n_engine_state &&
         memcmp(a->u.planned.engine_state, b->u.planned.engine_state, a->u.planned.n_engine_state) == 0;
     if (!same)
-        replay_differs(r, seq, "batch %lld: the engine's state is another when planned again",
+        replay_differs(r, seq, "batch %lld: replanning produced a different engine state",
                        (long long)batch->batch);
     return same;
 }
@@ -143,8 +142,8 @@ void replay_plan_again(replaying *r, int64_t seq, const store_event *recorded)
     store_error error = {0};
     store_status status = rebuild_wait(r->rebuild);
     if (!status && !rebuild_has_candidates(r->rebuild)) {
-        replay_differs(r, seq,
-                       "the candidates are not those that the log speaks of: nothing can be planned again");
+        replay_differs(
+            r, seq, "the candidates differ from those that the log refers to, so no batch can be replanned");
         r->strayed = true;
         return;
     }
@@ -153,14 +152,14 @@ void replay_plan_again(replaying *r, int64_t seq, const store_event *recorded)
     if (!status)
         status = study_load(r->study, &error);
     if (status) {
-        replay_fail(r, status, "the study as rebuilt");
+        replay_fail(r, status, "the rebuilt study");
         return;
     }
     status = plan_on_pool(r, recorded, &refusal);
     if (status)
-        replay_fail(r, status, "planning again");
+        replay_fail(r, status, "replanning");
     else if (refusal) {
-        replay_differs(r, seq, "the engine refuses to plan again: %s", refusal);
+        replay_differs(r, seq, "the engine cannot replan the batch: %s", refusal);
         study_plan_free(r->plan);
         r->plan = NULL;
         r->strayed = true;
@@ -181,7 +180,8 @@ void replay_compare_plan(replaying *r, int64_t seq, const store_event *recorded)
                              r->planned.u.extended.n_picks);
     if (!same && path && strcmp(path, here) != 0)
         replay_differs(
-            r, seq, "it was planned on another kind of machine (%s; this one is %s), which may be the cause",
+            r, seq,
+            "the batch was planned on another kind of machine (%s; this one is %s), which may be the cause",
             path, here);
     r->strayed = !same;
     r->result->batches += recorded->type == EVENT_BATCH_PLANNED;

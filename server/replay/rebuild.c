@@ -295,23 +295,23 @@ static bool keep_few(rebuild *r, size_t n, size_t dimension, const double *rows)
 wire_status rebuild_rows(rebuild *r, size_t n, size_t dimension, const double *rows, wire_errors *errors)
 {
     if (r->entries > 0) {
-        wire_errors_add(errors, "", "the candidates come before the log");
+        wire_errors_add(errors, "", "candidates must come before the log");
         return WIRE_INVALID;
     }
     if (dimension < 1 || dimension > WIRE_MAX_DIMENSION || (r->rows > 0 && dimension != r->dimension)) {
-        wire_errors_add(errors, "", "a row of candidates has %zu values", dimension);
+        wire_errors_add(errors, "", "a row of candidates must not have %zu values", dimension);
         return WIRE_INVALID;
     }
     for (size_t i = 0; i < n * dimension; i++) {
         r->has_gaps |= isnan(rows[i]);
         if (isinf(rows[i])) {
-            wire_errors_add(errors, "", "row %zu of the candidates has a value that is not finite",
+            wire_errors_add(errors, "", "row %zu of the candidates has an infinite value",
                             r->rows + i / dimension);
             return WIRE_INVALID;
         }
     }
     if (r->rows + n > WIRE_MAX_COUNT) {
-        wire_errors_add(errors, "", "there are more than %d candidates", WIRE_MAX_COUNT);
+        wire_errors_add(errors, "", "there must be at most %d candidates", WIRE_MAX_COUNT);
         return WIRE_INVALID;
     }
     store_status status = keep_few(r, n, dimension, rows) ? STORE_OK : STORE_NO_MEMORY;
@@ -387,7 +387,7 @@ wire_status rebuild_entry(rebuild *r, int64_t seq, int64_t time, const char *typ
     store_error error = {0};
     rebuild_problem problem = {0};
     if (seq != r->entries + 1) {
-        refuse(errors, seq, type, &(rebuild_problem){.what = "it is not the next entry"});
+        refuse(errors, seq, type, &(rebuild_problem){.what = "is not the next entry"});
         return WIRE_INVALID;
     }
     store_status status = store_event_decode(&event, type, time, payload, &error);
@@ -397,7 +397,7 @@ wire_status rebuild_entry(rebuild *r, int64_t seq, int64_t time, const char *typ
         snprintf(problem.member, sizeof problem.member, "%s", error.field);
         snprintf(problem.what, sizeof problem.what, "%.200s", error.message);
     } else if ((event->type == EVENT_STUDY_CREATED) != (seq == 1)) {
-        snprintf(problem.what, sizeof problem.what, "a study is made by its first entry, and by no other");
+        snprintf(problem.what, sizeof problem.what, "the first entry, and no other, must be study_created");
     } else {
         rebuild_check(r, seq, event, &problem);
     }
@@ -418,11 +418,12 @@ bool rebuild_has_candidates(const rebuild *r)
 wire_status rebuild_finish(rebuild *r, wire_errors *errors)
 {
     if (r->entries == 0)
-        wire_errors_add(errors, "", "there is no log");
+        wire_errors_add(errors, "", "the log is missing");
     else if (!rebuild_has_candidates(r))
-        wire_errors_add(errors, "", "the candidates are not those that the log speaks of");
+        wire_errors_add(errors, "", "the candidates differ from those that the log refers to");
     else if (r->candidates == 0 && r->config->wire->domain_type != WIRE_DOMAIN_SPACE && !r->awaits)
-        wire_errors_add(errors, "", "the study has no candidates, and does not await them");
+        wire_errors_add(errors, "",
+                        "the study has no candidates, although its state is not awaiting_candidates");
     else
         return WIRE_OK;
     return WIRE_INVALID;

@@ -118,7 +118,7 @@ static void take_entry(void *arg, int64_t seq, int64_t time, const char *type, c
         if (r->plan) {
             replay_compare_plan(r, seq, event);
         } else if (!r->strayed && !r->status) {
-            replay_differs(r, seq, "%s: the entry that it was planned after is not before it", type);
+            replay_differs(r, seq, "%s: the entry after which it was planned does not come before it", type);
             r->strayed = true;
         }
     }
@@ -175,7 +175,7 @@ static void read_log(replaying *r, store_log_row *row, bool to_rebuild)
             r->options->progress(r->options->arg, r->result->entries);
         status = rebuild_wait(r->rebuild);
         if (status)
-            replay_fail(r, status, "the study as rebuilt");
+            replay_fail(r, status, "the rebuilt study");
     }
 }
 
@@ -230,7 +230,8 @@ static void compare_candidates(replaying *r, int64_t other)
         if (status)
             replay_fail(r, status, "the candidates");
         else if (memcmp(rows, rows + values, n * (size_t)r->dimension * sizeof *rows) != 0) {
-            replay_differs(r, r->last_seq, "the candidates from %lld on are not those that the log speaks of",
+            replay_differs(r, r->last_seq,
+                           "the candidates from number %lld on differ from those that the log refers to",
                            (long long)first);
             break;
         }
@@ -270,7 +271,7 @@ static void compare_tables(replaying *r)
     if (!status)
         status = store_compare(r->from, r->number, r->options->scratch, other, count_difference, r, r->err);
     if (status)
-        replay_fail(r, status, "comparing");
+        replay_fail(r, status, "the comparison");
     if (rebuild_has_candidates(r->rebuild))
         compare_candidates(r, other);
 }

@@ -32,7 +32,7 @@ def check(db, *options):
 def expect_sound(db, studies=None):
     status, out, err = check(db)
     assert (status, err) == (0, ""), (status, out, err)
-    replayed = [line.split(":")[0] for line in out.splitlines() if "planned again" in line]
+    replayed = [line.split(":")[0] for line in out.splitlines() if "batches replanned" in line]
     if studies is not None:
         assert replayed == [f"study {study}" for study in sorted(studies)], out
     return out
@@ -383,20 +383,20 @@ def other_machine(payload):
 
 @cases(
     {
-        "a value": (first_of("trial_told", lambda p: p.__setitem__("value", p["value"] + 0.5)), "planned again"),
+        "a value": (first_of("trial_told", lambda p: p.__setitem__("value", p["value"] + 0.5)), "replanning"),
         "a pick": (of_batch(4, lambda p: p["picks"][0].__setitem__(0, (p["picks"][0][0] + 1) % 36)), "batch 4: pick 0 is candidate"),
-        "a variance": (of_batch(4, other_variance), "batch 4: pick 0 has the variance"),
+        "a variance": (of_batch(4, other_variance), "batch 4: pick 0 has variance"),
         "a pick too many": (
             last("batch_planned", lambda p: p.update(picks=[*p["picks"], [0, 0.5]], size=p["size"] + 1)),
-            "picks; planned again it has",
+            "picks; replanning made",
         ),
-        "why a batch ended": (of_batch(4, lambda p: p.__setitem__("stop_rule", "horizon")), "batch 4 ended by horizon; planned again by"),
+        "why a batch ended": (of_batch(4, lambda p: p.__setitem__("stop_rule", "horizon")), "batch 4 ended by the rule horizon; replanning ended by"),
         "a width": (of_batch(4, lambda p: p.__setitem__("beta", p["beta"] * 2)), "batch 4: beta is"),
-        "a sum": (of_batch(4, other_sum), "batch 4: the sums are others when planned again"),
-        "a member": (of_batch(4, other_dictionary), "batch 4: the dictionary is another when planned again"),
+        "a sum": (of_batch(4, other_sum), "batch 4: replanning produced different sums"),
+        "a member": (of_batch(4, other_dictionary), "batch 4: replanning produced a different dictionary"),
         "what it was planned after": (
             of_batch(4, lambda p: p.__setitem__("through_seq", 1)),
-            "the entry that it was planned after is not before it",
+            "the entry after which it was planned does not come before it",
         ),
         "the engine's state": (of_batch(3, lambda p: p.__setitem__("engine_state", p["engine_state"][:32])), "batch 3"),
         "another machine": (of_batch(4, other_machine), "on another kind of machine (abacus; this one is"),

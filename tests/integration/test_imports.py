@@ -193,7 +193,7 @@ def test_points_of_a_small_space(server, case):
     if case == 1.0:
         assert answer.status == 201 and client.delete("/v1/studies/small").status == 204, answer
     else:
-        assert "not as the definition says" in refusal(answer, 422, "/payload")["errors"][0]["detail"], answer
+        assert "do not fit the domain of the definition" in refusal(answer, 422, "/payload")["errors"][0]["detail"], answer
 
 
 @cases({

@@ -92,7 +92,7 @@ def test_its_logs_replay_to_the_same_choices(case):
         with contextlib.closing(sqlite3.connect(db)) as connection:
             studies = connection.execute("SELECT count(*) FROM studies WHERE deleted = 0").fetchone()[0]
         out = run_to_end("check", "--db", str(db), environment=kernels.STORED)[1]
-        assert out.count("batches planned again") == studies > 30, out
+        assert out.count("batches replanned") == studies > 30, out
 
 
 @OLD
