@@ -1,6 +1,63 @@
 #include "server/data/event_view.h"
 
-static void encode_planned(wire_writer *w, int64_t seq, const store_event *event)
+#include "server/store/event.h"
+
+#include <math.h>
+
+static const char *text_of(const store_event *event, const char *name)
+{
+    const char *const *text = store_event_member(event, name);
+    return text ? *text : NULL;
+}
+
+static int64_t integer_of(const store_event *event, const char *name)
+{
+    const int64_t *integer = store_event_member(event, name);
+    return integer ? *integer : 0;
+}
+
+/* `shown` holds what the type of event implies; the members of the event are added to it. */
+static void show_trial(wire_writer *w, int64_t seq, const store_event *event, wire_trial_event shown)
+{
+    const trial_state *state = store_event_member(event, "state");
+    const int32_t *attempt = store_event_member(event, "attempt");
+    const double *value = store_event_member(event, "value");
+    const int64_t *step = store_event_member(event, "step");
+    const bool *better = store_event_member(event, "better");
+    shown.id = integer_of(event, "trial");
+    if (state)
+        shown.state = trial_state_name(*state);
+    if (attempt)
+        shown.attempt = *attempt;
+    shown.worker = text_of(event, "worker");
+    shown.lease_expires_at = integer_of(event, "lease_expires_at");
+    if (value && !isnan(*value)) { /* NaN: a result without a value */
+        shown.has_value = true;
+        shown.value = *value;
+    }
+    if (step) {
+        shown.has_step = true;
+        shown.step = *step;
+    }
+    if (better)
+        shown.best = *better;
+    if (!shown.reason)
+        shown.reason = text_of(event, "reason");
+    wire_encode_trial_event(w, seq, event->time, &shown);
+}
+
+static void show_study(wire_writer *w, int64_t seq, const store_event *event)
+{
+    const study_state *state = store_event_member(event, "state");
+    wire_encode_state_event(w, seq, event->time, study_state_name(*state), text_of(event, "reason"));
+}
+
+static void show_count(wire_writer *w, int64_t seq, const store_event *event, const char *type, int64_t count)
+{
+    wire_encode_count_event(w, seq, event->time, type, count);
+}
+
+static void show_planned(wire_writer *w, int64_t seq, const store_event *event)
 {
     const store_batch *batch = &event->u.planned.batch;
     const wire_batch shown = {.batch = batch->batch,
@@ -16,7 +73,7 @@ static void encode_planned(wire_writer *w, int64_t seq, const store_event *event
                             (int64_t)event->u.planned.n_picks);
 }
 
-static void encode_extended(wire_writer *w, int64_t seq, const store_event *event)
+static void show_extended(wire_writer *w, int64_t seq, const store_event *event)
 {
     const wire_batch shown = {.batch = event->u.extended.batch,
                               .ratio = event->u.extended.ratio,
@@ -27,108 +84,58 @@ static void encode_extended(wire_writer *w, int64_t seq, const store_event *even
 
 void event_view_encode(wire_writer *w, int64_t seq, const store_event *event)
 {
-    int64_t time = event->time;
+    const char *pending = trial_state_name(TRIAL_PENDING), *queued = trial_state_name(TRIAL_QUEUED);
     switch (event->type) {
     case EVENT_STUDY_CREATED:
-        wire_encode_state_event(w, seq, time, study_state_name(event->u.created.state), "");
-        break;
     case EVENT_STUDY_CHANGED:
-        wire_encode_state_event(w, seq, time, study_state_name(event->u.changed.state),
-                                event->u.changed.reason);
+        show_study(w, seq, event);
         break;
     case EVENT_CANDIDATES_SET:
-        wire_encode_count_event(w, seq, time, "candidates", event->u.candidates.count);
+        show_count(w, seq, event, "candidates", event->u.candidates.count);
         break;
     case EVENT_CANDIDATES_ADDED:
-        wire_encode_count_event(w, seq, time, "candidates",
-                                event->u.added.first + (int64_t)event->u.added.points.n);
+        show_count(w, seq, event, "candidates", event->u.added.first + (int64_t)event->u.added.points.n);
         break;
     case EVENT_CANDIDATES_RETIRED:
-        wire_encode_count_event(w, seq, time, "retired", (int64_t)event->u.retired.n);
-        break;
-    case EVENT_BATCH_PLANNED:
-        encode_planned(w, seq, event);
-        break;
-    case EVENT_BATCH_EXTENDED:
-        encode_extended(w, seq, event);
-        break;
-    case EVENT_TRIAL_ISSUED:
-        wire_encode_trial_event(w, seq, time,
-                                &(wire_trial_event){.type = "trial",
-                                                    .id = event->u.issued.trial,
-                                                    .state = trial_state_name(TRIAL_PENDING),
-                                                    .attempt = event->u.issued.attempt,
-                                                    .worker = event->u.issued.worker,
-                                                    .issued_at = time,
-                                                    .lease_expires_at = event->u.issued.lease_expires_at});
-        break;
-    case EVENT_TRIAL_RENEWED:
-        wire_encode_trial_event(w, seq, time,
-                                &(wire_trial_event){.type = "trial",
-                                                    .id = event->u.renewed.trial,
-                                                    .state = trial_state_name(TRIAL_PENDING),
-                                                    .attempt = event->u.renewed.attempt,
-                                                    .worker = event->u.renewed.worker,
-                                                    .lease_expires_at = event->u.renewed.lease_expires_at});
-        break;
-    case EVENT_TRIAL_REQUEUED:
-        wire_encode_trial_event(w, seq, time,
-                                &(wire_trial_event){.type = "trial",
-                                                    .id = event->u.requeued.trial,
-                                                    .state = trial_state_name(TRIAL_QUEUED),
-                                                    .reason = event->u.requeued.outcome});
-        break;
-    case EVENT_TRIAL_TOLD:
-        wire_encode_trial_event(w, seq, time,
-                                &(wire_trial_event){.type = "trial",
-                                                    .id = event->u.told.trial,
-                                                    .state = trial_state_name(event->u.told.state),
-                                                    .attempt = event->u.told.attempt,
-                                                    .has_value = event->u.told.has_value,
-                                                    .value = event->u.told.value,
-                                                    .best = event->u.told.better,
-                                                    .reason = event->u.told.reason,
-                                                    .told_at = time});
-        break;
-    case EVENT_TRIAL_PROPOSED:
-        wire_encode_trial_event(w, seq, time,
-                                &(wire_trial_event){.type = "trial",
-                                                    .id = event->u.proposed.trial,
-                                                    .state = trial_state_name(TRIAL_QUEUED)});
-        break;
-    case EVENT_LATE_RESULT_TOLD:
-        wire_encode_trial_event(w, seq, time,
-                                &(wire_trial_event){.type = "late",
-                                                    .id = event->u.late.trial,
-                                                    .attempt = event->u.late.attempt,
-                                                    .has_value = true,
-                                                    .value = event->u.late.value,
-                                                    .best = event->u.late.better});
-        break;
-    case EVENT_TRIAL_AMENDED:
-        wire_encode_trial_event(
-            w, seq, time,
-            &(wire_trial_event){.type = "trial",
-                                .id = event->u.amended.trial,
-                                .state = trial_state_name(event->u.amended.state),
-                                .has_value = event->u.amended.has_value,
-                                .value = event->u.amended.value,
-                                .best = event->u.amended.best_trial == event->u.amended.trial,
-                                .amended = true,
-                                .reason = event->u.amended.reason});
-        break;
-    case EVENT_TRIAL_MEASURED:
-        wire_encode_trial_event(w, seq, time,
-                                &(wire_trial_event){.type = "measurement",
-                                                    .id = event->u.measured.trial,
-                                                    .attempt = event->u.measured.attempt,
-                                                    .has_value = true,
-                                                    .value = event->u.measured.value,
-                                                    .has_step = true,
-                                                    .step = event->u.measured.step});
+        show_count(w, seq, event, "retired", (int64_t)event->u.retired.n);
         break;
     case EVENT_OBSERVATIONS_ADDED:
-        wire_encode_count_event(w, seq, time, "observations", (int64_t)event->u.observed.n);
+        show_count(w, seq, event, "observations", (int64_t)event->u.observed.n);
+        break;
+    case EVENT_BATCH_PLANNED:
+        show_planned(w, seq, event);
+        break;
+    case EVENT_BATCH_EXTENDED:
+        show_extended(w, seq, event);
+        break;
+    case EVENT_TRIAL_ISSUED:
+        show_trial(w, seq, event,
+                   (wire_trial_event){.type = "trial", .state = pending, .issued_at = event->time});
+        break;
+    case EVENT_TRIAL_RENEWED:
+        show_trial(w, seq, event, (wire_trial_event){.type = "trial", .state = pending});
+        break;
+    case EVENT_TRIAL_REQUEUED:
+        show_trial(w, seq, event,
+                   (wire_trial_event){.type = "trial", .state = queued, .reason = event->u.requeued.outcome});
+        break;
+    case EVENT_TRIAL_PROPOSED:
+        show_trial(w, seq, event, (wire_trial_event){.type = "trial", .state = queued});
+        break;
+    case EVENT_TRIAL_TOLD:
+        show_trial(w, seq, event, (wire_trial_event){.type = "trial", .told_at = event->time});
+        break;
+    case EVENT_TRIAL_AMENDED:
+        show_trial(w, seq, event,
+                   (wire_trial_event){.type = "trial",
+                                      .amended = true,
+                                      .best = event->u.amended.best_trial == event->u.amended.trial});
+        break;
+    case EVENT_LATE_RESULT_TOLD:
+        show_trial(w, seq, event, (wire_trial_event){.type = "late"});
+        break;
+    case EVENT_TRIAL_MEASURED:
+        show_trial(w, seq, event, (wire_trial_event){.type = "measurement"});
         break;
     case STORE_EVENT_TYPES:
         break;

@@ -1,4 +1,5 @@
 /* Lanes, writes and uploads: what is submitted to the writer thread. */
+#include "server/store/arena.h"
 #include "server/store/event.h"
 #include "server/store/writer.h"
 

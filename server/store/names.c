@@ -50,7 +50,7 @@ static const char *const trial_states[TRIAL_STATES] = {
 };
 
 static const char *const event_names[STORE_EVENT_TYPES] = {
-#define X(enumerator, name) [enumerator] = (name),
+#define X(enumerator, name) [enumerator] = #name,
     STORE_EVENT_LIST(X)
 #undef X
 };

@@ -182,24 +182,24 @@ typedef struct store_token {
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 
-/* X(enumerator, name in the log). Names are stored: never change one. */
+/* X(enumerator, name in the log). Names are stored: never change one. Each has its members in event_list.c. */
 #define STORE_EVENT_LIST(X)                                                                                  \
-    X(EVENT_STUDY_CREATED, "study_created")                                                                  \
-    X(EVENT_STUDY_CHANGED, "study_changed")                                                                  \
-    X(EVENT_CANDIDATES_SET, "candidates_set")                                                                \
-    X(EVENT_CANDIDATES_ADDED, "candidates_added")                                                            \
-    X(EVENT_CANDIDATES_RETIRED, "candidates_retired")                                                        \
-    X(EVENT_BATCH_PLANNED, "batch_planned")                                                                  \
-    X(EVENT_BATCH_EXTENDED, "batch_extended")                                                                \
-    X(EVENT_TRIAL_ISSUED, "trial_issued")                                                                    \
-    X(EVENT_TRIAL_RENEWED, "trial_renewed")                                                                  \
-    X(EVENT_TRIAL_REQUEUED, "trial_requeued")                                                                \
-    X(EVENT_TRIAL_TOLD, "trial_told")                                                                        \
-    X(EVENT_OBSERVATIONS_ADDED, "observations_added")                                                        \
-    X(EVENT_TRIAL_PROPOSED, "trial_proposed")                                                                \
-    X(EVENT_LATE_RESULT_TOLD, "late_result_told")                                                            \
-    X(EVENT_TRIAL_AMENDED, "trial_amended")                                                                  \
-    X(EVENT_TRIAL_MEASURED, "trial_measured")
+    X(EVENT_STUDY_CREATED, study_created)                                                                    \
+    X(EVENT_STUDY_CHANGED, study_changed)                                                                    \
+    X(EVENT_CANDIDATES_SET, candidates_set)                                                                  \
+    X(EVENT_CANDIDATES_ADDED, candidates_added)                                                              \
+    X(EVENT_CANDIDATES_RETIRED, candidates_retired)                                                          \
+    X(EVENT_BATCH_PLANNED, batch_planned)                                                                    \
+    X(EVENT_BATCH_EXTENDED, batch_extended)                                                                  \
+    X(EVENT_TRIAL_ISSUED, trial_issued)                                                                      \
+    X(EVENT_TRIAL_RENEWED, trial_renewed)                                                                    \
+    X(EVENT_TRIAL_REQUEUED, trial_requeued)                                                                  \
+    X(EVENT_TRIAL_TOLD, trial_told)                                                                          \
+    X(EVENT_OBSERVATIONS_ADDED, observations_added)                                                          \
+    X(EVENT_TRIAL_PROPOSED, trial_proposed)                                                                  \
+    X(EVENT_LATE_RESULT_TOLD, late_result_told)                                                              \
+    X(EVENT_TRIAL_AMENDED, trial_amended)                                                                    \
+    X(EVENT_TRIAL_MEASURED, trial_measured)
 
 typedef enum store_event_type {
 #define X(enumerator, name) enumerator,

@@ -1,7 +1,5 @@
 #include "server/store/memory/memory.h"
 
-#include "server/store/event.h"
-
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* The memory backend's tables, as apply.c writes them, but for those of trials. */
+#include "server/store/arena.h"
 #include "server/store/event.h"
 #include "server/store/memory/memory.h"
 

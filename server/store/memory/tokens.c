@@ -1,4 +1,4 @@
-#include "server/store/event.h"
+#include "server/store/arena.h"
 #include "server/store/memory/memory.h"
 
 #include <stdlib.h>
