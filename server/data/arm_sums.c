@@ -62,17 +62,17 @@ static int64_t batch_of(const gathering *g, int64_t seq)
     return (int64_t)low;
 }
 
+static int compare_candidate(const void *key, const void *entry)
+{
+    int64_t wanted = *(const int64_t *)key, candidate = *(const uint32_t *)entry;
+    return (wanted > candidate) - (wanted < candidate);
+}
+
 static void take(gathering *g, int64_t candidate, const joined_result *result)
 {
-    size_t low = 0, high = g->n_candidates;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (g->candidates[middle] < candidate)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == g->n_candidates || g->candidates[low] != candidate)
+    const uint32_t *found =
+        bsearch(&candidate, g->candidates, g->n_candidates, sizeof *g->candidates, compare_candidate);
+    if (!found)
         return;
     joined_result *results = with_room(g->results, g->n, &g->capacity, sizeof *results);
     g->no_memory |= !results;
@@ -80,7 +80,7 @@ static void take(gathering *g, int64_t candidate, const joined_result *result)
         return;
     g->results = results;
     results[g->n] = *result;
-    results[g->n++].arm = low;
+    results[g->n++].arm = (size_t)(found - g->candidates);
 }
 
 static void take_observation(void *arg, int64_t seq, const store_observation *row)
