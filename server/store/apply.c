@@ -1,4 +1,5 @@
-/* What each event does to the tables: the only place that knows, used by live writes and by rebuilds. */
+/* What each event does to the tables, both for new writes and for rebuilds from a log. No other file knows.
+ * */
 #include "server/store/backend.h"
 
 static void move_trial(study_record *study, trial_state from, trial_state to)
@@ -32,7 +33,7 @@ static store_status apply_candidates(store *s, study_record *study, const store_
     return STORE_OK;
 }
 
-/* Candidates with the next numbers. */
+/* Adds candidates with the next numbers. */
 static store_status add_points(store *s, study_record *study, const store_points *points, store_error *err)
 {
     if (study->content != 0 && points->dimension != study->dimension)
@@ -65,11 +66,12 @@ static store_status apply_retired(store *s, const study_record *study, const sto
 
 static store_status out_of_order(store_error *err, const study_record *study)
 {
-    return store_fail(err, STORE_NOT_FOUND, "study %lld has %lld batches and %lld trials: not those before",
+    return store_fail(err, STORE_NOT_FOUND,
+                      "study %lld has %lld batches and %lld trials: the event does not follow them",
                       (long long)study->study, (long long)study->batches, (long long)study->trials);
 }
 
-/* New trials, the study's next numbers. */
+/* Adds trials with the next numbers. */
 static store_status queue_picks(store *s, study_record *study, int64_t batch, const store_pick *picks,
                                 size_t n, store_error *err)
 {
@@ -194,7 +196,7 @@ static store_status apply_late(store *s, study_record *study, int64_t seq, const
     if (status)
         return status;
     if (!trial.has_value)
-        return no_trial(err, study, number, "told with a value");
+        return no_trial(err, study, number, "completed with a value");
     status = s->backend->late_result_insert(s, study->study, seq, event, err);
     if (status)
         return status;
@@ -264,7 +266,7 @@ store_status store_apply(store *s, study_record *record, int64_t epoch, const st
     if (status)
         return status;
     switch (event->type) {
-    case EVENT_STUDY_CREATED: /* the row is all there is to it */
+    case EVENT_STUDY_CREATED: /* study_insert has written all of it */
         break;
     case EVENT_STUDY_CHANGED:
         status = apply_changed(s, record, event, err);

@@ -1,13 +1,17 @@
-/* What a backend provides, and what all share: the writer thread, lanes, and the meaning of events.
+/* What a backend provides, and what all backends share: the writer thread, lanes, and the meaning of events.
  *
- *   lane.c     lanes, writes, uploads: what is submitted
- *   writer.c   queue, the thread
- *   group.c    what is committed together             (calls apply.c and the backend)
- *   apply.c    what an event does to the tables        (calls the backend; the only place that knows)
- *   event*.c   events as values and as JSON
- *   sqlite*.c  memory*.c                               (tables, transactions, reads)
+ *   lane.c           lanes, writes, uploads: what is submitted
+ *   writer.c         the queue and the writer thread
+ *   group.c          one transaction for several writes    (calls apply.c and the backend)
+ *   apply.c          what each event does to the tables    (calls the backend)
+ *   event*.c         events as values and as JSON          (map in event_kinds.h)
+ *   arena.c          deep copies
+ *   checked_reads.c  reads, and checks of what they yield  (calls the backend)
+ *   names.c          names, errors, the clock
+ *   sqlite/          the SQLite backend                    (map in sqlite/sqlite.h)
+ *   memory/          the backend in memory                 (map in memory/memory.h)
  *
- * All functions of `store_backend` up to `idle` run on the writer thread only. */
+ * The functions of `store_backend` up to `idle` run on the writer thread only. */
 #ifndef SERVER_STORE_BACKEND_H
 #define SERVER_STORE_BACKEND_H
 
@@ -20,13 +24,13 @@
 void store_error_set(store_error *err, store_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same, with the status as its value. A macro, so that an analyzer sees which status that is. */
+/* The same, with the status as its value. A macro, so that static analyzers see which status it is. */
 #define store_fail(err, status, ...) (store_error_set(err, status, __VA_ARGS__), (store_status)(status))
 
-/* STORE_CORRUPT: the study's rows have not the dimension that was asked for. */
+/* STORE_CORRUPT: the rows of the study's candidates do not have this dimension. */
 store_status store_fail_dimension(store_error *err, int64_t study, size_t dimension);
 
-/* Seconds on a clock that only goes forward. */
+/* Seconds on a monotonic clock. */
 double store_clock(void);
 
 /* A study's numbers: loaded before its events are applied, saved after the last one of a write. */
@@ -40,7 +44,7 @@ typedef struct study_record {
     int64_t content, candidates, dimension, reference_candidates;
 } study_record;
 
-/* What transitions of a trial depend on. */
+/* The part of a trial that decides which events may follow. */
 typedef struct trial_record {
     trial_state state;
     int32_t attempt;
@@ -49,15 +53,15 @@ typedef struct trial_record {
 } trial_record;
 
 typedef enum store_chore {
-    CHORE_NONE,  /* nothing is left to do */
-    CHORE_MORE,  /* a slice was done, there is more */
+    CHORE_NONE,  /* no work is left */
+    CHORE_MORE,  /* a slice of work was done, more is left */
     CHORE_FAILED /* try again later */
 } store_chore;
 
 typedef struct store_backend {
-    /* Transactions. After a failure of anything inside one, in_transaction says whether it still stands;
-     * undo takes back what was done since mark. rollback and commit end it in any case; rollback takes back
-     * everything where rolls_back says so, and nothing otherwise. */
+    /* Transactions. A failure inside one may end it: in_transaction says whether it is still open. undo
+     * undoes everything since mark. commit and rollback end the transaction in any case; rollback undoes all
+     * of it if rolls_back is true, and nothing if it is false. */
     bool rolls_back;
     store_status (*begin)(store *s, store_error *err);
     store_status (*commit)(store *s, store_error *err);
@@ -67,7 +71,7 @@ typedef struct store_backend {
     store_status (*release)(store *s, store_error *err);
     store_status (*undo)(store *s, store_error *err);
 
-    /* Studies. load: STORE_NOT_FOUND also when it is deleted. */
+    /* Studies. study_load: STORE_NOT_FOUND also for a deleted study. */
     store_status (*study_insert)(store *s, const store_event *created, int64_t epoch, study_record *record,
                                  store_error *err); /* STORE_EXISTS; fills *record, last_seq 0 */
     store_status (*study_count)(store *s, size_t *n, store_error *err); /* neither deleted nor staged */
@@ -75,9 +79,9 @@ typedef struct store_backend {
     store_status (*study_save)(store *s, const study_record *record, store_error *err);
     store_status (*study_describe)(store *s, const study_record *record, const char *definition,
                                    const char *reason,
-                                   store_error *err); /* definition may be NULL: as before */
+                                   store_error *err); /* definition NULL: keeps the stored one */
     store_status (*study_delete)(store *s, int64_t study, store_error *err);
-    /* A staged study is there for load, save and delete, and for nobody else. publish: STORE_EXISTS. */
+    /* Only load, save and delete see a staged study. study_publish: STORE_EXISTS. */
     store_status (*study_stage)(store *s, int64_t study, store_error *err);
     store_status (*study_publish)(store *s, int64_t study, store_error *err);
     store_status (*log_append)(store *s, int64_t study, int64_t seq, const store_event *event,
@@ -86,15 +90,15 @@ typedef struct store_backend {
     /* Tables of a study. */
     store_status (*content_attach)(store *s, const study_record *record, const store_event *candidates,
                                    store_error *err);
-    /* Candidates that follow those that the study has; *content as in its record: 0, for the number of a new
-     * one, before the first. */
+    /* Appends candidates to those of the study. *content is as in its record; before the first candidates it
+     * is 0, and is set to the number of a new content. */
     store_status (*content_extend)(store *s, const study_record *record, const store_points *points,
                                    int64_t *content, store_error *err);
     store_status (*candidate_retire)(store *s, int64_t study, uint32_t candidate, store_error *err);
     store_status (*batch_insert)(store *s, int64_t study, const store_event *planned, store_error *err);
     store_status (*batch_extend)(store *s, int64_t study, const store_event *extended, store_error *err);
     store_status (*sums_put)(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err);
-    /* Numbered from `first` on. */
+    /* Their numbers are first, first + 1 … */
     store_status (*trials_insert)(store *s, int64_t study, int64_t first, int64_t batch,
                                   const store_pick *picks, size_t n, store_error *err);
     store_status (*trial_load)(store *s, int64_t study, int64_t trial, trial_record *record,
@@ -108,33 +112,32 @@ typedef struct store_backend {
                                store_error *err);
     store_status (*late_result_insert)(store *s, int64_t study, int64_t seq, const store_event *late,
                                        store_error *err);
-    /* Keeps what it replaces as an amendment. */
+    /* Stores the replaced result as an amendment. */
     store_status (*trial_amend)(store *s, int64_t study, int64_t seq, const store_event *amended,
                                 store_error *err);
-    /* Replaces the value of the same trial, attempt and step. */
+    /* Replaces an earlier value for the same trial, attempt and step. */
     store_status (*measurement_put)(store *s, int64_t study, const store_event *measured, store_error *err);
 
     store_status (*observation_insert)(store *s, int64_t study, int64_t seq, int64_t number,
                                        const store_observation *observation, store_error *err);
 
-    /* Uploads: rows follow one another without a gap; STORE_ABORTED when an earlier block is missing. */
+    /* Uploads: blocks of rows come in order, without gaps. STORE_ABORTED: an earlier block is missing. */
     store_status (*content_append)(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err);
     store_status (*content_abandon)(store *s, int64_t content, store_error *err);
 
-    /* The last part of a write. STORE_EXISTS. */
+    /* Comes last in a write. STORE_EXISTS. */
     store_status (*answer_put)(store *s, const store_answer *answer, store_error *err);
 
-    /* Of a write that adds or removes a token. STORE_EXISTS, STORE_NOT_FOUND. */
+    /* Tokens. STORE_EXISTS, STORE_NOT_FOUND. */
     store_status (*token_put)(store *s, const store_token *token, store_error *err);
     store_status (*token_remove)(store *s, const char *id, store_error *err);
 
-    /* A write that changes nothing but must reach the disk. Inside a transaction. */
+    /* Inside a transaction: makes its commit write to the disk without changing any data. */
     store_status (*touch)(store *s, store_error *err);
 
-    /* Outside transactions. after_commit: what must be done now and then (checkpoints); chore: one slice, at
-     * most about 20 ms, of work left over (deleted studies, abandoned uploads); idle: nothing has been
-     * written for a second. */
+    /* Outside transactions. after_commit: checkpoints when they are due. chore: one slice, about 20 ms at
+     * most, of removing deleted studies and abandoned uploads. idle: called after a second without writes. */
     void (*after_commit)(store *s);
     store_chore (*chore)(store *s);
     void (*idle)(store *s);
@@ -147,7 +150,7 @@ typedef struct store_backend {
     store_status (*read_studies)(store *s, const store_study_filter *filter, size_t limit,
                                  store_study_row *row, void *arg, store_error *err);
     store_status (*count_studies)(store *s, size_t *n, store_error *err);
-    store_status (*read_totals)(store *s, store_totals *out, store_error *err); /* adds to what is there */
+    store_status (*read_totals)(store *s, store_totals *out, store_error *err); /* adds to *out */
     store_status (*read_staged)(store *s, int64_t study, store_study_row *row, void *arg, store_error *err);
     store_status (*read_study)(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
     store_status (*read_trials)(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
@@ -196,7 +199,7 @@ struct store {
     const store_backend *backend;
     pthread_t thread;
     bool running;
-    pthread_mutex_t mutex; /* guards what follows, up to the counters */
+    pthread_mutex_t mutex; /* guards the members below, except observer and the counters */
     pthread_cond_t work, probed;
     op_queue writes, uploads;
     bool closing, stopped;
@@ -208,17 +211,17 @@ struct store {
     _Atomic uint64_t commits, written, queued;
 };
 
-/* The backend has filled its own part and next_content; starts the writer thread. On failure the caller
- * still owns the store. */
+/* Starts the writer thread. The backend has filled its own part of *s. On failure the caller still owns the
+ * store. */
 store_status store_start(store *s, const store_backend *backend, int64_t next_content, store_error *err);
 
 /* The number of a new content; any thread. */
 int64_t store_new_content(store *s);
 
-/* The one function that knows what an event does: appends it to the log as number record->last_seq + 1,
- * changes the tables and *record (which the caller saves). Inside a transaction, on the writer thread.
- * STORE_NOT_FOUND: it speaks of a study, trial, batch or upload that is not there, or not in a state for it;
- * STORE_EXISTS: it makes one that is. For EVENT_STUDY_CREATED *record is filled. */
+/* Carries out an event: appends it to the log at position record->last_seq + 1, changes the tables, and
+ * changes *record, which the caller saves. EVENT_STUDY_CREATED fills *record. Inside a transaction, on the
+ * writer thread. STORE_NOT_FOUND: the event names a study, trial, batch or upload that does not exist, or
+ * that is not in a state for the event. STORE_EXISTS: it creates one that exists. */
 store_status store_apply(store *s, study_record *record, int64_t epoch, const store_event *event,
                          const char *payload, store_error *err);
 

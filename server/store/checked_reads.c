@@ -1,12 +1,12 @@
-/* Reads are the backend's own. What they give is held to what can have been written, since a damaged database
- * has anything: who reads further up relies on it. */
+/* Reads, for every backend. A damaged database may hold any value, so each row is checked for values that
+ * cannot have been written; code above the store relies on that. */
 #include "server/store/backend.h"
 #include "server/store/event.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- rows on their way --------------------------------------------------------------------------------- */
+/* ---- rows ---------------------------------------------------------------------------------------------- */
 
 typedef struct passing {
     union {
@@ -21,11 +21,11 @@ typedef struct passing {
     } row;
     void *arg;
     int64_t study;
-    store_status status; /* STORE_CORRUPT after the first row that cannot be: no more are given */
+    store_status status; /* STORE_CORRUPT after the first unsound row: no further rows are passed on */
     store_error *err;
 } passing;
 
-/* True when the row may be given. */
+/* True: the row may be passed on. */
 static bool is_sound(passing *p, bool sound, const char *what, int64_t number)
 {
     if (p->status == STORE_OK && !sound)
@@ -75,7 +75,7 @@ static void pass_study(void *arg, const store_study *row)
         p->row.study(p->arg, row);
 }
 
-/* Of many: one that is damaged does not hide the others. */
+/* In a list, a damaged study is marked, and the others are shown. */
 static void pass_listed(void *arg, const store_study *row)
 {
     passing *p = arg;
@@ -247,7 +247,7 @@ store_status store_read_observations(store *s, int64_t study, int64_t after_seq,
 
 store_status store_fail_dimension(store_error *err, int64_t study, size_t dimension)
 {
-    return store_fail(err, STORE_CORRUPT, "the candidates of study %lld have not %zu values each",
+    return store_fail(err, STORE_CORRUPT, "the candidates of study %lld do not have %zu values each",
                       (long long)study, dimension);
 }
 

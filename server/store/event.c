@@ -49,7 +49,7 @@ store_status store_event_encode(char **out, const store_event *event)
 
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
-/* The event's copy is made before what it points to is freed. */
+/* *event points into the reader's arrays and JSON, so *out is a copy. */
 static store_status read_members(event_reader *r, store_event **out, store_event *event)
 {
     const event_members members = members_of(event);

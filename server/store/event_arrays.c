@@ -311,7 +311,7 @@ static void write_rows(wire_writer *w, const event_member *m, const store_event 
     wire_array_end(w);
 }
 
-/* True when the entries are arrays of so many values. */
+/* True: each entry is an array of this many values. */
 static bool are_rows(const json_t *entries, size_t dimension)
 {
     for (size_t i = 0; i < json_array_size(entries); i++)

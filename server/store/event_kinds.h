@@ -1,4 +1,4 @@
-/* Inside event*.c: what an event consists of.
+/* Inside event*.c: the members of events.
  *
  *   event_list.c     the list: the members of each type of event
  *   event_values.c   kinds of members that have one value
@@ -27,7 +27,7 @@ typedef struct event_member {
     const char *beside; /* name of the second member that the kind concerns, or NULL */
 } event_member;
 
-/* What a payload is read from. */
+/* A payload that is being read. */
 typedef struct event_reader {
     const json_t *object; /* numbers are reals */
     const char *bad;      /* name of the first member that is missing or wrong; NULL: none */
@@ -36,7 +36,7 @@ typedef struct event_reader {
     size_t n_arrays;
 } event_reader;
 
-/* What can be done with a member of this kind. */
+/* How members of this kind are written, read and copied. */
 struct event_kind {
     void (*write)(wire_writer *w, const event_member *m, const store_event *event);
     void (*read)(event_reader *r, const event_member *m, store_event *event);
@@ -86,7 +86,7 @@ double event_canonical(double x); /* +0 for -0, NaN for infinities */
 /* A real, or null for a double that is not finite. */
 void event_write_real(wire_writer *w, double value);
 
-/* False: not such a number; *out is set all the same. */
+/* False: the value is not such a number; *out is set in any case. */
 bool event_read_real(const json_t *value, double *out); /* null is NaN */
 bool event_read_integer(const json_t *value, int64_t *out);
 bool event_read_index(const json_t *value, uint32_t *out);

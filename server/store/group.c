@@ -1,5 +1,5 @@
-/* One transaction for the writes that have queued up. They fail one by one, or together when their commit
- * does. */
+/* Group commit: one transaction for the waiting writes. A write that fails does so alone; if the commit
+ * fails, all of them fail. */
 #include "server/store/writer.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 static store_status check_owner(const store_lane *lane, const study_record *record, store_error *err)
 {
     if (record->epoch != lane->epoch)
-        return store_fail(err, STORE_SUPERSEDED, "study %lld is at epoch %lld, its owner at %lld",
+        return store_fail(err, STORE_SUPERSEDED, "study %lld has epoch %lld; the writer has %lld",
                           (long long)record->study, (long long)record->epoch, (long long)lane->epoch);
     return STORE_OK;
 }
@@ -25,7 +25,7 @@ static store_status apply_events(store *s, store_write *write, store_error *err)
             status = check_owner(lane, &record, err);
         if (!status && record.last_seq + 1 != write->first_seq)
             status = store_fail(
-                err, STORE_SUPERSEDED, "the log of study %lld ends at %lld, its owner expected %lld",
+                err, STORE_SUPERSEDED, "the log of study %lld ends at %lld; the writer expected %lld",
                 (long long)lane->study, (long long)record.last_seq, (long long)write->first_seq - 1);
     }
     for (size_t i = 0; !status && i < write->n; i++)
@@ -42,7 +42,7 @@ static store_status apply_events(store *s, store_write *write, store_error *err)
     return status;
 }
 
-/* Of a write that makes one more study to be seen. */
+/* STORE_TOO_MANY: the write would exceed its limit on the number of studies. */
 static store_status check_room(store *s, const store_write *write, store_error *err)
 {
     bool makes = write->n > 0 && write->items[0].event->type == EVENT_STUDY_CREATED && !write->stages;
@@ -108,8 +108,8 @@ static store_status apply_op(store *s, store_op *op, store_error *err)
     return STORE_OK;
 }
 
-/* Applies one op between marks, so that its failure takes back nothing but itself. Afterwards the
- * transaction may be gone: the database ends it itself on some faults. */
+/* Applies one operation between marks, so that a failure undoes that operation alone. On some faults the
+ * database ends the transaction itself. */
 static void run_op(store *s, store_op *op, store_error *err)
 {
     store_lane *lane = op->lane;
@@ -148,7 +148,7 @@ static store_status commit(store *s, store_error *err)
     return status;
 }
 
-/* All that was applied since begin is gone: the writes of a failed group fail together. */
+/* The transaction is lost, and every write in it fails. */
 static void fail_applied(store_op *first, const store_op *end, store_status status)
 {
     for (store_op *op = first; op != end; op = op->next) {
@@ -159,8 +159,8 @@ static void fail_applied(store_op *first, const store_op *end, store_status stat
     }
 }
 
-/* Without marks, for which the database copies every page that is written: in almost every group nothing
- * fails. Returns the first op that was not run; *failed: the group must be rolled back. */
+/* Runs without marks, since the database copies every page that is written after one, and almost no group has
+ * a failure. Returns the first operation that was not run; *failed: the group must be rolled back. */
 static store_op *run_unmarked(store *s, store_op *first, double until, bool *failed)
 {
     store_op *op = first;
@@ -184,8 +184,8 @@ static store_op *run_marked(store *s, store_op *first, double until, store_error
     return op;
 }
 
-/* Begins a transaction and applies ops until then, one at least; *end is the first that was not. Afterwards
- * the transaction may be gone. A failure to begin is everyone's: *end is NULL. */
+/* Begins a transaction and applies operations until that time, at least one; *end is the first that was not
+ * applied. Afterwards the transaction may have ended. If it cannot begin, all fail: *end is NULL. */
 static store_status apply_group(store *s, store_op *first, double until, store_op **end, store_error *err)
 {
     bool failed = true;
@@ -203,13 +203,13 @@ static store_status apply_group(store *s, store_op *first, double until, store_o
     return status;
 }
 
-/* The database has ended the transaction at the fault of one op: the others (status STORE_OK) once more,
- * each in a transaction of its own. */
+/* One operation's fault has ended the transaction. Runs the others (status STORE_OK) again, each in its own
+ * transaction. */
 static void run_singly(store *s, store_op *first, const store_op *end, store_error *err)
 {
     for (store_op *op = first; op != end; op = op->next)
         if (op->status == STORE_OK && op->lane)
-            op->lane->failed = false; /* the one that failed may come after it in its lane */
+            op->lane->failed = false; /* the failed operation may come later in its lane */
     for (store_op *op = first; op != end; op = op->next) {
         if (op->status) {
             if (op->lane)

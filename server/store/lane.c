@@ -1,4 +1,4 @@
-/* Lanes, writes and uploads: what is submitted to the writer thread. */
+/* Lanes, writes and uploads, which are submitted to the writer thread. */
 #include "server/store/arena.h"
 #include "server/store/event.h"
 #include "server/store/writer.h"
@@ -181,6 +181,6 @@ void store_upload_append(store *s, int64_t content, int64_t first, size_t n, siz
 void store_upload_abandon(store *s, int64_t content)
 {
     upload_op *upload = upload_new(OP_ABANDON, content, 0);
-    if (upload) /* otherwise it is removed at the next start */
+    if (upload) /* if not: the next start removes the upload */
         writer_submit(s, &s->uploads, &upload->op);
 }

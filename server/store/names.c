@@ -1,4 +1,4 @@
-/* Names, errors and the clock: what every part of the store uses. */
+/* Names, errors and the clock, for every part of the store. */
 #include "server/store/backend.h"
 #include "server/store/event.h"
 

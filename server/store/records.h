@@ -1,5 +1,5 @@
-/* What the store remembers, in domain words: rows of studies, trials and all that belongs to them, and the
- * events that they follow from (store.h).
+/* What the store keeps: rows of studies, of trials and of their parts, and the events that they result from
+ * (store.h).
  *
  * Times are milliseconds since 1970 UTC. Strings are UTF-8, NUL-terminated. */
 #ifndef SERVER_STORE_RECORDS_H
@@ -30,76 +30,76 @@ typedef enum trial_state {
     TRIAL_STATES
 } trial_state;
 
-/* Names as in the API; NULL or false when there is no such. */
+/* Names as in the API; false: there is no such name. */
 const char *study_state_name(study_state state);
 bool study_state_parse(study_state *out, const char *name);
 const char *trial_state_name(trial_state state);
 bool trial_state_parse(trial_state *out, const char *name);
 
 typedef struct store_study {
-    int64_t study;          /* the store's own number, never used again */
-    const char *id;         /* the user's name for it, unique among living studies */
-    const char *definition; /* JSON: every value in force */
+    int64_t study;          /* the store's number, never reused */
+    const char *id;         /* the user's name for it, unique among studies that are not deleted */
+    const char *definition; /* JSON with every current value */
     study_state state;
-    const char *state_reason; /* "" when there is none */
+    const char *state_reason; /* "": none */
     int64_t epoch;
     int64_t created_at, updated_at; /* time of its first and of its last event */
-    int64_t last_seq;               /* of its log */
-    int64_t trials;                 /* given out ids: 1 … trials */
+    int64_t last_seq;               /* end of its log */
+    int64_t trials;                 /* their numbers are 1 … trials */
     int64_t by_state[TRIAL_STATES];
     int64_t issued;       /* trials handed out at least once */
-    int64_t observations; /* rewards told or imported, amended ones once */
+    int64_t observations; /* values told or imported; an amended one counts once */
     int64_t batches;      /* planned so far */
     int64_t through_seq;  /* results up to this position of the log are in the last batch's model */
-    int64_t best_trial;   /* 0: none yet; ties: the first */
+    int64_t best_trial;   /* 0: none yet; of equal ones the first */
     int64_t best_candidate;
     double best_value;
     int64_t candidates; /* 0: none uploaded */
     int64_t dimension;
-    int64_t reference_candidates; /* the first so many: scaling statistics are over them */
-    const char *digest;           /* of the candidates as uploaded, hexadecimal; "" */
-    bool
-        damaged; /* in a list of studies: its row cannot have been written; `study` and `id` only are given */
+    int64_t
+        reference_candidates; /* the number of candidates, from the first, that scaling is computed from */
+    const char *digest;       /* of the candidates as uploaded, hexadecimal; "" */
+    bool damaged; /* in a list of studies: its row is damaged, and only `study` and `id` are given */
 } store_study;
 
 typedef struct store_trial {
     int64_t trial;
     trial_state state;
-    int32_t attempt; /* last one, or the one it was told under; 0 before it is first handed out */
-    int64_t batch;   /* that planned it; −1: a user's own */
+    int32_t attempt; /* the last one, or the one that told the result; 0: not handed out yet */
+    int64_t batch;   /* that planned it; −1: proposed by a user */
     int64_t candidate;
     double variance;          /* start-of-batch variance, paper's scale; NaN when unknown */
-    const char *worker;       /* of the last attempt; "" when none was named */
-    int64_t issued_at;        /* last attempt; 0 */
-    int64_t lease_expires_at; /* last attempt; 0 */
+    const char *worker;       /* of the last attempt; "": unnamed */
+    int64_t issued_at;        /* of the last attempt; 0: none */
+    int64_t lease_expires_at; /* of the last attempt; 0: none */
     bool has_value;
-    double value; /* metric's own units and sign; a zero has none */
+    double value; /* in the metric's units and sign; never −0 */
     const char *reason;
-    int64_t repeats;      /* pulls the value is the mean of; at least 1 */
-    const char *recorded; /* values of recorded metrics, a JSON object's text; "" */
-    const char *metadata; /* told with the result, a JSON object's text; "" */
-    int64_t told_at;      /* 0 */
-    int64_t told_seq;     /* log position of the result, amended or not; 0 */
+    int64_t repeats;      /* number of pulls that the value is the mean of; at least 1 */
+    const char *recorded; /* values of recorded metrics: a JSON object, or "" */
+    const char *metadata; /* told with the result: a JSON object, or "" */
+    int64_t told_at;      /* 0: not told */
+    int64_t told_seq;     /* log position of the result, kept by amendments; 0: not told */
 } store_trial;
 
-/* A value told under another attempt than the one that completed the trial: one more measurement. */
+/* A value told by another attempt than the one that completed the trial: one more observation. */
 typedef struct store_late_result {
-    int64_t trial, candidate; /* candidate: the trial's; not stored again */
+    int64_t trial, candidate; /* candidate: that of the trial */
     int32_t attempt;
     double value;
     int64_t repeats;
-    const char *recorded, *metadata; /* as of store_trial */
+    const char *recorded, *metadata; /* as in store_trial */
     int64_t told_at, told_seq;
 } store_late_result;
 
-/* What an amendment replaced. */
+/* An amendment, with what it replaced. */
 typedef struct store_amendment {
     int64_t trial, seq;
     int64_t amended_at;
-    const char *reason; /* of the amendment; "" */
+    const char *reason; /* of the amendment; "": none */
     trial_state was;
     bool had_value;
-    double value; /* that it was; its repeats and recorded values too */
+    double value; /* the replaced one, as the repeats and recorded values below */
     int64_t repeats;
     const char *recorded;
     const char *was_reason;
@@ -109,7 +109,7 @@ typedef struct store_measurement {
     int64_t trial;
     int32_t attempt;
     int64_t step;
-    double value; /* the last one told for this step */
+    double value; /* the latest one for this step */
     int64_t time;
 } store_measurement;
 
@@ -118,14 +118,15 @@ typedef struct store_attempt {
     const char *worker;
     int64_t issued_at;
     int64_t lease_expires_at;
-    int64_t ended_at;    /* 0: open */
-    const char *outcome; /* "", that of the requeueing or telling, "superseded" (told by another attempt) */
+    int64_t ended_at; /* 0: open */
+    const char
+        *outcome; /* "", that of EVENT_TRIAL_REQUEUED or the state told; "superseded": another attempt told */
 } store_attempt;
 
 typedef struct store_arm_sum {
     uint32_t arm;
     uint64_t count;
-    double sum; /* the engine's units: its bits are kept */
+    double sum; /* in the engine's units; every bit is kept */
 } store_arm_sum;
 
 typedef struct store_pick {
@@ -133,18 +134,18 @@ typedef struct store_pick {
     double variance;
 } store_pick;
 
-/* Values that an ask held, for the last of a batch's or an extension's picks. */
+/* Parameters that an ask fixed, for the last n_picks picks of a batch or an extension. */
 typedef struct store_held {
-    const double *values; /* coded, one a parameter, NaN: open */
-    size_t n_values;      /* 0: nothing was held */
+    const double *values; /* coded, one per parameter; NaN: not fixed */
+    size_t n_values;      /* 0: none was fixed */
     size_t n_picks;
 } store_held;
 
-/* Points of a space that picks are the first to visit: they get the next numbers. */
+/* Points of a space that no earlier pick visited. They get the next candidate numbers. */
 typedef struct store_points {
     size_t n;
     int64_t dimension;  /* parameters */
-    const double *rows; /* n x dimension, coded, NaN: not active */
+    const double *rows; /* n x dimension, coded; NaN: an inactive parameter */
 } store_points;
 
 typedef struct store_batch {
@@ -158,23 +159,23 @@ typedef struct store_batch {
     double update_seconds, select_seconds;
     int64_t started_at;
     const char *code_path;
-    int64_t through_seq; /* as read: results up to here are in its model */
+    int64_t through_seq; /* when read: results up to here are in its model */
 } store_batch;
 
-/* An imported reward. */
+/* An imported value. */
 typedef struct store_observation {
     uint32_t candidate;
-    int64_t repeats; /* the value is the mean of so many */
-    double value;    /* metric's own units and sign */
+    int64_t repeats; /* number of pulls that the value is the mean of */
+    double value;    /* in the metric's units and sign */
 } store_observation;
 
-/* A token. Its secret is nowhere: only the hash is stored. */
+/* A token. Only the hash of its secret is stored. */
 typedef struct store_token {
-    int64_t number; /* the store's own, ascending; 0 for a new one */
+    int64_t number; /* the store's, ascending; 0 in a new token */
     const char *id; /* public, unique */
     unsigned char hash[32];
     const char *role;
-    const char *study; /* id of the one study it is for; "": all */
+    const char *study; /* id of the only study that it grants access to; "": all */
     const char *description;
     int64_t created_at;
     int64_t expires_at; /* 0: never */
@@ -182,7 +183,8 @@ typedef struct store_token {
 
 /* ---- events -------------------------------------------------------------------------------------------- */
 
-/* X(enumerator, name in the log). Names are stored: never change one. Each has its members in event_list.c. */
+/* X(enumerator, name in the log). Names are stored: never change one. Each has its members in event_list.c.
+ * */
 #define STORE_EVENT_LIST(X)                                                                                  \
     X(EVENT_STUDY_CREATED, study_created)                                                                    \
     X(EVENT_STUDY_CHANGED, study_changed)                                                                    \
@@ -210,7 +212,7 @@ typedef enum store_event_type {
 
 const char *store_event_name(store_event_type type);
 
-/* An event, as its writer gives it. Every pointer is copied by store_write_add. */
+/* An event. store_write_add copies everything that it points to. */
 typedef struct store_event {
     store_event_type type;
     int64_t time;
@@ -219,28 +221,28 @@ typedef struct store_event {
             const char *id;
             const char *definition;
             study_state state;
-        } created; /* the store gives the study its number */
+        } created; /* the store assigns the study's number */
         struct {
-            const char *definition; /* NULL: as before */
+            const char *definition; /* NULL: unchanged */
             study_state state;
             const char *reason;
         } changed;
         struct {
-            int64_t content; /* of a finished upload; 0: gone, since a later event of the log replaces it */
+            int64_t content; /* of a finished upload; 0: dropped, since a later event replaces it */
             int64_t count, dimension;
             const char *digest;
         } candidates;
         struct {
-            int64_t first;       /* the number of candidates so far */
-            store_points points; /* of a space; or rows of features */
+            int64_t first;       /* the number of candidates before the event */
+            store_points points; /* points of a space, or rows of features */
         } added;
         struct {
-            const uint32_t *list; /* that were not retired before */
+            const uint32_t *list; /* none of them is retired already */
             size_t n;
         } retired;
         struct {
             store_batch batch;
-            /* Results with told_seq <= through_seq that no earlier batch took in are in its model. */
+            /* Its model has the results with told_seq <= through_seq. */
             int64_t through_seq;
             const uint32_t *dictionary; /* batch.dictionary_size entries */
             const store_arm_sum *sums;  /* those that changed since the last batch */
@@ -254,8 +256,8 @@ typedef struct store_event {
             store_points points;
         } planned;
         struct {
-            int64_t batch;       /* the last one: gets more picks, and this ratio and stop rule */
-            int64_t through_seq; /* end of the log when they were planned; 0: just before this event */
+            int64_t batch;       /* the last one; it gets more picks, and this ratio and stop rule */
+            int64_t through_seq; /* end of the log when the picks were planned; 0: just before this event */
             double ratio;
             const char *stop_rule;
             int64_t first_trial;
@@ -273,25 +275,25 @@ typedef struct store_event {
         struct {
             int64_t trial;
             const char *outcome; /* of the attempt that ended: "expired", "released", "failed" */
-            bool attempt_counts; /* false: the attempt is given back (released) */
+            bool attempt_counts; /* false: a released attempt, whose number is used again */
         } requeued;
         struct {
             int64_t trial;
-            int32_t attempt;   /* that told it; 0: none, or the open one: what has ended stays */
+            int32_t attempt;   /* that told the result; 0: the current one, if any */
             trial_state state; /* completed, failed, infeasible, stopped */
             bool has_value;
             double value;
-            bool better; /* is now the study's best */
+            bool better; /* the result is now the study's best */
             const char *reason;
-            int64_t repeats; /* 0 stands for 1 */
+            int64_t repeats; /* 0 means 1 */
             const char *recorded, *metadata;
         } told;
         struct {
-            int64_t trial; /* the study's next number: a queued trial that no batch planned */
+            int64_t trial; /* the next number; no batch planned this trial */
             store_pick pick;
         } proposed;
         struct {
-            int64_t trial; /* one with a value */
+            int64_t trial; /* it has a value */
             int32_t attempt;
             double value;
             bool better;
@@ -299,18 +301,18 @@ typedef struct store_event {
             const char *recorded, *metadata;
         } late;
         struct {
-            int64_t trial;     /* a told one */
+            int64_t trial;     /* it has been told */
             trial_state state; /* completed, failed, infeasible, stopped */
             bool has_value;
             double value;
             const char *recorded;
-            const char *reason; /* why it is amended */
-            int64_t best_trial; /* the study's best from now on; 0: none */
+            const char *reason; /* of the amendment */
+            int64_t best_trial; /* the study's new best; 0: none */
             int64_t best_candidate;
             double best_value;
         } amended;
         struct {
-            int64_t trial; /* a pending one */
+            int64_t trial; /* it is pending */
             int32_t attempt;
             int64_t step;
             double value;

@@ -1,4 +1,4 @@
-/* The writer thread: its queue, what it does when, and its end. */
+/* The writer thread: its queue, its loop, its end. */
 #include "server/store/writer.h"
 
 #include <errno.h>
@@ -6,10 +6,10 @@
 #include <string.h>
 #include <time.h>
 
-/* A group ends after this long even if more has queued. */
+/* A group ends after this time even if more writes are queued. */
 static const double slice_seconds = 0.020;
 static const time_t idle_seconds = 1;
-static const double bulk_slice_seconds = 0.005; /* their commit takes longer than a tell's */
+static const double bulk_slice_seconds = 0.005; /* for uploads, whose commits take longer */
 static const time_t probe_seconds = 5;
 
 /* ---- the queue ----------------------------------------------------------------------------------------- */
@@ -41,7 +41,7 @@ void writer_finish(store_op *op)
     void *arg = op->arg;
     store_status status = op->status;
     int64_t study = op->study, last_seq = op->last_seq;
-    free_op(op); /* first: `done` may let the owner close the lane */
+    free_op(op); /* before `done`, after which the owner may close the lane */
     if (done)
         done(arg, status, study, last_seq);
 }
@@ -81,7 +81,7 @@ static struct timespec seconds_from_now(time_t seconds)
     return t;
 }
 
-/* With the mutex held. Returns false when a second has gone by without work. */
+/* With the mutex held. If bounded, returns false after a second without work. */
 static bool wait_for_work(store *s, bool bounded)
 {
     struct timespec deadline = seconds_from_now(idle_seconds);
@@ -110,7 +110,7 @@ static void *writer_main(void *arg)
     store *s = arg;
     store_op *bulk = NULL;
     store_chore chore = CHORE_MORE;
-    bool settled = false; /* idle has run since the last write */
+    bool settled = false; /* the backend's `idle` has run since the last write */
     for (;;) {
         pthread_mutex_lock(&s->mutex);
         bool woken = bulk || chore == CHORE_MORE || wait_for_work(s, !settled || chore == CHORE_FAILED);
@@ -172,7 +172,7 @@ void store_close(store *s)
     if (!s)
         return;
     if (!s->running) {
-        s->backend->close(s); /* a snapshot */
+        s->backend->close(s); /* a snapshot has no thread */
         return;
     }
     pthread_mutex_lock(&s->mutex);
@@ -200,7 +200,7 @@ store_status store_probe(store *s, store_error *err)
     if (stopped)
         store_error_set(&answer, STORE_CLOSED, "the store is closing");
     else if (s->probes_done < ticket)
-        store_error_set(&answer, STORE_BUSY, "no write has reached the disk for %d s", (int)probe_seconds);
+        store_error_set(&answer, STORE_BUSY, "no write has reached the disk in %d s", (int)probe_seconds);
     else
         answer = s->probe;
     pthread_mutex_unlock(&s->mutex);

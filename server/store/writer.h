@@ -1,5 +1,4 @@
-/* What is submitted to the writer thread, between lane.c, which makes it, writer.c, which takes it, and
- * group.c, which commits it. */
+/* Operations for the writer thread: lane.c makes them, writer.c queues them, group.c commits them. */
 #ifndef SERVER_STORE_WRITER_H
 #define SERVER_STORE_WRITER_H
 
@@ -10,11 +9,11 @@ typedef enum op_kind { OP_WRITE, OP_DELETE, OP_UPLOAD, OP_ABANDON } op_kind;
 struct store_op {
     op_kind kind;
     store_op *next;
-    store_done *done; /* NULL: nobody asks */
+    store_done *done; /* NULL: no callback */
     void *arg;
     store_lane *lane; /* writes and deletions */
     store_status status;
-    int64_t study, last_seq; /* as `done` is told */
+    int64_t study, last_seq; /* arguments of `done` */
 };
 
 typedef struct write_item {
@@ -27,9 +26,9 @@ struct store_write {
     int64_t first_seq;
     write_item *items;
     size_t n, capacity;
-    store_answer *answer; /* NULL */
-    store_token *token;   /* to be added; NULL */
-    char *removed_token;  /* id; NULL */
+    store_answer *answer; /* NULL: none */
+    store_token *token;   /* to be added; NULL: none */
+    char *removed_token;  /* its id; NULL: none */
     bool stages, publishes;
     size_t most_studies; /* 0: any number */
 };
@@ -44,24 +43,28 @@ typedef struct upload_op {
 struct store_lane {
     store *s;
     int64_t epoch;
-    int64_t next_seq; /* the owner's */
-    /* The writer thread's. */
+    int64_t next_seq; /* used by the owner only */
+    /* Used by the writer thread only: */
     int64_t study;
     bool failed;
     store_op removal;
 };
 
-/* Hands the op to the writer thread, or calls its `done` with STORE_CLOSED when that has ended. */
+/* ---- writer.c ------------------------------------------------------------------------------------------ */
+
+/* Hands the operation to the writer thread. If the thread has ended, calls `done` with STORE_CLOSED. */
 void writer_submit(store *s, op_queue *queue, store_op *op);
 
-/* Frees the op, and calls its `done` with what came of it. */
+/* Frees the operation and calls its `done` with the outcome. */
 void writer_finish(store_op *op);
 
-/* The writer thread's. Runs ops from the head of the list for at most `seconds`, one at least, commits them
- * together, and finishes them. -> the rest of the list; NULL: none */
+/* ---- group.c: on the writer thread --------------------------------------------------------------------- */
+
+/* Runs operations from the head of the list for at most `seconds`, at least one, commits them together, and
+ * finishes them. Returns the rest of the list; NULL: none. */
 store_op *group_run(store *s, store_op *first, double seconds);
 
-/* A transaction of its own that changes nothing but must reach the disk. */
+/* One transaction that writes to the disk without changing any data. */
 store_status group_touch(store *s, store_error *err);
 
 #endif

@@ -171,9 +171,9 @@ static void differences_are_shown(void **state)
     } cases[] = {
         {"UPDATE trials SET value = NULL WHERE trial = (SELECT min(trial) FROM trials WHERE value IS NOT "
          "NULL)",
-         "value is nothing; the log makes it "},
-        {"UPDATE engine_states SET state = x'0001'", "state is 2 bytes; the log makes it "},
-        {"UPDATE studies SET state_reason = 'why'", "state_reason is why; the log makes it "},
+         "value is nothing; by the log it is "},
+        {"UPDATE engine_states SET state = x'0001'", "state is 2 bytes; by the log it is "},
+        {"UPDATE studies SET state_reason = 'why'", "state_reason is why; by the log it is "},
         {"DELETE FROM attempts WHERE trial = 1", "attempts, trial 1"},
     };
     const char *path = ((store_directory *)*state)->path;

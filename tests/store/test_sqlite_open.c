@@ -150,11 +150,11 @@ static void files_of_others_are_left_alone(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
     run_sql(path, "CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)");
-    expect_open(path, STORE_FOREIGN, "not one of banditd");
+    expect_open(path, STORE_FOREIGN, "of another program");
     assert_int_equal(read_integer(path, "SELECT count(*) FROM theirs"), 1);
     assert_int_equal(read_integer(path, "SELECT journal_mode = 'delete' FROM pragma_journal_mode"), 1);
     run_sql(path, "DROP TABLE theirs; PRAGMA user_version = 7");
-    expect_open(path, STORE_FOREIGN, "not one of banditd");
+    expect_open(path, STORE_FOREIGN, "of another program");
     char text[8192];
     memset(text, 'x', sizeof text);
     write_file(path, text, sizeof text, -1);
@@ -182,7 +182,7 @@ static void logs_of_others_are_left_alone(void **state)
     connection_close(&c);
     long database = size_of(path, ""), wal = size_of(path, "-wal");
     assert_true(wal > 0);
-    expect_open(path, STORE_FOREIGN, "not one of banditd");
+    expect_open(path, STORE_FOREIGN, "of another program");
     assert_int_equal(size_of(path, ""), database);
     assert_int_equal(size_of(path, "-wal"), wal);
 }

@@ -148,7 +148,7 @@ static void memory_rollback(store *base)
 static store_status memory_commit(store *base, store_error *err)
 {
     (void)err;
-    memory_rollback(base); /* every write has been undone or stays */
+    memory_rollback(base); /* failed writes have been undone already */
     return STORE_OK;
 }
 

@@ -1,10 +1,10 @@
-/* Inside the memory backend: plain arrays under one lock, which a transaction holds for writing. What a write
- * did is undone by cutting the study's log back and applying what is left of it again.
+/* Inside the memory backend: plain arrays under one lock, which a transaction holds for writing. A write is
+ * undone by cutting back the study's log and applying the remaining events again.
  *
- *   memory.c         transactions, opening, closing
- *   tables.c  the tables as apply.c writes them
- *   trials.c  those of trials
- *   tokens.c  tokens
+ *   memory.c  transactions, opening, closing
+ *   tables.c  writes the tables, except those of trials
+ *   trials.c  writes the tables of trials
+ *   tokens.c  writes and reads tokens
  *   read.c    reads */
 #ifndef SERVER_STORE_MEMORY_MEMORY_H
 #define SERVER_STORE_MEMORY_MEMORY_H
@@ -32,8 +32,8 @@ typedef struct memory_batch {
 
 typedef struct memory_study {
     struct memory_study *next; /* in descending order of number */
-    bool staged;               /* has no id yet, for those who read */
-    bool deleted, damaged;     /* damaged: memory ran out while a write was being undone */
+    bool staged;               /* readers do not see it */
+    bool deleted, damaged;     /* damaged: memory ran out while a write was undone */
     study_record record;
     int64_t created_at;
     const char *id, *definition, *reason, *digest; /* owned */
@@ -51,7 +51,7 @@ typedef struct memory_study {
     size_t n_engine;
     store_late_result *late; /* their strings are owned; by log position */
     size_t n_late;
-    store_amendment *amendments; /* likewise */
+    store_amendment *amendments; /* as late results */
     size_t n_amendments;
 } memory_study;
 
@@ -78,15 +78,15 @@ typedef struct memory_store {
     int64_t last_study;
     memory_study *studies;
     memory_content *contents;
-    memory_answer *answers; /* of less than a day before the newest */
-    memory_study *touched;  /* by the write since the mark */
-    size_t kept;            /* log entries it had then; 0: it is new */
+    memory_answer *answers; /* none is a day older than the newest */
+    memory_study *touched;  /* that the write since the mark has changed; NULL */
+    size_t kept;            /* log entries that it had at the mark; 0: it is new */
     bool replaying;
     int64_t last_token;
     memory_token *tokens;
-    /* Of the write since the mark; NULL. */
-    memory_token *new_token;     /* in the list */
-    memory_token *removed_token; /* out of it */
+    /* Those that the write since the mark has added or removed; NULL. */
+    memory_token *new_token;     /* still in the list */
+    memory_token *removed_token; /* taken out of the list */
 } memory_store;
 
 static inline memory_store *memory_of(store *s)
@@ -94,29 +94,30 @@ static inline memory_store *memory_of(store *s)
     return (memory_store *)s;
 }
 
-/* The living study of that number or id; NULL. */
+/* ---- memory.c ------------------------------------------------------------------------------------------ */
+
+/* The study of that number or id that is not deleted; NULL: none. */
 memory_study *memory_find(memory_store *s, int64_t number);
 memory_study *memory_find_id(memory_store *s, const char *id);
-memory_answer *memory_find_answer(memory_store *s, const char *token, const char *path, const char *key);
 memory_content *memory_find_content(memory_store *s, int64_t number);
 
 void memory_free_content(memory_store *s, memory_content *content);
 
+/* ---- tables.c ------------------------------------------------------------------------------------------ */
+
+memory_answer *memory_find_answer(memory_store *s, const char *token, const char *path, const char *key);
+
 /* Frees the answers up to that time. */
 void memory_expire_answers(memory_store *s, int64_t time);
 
-/* ---- what the tables are written with ------------------------------------------------------------------ */
-
 store_status memory_exhausted(store_error *err); /* STORE_NO_MEMORY */
 
-/* The array with room for one element more than n, perhaps elsewhere; NULL (and the array stays) without
- * memory. The capacity is the power of two not below n. */
+/* The array with room for one element more than n, perhaps at another address. The capacity is the power of
+ * two not below n. NULL: out of memory; the array is unchanged. */
 void *memory_with_room(void *array, size_t n, size_t size);
 
 bool memory_set_text(const char **text, const char *value); /* replaces an owned string by a copy */
 void *memory_copy(const void *bytes, size_t size);          /* NULL: out of memory */
-
-/* ---- the tables ---------------------------------------------------------------------------------------- */
 
 store_status memory_study_count(store *base, size_t *n, store_error *err);
 store_status memory_study_insert(store *base, const store_event *event, int64_t epoch, study_record *record,
@@ -134,6 +135,18 @@ store_status memory_batch_insert(store *base, int64_t number, const store_event 
 store_status memory_batch_extend(store *base, int64_t number, const store_event *event, store_error *err);
 store_status memory_sums_put(store *base, int64_t number, const store_arm_sum *sums, size_t n,
                              store_error *err);
+store_status memory_content_append(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
+                                   const double *rows, store_error *err);
+store_status memory_content_abandon(store *base, int64_t number, store_error *err);
+store_status memory_content_extend(store *base, const study_record *record, const store_points *points,
+                                   int64_t *content, store_error *err);
+store_status memory_candidate_retire(store *base, int64_t number, uint32_t candidate, store_error *err);
+store_status memory_content_attach(store *base, const study_record *record, const store_event *event,
+                                   store_error *err);
+store_status memory_answer_put(store *base, const store_answer *answer, store_error *err);
+
+/* ---- trials.c ------------------------------------------------------------------------------------------ */
+
 store_status memory_trials_insert(store *base, int64_t number, int64_t first, int64_t batch,
                                   const store_pick *picks, size_t n, store_error *err);
 store_status memory_trial_load(store *base, int64_t number, int64_t trial, trial_record *record,
@@ -152,24 +165,19 @@ store_status memory_trial_amend(store *base, int64_t number, int64_t seq, const 
 store_status memory_measurement_put(store *base, int64_t number, const store_event *event, store_error *err);
 store_status memory_observation_insert(store *base, int64_t number, int64_t seq, int64_t i,
                                        const store_observation *observation, store_error *err);
-store_status memory_content_append(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
-                                   const double *rows, store_error *err);
-store_status memory_content_abandon(store *base, int64_t number, store_error *err);
-store_status memory_content_extend(store *base, const study_record *record, const store_points *points,
-                                   int64_t *content, store_error *err);
-store_status memory_candidate_retire(store *base, int64_t number, uint32_t candidate, store_error *err);
-store_status memory_content_attach(store *base, const study_record *record, const store_event *event,
-                                   store_error *err);
-store_status memory_answer_put(store *base, const store_answer *answer, store_error *err);
+
+/* ---- tokens.c ------------------------------------------------------------------------------------------ */
 
 store_status memory_token_put(store *base, const store_token *token, store_error *err);
 store_status memory_token_remove(store *base, const char *id, store_error *err);
-void memory_undo_token(memory_store *s);    /* takes back what the write did to them */
-void memory_release_token(memory_store *s); /* what the write did stays */
+void memory_undo_token(memory_store *s);    /* undoes what the write did to tokens */
+void memory_release_token(memory_store *s); /* keeps what the write did to tokens */
 void memory_remove_tokens_of(memory_store *s, const char *study);
 void memory_free_tokens(memory_store *s);
 store_status memory_read_tokens(store *base, int64_t after, size_t limit, store_token_row *row, void *arg,
                                 store_error *err);
+
+/* ---- read.c -------------------------------------------------------------------------------------------- */
 
 store_status memory_read_studies(store *base, const store_study_filter *filter, size_t limit,
                                  store_study_row *row, void *arg, store_error *err);

@@ -1,11 +1,12 @@
-/* Reads of the memory backend, under its lock; a row's callback may read again (the lock prefers readers). */
+/* Reads of the memory backend. Each holds the lock; a row's callback may read again, since the lock prefers
+ * readers. */
 #include "server/store/memory/memory.h"
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The study with the lock held for reading; NULL, and the lock let go, when there is none. */
+/* The study, with the lock held for reading. NULL: there is no such study; the lock is released. */
 static memory_study *lock_study(store *base, int64_t number, store_status *status, store_error *err)
 {
     memory_store *s = memory_of(base);
@@ -57,7 +58,7 @@ static void show_study(const memory_study *study, store_study_row *row, void *ar
     row(arg, &shown);
 }
 
-/* The living study with the smallest id > after; NULL. */
+/* The study with the smallest id > after that readers may see; NULL: none. */
 static const memory_study *next_by_id(const memory_store *s, const char *after)
 {
     const memory_study *best = NULL;
@@ -327,7 +328,7 @@ store_status memory_read_candidates_at(store *base, int64_t number, const int64_
         status = store_fail_dimension(err, number, dimension);
     for (size_t i = 0; !status && i < n; i++) {
         if (indices[i] < 0 || indices[i] >= study->record.candidates)
-            status = store_fail(err, STORE_CORRUPT, "study %lld: a row is of a candidate past the end",
+            status = store_fail(err, STORE_CORRUPT, "study %lld: a row names a candidate that does not exist",
                                 (long long)number);
         else
             memcpy(rows + i * dimension, content->rows + (size_t)indices[i] * dimension,

@@ -1,4 +1,4 @@
-/* The memory backend's tables, as apply.c writes them, but for those of trials. */
+/* Writes the memory backend's tables, except those of trials. */
 #include "server/store/arena.h"
 #include "server/store/event.h"
 #include "server/store/memory/memory.h"
@@ -262,7 +262,7 @@ store_status memory_content_append(store *base, int64_t number, int64_t first, s
     return append_rows(content, n, rows) ? STORE_OK : memory_exhausted(err);
 }
 
-/* What an undone write has added is cut off again. */
+/* Rows beyond the study's candidates are left over from an undone write; they are overwritten. */
 store_status memory_content_extend(store *base, const study_record *record, const store_points *points,
                                    int64_t *number, store_error *err)
 {
@@ -310,7 +310,7 @@ store_status memory_content_abandon(store *base, int64_t number, store_error *er
     return STORE_OK;
 }
 
-/* Contents that were replaced stay: a replay passes through them. */
+/* Replaced contents are kept, since an undone write applies the events that attached them again. */
 store_status memory_content_attach(store *base, const study_record *record, const store_event *event,
                                    store_error *err)
 {
@@ -320,7 +320,7 @@ store_status memory_content_attach(store *base, const study_record *record, cons
     if (event->u.candidates.content == 0)
         return memory_set_text(&study->digest, event->u.candidates.digest) ? STORE_OK : memory_exhausted(err);
     if (content && s->replaying)
-        content->count = event->u.candidates.count; /* those added later are added again */
+        content->count = event->u.candidates.count; /* rows that later events added are added by them again */
     if (!content || (content->study && !s->replaying) || content->count != event->u.candidates.count ||
         content->dimension != event->u.candidates.dimension)
         return store_fail(err, STORE_NOT_FOUND, "there is no finished upload %lld",

@@ -1,4 +1,4 @@
-/* The memory backend's trials, with all that belongs to them, as apply.c writes them. */
+/* Writes the memory backend's trials, their attempts, results and measurements. */
 #include "server/store/memory/memory.h"
 
 #include <stdlib.h>
@@ -121,7 +121,7 @@ store_status memory_trial_requeue(store *base, int64_t number, int32_t attempt, 
     row->t.attempt = attempt;
     while (!event->u.requeued.attempt_counts && row->n_measurements > 0 &&
            row->measurements[row->n_measurements - 1].attempt > attempt)
-        row->n_measurements--; /* what the attempt that is given back has measured */
+        row->n_measurements--; /* measured by the attempt that does not count */
     return end_open_attempts(row, event->time, event->u.requeued.outcome, err);
 }
 
@@ -237,7 +237,7 @@ store_status memory_measurement_put(store *base, int64_t number, const store_eve
     return STORE_OK;
 }
 
-/* Nothing beside the log: it is read from there. */
+/* Observations are read from the log. */
 store_status memory_observation_insert(store *base, int64_t number, int64_t seq, int64_t i,
                                        const store_observation *observation, store_error *err)
 {

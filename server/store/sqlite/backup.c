@@ -1,4 +1,4 @@
-/* Copies of a database that is in use: before a migration, and whenever asked for. */
+/* Copies a database that may be in use: before a migration, and for store_back_up. */
 #include "server/store/sqlite/sqlite.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@ static store_status sync_file(const char *path, int flags, store_error *err)
     return good ? STORE_OK : store_fail(err, STORE_IO, "%s: %s", path, strerror(cause));
 }
 
-/* Gives the finished copy its name, for good. */
+/* Gives the finished copy its name; both reach the disk. */
 static store_status rename_synced(const char *from, const char *to, store_error *err)
 {
     store_status status = sync_file(from, O_RDONLY, err);
@@ -37,7 +37,7 @@ static store_status rename_synced(const char *from, const char *to, store_error 
     return status;
 }
 
-/* One step: the whole copy is of one moment. Writers go on meanwhile. */
+/* Copies in one step, so that the copy is of one moment. Others can write in the meantime. */
 static store_status copy_pages(connection *from, const char *path, store_error *err)
 {
     connection copy;
@@ -79,7 +79,7 @@ store_status store_back_up(const char *path, const char *copy, store_error *err)
     connection c;
     int64_t version;
     if (access(copy, F_OK) == 0)
-        return store_fail(err, STORE_EXISTS, "%s exists already", copy);
+        return store_fail(err, STORE_EXISTS, "%s already exists", copy);
     store_status status = sqlite_open_reader(&c, path, err);
     if (!status)
         status = sqlite_identify(&c, path, embedded_files, &version, err);

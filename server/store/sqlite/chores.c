@@ -1,4 +1,4 @@
-/* What the writer does between the writes: checkpoints, removal of what was deleted, vacuum. */
+/* What the writer thread does between writes: checkpoints, removal of deleted data, vacuum. */
 #include "server/store/sqlite/sqlite.h"
 
 enum {
@@ -6,10 +6,10 @@ enum {
     patience_ms = 100,
 };
 
-/* A passive checkpoint waits for nobody, and the log starts anew only when no reader is in it: readers that
- * follow each other without a gap would let it grow for ever. Once it is long, it waits a little for those
- * who read now; they are short, unless they are another program's. What fails is tried again after as many
- * frames more. */
+/* A passive checkpoint waits for no reader, and the write-ahead log restarts only when no reader uses it.
+ * With overlapping readers it would grow without end. So once the log is long, the checkpoint waits a little
+ * for current readers; ours are short, those of other programs may not be. After a failure, the next attempt
+ * comes when the log has as many more frames. */
 void sqlite_after_commit(store *base)
 {
     sqlite_store *s = sqlite_of(base);
@@ -21,7 +21,7 @@ void sqlite_after_commit(store *base)
                               patient ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
     s->next_checkpoint =
-        s->wal_frames + frames_per_checkpoint; /* unless the log starts anew: see on_commit */
+        s->wal_frames + frames_per_checkpoint; /* on_commit resets it when the log restarts */
 }
 
 void sqlite_idle(store *base)
@@ -29,7 +29,7 @@ void sqlite_idle(store *base)
     sqlite_store *s = sqlite_of(base);
     if (!s->writer.db)
         return;
-    sqlite3_busy_timeout(s->writer.db, 0); /* not at the expense of the next write */
+    sqlite3_busy_timeout(s->writer.db, 0); /* the next write must not wait */
     if (sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK) {
         s->wal_frames = 0;
         s->next_checkpoint = frames_per_checkpoint;
@@ -37,7 +37,7 @@ void sqlite_idle(store *base)
     sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
 }
 
-/* The first number that the query finds; 0: none. */
+/* The query's first result; 0: none. */
 static store_status find(connection *c, sql_id id, int64_t *out)
 {
     sqlite3_stmt *statement = connection_bind(c, id, "");
@@ -45,7 +45,7 @@ static store_status find(connection *c, sql_id id, int64_t *out)
     return connection_finish(c, statement, NULL);
 }
 
-/* Deletes rows of `owner` for about 10 ms; *gone when none is left. Inside a transaction. */
+/* Deletes rows of `owner` until the deadline. *gone: none is left. Inside a transaction. */
 static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_t rows, double deadline,
                                  bool *gone)
 {
@@ -58,7 +58,7 @@ static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_
     return status;
 }
 
-/* A slice of removing a study (or content): the tables in order, then its own row. */
+/* Removes part of a study (or content): first the rows of the tables, in order, then its own row. */
 static store_status remove_slice(connection *c, int64_t owner, const sql_id *tables, size_t n, int64_t rows,
                                  sql_id last)
 {

@@ -15,7 +15,7 @@ store_status connection_open(connection *c, const char *path, int flags, store_e
     c->error = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (c->error)
         return connection_fail(c, err, path);
-    /* A damaged or hostile file must not be able to make SQLite run code or trust what it says. */
+    /* A damaged or hostile file must not make SQLite run code from its schema. */
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
@@ -64,7 +64,7 @@ static store_status status_of(int code)
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return STORE_BUSY;
-    default: /* SQLITE_IOERR, SQLITE_CANTOPEN and what no statement of ours can cause */
+    default: /* SQLITE_IOERR, SQLITE_CANTOPEN, and codes that our statements cannot cause */
         return STORE_IO;
     }
 }
@@ -117,7 +117,7 @@ static int bind_arguments(sqlite3_stmt *statement, const char *types, va_list ar
             break;
         case 'b':
             blob = va_arg(args, const void *);
-            /* An empty blob, not NULL, when there are no bytes. */
+            /* Without bytes: an empty blob, not NULL. */
             rc = sqlite3_bind_blob64(statement, i, blob ? blob : "", va_arg(args, size_t), SQLITE_STATIC);
             break;
         default:

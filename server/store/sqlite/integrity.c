@@ -1,12 +1,11 @@
-/* Looking at a database that may be in use: its soundness, all of one moment, and how it differs from
- * another. */
+/* Checks a database that may be in use, as it is at one moment, and compares it with another one. */
 #include "server/store/sqlite/sqlite.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A reader of a database of this program's version. Closed by the caller, also after a failure. */
+/* A reader of a database that has the newest schema. Closed by the caller, also after a failure. */
 static store_status open_current(connection *c, const char *path, store_error *err)
 {
     int64_t version;
@@ -31,18 +30,18 @@ store_status store_read_version(const char *path, int64_t *version, store_error 
 
 /* ---- checking ------------------------------------------------------------------------------------------ */
 
-/* Each gives a line for every problem. */
+/* Each yields one line per problem. */
 static const char *const checks[] = {
     "SELECT 'damaged: ' || integrity_check FROM pragma_integrity_check WHERE integrity_check <> 'ok'",
 
-    "SELECT 'a row of ' || \"table\" || ' refers to one of ' || parent || ' that is not there' "
+    "SELECT 'a row of ' || \"table\" || ' refers to a missing row of ' || parent "
     "FROM pragma_foreign_key_check",
 
     "SELECT 'study ' || id || ': the log has ' || count(l.seq) || ' entries, not ' || last_seq "
     "FROM studies s LEFT JOIN log l USING (study) WHERE deleted = 0 GROUP BY s.study "
     "HAVING count(l.seq) <> last_seq OR max(l.seq) <> last_seq",
 
-    "SELECT 'study ' || id || ': the counters of its trials are wrong' "
+    "SELECT 'study ' || id || ': its counters of trials are wrong' "
     "FROM studies s LEFT JOIN trials t USING (study) WHERE deleted = 0 GROUP BY s.study "
     "HAVING count(t.trial) <> trials OR coalesce(max(t.trial), 0) <> trials "
     "OR count(*) FILTER (WHERE t.state = 0) <> queued OR count(*) FILTER (WHERE t.state = 1) <> pending "
@@ -52,7 +51,7 @@ static const char *const checks[] = {
     "observations o WHERE o.study = s.study) + (SELECT count(*) FROM late_results l WHERE l.study = s.study) "
     "<> s.observations",
 
-    "SELECT 'study ' || id || ': its best trial ' || best_trial || ' has another value' FROM studies s "
+    "SELECT 'study ' || id || ': its best trial ' || best_trial || ' does not have the best value' FROM studies s "
     "WHERE deleted = 0 AND best_trial > 0 AND NOT EXISTS (SELECT 1 FROM trials t WHERE t.study = s.study "
     "AND t.trial = best_trial AND t.candidate = best_candidate AND (t.value = best_value OR EXISTS "
     "(SELECT 1 FROM late_results l WHERE l.study = t.study AND l.trial = t.trial AND l.value = best_value)))",
@@ -65,7 +64,7 @@ static const char *const checks[] = {
     "SELECT study, 'an amended value of trial ' || trial FROM amendments WHERE abs(value) = 9e999 UNION ALL "
     "SELECT study, 'a measurement of trial ' || trial FROM measurements WHERE abs(value) = 9e999 UNION ALL "
     "SELECT study, 'an imported value' FROM observations WHERE abs(value) = 9e999 UNION ALL "
-    "SELECT study, 'a figure of batch ' || batch FROM batches WHERE coalesce(abs(ratio) + abs(beta) + "
+    "SELECT study, 'a number of batch ' || batch FROM batches WHERE coalesce(abs(ratio) + abs(beta) + "
     "abs(update_seconds) + abs(select_seconds), 9e999) = 9e999) USING (study) WHERE deleted = 0",
 
     "SELECT 'study ' || id || ', trial ' || trial || ': ' || state_of || ' with ' || open || ' open "
@@ -78,7 +77,7 @@ static const char *const checks[] = {
     "FROM studies s LEFT JOIN batches b USING (study) WHERE deleted = 0 GROUP BY s.study "
     "HAVING count(b.batch) <> batches OR coalesce(max(b.batch) + 1, 0) <> batches",
 
-    "SELECT 'study ' || id || ': its candidates are not complete' FROM studies s WHERE deleted = 0 "
+    "SELECT 'study ' || id || ': its candidates are incomplete' FROM studies s WHERE deleted = 0 "
     "AND candidates > 0 AND candidates IS NOT (SELECT sum(n) FROM candidate_blocks b "
     "WHERE b.content = s.content AND length(rows) = n * s.dimension * 8)",
 };
@@ -100,7 +99,7 @@ store_status store_check(const char *path, store_check_row *problem, void *arg, 
     connection c;
     store_status status = open_current(&c, path, err);
     if (!status)
-        status = connection_execute_text(&c, "BEGIN", err); /* all of one moment */
+        status = connection_execute_text(&c, "BEGIN", err); /* all checks see the same moment */
     for (size_t i = 0; !status && i < sizeof checks / sizeof *checks; i++)
         status = run_check(&c, checks[i], problem, arg, err);
     connection_close(&c);
@@ -121,7 +120,7 @@ store_status store_open_snapshot(store **out, const char *path, store_error *err
     store_status status = open_current(&s->writer, path, err);
     if (!status)
         status = connection_execute_text(&s->writer, "BEGIN", err);
-    if (!status) /* the first read makes the moment */
+    if (!status) /* the first read fixes the moment */
         status = connection_read_integer(&s->writer, "SELECT count(*) FROM studies", &studies, err);
     if (status)
         sqlite_free(s);
@@ -132,14 +131,14 @@ store_status store_open_snapshot(store **out, const char *path, store_error *err
 
 /* ---- comparing ----------------------------------------------------------------------------------------- */
 
-/* Rows of one study in one table: its key first, without the numbers that a store gives as it likes. */
+/* Reads one study's rows of a table: key columns first, without numbers that differ between databases. */
 typedef struct table_rows {
     char *table;
     char *sql;
     int n_keys;
 } table_rows;
 
-/* Tables that follow from the log. */
+/* The tables that the log determines. */
 static const char tables_query[] =
     "SELECT name FROM sqlite_schema m WHERE type = 'table' AND name NOT IN ('log', 'contents', 'tokens') "
     "AND EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE name = 'study') ORDER BY rowid";
@@ -191,7 +190,7 @@ static bool same_value(sqlite3_stmt *a, sqlite3_stmt *b, int column)
     if (type == SQLITE_INTEGER)
         return sqlite3_column_int64(a, column) == sqlite3_column_int64(b, column);
     if (type == SQLITE_FLOAT) {
-        /* No table has a signed zero or what is not a number. */
+        /* No table holds a negative zero or NaN. */
         return sqlite3_column_double(a, column) == sqlite3_column_double(b, column);
     }
     int n = sqlite3_column_bytes(a, column);
@@ -200,7 +199,7 @@ static bool same_value(sqlite3_stmt *a, sqlite3_stmt *b, int column)
                                                      sqlite3_column_blob(b, column), (size_t)n) == 0));
 }
 
-/* At most so much of a value is shown. */
+/* At most this many bytes of a value are shown. */
 enum { SHOWN = 80 };
 
 static void show_value(sqlite3_stmt *row, int column, char out[SHOWN + 1])
@@ -217,7 +216,7 @@ static void show_value(sqlite3_stmt *row, int column, char out[SHOWN + 1])
     }
 }
 
-/* Where the row is: "trials, trial 7". */
+/* The row's table and key, such as "trials, trial 7". */
 static void show_place(const table_rows *rows, sqlite3_stmt *row, char *out, size_t size)
 {
     char value[SHOWN + 1];
@@ -239,7 +238,7 @@ static int compare_keys(const table_rows *rows, sqlite3_stmt *mine, sqlite3_stmt
     return 0;
 }
 
-/* False, and a line for it, at the first difference. */
+/* False at the first difference, for which a line is given. */
 static bool compare_rows(const table_rows *rows, sqlite3_stmt *mine, bool more, sqlite3_stmt *other,
                          bool other_more, store_check_row *difference, void *arg)
 {
@@ -247,8 +246,8 @@ static bool compare_rows(const table_rows *rows, sqlite3_stmt *mine, bool more, 
     int order = !more ? 1 : !other_more ? -1 : compare_keys(rows, mine, other);
     if (order != 0) {
         show_place(rows, order < 0 ? mine : other, place, sizeof place);
-        snprintf(text, sizeof text, "%s: a row that %s", place,
-                 order < 0 ? "does not follow from the log" : "the log makes is not there");
+        snprintf(text, sizeof text, "%s: %s", place,
+                 order < 0 ? "the log does not produce this row" : "a row that the log produces is missing");
         difference(arg, text);
         return false;
     }
@@ -258,7 +257,7 @@ static bool compare_rows(const table_rows *rows, sqlite3_stmt *mine, bool more, 
         show_place(rows, mine, place, sizeof place);
         show_value(mine, column, left);
         show_value(other, column, right);
-        snprintf(text, sizeof text, "%s: %s is %s; the log makes it %s", place,
+        snprintf(text, sizeof text, "%s: %s is %s; by the log it is %s", place,
                  sqlite3_column_name(mine, column), left, right);
         difference(arg, text);
         return false;

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <time.h>
 
-/* "band": marks our files for file(1) and for ourselves. */
+/* "band": marks banditd's databases, also for file(1). */
 static const int64_t application_id = 0x62616e64;
 static const char folder[] = "migrations/";
 
-/* Version in the name migrations/<version>_<name>.sql; 0: not a migration. */
+/* The version in the name migrations/<version>_<name>.sql; 0: not a migration. */
 static int64_t version_of(const embedded_file *file)
 {
     if (strncmp(file->name, folder, sizeof folder - 1) != 0)
@@ -34,7 +34,7 @@ static const embedded_file *find_version(const embedded_file *files, int64_t ver
     return NULL;
 }
 
-/* Copies the database to <path>.v<version>, in place of an earlier copy. */
+/* Copies the database to <path>.v<version>, replacing an earlier copy. */
 static store_status back_up(connection *c, const char *path, int64_t version, store_error *err)
 {
     char *name;
@@ -100,12 +100,14 @@ store_status sqlite_identify(connection *c, const char *path, const embedded_fil
         return status;
     bool empty = application == 0 && *version == 0 && tables == 0;
     if (!empty && (application != application_id || *version < 1))
-        return store_fail(err, STORE_FOREIGN, "%s is an SQLite database, but not one of banditd", path);
+        return store_fail(err, STORE_FOREIGN, "%s is an SQLite database of another program", path);
     if (*version > newest)
-        return store_fail(err, STORE_NEWER,
-                          "%s has schema version %lld, this banditd (" BANDITD_VERSION
-                          ") knows up to %lld: use a newer banditd, or the backup it made before migrating",
-                          path, (long long)*version, (long long)newest);
+        return store_fail(
+            err, STORE_NEWER,
+            "%s has schema version %lld; this banditd (" BANDITD_VERSION
+            ") supports versions up to %lld: use a newer banditd, or the backup that it made before "
+            "it migrated",
+            path, (long long)*version, (long long)newest);
     return STORE_OK;
 }
 
@@ -116,8 +118,8 @@ store_status sqlite_migrate(connection *c, const char *path, const embedded_file
     if (status)
         return status;
     if (sqlite3_db_readonly(c->db, "main") == 1)
-        return store_fail(err, STORE_READ_ONLY, "%s cannot be written to", path);
-    if (version == 0) /* must be said before the first table is there */
+        return store_fail(err, STORE_READ_ONLY, "%s is read-only", path);
+    if (version == 0) /* has no effect once there are tables */
         status = connection_execute_text(c, "PRAGMA auto_vacuum = INCREMENTAL", err);
     if (!status)
         status = connection_execute_text(c, "PRAGMA journal_mode = WAL", err);
@@ -126,7 +128,8 @@ store_status sqlite_migrate(connection *c, const char *path, const embedded_file
     while (!status && version < newest) {
         const embedded_file *file = find_version(files, ++version);
         status = file ? apply_migration(c, file, err)
-                      : store_fail(err, STORE_IO, "there is no migration %lld", (long long)version);
+                      : store_fail(err, STORE_IO, "this banditd has no migration to schema version %lld",
+                                   (long long)version);
     }
     return status;
 }

@@ -10,15 +10,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The path to lock and open: links resolved, so that two names of one file are one lock. The caller frees
- * it; NULL: out of memory. */
+/* The path with links resolved, so that two names of one file share a lock. The caller frees it. NULL: out of
+ * memory. */
 static char *resolve(const char *path)
 {
     char *resolved = realpath(path, NULL);
     return resolved ? resolved : strdup(path);
 }
 
-/* The lock file stays: unlinking it would let two processes lock two different files of that name. */
+/* The lock file is kept: if it were removed, two processes could lock different files of the same name. */
 static store_status take_lock(sqlite_store *s, store_error *err)
 {
     char *name;
@@ -43,7 +43,7 @@ static int on_commit(void *arg, sqlite3 *db, const char *schema, int frames)
     (void)db;
     (void)schema;
     sqlite_store *s = arg;
-    if (frames < s->wal_frames) /* it has started anew */
+    if (frames < s->wal_frames) /* the log was restarted */
         s->next_checkpoint = frames_per_checkpoint;
     s->wal_frames = frames;
     return SQLITE_OK;
@@ -69,11 +69,11 @@ static store_status open_writer(sqlite_store *s, const embedded_file *files, sto
     if (status)
         return status;
     sqlite3_wal_hook(c->db, on_commit, s);
-    sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL); /* it is ours */
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL); /* it is banditd's */
     return STORE_OK;
 }
 
-/* Uploads and imports that nobody will finish; and proof that the file can be written to. */
+/* Marks unfinished uploads and imports for removal. Shows that the file can be written to. */
 static store_status start_clean(sqlite_store *s, int64_t *next_content, store_error *err)
 {
     connection *c = &s->writer;
@@ -114,7 +114,7 @@ void sqlite_free(sqlite_store *s)
 static void sqlite_close(store *base)
 {
     sqlite_store *s = sqlite_of(base);
-    sqlite_close_readers(s); /* they would keep the last checkpoint from finishing */
+    sqlite_close_readers(s); /* open readers would prevent the last checkpoint */
     if (!s->snapshot)
         sqlite_idle(base);
     sqlite_free(s);

@@ -1,4 +1,4 @@
-/* Reads of studies, their batches and logs, and of what belongs to none: each in one short transaction. */
+/* Reads of studies, batches, logs, tokens and answers, each in one short transaction. */
 #include "server/store/sqlite/sqlite.h"
 
 #include <stdlib.h>
@@ -165,7 +165,7 @@ store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t 
     return reader_end(s, c, connection_finish(c, statement, err));
 }
 
-/* A copy of a blob column; NULL when out of memory. */
+/* A copy of a blob column. NULL: out of memory. */
 static void *copy_blob(sqlite3_stmt *row, int column, size_t *size)
 {
     const void *blob = sqlite3_column_blob(row, column);

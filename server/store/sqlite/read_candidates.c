@@ -1,7 +1,7 @@
-/* Reads of candidates: rows, straight from their pages, and which are retired. */
+/* Reads of candidates: their rows, and which of them are retired. */
 #include "server/store/sqlite/sqlite.h"
 
-/* The part of rows first … end−1 that lies in the block, straight from its pages to the caller's rows. */
+/* Reads the part of rows first … end−1 that lies in the block, without a copy in between. */
 static store_status read_block(connection *c, sqlite3_blob **blob, sqlite3_stmt *row, size_t width,
                                int64_t first, int64_t end, double *rows, int64_t *next)
 {
@@ -21,7 +21,7 @@ static store_status read_block(connection *c, sqlite3_blob **blob, sqlite3_stmt 
     return c->error ? STORE_IO : STORE_OK;
 }
 
-/* Rows first … first + n − 1, within an open read of a study that has them. */
+/* Reads rows first … first + n − 1 inside an open read transaction; the study has these rows. */
 static store_status read_rows(connection *c, sqlite3_blob **blob, const reader_study *alive, int64_t study,
                               int64_t first, size_t n, size_t dimension, double *rows, store_error *err)
 {
@@ -38,7 +38,7 @@ static store_status read_rows(connection *c, sqlite3_blob **blob, const reader_s
     if (c->error)
         status = connection_finish(c, row, err);
     else if (status || next != end)
-        status = store_fail(err, STORE_CORRUPT, "candidates %lld … of study %lld are damaged",
+        status = store_fail(err, STORE_CORRUPT, "candidates from %lld on are damaged in study %lld",
                             (long long)next, (long long)study);
     sqlite3_reset(row);
     return status;
@@ -69,8 +69,8 @@ store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *i
         return status;
     for (size_t i = 0; !status && i < n; i++)
         status = read_rows(c, &blob, &alive, study, indices[i], 1, dimension, rows + i * dimension, err);
-    if (status == STORE_NOT_FOUND) /* it was read from a row of the study */
-        status = store_fail(err, STORE_CORRUPT, "study %lld: a row is of a candidate past the end",
+    if (status == STORE_NOT_FOUND) /* a stored row names this candidate */
+        status = store_fail(err, STORE_CORRUPT, "study %lld: a row names a candidate that does not exist",
                             (long long)study);
     sqlite3_blob_close(blob);
     return reader_end(s, c, status);

@@ -1,4 +1,4 @@
-/* Reads of trials, of what happened to them, and of imported rewards. */
+/* Reads of trials, their attempts, results and measurements, and of imported observations. */
 #include "server/store/sqlite/sqlite.h"
 
 /* Columns as in TRIAL_COLUMNS. */

@@ -1,10 +1,10 @@
-/* The pool of readers, and their short transactions. */
+/* The pool of connections for reading, and their short transactions. */
 #include "server/store/sqlite/sqlite.h"
 
 #include <stdlib.h>
 
-/* Never waits for a connection: a row's callback may read from the store again. NULL with *status and *err
- * when none can be opened. */
+/* Never waits for a connection, since a row's callback may read from the store again. NULL: none can be
+ * opened; *status and *err say why. */
 static connection *pool_take(sqlite_store *s, store_status *status, store_error *err)
 {
     pthread_mutex_lock(&s->pool_mutex);
@@ -62,7 +62,7 @@ connection *reader_begin(store *base, store_status *status, store_error *err)
     sqlite_store *s = sqlite_of(base);
     *status = STORE_OK;
     if (s->snapshot)
-        return &s->writer; /* its transaction is open */
+        return &s->writer; /* its transaction is open already */
     connection *c = pool_take(s, status, err);
     if (!c)
         return NULL;
@@ -78,7 +78,7 @@ store_status reader_end(store *base, connection *c, store_status status)
 {
     if (sqlite_of(base)->snapshot)
         return status;
-    connection_run(c, NULL, SQL_COMMIT, ""); /* nothing was written: it only lets the snapshot go */
+    connection_run(c, NULL, SQL_COMMIT, ""); /* only releases the snapshot */
     pool_return(sqlite_of(base), c);
     return status;
 }

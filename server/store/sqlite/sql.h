@@ -15,7 +15,7 @@
     "l.trial, t.candidate, l.attempt, l.value, l.repeats, l.recorded, l.metadata, l.told_at, l.seq "         \
     "FROM late_results l JOIN trials t USING (study, trial)"
 
-/* A definition that is no JSON (damage) has no labels. */
+/* A damaged definition, which is not JSON, has no labels. */
 #define HAS_LABEL(label, value)                                                                              \
     "EXISTS (SELECT 1 FROM json_each(CASE WHEN json_valid(definition) THEN "                                 \
     "json_extract(definition, '$.labels') END) WHERE key = " label " AND value = " value                     \
@@ -23,7 +23,7 @@
 
 #define AMENDMENT_COLUMNS "trial, seq, amended_at, reason, was, value, repeats, recorded, was_reason"
 
-/* Several rows by one statement, which costs nearly as much as a row does. A ? has the next number. */
+/* One statement inserts several rows, at nearly the cost of one row. A plain ? has the next number. */
 #define SQL_ROWS     8
 #define TRIAL_INSERT "INSERT INTO trials (study, trial, batch, candidate, variance) VALUES "
 #define TRIAL_ROW    "(?1, ?3, ?2, ?, ?)"
@@ -55,7 +55,7 @@
       "SELECT epoch, last_seq, state, updated_at, trials, queued, pending, completed, failed, infeasible, "  \
       "stopped, issued, observations, batches, through_seq, best_trial, best_candidate, best_value, "        \
       "content, candidates, dimension, reference_candidates FROM studies WHERE study = ?1 AND deleted <> 1") \
-    /* without its state, which is in an index: that changes with its description */                         \
+    /* Leaves the state, which has an index, to SQL_STUDY_DESCRIBE. */                                       \
     X(SQL_STUDY_SAVE,                                                                                        \
       "UPDATE studies SET last_seq = ?2, updated_at = ?3, trials = ?4, queued = ?5, pending = "              \
       "?6, completed = ?7, failed = ?8, infeasible = ?9, stopped = ?10, issued = ?11, "                      \
@@ -131,7 +131,7 @@
       "INSERT INTO amendments (study, trial, seq, amended_at, reason, was, value, repeats, recorded, "       \
       "was_reason) SELECT study, trial, ?3, ?4, ?5, state, value, repeats, recorded, reason FROM trials "    \
       "WHERE study = ?1 AND trial = ?2")                                                                     \
-    /* what is no value any more stands for one pull again; the reason of a failure is the amendment's */    \
+    /* Without a value, the trial counts as one pull again. The amendment's reason becomes the trial's. */   \
     X(SQL_TRIAL_AMEND,                                                                                       \
       "UPDATE trials SET state = ?3, value = ?4, recorded = ?5, reason = ?6, "                               \
       "repeats = CASE WHEN ?4 IS NULL THEN 1 ELSE repeats END WHERE study = ?1 AND trial = ?2")              \
@@ -153,7 +153,7 @@
     X(SQL_MEASUREMENTS, "SELECT trial, attempt, step, value, time FROM measurements "                        \
                         "WHERE study = ?1 ORDER BY trial, attempt, step")                                    \
     X(SQL_TRIAL, "SELECT " TRIAL_COLUMNS " FROM trials WHERE study = ?1 AND trial = ?2")                     \
-    /* ?2 after, ?3 states wanted (bits), ?4 worker or NULL, ?5 limit, ?6 < told_seq <= ?7 */                \
+    /* ?2 after, ?3 states (bits), ?4 worker or NULL, ?5 limit, ?6 < told_seq <= ?7 */                       \
     X(SQL_TRIALS, "SELECT " TRIAL_COLUMNS " FROM trials WHERE study = ?1 AND trial > ?2 "                    \
                   "AND (?3 >> state) & 1 AND (?4 IS NULL OR worker = ?4) ORDER BY trial LIMIT ?5")           \
     X(SQL_TRIALS_OPEN, "SELECT " TRIAL_COLUMNS " FROM trials INDEXED BY trials_open WHERE study = ?1 "       \
@@ -219,7 +219,7 @@
     X(SQL_TOKENS_AFTER, "SELECT t.token, t.id, t.hash, t.role, coalesce(s.id, ''), t.description, "          \
                         "t.created_at, t.expires_at FROM tokens t LEFT JOIN studies s USING (study) "        \
                         "WHERE t.token > ?1 ORDER BY t.token LIMIT ?2")                                      \
-    /* chores: slices of what is to be removed; ?2 rows at most */                                           \
+    /* chores: remove a slice of at most ?2 rows */                                                          \
     X(SQL_TOUCH, "UPDATE touched SET times = times + 1")                                                     \
     X(SQL_DELETED_STUDY, "SELECT study FROM studies WHERE deleted = 1 LIMIT 1")                              \
     X(SQL_DROPPED_CONTENT, "SELECT content FROM contents WHERE state = 2 AND state <> 1 LIMIT 1")            \

@@ -1,14 +1,17 @@
 /* Inside the SQLite backend:
  *
- *   connection.c  connections, statements, statuses
- *   open.c        the lock, what kind of file it is, settings, closing
- *   migrate.c     migrations
- *   backup.c      copies of a database that may be in use
- *   integrity.c       checks of one, snapshots, comparisons
- *   write.c       the tables as apply.c writes them
- *   chores.c      checkpoints, removal in slices, vacuum
- *   readers.c     the pool of readers
- *   sqlite_read*.c       what they read */
+ *   sql.h              the text of every statement
+ *   connection.c       connections, statements, statuses
+ *   open.c             the lock, settings, opening, closing
+ *   migrate.c          what kind of file it is, migrations
+ *   backup.c           copies of a database that may be in use
+ *   integrity.c        checks, snapshots, comparisons      (functions of store.h)
+ *   write.c            transactions, and writing the tables
+ *   chores.c           checkpoints, removal in slices, vacuum
+ *   readers.c          the pool of readers
+ *   read.c             reads of studies, batches, logs, tokens and answers
+ *   read_trials.c      reads of trials and observations
+ *   read_candidates.c  reads of candidates */
 #ifndef SERVER_STORE_SQLITE_SQLITE_H
 #define SERVER_STORE_SQLITE_SQLITE_H
 
@@ -20,48 +23,16 @@
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored blobs are little-endian");
 
-/* Used by one thread at a time. */
+/* A database connection with its prepared statements. Used by one thread at a time. */
 typedef struct connection {
-    struct connection *next; /* in the pool */
+    struct connection *next; /* in the pool of readers */
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT]; /* prepared when first used */
     int error;                           /* of the last step; SQLITE_OK */
 } connection;
 
-/* flags: SQLITE_OPEN_…. Does not checkpoint when it closes: the file may turn out to be another program's. */
-store_status connection_open(connection *c, const char *path, int flags, store_error *err);
-void connection_close(connection *c);
-
-/* A connection that cannot write and never checkpoints. Closed by the caller, also after a failure. */
-store_status sqlite_open_reader(connection *c, const char *path, store_error *err);
-
-/* The status that the connection's last error stands for, with SQLite's own words in *err. */
-store_status connection_fail(connection *c, store_error *err, const char *what);
-
-/* Text that is not worth a statement of its own: settings at opening. */
-store_status connection_execute_text(connection *c, const char *sql, store_error *err);
-store_status connection_read_integer(connection *c, const char *sql, int64_t *out, store_error *err);
-
-/* Binds the arguments to parameters 1, 2, … as `types` says, a letter each: i int64_t, d double (NaN is
- * NULL), t text (NULL is NULL), b blob (const void *, size_t). Borrowed until the statement is reset. NULL
- * when it cannot be prepared. Who steps it resets it. */
-sqlite3_stmt *connection_bind(connection *c, sql_id id, const char *types, ...);
-
-/* Binds, steps to the end, resets. Rows it may have are dropped. */
-store_status connection_run(connection *c, store_error *err, sql_id id, const char *types, ...);
-
-/* True while there are rows; an error is remembered in c->error. statement may be NULL (also an error). */
-bool connection_step(connection *c, sqlite3_stmt *statement);
-
-/* Resets it; STORE_OK unless a step of it failed. */
-store_status connection_finish(connection *c, sqlite3_stmt *statement, store_error *err);
-
-/* A REAL that may be NULL: NaN then. */
-double column_real(sqlite3_stmt *statement, int column);
-const char *column_text(sqlite3_stmt *statement, int column);
-
 enum {
-    sqlite_idle_readers = 4,      /* kept open when nobody reads */
+    sqlite_idle_readers = 4,      /* kept open between reads */
     sqlite_busy_ms = 5000,        /* how long a connection waits for a lock */
     frames_per_checkpoint = 1000, /* about 4 MiB of the write-ahead log */
 };
@@ -70,10 +41,10 @@ typedef struct sqlite_store {
     store base;
     char *path;
     int lock;      /* file descriptor of <path>.lock */
-    bool snapshot; /* `writer` is a reader in one transaction for all that is read */
+    bool snapshot; /* `writer` is a reader, and one transaction serves all reads */
     connection writer;
-    int wal_frames;      /* in the log after the last commit */
-    int next_checkpoint; /* when it has so many */
+    int wal_frames;      /* in the write-ahead log after the last commit */
+    int next_checkpoint; /* the number of frames at which the next one is due */
     bool chores_left;
     unsigned answers_put;
 
@@ -87,49 +58,81 @@ static inline sqlite_store *sqlite_of(store *s)
     return (sqlite_store *)s;
 }
 
-extern const store_backend sqlite_backend;
+extern const store_backend sqlite_backend; /* in open.c */
 
-/* A store without its writer thread. NULL: out of memory. */
-sqlite_store *sqlite_new(const char *path);
-void sqlite_free(sqlite_store *s); /* also of one that was opened in part */
-
-/* store_open_sqlite with other migrations than the program's: `files` is closed by a null name; those in
- * migrations/ count, in order, each named migrations/<version>_<name>.sql. */
-store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err);
-
-/* Brings the database to the newest version; writes the backup first when it had an older one.
- * STORE_NEWER, STORE_FOREIGN. */
-store_status sqlite_migrate(connection *c, const char *path, const embedded_file *files, store_error *err);
-
-void sqlite_close_readers(sqlite_store *s);
-
-/* Version of the newest migration among the files. */
-int64_t sqlite_newest_version(const embedded_file *files);
-
-/* Whose the database is: STORE_FOREIGN, STORE_NEWER, or its version (0: a file without any table). */
-store_status sqlite_identify(connection *c, const char *path, const embedded_file *files, int64_t *version,
-                             store_error *err);
-
-/* Copies the database to `path`, where the copy appears whole and on disk, or not at all. */
-store_status sqlite_copy(connection *c, const char *path, store_error *err);
-
-/* A connection in a read transaction; NULL with *status and *err on failure. Ended by reader_end, which
- * returns the status that it is given. */
-connection *reader_begin(store *s, store_status *status, store_error *err);
-store_status reader_end(store *s, connection *c, store_status status);
-
-/* What reads of candidates want to know of a study. */
+/* What reads of candidates need of a study. */
 typedef struct reader_study {
     int64_t content, candidates, dimension;
 } reader_study;
 
-/* As reader_begin, for a study that must be alive. *alive may be NULL. */
-connection *reader_begin_study(store *s, int64_t study, reader_study *alive, store_status *status,
-                               store_error *err);
+/* ---- connection.c -------------------------------------------------------------------------------------- */
 
-int64_t reader_limit(size_t limit); /* as SQL takes it */
+/* flags: SQLITE_OPEN_…. The connection does not checkpoint when it closes, since the file may turn out to be
+ * another program's. */
+store_status connection_open(connection *c, const char *path, int flags, store_error *err);
+void connection_close(connection *c);
 
-/* The functions of the backend, by file. */
+/* A connection that cannot write and never checkpoints. Closed by the caller, also after a failure. */
+store_status sqlite_open_reader(connection *c, const char *path, store_error *err);
+
+/* The status for the connection's last error; *err has SQLite's message. */
+store_status connection_fail(connection *c, store_error *err, const char *what);
+
+/* Executes text that is not in sql.h, such as settings at opening. */
+store_status connection_execute_text(connection *c, const char *sql, store_error *err);
+store_status connection_read_integer(connection *c, const char *sql, int64_t *out, store_error *err);
+
+/* Binds the arguments to parameters 1, 2, … `types` has one letter per argument: i int64_t, d double (NaN
+ * becomes NULL), t text (NULL stays NULL), b blob (const void *, size_t). They are borrowed until the
+ * statement is reset, by the function that steps it. Returns NULL if the statement cannot be prepared. */
+sqlite3_stmt *connection_bind(connection *c, sql_id id, const char *types, ...);
+
+/* Binds, steps to the end, resets. Rows are dropped. */
+store_status connection_run(connection *c, store_error *err, sql_id id, const char *types, ...);
+
+/* True: the statement has another row. An error is kept in c->error. `statement` may be NULL, after an error.
+ * */
+bool connection_step(connection *c, sqlite3_stmt *statement);
+
+/* Resets the statement. STORE_OK unless one of its steps failed. */
+store_status connection_finish(connection *c, sqlite3_stmt *statement, store_error *err);
+
+double column_real(sqlite3_stmt *statement, int column);      /* NULL becomes NaN */
+const char *column_text(sqlite3_stmt *statement, int column); /* NULL becomes "" */
+
+/* ---- open.c -------------------------------------------------------------------------------------------- */
+
+/* A store without its writer thread. NULL: out of memory. */
+sqlite_store *sqlite_new(const char *path);
+void sqlite_free(sqlite_store *s); /* also after a failure while opening */
+
+/* As store_open_sqlite, with these migrations instead of the program's. `files` ends with a NULL name;
+ * migrations are the files named migrations/<version>_<name>.sql. */
+store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err);
+
+uint64_t sqlite_wal_bytes(store *s);
+
+/* ---- migrate.c ----------------------------------------------------------------------------------------- */
+
+/* Migrates the database to the newest version, after a backup if its version is older. STORE_NEWER,
+ * STORE_FOREIGN. */
+store_status sqlite_migrate(connection *c, const char *path, const embedded_file *files, store_error *err);
+
+/* The version of the newest migration among the files. */
+int64_t sqlite_newest_version(const embedded_file *files);
+
+/* The database's version; 0: it has no table. STORE_FOREIGN: another program's. STORE_NEWER: from a newer
+ * banditd. */
+store_status sqlite_identify(connection *c, const char *path, const embedded_file *files, int64_t *version,
+                             store_error *err);
+
+/* ---- backup.c ------------------------------------------------------------------------------------------ */
+
+/* Copies the database to `path`. The copy appears there complete and synced, or not at all. */
+store_status sqlite_copy(connection *c, const char *path, store_error *err);
+
+/* ---- write.c ------------------------------------------------------------------------------------------- */
+
 store_status sqlite_begin(store *s, store_error *err);
 store_status sqlite_commit(store *s, store_error *err);
 void sqlite_rollback(store *s);
@@ -137,7 +140,6 @@ bool sqlite_in_transaction(store *s);
 store_status sqlite_mark(store *s, store_error *err);
 store_status sqlite_release(store *s, store_error *err);
 store_status sqlite_undo(store *s, store_error *err);
-store_status sqlite_study_count(store *s, size_t *n, store_error *err);
 store_status sqlite_study_insert(store *s, const store_event *event, int64_t epoch, study_record *record,
                                  store_error *err);
 store_status sqlite_study_load(store *s, int64_t study, study_record *record, store_error *err);
@@ -182,17 +184,48 @@ store_status sqlite_answer_put(store *base, const store_answer *answer, store_er
 store_status sqlite_token_put(store *s, const store_token *token, store_error *err);
 store_status sqlite_token_remove(store *s, const char *id, store_error *err);
 store_status sqlite_touch(store *s, store_error *err);
+
+/* ---- chores.c ------------------------------------------------------------------------------------------ */
+
 void sqlite_after_commit(store *base);
 store_chore sqlite_chore(store *base);
 void sqlite_idle(store *base);
-uint64_t sqlite_wal_bytes(store *s);
 
+/* ---- readers.c ----------------------------------------------------------------------------------------- */
+
+void sqlite_close_readers(sqlite_store *s);
+
+/* A connection in a read transaction, to be ended by reader_end. NULL: *status and *err say why. */
+connection *reader_begin(store *s, store_status *status, store_error *err);
+store_status reader_end(store *s, connection *c, store_status status); /* returns `status` */
+
+/* As reader_begin, with STORE_NOT_FOUND for a deleted study. `alive` may be NULL. */
+connection *reader_begin_study(store *s, int64_t study, reader_study *alive, store_status *status,
+                               store_error *err);
+
+int64_t reader_limit(size_t limit); /* as SQL's integer */
+
+/* ---- read.c -------------------------------------------------------------------------------------------- */
+
+store_status sqlite_study_count(store *s, size_t *n, store_error *err);
 store_status sqlite_read_studies(store *s, const store_study_filter *filter, size_t limit,
                                  store_study_row *row, void *arg, store_error *err);
 store_status sqlite_count_studies(store *s, size_t *n, store_error *err);
 store_status sqlite_read_totals(store *s, store_totals *out, store_error *err);
 store_status sqlite_read_study(store *s, const char *id, store_study_row *row, void *arg, store_error *err);
 store_status sqlite_read_staged(store *s, int64_t study, store_study_row *row, void *arg, store_error *err);
+store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
+                                 void *arg, store_error *err);
+store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
+store_status sqlite_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
+                                store_answer_row *row, void *arg, store_error *err);
+store_status sqlite_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
+                                store_error *err);
+store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
+                             void *arg, store_error *err);
+
+/* ---- read_trials.c ------------------------------------------------------------------------------------- */
+
 store_status sqlite_read_trials(store *s, int64_t study, const store_trial_filter *filter, size_t limit,
                                 store_trial_row *row, void *arg, store_error *err);
 store_status sqlite_read_trial(store *s, int64_t study, int64_t trial, store_trial_row *row, void *arg,
@@ -206,23 +239,17 @@ store_status sqlite_read_amendments(store *s, int64_t study, int64_t trial, int6
                                     store_amendment_row *row, void *arg, store_error *err);
 store_status sqlite_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
                                       void *arg, store_error *err);
-store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
-                                       size_t dimension, double *rows, store_error *err);
-store_status sqlite_read_batches(store *s, int64_t study, int64_t after, size_t limit, store_batch_row *row,
-                                 void *arg, store_error *err);
 store_status sqlite_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
 store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err);
+
+/* ---- read_candidates.c --------------------------------------------------------------------------------- */
+
+store_status sqlite_read_candidates_at(store *s, int64_t study, const int64_t *indices, size_t n,
+                                       size_t dimension, double *rows, store_error *err);
 store_status sqlite_read_retired(store *s, int64_t study, store_retired_row *row, void *arg,
                                  store_error *err);
 store_status sqlite_read_candidates(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
                                     double *rows, store_error *err);
-store_status sqlite_read_engine_state(store *s, int64_t study, store_engine_state *out, store_error *err);
-store_status sqlite_read_answer(store *s, const char *token, const char *path, const char *key, int64_t now,
-                                store_answer_row *row, void *arg, store_error *err);
-store_status sqlite_read_tokens(store *s, int64_t after, size_t limit, store_token_row *row, void *arg,
-                                store_error *err);
-store_status sqlite_read_log(store *s, int64_t study, int64_t after_seq, size_t limit, store_log_row *row,
-                             void *arg, store_error *err);
 
 #endif

@@ -44,7 +44,7 @@ store_status sqlite_undo(store *s, store_error *err)
     return status ? status : sqlite_release(s, err);
 }
 
-/* Another value each time: SQLite does not write a page that stays the same. */
+/* Stores another value each time, since SQLite does not write an unchanged page. */
 store_status sqlite_touch(store *s, store_error *err)
 {
     return connection_run(&sqlite_of(s)->writer, err, SQL_TOUCH, "");
@@ -173,7 +173,7 @@ store_status sqlite_batch_extend(store *s, int64_t study, const store_event *eve
                           event->u.extended.ratio, event->u.extended.stop_rule);
 }
 
-/* A row's parameters, from `at` on. To bind numbers to parameters that there are cannot fail. */
+/* Binds a row's parameters, from number `at` on. Binding numbers to existing parameters cannot fail. */
 static void bind_sum(sqlite3_stmt *statement, int at, const store_arm_sum *sum)
 {
     int64_t bits;
@@ -274,7 +274,7 @@ store_status sqlite_trial_requeue(store *s, int64_t study, int32_t attempt, cons
     connection *c = &sqlite_of(s)->writer;
     int64_t trial = event->u.requeued.trial;
     store_status status = connection_run(c, err, SQL_TRIAL_REQUEUE, "iii", study, trial, (int64_t)attempt);
-    if (!status && !event->u.requeued.attempt_counts) /* what the attempt that is given back has measured */
+    if (!status && !event->u.requeued.attempt_counts) /* measured by the attempt that does not count */
         status = connection_run(c, err, SQL_MEASUREMENTS_FORGET, "iii", study, trial, (int64_t)attempt);
     if (status)
         return status;
@@ -299,7 +299,7 @@ store_status sqlite_trial_tell(store *s, int64_t study, int64_t seq, int32_t att
                               trial_state_name(state));
     status = connection_run(c, err, SQL_ATTEMPT_TELL, "iiiit", study, trial, (int64_t)attempt, event->time,
                             trial_state_name(state));
-    if (!status) /* told under an earlier attempt while a later one was open */
+    if (!status) /* an earlier attempt told, while a later one was open */
         status = connection_run(c, err, SQL_ATTEMPT_END, "iiit", study, trial, event->time, "superseded");
     return status;
 }
@@ -425,7 +425,7 @@ store_status sqlite_content_attach(store *s, const study_record *record, const s
     if (status)
         return status;
     if (content == 0) {
-        /* nothing is there to attach */
+        /* there is nothing to attach */
     } else if (!found || upload.state != 0 || upload.count != event->u.candidates.count ||
                upload.dimension != event->u.candidates.dimension)
         return store_fail(err, STORE_NOT_FOUND, "there is no finished upload %lld of %lld x %lld values",
