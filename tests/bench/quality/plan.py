@@ -13,7 +13,8 @@ FAULTS = ("stray", "failed", "infeasible")
 # Every function of the sixteen without noise.
 FAULTY = ("branin", "hartmann3", "hartmann6", "ackley5", "rosenbrock4", "levy6", "griewank5", "styblinski5", "michalewicz5")
 # With those that take long, the textbook's tasks are a part of its own, and of the choosing side.
-PARTS = ("finite", "coco", "sixteen", "textbook")
+PARTS = ("finite", "coco", "sixteen", "textbook", "scale")
+SCALE = ("hartmann6-noise", "noise", "scale100")
 
 
 def finite_conditions(name):
@@ -34,6 +35,8 @@ def cells(part, side, fast):
     elif part == "sixteen":
         names = split.sixteen(side) if fast else split.SLOW_SIXTEEN[side]
         found = [(n, "noise" if n.endswith("-noise") else "clean", p) for p in ("sequential", "batches10") for n in names]
+    elif part == "scale" and side == 1:
+        found = [SCALE]
     elif part == "textbook" and side == 0:
         found = [(n, "clean", "sequential") for n in split.TEXTBOOK]
         found += [(n, "tenth", "sequential") for n in split.TEXTBOOK_NOISY]
@@ -54,6 +57,8 @@ def runs(samplers, sides, parts, load, seeds=None):
         wanted = [cell for cell in wanted if cell[1] in sampler.conditions or cell[1] in FAULTS]
         for seed in range(min(sampler.seeds, seeds or sampler.seeds)):
             for task, condition, protocol in wanted:
+                if (task, condition, protocol) == SCALE and seed > 0:
+                    continue
                 if trials_of(load(task), protocol, sampler.trials) > 0:
                     yield Run(task, condition, protocol, sampler, seed)
 

@@ -7,7 +7,7 @@ import statistics
 import numpy as np
 import plan
 import stats
-from simulate import BUDGETS, PLATES, shape
+from simulate import BUDGETS, PLATES, SCALE_TRIALS, shape
 from tasks import split
 
 
@@ -47,11 +47,11 @@ def groups(side, tasks):
     yield "grids of the subset", [t for t in tasks if t.name in subset and t.parameters]
 
 
-def finite(store, side, load, out):
+def finite(store, side, load, only, out):
     found = store.read()
     for protocol in plan.LISTS:
         for noisy in (False, True):
-            tasks = [load(name) for name in split.finite(side)]
+            tasks = [load(name) for name in split.finite(side) if not only or name in only]
             cells = {t: found.get((t.name, plan.finite_conditions(t.name)[noisy], protocol), {}) for t in tasks}
             tasks = [t for t in tasks if cells[t]]
             shown = set()
@@ -237,21 +237,44 @@ def faults(store, load, out):
                 out(line)
 
 
-def everything(store, sides, load, full=False, out=print):
+def seconds_in_all(rows):
+    """CPU seconds that SCALE_TRIALS trials take. What is missing is extrapolated by the power of the number of trials that the second half
+    of the run followed, 1 to 3; with fewer than a thousand trials there is no telling, and it is by the pace so far: at least that."""
+    spent = [float(row["cpu"]) for row in rows]
+    total, half = sum(spent), sum(spent[: len(spent) // 2])
+    if len(spent) >= SCALE_TRIALS:
+        return total
+    power = np.log(total / half) / np.log(len(spent) / (len(spent) // 2))
+    power = min(max(power, 1.0), 3.0) if len(spent) >= 1000 else 1.0
+    return total * (SCALE_TRIALS / len(spent)) ** power
+
+
+def scale(store, out):
+    for sampler, runs in store.read().get(plan.SCALE, {}).items():
+        if sampler != "uniform":
+            for rows in runs.values():
+                made = "" if len(rows) >= SCALE_TRIALS else f", extrapolated from {len(rows)}"
+                out(f"\n{sampler}: {seconds_in_all(rows):.0f} s of CPU for {SCALE_TRIALS} trials of {plan.SCALE[0]} in batches of 100{made}.")
+
+
+def everything(store, sides, load, full=False, only=None, out=print):
+    """only: names of tasks, or None for all."""
     for sampler, facts in store.versions().items():
         out(f"- {sampler}: " + ", ".join(f"{key} {value}" for key, value in facts.items()))
     for side in sides:
         out(f"\n## {'Published' if side else 'For choosing'}")
-        finite(store, side, load, out)
-        coco = plan.cells("coco", side, True)
+        finite(store, side, load, only, out)
+        coco = [c for c in plan.cells("coco", side, True) if not only or c[0] in only]
         for dimension in (5, 10, 20):
             for suite in ("bbob", "mixint"):
                 some = [c for c in coco if c[0].startswith(suite) and f"-d{dimension}-" in c[0] and c[1] == "clean"]
                 spaces(store, some, load, out, f"{suite}, {dimension} dimensions", full)
         spaces(store, [c for c in coco if c[1] != "clean"], load, out, "bbob, 5 dimensions, with noise", full)
-        spaces(store, plan.cells("textbook", side, True), load, out, "the textbook's own tasks", full)
+        own = [c for c in plan.cells("textbook", side, True) if not only or c[0] in only]
+        spaces(store, own, load, out, "the textbook's own tasks", full)
         for protocol in ("sequential", "batches10"):
-            some = [c for c in plan.cells("sixteen", side, True) if c[2] == protocol]
+            some = [c for c in plan.cells("sixteen", side, True) if c[2] == protocol and (not only or c[0] in only)]
             spaces(store, some, load, out, f"the sixteen, {protocol}", True)
         if side:
             faults(store, load, out)
+            scale(store, out)

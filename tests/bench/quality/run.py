@@ -23,7 +23,7 @@ KEPT = ROOT / "build" / "quality"
 ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")}
 ONE_THREAD["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 QUICK_SECONDS, ALL_SECONDS = 600, 12 * 3600
-# What the short form is judged by: a few tasks of each kind, of the choosing side, two seeds or as many as ten minutes allow.
+# What the short form is judged by: a few tasks of each kind, of the choosing side, as many seeds as ten minutes allow.
 QUICK = {
     "finite": ("hpobench-vehicle", "hpob-5891-3891", "hpob-5971-10093", "lcbench-adult", "crossedbarrel", "abalone-max"),
     "coco": ("bbob-f8-d5-i1", "bbob-f15-d5-i1", "bbob-f21-d5-i1", "bbob-f1-d10-i1", "bbob-f10-d5-i1", "mixint-f8-d5-i1"),
@@ -45,6 +45,7 @@ def options():
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 1) // 2), help="runs at a time")
     parser.add_argument("--quick", action="store_true", help="ten minutes of banditd and uniform on a few tasks for choosing")
     parser.add_argument("--table", action="store_true", help="only the tables of what is there")
+    parser.add_argument("--no-table", action="store_true", help="only the runs")
     parser.add_argument("--full", action="store_true", help="the tables of spaces with a line for each task")
     parser.add_argument("--list", action="store_true", help="only how many runs there are to do, of each sampler")
     parser.add_argument("--job", type=int, default=-1, help=argparse.SUPPRESS)
@@ -98,11 +99,17 @@ class Bench:
 
     # ---- the plan ----
 
+    def names(self):
+        """Of the tasks that were asked for; None: all."""
+        if self.chosen.tasks:
+            return self.chosen.tasks.split(",")
+        return [name for names in QUICK.values() for name in names] if self.chosen.quick else None
+
     def runs(self):
         chosen = self.chosen
         parts = chosen.parts.split(",") if chosen.parts else list(QUICK) if chosen.quick else self.plan.PARTS
         found = self.plan.runs(self.samplers, self.sides, parts, self.load, chosen.seeds)
-        names = chosen.tasks.split(",") if chosen.tasks else [n for p in QUICK.values() for n in p] if chosen.quick else None
+        names = self.names()
         protocols = chosen.protocols.split(",") if chosen.protocols else ["sequential", "plates24"] if chosen.quick else None
         found = [r for r in found if (not names or r.task in names) and (not protocols or r.protocol in protocols)]
         if chosen.quick:  # seed by seed rather than sampler by sampler
@@ -124,9 +131,10 @@ class Bench:
             jobs = [subprocess.Popen([*command, "--job", str(n)]) for n in range(chosen.jobs)]
             if any([job.wait() for job in jobs]):
                 sys.exit("a job failed")
-        import report
+        if not chosen.no_table:
+            import report
 
-        report.everything(self.store, self.sides, self.load, chosen.full)
+            report.everything(self.store, self.sides, self.load, chosen.full, self.names())
 
     def prepare(self):
         """What jobs must not do at the same time."""
@@ -178,8 +186,9 @@ class Bench:
             start = time.monotonic()
             rows, why = self.attempt(process, run)
             self.store.write(run, rows, why)
-            if why and rows is not None and process.process.poll() is not None:
-                process, of = None, None
+            if process.process.poll() is not None or (why and rows):
+                process.stop()
+                process = None
             print(f"[{place}/{len(mine)}] {run.sampler.name} {run.task} {run.condition} {run.protocol} {run.seed}: "
                   f"{len(rows)} trials, {time.monotonic() - start:.1f} s{', ' + why if why else ''}; "
                   f"{(time.monotonic() - begun) / 60:.0f} min", flush=True)  # fmt: skip

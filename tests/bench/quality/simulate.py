@@ -5,6 +5,7 @@
                of a lognormal (median 1, log deviation 0.5) that depends on task, seed and k only, on a simulated clock
   platesN      N trials at a time, five times
   batchesN     N trials at a time, as many trials as one at a time
+  scaleN       N trials at a time, ten thousand trials
 
 A run ends when its trials are made, or its CPU time is used up, or it fails. The CPU time of an ask is that of the process that
 computes: the rival's, or the server's."""
@@ -21,6 +22,7 @@ import time
 
 TRIALS, PLATES = 200, 5
 BUDGETS = (25, 50, 100, 200)
+SCALE_TRIALS, SCALE_SECONDS = 10000, 600  # of CPU; what is missing is extrapolated
 CPU_SECONDS, MEMORY = 900, 4 << 30  # of a run
 WALL = 40  # the clock may show so many times the CPU seconds before a run is given up: the machine may be busy
 
@@ -44,6 +46,8 @@ def shape(protocol):
 def trials_of(task, protocol, most):
     """How many trials a run has: of a table at most half of the candidates. 0: five plates are more than that."""
     batch, _ = shape(protocol)
+    if protocol.startswith("scale"):
+        return SCALE_TRIALS
     half = task.candidates // 2 if task.candidates else most
     if protocol.startswith("plates"):
         return PLATES * batch if PLATES * batch <= half else 0
@@ -108,10 +112,11 @@ class Process:
 
 
 class Run:
-    def __init__(self, process, task, condition, protocol, seed, trials, cpu_seconds=CPU_SECONDS):
+    def __init__(self, process, task, condition, protocol, seed, trials):
         self.process, self.task, self.condition, self.seed, self.trials = process, task, condition, seed, trials
         self.batch, self.workers = shape(protocol)
-        self.rows, self.asked, self.spent, self.most = [], {}, 0.0, cpu_seconds
+        self.rows, self.asked, self.spent = [], {}, 0.0
+        self.most = SCALE_SECONDS if protocol.startswith("scale") else CPU_SECONDS
         every = self.batch if protocol.startswith("plates") else None
         self.recommend_at = set(range(every, trials + 1, every)) if every else {b for b in BUDGETS if b <= trials}
 

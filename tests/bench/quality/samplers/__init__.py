@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass, field
 
-EVERYWHERE = ("sequential", "workers8", "plates24", "plates96", "batches10")
+EVERYWHERE = ("sequential", "workers8", "plates24", "plates96", "batches10", "scale100")
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,8 @@ RIVALS = [
     textbook("textbook-fold", warp="fold"),
     textbook("textbook-yj", warp="yj"),
     textbook("textbook-fold-climb", warp="fold", climb=True),
-    Sampler("optuna-gp", "optuna_gp", "optuna", {}, "optuna", False, 3, protocols=("sequential", "workers8", "plates24", "batches10")),
+    Sampler("optuna-gp", "optuna_gp", "optuna", {}, "optuna", False, 3,
+            protocols=("sequential", "workers8", "plates24", "batches10", "scale100")),
     Sampler("smac", "smac_rf", "smac", {}, "smac", False, 3, protocols=("sequential", "workers8", "plates24")),
     Sampler("botorch", "botorch_lognei", "botorch", {}, "botorch", False, 3, protocols=("sequential", "plates24")),
     # A trial takes seconds: half of the trials, or a quarter, and one at a time.

@@ -36,6 +36,7 @@ class LogNei(Sampler):
             if any(p["type"] != "double" or "active_when" in p for p in self.parameters):
                 raise CannotDo("its multi-start ascent is for real parameters")
             dimension = len(self.parameters)
+            self.sobol = qmc.Sobol(dimension, seed=seed)
         self.dimension, self.first = dimension, max(min(20, max(4, 2 * dimension)), self.batch)
         self.rows, self.told = {}, {}  # handle -> unit row or candidate; handle -> value
 
@@ -80,9 +81,7 @@ class LogNei(Sampler):
 
     def begin(self, count):
         if self.list is None:
-            power = 1 << max(0, (count - 1).bit_length())
-            sobol = qmc.Sobol(self.dimension, seed=self.draw)
-            return list(torch.tensor(sobol.random(power)[:count]))
+            return list(torch.tensor(self.sobol.random(count)))
         left = np.setdiff1d(np.arange(len(self.list)), list(self.rows.values()))
         return list(self.draw.permutation(left)[:count])
 
