@@ -1,5 +1,6 @@
 #include "proto/encode_export.h"
 
+#include "proto/arrays.h"
 #include "proto/encode.h"
 #include "proto/read_observations.h"
 
@@ -116,16 +117,8 @@ static wire_status keep(wire_lines *lines, const char *text, size_t n, wire_erro
         wire_errors_add(errors, "", "line %zu has more than %zu bytes", lines->number + 1, max);
         return WIRE_INVALID;
     }
-    size_t capacity = lines->capacity ? lines->capacity : 4096;
-    while (capacity < lines->n + n + 1)
-        capacity *= 2;
-    if (capacity > lines->capacity) {
-        char *grown = realloc(lines->text, capacity);
-        if (!grown)
-            return WIRE_NO_MEMORY;
-        lines->text = grown;
-        lines->capacity = capacity;
-    }
+    if (!wire_grow(&lines->text, &lines->capacity, lines->n + n + 1, 4096, 1))
+        return WIRE_NO_MEMORY;
     memcpy(lines->text + lines->n, text, n);
     lines->n += n;
     return WIRE_OK;

@@ -1,5 +1,6 @@
 #include "proto/json_list.h"
 
+#include "proto/arrays.h"
 #include "proto/json_decode.h"
 #include "proto/json_parse.h"
 
@@ -16,12 +17,8 @@ static wire_status keep(wire_json_list *list, char c, wire_errors *errors)
                             WIRE_ELEMENT_MAX);
             return WIRE_INVALID;
         }
-        size_t capacity = list->capacity ? 2 * list->capacity : 1024;
-        char *text = realloc(list->text, capacity);
-        if (!text)
+        if (!wire_grow(&list->text, &list->capacity, list->n + 1, 1024, 1))
             return WIRE_NO_MEMORY;
-        list->text = text;
-        list->capacity = capacity;
     }
     list->text[list->n++] = c;
     return WIRE_OK;

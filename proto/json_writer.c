@@ -1,5 +1,6 @@
 #include "proto/json_writer.h"
 
+#include "proto/arrays.h"
 #include "proto/utf8.h"
 
 #include <assert.h>
@@ -18,19 +19,9 @@ static bool reserve(wire_writer *w, size_t n)
         return false;
     if (n < w->capacity - w->size)
         return true;
-    size_t capacity = w->capacity ? w->capacity : 256;
-    while (n >= capacity - w->size) {
-        assert(capacity <= SIZE_MAX / 2); /* two texts that are in memory at once are shorter */
-        capacity *= 2;
-    }
-    char *data = realloc(w->data, capacity);
-    if (!data) {
-        w->failed = true;
-        return false;
-    }
-    w->data = data;
-    w->capacity = capacity;
-    return true;
+    assert(n < SIZE_MAX - w->size); /* two texts that are in memory at once are shorter */
+    w->failed = !wire_grow(&w->data, &w->capacity, w->size + n + 1, 256, 1);
+    return !w->failed;
 }
 
 static void put(wire_writer *w, const char *bytes, size_t n)

@@ -2,6 +2,7 @@
  *
  * The first line is a header when one of its cells is a word: neither a number, nor empty, nor the name of a
  * number that is not finite. (So that a first row with a gap or a nan is refused, not lost.) */
+#include "proto/arrays.h"
 #include "proto/number.h"
 #include "proto/points_internal.h"
 
@@ -68,14 +69,8 @@ static wire_status keep_first(points_csv *csv, const char *text, size_t n, wire_
                         WIRE_MAX_DIMENSION);
         return WIRE_INVALID;
     }
-    if (csv->n_first == csv->first_capacity) {
-        size_t capacity = csv->first_capacity ? 2 * csv->first_capacity : 16;
-        char **first = realloc(csv->first, capacity * sizeof *first);
-        if (!first)
-            return WIRE_NO_MEMORY;
-        csv->first = first;
-        csv->first_capacity = capacity;
-    }
+    if (!wire_grow(&csv->first, &csv->first_capacity, csv->n_first + 1, 16, sizeof *csv->first))
+        return WIRE_NO_MEMORY;
     char *copy = malloc(n + 1);
     if (!copy)
         return WIRE_NO_MEMORY;

@@ -1,5 +1,6 @@
 #include "proto/read_observations.h"
 
+#include "proto/arrays.h"
 #include "proto/csv.h"
 #include "proto/decode_tell.h"
 #include "proto/json_list.h"
@@ -209,14 +210,8 @@ static wire_status take_name(wire_observations_reader *r, const char *text, size
         wire_errors_add(errors, "", "the header has more than %d columns", COLUMNS_MAXIMUM);
         return WIRE_INVALID;
     }
-    if (r->n_columns == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : 16;
-        header_cell *header = realloc(r->header, capacity * sizeof *header);
-        if (!header)
-            return WIRE_NO_MEMORY;
-        r->header = header;
-        r->capacity = capacity;
-    }
+    if (!wire_grow(&r->header, &r->capacity, r->n_columns + 1, 16, sizeof *r->header))
+        return WIRE_NO_MEMORY;
     r->header[r->n_columns++] = cell;
     return WIRE_OK;
 }

@@ -1,5 +1,6 @@
 #include "proto/space_points.h"
 
+#include "proto/arrays.h"
 #include "proto/json_decode.h"
 #include "proto/number.h"
 
@@ -23,15 +24,9 @@ void wire_assignments_clear(wire_assignments *assignments)
 
 static double find_number(const wire_parameter *p, double number)
 {
-    size_t low = 0, high = p->n_values;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->numbers[p->order[middle]] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < p->n_values && p->numbers[p->order[low]] == number ? number : NAN;
+    size_t place;
+    WIRE_LOWER_BOUND(place, p->n_values, i, p->numbers[p->order[i]] < number);
+    return place < p->n_values && p->numbers[p->order[place]] == number ? number : NAN;
 }
 
 /* As strcmp, of a word and a text of n bytes without a NUL. */
@@ -43,18 +38,12 @@ static int compare_word(const char *word, const char *text, size_t n)
 
 static double find_word(const wire_parameter *p, const char *text, size_t n)
 {
-    size_t low = 0, high = p->n_values;
+    size_t place;
     if (memchr(text, '\0', n))
         return NAN;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_word(p->words[p->order[middle]], text, n) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < p->n_values && compare_word(p->words[p->order[low]], text, n) == 0;
-    return found ? (double)p->order[low] : NAN;
+    WIRE_LOWER_BOUND(place, p->n_values, i, compare_word(p->words[p->order[i]], text, n) < 0);
+    bool found = place < p->n_values && compare_word(p->words[p->order[place]], text, n) == 0;
+    return found ? (double)p->order[place] : NAN;
 }
 
 /* NaN when it is no value of the parameter. */

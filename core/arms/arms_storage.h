@@ -10,6 +10,7 @@
 #include "bandit/arms.h"
 #include "core/arms/parameter_space.h"
 #include "core/base/allocate.h"
+#include "core/base/sorted.h"
 #include "core/simd/simd.h"
 
 #include <stdbool.h>
@@ -35,15 +36,9 @@ void bandit_sort_arms(uint32_t *arms, size_t n);
 /* Of n ascending arms, the place of the first that is not below `arm`; n where all are. */
 static inline size_t bandit_arm_place(const uint32_t *arms, size_t n, uint32_t arm)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (arms[middle] < arm)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t place;
+    BANDIT_LOWER_BOUND(place, n, i, arms[i] < arm);
+    return place;
 }
 
 /* Is it one of n ascending arms? */

@@ -4,6 +4,7 @@
 #define CORE_ARMS_PARAMETER_SPACE_H
 
 #include "bandit/space.h"
+#include "core/base/sorted.h"
 
 #include <stdint.h>
 
@@ -52,15 +53,9 @@ double *bandit_sorted_values(const double *values, size_t n);
 /* How many of n values, which are ascending, are smaller. NaN: 0. */
 static inline size_t bandit_values_below(double value, const double *values, size_t n)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (values[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t place;
+    BANDIT_LOWER_BOUND(place, n, i, values[i] < value);
+    return place;
 }
 
 /* Is it one of n values, which are ascending? */

@@ -4,6 +4,7 @@
 
 #include "bandit/engine.h"
 #include "bandit/status.h"
+#include "core/base/sorted.h"
 
 typedef struct bandit_ledger {
     bandit_arm_sum *sums; /* n, ascending by arm, counts >= 1; owned */
@@ -15,15 +16,9 @@ typedef struct bandit_ledger {
 /* The arm's among n sums, ascending by arm; NULL where it has none. */
 static inline const bandit_arm_sum *bandit_sum_of(const bandit_arm_sum *sums, size_t n, uint32_t arm)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (sums[middle].arm < arm)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < n && sums[low].arm == arm ? &sums[low] : NULL;
+    size_t place;
+    BANDIT_LOWER_BOUND(place, n, i, sums[i].arm < arm);
+    return place < n && sums[place].arm == arm ? &sums[place] : NULL;
 }
 
 /* The results by arm, each arm's in the order given: order[k] is arm << 32 | position, n < 2^32. */

@@ -192,7 +192,7 @@ bandit_status bandit_uncertainty_picks(uint32_t **picks, size_t *n_picks, const 
                  .most = max_picks < n_arms ? max_picks : n_arms,
                  .most_bytes = most_bytes - 8.0 * (double)(max_picks + capacity)}; /* the picks themselves */
     bandit_status status = BANDIT_OK;
-    uint32_t *out = malloc(capacity * sizeof *out);
+    uint32_t *out = bandit_alloc(capacity, sizeof *out);
     *picks = NULL;
     *n_picks = 0;
     if ((double)s.n * sizeof *s.entries > s.most_bytes) {
@@ -218,15 +218,9 @@ bandit_status bandit_uncertainty_picks(uint32_t **picks, size_t *n_picks, const 
         uint32_t arm = most_uncertain(&s, &largest);
         if (n > 0 && largest < 1.0 / parallelism)
             break;
-        if (n == capacity) {
-            uint32_t *grown = realloc(out, 2 * capacity * sizeof *out);
-            if (!grown) {
-                status =
-                    bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu first picks", 2 * capacity);
-                goto out;
-            }
-            out = grown;
-            capacity *= 2;
+        if (!bandit_reserve_keep((void **)&out, &capacity, n, n + 1, sizeof *out)) {
+            status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu first picks", n + 1);
+            goto out;
         }
         out[n++] = arm;
         status = add_pull(&s, arm, err);

@@ -1,4 +1,5 @@
 #include "server/data/arm_sums.h"
+#include "proto/arrays.h"
 
 #include <stdlib.h>
 
@@ -26,40 +27,21 @@ typedef struct gathering {
     bool no_memory;
 } gathering;
 
-static void *with_room(void *list, size_t n, size_t *capacity, size_t size)
-{
-    if (n < *capacity)
-        return list;
-    size_t wanted = *capacity ? 2 * *capacity : 64;
-    void *grown = realloc(list, wanted * size);
-    if (grown)
-        *capacity = wanted;
-    return grown;
-}
-
 static void take_batch(void *arg, const store_batch *row)
 {
     gathering *g = arg;
-    int64_t *through = with_room(g->through, g->n_batches, &g->batches_capacity, sizeof *through);
-    g->no_memory |= !through;
-    if (!through)
-        return;
-    g->through = through;
-    through[g->n_batches++] = row->through_seq;
+    if (wire_grow(&g->through, &g->batches_capacity, g->n_batches + 1, 64, sizeof *g->through))
+        g->through[g->n_batches++] = row->through_seq;
+    else
+        g->no_memory = true;
 }
 
 /* The batch that took in what has this log position: the first that reaches it. */
 static int64_t batch_of(const gathering *g, int64_t seq)
 {
-    size_t low = 0, high = g->n_batches;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (g->through[middle] < seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (int64_t)low;
+    size_t place;
+    WIRE_LOWER_BOUND(place, g->n_batches, i, g->through[i] < seq);
+    return (int64_t)place;
 }
 
 static int compare_candidate(const void *key, const void *entry)
@@ -74,13 +56,12 @@ static void take(gathering *g, int64_t candidate, const joined_result *result)
         bsearch(&candidate, g->candidates, g->n_candidates, sizeof *g->candidates, compare_candidate);
     if (!found)
         return;
-    joined_result *results = with_room(g->results, g->n, &g->capacity, sizeof *results);
-    g->no_memory |= !results;
-    if (!results)
+    if (!wire_grow(&g->results, &g->capacity, g->n + 1, 64, sizeof *g->results)) {
+        g->no_memory = true;
         return;
-    g->results = results;
-    results[g->n] = *result;
-    results[g->n++].arm = (size_t)(found - g->candidates);
+    }
+    g->results[g->n] = *result;
+    g->results[g->n++].arm = (size_t)(found - g->candidates);
 }
 
 static void take_observation(void *arg, int64_t seq, const store_observation *row)

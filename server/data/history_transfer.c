@@ -1,5 +1,6 @@
 #include "server/data/history_transfer.h"
 
+#include "proto/arrays.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
 
@@ -50,16 +51,10 @@ static void take_study(void *arg, const store_study *row)
 
 static void add_result(reading *r, result one)
 {
-    if (r->n == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : 256;
-        result *grown = realloc(r->results, capacity * sizeof *grown);
-        r->no_memory |= !grown;
-        if (!grown)
-            return;
-        r->results = grown;
-        r->capacity = capacity;
-    }
-    r->results[r->n++] = one;
+    if (wire_grow(&r->results, &r->capacity, r->n + 1, 256, sizeof *r->results))
+        r->results[r->n++] = one;
+    else
+        r->no_memory = true;
 }
 
 static void take_observation(void *arg, int64_t seq, const store_observation *o)
@@ -182,16 +177,10 @@ static bool sort_candidates(reading *r, const wire_study *points)
 /* The first candidate with this row. */
 static int64_t find_row(const reading *r, size_t n, const double *row)
 {
-    size_t low = 0, high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_rows(r->rows + r->sorted[middle] * r->width, row, r->width) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < n && compare_rows(r->rows + r->sorted[low] * r->width, row, r->width) == 0;
-    return found ? (int64_t)r->sorted[low] : DOES_NOT_FIT;
+    size_t place;
+    WIRE_LOWER_BOUND(place, n, i, compare_rows(r->rows + r->sorted[i] * r->width, row, r->width) < 0);
+    bool found = place < n && compare_rows(r->rows + r->sorted[place] * r->width, row, r->width) == 0;
+    return found ? (int64_t)r->sorted[place] : DOES_NOT_FIT;
 }
 
 /* ---- spaces -------------------------------------------------------------------------------------------- */

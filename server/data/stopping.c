@@ -1,4 +1,5 @@
 #include "server/data/stopping.h"
+#include "proto/arrays.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,31 +9,16 @@
 /* The first entry with a step not below this one; n when there is none. */
 static size_t find_step(const stopping_curve *curve, int64_t step)
 {
-    size_t low = 0, high = curve->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (curve->steps[middle] < step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t place;
+    WIRE_LOWER_BOUND(place, curve->n, i, curve->steps[i] < step);
+    return place;
 }
 
 static bool make_room(stopping_curve *curve)
 {
-    if (curve->n < curve->capacity)
-        return true;
-    size_t capacity = curve->capacity ? 2 * curve->capacity : 8;
-    int64_t *steps = realloc(curve->steps, capacity * sizeof *steps);
-    if (steps)
-        curve->steps = steps;
-    double *values = steps ? realloc(curve->values, capacity * sizeof *values) : NULL;
-    if (!values)
-        return false;
-    curve->values = values;
-    curve->capacity = capacity;
-    return true;
+    size_t room = curve->capacity; /* of the steps; the values have it when theirs has grown too */
+    return wire_grow(&curve->steps, &room, curve->n + 1, 8, sizeof *curve->steps) &&
+           wire_grow(&curve->values, &curve->capacity, curve->n + 1, 8, sizeof *curve->values);
 }
 
 bool stopping_curve_set(stopping_curve *curve, int64_t step, double value)

@@ -70,62 +70,63 @@ TABLE = [
         "core/algorithms",
     ),
     Folder("proto/utf8", "checks UTF-8"),
-    Folder("proto/json_writer", "writes JSON text", "proto/utf8"),
-    Folder("proto", "bytes ↔ plain structs: JSON, problem+json, CSV, NumPy files", "proto/utf8 proto/json_writer", "jansson"),
+    Folder("proto/arrays", "arrays that grow, and binary search"),
+    Folder("proto/json_writer", "writes JSON text", "proto/utf8 proto/arrays"),
+    Folder("proto", "bytes ↔ plain structs: JSON, problem+json, CSV, NumPy files", "proto/utf8 proto/arrays proto/json_writer", "jansson"),
     Folder(
         "server/base",
         "what the server wants of the machine: configuration, log, clock, threads, sockets",
-        "core/include proto/json_writer proto",
+        "core/include proto/arrays proto/json_writer proto",
         "BLAS",
     ),
-    Folder("server/store", "what is stored, behind `store.h`, and the writer thread", "proto/json_writer", "jansson"),
+    Folder("server/store", "what is stored, behind `store.h`, and the writer thread", "proto/arrays proto/json_writer", "jansson"),
     Folder("server/store/sqlite", "the SQLite backend", "server/base server/store", "SQLite"),
     Folder("server/store/memory", "the backend in memory, for tests and checks", "server/store", "jansson"),
     Folder("server/app.h", "what the parts of a running server share", "server/base server/store"),
     Folder(
         "server/data",
         "definitions, candidates, results: no HTTP, no actor",
-        "core/include proto/json_writer proto server/base server/store",
+        "core/include proto/arrays proto/json_writer proto server/base server/store",
         "libsodium",
     ),
     Folder(
         "server/http",
         "connections, requests and answers",
-        "proto/json_writer proto server/base server/store server/app.h",
+        "proto/arrays proto/json_writer proto server/base server/store server/app.h",
         "libmicrohttpd GnuTLS zlib libsodium",
     ),
     Folder(
         "server/watch",
         "metrics and event streams",
-        "proto/json_writer proto server/base server/store server/app.h server/data server/http",
+        "proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http",
     ),
     Folder(
         "server/study",
         "the actor of a study: ask, tell, plan",
-        "core/include proto/json_writer proto server/base server/store server/app.h server/data server/http server/watch",
+        "core/include proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http server/watch",
     ),
     Folder(
         "server/replay",
         "studies rebuilt from their logs, for imports and checks",
-        "core/include proto/json_writer proto server/base server/store server/app.h server/data server/study",
+        "core/include proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/study",
         "jansson",
     ),
     Folder(
         "server/api",
         "routes and their handlers: HTTP in, replies out",
-        "core/include proto/json_writer proto server/base server/store server/app.h server/data server/http server/watch server/study "
+        "core/include proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http server/watch server/study "
         "server/replay",
         "libsodium",
     ),
     Folder(
         "server/commands",
         "`banditd serve`, `check`, `backup`, `token`, …",
-        "proto/json_writer proto server/base server/store server/app.h server/data server/http server/watch server/study "
+        "proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http server/watch server/study "
         "server/replay server/api",
         "jansson libsodium",
     ),
     Folder("server/main.c", "chooses the command", "server/base server/store server/commands"),
-    Folder("clients/banditctl", "the command-line client", "proto/utf8 proto/json_writer proto", "jansson libcurl"),
+    Folder("clients/banditctl", "the command-line client", "proto/utf8 proto/arrays proto/json_writer proto", "jansson libcurl"),
 ]
 
 FOLDERS = {row.name: row for row in TABLE}
