@@ -59,7 +59,7 @@ void bandit_likelihood_column(const bandit_likelihood *o, double signal, bandit_
 void bandit_likelihood_add_distances(bandit_likelihood *o, const double *T, bandit_row_points rows,
                                      bandit_row_points columns, double *gradient);
 
-/* ---- likelihood_exact.c, likelihood_sparse.c ----------------------------------------------------------- */
+/* ---- likelihood_exact.c -------------------------------------------------------------------------------- */
 
 /* The value under o->scaled (and o->scaled_inducing) and o->mean, mu; false where a matrix is not positive
  * definite. Then, once, either adds the gradient of all entries of theta, or gives the squared standardized
@@ -67,6 +67,10 @@ void bandit_likelihood_add_distances(bandit_likelihood *o, const double *T, band
 bool bandit_likelihood_exact_value(bandit_likelihood *o, double signal, double noise, double *value);
 bool bandit_likelihood_exact_gradient(bandit_likelihood *o, double noise, double *gradient);
 bool bandit_likelihood_exact_surprise(bandit_likelihood *o, double *out);
+
+/* ---- likelihood_sparse.c ------------------------------------------------------------------------------- */
+
+/* The same with inducing points. */
 bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double noise, double *value);
 bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, double noise, double *gradient);
 bool bandit_likelihood_sparse_surprise(bandit_likelihood *o, double signal, double noise, double *out);
