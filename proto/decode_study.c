@@ -63,11 +63,18 @@ static void check_lengthscales(wire_object *o, const wire_study *study)
                 (long long)study->dimension.value, kernel->n_lengthscales);
 }
 
+/* What fill_study fills, and by what. */
+typedef struct study_filling {
+    wire_study *study;
+    const char *const *algorithms;
+} study_filling;
+
 static void fill_study(wire_decoder *d, json_t *body, void *out)
 {
+    const study_filling *filling = out;
     static const char *const feedbacks[] = {"async", "batch", NULL};
     static const wire_range lease = {.min = 1, .max = WIRE_MAX_LEASE_SECONDS};
-    wire_study *study = out;
+    wire_study *study = filling->study;
     wire_object o;
     if (!wire_object_open(&o, d, NULL, body))
         return;
@@ -78,7 +85,7 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     wire_fill_metrics(&o, study);
     wire_take_number(&o, "optimum", &wire_any, NULL, &study->optimum);
     wire_fill_domain(&o, study);
-    wire_fill_algorithm(&o, study);
+    wire_fill_algorithm(&o, filling->algorithms, study);
     wire_take_given_integer(&o, "horizon", 1, WIRE_MAX_INTEGER, &study->horizon);
     fill_study_id(&o, "history_from", &study->history_from);
     wire_take_given_integer(&o, "seed", 0, WIRE_MAX_INTEGER, &study->seed);
@@ -91,7 +98,20 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     check_lengthscales(&o, study);
 }
 
-WIRE_DEFINE_DECODER(study)
+wire_status wire_decode_study(wire_study **out, const char *body, size_t size, const char *const *algorithms,
+                              wire_errors *errors)
+{
+    *out = NULL;
+    study_filling filling = {.study = calloc(1, sizeof *filling.study), .algorithms = algorithms};
+    if (!filling.study)
+        return WIRE_NO_MEMORY;
+    wire_status status = wire_decode_body(body, size, errors, fill_study, &filling);
+    if (status == WIRE_OK)
+        *out = filling.study;
+    else
+        wire_study_free(filling.study);
+    return status;
+}
 
 void wire_study_free(wire_study *study)
 {

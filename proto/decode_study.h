@@ -8,7 +8,8 @@
 void wire_fill_metrics(wire_object *definition, wire_study *study);
 void wire_fill_domain(wire_object *definition, wire_study *study);
 void wire_fill_space(wire_object *domain, wire_study *study);
-void wire_fill_algorithm(wire_object *definition, wire_study *study);
+/* names: what the algorithm may be called, then NULL. */
+void wire_fill_algorithm(wire_object *definition, const char *const *names, wire_study *study);
 void wire_fill_kernel(wire_object *algorithm, wire_kernel *kernel);
 
 void wire_domain_clear(wire_study *study);

@@ -1,3 +1,4 @@
+#include "proto/algorithm_fields.h"
 #include "proto/encode.h"
 
 #include <string.h>
@@ -117,8 +118,6 @@ void wire_encode_kernel(wire_writer *w, const wire_kernel *kernel)
 
 static void encode_confidence(wire_writer *w, const wire_algorithm *a)
 {
-    if (!a->confidence)
-        return;
     if (strcmp(a->confidence, "fixed") != 0) {
         wire_string_member(w, "confidence", a->confidence);
         return;
@@ -131,13 +130,43 @@ static void encode_confidence(wire_writer *w, const wire_algorithm *a)
 
 static void encode_init(wire_writer *w, const wire_algorithm *a)
 {
-    if (!a->init)
-        return;
     wire_key(w, "init");
     wire_object_begin(w);
     wire_string_member(w, "type", a->init);
     wire_given_number(w, "parallelism", a->parallelism);
     wire_object_end(w);
+}
+
+static void encode_field(wire_writer *w, const wire_algorithm *a, const wire_algorithm_field *field)
+{
+    const void *value = wire_field_value(a, field);
+    if (!wire_field_is_given(a, field))
+        return;
+    switch (field->kind) {
+    case WIRE_FIELD_NUMBER:
+        wire_given_number(w, field->name, *(const wire_number *)value);
+        break;
+    case WIRE_FIELD_INTEGER:
+        wire_given_integer(w, field->name, *(const wire_integer *)value);
+        break;
+    case WIRE_FIELD_WORD:
+        wire_string_member(w, field->name, *(char *const *)value);
+        break;
+    case WIRE_FIELD_SWITCH:
+        wire_key(w, field->name);
+        wire_boolean(w, *(const bool *)value);
+        break;
+    case WIRE_FIELD_KERNEL:
+        wire_key(w, field->name);
+        wire_encode_kernel(w, value);
+        break;
+    case WIRE_FIELD_CONFIDENCE:
+        encode_confidence(w, a);
+        break;
+    case WIRE_FIELD_INIT:
+        encode_init(w, a);
+        break;
+    }
 }
 
 static void encode_algorithm(wire_writer *w, const wire_algorithm *a)
@@ -147,39 +176,8 @@ static void encode_algorithm(wire_writer *w, const wire_algorithm *a)
     wire_key(w, "algorithm");
     wire_object_begin(w);
     wire_optional_string(w, "name", a->name);
-    if (a->kernel.given) {
-        wire_key(w, "kernel");
-        wire_encode_kernel(w, &a->kernel);
-    }
-    wire_given_number(w, "lambda", a->lambda);
-    wire_given_number(w, "noise_std", a->noise_std);
-    wire_given_number(w, "norm_bound", a->norm_bound);
-    wire_given_number(w, "delta", a->delta);
-    wire_given_number(w, "q_bar", a->q_bar);
-    wire_given_number(w, "ratio_bound", a->ratio_bound);
-    wire_optional_string(w, "batch_rule", a->batch_rule);
-    encode_confidence(w, a);
-    wire_optional_string(w, "resample", a->resample);
-    wire_given_integer(w, "max_batch", a->max_batch);
-    wire_given_integer(w, "max_arm_failures", a->max_arm_failures);
-    if (a->standardize_rewards_given) {
-        wire_key(w, "standardize_rewards");
-        wire_boolean(w, a->standardize_rewards);
-    }
-    encode_init(w, a);
-    wire_given_number(w, "gamma", a->gamma);
-    wire_given_number(w, "gamma_scale", a->gamma_scale);
-    wire_given_number(w, "scale", a->scale);
-    wire_given_number(w, "epsilon", a->epsilon);
-    wire_given_number(w, "zeta", a->zeta);
-    wire_given_integer(w, "population", a->population);
-    wire_given_integer(w, "sample", a->sample);
-    wire_optional_string(w, "posterior", a->posterior);
-    wire_optional_string(w, "features", a->features);
-    wire_given_integer(w, "inducing", a->inducing);
-    wire_given_integer(w, "prior_features", a->prior_features);
-    wire_given_integer(w, "dpp_steps", a->dpp_steps);
-    wire_given_integer(w, "initial_cells", a->initial_cells);
+    for (const wire_algorithm_field *field = wire_algorithm_fields; field->name; field++)
+        encode_field(w, a, field);
     wire_object_end(w);
 }
 

@@ -58,12 +58,6 @@ wire_status wire_decode_body(const char *body, size_t size, wire_errors *errors,
 
 /* ---- values ------------------------------------------------------------------------------------------- */
 
-/* Bounds of a real. An `open` bound is not itself allowed. */
-typedef struct wire_range {
-    double min, max;
-    bool open_min, open_max;
-} wire_range;
-
 extern const wire_range wire_any, wire_value, wire_positive, wire_nonnegative, wire_fraction;
 
 bool wire_read_real(wire_decoder *d, const wire_place *at, const json_t *json, const wire_range *range,

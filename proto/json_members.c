@@ -116,7 +116,7 @@ static bool find_word(const char *const *words, const char *text, size_t *out)
 /* "must be a, b or c", after `prefix` ("a number, " …). */
 static void refuse_word(wire_decoder *d, const wire_place *at, const char *prefix, const char *const *words)
 {
-    char list[224] = "";
+    char list[512] = "";
     size_t n = 0;
     for (size_t i = 0; words[i] && n < sizeof list; i++) {
         bool alone = i == 0 && !*prefix;

@@ -69,6 +69,12 @@ void wire_encode_problem(wire_writer *w, const wire_problem *problem);
 
 /* ---- studies ------------------------------------------------------------------------------------------- */
 
+/* Bounds of a number. An `open` bound is not itself allowed. */
+typedef struct wire_range {
+    double min, max;
+    bool open_min, open_max;
+} wire_range;
+
 /* A number that may be left out or be a word instead ("auto", "theory"). */
 typedef struct wire_number {
     bool given;
@@ -165,7 +171,9 @@ typedef struct wire_study {
 /* The one metric that is modelled. */
 const wire_metric *wire_objective(const wire_study *study);
 
-wire_status wire_decode_study(wire_study **out, const char *body, size_t size, wire_errors *errors);
+/* algorithms: the names that an algorithm may have, then NULL. */
+wire_status wire_decode_study(wire_study **out, const char *body, size_t size, const char *const *algorithms,
+                              wire_errors *errors);
 void wire_study_free(wire_study *study);
 
 /* Writes the definition as a JSON object without `points` (those live in the candidates), every given field;

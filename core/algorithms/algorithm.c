@@ -7,10 +7,15 @@
 /* ---- names -------------------------------------------------------------------------------------------- */
 
 static const char *const names[] = {
-#define X(enumerator, name) [enumerator] = #name,
+#define X(enumerator, name) #name,
     BANDIT_ALGORITHM_LIST(X)
 #undef X
-};
+        NULL};
+
+const char *const *bandit_algorithm_names(void)
+{
+    return names;
+}
 
 const char *bandit_algorithm_name(bandit_algorithm algorithm)
 {
@@ -98,4 +103,14 @@ bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpo
         place++;
     *arm = (uint32_t)place;
     return true;
+}
+
+bandit_status bandit_check_schedule(size_t value, const char *field, size_t most, uint64_t horizon,
+                                    bandit_error *err)
+{
+    if (value > most)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, field, "must be at most %zu", most);
+    if (value == 0 && horizon == 0)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, field, "must be at least 1 without a horizon");
+    return BANDIT_OK;
 }

@@ -1,5 +1,5 @@
 /* How an algorithm joins the engine: its own file in core/algorithms/ defines a bandit_algorithm_entry, and
- * one line of BANDIT_ALGORITHM_LIST (bandit/engine.h) names it.
+ * one line of BANDIT_ALGORITHM_LIST (bandit/algorithm.h) names it.
  *
  * An algorithm's own struct starts with a bandit_engine. engine.c allocates it zeroed (`size` bytes), fills
  * the common part, checks arguments against the contract of bandit/engine.h, and calls through the table.
@@ -53,11 +53,31 @@ typedef struct bandit_algorithm_table {
 
 /* One algorithm, defined in its own file as bandit_NAME_algorithm. */
 typedef struct bandit_algorithm_entry {
+    bandit_algorithm_info about;
     const bandit_algorithm_table *list;  /* on candidates, and on enumerated spaces */
     const bandit_algorithm_table *space; /* on open spaces */
-    bool has_model;
-    bool numeric_spaces; /* of spaces it takes those whose parameters are numbers and always active only */
+
+    /* Refuses what bandit_options_check has not: options that do not suit the algorithm. May be NULL. Errors:
+     * BANDIT_INVALID_OPTION. */
+    bandit_status (*check)(const bandit_options *options, size_t dimension, bandit_error *err);
 } bandit_algorithm_entry;
+
+/* Sets of options for bandit_algorithm_info. */
+#define BANDIT_TAKES(name) BANDIT_OPTION_BIT(BANDIT_OPTION_##name)
+enum {
+    BANDIT_TAKES_ALWAYS = BANDIT_TAKES(INIT),
+    BANDIT_TAKES_MODEL = BANDIT_TAKES_ALWAYS | BANDIT_TAKES(KERNEL) | BANDIT_TAKES(LAMBDA) |
+                         BANDIT_TAKES(NOISE_STD) | BANDIT_TAKES(STANDARDIZE_REWARDS),
+    /* with confidence bounds */
+    BANDIT_TAKES_WIDTH = BANDIT_TAKES_MODEL | BANDIT_TAKES(NORM_BOUND) | BANDIT_TAKES(DELTA),
+    /* … that the information gain widens */
+    BANDIT_TAKES_GAIN = BANDIT_TAKES_WIDTH | BANDIT_TAKES(GAMMA) | BANDIT_TAKES(GAMMA_SCALE)
+};
+
+/* A size whose value 0 asks for a schedule by the horizon: refuses more than `most`, and 0 without a horizon.
+ * Errors: BANDIT_INVALID_OPTION, with this field. */
+bandit_status bandit_check_schedule(size_t value, const char *field, size_t most, uint64_t horizon,
+                                    bandit_error *err);
 
 /* What all engines share. */
 struct bandit_engine {

@@ -215,13 +215,25 @@ static const bandit_algorithm_table bkb_space_table = BANDIT_SPACE_ENGINE_TABLE(
 /* ---- the algorithms ------------------------------------------------------------------------------------ */
 
 const bandit_algorithm_entry bandit_bbkb_algorithm = {
+    .about =
+        {
+            .description =
+                "Batch budgeted kernel bandits: near-linear time, batches that grow as the model learns.",
+            .options = BANDIT_TAKES_WIDTH | BANDIT_TAKES(Q_BAR) | BANDIT_TAKES(RATIO_BOUND) |
+                       BANDIT_TAKES(BATCH_RULE) | BANDIT_TAKES(CONFIDENCE) | BANDIT_TAKES(RESAMPLE) |
+                       BANDIT_TAKES(MAX_BATCH),
+        },
     .list = &list_table,
     .space = &bbkb_space_table,
-    .has_model = true,
 };
 
 const bandit_algorithm_entry bandit_bkb_algorithm = {
+    .about =
+        {
+            .description = "Budgeted kernel bandits: a new dictionary after every pull.",
+            .options =
+                BANDIT_TAKES_WIDTH | BANDIT_TAKES(Q_BAR) | BANDIT_TAKES(CONFIDENCE) | BANDIT_TAKES(RESAMPLE),
+        },
     .list = &list_table,
     .space = &bkb_space_table,
-    .has_model = true,
 };

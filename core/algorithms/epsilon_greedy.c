@@ -32,7 +32,11 @@ static const bandit_algorithm_table list_table = BANDIT_EXACT_ENGINE_TABLE(rule)
 static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(space_rule);
 
 const bandit_algorithm_entry bandit_epsilon_greedy_algorithm = {
+    .about =
+        {
+            .description = "Exact GP, the best mean, and now and then a random candidate.",
+            .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(EPSILON),
+        },
     .list = &list_table,
     .space = &space_table,
-    .has_model = true,
 };

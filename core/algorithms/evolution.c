@@ -123,6 +123,11 @@ static const bandit_exact_rule rule = {
 static const bandit_algorithm_table table = BANDIT_EXACT_ENGINE_TABLE(rule);
 
 const bandit_algorithm_entry bandit_regularized_evolution_algorithm = {
+    .about =
+        {
+            .description = "Tournaments in an ageing population: the baseline without a model.",
+            .options = BANDIT_TAKES_ALWAYS | BANDIT_TAKES(POPULATION) | BANDIT_TAKES(SAMPLE),
+        },
     .list = &table,
     .space = &table,
 };

@@ -30,7 +30,12 @@ static const bandit_algorithm_table list_table = BANDIT_EXACT_ENGINE_TABLE(rule)
 static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(space_rule);
 
 const bandit_algorithm_entry bandit_gp_bucb_algorithm = {
+    .about =
+        {
+            .description =
+                "Exact GP, hallucinated batches that end when the information gathered passes a bound.",
+            .options = BANDIT_TAKES_GAIN | BANDIT_TAKES(RATIO_BOUND) | BANDIT_TAKES(MAX_BATCH),
+        },
     .list = &list_table,
     .space = &space_table,
-    .has_model = true,
 };

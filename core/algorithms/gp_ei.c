@@ -79,16 +79,24 @@ static const bandit_algorithm_table ei_list_table = BANDIT_EXACT_ENGINE_TABLE(ei
 static const bandit_algorithm_table ei_space_table = BANDIT_SPACE_ENGINE_TABLE(ei_space_rule);
 
 const bandit_algorithm_entry bandit_gp_ei_algorithm = {
+    .about =
+        {
+            .description = "Exact GP, expected improvement.",
+            .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(ZETA),
+        },
     .list = &ei_list_table,
     .space = &ei_space_table,
-    .has_model = true,
 };
 
 static const bandit_algorithm_table pi_list_table = BANDIT_EXACT_ENGINE_TABLE(pi_rule);
 static const bandit_algorithm_table pi_space_table = BANDIT_SPACE_ENGINE_TABLE(pi_space_rule);
 
 const bandit_algorithm_entry bandit_gp_pi_algorithm = {
+    .about =
+        {
+            .description = "Exact GP, probability of improvement.",
+            .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(ZETA),
+        },
     .list = &pi_list_table,
     .space = &pi_space_table,
-    .has_model = true,
 };

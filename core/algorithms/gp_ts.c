@@ -61,13 +61,23 @@ static const bandit_algorithm_table list_table = BANDIT_EXACT_ENGINE_TABLE(rule)
 static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(space_rule);
 
 const bandit_algorithm_entry bandit_gp_ts_algorithm = {
+    .about =
+        {
+            .description = "Exact GP, Thompson sampling with the width of Chowdhury and Gopalan.",
+            .options = BANDIT_TAKES_GAIN | BANDIT_TAKES(SCALE),
+            .lambda_by_horizon = true,
+        },
     .list = &list_table,
     .space = &space_table,
-    .has_model = true,
 };
 
 const bandit_algorithm_entry bandit_async_ts_algorithm = {
+    .about =
+        {
+            .description =
+                "Exact GP, Thompson sampling for asynchronous workers: each pick has its own sample.",
+            .options = BANDIT_TAKES_GAIN | BANDIT_TAKES(SCALE),
+        },
     .list = &list_table,
     .space = &space_table,
-    .has_model = true,
 };

@@ -42,16 +42,25 @@ static const bandit_algorithm_table gp_ucb_list_table = BANDIT_EXACT_ENGINE_TABL
 static const bandit_algorithm_table gp_ucb_space_table = BANDIT_SPACE_ENGINE_TABLE(gp_ucb_space_rule);
 
 const bandit_algorithm_entry bandit_gp_ucb_algorithm = {
+    .about =
+        {
+            .description = "Exact GP with the bound of Srinivas et al.",
+            .options = BANDIT_TAKES_GAIN,
+        },
     .list = &gp_ucb_list_table,
     .space = &gp_ucb_space_table,
-    .has_model = true,
 };
 
 static const bandit_algorithm_table igp_ucb_list_table = BANDIT_EXACT_ENGINE_TABLE(igp_ucb_rule);
 static const bandit_algorithm_table igp_ucb_space_table = BANDIT_SPACE_ENGINE_TABLE(igp_ucb_space_rule);
 
 const bandit_algorithm_entry bandit_igp_ucb_algorithm = {
+    .about =
+        {
+            .description = "Exact GP with the improved bound of Chowdhury and Gopalan.",
+            .options = BANDIT_TAKES_GAIN,
+            .lambda_by_horizon = true,
+        },
     .list = &igp_ucb_list_table,
     .space = &igp_ucb_space_table,
-    .has_model = true,
 };

@@ -337,9 +337,31 @@ static const bandit_algorithm_table list_table = {
     .memory = pi_memory,
 };
 
+/* ---- the algorithm ------------------------------------------------------------------------------------- */
+
+static bandit_status check(const bandit_options *options, size_t dimension, bandit_error *err)
+{
+    if (options->init == BANDIT_INIT_UNCERTAINTY)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "must be \"uniform\" for pi_gp_ucb");
+    if (options->kernel.type != BANDIT_KERNEL_MATERN)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type", "must be \"matern\" for pi_gp_ucb");
+    if (dimension > BANDIT_COVER_DIMENSIONS)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "name",
+                           "pi_gp_ucb supports at most %d dimensions, not %zu", BANDIT_COVER_DIMENSIONS,
+                           dimension);
+    return bandit_check_schedule(options->initial_cells, "initial_cells", BANDIT_COVER_INITIAL,
+                                 options->horizon, err);
+}
+
 const bandit_algorithm_entry bandit_pi_gp_ucb_algorithm = {
+    .about =
+        {
+            .description = "Independent GPs on the cells of a cover that splits where data gather.",
+            .options = BANDIT_TAKES_WIDTH | BANDIT_TAKES(INITIAL_CELLS),
+            .lambda_by_horizon = true,
+            .numeric_spaces = true,
+        },
     .list = &list_table,
     .space = &bandit_pi_gp_ucb_space_table,
-    .has_model = true,
-    .numeric_spaces = true,
+    .check = check,
 };

@@ -6,6 +6,37 @@
 #include "core/algorithms/s_gp_ts.h"
 
 #include "core/algorithms/space_engine.h"
+#include "core/posterior/prior_features.h"
+#include "core/posterior/svgp.h"
+
+static bandit_status check(const bandit_options *options, size_t dimension, bandit_error *err)
+{
+    bandit_kernel_type type = options->kernel.type;
+    if (options->init == BANDIT_INIT_UNCERTAINTY)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "must be \"uniform\" for s_gp_ts");
+    if (type == BANDIT_KERNEL_PRECOMPUTED)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type",
+                           "must not be \"precomputed\" for s_gp_ts, which samples features of the kernel");
+    if (options->features == BANDIT_FEATURES_EIGEN && type != BANDIT_KERNEL_LINEAR &&
+        dimension > BANDIT_EIGEN_DIMENSIONS)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "features",
+                           "\"eigen\" supports at most %d dimensions, not %zu", BANDIT_EIGEN_DIMENSIONS,
+                           dimension);
+    if (options->posterior == BANDIT_POSTERIOR_FEATURES && options->features != BANDIT_FEATURES_EIGEN &&
+        type != BANDIT_KERNEL_LINEAR)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "posterior",
+                           "\"features\" requires `features` to be \"eigen\"");
+    if (options->posterior == BANDIT_POSTERIOR_FEATURES && options->prior_features > 0 &&
+        options->prior_features < options->inducing && type != BANDIT_KERNEL_LINEAR)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "prior_features", "must be at least `inducing`, %zu",
+                           options->inducing);
+    bandit_status status =
+        bandit_check_schedule(options->inducing, "inducing", BANDIT_MAX_INDUCING, options->horizon, err);
+    if (status != BANDIT_OK)
+        return status;
+    return bandit_check_schedule(options->prior_features, "prior_features", BANDIT_MAX_PRIOR_FEATURES,
+                                 options->horizon, err);
+}
 
 static double width(const bandit_space_engine *e, const bandit_space_batch *b)
 {
@@ -43,7 +74,14 @@ static const bandit_space_rule space_rule = {
 static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(space_rule);
 
 const bandit_algorithm_entry bandit_s_gp_ts_algorithm = {
+    .about =
+        {
+            .description = "Thompson sampling from a sparse posterior: linear in the candidates.",
+            .options = BANDIT_TAKES_WIDTH | BANDIT_TAKES(SCALE) | BANDIT_TAKES(POSTERIOR) |
+                       BANDIT_TAKES(FEATURES) | BANDIT_TAKES(INDUCING) | BANDIT_TAKES(PRIOR_FEATURES) |
+                       BANDIT_TAKES(DPP_STEPS),
+        },
     .list = &bandit_s_gp_ts_list_table,
     .space = &space_table,
-    .has_model = true,
+    .check = check,
 };

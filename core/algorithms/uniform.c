@@ -26,6 +26,11 @@ static const bandit_exact_rule rule = {
 static const bandit_algorithm_table table = BANDIT_EXACT_ENGINE_TABLE(rule);
 
 const bandit_algorithm_entry bandit_uniform_algorithm = {
+    .about =
+        {
+            .description = "Random candidates: the baseline.",
+            .options = BANDIT_TAKES_ALWAYS | BANDIT_TAKES(MAX_BATCH),
+        },
     .list = &table,
     .space = &table,
 };

@@ -1,73 +1,56 @@
-#include "bandit/engine.h"
-
-#include "core/arms/covariance.h"
-#include "core/arms/cover.h"
-#include "core/posterior/prior_features.h"
-#include "core/posterior/svgp.h"
+#include "core/engine/registry.h"
 
 #include <math.h>
 
-/* A field's rule: finite, and above (or at) its lower bound. */
-static bandit_status check_number(double value, const char *field, double low, bool open, bandit_error *err)
+/* A number that is no option of its own: finite, and above (or at) its lower bound. */
+static bandit_status check_number(double value, const char *field, double low, bool above, bandit_error *err)
 {
-    if (isfinite(value) && (value > low || (!open && value == low)))
+    if (isfinite(value) && (value > low || (!above && value == low)))
         return BANDIT_OK;
     return bandit_fail(err, BANDIT_INVALID_OPTION, field, "must be %s %g and finite",
-                       open ? "greater than" : "at least", low);
+                       above ? "greater than" : "at least", low);
 }
 
-/* The horizon's schedule is asked for by 0. */
-static bandit_status check_schedule(size_t value, const char *field, size_t most, uint64_t horizon,
-                                    bandit_error *err)
+/* Does the number count, by the other options? */
+static bool counts(const bandit_options *options, bandit_option option)
 {
-    if (value > most)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, field, "must be at most %zu", most);
-    if (value == 0 && horizon == 0)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, field, "must be at least 1 without a horizon");
-    return BANDIT_OK;
+    if (option == BANDIT_OPTION_Q_BAR)
+        return !options->q_bar_theory;
+    return option != BANDIT_OPTION_GAMMA_SCALE || options->gamma == BANDIT_GAMMA_BOUND;
 }
 
-static bandit_status check_s_gp_ts(const bandit_options *options, size_t dimension, bandit_error *err)
+static bandit_status check_real(const bandit_options *options, bandit_option option, bandit_error *err)
 {
-    bandit_kernel_type type = options->kernel.type;
-    if (options->init == BANDIT_INIT_UNCERTAINTY)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "must be \"uniform\" for s_gp_ts");
-    if (type == BANDIT_KERNEL_PRECOMPUTED)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type",
-                           "must not be \"precomputed\" for s_gp_ts, which samples features of the kernel");
-    if (options->features == BANDIT_FEATURES_EIGEN && type != BANDIT_KERNEL_LINEAR &&
-        dimension > BANDIT_EIGEN_DIMENSIONS)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "features",
-                           "\"eigen\" supports at most %d dimensions, not %zu", BANDIT_EIGEN_DIMENSIONS,
-                           dimension);
-    if (options->posterior == BANDIT_POSTERIOR_FEATURES && options->features != BANDIT_FEATURES_EIGEN &&
-        type != BANDIT_KERNEL_LINEAR)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "posterior",
-                           "\"features\" requires `features` to be \"eigen\"");
-    if (options->posterior == BANDIT_POSTERIOR_FEATURES && options->prior_features > 0 &&
-        options->prior_features < options->inducing && type != BANDIT_KERNEL_LINEAR)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "prior_features", "must be at least `inducing`, %zu",
-                           options->inducing);
-    bandit_status status =
-        check_schedule(options->inducing, "inducing", BANDIT_MAX_INDUCING, options->horizon, err);
-    if (status != BANDIT_OK)
-        return status;
-    return check_schedule(options->prior_features, "prior_features", BANDIT_MAX_PRIOR_FEATURES,
-                          options->horizon, err);
+    const bandit_option_info *about = bandit_option_about(option);
+    double value = bandit_option_number(options, option);
+    if (!counts(options, option))
+        return BANDIT_OK;
+    bandit_status status = check_number(value, about->name, about->low, about->above_low, err);
+    if (status == BANDIT_OK && (about->below_high ? value >= about->high : value > about->high))
+        return bandit_fail(err, BANDIT_INVALID_OPTION, about->name, "must be %s %g",
+                           about->below_high ? "less than" : "at most", about->high);
+    return status;
 }
 
-static bandit_status check_pi_gp_ucb(const bandit_options *options, size_t dimension, bandit_error *err)
+/* Every number by its own bounds. */
+static bandit_status check_numbers(const bandit_options *options, bandit_error *err)
 {
-    if (options->init == BANDIT_INIT_UNCERTAINTY)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "init", "must be \"uniform\" for pi_gp_ucb");
-    if (options->kernel.type != BANDIT_KERNEL_MATERN)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/type", "must be \"matern\" for pi_gp_ucb");
-    if (dimension > BANDIT_COVER_DIMENSIONS)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "name",
-                           "pi_gp_ucb supports at most %d dimensions, not %zu", BANDIT_COVER_DIMENSIONS,
-                           dimension);
-    return check_schedule(options->initial_cells, "initial_cells", BANDIT_COVER_INITIAL, options->horizon,
-                          err);
+    bandit_status status = BANDIT_OK;
+    for (unsigned i = 0; status == BANDIT_OK && i < BANDIT_OPTION_COUNT; i++) {
+        const bandit_option_info *about = bandit_option_about((bandit_option)i);
+        if (about->kind == BANDIT_OPTION_IS_REAL)
+            status = check_real(options, (bandit_option)i, err);
+        else if (about->kind == BANDIT_OPTION_IS_INTEGER &&
+                 bandit_option_number(options, (bandit_option)i) < about->low)
+            return bandit_fail(err, BANDIT_INVALID_OPTION, about->name, "must be at least %g", about->low);
+    }
+    if (status == BANDIT_OK && options->confidence == BANDIT_CONFIDENCE_FIXED)
+        status = check_number(options->beta, "confidence/beta", 0.0, false, err);
+    if (status == BANDIT_OK && options->init == BANDIT_INIT_UNCERTAINTY)
+        status = check_number(options->parallelism, "init/parallelism", 0.0, true, err);
+    if (status == BANDIT_OK && options->gamma == BANDIT_GAMMA_FIXED)
+        status = check_number(options->gamma_value, "gamma", 0.0, false, err);
+    return status;
 }
 
 static bandit_status check_without_model(const bandit_options *options, bandit_error *err)
@@ -79,12 +62,6 @@ static bandit_status check_without_model(const bandit_options *options, bandit_e
     return BANDIT_OK;
 }
 
-static bool takes_gamma(bandit_algorithm algorithm)
-{
-    return algorithm == BANDIT_GP_UCB || algorithm == BANDIT_IGP_UCB || algorithm == BANDIT_GP_BUCB ||
-           algorithm == BANDIT_GP_TS || algorithm == BANDIT_ASYNC_TS;
-}
-
 static bandit_status check_gamma(const bandit_options *options, bandit_error *err)
 {
     if (options->gamma == BANDIT_GAMMA_BOUND && options->kernel.type == BANDIT_KERNEL_PRECOMPUTED)
@@ -93,49 +70,9 @@ static bandit_status check_gamma(const bandit_options *options, bandit_error *er
     return BANDIT_OK;
 }
 
-bandit_status bandit_options_check(const bandit_options *options, size_t dimension, bandit_error *err)
+/* The kernel; a lengthscale that is learned may be absent. */
+static bandit_status check_kernel(const bandit_options *options, size_t dimension, bandit_error *err)
 {
-    const struct {
-        const char *field;
-        double value, low;
-        bool open; /* the bound itself is refused */
-    } numbers[] = {
-        {"lambda", options->lambda, 0, true},
-        {"noise_std", options->noise_std, 0, false},
-        {"norm_bound", options->norm_bound, 0, false},
-        {"delta", options->delta, 0, true},
-        {"q_bar", options->q_bar_theory ? 1.0 : options->q_bar, 0, true},
-        {"ratio_bound", options->ratio_bound, 1, false},
-        {"confidence/beta", options->confidence == BANDIT_CONFIDENCE_FIXED ? options->beta : 0.0, 0, false},
-        {"init/parallelism", options->init == BANDIT_INIT_UNCERTAINTY ? options->parallelism : 1.0, 0, true},
-        {"gamma", options->gamma == BANDIT_GAMMA_FIXED ? options->gamma_value : 0.0, 0, false},
-        {"gamma_scale", options->gamma == BANDIT_GAMMA_BOUND ? options->gamma_scale : 1.0, 0, true},
-        {"scale", options->scale, 0, true},
-        {"epsilon", options->epsilon, 0, false},
-        {"zeta", options->zeta, 0, false},
-    };
-
-    if ((unsigned)options->algorithm >= BANDIT_ALGORITHMS)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "name", "is not a known algorithm");
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        bandit_status status =
-            check_number(numbers[i].value, numbers[i].field, numbers[i].low, numbers[i].open, err);
-        if (status != BANDIT_OK)
-            return status;
-    }
-    if (options->delta >= 1.0)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "delta", "must be less than 1");
-    if (options->epsilon > 1.0)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "epsilon", "must be at most 1");
-    if (options->max_batch < 1)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "max_batch", "must be at least 1");
-    if (options->population < 1)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "population", "must be at least 1");
-    if (options->sample < 1 || options->sample > options->population)
-        return bandit_fail(err, BANDIT_INVALID_OPTION, "sample",
-                           "must be at least 1 and at most the population");
-    if (options->algorithm == BANDIT_UNIFORM || options->algorithm == BANDIT_REGULARIZED_EVOLUTION)
-        return check_without_model(options, err);
     const double any = 1.0;
     bandit_kernel kernel = options->kernel;
     if (options->learn_lengthscale) {
@@ -145,12 +82,26 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
         kernel.lengthscales = &any;
         kernel.n_lengthscales = 1;
     }
-    bandit_status status = bandit_kernel_check(&kernel, dimension, err);
-    if (status == BANDIT_OK && options->algorithm == BANDIT_S_GP_TS)
-        status = check_s_gp_ts(options, dimension, err);
-    if (status == BANDIT_OK && options->algorithm == BANDIT_PI_GP_UCB)
-        status = check_pi_gp_ucb(options, dimension, err);
-    if (status == BANDIT_OK && takes_gamma(options->algorithm))
+    return bandit_kernel_check(&kernel, dimension, err);
+}
+
+bandit_status bandit_options_check(const bandit_options *options, size_t dimension, bandit_error *err)
+{
+    bandit_algorithm algorithm = options->algorithm;
+    if ((unsigned)algorithm >= BANDIT_ALGORITHMS)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "name", "is not a known algorithm");
+    bandit_status status = check_numbers(options, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (options->sample > options->population)
+        return bandit_fail(err, BANDIT_INVALID_OPTION, "sample", "must be at most the population");
+    if (!bandit_algorithm_has_model(algorithm))
+        return check_without_model(options, err);
+    status = check_kernel(options, dimension, err);
+    const bandit_algorithm_entry *entry = bandit_registry_entry(algorithm);
+    if (status == BANDIT_OK && entry->check)
+        status = entry->check(options, dimension, err);
+    if (status == BANDIT_OK && bandit_algorithm_takes(algorithm, BANDIT_OPTION_GAMMA))
         status = check_gamma(options, err);
     return status;
 }

@@ -20,11 +20,12 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
     if (status != BANDIT_OK)
         return status;
     const bandit_algorithm_entry *entry = bandit_registry_entry(options->algorithm);
-    if (arms->space && entry->numeric_spaces && !bandit_space_is_numeric(arms->space))
+    if (arms->space && entry->about.numeric_spaces && !bandit_space_is_numeric(arms->space))
         return bandit_fail(err, BANDIT_INVALID_OPTION, "name",
                            "%s requires parameters of type double or integer without conditions",
                            bandit_algorithm_name(options->algorithm));
-    bool refits = entry->has_model && bandit_refitting_applies(options);
+    bool models = bandit_algorithm_has_model(options->algorithm);
+    bool refits = models && bandit_refitting_applies(options);
     const bandit_algorithm_table *table = bandit_arms_is_open_space(arms) ? entry->space : entry->list;
     if (refits)
         table = &bandit_refitting_table;
@@ -44,7 +45,7 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
         memcpy(engine->lengthscales, options->kernel.lengthscales,
                options->kernel.n_lengthscales * sizeof(double));
     engine->options.kernel.lengthscales = engine->lengthscales;
-    engine->has_model = entry->has_model && !refits; /* where it refits, the inner engine has the model */
+    engine->has_model = models && !refits; /* where it refits, the inner engine has the model */
     if (engine->has_model) {
         status = bandit_covariance_init(&engine->covariance, &engine->options.kernel, arms, err);
         if (status != BANDIT_OK)
@@ -181,7 +182,7 @@ void bandit_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *ou
 static bandit_status check_model(const bandit_engine *engine, bandit_error *err)
 {
     bandit_algorithm algorithm = engine->options.algorithm;
-    if (bandit_registry_entry(algorithm)->has_model)
+    if (bandit_algorithm_has_model(algorithm))
         return BANDIT_OK;
     return bandit_fail(err, BANDIT_UNSUPPORTED, "", "%s has no model", bandit_algorithm_name(algorithm));
 }

@@ -17,3 +17,18 @@ const bandit_algorithm_entry *bandit_registry_entry(bandit_algorithm algorithm)
     assert((unsigned)algorithm < BANDIT_ALGORITHMS);
     return entries[algorithm];
 }
+
+const bandit_algorithm_info *bandit_algorithm_about(bandit_algorithm algorithm)
+{
+    return &bandit_registry_entry(algorithm)->about;
+}
+
+bool bandit_algorithm_takes(bandit_algorithm algorithm, bandit_option option)
+{
+    return bandit_algorithm_about(algorithm)->options & BANDIT_OPTION_BIT(option);
+}
+
+bool bandit_algorithm_has_model(bandit_algorithm algorithm)
+{
+    return bandit_algorithm_takes(algorithm, BANDIT_OPTION_KERNEL);
+}

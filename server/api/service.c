@@ -32,7 +32,7 @@ void handle_version(http_request *request)
 void handle_algorithms(http_request *request)
 {
     wire_writer w = WIRE_WRITER_INIT;
-    parameters_encode(&w);
+    algorithm_list_encode(&w);
     http_answer_json(request, 200, &w);
 }
 

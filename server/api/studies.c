@@ -267,7 +267,7 @@ static void create_study(http_request *request, bool at_leisure)
     wire_study *wanted;
     wire_errors errors = {0};
     study_config *settings = NULL;
-    wire_status status = wire_decode_study(&wanted, request->body, request->body_size, &errors);
+    wire_status status = study_config_decode(&wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK && wanted->history_from && !at_leisure) {
         wire_study_free(wanted);
         request->task.run = create_later;

@@ -1,207 +1,232 @@
 #include "server/data/algorithm_options.h"
 
 #include <assert.h>
-#include <stddef.h>
-#include <stdio.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* Sets of algorithms, as bits. */
-#define BIT(algorithm) (1u << (algorithm))
-enum {
-    ALL = BIT(BANDIT_ALGORITHMS) - 1,
-    MODEL = ALL & ~(BIT(BANDIT_UNIFORM) | BIT(BANDIT_REGULARIZED_EVOLUTION)),
-    BUDGETED = BIT(BANDIT_BBKB) | BIT(BANDIT_BKB),
-    BATCHED = BIT(BANDIT_BBKB) | BIT(BANDIT_GP_BUCB),
-    WIDTH = BUDGETED | BIT(BANDIT_GP_UCB) | BIT(BANDIT_IGP_UCB) | BIT(BANDIT_GP_BUCB) | BIT(BANDIT_GP_TS) |
-            BIT(BANDIT_ASYNC_TS) | BIT(BANDIT_S_GP_TS) | BIT(BANDIT_PI_GP_UCB),
-    GAIN = BIT(BANDIT_GP_UCB) | BIT(BANDIT_IGP_UCB) | BIT(BANDIT_GP_BUCB) | BIT(BANDIT_GP_TS) |
-           BIT(BANDIT_ASYNC_TS),
-    SAMPLED = BIT(BANDIT_GP_TS) | BIT(BANDIT_ASYNC_TS) | BIT(BANDIT_S_GP_TS),
-    IMPROVEMENT = BIT(BANDIT_GP_EI) | BIT(BANDIT_GP_PI),
-    EVOLUTION = BIT(BANDIT_REGULARIZED_EVOLUTION),
-    SPARSE_SAMPLED = BIT(BANDIT_S_GP_TS)
-};
+static const bandit_options defaults = BANDIT_OPTIONS_INIT;
+static const char automatic[] = "auto";
 
-typedef enum given_kind { NUMBER, INTEGER, WORD, KERNEL, SWITCH } given_kind;
-
-static const struct parameter {
-    const char *name;
-    given_kind kind;
-    size_t offset; /* in wire_algorithm */
-    unsigned algorithms;
-    const char *type;        /* as in JSON */
-    const char *range;       /* members of a JSON object; "" */
-    const char *fallback;    /* default as JSON; null: it depends, or there is none */
-    const char *description; /* a sentence */
-} parameters[] = {
-#define FIELD(name) offsetof(wire_algorithm, name)
-    {"kernel", KERNEL, FIELD(kernel), MODEL, "object", "",
-     "{\"type\":\"matern\",\"nu\":2.5,\"lengthscale\":\"auto\"}",
-     "The covariance: gaussian, matern (nu 0.5, 1.5 or 2.5), linear or precomputed; a lengthscale for all "
-     "features or one each, or \"auto\": one each is learned."},
-    {"lambda", NUMBER, FIELD(lambda), MODEL, "number", "\"exclusive_minimum\":0,\"words\":[\"auto\"]", "null",
-     "Regularization, of the model's units; by default (\"auto\") the noise variance in them, at least 1e-6 "
-     "(1e-9 where it is learned in a space that is not listed), and 1 + 2/horizon for igp_ucb, gp_ts and "
-     "pi_gp_ucb."},
-    {"noise_std", NUMBER, FIELD(noise_std), MODEL, "number", "\"minimum\":0,\"words\":[\"auto\"]", "\"auto\"",
-     "Standard deviation of the noise of one evaluation; \"auto\": learned."},
-    {"standardize_rewards", SWITCH, FIELD(standardize_rewards_given), MODEL, "boolean", "", "null",
-     "Whether the model sees rewards shifted and scaled, without strays; by default exactly when noise_std "
-     "is "
-     "\"auto\"."},
-    {"norm_bound", NUMBER, FIELD(norm_bound), WIDTH, "number", "\"minimum\":0,\"words\":[\"auto\"]", "null",
-     "Bound on the norm of the function in the kernel's space; \"auto\", the default where rewards are "
-     "standardized: 1 in the model's units, doubled while the data contradict it. Otherwise 1."},
-    {"delta", NUMBER, FIELD(delta), WIDTH, "number", "\"exclusive_minimum\":0,\"exclusive_maximum\":1",
-     "null",
-     "Probability with which the confidence bounds may fail; by default 1/horizon, 0.001 without one."},
-    {"q_bar", NUMBER, FIELD(q_bar), BUDGETED, "number", "\"exclusive_minimum\":0,\"words\":[\"theory\"]", "2",
-     "Oversampling of the dictionary."},
-    {"ratio_bound", NUMBER, FIELD(ratio_bound), BATCHED, "number", "\"minimum\":1", "2",
-     "How far variances may shrink within a batch before it ends."},
-    {"batch_rule", WORD, FIELD(batch_rule), BIT(BANDIT_BBKB), "string",
-     "\"values\":[\"global\",\"global_local\"]", "\"global\"",
-     "Which bound on the variances' ratio ends a batch."},
-    {"confidence", WORD, FIELD(confidence), BUDGETED, "string",
-     "\"values\":[\"practical\",\"theory\",\"calibrated\"]", "null",
-     "Width of the confidence bounds: the authors' code's, the theorem's, or one standard deviation, the "
-     "default "
-     "where rewards are standardized (else practical); or an object, beta, that fixes it."},
-    {"resample", WORD, FIELD(resample), BUDGETED, "string",
-     "\"values\":[\"fresh\",\"persistent\",\"per_pull\"]", "\"fresh\"",
-     "Random numbers of the dictionary: one coin a candidate for each dictionary or for the whole study, or "
-     "one a pull."},
-    {"max_batch", INTEGER, FIELD(max_batch), BATCHED | BIT(BANDIT_UNIFORM), "integer",
-     "\"minimum\":1,\"maximum\":1000000", "4096", "Largest batch."},
-    {"max_arm_failures", INTEGER, FIELD(max_arm_failures), ALL, "integer", "\"minimum\":1", "3",
-     "A candidate that failed so often in a row is withheld."},
-    {"init", WORD, FIELD(init), ALL, "object", "", "{\"type\":\"uniform\"}",
-     "The first picks: one at random, or the most uncertain ones until none is above 1/parallelism."},
-    {"gamma", NUMBER, FIELD(gamma), GAIN, "number", "\"minimum\":0,\"words\":[\"exact\",\"bound\"]",
-     "\"exact\"",
-     "Information gain in the width: of the pulls so far, its bound for the kernel, or a number."},
-    {"gamma_scale", NUMBER, FIELD(gamma_scale), GAIN, "number", "\"exclusive_minimum\":0", "1",
-     "Multiplies the bound on the information gain."},
-    {"scale", NUMBER, FIELD(scale), SAMPLED, "number", "\"exclusive_minimum\":0", "1",
-     "Divides the width of a Thompson sample."},
-    {"epsilon", NUMBER, FIELD(epsilon), BIT(BANDIT_EPSILON_GREEDY), "number", "\"minimum\":0,\"maximum\":1",
-     "0.1", "Probability of a candidate at random."},
-    {"zeta", NUMBER, FIELD(zeta), IMPROVEMENT, "number", "\"minimum\":0", "0.01",
-     "Least improvement that counts, in units of the reward."},
-    {"population", INTEGER, FIELD(population), EVOLUTION, "integer", "\"minimum\":1", "100",
-     "Candidates that are alive."},
-    {"sample", INTEGER, FIELD(sample), EVOLUTION, "integer", "\"minimum\":1", "10",
-     "Of the population, drawn for each tournament."},
-    {"posterior", WORD, FIELD(posterior), SPARSE_SAMPLED, "string",
-     "\"values\":[\"svgp\",\"dtc\",\"features\"]", "\"svgp\"",
-     "What the sampled posterior stands on: inducing points, a dictionary by leverage scores, or "
-     "eigenfunctions."},
-    {"features", WORD, FIELD(features), SPARSE_SAMPLED, "string", "\"values\":[\"rff\",\"eigen\"]", "\"rff\"",
-     "The prior's features: random Fourier features, or Laplacian eigenfunctions in up to three dimensions."},
-    {"inducing", INTEGER, FIELD(inducing), SPARSE_SAMPLED, "integer", "\"minimum\":0", "200",
-     "Inducing points; 0: by the horizon."},
-    {"prior_features", INTEGER, FIELD(prior_features), SPARSE_SAMPLED, "integer", "\"minimum\":0", "1000",
-     "Features of the prior; 0: by the horizon."},
-    {"dpp_steps", INTEGER, FIELD(dpp_steps), SPARSE_SAMPLED, "integer", "\"minimum\":0", "1000",
-     "Exchanges per draw of the inducing points."},
-    {"initial_cells", INTEGER, FIELD(initial_cells), BIT(BANDIT_PI_GP_UCB), "integer", "\"minimum\":0", "1",
-     "Cells a side of the first cover; 0: by the horizon."},
-#undef FIELD
-};
-enum { N_PARAMETERS = sizeof parameters / sizeof *parameters };
-
-static const char *const descriptions[BANDIT_ALGORITHMS] = {
-    [BANDIT_BBKB] = "Batch budgeted kernel bandits: near-linear time, batches that grow as the model learns.",
-    [BANDIT_BKB] = "Budgeted kernel bandits: a new dictionary after every pull.",
-    [BANDIT_GP_UCB] = "Exact GP with the bound of Srinivas et al.",
-    [BANDIT_IGP_UCB] = "Exact GP with the improved bound of Chowdhury and Gopalan.",
-    [BANDIT_GP_BUCB] =
-        "Exact GP, batches by hallucination that end when the information gathered passes a bound.",
-    [BANDIT_GP_TS] = "Exact GP, Thompson sampling with the width of Chowdhury and Gopalan.",
-    [BANDIT_ASYNC_TS] = "Exact GP, Thompson sampling for asynchronous workers: each pick its own sample.",
-    [BANDIT_S_GP_TS] = "Thompson sampling from a sparse posterior: linear in the candidates.",
-    [BANDIT_PI_GP_UCB] = "Independent GPs on the cells of a cover that splits where data gather.",
-    [BANDIT_GP_EI] = "Exact GP, expected improvement.",
-    [BANDIT_GP_PI] = "Exact GP, probability of improvement.",
-    [BANDIT_EPSILON_GREEDY] = "Exact GP, the best mean, and now and then a candidate at random.",
-    [BANDIT_UNIFORM] = "Candidates at random: the baseline.",
-    [BANDIT_REGULARIZED_EVOLUTION] = "Tournaments in an ageing population: the baseline without a model.",
-};
-
-static void encode_parameter(wire_writer *w, const struct parameter *p)
+const wire_algorithm_field *algorithm_field(const char *name)
 {
-    char range[256];
-    wire_object_begin(w);
-    wire_key(w, "name");
-    wire_string(w, p->name);
-    wire_key(w, "type");
-    wire_string(w, p->type);
-    wire_key(w, "default");
-    wire_raw(w, p->fallback);
-    wire_key(w, "range");
-    snprintf(range, sizeof range, "{%s}", p->range);
-    wire_raw(w, range);
-    wire_key(w, "description");
-    wire_string(w, p->description);
-    wire_object_end(w);
+    const wire_algorithm_field *field = wire_algorithm_fields;
+    while (field->name && strcmp(field->name, name) != 0)
+        field++;
+    assert(field->name);
+    return field;
 }
 
-void parameters_encode(wire_writer *w)
+static const wire_algorithm_field *field_of(bandit_option option)
 {
-    wire_object_begin(w);
-    wire_key(w, "algorithms");
-    wire_array_begin(w);
-    for (unsigned a = 0; a < BANDIT_ALGORITHMS; a++) {
-        wire_object_begin(w);
-        wire_key(w, "name");
-        wire_string(w, bandit_algorithm_name((bandit_algorithm)a));
-        wire_key(w, "description");
-        wire_string(w, descriptions[a]);
-        wire_key(w, "parameters");
-        wire_array_begin(w);
-        for (int i = 0; i < N_PARAMETERS; i++)
-            if (parameters[i].algorithms & BIT(a))
-                encode_parameter(w, &parameters[i]);
-        wire_array_end(w);
-        wire_object_end(w);
+    return algorithm_field(bandit_option_about(option)->name);
+}
+
+static bool is_auto(const wire_number *field)
+{
+    return field->word && strcmp(field->word, automatic) == 0;
+}
+
+static bool is_word(const char *field, const char *word)
+{
+    return field && strcmp(field, word) == 0;
+}
+
+void algorithm_options_check(const wire_algorithm *given, bandit_algorithm algorithm, wire_errors *errors)
+{
+    for (unsigned i = 0; i < BANDIT_OPTION_COUNT; i++) {
+        bandit_option option = (bandit_option)i;
+        if (bandit_algorithm_takes(algorithm, option) || !wire_field_is_given(given, field_of(option)))
+            continue;
+        char pointer[64] = "/algorithm/";
+        strcat(pointer, bandit_option_about(option)->name);
+        wire_errors_add(errors, pointer, "does not apply to %s", bandit_algorithm_name(algorithm));
     }
-    wire_array_end(w);
-    wire_object_end(w);
 }
 
-static bool is_given(const wire_algorithm *given, const struct parameter *parameter)
+/* ---- defaults ------------------------------------------------------------------------------------------ */
+
+void algorithm_kernel_complete(wire_kernel *kernel, wire_domain_type domain, completion *found)
 {
-    const char *field = (const char *)given + parameter->offset;
-    switch (parameter->kind) {
-    case NUMBER:
-        return ((const wire_number *)(const void *)field)->given;
-    case INTEGER:
-        return ((const wire_integer *)(const void *)field)->given;
-    case WORD:
-        return *(char *const *)(const void *)field != NULL;
-    case KERNEL:
-        return ((const wire_kernel *)(const void *)field)->given;
-    case SWITCH:
-        return *(const bool *)(const void *)field;
+    bool precomputed = domain == WIRE_DOMAIN_PRECOMPUTED;
+    kernel->given = true;
+    default_text(&kernel->type, precomputed ? "precomputed" : "matern", found);
+    bool matern = kernel->type && strcmp(kernel->type, "matern") == 0;
+    bool stationary = matern || (kernel->type && strcmp(kernel->type, "gaussian") == 0);
+    if (matern)
+        default_number(&kernel->nu, defaults.kernel.nu);
+    if (!stationary) {
+        if (kernel->type && (strcmp(kernel->type, "precomputed") == 0) != precomputed)
+            wire_errors_add(
+                found->errors, "/algorithm/kernel/type",
+                "\"precomputed\" requires a domain of type \"precomputed\", and such a domain this kernel");
+    } else if (precomputed) {
+        wire_errors_add(found->errors, "/algorithm/kernel/type",
+                        "must be \"precomputed\" for a domain of type \"precomputed\"");
+    } else if (!kernel->lengthscale.given && !kernel->lengthscales) {
+        default_word(&kernel->lengthscale, automatic);
     }
-    return false;
 }
 
-void parameters_check(const wire_algorithm *given, bandit_algorithm algorithm, wire_errors *errors)
+/* Noise, what rewards are scaled by, and the regularization that follows from both. */
+static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double horizon, completion *found)
 {
-    for (int i = 0; i < N_PARAMETERS; i++)
-        if (!(parameters[i].algorithms & BIT(algorithm)) && is_given(given, &parameters[i])) {
-            char pointer[64] = "/algorithm/";
-            strcat(pointer, parameters[i].name);
-            wire_errors_add(errors, pointer, "does not apply to %s", bandit_algorithm_name(algorithm));
-        }
+    if (!a->standardize_rewards_given)
+        a->standardize_rewards = is_auto(&a->noise_std);
+    a->standardize_rewards_given = true;
+    if (a->lambda.given)
+        return;
+    if (bandit_algorithm_about(algorithm)->lambda_by_horizon)
+        default_number(&a->lambda, 1 + (horizon > 0 ? 2 / horizon : 0));
+    else if (is_auto(&a->noise_std) || a->standardize_rewards)
+        default_word(&a->lambda, automatic);
+    else if (isfinite(a->noise_std.value * a->noise_std.value))
+        default_number(&a->lambda, fmax(a->noise_std.value * a->noise_std.value, 1e-6));
+    else
+        wire_errors_add(found->errors, "/algorithm/noise_std", "is too large: its square overflows");
 }
 
-bool parameter_applies(const char *name, bandit_algorithm algorithm)
+/* The default that the engine has for an option. */
+static void complete_option(wire_algorithm *a, bandit_option option, completion *found)
 {
-    for (int i = 0; i < N_PARAMETERS; i++)
-        if (strcmp(parameters[i].name, name) == 0)
-            return (parameters[i].algorithms & BIT(algorithm)) != 0;
-    assert(!"a parameter of the table");
-    return false;
+    const bandit_option_info *about = bandit_option_about(option);
+    const wire_algorithm_field *field = field_of(option);
+    void *member = wire_field_member(a, field);
+    if (about->learned)
+        default_word(member, automatic);
+    else if (about->kind == BANDIT_OPTION_IS_REAL)
+        default_number(member, bandit_option_number(&defaults, option));
+    else if (about->kind == BANDIT_OPTION_IS_INTEGER)
+        default_integer(member, (int64_t)bandit_option_number(&defaults, option));
+    else if (field->kind == WIRE_FIELD_NUMBER)
+        default_word(member, bandit_option_word(&defaults, option));
+    else
+        default_text(member, bandit_option_word(&defaults, option), found);
+}
+
+/* Before the others: defaults that another option which was given decides. */
+static void complete_related(wire_algorithm *a, bandit_algorithm algorithm, completion *found)
+{
+    bool bound = a->gamma.word && strcmp(a->gamma.word, "bound") == 0;
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_GAMMA) && !bound && a->gamma_scale.given)
+        wire_errors_add(found->errors, "/algorithm/gamma_scale", "applies only to \"gamma\": \"bound\"");
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_SAMPLE) && a->population.given &&
+        a->population.value < (int64_t)defaults.sample)
+        default_integer(&a->sample, a->population.value);
+}
+
+void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm, completion *found)
+{
+    wire_algorithm *a = &request->algorithm;
+    double horizon = request->horizon.given ? (double)request->horizon.value : 0;
+    if (bandit_algorithm_has_model(algorithm))
+        algorithm_kernel_complete(&a->kernel, request->domain_type, found);
+    complete_related(a, algorithm, found);
+    bool bound = a->gamma.word && strcmp(a->gamma.word, "bound") == 0;
+    for (unsigned i = 0; i < BANDIT_OPTION_COUNT; i++) {
+        const bandit_option_info *about = bandit_option_about((bandit_option)i);
+        if ((about->has_default || about->learned) && bandit_algorithm_takes(algorithm, (bandit_option)i) &&
+            (bound || i != BANDIT_OPTION_GAMMA_SCALE))
+            complete_option(a, (bandit_option)i, found);
+    }
+    default_integer(&a->max_arm_failures, MAX_ARM_FAILURES_DEFAULT);
+    if (bandit_algorithm_has_model(algorithm))
+        complete_noise(a, algorithm, horizon, found);
+    else if (is_word(a->init, "uncertainty"))
+        wire_errors_add(found->errors, "/algorithm/init/type",
+                        "\"uncertainty\" requires an algorithm with a model");
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_NORM_BOUND) && a->standardize_rewards)
+        default_word(&a->norm_bound, automatic);
+    else if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_NORM_BOUND))
+        default_number(&a->norm_bound, defaults.norm_bound);
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_DELTA))
+        default_number(&a->delta, horizon > 0 ? fmin(1 / horizon, 0.5) : defaults.delta);
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_CONFIDENCE))
+        default_text(&a->confidence, a->standardize_rewards ? "calibrated" : "practical", found);
+}
+
+/* ---- the engine's options ------------------------------------------------------------------------------ */
+
+static bool apply_kernel(const wire_kernel *given, bandit_options *out, double **lengthscales)
+{
+    bandit_kernel *kernel = &out->kernel;
+    if (given->nu.given)
+        kernel->nu = given->nu.value;
+    if (is_word(given->type, "gaussian"))
+        kernel->type = BANDIT_KERNEL_GAUSSIAN;
+    else if (is_word(given->type, "linear"))
+        kernel->type = BANDIT_KERNEL_LINEAR;
+    else if (is_word(given->type, "precomputed"))
+        kernel->type = BANDIT_KERNEL_PRECOMPUTED;
+    else
+        kernel->type = BANDIT_KERNEL_MATERN;
+    if (kernel->type == BANDIT_KERNEL_LINEAR || kernel->type == BANDIT_KERNEL_PRECOMPUTED)
+        return true;
+    if (is_auto(&given->lengthscale)) {
+        out->learn_lengthscale = true;
+        return true;
+    }
+    size_t n = given->lengthscales ? given->n_lengthscales : 1;
+    *lengthscales = malloc(n * sizeof **lengthscales);
+    if (!*lengthscales)
+        return false;
+    if (given->lengthscales)
+        memcpy(*lengthscales, given->lengthscales, n * sizeof **lengthscales);
+    else
+        (*lengthscales)[0] = given->lengthscale.value;
+    kernel->lengthscales = *lengthscales;
+    kernel->n_lengthscales = n;
+    return true;
+}
+
+/* An option that is given, unless a word stands for its number. */
+static void apply_option(const wire_algorithm *a, bandit_option option, bandit_options *out)
+{
+    const wire_algorithm_field *field = field_of(option);
+    const void *value = wire_field_value(a, field);
+    const wire_number *number = value;
+    bool known = true;
+    if (!wire_field_is_given(a, field))
+        return;
+    switch (bandit_option_about(option)->kind) {
+    case BANDIT_OPTION_IS_REAL:
+        if (!number->word)
+            bandit_option_set_number(out, option, number->value);
+        break;
+    case BANDIT_OPTION_IS_INTEGER:
+        bandit_option_set_number(out, option, (double)((const wire_integer *)value)->value);
+        break;
+    case BANDIT_OPTION_IS_WORD:
+        if (field->kind != WIRE_FIELD_NUMBER)
+            known = bandit_option_set_word(out, option, *(char *const *)value);
+        else if (number->word)
+            known = bandit_option_set_word(out, option, number->word);
+        break;
+    case BANDIT_OPTION_IS_OTHER:
+        break;
+    }
+    assert(known); /* the decoder takes the engine's words only */
+    (void)known;
+}
+
+bool algorithm_options_apply(const wire_algorithm *a, bandit_options *out, double **lengthscales)
+{
+    if (!bandit_algorithm_parse(&out->algorithm, a->name))
+        return false;
+    for (unsigned i = 0; i < BANDIT_OPTION_COUNT; i++)
+        apply_option(a, (bandit_option)i, out);
+    out->lambda_from_noise = is_auto(&a->lambda);
+    out->learn_noise = is_auto(&a->noise_std);
+    out->learn_norm_bound = is_auto(&a->norm_bound);
+    out->standardize_rewards = a->standardize_rewards;
+    out->q_bar_theory = a->q_bar.word != NULL;
+    if (a->gamma.given && !a->gamma.word) {
+        out->gamma = BANDIT_GAMMA_FIXED;
+        out->gamma_value = a->gamma.value;
+    }
+    if (a->beta.given)
+        out->beta = a->beta.value;
+    if (a->parallelism.given)
+        out->parallelism = a->parallelism.value;
+    return apply_kernel(&a->kernel, out, lengthscales);
 }

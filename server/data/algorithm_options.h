@@ -1,16 +1,34 @@
-/* The algorithms' parameters: which apply to which algorithm, and what is built. */
+/* The options of a study's algorithm: from the API's fields (proto/algorithm_fields.h) to the engine's options
+ * (bandit/algorithm.h), which have the same names. The engine knows defaults and which option applies to which
+ * algorithm; here stand the defaults that depend on other options or on the study. */
 #ifndef SERVER_DATA_ALGORITHM_OPTIONS_H
 #define SERVER_DATA_ALGORITHM_OPTIONS_H
 
 #include "bandit/engine.h"
-#include "proto/wire.h"
+#include "proto/algorithm_fields.h"
+#include "server/data/completion.h"
 
-/* Lists parameters that are given and do not apply to the algorithm. */
-void parameters_check(const wire_algorithm *given, bandit_algorithm algorithm, wire_errors *errors);
+/* The one option that is the server's own; every algorithm has it. */
+#define MAX_ARM_FAILURES_NAME "max_arm_failures"
+enum { MAX_ARM_FAILURES_DEFAULT = 3 };
 
-/* {"algorithms": [{"name", "description", "parameters": […]}, …]}: those that are built. */
-void parameters_encode(wire_writer *w);
+/* The field of an option's name. */
+const wire_algorithm_field *algorithm_field(const char *name);
 
-bool parameter_applies(const char *name, bandit_algorithm algorithm);
+/* Lists options that are given and do not apply to the algorithm. */
+void algorithm_options_check(const wire_algorithm *given, bandit_algorithm algorithm, wire_errors *errors);
+
+/* Fills in the defaults of request->algorithm, and lists what does not fit. */
+void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm, completion *found);
+
+/* The part of it that is the kernel's. */
+void algorithm_kernel_complete(wire_kernel *kernel, wire_domain_type domain, completion *found);
+
+/* The engine's options from a completed algorithm; the rest of *out stays. *lengthscales, which out->kernel
+ * borrows, is the caller's to free. false: no memory. */
+bool algorithm_options_apply(const wire_algorithm *algorithm, bandit_options *out, double **lengthscales);
+
+/* Answers GET /v1/algorithms: {"algorithms": [{"name", "description", "parameters": […]}, …]}. */
+void algorithm_list_encode(wire_writer *w);
 
 #endif

@@ -11,40 +11,13 @@
 /* Candidates of a precomputed kernel: the matrix of so many is 200 MB. */
 enum { PRECOMPUTED_MAXIMUM = 5000 };
 
-/* What filling in comes upon. */
-typedef struct completion {
-    wire_errors *errors;
-    bool no_memory; /* some text is missing */
-} completion;
-
-static void set_text(char **field, const char *text, completion *found)
-{
-    if (!*field)
-        *field = strdup(text);
-    found->no_memory |= !*field;
-}
-
-static const wire_number automatic = {.given = true, .word = "auto"};
-
-static void default_number(wire_number *field, double value)
-{
-    if (!field->given)
-        *field = (wire_number){.given = true, .value = value};
-}
-
-static void default_integer(wire_integer *field, int64_t value)
-{
-    if (!field->given)
-        *field = (wire_integer){.given = true, .value = value};
-}
-
 static void draw_id(wire_study *request, completion *found)
 {
     unsigned char bytes[6];
     char id[6 + 2 * sizeof bytes + 1] = "study-";
     randombytes_buf(bytes, sizeof bytes);
     sodium_bin2hex(id + 6, sizeof id - 6, bytes, sizeof bytes);
-    set_text(&request->id, id, found);
+    default_text(&request->id, id, found);
 }
 
 static void draw_seed(wire_integer *seed)
@@ -56,124 +29,10 @@ static void draw_seed(wire_integer *seed)
 
 /* ---- defaults ------------------------------------------------------------------------------------------ */
 
-static void complete_kernel(wire_kernel *kernel, wire_domain_type domain, completion *found)
-{
-    bool precomputed = domain == WIRE_DOMAIN_PRECOMPUTED;
-    kernel->given = true;
-    set_text(&kernel->type, precomputed ? "precomputed" : "matern", found);
-    bool matern = kernel->type && strcmp(kernel->type, "matern") == 0;
-    bool stationary = matern || (kernel->type && strcmp(kernel->type, "gaussian") == 0);
-    if (matern)
-        default_number(&kernel->nu, 2.5);
-    if (!stationary) {
-        if (kernel->type && (strcmp(kernel->type, "precomputed") == 0) != precomputed)
-            wire_errors_add(
-                found->errors, "/algorithm/kernel/type",
-                "\"precomputed\" requires a domain of type \"precomputed\", and such a domain this kernel");
-    } else if (precomputed) {
-        wire_errors_add(found->errors, "/algorithm/kernel/type",
-                        "must be \"precomputed\" for a domain of type \"precomputed\"");
-    } else if (!kernel->lengthscale.given && !kernel->lengthscales) {
-        kernel->lengthscale = automatic;
-    }
-}
-
-static bool is_auto(const wire_number *field)
-{
-    return field->word && strcmp(field->word, automatic.word) == 0;
-}
-
-/* Noise, what rewards are scaled by, and the regularization that follows from both. */
-static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double horizon, completion *found)
-{
-    if (!a->noise_std.given)
-        a->noise_std = automatic;
-    if (!a->standardize_rewards_given)
-        a->standardize_rewards = is_auto(&a->noise_std);
-    a->standardize_rewards_given = true;
-    if (a->lambda.given)
-        return;
-    bool inflated = algorithm == BANDIT_IGP_UCB || algorithm == BANDIT_GP_TS || algorithm == BANDIT_PI_GP_UCB;
-    if (inflated)
-        default_number(&a->lambda, 1 + (horizon > 0 ? 2 / horizon : 0));
-    else if (is_auto(&a->noise_std) || a->standardize_rewards)
-        a->lambda = automatic;
-    else if (isfinite(a->noise_std.value * a->noise_std.value))
-        default_number(&a->lambda, fmax(a->noise_std.value * a->noise_std.value, 1e-6));
-    else
-        wire_errors_add(found->errors, "/algorithm/noise_std", "is too large: its square overflows");
-}
-
-static void complete_algorithm(wire_study *request, bandit_algorithm algorithm, completion *found)
-{
-    wire_algorithm *a = &request->algorithm;
-    double horizon = request->horizon.given ? (double)request->horizon.value : 0;
-    if (parameter_applies("kernel", algorithm)) {
-        complete_kernel(&a->kernel, request->domain_type, found);
-        complete_noise(a, algorithm, horizon, found);
-    }
-    if (parameter_applies("norm_bound", algorithm) && !a->norm_bound.given) {
-        if (a->standardize_rewards)
-            a->norm_bound = automatic;
-        else
-            default_number(&a->norm_bound, 1);
-    }
-    if (parameter_applies("delta", algorithm))
-        default_number(&a->delta, horizon > 0 ? fmin(1 / horizon, 0.5) : 0.001);
-    if (parameter_applies("q_bar", algorithm))
-        default_number(&a->q_bar, 2);
-    if (parameter_applies("ratio_bound", algorithm))
-        default_number(&a->ratio_bound, 2);
-    if (parameter_applies("batch_rule", algorithm))
-        set_text(&a->batch_rule, "global", found);
-    if (parameter_applies("confidence", algorithm))
-        set_text(&a->confidence, a->standardize_rewards ? "calibrated" : "practical", found);
-    if (parameter_applies("resample", algorithm))
-        set_text(&a->resample, "fresh", found);
-    if (parameter_applies("max_batch", algorithm))
-        default_integer(&a->max_batch, 4096);
-    default_integer(&a->max_arm_failures, 3);
-    set_text(&a->init, "uniform", found);
-    if (a->init && strcmp(a->init, "uncertainty") == 0 && !parameter_applies("kernel", algorithm))
-        wire_errors_add(found->errors, "/algorithm/init/type",
-                        "\"uncertainty\" needs an algorithm with a model");
-    if (parameter_applies("gamma", algorithm)) {
-        if (!a->gamma.given)
-            a->gamma = (wire_number){.given = true, .word = "exact"};
-        bool bound = a->gamma.word && strcmp(a->gamma.word, "bound") == 0;
-        if (bound)
-            default_number(&a->gamma_scale, 1);
-        else if (a->gamma_scale.given)
-            wire_errors_add(found->errors, "/algorithm/gamma_scale", "applies to \"gamma\": \"bound\" only");
-    }
-    if (parameter_applies("scale", algorithm))
-        default_number(&a->scale, 1);
-    if (parameter_applies("epsilon", algorithm))
-        default_number(&a->epsilon, 0.1);
-    if (parameter_applies("zeta", algorithm))
-        default_number(&a->zeta, 0.01);
-    if (parameter_applies("population", algorithm))
-        default_integer(&a->population, 100);
-    if (parameter_applies("sample", algorithm))
-        default_integer(&a->sample, a->population.value < 10 ? a->population.value : 10);
-    if (parameter_applies("posterior", algorithm))
-        set_text(&a->posterior, "svgp", found);
-    if (parameter_applies("features", algorithm))
-        set_text(&a->features, "rff", found);
-    if (parameter_applies("inducing", algorithm))
-        default_integer(&a->inducing, 200);
-    if (parameter_applies("prior_features", algorithm))
-        default_integer(&a->prior_features, 1000);
-    if (parameter_applies("dpp_steps", algorithm))
-        default_integer(&a->dpp_steps, 1000);
-    if (parameter_applies("initial_cells", algorithm))
-        default_integer(&a->initial_cells, 1);
-}
-
 static void complete_domain(wire_study *request, completion *found)
 {
     if (request->domain_type == WIRE_DOMAIN_CANDIDATES)
-        set_text(&request->scaling, "standardize", found);
+        default_text(&request->scaling, "standardize", found);
     if (request->domain_type == WIRE_DOMAIN_PRECOMPUTED && request->size.value > PRECOMPUTED_MAXIMUM)
         wire_errors_add(found->errors, "/domain/size", "must be at most %d", PRECOMPUTED_MAXIMUM);
 }
@@ -208,7 +67,8 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
 {
     size_t before = errors->n;
     completion found = {.errors = errors};
-    bandit_algorithm algorithm = BANDIT_BBKB;
+    static const bandit_options defaults = BANDIT_OPTIONS_INIT;
+    bandit_algorithm algorithm = defaults.algorithm;
     if (!request->id)
         draw_id(request, &found);
     draw_seed(&request->seed);
@@ -216,20 +76,21 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
     default_integer(&request->max_attempts, 3);
     complete_stopping(&request->stopping);
     complete_domain(request, &found);
-    set_text(&request->feedback, "async", &found);
+    default_text(&request->feedback, "async", &found);
     if (request->min_in_flight.given && request->feedback && strcmp(request->feedback, "async") != 0)
         wire_errors_add(errors, "/min_in_flight", "applies only to \"feedback\": \"async\"");
     request->algorithm.given = true;
-    set_text(&request->algorithm.name, "bbkb", &found);
+    default_text(&request->algorithm.name, bandit_algorithm_name(algorithm), &found);
     if (!request->algorithm.name)
         return WIRE_NO_MEMORY;
     if (!bandit_algorithm_parse(&algorithm, request->algorithm.name))
         assert(!"the decoder takes the algorithms' names only");
-    if (algorithm == BANDIT_PI_GP_UCB && !has_numbers_only(request))
+    if (bandit_algorithm_about(algorithm)->numeric_spaces && !has_numbers_only(request))
         wire_errors_add(errors, "/algorithm/name",
-                        "pi_gp_ucb requires a space in which every parameter is of type double or integer");
-    parameters_check(&request->algorithm, algorithm, errors);
-    complete_algorithm(request, algorithm, &found);
+                        "%s requires a space in which every parameter is of type double or integer",
+                        bandit_algorithm_name(algorithm));
+    algorithm_options_check(&request->algorithm, algorithm, errors);
+    algorithm_options_complete(request, algorithm, &found);
     if (found.no_memory)
         return WIRE_NO_MEMORY;
     return errors->n == before ? WIRE_OK : WIRE_INVALID;
@@ -242,106 +103,14 @@ static bool is_word(const char *field, const char *word)
     return field && strcmp(field, word) == 0;
 }
 
-static bool kernel_options(study_config *config)
-{
-    const wire_kernel *given = &config->wire->algorithm.kernel;
-    bandit_kernel *kernel = &config->options.kernel;
-    kernel->nu = given->nu.given ? given->nu.value : 2.5;
-    if (is_word(given->type, "gaussian"))
-        kernel->type = BANDIT_KERNEL_GAUSSIAN;
-    else if (is_word(given->type, "linear"))
-        kernel->type = BANDIT_KERNEL_LINEAR;
-    else if (is_word(given->type, "precomputed"))
-        kernel->type = BANDIT_KERNEL_PRECOMPUTED;
-    else
-        kernel->type = BANDIT_KERNEL_MATERN;
-    if (kernel->type == BANDIT_KERNEL_LINEAR || kernel->type == BANDIT_KERNEL_PRECOMPUTED)
-        return true;
-    if (is_auto(&given->lengthscale)) {
-        config->options.learn_lengthscale = true;
-        return true;
-    }
-    size_t n = given->lengthscales ? given->n_lengthscales : 1;
-    config->lengthscales = malloc(n * sizeof *config->lengthscales);
-    if (!config->lengthscales)
-        return false;
-    if (given->lengthscales)
-        memcpy(config->lengthscales, given->lengthscales, n * sizeof *config->lengthscales);
-    else
-        config->lengthscales[0] = given->lengthscale.value;
-    kernel->lengthscales = config->lengthscales;
-    kernel->n_lengthscales = n;
-    return true;
-}
-
-static void number_option(double *out, const wire_number *given)
-{
-    if (given->given && !given->word)
-        *out = given->value;
-}
-
-static void size_option(size_t *out, const wire_integer *given)
-{
-    if (given->given)
-        *out = (size_t)given->value;
-}
-
 static bool fill_options(study_config *config)
 {
     const wire_study *wire = config->wire;
-    const wire_algorithm *a = &wire->algorithm;
     bandit_options *o = &config->options;
     *o = (bandit_options)BANDIT_OPTIONS_INIT;
-    if (!bandit_algorithm_parse(&o->algorithm, a->name))
-        return false;
-    number_option(&o->lambda, &a->lambda);
-    o->lambda_from_noise = is_auto(&a->lambda);
-    o->learn_noise = is_auto(&a->noise_std);
-    o->learn_norm_bound = is_auto(&a->norm_bound);
-    o->standardize_rewards = a->standardize_rewards;
-    number_option(&o->noise_std, &a->noise_std);
-    number_option(&o->norm_bound, &a->norm_bound);
-    number_option(&o->delta, &a->delta);
-    number_option(&o->q_bar, &a->q_bar);
-    o->q_bar_theory = a->q_bar.word != NULL;
-    number_option(&o->ratio_bound, &a->ratio_bound);
-    o->batch_rule = is_word(a->batch_rule, "global_local") ? BANDIT_BATCH_GLOBAL_LOCAL : BANDIT_BATCH_GLOBAL;
-    if (is_word(a->confidence, "theory"))
-        o->confidence = BANDIT_CONFIDENCE_THEORY;
-    else if (is_word(a->confidence, "fixed"))
-        o->confidence = BANDIT_CONFIDENCE_FIXED;
-    else if (is_word(a->confidence, "calibrated"))
-        o->confidence = BANDIT_CONFIDENCE_CALIBRATED;
-    number_option(&o->beta, &a->beta);
-    if (is_word(a->resample, "persistent"))
-        o->resample = BANDIT_RESAMPLE_PERSISTENT;
-    else if (is_word(a->resample, "per_pull"))
-        o->resample = BANDIT_RESAMPLE_PER_PULL;
-    size_option(&o->max_batch, &a->max_batch);
-    o->init = is_word(a->init, "uncertainty") ? BANDIT_INIT_UNCERTAINTY : BANDIT_INIT_UNIFORM;
-    number_option(&o->parallelism, &a->parallelism);
-    if (is_word(a->gamma.word, "bound"))
-        o->gamma = BANDIT_GAMMA_BOUND;
-    else if (a->gamma.given && !a->gamma.word)
-        o->gamma = BANDIT_GAMMA_FIXED;
-    number_option(&o->gamma_value, &a->gamma);
-    number_option(&o->gamma_scale, &a->gamma_scale);
-    number_option(&o->scale, &a->scale);
-    number_option(&o->epsilon, &a->epsilon);
-    number_option(&o->zeta, &a->zeta);
-    size_option(&o->population, &a->population);
-    size_option(&o->sample, &a->sample);
-    o->posterior = is_word(a->posterior, "dtc")        ? BANDIT_POSTERIOR_DTC
-                   : is_word(a->posterior, "features") ? BANDIT_POSTERIOR_FEATURES
-                                                       : BANDIT_POSTERIOR_SVGP;
-    o->features = is_word(a->features, "eigen") ? BANDIT_FEATURES_EIGEN : BANDIT_FEATURES_RFF;
-    size_option(&o->inducing, &a->inducing);
-    size_option(&o->prior_features, &a->prior_features);
-    size_option(&o->dpp_steps, &a->dpp_steps);
-    size_option(&o->initial_cells, &a->initial_cells);
     o->horizon = wire->horizon.given ? (uint64_t)wire->horizon.value : 0;
     o->seed = (uint64_t)wire->seed.value;
-    return kernel_options(config);
+    return algorithm_options_apply(&wire->algorithm, o, &config->lengthscales);
 }
 
 /* In a space: its features in *dimension, and lengthscales that were given one a parameter become one a
@@ -444,10 +213,15 @@ store_status study_config_status(wire_status status)
     return STORE_CORRUPT;
 }
 
+wire_status study_config_decode(wire_study **out, const char *text, size_t size, wire_errors *errors)
+{
+    return wire_decode_study(out, text, size, bandit_algorithm_names(), errors);
+}
+
 store_status study_config_read(wire_study **out, const char *definition)
 {
     wire_errors errors = {0};
-    wire_status status = wire_decode_study(out, definition, strlen(definition), &errors);
+    wire_status status = study_config_decode(out, definition, strlen(definition), &errors);
     wire_errors_clear(&errors);
     return study_config_status(status);
 }

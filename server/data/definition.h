@@ -22,6 +22,9 @@ typedef struct study_config {
     struct study_config *next; /* the one it replaced, while engine jobs may be reading it */
 } study_config;
 
+/* Reads a definition, or a request for a study: wire_decode_study with the engine's algorithms. */
+wire_status study_config_decode(wire_study **out, const char *text, size_t size, wire_errors *errors);
+
 /* Fills in the defaults of algorithms.md's parameter table, draws id and seed where they are left out, and
  * lists what does not fit in *errors: then WIRE_INVALID. */
 wire_status study_config_complete(wire_study *request, wire_errors *errors);

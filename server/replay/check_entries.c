@@ -105,7 +105,7 @@ static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
     wire_study *definition = NULL;
     study_config *config = NULL;
     wire_errors problems = {0};
-    if (wire_decode_study(&definition, text, strlen(text), &problems) == WIRE_OK &&
+    if (study_config_decode(&definition, text, strlen(text), &problems) == WIRE_OK &&
         is_complete(definition, &problems))
         study_config_new(&config, definition, &problems);
     else

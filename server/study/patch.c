@@ -37,7 +37,7 @@ static wire_status changed_definition(char **text, study_config **config, const 
     wire_encode_definition(&w, s->config->wire);
     if (!wire_writer_finish(&w, text, &size))
         return WIRE_NO_MEMORY;
-    wire_status status = wire_decode_study(&definition, *text, size, errors);
+    wire_status status = study_config_decode(&definition, *text, size, errors);
     free(*text);
     *text = NULL;
     if (status != WIRE_OK)

@@ -1,5 +1,6 @@
 /* The first byte chooses the format and the domain. However the text is cut, what comes is the same; and
  * every point of a space that comes is one of it. */
+#include "bandit/algorithm.h"
 #include "proto/read_observations.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -58,7 +59,7 @@ static wire_study *define(bool space)
     const char *text = space ? parameters : candidates;
     wire_errors errors = {0};
     wire_study *study;
-    HOLDS(wire_decode_study(&study, text, strlen(text), &errors) == WIRE_OK);
+    HOLDS(wire_decode_study(&study, text, strlen(text), bandit_algorithm_names(), &errors) == WIRE_OK);
     return study;
 }
 

@@ -1,5 +1,6 @@
 /* Two lines: a definition and a request with a point. What the space takes is written, and taken again as the
  * same point. */
+#include "bandit/algorithm.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -45,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     wire_errors errors = {0};
     wire_study *study;
     wire_ask *ask;
-    if (wire_decode_study(&study, (const char *)data, n, &errors) == WIRE_OK) {
+    if (wire_decode_study(&study, (const char *)data, n, bandit_algorithm_names(), &errors) == WIRE_OK) {
         if (wire_decode_ask(&ask, (const char *)end + 1, size - n - 1, &errors) == WIRE_OK &&
             study->n_parameters > 0) {
             check_point(study, &ask->fixed, WIRE_PARTIAL);

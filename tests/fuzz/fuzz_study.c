@@ -1,4 +1,5 @@
 /* A definition that is understood is written, understood again, and written the same. */
+#include "bandit/algorithm.h"
 #include "tests/fuzz/fuzz.h"
 
 static char *encode(const wire_study *study)
@@ -16,12 +17,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     wire_errors errors = {0};
     wire_study *study;
-    wire_status status = wire_decode_study(&study, (const char *)data, size, &errors);
+    wire_status status =
+        wire_decode_study(&study, (const char *)data, size, bandit_algorithm_names(), &errors);
     check_problems(status, study != NULL, &errors);
     if (status == WIRE_OK) {
         char *once = encode(study);
         wire_study *again;
-        HOLDS(wire_decode_study(&again, once, strlen(once), &errors) == WIRE_OK);
+        HOLDS(wire_decode_study(&again, once, strlen(once), bandit_algorithm_names(), &errors) == WIRE_OK);
         char *twice = encode(again);
         HOLDS(strcmp(once, twice) == 0);
         free(once);

@@ -1,11 +1,14 @@
 """Every algorithm over HTTP: to the end of a study, and through a restart; /v1/algorithms against openapi.yaml."""
 
 import math
+import pathlib
 import re
+import subprocess
 
 from server import Server
 from support import cases, definition, grid, measure, refusal, work
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODEL_FREE = ("uniform", "regularized_evolution")
 # Other ways to run one of them, as "name-way".
 WAYS = {"s_gp_ts-features": {"posterior": "features", "features": "eigen", "inducing": 40}, "s_gp_ts-dtc": {"posterior": "dtc"}}
@@ -47,6 +50,13 @@ def test_the_list_and_the_contract_agree(server):
     for algorithm in names.values():
         for parameter in algorithm["parameters"]:
             assert parameter["description"].endswith(".") and isinstance(parameter["range"], dict), parameter
+
+
+def test_the_page_is_the_generated_one(server):
+    answer = server.client().get("/v1/algorithms")
+    tool = [ROOT / "docs" / "make-algorithms", "--print"]
+    done = subprocess.run(tool, input=answer.body, capture_output=True, check=True)
+    assert done.stdout == (ROOT / "docs" / "algorithms.md").read_bytes(), "run docs/make-algorithms"
 
 
 def test_every_algorithm_reaches_the_end_in_both_ways_of_feedback(server):

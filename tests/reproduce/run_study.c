@@ -121,7 +121,7 @@ static study_config *read_study(const json_t *study)
     char *text = json_dumps(study, 0);
     if (!text)
         fail("study", "missing");
-    bool fine = wire_decode_study(&definition, text, strlen(text), &errors) == WIRE_OK &&
+    bool fine = study_config_decode(&definition, text, strlen(text), &errors) == WIRE_OK &&
                 study_config_complete(definition, &errors) == WIRE_OK &&
                 study_config_new(&config, definition, &errors) == WIRE_OK;
     if (!fine)

@@ -1,4 +1,5 @@
 /* Tables, series and lines; a table is taken back by the reader of observations. */
+#include "bandit/algorithm.h"
 #include "proto/encode_export.h"
 #include "proto/read_observations.h"
 #include "tests/support/refusals.h"
@@ -17,7 +18,8 @@ static wire_study *decode(const char *text)
     char *body = with_quotes(text);
     wire_errors errors = {0};
     wire_study *study;
-    assert_int_equal(wire_decode_study(&study, body, strlen(body), &errors), WIRE_OK);
+    assert_int_equal(wire_decode_study(&study, body, strlen(body), bandit_algorithm_names(), &errors),
+                     WIRE_OK);
     free(body);
     return study;
 }

@@ -1,4 +1,5 @@
 /* Imported results: whatever the chunks, the same observations or the same refusal. */
+#include "bandit/algorithm.h"
 #include "proto/read_observations.h"
 #include "tests/support/refusals.h"
 
@@ -86,7 +87,8 @@ static void check_all(const expectation *cases, size_t n, const char *definition
     char *body = with_quotes(definition);
     wire_errors errors = {0};
     wire_study *study;
-    assert_int_equal(wire_decode_study(&study, body, strlen(body), &errors), WIRE_OK);
+    assert_int_equal(wire_decode_study(&study, body, strlen(body), bandit_algorithm_names(), &errors),
+                     WIRE_OK);
     free(body);
     for (size_t i = 0; i < n; i++) {
         char *text = with_quotes(cases[i].text);

@@ -1,4 +1,5 @@
 /* Every allocation of every decoder, reader and encoder fails once: each says so, and nothing is lost. */
+#include "bandit/algorithm.h"
 #include "proto/changes.h"
 #include "proto/points.h"
 #include "proto/read_observations.h"
@@ -39,27 +40,27 @@ static void fail_each(trial *try, const char *text, wire_status expected)
     free(body);
 }
 
-#define DECODER(name)                                                                                        \
+#define DECODER(name, ...)                                                                                   \
     static wire_status decode_##name(const char *body, size_t size)                                          \
     {                                                                                                        \
         wire_errors errors = {0};                                                                            \
         wire_##name *out;                                                                                    \
-        wire_status status = wire_decode_##name(&out, body, size, &errors);                                  \
+        wire_status status = wire_decode_##name(&out, body, size, __VA_ARGS__ & errors);                     \
         assert_true((out != NULL) == (status == WIRE_OK));                                                   \
         wire_##name##_free(out);                                                                             \
         wire_errors_clear(&errors);                                                                          \
         return status;                                                                                       \
     }
-DECODER(study)
-DECODER(ask)
-DECODER(tell)
-DECODER(predict)
-DECODER(study_patch)
-DECODER(points)
-DECODER(retire)
-DECODER(proposal)
-DECODER(amendment)
-DECODER(new_token)
+DECODER(study, bandit_algorithm_names(), )
+DECODER(ask, )
+DECODER(tell, )
+DECODER(predict, )
+DECODER(study_patch, )
+DECODER(points, )
+DECODER(retire, )
+DECODER(proposal, )
+DECODER(amendment, )
+DECODER(new_token, )
 #undef DECODER
 
 static wire_status take_head(void *arg, const wire_file_head *head, wire_errors *errors)
@@ -203,7 +204,7 @@ static wire_status write_definition(const char *body, size_t size)
 {
     wire_errors errors = {0};
     wire_study *study;
-    wire_status status = wire_decode_study(&study, body, size, &errors);
+    wire_status status = wire_decode_study(&study, body, size, bandit_algorithm_names(), &errors);
     if (status == WIRE_OK) {
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_definition(&w, study);

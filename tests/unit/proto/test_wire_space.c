@@ -1,4 +1,5 @@
 /* Spaces of parameters: their definition, points in them, and back. */
+#include "bandit/algorithm.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
 
@@ -16,7 +17,7 @@
 static wire_status attempt(const char *body, size_t size, wire_errors *errors)
 {
     wire_study *study;
-    wire_status status = wire_decode_study(&study, body, size, errors);
+    wire_status status = wire_decode_study(&study, body, size, bandit_algorithm_names(), errors);
     assert_true((study != NULL) == (status == WIRE_OK));
     wire_study_free(study);
     return status;
@@ -31,7 +32,8 @@ static wire_study *decode(const char *text)
     char *body = with_quotes(text);
     wire_errors errors = {0};
     wire_study *study;
-    assert_int_equal(wire_decode_study(&study, body, strlen(body), &errors), WIRE_OK);
+    assert_int_equal(wire_decode_study(&study, body, strlen(body), bandit_algorithm_names(), &errors),
+                     WIRE_OK);
     free(body);
     return study;
 }
@@ -359,7 +361,7 @@ static void test_many_values(void **state)
         n += (size_t)sprintf(text + n, "]}]}}");
         wire_study *study;
         wire_errors errors = {0};
-        assert_int_equal(wire_decode_study(&study, text, n, &errors), WIRE_OK);
+        assert_int_equal(wire_decode_study(&study, text, n, bandit_algorithm_names(), &errors), WIRE_OK);
         const wire_parameter *p = study->parameters;
         for (int i = 0; i < MANY; i++) {
             char word[16];

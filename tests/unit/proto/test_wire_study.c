@@ -1,4 +1,5 @@
 /* Definitions of studies: every member, every refusal with its pointer, and back to JSON. */
+#include "bandit/algorithm.h"
 #include "proto/wire.h"
 #include "tests/support/refusals.h"
 
@@ -17,7 +18,7 @@
 static wire_status attempt(const char *body, size_t size, wire_errors *errors)
 {
     wire_study *study;
-    wire_status status = wire_decode_study(&study, body, size, errors);
+    wire_status status = wire_decode_study(&study, body, size, bandit_algorithm_names(), errors);
     assert_true((study != NULL) == (status == WIRE_OK));
     wire_study_free(study);
     return status;
@@ -28,7 +29,7 @@ static wire_study *decode(const char *text)
     char *body = with_quotes(text);
     wire_errors errors = {0};
     wire_study *study;
-    wire_status status = wire_decode_study(&study, body, strlen(body), &errors);
+    wire_status status = wire_decode_study(&study, body, strlen(body), bandit_algorithm_names(), &errors);
     if (status != WIRE_OK && errors.n > 0)
         print_error("%s: %s\n", errors.items[0].pointer, errors.items[0].detail);
     assert_int_equal(status, WIRE_OK);

@@ -1,0 +1,175 @@
+/* The options by name: their ranges, which have a default, and what they are. The defaults themselves stand in
+ * BANDIT_OPTIONS_INIT. */
+#include "bandit/algorithm.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* OPTION(enumerator, member and name, kind, description, …the rest) */
+#define OPTION(upper, member, is, text, ...)                                                                 \
+    [BANDIT_OPTION_##upper] = {.name = #member,                                                              \
+                               .kind = BANDIT_OPTION_IS_##is,                                                \
+                               .offset = offsetof(bandit_options, member),                                   \
+                               .description = text,                                                          \
+                               __VA_ARGS__}
+#define AT_LEAST(bound)       .low = (bound), .high = INFINITY
+#define ABOVE(bound)          .low = (bound), .above_low = true, .high = INFINITY
+#define BETWEEN(bound, other) .low = (bound), .above_low = true, .high = (other), .below_high = true
+#define WORDS(...)                                                                                           \
+    .words = (const char *const[])                                                                           \
+    {                                                                                                        \
+        __VA_ARGS__, NULL                                                                                    \
+    }
+
+/* clang-format off */
+static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
+    OPTION(KERNEL, kernel, OTHER,
+           "The covariance: gaussian, matern (nu 0.5, 1.5 or 2.5), linear or precomputed, with one "
+           "lengthscale for all features, one for each, or \"auto\", which learns one for each."),
+    OPTION(LAMBDA, lambda, REAL,
+           "Regularization, in the units of the model. The default is 1 + 2/horizon for igp_ucb, gp_ts and "
+           "pi_gp_ucb, and otherwise the noise variance, at least 1e-6 (1e-9 where it is learned in a space "
+           "that is not listed). \"auto\" asks for the noise variance.",
+           ABOVE(0.0)),
+    OPTION(NOISE_STD, noise_std, REAL,
+           "Standard deviation of the noise of one evaluation; \"auto\" learns it.",
+           AT_LEAST(0.0), .learned = true),
+    OPTION(STANDARDIZE_REWARDS, standardize_rewards, OTHER,
+           "Whether the model sees rewards shifted and scaled, without outliers; by default exactly when "
+           "noise_std is \"auto\"."),
+    OPTION(NORM_BOUND, norm_bound, REAL,
+           "Bound on the norm of the function in the kernel's space. \"auto\", the default where rewards "
+           "are standardized, is 1 in the units of the model, doubled while the data contradict it. The "
+           "default is otherwise 1.",
+           AT_LEAST(0.0)),
+    OPTION(DELTA, delta, REAL,
+           "Probability with which the confidence bounds may fail; 1/horizon by default, and 0.001 without "
+           "a horizon.",
+           BETWEEN(0.0, 1.0)),
+    OPTION(Q_BAR, q_bar, REAL,
+           "Oversampling of the dictionary.",
+           ABOVE(0.0), .has_default = true),
+    OPTION(RATIO_BOUND, ratio_bound, REAL,
+           "How far variances may shrink within a batch before it ends.",
+           AT_LEAST(1.0), .has_default = true),
+    OPTION(BATCH_RULE, batch_rule, WORD,
+           "Which bound on the ratio of variances ends a batch.",
+           WORDS("global", "global_local"), .has_default = true),
+    OPTION(CONFIDENCE, confidence, WORD,
+           "Width of the confidence bounds: that of the authors' code (practical), that of the theorem "
+           "(theory), or one standard deviation (calibrated). The default is calibrated where rewards are "
+           "standardized, otherwise practical. An object with beta fixes the width.",
+           WORDS("practical", "theory", "fixed", "calibrated")),
+    OPTION(RESAMPLE, resample, WORD,
+           "Random numbers of the dictionary: one coin per candidate for each dictionary (fresh) or for the "
+           "whole study (persistent), or one per pull.",
+           WORDS("fresh", "persistent", "per_pull"), .has_default = true),
+    OPTION(MAX_BATCH, max_batch, INTEGER,
+           "Largest batch.",
+           AT_LEAST(1.0), .has_default = true),
+    OPTION(INIT, init, WORD,
+           "The first picks: one at random, or the most uncertain ones until none is above 1/parallelism.",
+           WORDS("uniform", "uncertainty"), .has_default = true),
+    OPTION(GAMMA, gamma, WORD,
+           "Information gain in the width: that of the pulls so far, its bound for the kernel, or a number.",
+           WORDS("exact", "bound", "fixed"), .has_default = true),
+    OPTION(GAMMA_SCALE, gamma_scale, REAL,
+           "Multiplies the bound on the information gain.",
+           ABOVE(0.0), .has_default = true),
+    OPTION(SCALE, scale, REAL,
+           "Divides the width of a Thompson sample.",
+           ABOVE(0.0), .has_default = true),
+    OPTION(EPSILON, epsilon, REAL,
+           "Probability of a random candidate.",
+           .low = 0.0, .high = 1.0, .has_default = true),
+    OPTION(ZETA, zeta, REAL,
+           "Least improvement that counts, in units of the reward.",
+           AT_LEAST(0.0), .has_default = true),
+    OPTION(POPULATION, population, INTEGER,
+           "Number of candidates that are alive.",
+           AT_LEAST(1.0), .has_default = true),
+    OPTION(SAMPLE, sample, INTEGER,
+           "Number of members of the population drawn for each tournament.",
+           AT_LEAST(1.0), .has_default = true),
+    OPTION(POSTERIOR, posterior, WORD,
+           "What the sampled posterior stands on: inducing points, a dictionary by leverage scores, or "
+           "eigenfunctions.",
+           WORDS("svgp", "dtc", "features"), .has_default = true),
+    OPTION(FEATURES, features, WORD,
+           "The features of the prior: random Fourier features, or Laplacian eigenfunctions in up to three "
+           "dimensions.",
+           WORDS("rff", "eigen"), .has_default = true),
+    OPTION(INDUCING, inducing, INTEGER,
+           "Number of inducing points; 0 sets it by the horizon.",
+           AT_LEAST(0.0), .has_default = true),
+    OPTION(PRIOR_FEATURES, prior_features, INTEGER,
+           "Number of features of the prior; 0 sets it by the horizon.",
+           AT_LEAST(0.0), .has_default = true),
+    OPTION(DPP_STEPS, dpp_steps, INTEGER,
+           "Exchanges per draw of the inducing points.",
+           AT_LEAST(0.0), .has_default = true),
+    OPTION(INITIAL_CELLS, initial_cells, INTEGER,
+           "Cells per side of the first cover; 0 sets it by the horizon.",
+           AT_LEAST(0.0), .has_default = true),
+};
+/* clang-format on */
+
+_Static_assert(BANDIT_OPTION_COUNT <= 32, "bandit_algorithm_info.options has a bit for each");
+/* Enumerations are read and written as this. */
+_Static_assert(sizeof(bandit_batch_rule) == sizeof(unsigned), "an enumeration is an unsigned int");
+
+const bandit_option_info *bandit_option_about(bandit_option option)
+{
+    assert((unsigned)option < BANDIT_OPTION_COUNT);
+    return &options_by_name[option];
+}
+
+double bandit_option_number(const bandit_options *options, bandit_option option)
+{
+    const bandit_option_info *about = bandit_option_about(option);
+    const unsigned char *member = (const unsigned char *)options + about->offset;
+    double number;
+    size_t integer;
+    if (about->kind == BANDIT_OPTION_IS_INTEGER) {
+        memcpy(&integer, member, sizeof integer);
+        return (double)integer;
+    }
+    assert(about->kind == BANDIT_OPTION_IS_REAL);
+    memcpy(&number, member, sizeof number);
+    return number;
+}
+
+void bandit_option_set_number(bandit_options *options, bandit_option option, double value)
+{
+    const bandit_option_info *about = bandit_option_about(option);
+    unsigned char *member = (unsigned char *)options + about->offset;
+    if (about->kind == BANDIT_OPTION_IS_INTEGER) {
+        size_t integer = (size_t)value;
+        memcpy(member, &integer, sizeof integer);
+        return;
+    }
+    assert(about->kind == BANDIT_OPTION_IS_REAL);
+    memcpy(member, &value, sizeof value);
+}
+
+const char *bandit_option_word(const bandit_options *options, bandit_option option)
+{
+    const bandit_option_info *about = bandit_option_about(option);
+    unsigned value;
+    assert(about->kind == BANDIT_OPTION_IS_WORD);
+    memcpy(&value, (const unsigned char *)options + about->offset, sizeof value);
+    return about->words[value];
+}
+
+bool bandit_option_set_word(bandit_options *options, bandit_option option, const char *word)
+{
+    const bandit_option_info *about = bandit_option_about(option);
+    assert(about->kind == BANDIT_OPTION_IS_WORD);
+    for (unsigned value = 0; about->words[value]; value++)
+        if (strcmp(about->words[value], word) == 0) {
+            memcpy((unsigned char *)options + about->offset, &value, sizeof value);
+            return true;
+        }
+    return false;
+}

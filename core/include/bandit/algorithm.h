@@ -1,0 +1,220 @@
+/* The algorithms and their options: names, values, defaults, and which option applies to which algorithm. */
+#ifndef BANDIT_ALGORITHM_H
+#define BANDIT_ALGORITHM_H
+
+#include "bandit/kernel.h"
+#include "bandit/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the algorithms ------------------------------------------------------------------------------------ */
+
+/* X(enumerator, name in the API). Each has a file in core/algorithms/ that defines the rest. */
+#define BANDIT_ALGORITHM_LIST(X)                                                                             \
+    X(BANDIT_BBKB, bbkb)                                                                                     \
+    X(BANDIT_BKB, bkb)                                                                                       \
+    X(BANDIT_GP_UCB, gp_ucb)                                                                                 \
+    X(BANDIT_IGP_UCB, igp_ucb)                                                                               \
+    X(BANDIT_GP_BUCB, gp_bucb)                                                                               \
+    X(BANDIT_GP_TS, gp_ts)                                                                                   \
+    X(BANDIT_ASYNC_TS, async_ts)                                                                             \
+    X(BANDIT_S_GP_TS, s_gp_ts)                                                                               \
+    X(BANDIT_PI_GP_UCB, pi_gp_ucb)                                                                           \
+    X(BANDIT_GP_EI, gp_ei)                                                                                   \
+    X(BANDIT_GP_PI, gp_pi)                                                                                   \
+    X(BANDIT_EPSILON_GREEDY, epsilon_greedy)                                                                 \
+    X(BANDIT_UNIFORM, uniform)                                                                               \
+    X(BANDIT_REGULARIZED_EVOLUTION, regularized_evolution)
+
+typedef enum bandit_algorithm {
+#define X(enumerator, name) enumerator,
+    BANDIT_ALGORITHM_LIST(X)
+#undef X
+        BANDIT_ALGORITHMS
+} bandit_algorithm;
+
+const char *bandit_algorithm_name(bandit_algorithm algorithm);        /* static */
+bool bandit_algorithm_parse(bandit_algorithm *out, const char *name); /* false: no such name */
+const char *const *bandit_algorithm_names(void);                      /* all, then NULL; static */
+
+/* ---- values of options --------------------------------------------------------------------------------- */
+
+typedef enum bandit_batch_rule { BANDIT_BATCH_GLOBAL, BANDIT_BATCH_GLOBAL_LOCAL } bandit_batch_rule;
+typedef enum bandit_confidence {
+    BANDIT_CONFIDENCE_PRACTICAL,
+    BANDIT_CONFIDENCE_THEORY,
+    BANDIT_CONFIDENCE_FIXED,
+    BANDIT_CONFIDENCE_CALIBRATED /* up to three standard deviations, of a model that was learned (ours) */
+} bandit_confidence;
+/* How an arm that was pulled n times enters a new dictionary; p = min(1, q_bar sigma^2). FRESH: one coin an
+ * arm, min(1, n p), the bound that [BBKB] App. C has for the sum of the pulls' probabilities, so that both
+ * its accuracy and its size are guaranteed a fortiori and as before; measured to need 13 times fewer batches
+ * than PER_PULL, the paper's letter: one coin a pull, 1 - (1 - p)^n. PERSISTENT: as FRESH, with one coin an
+ * arm for the whole study. */
+typedef enum bandit_resample {
+    BANDIT_RESAMPLE_FRESH,
+    BANDIT_RESAMPLE_PERSISTENT,
+    BANDIT_RESAMPLE_PER_PULL
+} bandit_resample;
+typedef enum bandit_init { BANDIT_INIT_UNIFORM, BANDIT_INIT_UNCERTAINTY } bandit_init;
+typedef enum bandit_gamma { BANDIT_GAMMA_EXACT, BANDIT_GAMMA_BOUND, BANDIT_GAMMA_FIXED } bandit_gamma;
+
+/* s_gp_ts: which arms the sparse posterior stands on, and what it is conditioned from. */
+typedef enum bandit_posterior_kind {
+    BANDIT_POSTERIOR_SVGP,    /* inducing points by a k-DPP over the pulled arms */
+    BANDIT_POSTERIOR_DTC,     /* a dictionary by ridge leverage scores, as BBKB's */
+    BANDIT_POSTERIOR_FEATURES /* none: the eigenfunctions (or, linear kernel, the coordinates) themselves */
+} bandit_posterior_kind;
+typedef enum bandit_features_kind {
+    BANDIT_FEATURES_RFF,  /* random Fourier features, stationary kernels */
+    BANDIT_FEATURES_EIGEN /* Laplacian eigenfunctions, stationary kernels in up to 3 dimensions */
+} bandit_features_kind;
+
+/* Everything is in the engine's units: rewards as observed by the engine, distances after scaling.
+ * Fields that do not apply to the algorithm are ignored here (the caller refuses them). */
+typedef struct bandit_options {
+    bandit_algorithm algorithm;
+    bandit_kernel kernel;
+    double lambda;      /* regularization, > 0 */
+    double noise_std;   /* xi, R in [CG17]; >= 0 */
+    double norm_bound;  /* F, B in [CG17]; >= 0 */
+    double delta;       /* in (0, 1) */
+    double q_bar;       /* oversampling, > 0; ignored when q_bar_theory */
+    bool q_bar_theory;  /* 72 C log(4t/delta) */
+    double ratio_bound; /* C, >= 1 */
+    bandit_batch_rule batch_rule;
+    bandit_confidence confidence;
+    double beta; /* alpha itself, with BANDIT_CONFIDENCE_FIXED; >= 0 */
+    bandit_resample resample;
+    size_t max_batch; /* >= 1 */
+    bandit_init init;
+    double parallelism; /* P, with BANDIT_INIT_UNCERTAINTY; > 0 */
+    bandit_gamma gamma;
+    double gamma_value;              /* with BANDIT_GAMMA_FIXED; >= 0 */
+    double gamma_scale;              /* with BANDIT_GAMMA_BOUND; > 0 */
+    double scale;                    /* divides a Thompson sample's width; > 0 */
+    double epsilon;                  /* epsilon_greedy; in [0, 1] */
+    double zeta;                     /* gp_ei, gp_pi; >= 0, in reward units */
+    size_t population;               /* regularized_evolution; >= 1 */
+    size_t sample;                   /* regularized_evolution; 1 … population */
+    bandit_posterior_kind posterior; /* s_gp_ts */
+    bandit_features_kind features;   /* s_gp_ts; the linear kernel has its own, whatever this says */
+    size_t inducing;       /* s_gp_ts: m; 0: [VPA21] section 5.4's, from the horizon, at most 2000 */
+    size_t prior_features; /* s_gp_ts: M; 0: likewise, at most 20000 */
+    size_t dpp_steps;      /* s_gp_ts: exchanges per draw of the inducing points */
+    size_t initial_cells;  /* pi_gp_ucb: cells a side of the first cover; 0: [T^{q/d}], from the horizon */
+    uint64_t horizon;      /* T; 0: none */
+    uint64_t seed;
+    /* What is learned from the rewards, again when they have doubled at the latest (hyperparameters.h). */
+    bool learn_lengthscale;   /* of a stationary kernel, one a feature; kernel.lengthscales may be absent */
+    bool learn_noise;         /* noise_std is ignored */
+    bool learn_norm_bound;    /* 1 in the model's units, doubled while the model's mean is too large for it */
+    bool standardize_rewards; /* the model sees them shifted and scaled, outliers set aside; noise_std,
+                                 norm_bound and beta stay in the units of the rewards, lambda is the
+                                 model's */
+    bool lambda_from_noise;   /* lambda is the noise variance in the model's units, at least 1e-6 */
+} bandit_options;
+
+/* The defaults. Of lambda, noise_std, norm_bound, delta and confidence the server has its own, which depend on
+ * the other options. */
+#define BANDIT_OPTIONS_INIT                                                                                  \
+    {                                                                                                        \
+        .algorithm = BANDIT_BBKB, .kernel = {.type = BANDIT_KERNEL_MATERN, .nu = 2.5}, .lambda = 1e-2,       \
+        .noise_std = 0.1, .norm_bound = 1.0, .delta = 1e-3, .q_bar = 2.0, .ratio_bound = 2.0,                \
+        .max_batch = 4096, .parallelism = 1.0, .gamma_scale = 1.0, .scale = 1.0, .epsilon = 0.1,             \
+        .zeta = 0.01, .population = 100, .sample = 10, .inducing = 200, .prior_features = 1000,              \
+        .dpp_steps = 1000, .initial_cells = 1                                                                \
+    }
+
+/* BANDIT_INVALID_OPTION with the field's name in the API when a value is out of its range;
+ * `dimension` 0 for a precomputed set. */
+bandit_status bandit_options_check(const bandit_options *options, size_t dimension, bandit_error *err);
+
+/* ---- options by name ----------------------------------------------------------------------------------- */
+
+/* X(enumerator, name in the API), in the order in which they are shown. */
+#define BANDIT_OPTION_LIST(X)                                                                                \
+    X(BANDIT_OPTION_KERNEL, kernel)                                                                          \
+    X(BANDIT_OPTION_LAMBDA, lambda)                                                                          \
+    X(BANDIT_OPTION_NOISE_STD, noise_std)                                                                    \
+    X(BANDIT_OPTION_STANDARDIZE_REWARDS, standardize_rewards)                                                \
+    X(BANDIT_OPTION_NORM_BOUND, norm_bound)                                                                  \
+    X(BANDIT_OPTION_DELTA, delta)                                                                            \
+    X(BANDIT_OPTION_Q_BAR, q_bar)                                                                            \
+    X(BANDIT_OPTION_RATIO_BOUND, ratio_bound)                                                                \
+    X(BANDIT_OPTION_BATCH_RULE, batch_rule)                                                                  \
+    X(BANDIT_OPTION_CONFIDENCE, confidence)                                                                  \
+    X(BANDIT_OPTION_RESAMPLE, resample)                                                                      \
+    X(BANDIT_OPTION_MAX_BATCH, max_batch)                                                                    \
+    X(BANDIT_OPTION_INIT, init)                                                                              \
+    X(BANDIT_OPTION_GAMMA, gamma)                                                                            \
+    X(BANDIT_OPTION_GAMMA_SCALE, gamma_scale)                                                                \
+    X(BANDIT_OPTION_SCALE, scale)                                                                            \
+    X(BANDIT_OPTION_EPSILON, epsilon)                                                                        \
+    X(BANDIT_OPTION_ZETA, zeta)                                                                              \
+    X(BANDIT_OPTION_POPULATION, population)                                                                  \
+    X(BANDIT_OPTION_SAMPLE, sample)                                                                          \
+    X(BANDIT_OPTION_POSTERIOR, posterior)                                                                    \
+    X(BANDIT_OPTION_FEATURES, features)                                                                      \
+    X(BANDIT_OPTION_INDUCING, inducing)                                                                      \
+    X(BANDIT_OPTION_PRIOR_FEATURES, prior_features)                                                          \
+    X(BANDIT_OPTION_DPP_STEPS, dpp_steps)                                                                    \
+    X(BANDIT_OPTION_INITIAL_CELLS, initial_cells)
+
+typedef enum bandit_option {
+#define X(enumerator, name) enumerator,
+    BANDIT_OPTION_LIST(X)
+#undef X
+        BANDIT_OPTION_COUNT
+} bandit_option;
+
+typedef enum bandit_option_kind {
+    BANDIT_OPTION_IS_REAL,    /* a double */
+    BANDIT_OPTION_IS_INTEGER, /* a size_t */
+    BANDIT_OPTION_IS_WORD,    /* an enumeration */
+    BANDIT_OPTION_IS_OTHER    /* the kernel, and what is true or false */
+} bandit_option_kind;
+
+/* What is known of an option, whichever algorithm takes it. */
+typedef struct bandit_option_info {
+    const char *name;
+    bandit_option_kind kind;
+    size_t offset;            /* of its member in bandit_options */
+    double low, high;         /* bounds of a number */
+    bool above_low;           /* it must be greater than `low`; otherwise at least that */
+    bool below_high;          /* it must be less than `high`; otherwise at most that */
+    const char *const *words; /* of an enumeration: the names of its values, in their order, then NULL */
+    bool has_default;         /* that of BANDIT_OPTIONS_INIT; otherwise it depends on other options */
+    bool learned;             /* the default is to learn it, whatever BANDIT_OPTIONS_INIT says */
+    const char *description;  /* a sentence */
+} bandit_option_info;
+
+const bandit_option_info *bandit_option_about(bandit_option option); /* static */
+
+/* The value of a number, or the name of an enumeration's value (static). */
+double bandit_option_number(const bandit_options *options, bandit_option option);
+const char *bandit_option_word(const bandit_options *options, bandit_option option);
+
+/* Sets a number; an integer must be a whole number of at most 2^53. */
+void bandit_option_set_number(bandit_options *options, bandit_option option, double value);
+/* Sets an enumeration. false: it has no such value. */
+bool bandit_option_set_word(bandit_options *options, bandit_option option, const char *word);
+
+/* ---- what each algorithm takes ------------------------------------------------------------------------- */
+
+typedef struct bandit_algorithm_info {
+    const char *description; /* a sentence */
+    uint32_t options;        /* those that apply: BANDIT_OPTION_BIT of each */
+    bool lambda_by_horizon;  /* lambda is 1 + 2/T by default, as the algorithm's theorem has it */
+    bool numeric_spaces;     /* it takes no space with a parameter that is no number or not always active */
+} bandit_algorithm_info;
+
+#define BANDIT_OPTION_BIT(option) (UINT32_C(1) << (option))
+
+const bandit_algorithm_info *bandit_algorithm_about(bandit_algorithm algorithm); /* static */
+bool bandit_algorithm_takes(bandit_algorithm algorithm, bandit_option option);
+bool bandit_algorithm_has_model(bandit_algorithm algorithm); /* it takes a kernel */
+
+#endif
