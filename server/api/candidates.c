@@ -9,6 +9,7 @@
 #include "server/http/limits.h"
 #include "server/http/route.h"
 #include "server/study/actor.h"
+#include "server/study/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

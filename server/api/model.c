@@ -3,6 +3,7 @@
 #include "server/app.h"
 #include "server/http/paging.h"
 #include "server/study/actor.h"
+#include "server/study/registry.h"
 
 #include <stdlib.h>
 

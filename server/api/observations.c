@@ -4,6 +4,7 @@
 #include "server/app.h"
 #include "server/data/definition.h"
 #include "server/study/actor.h"
+#include "server/study/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

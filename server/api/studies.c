@@ -13,6 +13,7 @@
 #include "server/http/limits.h"
 #include "server/http/paging.h"
 #include "server/study/actor.h"
+#include "server/study/registry.h"
 
 #include <stdio.h>
 #include <stdlib.h>

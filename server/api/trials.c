@@ -8,6 +8,7 @@
 #include "server/http/limits.h"
 #include "server/http/paging.h"
 #include "server/study/actor.h"
+#include "server/study/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

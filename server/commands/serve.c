@@ -7,7 +7,7 @@
 #include "server/base/supervisor.h"
 #include "server/http/auth.h"
 #include "server/http/http.h"
-#include "server/study/actor.h"
+#include "server/study/registry.h"
 #include "server/watch/event_streams.h"
 #include "server/watch/metrics.h"
 

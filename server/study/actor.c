@@ -311,6 +311,53 @@ static void run_turn(pool_task *task)
         pool_submit(s->app->pool, &s->turn, POOL_SHORT);
 }
 
+/* ---- requests ------------------------------------------------------------------------------------------ */
+
+typedef struct request_job {
+    study_job job;
+    http_request *request;
+    void (*run)(study *s, http_request *request);
+} request_job;
+
+static void refuse_unloaded(const study *s, http_request *request, store_status status)
+{
+    if (status == STORE_NOT_FOUND)
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", s->id);
+    else if (status == STORE_CORRUPT)
+        http_answer_store_problem(request, status);
+    else
+        http_answer_problem(request, 503, NULL, "the study cannot be loaded: %s", store_status_text(status));
+}
+
+static void run_request(study *s, study_job *job)
+{
+    request_job *r = (request_job *)(void *)job;
+    http_request *request = r->request;
+    store_error error = {0};
+    store_status status = s->deleted ? STORE_NOT_FOUND : STORE_OK;
+    if (status == STORE_OK && !s->loaded)
+        status = study_load(s, &error);
+    bool keyed = request->idempotency_key != NULL;
+    if (status != STORE_OK) {
+        refuse_unloaded(s, request, status);
+    } else if (study_begin_keyed(s, request)) {
+        r->run(s, request);
+        if (keyed)
+            study_submit(s); /* unless it waits, its answer is there */
+    }
+    free(r);
+}
+
+bool study_post_request(study *s, http_request *request, void (*run)(study *s, http_request *request))
+{
+    request_job *r = malloc(sizeof *r);
+    if (!r)
+        return false;
+    *r = (request_job){.job.run = run_request, .request = request, .run = run};
+    study_post(s, &r->job);
+    return true;
+}
+
 /* ---- what the registry asks ---------------------------------------------------------------------------- */
 
 /* Leaves memory: the engine, and without leases to be watched the rest. */

@@ -15,32 +15,12 @@
 #include "server/http/http.h"
 
 typedef struct study study;
-typedef struct registry registry;
 
 /* A job of the actor; embedded in its owner's memory. */
 typedef struct study_job {
     void (*run)(study *s, struct study_job *job);
     struct study_job *next;
 } study_job;
-
-registry *registry_new(app *a);
-
-/* Loads, in their own time, the studies whose trials somebody holds: their leases go on running. Before the
- * first request. */
-store_status registry_wake_pending(registry *r, store_error *err);
-
-/* Gives a request to its study (request->study): `run` is called in the study's turn, with the study loaded.
- * If there is no such study, or it cannot be loaded, the request is answered. */
-void registry_post(registry *r, http_request *request, void (*run)(study *s, http_request *request));
-
-/* Ends every wait: waiting asks are answered. New jobs still run. */
-void registry_stop_waiting(registry *r);
-
-/* Stops the timer. After all requests have been answered, before the pool goes. */
-void registry_stop(registry *r);
-
-/* After the pool and the store have gone: no write is on its way. NULL is fine. */
-void registry_free(registry *r);
 
 /* How candidates are listed: by number, or by what the model knows of them, the best or the largest first. */
 typedef enum candidate_order { ORDER_NUMBER, ORDER_MEAN, ORDER_UCB, ORDER_STD, ORDER_PULLS } candidate_order;

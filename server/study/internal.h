@@ -4,6 +4,7 @@
 
 #include "server/data/definition.h"
 #include "server/study/actor.h"
+#include "server/study/registry.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -189,6 +190,10 @@ void study_post_tick(study *s);     /* a turn for what time has brought */
 
 void study_post(study *s, study_job *job);         /* any thread; s must be alive */
 void study_post_engine(study *s, engine_job *job); /* the turn */
+
+/* Has `run` called in a turn, with the study loaded; answers the request when it cannot be. False: out of
+ * memory. */
+bool study_post_request(study *s, http_request *request, void (*run)(study *s, http_request *request));
 
 /* Adds an event to the turn's write. Failures are remembered and fail the turn. */
 void study_record(study *s, const store_event *event);

@@ -1,10 +1,12 @@
 /* The studies in memory, by id; and the timer that wakes them. */
+#include "server/study/registry.h"
 #include "server/base/clock.h"
 #include "server/study/internal.h"
 #include "server/watch/event_streams.h"
 
 #include <malloc.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -29,75 +31,40 @@ static int compare_ids(const void *a, const void *b)
     return strcmp(((const study *)a)->id, ((const study *)b)->id);
 }
 
-/* ---- jobs ---------------------------------------------------------------------------------------------- */
+/* ---- requests ------------------------------------------------------------------------------------------- */
 
-typedef struct request_job {
-    study_job job;
-    http_request *request;
-    void (*run)(study *s, http_request *request);
-} request_job;
-
-static void run_request(study *s, study_job *job)
+/* The study of this id, in memory; made when there is none. NULL: out of memory. With the lock. */
+static study *find_study(registry *r, const char *id)
 {
-    request_job *r = (request_job *)(void *)job;
-    http_request *request = r->request;
-    store_error error = {0};
-    store_status status = s->deleted ? STORE_NOT_FOUND : STORE_OK;
-    if (status == STORE_OK && !s->loaded)
-        status = study_load(s, &error);
-    if (status == STORE_OK) {
-        bool keyed = request->idempotency_key != NULL;
-        if (study_begin_keyed(s, request)) {
-            r->run(s, request);
-            if (keyed)
-                study_submit(s); /* unless it waits, its answer is there */
-        }
-    } else if (status == STORE_NOT_FOUND)
-        http_answer_problem(request, 404, NULL, "there is no study '%s'", s->id);
-    else if (status == STORE_CORRUPT)
-        http_answer_store_problem(request, status);
-    else
-        http_answer_problem(request, 503, NULL, "the study cannot be loaded: %s", store_status_text(status));
-    free(r);
+    study key;
+    snprintf(key.id, sizeof key.id, "%s", id);
+    study **found = tfind(&key, &r->by_id, compare_ids);
+    if (found && !atomic_load(&(*found)->gone))
+        return *found;
+    if (found) {
+        study *gone = *found;
+        tdelete(gone, &r->by_id, compare_ids);
+        gone->next_gone = r->gone;
+        r->gone = gone;
+    }
+    study *s = study_new(r->app, r, id);
+    if (s && !tsearch(s, &r->by_id, compare_ids)) {
+        study_free(s);
+        return NULL;
+    }
+    return s;
 }
 
 void registry_post(registry *r, http_request *request, void (*run)(study *s, http_request *request))
 {
-    request_job *job = malloc(sizeof *job);
-    study key, *s = NULL;
-    if (!job)
-        goto no_memory;
-    *job = (request_job){.job.run = run_request, .request = request, .run = run};
-    strncpy(key.id, request->study, sizeof key.id);
     pthread_mutex_lock(&r->lock);
-    study **found = tfind(&key, &r->by_id, compare_ids);
-    if (found && atomic_load(&(*found)->gone)) {
-        s = *found;
-        tdelete(s, &r->by_id, compare_ids);
-        s->next_gone = r->gone;
-        r->gone = s;
-        s = NULL;
-        found = NULL;
-    }
-    if (found) {
-        s = *found;
-    } else {
-        s = study_new(r->app, r, request->study);
-        if (s && !tsearch(s, &r->by_id, compare_ids)) {
-            study_free(s);
-            s = NULL;
-        }
-    }
-    if (s) {
+    study *s = find_study(r, request->study);
+    bool posted = s && study_post_request(s, request, run);
+    if (posted)
         atomic_store(&s->used_at, clock_steady_ms());
-        study_post(s, &job->job);
-    }
     pthread_mutex_unlock(&r->lock);
-    if (s)
-        return;
-    free(job);
-no_memory:
-    http_answer_store_problem(request, STORE_NO_MEMORY);
+    if (!posted)
+        http_answer_store_problem(request, STORE_NO_MEMORY);
 }
 
 /* ---- the timer ----------------------------------------------------------------------------------------- */

@@ -1,0 +1,30 @@
+/* The studies in memory, found by id. A study is loaded by its first request and leaves memory after a while
+ * without any; a timer wakes the studies whose waits or leases end. registry.c defines what is declared here. */
+#ifndef SERVER_STUDY_REGISTRY_H
+#define SERVER_STUDY_REGISTRY_H
+
+#include "server/study/actor.h"
+
+typedef struct registry registry;
+
+/* Starts the timer. NULL: out of memory, or no thread could be started. */
+registry *registry_new(app *a);
+
+/* Schedules loading of the studies that have pending trials, so that their leases end in time. Call before the
+ * first request. */
+store_status registry_wake_pending(registry *r, store_error *err);
+
+/* Gives a request to its study (request->study): `run` is called in the study's turn, with the study loaded.
+ * If there is no such study, or it cannot be loaded, the request is answered. */
+void registry_post(registry *r, http_request *request, void (*run)(study *s, http_request *request));
+
+/* Ends every wait: waiting asks are answered. New jobs still run. */
+void registry_stop_waiting(registry *r);
+
+/* Stops the timer. Call after all requests have been answered, before the pool is freed. */
+void registry_stop(registry *r);
+
+/* Call after the pool and the store are closed: no write is on its way. NULL is fine. */
+void registry_free(registry *r);
+
+#endif
