@@ -262,6 +262,8 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
 bool study_is_better(const study *s, double value);
 void study_expire_leases(study *s, int64_t now);
 void study_sweep_joined(study *s); /* forgets what the store knows for good */
+/* The trial, in memory or brought back from the store; NULL: `*status` says why. */
+trial *study_recall_trial(study *s, int64_t id, store_status *status);
 
 /* ---- observations.c ------------------------------------------------------------------------------------ */
 
@@ -293,10 +295,7 @@ void study_record_points(study *s, const double *rows, size_t n);
 
 size_t study_cancel_retired(study *s); /* closes what is queued of retired candidates: how many */
 
-/* ---- results.c ----------------------------------------------------------------------------------------- */
-
-/* The trial, in memory or brought back from the store; NULL: `*status` says why. */
-trial *study_recall_trial(study *s, int64_t id, store_status *status);
+/* ---- values.c ------------------------------------------------------------------------------------------ */
 
 /* The values of a result: sets `value` to the objective's; *recorded becomes the text of the recorded
  * metrics' ("" without any, the caller's). `at` is the JSON pointer of the result, "" or "/results/3".
@@ -304,19 +303,24 @@ trial *study_recall_trial(study *s, int64_t id, store_status *status);
 bool study_read_values(const study *s, wire_result *result, const char *at, char **recorded,
                        wire_errors *errors);
 
+/* ---- late_results.c ------------------------------------------------------------------------------------ */
+
 /* What is known of a told trial beside its row. */
 typedef enum late_verdict { LATE_NEW, LATE_SAME, LATE_OTHER, LATE_NEVER_ISSUED } late_verdict;
 /* A value told under `attempt` of a trial that was completed under another one. */
 store_status study_judge_late(study *s, const trial *t, int32_t attempt, double value, int64_t repeats,
                               const char *recorded, late_verdict *verdict);
-/* Is this what was told before an amendment? */
-store_status study_was_amended_from(study *s, const trial *t, const told_result *result, bool *so);
 bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *result, int64_t now);
 
 bool study_keep_late(study *s, const store_late_result *row); /* false: no memory */
-bool study_keep_amendment(study *s, const amendment *a);      /* false: no memory */
 void study_drop_late(study *s, uint64_t committed);           /* those that were joined by then */
-void study_drop_amendments(study *s, size_t n);               /* the first n */
+
+/* ---- amend.c ------------------------------------------------------------------------------------------- */
+
+/* Is this what was told before an amendment? */
+store_status study_was_amended_from(study *s, const trial *t, const told_result *result, bool *so);
+bool study_keep_amendment(study *s, const amendment *a); /* false: no memory */
+void study_drop_amendments(study *s, size_t n);          /* the first n */
 
 /* ---- measure.c ----------------------------------------------------------------------------------------- */
 
@@ -336,9 +340,24 @@ store_status study_recount_failures(study *s);
 
 /* ---- ask.c --------------------------------------------------------------------------------------------- */
 
-void study_serve_waiting(study *s, int64_t now);
+enum { ASK_MAXIMUM = 1000 }; /* trials of one ask */
+
+/* Why an ask gets fewer trials than it asks for. */
+const char *study_shortage(const study *s);
+/* Serves one ask with n trials that it holds already, and with what can be handed out now. False: there is
+ * nothing, and the ask is not answered. */
+bool study_serve(study *s, http_request *request, const wire_ask *ask, bool from_queue, trial **trials,
+                 size_t n, int64_t now);
+/* Answers an ask with these trials. */
+void study_answer_ask(study *s, http_request *request, trial **trials, size_t n, const char *reason);
 /* Answers with one trial as it stands. */
 void study_answer_trial(study *s, http_request *request, const trial *t);
+
+/* ---- waiting.c ----------------------------------------------------------------------------------------- */
+
+/* Lets the ask (request->context) wait; it is served at the end of the turn. Takes `fixed`. */
+void study_wait(study *s, http_request *request, double *fixed);
+void study_serve_waiting(study *s, int64_t now);
 /* Answers every waiting ask: with what there is and this reason, or (NULL) that the study is gone. */
 void study_answer_waiting(study *s, const char *reason);
 /* Is an ask with this request's Idempotency-Key, of the same caller, waiting? */

@@ -353,3 +353,35 @@ void study_sweep_joined(study *s)
             study_drop_trial(s, t);
     }
 }
+
+/* ---- trials that only the store knows ------------------------------------------------------------------ */
+
+typedef struct recalling {
+    study *s;
+    trial *found;
+    bool no_memory;
+} recalling;
+
+static void read_told(void *arg, const store_trial *row)
+{
+    recalling *r = arg;
+    trial *t = study_trial_of_row(row);
+    if (t)
+        t->joined_by = 1; /* not for the next batch: in the list that is swept as soon as nothing needs it */
+    if (t && study_add_trial(r->s, t))
+        r->found = t;
+    else
+        r->no_memory = true;
+}
+
+trial *study_recall_trial(study *s, int64_t id, store_status *status)
+{
+    recalling r = {.s = s, .found = study_find_trial(s, id)};
+    store_error error = {0};
+    *status = STORE_OK;
+    if (!r.found)
+        *status = store_read_trial(s->app->store, s->number, id, read_told, &r, &error);
+    if (*status == STORE_OK && r.no_memory)
+        *status = STORE_NO_MEMORY;
+    return *status == STORE_OK ? r.found : NULL;
+}

@@ -1,0 +1,232 @@
+/* Corrections of reported results. */
+#include "proto/changes.h"
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/study/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct amended_search {
+    const told_result *result;
+    bool found;
+} amended_search;
+
+static void compare_amended(void *arg, const store_amendment *row)
+{
+    amended_search *search = arg;
+    const told_result *r = search->result;
+    search->found |= row->was == r->state && row->had_value == r->has_value &&
+                     (!r->has_value || (row->value == r->value && row->repeats == r->repeats &&
+                                        strcmp(row->recorded, r->recorded) == 0));
+}
+
+store_status study_was_amended_from(study *s, const trial *t, const told_result *result, bool *so)
+{
+    amended_search search = {.result = result};
+    store_error error = {0};
+    store_status status =
+        store_read_amendments(s->app->store, s->number, t->id, 0, compare_amended, &search, &error);
+    *so = search.found;
+    return status;
+}
+
+bool study_keep_amendment(study *s, const amendment *a)
+{
+    amendment *grown = realloc(s->amendments, (s->n_amendments + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    s->amendments = grown;
+    grown[s->n_amendments++] = *a;
+    return true;
+}
+
+void study_drop_amendments(study *s, size_t n)
+{
+    s->n_amendments -= n;
+    s->n_amendments_joining = 0;
+    if (s->n_amendments > 0) {
+        memmove(s->amendments, s->amendments + n, s->n_amendments * sizeof *s->amendments);
+        return;
+    }
+    free(s->amendments);
+    s->amendments = NULL;
+}
+
+/* The best value among all that was told; ties: the lowest trial. */
+typedef struct best_search {
+    study *s;
+    int64_t trial;
+    double value;
+} best_search;
+
+static void consider(best_search *b, int64_t id, double value)
+{
+    bool better = b->s->config->minimize ? value < b->value : value > b->value;
+    if (b->trial == 0 || better || (value == b->value && id < b->trial)) {
+        b->trial = id;
+        b->value = value;
+    }
+}
+
+static void consider_stored(void *arg, int64_t id, double value, int64_t told_at)
+{
+    best_search *b = arg;
+    (void)told_at;
+    if (!study_find_trial(b->s, id)) /* memory may know better */
+        consider(b, id, value);
+}
+
+static void consider_late(void *arg, const store_late_result *row)
+{
+    consider(arg, row->trial, row->value);
+}
+
+static store_status find_best(study *s)
+{
+    best_search b = {.s = s};
+    store_error error = {0};
+    const trial *t;
+    const late_result *late;
+    store_status status = store_read_values(s->app->store, s->number, consider_stored, &b, &error);
+    if (status == STORE_OK)
+        status =
+            store_read_late_results(s->app->store, s->number, 0, 0, INT64_MAX, consider_late, &b, &error);
+    TAILQ_FOREACH (t, &s->told, link)
+        if (t->has_value)
+            consider(&b, t->id, t->value);
+    TAILQ_FOREACH (t, &s->joined, link)
+        if (t->has_value)
+            consider(&b, t->id, t->value);
+    TAILQ_FOREACH (late, &s->late, link)
+        consider(&b, late->trial, late->value);
+    s->best_trial = b.trial;
+    s->best_value = b.value;
+    return status;
+}
+
+static void in_engine_units(const study *s, bandit_amendment *change, const told_result *was,
+                            const told_result *now)
+{
+    double sign = s->config->minimize ? -1.0 : 1.0;
+    if (was->has_value) {
+        change->was.repeats = (uint32_t)was->repeats;
+        change->was.reward = sign * was->value;
+    }
+    if (now->has_value) {
+        change->now.repeats = (uint32_t)now->repeats;
+        change->now.reward = sign * now->value;
+    }
+}
+
+static told_result result_of(const trial *t)
+{
+    return (told_result){.state = t->state,
+                         .has_value = t->has_value,
+                         .value = t->value,
+                         .repeats = t->repeats,
+                         .recorded = t->recorded};
+}
+
+/* The amendment of a told trial, applied and recorded. */
+static store_status amend(study *s, trial *t, const told_result *now)
+{
+    told_result was = result_of(t);
+    bool in_model = t->joined_by > 0 || t->joining;
+    amendment a = {.trial = t->id, .told_seq = t->told_seq, .change = {.arm = t->candidate}};
+    in_engine_units(s, &a.change, &was, now);
+    a.change.chosen = t->batch >= 0 && isfinite(t->variance);
+    a.change.variance = a.change.chosen ? t->variance : 0.0;
+    if (in_model && !study_keep_amendment(s, &a))
+        return STORE_NO_MEMORY;
+    t->state = now->state;
+    t->has_value = now->has_value;
+    t->value = now->has_value ? now->value : 0.0;
+    if (!now->has_value)
+        t->repeats = 1;
+    if (!study_set_text(&t->recorded, now->recorded) ||
+        !study_set_text(&t->reason, now->has_value ? "" : now->reason))
+        return STORE_NO_MEMORY;
+    if (t->joined_by > 0)
+        t->joined_by = s->submitted + 1; /* the store knows it so from then on */
+    study_note_progress(s, t);
+    store_status status = STORE_OK;
+    if (s->best_trial == t->id)
+        status = find_best(s);
+    else if (now->has_value && study_is_better(s, now->value)) {
+        s->best_trial = t->id;
+        s->best_value = now->value;
+    }
+    return status;
+}
+
+static void record_amendment(study *s, const trial *t, uint32_t best_candidate, const char *reason,
+                             int64_t time)
+{
+    store_event event = {.type = EVENT_TRIAL_AMENDED, .time = time};
+    event.u.amended.trial = t->id;
+    event.u.amended.state = t->state;
+    event.u.amended.has_value = t->has_value;
+    event.u.amended.value = t->value;
+    event.u.amended.recorded = t->recorded;
+    event.u.amended.reason = reason ? reason : "";
+    event.u.amended.best_trial = s->best_trial;
+    event.u.amended.best_candidate = s->best_trial ? best_candidate : 0;
+    event.u.amended.best_value = s->best_value;
+    study_record(s, &event);
+}
+
+void study_amend(study *s, http_request *request)
+{
+    wire_result *result = &((wire_amendment *)request->context)->result;
+    wire_errors errors = {0};
+    store_status status = STORE_OK;
+    char *recorded = NULL;
+    int64_t time = clock_now();
+    trial *t = NULL;
+    if (request->number >= 1 && request->number <= s->trials)
+        t = study_recall_trial(s, request->number, &status);
+    if (status != STORE_OK) {
+        http_answer_store_problem(request, status);
+        return;
+    }
+    if (!t) {
+        http_answer_problem(request, 404, NULL, "there is no trial %lld", (long long)request->number);
+        return;
+    }
+    if (t->state == TRIAL_QUEUED || t->state == TRIAL_PENDING) {
+        http_answer_problem(request, 409, NULL, "the trial is %s: only what was told can be amended",
+                            trial_state_name(t->state));
+        return;
+    }
+    if (!study_read_values(s, result, "", &recorded, &errors)) {
+        http_answer_undecodable(request, errors.n > 0 ? WIRE_INVALID : WIRE_NO_MEMORY, &errors);
+        goto out;
+    }
+    told_result now = {.has_value = result->has_value,
+                       .value = result->value,
+                       .repeats = t->repeats,
+                       .recorded = result->has_value && !result->values ? t->recorded : recorded,
+                       .reason = result->reason};
+    if (result->has_value)
+        now.state = t->state == TRIAL_STOPPED ? TRIAL_STOPPED : TRIAL_COMPLETED;
+    else
+        now.state = result->outcome == WIRE_INFEASIBLE ? TRIAL_INFEASIBLE : TRIAL_FAILED;
+    status = amend(s, t, &now);
+    const trial *best = t;
+    if (status == STORE_OK && s->best_trial && s->best_trial != t->id)
+        best = study_recall_trial(s, s->best_trial, &status);
+    if (status != STORE_OK) {
+        s->write_status = status; /* the memory is ahead of the log: thrown away, and loaded again */
+        http_answer_store_problem(request, status);
+        goto out;
+    }
+    record_amendment(s, t, best->candidate, result->reason, time);
+    log_event(LOG_INFO, "trial_amended", "study", s->id, "trial", log_format("%lld", (long long)t->id), NULL);
+    study_hold(s, request);
+    study_answer_trial(s, request, t);
+out:
+    free(recorded);
+    wire_errors_clear(&errors);
+}

@@ -1,0 +1,120 @@
+/* Values reported under another attempt than the one that completed the trial. */
+#include "server/study/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void free_late(late_result *late)
+{
+    free(late->recorded);
+    free(late);
+}
+
+bool study_keep_late(study *s, const store_late_result *row)
+{
+    late_result *late = calloc(1, sizeof *late);
+    if (!late)
+        return false;
+    *late = (late_result){.trial = row->trial,
+                          .attempt = row->attempt,
+                          .candidate = (uint32_t)row->candidate,
+                          .value = row->value,
+                          .repeats = row->repeats};
+    if (!study_set_text(&late->recorded, row->recorded)) {
+        free_late(late);
+        return false;
+    }
+    TAILQ_INSERT_TAIL(&s->late, late, link);
+    return true;
+}
+
+void study_drop_late(study *s, uint64_t committed)
+{
+    late_result *late, *next;
+    for (late = TAILQ_FIRST(&s->late); late; late = next) {
+        next = TAILQ_NEXT(late, link);
+        if (committed < UINT64_MAX && (late->joined_by == 0 || late->joined_by > committed))
+            continue;
+        TAILQ_REMOVE(&s->late, late, link);
+        free_late(late);
+    }
+}
+
+/* What the attempt has told before. */
+typedef struct late_search {
+    int32_t attempt;
+    double value;
+    int64_t repeats;
+    const char *recorded;
+    bool found, same;
+} late_search;
+
+static void compare_late(late_search *search, int32_t attempt, double value, int64_t repeats,
+                         const char *recorded)
+{
+    if (attempt != search->attempt)
+        return;
+    search->found = true;
+    search->same |=
+        value == search->value && repeats == search->repeats && strcmp(recorded, search->recorded) == 0;
+}
+
+static void compare_stored(void *arg, const store_late_result *row)
+{
+    compare_late(arg, row->attempt, row->value, row->repeats, row->recorded);
+}
+
+/* Has the trial ever been handed out under that attempt? */
+static void find_attempt(void *arg, const store_attempt *row)
+{
+    int32_t *highest = arg;
+    if (row->attempt > *highest)
+        *highest = row->attempt;
+}
+
+store_status study_judge_late(study *s, const trial *t, int32_t attempt, double value, int64_t repeats,
+                              const char *recorded, late_verdict *verdict)
+{
+    late_search search = {.attempt = attempt, .value = value, .repeats = repeats, .recorded = recorded};
+    store_error error = {0};
+    late_result *late;
+    int32_t highest = 0;
+    TAILQ_FOREACH (late, &s->late, link)
+        if (late->trial == t->id)
+            compare_late(&search, late->attempt, late->value, late->repeats, late->recorded);
+    store_status status = store_read_late_results(s->app->store, s->number, t->id, 0, INT64_MAX,
+                                                  compare_stored, &search, &error);
+    if (status == STORE_OK && attempt > t->attempt)
+        status = store_read_attempts(s->app->store, s->number, t->id, find_attempt, &highest, &error);
+    if (attempt > t->attempt && attempt > highest)
+        *verdict = LATE_NEVER_ISSUED;
+    else
+        *verdict = !search.found ? LATE_NEW : search.same ? LATE_SAME : LATE_OTHER;
+    return status;
+}
+
+bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *result, int64_t now)
+{
+    store_late_result row = {.trial = t->id,
+                             .candidate = t->candidate,
+                             .attempt = attempt,
+                             .value = result->value,
+                             .repeats = result->repeats,
+                             .recorded = result->recorded};
+    if (!study_keep_late(s, &row))
+        return false;
+    store_event event = {.type = EVENT_LATE_RESULT_TOLD, .time = now};
+    event.u.late.trial = t->id;
+    event.u.late.attempt = attempt;
+    event.u.late.value = result->value;
+    event.u.late.better = study_is_better(s, result->value);
+    event.u.late.repeats = result->repeats;
+    event.u.late.recorded = result->recorded;
+    event.u.late.metadata = result->metadata;
+    if (event.u.late.better) {
+        s->best_trial = t->id;
+        s->best_value = result->value;
+    }
+    study_record(s, &event);
+    return true;
+}
