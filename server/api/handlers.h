@@ -18,14 +18,16 @@ void handle_openapi(http_request *request);
 const char *web_content_type(const char *name);
 
 /* studies.c */
-void handle_study_import(http_request *request); /* an upload, with its piece */
-void handle_study_import_piece(http_request *request, const char *bytes, size_t n);
-void handle_export(http_request *request);
 void handle_study_create(http_request *request);
 void handle_study_list(http_request *request);
 void handle_study_get(http_request *request);
 void handle_study_patch(http_request *request);
 void handle_study_delete(http_request *request);
+
+/* transfer.c */
+void handle_study_import(http_request *request); /* an upload, with its piece */
+void handle_study_import_piece(http_request *request, const char *bytes, size_t n);
+void handle_export(http_request *request);
 
 /* candidates.c */
 void handle_candidates_piece(http_request *request, const char *bytes, size_t n);
@@ -45,10 +47,12 @@ void handle_observations_post(http_request *request);
 void handle_ask(http_request *request);
 void handle_tell(http_request *request);
 void handle_heartbeat(http_request *request);
-void handle_trial_list(http_request *request);
 void handle_measurement(http_request *request);
 void handle_trial_amend(http_request *request);
 void handle_trial_propose(http_request *request);
+
+/* trial_lists.c */
+void handle_trial_list(http_request *request);
 void handle_trial_get(http_request *request);
 
 /* series.c */

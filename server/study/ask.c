@@ -1,7 +1,7 @@
 /* Asking: which trials an ask gets, and how they are answered. waiting.c has the asks that wait. */
 #include "server/base/clock.h"
 #include "server/data/candidate_rows.h"
-#include "server/data/study_space.h"
+#include "server/data/trial_view.h"
 #include "server/study/internal.h"
 
 #include <assert.h>
@@ -25,33 +25,31 @@ const char *study_shortage(const study *s)
 static store_status view(const study *s, const trial *t, double *point, wire_trial *out)
 {
     store_error error = {0};
-    bool has_point = !s->config->precomputed;
-    candidate_view shown =
-        candidate_view_of(s->config->wire, s->reference_candidates > 0, t->candidate, point);
-    *out = (wire_trial){.id = t->id,
-                        .state = trial_state_name(t->state),
-                        .batch = t->batch,
-                        .attempt = t->attempt,
-                        .candidate = shown.candidate,
-                        .point = shown.point,
-                        .dimension = (size_t)s->dimension,
-                        .space = shown.space,
-                        .parameters = shown.parameters,
-                        .worker = t->worker,
-                        .lease_expires_at = t->state == TRIAL_PENDING ? t->lease_expires_at : 0,
-                        .has_value = t->has_value,
-                        .value = t->value,
+    trial_context of = {.definition = s->config->wire,
                         .objective = s->config->objective,
-                        .recorded = t->recorded,
-                        .repeats = t->repeats,
-                        .metadata = t->metadata,
-                        .reason = t->reason,
-                        .told_at = t->told_at};
-    if (has_point && t->point)
-        memcpy(point, t->point, (size_t)s->dimension * sizeof *point);
-    else if (has_point)
-        return candidate_rows(point, s->app->store, s->number, s->config->wire, (size_t)s->dimension,
-                              t->candidate, 1, &error);
+                        .enumerated = s->reference_candidates > 0,
+                        .width = (size_t)s->dimension};
+    store_trial row = {.trial = t->id,
+                       .state = t->state,
+                       .batch = t->batch,
+                       .attempt = t->attempt,
+                       .candidate = t->candidate,
+                       .worker = t->worker,
+                       .lease_expires_at = t->lease_expires_at,
+                       .has_value = t->has_value,
+                       .value = t->value,
+                       .recorded = t->recorded,
+                       .repeats = t->repeats,
+                       .metadata = t->metadata,
+                       .reason = t->reason,
+                       .told_at = t->told_at};
+    *out = trial_view(&row, &of, point);
+    if (s->config->precomputed)
+        return STORE_OK;
+    if (!t->point)
+        return candidate_rows(point, s->app->store, s->number, of.definition, of.width, t->candidate, 1,
+                              &error);
+    memcpy(point, t->point, of.width * sizeof *point);
     return STORE_OK;
 }
 

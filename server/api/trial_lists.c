@@ -1,0 +1,322 @@
+/* Reading trials: the list, and one trial with all that happened to it. */
+#include "server/api/handlers.h"
+#include "server/app.h"
+#include "server/data/candidate_rows.h"
+#include "server/data/definition.h"
+#include "server/data/study_space.h"
+#include "server/data/trial_view.h"
+#include "server/http/paging.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A page of trials: rows first, then their features at once. */
+typedef struct listing {
+    store *store;
+    int64_t study;
+    wire_study *definition;
+    const wire_metric *objective;
+    bool enumerated;   /* as of trial_context */
+    size_t width;      /* numbers of a point; 0: the candidates are known by a kernel matrix alone */
+    store_trial *rows; /* copies, with their strings */
+    size_t n, capacity;
+    double *points; /* n x width */
+    page page;
+    store_status status;
+} listing;
+
+static void take_study(void *arg, const store_study *row)
+{
+    listing *l = arg;
+    l->study = row->study;
+    l->enumerated = row->reference_candidates > 0;
+    l->status = study_config_read(&l->definition, row->definition);
+    if (l->status != STORE_OK)
+        return;
+    l->width = candidate_width(l->definition);
+    l->objective = wire_objective(l->definition);
+}
+
+/* Finds the request's study; false: answered. */
+static bool open_listing(listing *l, http_request *request)
+{
+    store_error error = {0};
+    l->store = request->app->store;
+    store_status status = store_read_study(l->store, request->study, take_study, l, &error);
+    if (status == STORE_OK)
+        status = l->status;
+    if (status == STORE_NOT_FOUND)
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    else if (status != STORE_OK)
+        http_answer_store_problem(request, status);
+    return status == STORE_OK;
+}
+
+static void close_listing(listing *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        free((char *)(uintptr_t)l->rows[i].worker);
+        free((char *)(uintptr_t)l->rows[i].reason);
+        free((char *)(uintptr_t)l->rows[i].recorded);
+        free((char *)(uintptr_t)l->rows[i].metadata);
+    }
+    free(l->rows);
+    free(l->points);
+    wire_study_free(l->definition);
+}
+
+static void take_row(void *arg, const store_trial *row)
+{
+    listing *l = arg;
+    if (l->page.limit > 0 && !page_take(&l->page))
+        return;
+    if (l->n == l->capacity) {
+        size_t capacity = l->capacity ? 2 * l->capacity : 16;
+        store_trial *rows = realloc(l->rows, capacity * sizeof *rows);
+        if (!rows) {
+            l->status = STORE_NO_MEMORY;
+            return;
+        }
+        l->rows = rows;
+        l->capacity = capacity;
+    }
+    store_trial *copy = &l->rows[l->n++];
+    *copy = *row;
+    copy->worker = strdup(row->worker);
+    copy->reason = strdup(row->reason);
+    copy->recorded = strdup(row->recorded);
+    copy->metadata = strdup(row->metadata);
+    if (!copy->worker || !copy->reason || !copy->recorded || !copy->metadata)
+        l->status = STORE_NO_MEMORY;
+}
+
+/* The features of all rows. */
+static void read_points(listing *l)
+{
+    store_error error = {0};
+    if (l->status != STORE_OK || l->width == 0 || l->n == 0)
+        return;
+    int64_t *candidates = malloc(l->n * sizeof *candidates);
+    l->points = malloc(l->n * l->width * sizeof *l->points);
+    if (candidates && l->points) {
+        for (size_t i = 0; i < l->n; i++)
+            candidates[i] = l->rows[i].candidate;
+        l->status = candidate_rows_at(l->points, l->store, l->study, l->definition, l->width, candidates,
+                                      l->n, &error);
+    } else {
+        l->status = STORE_NO_MEMORY;
+    }
+    free(candidates);
+}
+
+/* The i-th row as answers show it; borrows from the listing. */
+static wire_trial view(const listing *l, size_t i)
+{
+    trial_context of = {.definition = l->definition,
+                        .objective = l->objective,
+                        .enumerated = l->enumerated,
+                        .width = l->width};
+    return trial_view(&l->rows[i], &of, l->width > 0 ? l->points + i * l->width : NULL);
+}
+
+void handle_trial_list(http_request *request)
+{
+    listing l = {0};
+    store_error error = {0};
+    store_trial_filter filter = {.worker = request->query[HTTP_QUERY_WORKER]};
+    const char *state_name = request->query[HTTP_QUERY_STATE];
+    trial_state state;
+    if (state_name && !trial_state_parse(&state, state_name)) {
+        http_answer_problem(request, 422, NULL, "query parameter 'state' must be a trial's state, not '%s'",
+                            state_name);
+        return;
+    }
+    if (state_name)
+        filter.states = 1u << state;
+    if (!page_read(&l.page, request, true, 0))
+        return;
+    filter.after = l.page.after;
+    if (open_listing(&l, request)) {
+        store_status status =
+            store_read_trials(l.store, l.study, &filter, l.page.limit + 1, take_row, &l, &error);
+        read_points(&l);
+        if (status == STORE_OK)
+            status = l.status;
+        if (status == STORE_OK) {
+            wire_writer w = WIRE_WRITER_INIT;
+            char token[24];
+            wire_list_begin(&w);
+            for (size_t i = 0; i < l.n; i++) {
+                wire_trial shown = view(&l, i);
+                wire_encode_trial(&w, &shown);
+            }
+            page_token(token, l.n ? l.rows[l.n - 1].trial : 0);
+            wire_list_end(&w, l.page.more ? token : NULL);
+            http_answer_json(request, 200, &w);
+        } else {
+            http_answer_store_problem(request, status);
+        }
+    }
+    close_listing(&l);
+}
+
+/* ---- one trial ----------------------------------------------------------------------------------------- */
+
+/* All that happened to a trial; the lists grow in their own `capacity` and own their strings. */
+typedef struct history {
+    const wire_metric *objective;
+    wire_attempt *attempts;
+    wire_step *steps;
+    wire_late_result *late;
+    wire_amended *amended;
+    size_t n_attempts, n_steps, n_late, n_amended;
+    bool no_memory;
+} history;
+
+/* Room for one element more, zeroed; NULL: out of memory. */
+static void *append(history *h, void *list, size_t *n, size_t size)
+{
+    void *grown = realloc(*(void **)list, (*n + 1) * size);
+    h->no_memory |= !grown;
+    if (!grown)
+        return NULL;
+    *(void **)list = grown;
+    void *element = (char *)grown + (*n)++ * size;
+    memset(element, 0, size);
+    return element;
+}
+
+static const char *copy_text(history *h, const char *text)
+{
+    char *copy = strdup(text);
+    h->no_memory |= !copy;
+    return copy;
+}
+
+static void take_attempt(void *arg, const store_attempt *row)
+{
+    history *h = arg;
+    wire_attempt *a = append(h, &h->attempts, &h->n_attempts, sizeof *a);
+    if (!a)
+        return;
+    *a = (wire_attempt){.attempt = row->attempt,
+                        .worker = copy_text(h, row->worker),
+                        .issued_at = row->issued_at,
+                        .lease_expires_at = row->lease_expires_at,
+                        .ended_at = row->ended_at,
+                        .outcome = copy_text(h, row->outcome)};
+}
+
+static void take_measurement(void *arg, const store_measurement *row)
+{
+    history *h = arg;
+    wire_step *step = append(h, &h->steps, &h->n_steps, sizeof *step);
+    if (step)
+        *step =
+            (wire_step){.attempt = row->attempt, .step = row->step, .value = row->value, .time = row->time};
+}
+
+static void take_late(void *arg, const store_late_result *row)
+{
+    history *h = arg;
+    wire_late_result *late = append(h, &h->late, &h->n_late, sizeof *late);
+    if (!late)
+        return;
+    *late = (wire_late_result){.attempt = row->attempt,
+                               .value = row->value,
+                               .objective = h->objective,
+                               .recorded = copy_text(h, row->recorded),
+                               .metadata = copy_text(h, row->metadata),
+                               .repeats = row->repeats,
+                               .told_at = row->told_at};
+}
+
+static void take_amendment(void *arg, const store_amendment *row)
+{
+    history *h = arg;
+    wire_amended *amended = append(h, &h->amended, &h->n_amended, sizeof *amended);
+    if (!amended)
+        return;
+    *amended = (wire_amended){.amended_at = row->amended_at,
+                              .reason = copy_text(h, row->reason),
+                              .state = trial_state_name(row->was),
+                              .has_value = row->had_value,
+                              .value = row->value,
+                              .objective = h->objective,
+                              .recorded = copy_text(h, row->recorded),
+                              .was_reason = copy_text(h, row->was_reason)};
+}
+
+static void free_text(const char *text)
+{
+    free((char *)(uintptr_t)text);
+}
+
+static void history_clear(history *h)
+{
+    for (size_t i = 0; i < h->n_attempts; i++) {
+        free_text(h->attempts[i].worker);
+        free_text(h->attempts[i].outcome);
+    }
+    for (size_t i = 0; i < h->n_late; i++) {
+        free_text(h->late[i].recorded);
+        free_text(h->late[i].metadata);
+    }
+    for (size_t i = 0; i < h->n_amended; i++) {
+        free_text(h->amended[i].reason);
+        free_text(h->amended[i].recorded);
+        free_text(h->amended[i].was_reason);
+    }
+    free(h->attempts);
+    free(h->steps);
+    free(h->late);
+    free(h->amended);
+}
+
+static store_status read_history(const listing *l, int64_t trial, history *h)
+{
+    store_error error = {0};
+    store_status status = store_read_attempts(l->store, l->study, trial, take_attempt, h, &error);
+    if (status == STORE_OK)
+        status = store_read_measurements(l->store, l->study, trial, take_measurement, h, &error);
+    if (status == STORE_OK)
+        status = store_read_late_results(l->store, l->study, trial, 0, INT64_MAX, take_late, h, &error);
+    if (status == STORE_OK)
+        status = store_read_amendments(l->store, l->study, trial, 0, take_amendment, h, &error);
+    return status == STORE_OK && h->no_memory ? STORE_NO_MEMORY : status;
+}
+
+void handle_trial_get(http_request *request)
+{
+    listing l = {0};
+    store_error error = {0};
+    if (open_listing(&l, request)) {
+        history h = {.objective = l.objective};
+        store_status status = store_read_trial(l.store, l.study, request->number, take_row, &l, &error);
+        read_points(&l);
+        if (status == STORE_OK)
+            status = l.status;
+        if (status == STORE_OK)
+            status = read_history(&l, request->number, &h);
+        if (status == STORE_OK) {
+            wire_writer w = WIRE_WRITER_INIT;
+            wire_trial shown = view(&l, 0);
+            wire_history all = {.attempts = h.attempts,
+                                .n_attempts = h.n_attempts,
+                                .steps = h.steps,
+                                .n_steps = h.n_steps,
+                                .late = h.late,
+                                .n_late = h.n_late,
+                                .amended = h.amended,
+                                .n_amended = h.n_amended};
+            wire_encode_trial_history(&w, &shown, &all);
+            http_answer_json(request, 200, &w);
+        } else if (status == STORE_NOT_FOUND) {
+            http_answer_problem(request, 404, NULL, "there is no trial %lld", (long long)request->number);
+        } else {
+            http_answer_store_problem(request, status);
+        }
+        history_clear(&h);
+    }
+    close_listing(&l);
+}

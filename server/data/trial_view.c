@@ -1,0 +1,28 @@
+#include "server/data/trial_view.h"
+
+#include "server/data/study_space.h"
+
+wire_trial trial_view(const store_trial *row, const trial_context *of, const double *point)
+{
+    candidate_view shown = candidate_view_of(of->definition, of->enumerated, row->candidate, point);
+    return (wire_trial){.id = row->trial,
+                        .state = trial_state_name(row->state),
+                        .batch = row->batch,
+                        .attempt = row->attempt,
+                        .candidate = shown.candidate,
+                        .point = shown.point,
+                        .dimension = of->width,
+                        .space = shown.space,
+                        .parameters = shown.parameters,
+                        .worker = row->worker,
+                        .issued_at = row->issued_at,
+                        .lease_expires_at = row->state == TRIAL_PENDING ? row->lease_expires_at : 0,
+                        .has_value = row->has_value,
+                        .value = row->value,
+                        .objective = of->objective,
+                        .recorded = row->recorded,
+                        .repeats = row->repeats,
+                        .metadata = row->metadata,
+                        .reason = row->reason,
+                        .told_at = row->told_at};
+}

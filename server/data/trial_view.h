@@ -1,0 +1,21 @@
+/* A trial as answers show it. */
+#ifndef SERVER_DATA_TRIAL_VIEW_H
+#define SERVER_DATA_TRIAL_VIEW_H
+
+#include "proto/wire.h"
+#include "server/store/store.h"
+
+/* The study that the trials are of. */
+typedef struct trial_context {
+    const wire_study *definition;
+    const wire_metric *objective; /* of the definition */
+    bool enumerated;              /* all candidates are listed, so they have numbers outside */
+    size_t width;                 /* numbers of a point */
+} trial_context;
+
+/* The trial as answers show it; borrows from all that it is given. A time of 0 is not shown.
+ *   point  width numbers: features, or coded parameters; not read where the candidates are known by a kernel
+ *          matrix alone, and NULL is fine then */
+wire_trial trial_view(const store_trial *row, const trial_context *of, const double *point);
+
+#endif
