@@ -25,6 +25,8 @@ typedef struct app {
     struct metrics *metrics;
     atomic_size_t waiting; /* asks that wait for a trial */
     atomic_bool stopping;  /* new requests are refused */
+    /* A study has been deleted, and its id is free from now on. Called by the writer thread; may be NULL. */
+    void (*study_deleted)(struct app *a, const char *id);
 } app;
 
 #endif

@@ -1,10 +1,9 @@
 /* Candidates one by one: added to a study, retired from it, looked at. */
 #include "proto/changes.h"
+#include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/http/paging.h"
-#include "server/study/actor.h"
-#include "server/study/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +26,7 @@ void handle_candidates_add(http_request *request)
     if (status == WIRE_OK) {
         request->context = points;
         request->context_free = free_points;
-        registry_post(request->app->registry, request, study_add_candidates);
+        call_study(request, study_add_candidates);
     } else {
         http_answer_undecodable(request, status, &errors);
     }
@@ -42,7 +41,7 @@ void handle_candidates_retire(http_request *request)
     if (status == WIRE_OK) {
         request->context = retire;
         request->context_free = free_retire;
-        registry_post(request->app->registry, request, study_retire_candidates);
+        call_study(request, study_retire_candidates);
     } else {
         http_answer_undecodable(request, status, &errors);
     }
@@ -65,7 +64,7 @@ static void look(http_request *request, int64_t first, size_t n, candidate_order
     *range = (candidate_range){.first = first, .n = n, .order = order, .alone = alone};
     request->context = range;
     request->context_free = free_range;
-    registry_post(request->app->registry, request, study_list_candidates);
+    call_study(request, study_list_candidates);
 }
 
 /* False: answered. */

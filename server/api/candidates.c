@@ -2,14 +2,13 @@
  * thread, staged in blocks, and become the study's in one small transaction of its turn. */
 #include "bandit/arms.h"
 #include "proto/points.h"
+#include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/data/definition.h"
 #include "server/data/upload.h"
 #include "server/http/limits.h"
 #include "server/http/route.h"
-#include "server/study/actor.h"
-#include "server/study/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +173,7 @@ static void answer_reading(http_request *request, wire_status status, const wire
     const receiving *r = request->context;
     store_status stored = r->error.status == BANDIT_NO_MEMORY ? STORE_NO_MEMORY : r->status;
     if (r->too_large) {
-        limit_values(request, SIZE_MAX, 1);
+        limit_values_passed(request);
     } else if (r->error.status != BANDIT_OK && stored == STORE_OK) {
         wire_errors found = {0};
         wire_errors_add(&found, "", "%s", r->error.message);
@@ -213,7 +212,7 @@ static void all_staged(void *arg)
     receiving *r = request->context;
     store_status status = upload_status(r->staged.upload);
     if (status == STORE_OK)
-        registry_post(request->app->registry, request, study_set_candidates);
+        call_study(request, study_set_candidates);
     else
         http_answer_store_problem(request, status);
 }

@@ -1,9 +1,8 @@
 /* Best, predict, model and batches. */
+#include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/http/paging.h"
-#include "server/study/actor.h"
-#include "server/study/registry.h"
 
 #include <stdlib.h>
 
@@ -14,12 +13,12 @@ static void free_predict(void *predict)
 
 void handle_best(http_request *request)
 {
-    registry_post(request->app->registry, request, study_best);
+    call_study(request, study_best);
 }
 
 void handle_model(http_request *request)
 {
-    registry_post(request->app->registry, request, study_model);
+    call_study(request, study_model);
 }
 
 void handle_predict(http_request *request)
@@ -30,7 +29,7 @@ void handle_predict(http_request *request)
     if (status == WIRE_OK) {
         request->context = predict;
         request->context_free = free_predict;
-        registry_post(request->app->registry, request, study_predict);
+        call_study(request, study_predict);
     } else {
         http_answer_undecodable(request, status, &errors);
     }

@@ -1,10 +1,9 @@
 /* Importing rewards: read in pieces off the HTTP thread, stored and joined in one turn of the study. */
 #include "server/study/observations.h"
+#include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/data/definition.h"
-#include "server/study/actor.h"
-#include "server/study/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +143,7 @@ void handle_observations_post(http_request *request)
     wire_errors errors = {0};
     wire_status status = wire_observations_reader_finish(in->reader, &errors);
     if (status == WIRE_OK)
-        registry_post(request->app->registry, request, study_observe);
+        call_study(request, study_observe);
     else
         answer_reading(request, status, &errors);
     wire_errors_clear(&errors);

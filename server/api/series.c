@@ -63,6 +63,26 @@ void handle_series(http_request *request)
     series_free(s);
 }
 
+static void open_stream(http_request *request, int64_t after)
+{
+    store_status status;
+    switch (events_open(request->app->events, request, after, &status)) {
+    case EVENTS_OPENED:
+        return;
+    case EVENTS_FULL:
+        request->answer.retry_after = 5;
+        http_answer_problem(request, 429, NULL, "%d event streams are open, and no more are",
+                            EVENTS_LISTENERS_MAXIMUM);
+        return;
+    case EVENTS_FAILED:
+        break;
+    }
+    if (status == STORE_NOT_FOUND)
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    else
+        http_answer_store_problem(request, status);
+}
+
 void handle_events(http_request *request)
 {
     int64_t after = EVENTS_FROM_NOW;
@@ -71,5 +91,5 @@ void handle_events(http_request *request)
         http_answer_problem(request, 400, NULL,
                             "Last-Event-ID has to be the id of one of this study's events");
     else
-        events_open(request->app->events, request, after);
+        open_stream(request, after);
 }

@@ -109,7 +109,7 @@ void handle_export(http_request *request)
     else if (status)
         http_answer_store_problem(request, status);
     else
-        http_answer_stream(request, 200, csv ? "text/csv" : "application/x-ndjson", send_part);
+        http_answer_stream(request, csv ? "text/csv" : "application/x-ndjson", send_part);
 }
 
 /* ---- in ------------------------------------------------------------------------------------------------ */

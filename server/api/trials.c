@@ -1,10 +1,9 @@
 /* Ask, tell, and what else changes a trial: decoded, and given to the study. */
 #include "proto/changes.h"
+#include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/http/limits.h"
-#include "server/study/actor.h"
-#include "server/study/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +27,7 @@ void handle_ask(http_request *request)
     if (status == WIRE_OK) {
         request->context = ask;
         request->context_free = free_ask;
-        registry_post(request->app->registry, request, study_ask);
+        call_study(request, study_ask);
     } else {
         http_answer_undecodable(request, status, &errors);
     }
@@ -44,7 +43,7 @@ void handle_tell(http_request *request)
         request->context = tell;
         request->context_free = free_tell;
         if (limit_results(request, tell->n))
-            registry_post(request->app->registry, request, study_tell);
+            call_study(request, study_tell);
     } else {
         http_answer_undecodable(request, status, &errors);
     }
@@ -61,7 +60,7 @@ void handle_heartbeat(http_request *request)
     if (heartbeat)
         status = wire_decode_heartbeat(heartbeat, request->body, request->body_size, &errors);
     if (status == WIRE_OK)
-        registry_post(request->app->registry, request, study_heartbeat);
+        call_study(request, study_heartbeat);
     else
         http_answer_undecodable(request, status, &errors);
     wire_errors_clear(&errors);
@@ -77,7 +76,7 @@ void handle_measurement(http_request *request)
     if (measurement)
         status = wire_decode_measurement(measurement, request->body, request->body_size, &errors);
     if (status == WIRE_OK)
-        registry_post(request->app->registry, request, study_measure);
+        call_study(request, study_measure);
     else
         http_answer_undecodable(request, status, &errors);
     wire_errors_clear(&errors);
@@ -96,7 +95,7 @@ void handle_trial_amend(http_request *request)
     if (status == WIRE_OK) {
         request->context = amendment;
         request->context_free = free_amendment;
-        registry_post(request->app->registry, request, study_amend);
+        call_study(request, study_amend);
     } else {
         http_answer_undecodable(request, status, &errors);
     }
@@ -123,7 +122,7 @@ void handle_trial_propose(http_request *request)
     if (p)
         status = wire_decode_proposal(&p->wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK) {
-        registry_post(request->app->registry, request, study_propose);
+        call_study(request, study_propose);
     } else {
         http_answer_undecodable(request, status, &errors);
     }

@@ -37,6 +37,12 @@ static void block_signals(sigset_t *wanted)
     signal(SIGPIPE, SIG_IGN);
 }
 
+/* Its tokens are gone from the store already. */
+static void forget_tokens(app *a, const char *id)
+{
+    auth_remove_study(a->auth, id);
+}
+
 static const http_service service = {.routes = api_routes, .answered = metrics_count_request};
 
 typedef struct running {
@@ -65,7 +71,7 @@ static void stop(running *r)
 /* address NULL: serves only on the database owner's socket. */
 static bool start(running *r, const server_config *options, const char *address, char *url, size_t url_size)
 {
-    *r = (running){.app.config = options};
+    *r = (running){.app = {.config = options, .study_deleted = forget_tokens}};
     store_error error = {0};
     if (store_open_sqlite(&r->app.store, options->db, &error) != STORE_OK) {
         log_event(LOG_ERROR, "database_failed", "db", options->db, "reason", error.message, NULL);

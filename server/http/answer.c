@@ -6,6 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+const int http_statuses[HTTP_STATUSES] = {200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 411,
+                                          413, 414, 415, 417, 422, 429, 431, 500, 501, 503, 505};
+
 void http_answer_json(http_request *request, int status, wire_writer *body)
 {
     struct http_answer *answer = &request->answer;
@@ -28,9 +31,9 @@ void http_answer_static(http_request *request, int status, const char *content_t
     http_complete(request);
 }
 
-void http_answer_stream(http_request *request, int status, const char *content_type, http_read *read)
+void http_answer_stream(http_request *request, const char *content_type, http_read *read)
 {
-    request->answer.status = status;
+    request->answer.status = MHD_HTTP_OK;
     request->answer.content_type = content_type;
     request->answer.read = read;
     http_complete(request);

@@ -108,7 +108,7 @@ void http_answer_store_problem(http_request *request, store_status status);
  * not while the stream is suspended does it end. */
 #define HTTP_STREAM_END ((ptrdiff_t)-1)
 typedef ptrdiff_t http_read(http_request *request, char *out, size_t n);
-void http_answer_stream(http_request *request, int status, const char *content_type, http_read *read);
+void http_answer_stream(http_request *request, const char *content_type, http_read *read);
 void http_stream_suspend(http_request *request);
 void http_stream_resume(http_request *request);
 void http_stream_cut(http_request *request); /* closes the connection under a stream that is not suspended */
@@ -129,14 +129,14 @@ void http_release_failed(http_request *request, store_status status);
 enum { HTTP_CLIENT_CHECK_MS = 2000 };
 bool http_client_is_gone(const http_request *request);
 
-/* Is the entity tag in the list of an If-None-Match (NULL: there is none)? Weak comparison (RFC
- * 9110, 13.1.2). */
-bool http_etag_matches(const char *list, const char *etag);
-
 /* An upload's route: pieces of the body, one at a time. The connection is suspended until
  * http_upload_continue (any thread), so that memory stays bounded. After the last piece the route's handler
  * is called. Answering instead of continuing ends the upload. */
 void http_upload_continue(http_request *request);
+
+/* The statuses that requests are counted by, ascending. */
+enum { HTTP_STATUSES = 22 };
+extern const int http_statuses[HTTP_STATUSES];
 
 /* What the server serves, and whom it tells of it. Borrowed until http_stop. */
 typedef struct http_service {

@@ -30,14 +30,11 @@ bool limit_values_fit(const http_request *request, size_t rows, size_t columns)
     return columns == 0 || rows <= request->app->config->max_values / columns;
 }
 
-bool limit_values(http_request *request, size_t rows, size_t columns)
+void limit_values_passed(http_request *request)
 {
-    bool fit = limit_values_fit(request, rows, columns);
-    if (!fit)
-        http_answer_problem(request, 413, NULL,
-                            "a study may have at most %zu values, rows times columns (--max-values)",
-                            request->app->config->max_values);
-    return fit;
+    http_answer_problem(request, 413, NULL,
+                        "a study may have at most %zu values, rows times columns (--max-values)",
+                        request->app->config->max_values);
 }
 
 bool limit_results(http_request *request, size_t n)
@@ -50,21 +47,4 @@ bool limit_results(http_request *request, size_t n)
     http_answer_undecodable(request, WIRE_INVALID, &errors);
     wire_errors_clear(&errors);
     return false;
-}
-
-bool limit_waiting_more(http_request *request)
-{
-    app *a = request->app;
-    if (atomic_fetch_add(&a->waiting, 1) < a->config->max_waiting)
-        return true;
-    limit_waiting_less(a);
-    request->answer.retry_after = 1;
-    http_answer_problem(request, 429, NULL, "%zu asks are already waiting, the maximum (--max-waiting)",
-                        a->config->max_waiting);
-    return false;
-}
-
-void limit_waiting_less(app *a)
-{
-    atomic_fetch_sub(&a->waiting, 1);
 }

@@ -13,14 +13,10 @@ void limit_studies_in_write(const http_request *request, store_write *write);
 void limit_studies_passed(http_request *request); /* answers */
 
 /* Values of one study: rows x columns. */
-bool limit_values(http_request *request, size_t rows, size_t columns);
 bool limit_values_fit(const http_request *request, size_t rows, size_t columns); /* asks only */
+void limit_values_passed(http_request *request);                                 /* answers */
 
 /* Results of one tell. */
 bool limit_results(http_request *request, size_t n);
-
-/* One more ask that waits, given back with limit_waiting_less. */
-bool limit_waiting_more(http_request *request);
-void limit_waiting_less(struct app *a);
 
 #endif

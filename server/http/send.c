@@ -1,4 +1,5 @@
 /* A request's answer on its way to the client. */
+#include "proto/entity_tag.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/http/connection.h"
@@ -140,7 +141,7 @@ enum MHD_Result http_send_answer(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
     if (answer->status == MHD_HTTP_OK && answer->etag[0] &&
-        http_etag_matches(http_connection_header(c, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->etag)) {
+        wire_etag_matches(http_connection_header(c, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->etag)) {
         answer->status = MHD_HTTP_NOT_MODIFIED;
         answer->content_type = NULL;
         answer->static_body = NULL;

@@ -2,8 +2,6 @@
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/http/auth.h"
-#include "server/http/idempotency.h"
 #include "server/watch/event_streams.h"
 
 #include <assert.h>
@@ -13,20 +11,26 @@
 /* A write on its way, and the answers that wait for it. */
 typedef struct commit {
     study *s;
-    http_request *answers;
+    study_request *answers;
     bool deletion;
 } commit;
 
 static void run_turn(pool_task *task);
 static void run_engine_turn(pool_task *task);
 
+static void free_key(key_in_flight *k)
+{
+    free((char *)(uintptr_t)k->request.key);
+    free((char *)(uintptr_t)k->request.caller);
+    free(k);
+}
+
 /* Keys whose answers are stored, or have failed to be: up to this write. */
 static void forget_keys(study *s, uint64_t write)
 {
     for (key_in_flight *k; (k = STAILQ_FIRST(&s->keys)) && k->write <= write;) {
         STAILQ_REMOVE_HEAD(&s->keys, link);
-        free(k->key);
-        free(k);
+        free_key(k);
     }
 }
 
@@ -136,16 +140,16 @@ int64_t study_next_seq(const study *s)
     return store_lane_next_seq(s->lane) + (s->write ? (int64_t)store_write_events(s->write) : 0);
 }
 
-bool study_is_meant(const study *s, http_request *request, int64_t number)
+bool study_is_meant(const study *s, study_request *request, int64_t number)
 {
     bool meant = s->number == number;
     if (!meant)
-        http_answer_problem(request, 409, NULL,
-                            "the study was deleted meanwhile, and another was made that has its name");
+        reply_problem(request, REPLY_CONFLICT, NULL,
+                      "the study was deleted meanwhile, and another was made that has its name");
     return meant;
 }
 
-void study_hold(study *s, http_request *request)
+void study_hold(study *s, study_request *request)
 {
     request->held = true;
     request->next = NULL;
@@ -153,14 +157,14 @@ void study_hold(study *s, http_request *request)
     s->last_held = &request->next;
 }
 
-static void release_all(http_request *answers, store_status status)
+static void release_all(study_request *answers, store_status status)
 {
     while (answers) {
-        http_request *next = answers->next;
+        study_request *next = answers->next;
         if (status == STORE_OK)
-            http_release(answers);
+            reply_release(answers);
         else
-            http_release_failed(answers, status);
+            reply_unstored(answers, status);
         answers = next;
     }
 }
@@ -177,60 +181,62 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
         atomic_store(&c->s->wake_at, 0); /* a turn, to recover */
     }
     if (status == STORE_OK && c->deletion) {
-        auth_remove_study(c->s->app->auth, c->s->id); /* they are gone from the store already */
-        atomic_store(&c->s->gone, true);              /* before anybody may know */
+        if (c->s->app->study_deleted)
+            c->s->app->study_deleted(c->s->app, c->s->id);
+        atomic_store(&c->s->gone, true); /* before anybody may know */
     }
     if (status == STORE_OK)
         events_changed(c->s->app->events, number);
-    http_request *answers = c->answers;
+    study_request *answers = c->answers;
     atomic_fetch_add(&c->s->committed, 1); /* the study may be freed from here on */
     free(c);
     release_all(answers, status); /* last: who repeats a request at once finds its answer stored */
 }
 
-/* The answer of a request with a key goes into the turn's write. */
-static store_status keep_key(study *s, const http_request *request)
+/* The reply to a request with a key goes into the turn's write. */
+static store_status keep_key(study *s, const study_request *request)
 {
-    if (!request->idempotency_key)
+    if (!request->key)
         return STORE_OK;
     key_in_flight *k = calloc(1, sizeof *k);
-    if (!k || !(k->key = strdup(request->idempotency_key))) {
-        free(k);
+    if (!k)
+        return STORE_NO_MEMORY;
+    k->request.number = request->number;
+    k->request.operation = request->operation;
+    k->request.key = strdup(request->key);
+    k->request.caller = strdup(request->caller);
+    if (!k->request.key || !k->request.caller) {
+        free_key(k);
         return STORE_NO_MEMORY;
     }
-    idempotency_path(request, s->number, k->path);
-    memcpy(k->caller, request->caller.id, sizeof k->caller);
     k->write = s->submitted + 1;
     STAILQ_INSERT_TAIL(&s->keys, k, link);
-    return idempotency_attach(request, s->number, s->write);
+    return request->client->keep(request, s->number, s->write);
 }
 
-bool study_begin_keyed(study *s, http_request *request)
+bool study_begin_keyed(study *s, study_request *request)
 {
-    if (!request->idempotency_key)
+    if (!request->key)
         return true;
     study_submit(s);
     forget_keys(s, atomic_load(&s->committed));
-    char path[160];
     key_in_flight *k;
-    idempotency_path(request, s->number, path);
     bool in_progress = study_waits_with_key(s, request) || study_places_with_key(s, request);
     STAILQ_FOREACH (k, &s->keys, link)
-        in_progress |= strcmp(k->key, request->idempotency_key) == 0 && strcmp(k->path, path) == 0 &&
-                       strcmp(k->caller, request->caller.id) == 0;
+        in_progress |= request_repeats(&k->request, request);
     if (in_progress) {
-        http_answer_problem(request, 409, NULL, "a request with this Idempotency-Key is being answered");
+        reply_problem(request, REPLY_CONFLICT, NULL, "a request with this Idempotency-Key is being answered");
         return false;
     }
-    return !idempotency_replay(request, s->number);
+    return !request->client->repeat(request, s->number);
 }
 
 /* Ends the turn's transaction: answers go out when it, and all before it, is on disk. */
 void study_submit(study *s)
 {
     bool settled = atomic_load(&s->committed) == s->submitted;
-    for (const http_request *r = s->held; r && settled; r = r->next)
-        settled = !r->idempotency_key; /* its answer is to be stored */
+    for (const study_request *r = s->held; r && settled; r = r->next)
+        settled = !r->key; /* its answer is to be stored */
     if (!s->write && s->write_status == STORE_OK && settled) {
         release_all(s->held, STORE_OK); /* nothing new, and nothing on its way */
     } else if (s->held || s->write || s->write_status != STORE_OK) {
@@ -238,7 +244,7 @@ void study_submit(study *s)
         if (c && s->write_status == STORE_OK && !s->write)
             s->write_status =
                 store_write_new(&s->write, s->lane); /* without events: takes its place in line */
-        for (http_request *r = s->held; r && s->write_status == STORE_OK; r = r->next)
+        for (study_request *r = s->held; r && s->write_status == STORE_OK; r = r->next)
             s->write_status = keep_key(s, r);
         if (c && s->write_status == STORE_OK) {
             *c = (commit){.s = s, .answers = s->held};
@@ -313,49 +319,38 @@ static void run_turn(pool_task *task)
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
 
-typedef struct request_job {
-    study_job job;
-    http_request *request;
-    void (*run)(study *s, http_request *request);
-} request_job;
-
-static void refuse_unloaded(const study *s, http_request *request, store_status status)
+static void refuse_unloaded(const study *s, study_request *request, store_status status)
 {
     if (status == STORE_NOT_FOUND)
-        http_answer_problem(request, 404, NULL, "there is no study '%s'", s->id);
+        reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no study '%s'", s->id);
     else if (status == STORE_CORRUPT)
-        http_answer_store_problem(request, status);
+        reply_store_problem(request, status);
     else
-        http_answer_problem(request, 503, NULL, "the study cannot be loaded: %s", store_status_text(status));
+        reply_problem(request, REPLY_UNAVAILABLE, NULL, "the study cannot be loaded: %s",
+                      store_status_text(status));
 }
 
 static void run_request(study *s, study_job *job)
 {
-    request_job *r = (request_job *)(void *)job;
-    http_request *request = r->request;
+    study_request *request = (study_request *)(void *)job;
     store_error error = {0};
     store_status status = s->deleted ? STORE_NOT_FOUND : STORE_OK;
     if (status == STORE_OK && !s->loaded)
         status = study_load(s, &error);
-    bool keyed = request->idempotency_key != NULL;
+    bool keyed = request->key != NULL;
     if (status != STORE_OK) {
         refuse_unloaded(s, request, status);
     } else if (study_begin_keyed(s, request)) {
-        r->run(s, request);
+        request->run(s, request); /* the request may be gone from here on */
         if (keyed)
-            study_submit(s); /* unless it waits, its answer is there */
+            study_submit(s); /* unless it waits, its reply is there */
     }
-    free(r);
 }
 
-bool study_post_request(study *s, http_request *request, void (*run)(study *s, http_request *request))
+void study_post_request(study *s, study_request *request)
 {
-    request_job *r = malloc(sizeof *r);
-    if (!r)
-        return false;
-    *r = (request_job){.job.run = run_request, .request = request, .run = run};
-    study_post(s, &r->job);
-    return true;
+    request->job.run = run_request;
+    study_post(s, &request->job);
 }
 
 /* ---- what the registry asks ---------------------------------------------------------------------------- */
@@ -415,17 +410,17 @@ bool study_is_disposable(study *s)
 
 /* ---- deletion ------------------------------------------------------------------------------------------ */
 
-void study_delete(study *s, http_request *request)
+void study_delete(study *s, study_request *request)
 {
     study_submit(s); /* what this turn has recorded so far goes first */
     commit *c = malloc(sizeof *c);
     if (!c) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
     request->held = true;
     request->next = NULL;
-    http_answer_empty(request, 204);
+    reply_empty(request);
     *c = (commit){.s = s, .answers = request, .deletion = true};
     s->submitted++;
     s->deleted = true;

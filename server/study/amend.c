@@ -177,7 +177,7 @@ static void record_amendment(study *s, const trial *t, uint32_t best_candidate, 
     study_record(s, &event);
 }
 
-void study_amend(study *s, http_request *request)
+void study_amend(study *s, study_request *request)
 {
     wire_result *result = &((wire_amendment *)request->context)->result;
     wire_errors errors = {0};
@@ -188,20 +188,20 @@ void study_amend(study *s, http_request *request)
     if (request->number >= 1 && request->number <= s->trials)
         t = study_recall_trial(s, request->number, &status);
     if (status != STORE_OK) {
-        http_answer_store_problem(request, status);
+        reply_store_problem(request, status);
         return;
     }
     if (!t) {
-        http_answer_problem(request, 404, NULL, "there is no trial %lld", (long long)request->number);
+        reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no trial %lld", (long long)request->number);
         return;
     }
     if (t->state == TRIAL_QUEUED || t->state == TRIAL_PENDING) {
-        http_answer_problem(request, 409, NULL, "the trial is %s: only what was told can be amended",
-                            trial_state_name(t->state));
+        reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: only what was told can be amended",
+                      trial_state_name(t->state));
         return;
     }
     if (!study_read_values(s, result, "", &recorded, &errors)) {
-        http_answer_undecodable(request, errors.n > 0 ? WIRE_INVALID : WIRE_NO_MEMORY, &errors);
+        reply_undecodable(request, errors.n > 0 ? WIRE_INVALID : WIRE_NO_MEMORY, &errors);
         goto out;
     }
     told_result now = {.has_value = result->has_value,
@@ -219,7 +219,7 @@ void study_amend(study *s, http_request *request)
         best = study_recall_trial(s, s->best_trial, &status);
     if (status != STORE_OK) {
         s->write_status = status; /* the memory is ahead of the log: thrown away, and loaded again */
-        http_answer_store_problem(request, status);
+        reply_store_problem(request, status);
         goto out;
     }
     record_amendment(s, t, best->candidate, result->reason, time);

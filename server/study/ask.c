@@ -54,7 +54,7 @@ static store_status view(const study *s, const trial *t, double *point, wire_tri
 }
 
 /* Answers with these trials. */
-void study_answer_ask(study *s, http_request *request, trial **trials, size_t n, const char *reason)
+void study_answer_ask(study *s, study_request *request, trial **trials, size_t n, const char *reason)
 {
     size_t d = (size_t)s->dimension;
     wire_trial *shown = calloc(n ? n : 1, sizeof *shown);
@@ -65,17 +65,15 @@ void study_answer_ask(study *s, http_request *request, trial **trials, size_t n,
     if (status == STORE_OK) {
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_ask_answer(&w, shown, n, reason);
-        if (reason)
-            request->answer.retry_after = strcmp(reason, "finished") == 0 ? 60 : 1;
-        http_answer_json(request, 200, &w);
+        reply_json_later(request, &w, !reason ? 0 : strcmp(reason, "finished") == 0 ? 60 : 1);
     } else {
-        http_answer_store_problem(request, status);
+        reply_store_problem(request, status);
     }
     free(shown);
     free(points);
 }
 
-void study_answer_trial(study *s, http_request *request, const trial *t)
+void study_answer_trial(study *s, study_request *request, const trial *t)
 {
     wire_trial shown;
     double *point = malloc((size_t)s->dimension * sizeof *point);
@@ -83,9 +81,9 @@ void study_answer_trial(study *s, http_request *request, const trial *t)
     if (status == STORE_OK) {
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_trial(&w, &shown);
-        http_answer_json(request, 200, &w);
+        reply_json(request, &w);
     } else {
-        http_answer_store_problem(request, status);
+        reply_store_problem(request, status);
     }
     free(point);
 }
@@ -128,7 +126,7 @@ static size_t own_trials(study *s, const wire_ask *ask, const double *fixed, tri
 }
 
 /* Serves one ask with its own n trials and what can be handed out now; false when that is nothing. */
-bool study_serve(study *s, http_request *request, const wire_ask *ask, bool from_queue, trial **trials,
+bool study_serve(study *s, study_request *request, const wire_ask *ask, bool from_queue, trial **trials,
                  size_t n, int64_t now)
 {
     size_t wanted = (size_t)ask->count;
@@ -148,7 +146,7 @@ bool study_serve(study *s, http_request *request, const wire_ask *ask, bool from
 }
 
 /* The parameters that the ask holds, coded: *out is to be freed, NULL without any. False: answered. */
-static bool code_fixed(double **out, const study *s, http_request *request)
+static bool code_fixed(double **out, const study *s, study_request *request)
 {
     const wire_ask *ask = request->context;
     const wire_study *definition = s->config->wire;
@@ -159,7 +157,7 @@ static bool code_fixed(double **out, const study *s, http_request *request)
     if (!s->config->parameters) {
         wire_errors_add(&errors, "/fixed", "applies to a domain of type \"space\" only");
     } else if (!(*out = malloc((size_t)s->dimension * sizeof **out))) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
         return false;
     } else {
         wire_code_parameters(*out, definition->parameters, definition->n_parameters, &ask->fixed,
@@ -167,23 +165,23 @@ static bool code_fixed(double **out, const study *s, http_request *request)
     }
     bool fine = errors.n == 0;
     if (!fine) {
-        http_answer_undecodable(request, WIRE_INVALID, &errors);
+        reply_undecodable(request, WIRE_INVALID, &errors);
         free(*out);
     }
     wire_errors_clear(&errors);
     return fine;
 }
 
-void study_ask(study *s, http_request *request)
+void study_ask(study *s, study_request *request)
 {
     const wire_ask *ask = request->context;
     int64_t now = clock_now();
     if (s->state == STUDY_AWAITING_CANDIDATES) {
-        http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
+        reply_problem(request, REPLY_CONFLICT, NULL, "the study has no candidates yet: upload them first");
         return;
     }
     if (s->state == STUDY_ERROR) {
-        http_answer_problem(request, 409, NULL, "the study has stopped: %s", s->state_reason);
+        reply_problem(request, REPLY_CONFLICT, NULL, "the study has stopped: %s", s->state_reason);
         return;
     }
     trial *own[ASK_MAXIMUM];

@@ -4,9 +4,9 @@
 #include "server/base/ranking.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
-#include "server/http/paging.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,9 +124,9 @@ static bool choose_arms(uint32_t *arms, const study *s, const question *q, const
         return true;
     }
     if (range->order != ORDER_PULLS && !has_model(s)) {
-        http_answer_problem(q->request, 409, NULL,
-                            "%s has no model to sort by; pulls and numbers are what it has",
-                            q->source.config->wire->algorithm.name);
+        reply_problem(q->request, REPLY_CONFLICT, NULL,
+                      "%s has no model to sort by; pulls and numbers are what it has",
+                      q->source.config->wire->algorithm.name);
         return false;
     }
     double *keys = malloc((all ? all : 1) * sizeof *keys);
@@ -136,9 +136,9 @@ static bool choose_arms(uint32_t *arms, const study *s, const question *q, const
     if (ranked)
         memcpy(arms, ranked + range->first, range->n * sizeof *arms);
     else if (evaluated || !keys)
-        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+        reply_store_problem(q->request, STORE_NO_MEMORY);
     else
-        http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
+        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
     free(ranked);
     return ranked != NULL;
 }
@@ -148,14 +148,14 @@ static void answer_candidates(const question *q, const candidate_range *range, c
     wire_writer w = WIRE_WRITER_INIT;
     char token[24];
     int64_t end = range->first + (int64_t)range->n;
-    page_token(token, end - 1);
+    snprintf(token, sizeof token, "%lld", (long long)(end - 1));
     if (!range->alone)
         wire_list_begin(&w);
     for (size_t i = 0; i < range->n; i++)
         wire_encode_candidate(&w, &shown[i]);
     if (!range->alone)
         wire_list_end(&w, end < (int64_t)q->source.candidates ? token : NULL);
-    http_answer_json(q->request, 200, &w);
+    reply_json(q->request, &w);
 }
 
 /* Their features, one row an arm. */
@@ -186,7 +186,7 @@ static void show_candidates(study *s, question *q, const uint32_t *arms, wire_ca
     if (status == STORE_OK && width > 0)
         status = read_rows(rows, s, q, range, arms, width);
     if (status != STORE_OK) {
-        http_answer_store_problem(q->request, status);
+        reply_store_problem(q->request, status);
         return;
     }
     for (size_t i = 0; i < range->n; i++) {
@@ -203,7 +203,7 @@ static void show_candidates(study *s, question *q, const uint32_t *arms, wire_ca
     if (take_posterior(shown, s, q, arms, range->n))
         answer_candidates(q, range, shown);
     else
-        http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
+        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
 }
 
 static void candidates(study *s, question *q)
@@ -214,7 +214,7 @@ static void candidates(study *s, question *q)
     wire_candidate *shown = calloc(range->n + 1, sizeof *shown);
     double *rows = calloc(range->n * width + 1, sizeof *rows);
     if (!arms || !shown || !rows)
-        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+        reply_store_problem(q->request, STORE_NO_MEMORY);
     else if (choose_arms(arms, s, q, range))
         show_candidates(s, q, arms, shown, rows);
     free(arms);
@@ -222,11 +222,11 @@ static void candidates(study *s, question *q)
     free(rows);
 }
 
-void study_list_candidates(study *s, http_request *request)
+void study_list_candidates(study *s, study_request *request)
 {
     candidate_range *range = request->context;
     if (range->alone && range->first >= s->candidates) {
-        http_answer_problem(request, 404, NULL, "there is no candidate %lld", (long long)range->first);
+        reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no candidate %lld", (long long)range->first);
         return;
     }
     int64_t left = s->candidates > range->first ? s->candidates - range->first : 0;
@@ -237,12 +237,12 @@ void study_list_candidates(study *s, http_request *request)
     size_t flags = by_number ? range->n : (size_t)s->candidates;
     range->retired = calloc(flags + 1, sizeof *range->retired);
     if (!range->retired) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
     } else if (range->n == 0) {
         wire_writer w = WIRE_WRITER_INIT;
         wire_list_begin(&w);
         wire_list_end(&w, NULL);
-        http_answer_json(request, 200, &w);
+        reply_json(request, &w);
     } else {
         for (size_t i = 0; i < flags; i++)
             range->retired[i] = study_is_retired(s, (uint32_t)(flags_from + (int64_t)i));

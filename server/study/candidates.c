@@ -14,11 +14,11 @@ enum { MOST_CANDIDATES = 0x7fffffff };
 
 /* ---- those that it begins with ------------------------------------------------------------------------- */
 
-static void answer_count(http_request *request, const candidate_upload *uploaded)
+static void answer_count(study_request *request, const candidate_upload *uploaded)
 {
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_candidates_answer(&w, (int64_t)upload_count(uploaded->upload), (int64_t)uploaded->dimension);
-    http_answer_json(request, 200, &w);
+    reply_json(request, &w);
 }
 
 /* Why the candidates that there are stay; NULL: they may be replaced. */
@@ -35,7 +35,7 @@ static const char *why_kept(const study *s)
     return NULL;
 }
 
-void study_set_candidates(study *s, http_request *request)
+void study_set_candidates(study *s, study_request *request)
 {
     const candidate_upload *uploaded = request->context;
     const char *digest = upload_digest(uploaded->upload), *why = why_kept(s);
@@ -47,7 +47,7 @@ void study_set_candidates(study *s, http_request *request)
         return;
     }
     if (why) {
-        http_answer_problem(request, 409, NULL, "%s", why);
+        reply_problem(request, REPLY_CONFLICT, NULL, "%s", why);
         return;
     }
     store_event event = {.type = EVENT_CANDIDATES_SET, .time = clock_now()};
@@ -67,7 +67,7 @@ void study_set_candidates(study *s, http_request *request)
 /* ---- those that come and go ---------------------------------------------------------------------------- */
 
 /* False: answered. */
-static bool may_change(const study *s, http_request *request)
+static bool may_change(const study *s, study_request *request)
 {
     const char *why = NULL;
     if (s->config->parameters)
@@ -77,23 +77,23 @@ static bool may_change(const study *s, http_request *request)
     else if (s->state == STUDY_AWAITING_CANDIDATES)
         why = "the study has no candidates yet: upload them first";
     if (why)
-        http_answer_problem(request, 409, NULL, "%s", why);
+        reply_problem(request, REPLY_CONFLICT, NULL, "%s", why);
     return !why;
 }
 
 /* ---- adding -------------------------------------------------------------------------------------------- */
 
-static void added(study *s, http_request *request, const uint32_t *arms)
+static void added(study *s, study_request *request, const uint32_t *arms)
 {
     const wire_points *points = request->context;
     s->exhausted = false;
     study_hold(s, request);
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_added(&w, arms[0], (int64_t)points->n);
-    http_answer_json(request, 200, &w);
+    reply_json(request, &w);
 }
 
-void study_add_candidates(study *s, http_request *request)
+void study_add_candidates(study *s, study_request *request)
 {
     const wire_points *points = request->context;
     wire_errors errors = {0};
@@ -104,7 +104,7 @@ void study_add_candidates(study *s, http_request *request)
     else if (points->n > (size_t)(MOST_CANDIDATES - s->candidates))
         wire_errors_add(&errors, "/points", "a study has at most %d candidates", MOST_CANDIDATES);
     if (errors.n > 0)
-        http_answer_undecodable(request, WIRE_INVALID, &errors);
+        reply_undecodable(request, WIRE_INVALID, &errors);
     else
         study_append_points(s, request, points->rows, points->n, added);
     wire_errors_clear(&errors);
@@ -151,7 +151,7 @@ size_t study_cancel_retired(study *s)
     return n;
 }
 
-void study_retire_candidates(study *s, http_request *request)
+void study_retire_candidates(study *s, study_request *request)
 {
     const wire_retire *retire = request->context;
     wire_errors errors = {0};
@@ -163,7 +163,7 @@ void study_retire_candidates(study *s, http_request *request)
             wire_errors_add(&errors, log_format("/candidates/%zu", i), "there are %lld candidates, from 0",
                             (long long)s->candidates);
     if (errors.n > 0) {
-        http_answer_undecodable(request, WIRE_INVALID, &errors);
+        reply_undecodable(request, WIRE_INVALID, &errors);
         wire_errors_clear(&errors);
         return;
     }
@@ -172,7 +172,7 @@ void study_retire_candidates(study *s, http_request *request)
         if (!study_mark_retired(s, list[i]))
             s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
     if (!list) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
     store_event event = {.type = EVENT_CANDIDATES_RETIRED, .time = clock_now()};
@@ -185,5 +185,5 @@ void study_retire_candidates(study *s, http_request *request)
     study_hold(s, request);
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_retired(&w, (int64_t)n, (int64_t)cancelled);
-    http_answer_json(request, 200, &w);
+    reply_json(request, &w);
 }

@@ -5,6 +5,7 @@
 #include "server/data/definition.h"
 #include "server/study/actor.h"
 #include "server/study/registry.h"
+#include "server/study/requests.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -61,7 +62,7 @@ typedef struct amendment {
 /* An ask that could not be served at once. */
 typedef struct waiting_ask {
     uint64_t number; /* of the study's asks that waited: 1, 2, … */
-    http_request *request;
+    study_request *request;
     const wire_ask *ask;
     double *fixed; /* parameters that it holds, one each, NaN: open; NULL: none */
     /* ms of the steady clock: */
@@ -83,10 +84,8 @@ enum {
 
 /* An idempotency key whose answer is on its way to the disk. */
 typedef struct key_in_flight {
-    char path[160];
-    char caller[AUTH_ID_SIZE];
-    char *key;
-    uint64_t write; /* its number */
+    study_request request; /* what request_repeats compares, with copies of the strings */
+    uint64_t write;        /* its number */
     STAILQ_ENTRY(key_in_flight) link;
 } key_in_flight;
 
@@ -141,11 +140,11 @@ struct study {
     study_state state;
     char state_reason[300];
     store_lane *lane;
-    uint64_t submitted;              /* writes given to the store */
-    store_write *write;              /* of this turn; NULL: no event yet */
-    http_request *held, **last_held; /* answers of this turn */
-    struct key_list keys;            /* idempotency keys whose answers are on their way to the disk */
-    store_status write_status;       /* a failure to build `write` */
+    uint64_t submitted;               /* writes given to the store */
+    store_write *write;               /* of this turn; NULL: no event yet */
+    study_request *held, **last_held; /* answers of this turn */
+    struct key_list keys;             /* idempotency keys whose answers are on their way to the disk */
+    store_status write_status;        /* a failure to build `write` */
 
     int64_t trials;      /* ids given out */
     int64_t batches;     /* planned */
@@ -175,25 +174,18 @@ struct study {
     struct late_list late; /* not part of a stored model yet, or not for good */
     amendment *amendments; /* in the order of the log */
     size_t n_amendments, n_amendments_joining;
-    struct study_curves *curves;             /* what trials have measured; NULL: not loaded */
-    bool delayed;                            /* planning waits until all that was recorded is on disk */
-    http_request *deferred, **last_deferred; /* users' own trials, until a batch is planned */
+    struct study_curves *curves;              /* what trials have measured; NULL: not loaded */
+    bool delayed;                             /* planning waits until all that was recorded is on disk */
+    study_request *deferred, **last_deferred; /* users' own trials, until a batch is planned */
     engine_lane engine;
 };
 
 /* ---- actor.c: turns and commits ------------------------------------------------------------------------ */
 
-study *study_new(app *a, registry *r, const char *id);
-void study_free(study *s);
 bool study_is_disposable(study *s); /* nothing is going on, and nothing in memory is worth keeping */
 void study_post_tick(study *s);     /* a turn for what time has brought */
 
-void study_post(study *s, study_job *job);         /* any thread; s must be alive */
 void study_post_engine(study *s, engine_job *job); /* the turn */
-
-/* Has `run` called in a turn, with the study loaded; answers the request when it cannot be. False: out of
- * memory. */
-bool study_post_request(study *s, http_request *request, void (*run)(study *s, http_request *request));
 
 /* Adds an event to the turn's write. Failures are remembered and fail the turn. */
 void study_record(study *s, const store_event *event);
@@ -210,14 +202,14 @@ void study_submit(study *s);
 
 /* Is it the study of this number, for which the request's body was read? Another may have its name by now.
  * False: answered. */
-bool study_is_meant(const study *s, http_request *request, int64_t number);
+bool study_is_meant(const study *s, study_request *request, int64_t number);
 
 /* A request with an Idempotency-Key has a write of its own. Submits what came before it; false when it has
  * been answered from the store or refused. Nothing for requests without a key. */
-bool study_begin_keyed(study *s, http_request *request);
+bool study_begin_keyed(study *s, study_request *request);
 
 /* Keeps the request's coming answer until the turn's write is on disk. Called before it is answered. */
-void study_hold(study *s, http_request *request);
+void study_hold(study *s, study_request *request);
 
 /* ---- load.c -------------------------------------------------------------------------------------------- */
 
@@ -275,18 +267,18 @@ bool study_has_news(const study *s);              /* results that the model in f
 /* ---- points.c ------------------------------------------------------------------------------------------ */
 
 /* Called in a turn with the arms of a request's points; those that are new have been recorded. Answers. */
-typedef void study_placed(study *s, http_request *request, const uint32_t *arms);
+typedef void study_placed(study *s, study_request *request, const uint32_t *arms);
 
 /* Finds the request's n points (n x the width of the space, coded, its own) and calls back, perhaps in a
  * later turn; answers itself when it cannot. The answer of a request with a key gets a write of its own. */
-void study_place_points(study *s, http_request *request, const double *points, size_t n,
+void study_place_points(study *s, study_request *request, const double *points, size_t n,
                         study_placed *placed);
 /* The same for points that all are new: features of a set of candidates that grows. */
-void study_append_points(study *s, http_request *request, const double *points, size_t n,
+void study_append_points(study *s, study_request *request, const double *points, size_t n,
                          study_placed *placed);
 void study_start_placing(study *s);  /* the next, if nothing is out that may number points */
 void study_refuse_placing(study *s); /* all that wait: the study is gone */
-bool study_places_with_key(const study *s, const http_request *request); /* is one with its key there? */
+bool study_places_with_key(const study *s, const study_request *request); /* is one with its key there? */
 
 /* Adds new points, n rows, to the study. */
 void study_record_points(study *s, const double *rows, size_t n);
@@ -346,22 +338,22 @@ enum { ASK_MAXIMUM = 1000 }; /* trials of one ask */
 const char *study_shortage(const study *s);
 /* Serves one ask with n trials that it holds already, and with what can be handed out now. False: there is
  * nothing, and the ask is not answered. */
-bool study_serve(study *s, http_request *request, const wire_ask *ask, bool from_queue, trial **trials,
+bool study_serve(study *s, study_request *request, const wire_ask *ask, bool from_queue, trial **trials,
                  size_t n, int64_t now);
 /* Answers an ask with these trials. */
-void study_answer_ask(study *s, http_request *request, trial **trials, size_t n, const char *reason);
+void study_answer_ask(study *s, study_request *request, trial **trials, size_t n, const char *reason);
 /* Answers with one trial as it stands. */
-void study_answer_trial(study *s, http_request *request, const trial *t);
+void study_answer_trial(study *s, study_request *request, const trial *t);
 
 /* ---- waiting.c ----------------------------------------------------------------------------------------- */
 
 /* Lets the ask (request->context) wait; it is served at the end of the turn. Takes `fixed`. */
-void study_wait(study *s, http_request *request, double *fixed);
+void study_wait(study *s, study_request *request, double *fixed);
 void study_serve_waiting(study *s, int64_t now);
 /* Answers every waiting ask: with what there is and this reason, or (NULL) that the study is gone. */
 void study_answer_waiting(study *s, const char *reason);
 /* Is an ask with this request's Idempotency-Key, of the same caller, waiting? */
-bool study_waits_with_key(const study *s, const http_request *request);
+bool study_waits_with_key(const study *s, const study_request *request);
 bool study_may_plan(const study *s);
 /* The ask of this number, with fixed parameters, if it still waits, gets n trials from this one on; begin:
  * before they are recorded. */
@@ -378,7 +370,7 @@ void study_after_turn(study *s); /* leases, planning, waiting asks, timer */
 /* ---- patch.c, first ------------------------------------------------------------------------------------ */
 
 /* The pending trial that the request means, at the attempt that it gives; NULL: answered. */
-trial *study_held_trial(study *s, http_request *request, wire_integer attempt);
+trial *study_held_trial(study *s, study_request *request, wire_integer attempt);
 
 /* ---- patch.c ------------------------------------------------------------------------------------------- */
 

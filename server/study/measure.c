@@ -237,7 +237,7 @@ static store_status measure(study *s, const trial *t, const wire_measurement *me
     return STORE_OK;
 }
 
-void study_measure(study *s, http_request *request)
+void study_measure(study *s, study_request *request)
 {
     const wire_measurement *measurement = request->context;
     trial *t = study_held_trial(s, request, measurement->attempt);
@@ -247,11 +247,11 @@ void study_measure(study *s, http_request *request)
     store_status status = measure(s, t, measurement, &stop);
     if (status != STORE_OK) {
         study_drop_curves(s); /* they may have the measurement, which is not recorded */
-        http_answer_store_problem(request, status);
+        reply_store_problem(request, status);
         return;
     }
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_measurement_answer(&w, stop);
     study_hold(s, request);
-    http_answer_json(request, 200, &w);
+    reply_json(request, &w);
 }

@@ -45,7 +45,7 @@ bool study_has_news(const study *s)
     return !TAILQ_EMPTY(&s->told) || s->n_observations > 0 || s->n_amendments > 0;
 }
 
-static void observe(study *s, http_request *request)
+static void observe(study *s, study_request *request)
 {
     const import *in = request->context;
     store_event event = {.type = EVENT_OBSERVATIONS_ADDED, .time = clock_now()};
@@ -60,10 +60,10 @@ static void observe(study *s, http_request *request)
     wire_key(&w, "accepted");
     wire_integer_value(&w, (int64_t)in->n);
     wire_object_end(&w);
-    http_answer_json(request, 200, &w);
+    reply_json(request, &w);
 }
 
-static void observe_placed(study *s, http_request *request, const uint32_t *arms)
+static void observe_placed(study *s, study_request *request, const uint32_t *arms)
 {
     import *in = request->context;
     for (size_t i = 0; i < in->n; i++)
@@ -71,15 +71,15 @@ static void observe_placed(study *s, http_request *request, const uint32_t *arms
     observe(s, request);
 }
 
-void study_observe(study *s, http_request *request)
+void study_observe(study *s, study_request *request)
 {
     const import *in = request->context;
     if (!study_is_meant(s, request, in->study))
         return;
     if (s->state == STUDY_AWAITING_CANDIDATES)
-        http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
+        reply_problem(request, REPLY_CONFLICT, NULL, "the study has no candidates yet: upload them first");
     else if (in->candidates > s->candidates || strcmp(in->digest, s->digest) != 0)
-        http_answer_problem(request, 409, NULL, "the candidates were replaced meanwhile");
+        reply_problem(request, REPLY_CONFLICT, NULL, "the candidates were replaced meanwhile");
     else if (s->config->parameters)
         study_place_points(s, request, in->points, in->n, observe_placed);
     else

@@ -1,5 +1,6 @@
 /* What users change: a study's definition and state, and the lease of a trial. */
 #include "proto/changes.h"
+#include "proto/entity_tag.h"
 #include "server/base/clock.h"
 #include "server/data/study_view.h"
 #include "server/study/internal.h"
@@ -122,31 +123,32 @@ static void show_patched(void *arg, const store_study *row)
     v->status = study_view_encode(&v->w, v->s->app->store, &shown);
 }
 
-void study_patch(study *s, http_request *request)
+void study_patch(study *s, study_request *request)
 {
-    wire_study_patch *patch = request->context;
+    const study_change *change = request->context;
+    wire_study_patch *patch = change->patch;
     wire_errors errors = {0};
     store_error error = {0};
     study_state state;
     bool conflict;
-    const char *wanted = http_header_value(request, "If-Match");
     char etag[40];
     char *definition = NULL;
     study_config *config = NULL;
     patched_view view = {.s = s, .now = clock_now()};
     study_etag(etag, s->number, study_next_seq(s) - 1);
-    if (wanted && !http_etag_matches(wanted, etag)) {
-        http_answer_problem(request, 412, NULL, "the study has changed since: read it again");
+    if (change->if_match && !wire_etag_matches(change->if_match, etag)) {
+        reply_problem(request, REPLY_OUTDATED, NULL, "the study has changed since: read it again");
         goto out;
     }
     if (!check_patch(s, patch, &state, &errors, &conflict)) {
-        http_answer_problem(request, conflict ? 409 : 422, &errors, "the study was not changed: see errors");
+        reply_problem(request, conflict ? REPLY_CONFLICT : REPLY_INVALID, &errors,
+                      "the study was not changed: see errors");
         goto out;
     }
     bool new_horizon = patch->horizon.given || patch->no_horizon;
     wire_status status = changed_definition(&definition, &config, s, patch, &errors);
     if (status != WIRE_OK) {
-        http_answer_undecodable(request, status, &errors);
+        reply_undecodable(request, status, &errors);
         goto out;
     }
     view.definition = definition;
@@ -155,7 +157,7 @@ void study_patch(study *s, http_request *request)
     if (stored == STORE_OK)
         stored = view.status;
     if (stored != STORE_OK) {
-        http_answer_store_problem(request, stored);
+        reply_store_problem(request, stored);
         study_config_free(config);
         goto out;
     }
@@ -164,7 +166,7 @@ void study_patch(study *s, http_request *request)
     if (new_horizon && s->batches > 0)
         study_renew_engine(s); /* some algorithms know the horizon: loaded again, as after a restart */
     study_hold(s, request);
-    http_answer_json(request, 200, &view.w);
+    reply_json(request, &view.w);
 out:
     wire_writer_clear(&view.w);
     wire_errors_clear(&errors);
@@ -173,28 +175,28 @@ out:
 
 /* ---- heartbeats ---------------------------------------------------------------------------------------- */
 
-trial *study_held_trial(study *s, http_request *request, wire_integer attempt)
+trial *study_held_trial(study *s, study_request *request, wire_integer attempt)
 {
     trial *t = study_find_trial(s, request->number);
     if (request->number < 1 || request->number > s->trials) {
-        http_answer_problem(request, 404, NULL, "there is no trial %lld", (long long)request->number);
+        reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no trial %lld", (long long)request->number);
         return NULL;
     }
     if (!t || t->state != TRIAL_PENDING) {
-        http_answer_problem(request, 409, NULL, "the trial is %s: nobody holds it",
-                            t ? trial_state_name(t->state) : "closed");
+        reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: nobody holds it",
+                      t ? trial_state_name(t->state) : "closed");
         return NULL;
     }
     if (attempt.given && attempt.value != t->attempt) {
-        http_answer_problem(request, 409, NULL,
-                            "the trial is at attempt %d: the lease of attempt %lld ran out", t->attempt,
-                            (long long)attempt.value);
+        reply_problem(request, REPLY_CONFLICT, NULL,
+                      "the trial is at attempt %d: the lease of attempt %lld ran out", t->attempt,
+                      (long long)attempt.value);
         return NULL;
     }
     return t;
 }
 
-void study_heartbeat(study *s, http_request *request)
+void study_heartbeat(study *s, study_request *request)
 {
     const wire_heartbeat *heartbeat = request->context;
     trial *t = study_held_trial(s, request, heartbeat->attempt);
@@ -202,7 +204,7 @@ void study_heartbeat(study *s, http_request *request)
         return;
     wire_ask renewal = {.lease_seconds = heartbeat->lease_seconds};
     if (!study_issue(s, t, &renewal, clock_now())) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
     study_hold(s, request);

@@ -15,7 +15,7 @@ struct placing {
     engine_job job;
     study_job done;
     engine_source source;
-    http_request *request;
+    study_request *request;
     const double *points; /* n x width; the request's own */
     size_t n;
     bool appends; /* they are no points of a space, but candidates that follow the others */
@@ -103,22 +103,22 @@ static void refuse_points(const placing *p)
 {
     wire_errors errors = {0};
     wire_errors_add(&errors, "/points", "%s", p->outcome.error.message);
-    http_answer_undecodable(p->request, WIRE_INVALID, &errors);
+    reply_undecodable(p->request, WIRE_INVALID, &errors);
     wire_errors_clear(&errors);
 }
 
 static void placing_done(study *s, study_job *job)
 {
     placing *p = (placing *)((char *)job - offsetof(placing, done));
-    bool keyed = p->request->idempotency_key != NULL;
+    bool keyed = p->request->key != NULL;
     s->engine_jobs_out--;
     s->planning = false;
     STAILQ_REMOVE(&s->placing, p, placing, link);
     if (s->deleted || !s->loaded || atomic_load(&s->broken)) {
-        http_answer_problem(p->request, s->deleted ? 404 : 503, NULL, "the study is %s",
-                            s->deleted ? "deleted" : "not available now");
+        reply_problem(p->request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
+                      s->deleted ? "deleted" : "not available now");
     } else if (p->outcome.stored != STORE_OK) {
-        http_answer_store_problem(p->request, p->outcome.stored);
+        reply_store_problem(p->request, p->outcome.stored);
     } else if (p->outcome.error.status != BANDIT_OK) {
         refuse_points(p);
     } else {
@@ -132,12 +132,12 @@ static void placing_done(study *s, study_job *job)
     placing_free(p);
 }
 
-static void place(study *s, http_request *request, const double *points, size_t n, bool appends,
+static void place(study *s, study_request *request, const double *points, size_t n, bool appends,
                   study_placed *placed)
 {
     placing *p = calloc(1, sizeof *p);
     if (!p) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
     p->job.run = run_placing;
@@ -149,12 +149,13 @@ static void place(study *s, http_request *request, const double *points, size_t 
     STAILQ_INSERT_TAIL(&s->placing, p, link);
 }
 
-void study_place_points(study *s, http_request *request, const double *points, size_t n, study_placed *placed)
+void study_place_points(study *s, study_request *request, const double *points, size_t n,
+                        study_placed *placed)
 {
     place(s, request, points, n, false, placed);
 }
 
-void study_append_points(study *s, http_request *request, const double *points, size_t n,
+void study_append_points(study *s, study_request *request, const double *points, size_t n,
                          study_placed *placed)
 {
     place(s, request, points, n, true, placed);
@@ -178,19 +179,17 @@ void study_refuse_placing(study *s)
         if (p == first && p->source.config)
             continue; /* is out, and comes back */
         STAILQ_REMOVE(&s->placing, p, placing, link);
-        http_answer_problem(p->request, s->deleted ? 404 : 503, NULL, "the study is %s",
-                            s->deleted ? "deleted" : "not available now");
+        reply_problem(p->request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
+                      s->deleted ? "deleted" : "not available now");
         placing_free(p);
     }
 }
 
-bool study_places_with_key(const study *s, const http_request *request)
+bool study_places_with_key(const study *s, const study_request *request)
 {
     placing *p;
     STAILQ_FOREACH (p, &s->placing, link)
-        if (p->request->idempotency_key && p->request->route == request->route &&
-            strcmp(p->request->idempotency_key, request->idempotency_key) == 0 &&
-            strcmp(p->request->caller.id, request->caller.id) == 0)
+        if (request_repeats(p->request, request))
             return true;
     return false;
 }

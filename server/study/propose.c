@@ -70,21 +70,21 @@ static const char *obstacle(const study *s)
 }
 
 /* False: answered. */
-static bool is_possible(const study *s, http_request *request)
+static bool is_possible(const study *s, study_request *request)
 {
     const char *why = obstacle(s);
     if (why)
-        http_answer_problem(request, 409, NULL, "%s", why);
+        reply_problem(request, REPLY_CONFLICT, NULL, "%s", why);
     return !why;
 }
 
 /* `point`: of an open space. */
-static void add_proposed(study *s, http_request *request, uint32_t candidate, const double *point)
+static void add_proposed(study *s, study_request *request, uint32_t candidate, const double *point)
 {
     const bandit_pick own = {.arm = candidate, .variance = NAN};
     trial *t = study_queue_trial(s, s->trials + 1, -1, &own, point);
     if (!t) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
     s->trials++;
@@ -97,7 +97,7 @@ static void add_proposed(study *s, http_request *request, uint32_t candidate, co
     study_answer_trial(s, request, t);
 }
 
-static void placed(study *s, http_request *request, const uint32_t *arms)
+static void placed(study *s, study_request *request, const uint32_t *arms)
 {
     const proposal *p = request->context;
     if (is_possible(s, request))
@@ -105,23 +105,23 @@ static void placed(study *s, http_request *request, const uint32_t *arms)
 }
 
 /* A point by name: its number is found, or made, first. */
-static void propose_point(study *s, http_request *request)
+static void propose_point(study *s, study_request *request)
 {
     proposal *p = request->context;
     const wire_study *definition = s->config->wire;
     wire_errors errors = {0};
     p->point = malloc(definition->n_parameters * sizeof *p->point);
     if (!p->point)
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
     else if (wire_code_parameters(p->point, definition->parameters, definition->n_parameters,
                                   &p->wanted->parameters, WIRE_WHOLE, "/parameters", &errors))
         study_place_points(s, request, p->point, 1, placed);
     else
-        http_answer_undecodable(request, WIRE_INVALID, &errors);
+        reply_undecodable(request, WIRE_INVALID, &errors);
     wire_errors_clear(&errors);
 }
 
-static void propose(study *s, http_request *request)
+static void propose(study *s, study_request *request)
 {
     const proposal *p = request->context;
     int64_t candidate = p->wanted->candidate;
@@ -139,13 +139,13 @@ static void propose(study *s, http_request *request)
     else if (study_is_retired(s, (uint32_t)candidate))
         wire_errors_add(&errors, "/candidate", "has been retired");
     if (errors.n > 0)
-        http_answer_problem(request, 422, &errors, "no trial was made: see errors");
+        reply_problem(request, REPLY_INVALID, &errors, "no trial was made: see errors");
     else
         add_proposed(s, request, (uint32_t)candidate, NULL);
     wire_errors_clear(&errors);
 }
 
-void study_propose(study *s, http_request *request)
+void study_propose(study *s, study_request *request)
 {
     if (!s->planning) {
         propose(s, request);
@@ -157,9 +157,9 @@ void study_propose(study *s, http_request *request)
     s->last_deferred = &request->next;
 }
 
-static http_request *take_deferred(study *s)
+static study_request *take_deferred(study *s)
 {
-    http_request *first = s->deferred;
+    study_request *first = s->deferred;
     s->deferred = NULL;
     s->last_deferred = &s->deferred;
     return first;
@@ -169,9 +169,9 @@ void study_run_deferred(study *s)
 {
     if (s->planning)
         return;
-    for (http_request *request = take_deferred(s), *next; request; request = next) {
+    for (study_request *request = take_deferred(s), *next; request; request = next) {
         next = request->next;
-        bool keyed = request->idempotency_key != NULL;
+        bool keyed = request->key != NULL;
         if (keyed)
             study_submit(s); /* its answer has a write of its own */
         propose(s, request);
@@ -182,11 +182,11 @@ void study_run_deferred(study *s)
 
 void study_fail_deferred(study *s, store_status status)
 {
-    for (http_request *request = take_deferred(s), *next; request; request = next) {
+    for (study_request *request = take_deferred(s), *next; request; request = next) {
         next = request->next;
         if (s->deleted)
-            http_answer_problem(request, 404, NULL, "the study is deleted");
+            reply_problem(request, REPLY_NOT_FOUND, NULL, "the study is deleted");
         else
-            http_answer_store_problem(request, status);
+            reply_store_problem(request, status);
     }
 }

@@ -13,7 +13,7 @@ static void question_done(study *s, study_job *job)
 {
     question *q = (question *)((char *)job - offsetof(question, done));
     s->engine_jobs_out--;
-    bool keyed = q->request->idempotency_key != NULL;
+    bool keyed = q->request->key != NULL;
     if (keyed)
         study_submit(s);
     study_hold(s, q->request); /* it has been answered from a state that may not be on disk yet */
@@ -27,26 +27,27 @@ static void run_question(study *s, engine_job *job)
     question *q = (question *)(void *)job;
     engine_ensure(s, &q->source, &q->outcome);
     if (q->outcome.stored == STORE_ABORTED)
-        http_answer_problem(q->request, 503, NULL, "the study is being loaded again: try again");
+        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the study is being loaded again: try again");
     else if (q->outcome.stored != STORE_OK)
-        http_answer_store_problem(q->request, q->outcome.stored);
+        reply_store_problem(q->request, q->outcome.stored);
     else if (q->outcome.error.status != BANDIT_OK)
-        http_answer_problem(q->request, 409, NULL, "the model cannot be made: %s", q->outcome.error.message);
+        reply_problem(q->request, REPLY_CONFLICT, NULL, "the model cannot be made: %s",
+                      q->outcome.error.message);
     else
         q->answer(s, q);
     q->done.run = question_done;
     study_post(s, &q->done);
 }
 
-void question_ask(study *s, http_request *request, void (*answer)(study *s, question *q))
+void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q))
 {
     if (s->state == STUDY_AWAITING_CANDIDATES) {
-        http_answer_problem(request, 409, NULL, "the study has no candidates yet: upload them first");
+        reply_problem(request, REPLY_CONFLICT, NULL, "the study has no candidates yet: upload them first");
         return;
     }
     question *q = calloc(1, sizeof *q);
     if (!q) {
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
     q->job.run = run_question;
@@ -71,14 +72,14 @@ bool question_shows(const wire_prediction *p)
     return isfinite(p->mean) && isfinite(p->std) && isfinite(p->ucb);
 }
 
-static void answer_engine_error(http_request *request, const bandit_error *error)
+static void answer_engine_error(study_request *request, const bandit_error *error)
 {
     if (error->status == BANDIT_NO_MEMORY)
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        reply_store_problem(request, STORE_NO_MEMORY);
     else if (error->status == BANDIT_UNSUPPORTED)
-        http_answer_problem(request, 409, NULL, "%s", error->message);
+        reply_problem(request, REPLY_CONFLICT, NULL, "%s", error->message);
     else
-        http_answer_problem(request, 422, NULL, "%s", error->message);
+        reply_problem(request, REPLY_INVALID, NULL, "%s", error->message);
 }
 
 /* Where the model is asked: one of the two. */
@@ -131,12 +132,12 @@ static void answer_predictions(const question *q, const bandit_prediction *raw, 
         fine &= question_shows(&shown[i]);
     }
     if (!fine) {
-        http_answer_problem(q->request, 409, NULL, "%s", engine_beyond_doubles);
+        reply_problem(q->request, REPLY_CONFLICT, NULL, "%s", engine_beyond_doubles);
         return;
     }
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_predictions(&w, shown, n);
-    http_answer_json(q->request, 200, &w);
+    reply_json(q->request, &w);
 }
 
 static void predict(study *s, question *q)
@@ -149,9 +150,9 @@ static void predict(study *s, question *q)
     places at = {0};
     bool placed = find_places(&at, q, wanted, &errors);
     if (errors.n > 0) {
-        http_answer_undecodable(q->request, WIRE_INVALID, &errors);
+        reply_undecodable(q->request, WIRE_INVALID, &errors);
     } else if (!raw || !shown || !placed) {
-        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+        reply_store_problem(q->request, STORE_NO_MEMORY);
     } else if ((wanted->candidates
                     ? bandit_engine_predict_arms(s->engine.engine, at.arms, wanted->n, raw, &error)
                     : bandit_engine_predict_points(s->engine.engine, at.points, wanted->n, raw, &error)) !=
@@ -167,7 +168,7 @@ static void predict(study *s, question *q)
     free(at.points);
 }
 
-void study_predict(study *s, http_request *request)
+void study_predict(study *s, study_request *request)
 {
     question_ask(s, request, predict);
 }
@@ -201,16 +202,17 @@ static void model(study *s, question *q)
     bandit_description d;
     bandit_engine_describe(s->engine.engine, &d);
     if (!d.has_model) {
-        http_answer_problem(q->request, 409, NULL, "%s has no model", q->source.config->wire->algorithm.name);
+        reply_problem(q->request, REPLY_CONFLICT, NULL, "%s has no model",
+                      q->source.config->wire->algorithm.name);
         return;
     }
     if (!is_shown(&d)) {
-        http_answer_problem(q->request, 409, NULL, "%s", engine_beyond_doubles);
+        reply_problem(q->request, REPLY_CONFLICT, NULL, "%s", engine_beyond_doubles);
         return;
     }
     double *points = NULL;
     if (bandit_arms_is_open_space(s->engine.arms) && !(points = dictionary_points(s, &d))) {
-        http_answer_store_problem(q->request, STORE_NO_MEMORY);
+        reply_store_problem(q->request, STORE_NO_MEMORY);
         return;
     }
     wire_model shown = {.definition = q->source.config->wire,
@@ -234,11 +236,11 @@ static void model(study *s, question *q)
                         .observations = (int64_t)d.observations};
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_model(&w, &shown);
-    http_answer_json(q->request, 200, &w);
+    reply_json(q->request, &w);
     free(points);
 }
 
-void study_model(study *s, http_request *request)
+void study_model(study *s, study_request *request)
 {
     question_ask(s, request, model);
 }
@@ -311,9 +313,9 @@ static void answer_best(const study *s, const question *q, wire_best *observed, 
         recommended->parameters = second.parameters;
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_best(&w, observed, recommended);
-        http_answer_json(q->request, 200, &w);
+        reply_json(q->request, &w);
     } else {
-        http_answer_store_problem(q->request, status);
+        reply_store_problem(q->request, status);
     }
     free(rows);
 }
@@ -328,15 +330,15 @@ static void best(study *s, question *q)
         status = store_read_trial(s->app->store, q->source.number, observed.trial, take_candidate,
                                   &observed.candidate, &error);
     if (status != STORE_OK) {
-        http_answer_store_problem(q->request, status);
+        reply_store_problem(q->request, status);
     } else if (q->source.batches > 0 && !recommend(s, q, &recommended)) {
-        http_answer_problem(q->request, 503, NULL, "the model cannot be evaluated");
+        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
     } else {
         answer_best(s, q, &observed, &recommended);
     }
 }
 
-void study_best(study *s, http_request *request)
+void study_best(study *s, study_request *request)
 {
     question_ask(s, request, best);
 }

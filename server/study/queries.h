@@ -8,7 +8,7 @@ typedef struct question {
     engine_job job;
     study_job done;
     engine_source source;
-    http_request *request;
+    study_request *request;
     int64_t best_trial, best_candidate;
     double best_value;
     engine_outcome outcome;
@@ -17,7 +17,7 @@ typedef struct question {
 
 /* Has `answer` called on the engine lane, once the engine stands where the study is; it answers the request,
  * which is held until what it says is on disk. Call in the study's turn. */
-void question_ask(study *s, http_request *request, void (*answer)(study *s, question *q));
+void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q));
 
 /* The engine's prediction in the metric's units and with its sign. */
 wire_prediction question_in_units(const question *q, const bandit_prediction *p);

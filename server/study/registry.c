@@ -55,16 +55,17 @@ static study *find_study(registry *r, const char *id)
     return s;
 }
 
-void registry_post(registry *r, http_request *request, void (*run)(study *s, http_request *request))
+void registry_post(registry *r, study_request *request)
 {
     pthread_mutex_lock(&r->lock);
     study *s = find_study(r, request->study);
-    bool posted = s && study_post_request(s, request, run);
-    if (posted)
+    if (s) {
         atomic_store(&s->used_at, clock_steady_ms());
+        study_post_request(s, request);
+    }
     pthread_mutex_unlock(&r->lock);
-    if (!posted)
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+    if (!s)
+        reply_store_problem(request, STORE_NO_MEMORY);
 }
 
 /* ---- the timer ----------------------------------------------------------------------------------------- */

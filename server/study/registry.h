@@ -14,9 +14,9 @@ registry *registry_new(app *a);
  * first request. */
 store_status registry_wake_pending(registry *r, store_error *err);
 
-/* Gives a request to its study (request->study): `run` is called in the study's turn, with the study loaded.
- * If there is no such study, or it cannot be loaded, the request is answered. */
-void registry_post(registry *r, http_request *request, void (*run)(study *s, http_request *request));
+/* Gives a request to its study (request->study): request->run is called in the study's turn, with the study
+ * loaded. If there is no such study, or it cannot be loaded, the request is refused. */
+void registry_post(registry *r, study_request *request);
 
 /* Ends every wait: waiting asks are answered. New jobs still run. */
 void registry_stop_waiting(registry *r);

@@ -176,7 +176,7 @@ static void apply(study *s, telling *t, size_t i, int64_t now)
     }
 }
 
-void study_tell(study *s, http_request *request)
+void study_tell(study *s, study_request *request)
 {
     telling t = {.tell = request->context};
     store_status status = STORE_OK;
@@ -190,10 +190,10 @@ void study_tell(study *s, http_request *request)
     for (size_t i = 0; status == STORE_OK && i < n; i++)
         status = judge(s, &t, i);
     if (status != STORE_OK) {
-        http_answer_store_problem(request, status);
+        reply_store_problem(request, status);
     } else if (t.errors.n > 0) {
-        http_answer_problem(request, t.invalid ? 422 : 409, &t.errors,
-                            "nothing was accepted: the results at fault are listed in errors");
+        reply_problem(request, t.invalid ? REPLY_INVALID : REPLY_CONFLICT, &t.errors,
+                      "nothing was accepted: the results at fault are listed in errors");
     } else {
         for (size_t i = 0; i < n; i++) {
             counts[t.verdicts[i]]++;
@@ -203,7 +203,7 @@ void study_tell(study *s, http_request *request)
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], counts[LATE]);
         study_hold(s, request);
-        http_answer_json(request, 200, &w);
+        reply_json(request, &w);
     }
     wire_errors_clear(&t.errors);
     for (size_t i = 0; t.recorded && i < n; i++)

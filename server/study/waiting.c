@@ -1,6 +1,5 @@
 /* The asks that wait: what is planned for them, when they are served, and when their time is over. */
 #include "server/base/clock.h"
-#include "server/http/limits.h"
 #include "server/study/internal.h"
 
 #include <search.h>
@@ -9,6 +8,9 @@
 
 /* How long an ask that does not wait is held while a batch is being planned. */
 enum { PLANNING_GRACE_MS = 10000 };
+
+/* How often the client of a waiting ask is looked at. */
+enum { CLIENT_CHECK_MS = 2000 };
 
 static bool may_pick(const study *s)
 {
@@ -77,18 +79,34 @@ static void plan_for_waiting(study *s)
 
 /* ---- the line ------------------------------------------------------------------------------------------ */
 
-void study_wait(study *s, http_request *request, double *fixed)
+/* One more ask that waits, of all studies'. False: there are as many as there may be. */
+static bool count_in(app *a)
+{
+    if (atomic_fetch_add(&a->waiting, 1) < a->config->max_waiting)
+        return true;
+    atomic_fetch_sub(&a->waiting, 1);
+    return false;
+}
+
+static void count_out(app *a)
+{
+    atomic_fetch_sub(&a->waiting, 1);
+}
+
+void study_wait(study *s, study_request *request, double *fixed)
 {
     const wire_ask *ask = request->context;
-    if (!limit_waiting_more(request)) {
+    if (!count_in(s->app)) {
         free(fixed);
+        reply_problem(request, REPLY_BUSY, NULL, "%zu asks wait already: that is the limit (--max-waiting)",
+                      s->app->config->max_waiting);
         return;
     }
     waiting_ask *w = malloc(sizeof *w);
     if (!w) {
         free(fixed);
-        limit_waiting_less(s->app);
-        http_answer_store_problem(request, STORE_NO_MEMORY);
+        count_out(s->app);
+        reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
     int64_t wait = (int64_t)(ask->wait_seconds * 1000), start = clock_steady_ms();
@@ -103,11 +121,11 @@ void study_wait(study *s, http_request *request, double *fixed)
 }
 
 /* Takes an ask out of the line; its request is the caller's to answer. */
-static http_request *stop_waiting(study *s, waiting_ask *w)
+static study_request *stop_waiting(study *s, waiting_ask *w)
 {
-    http_request *request = w->request;
+    study_request *request = w->request;
     TAILQ_REMOVE(&s->waiting, w, link);
-    limit_waiting_less(s->app);
+    count_out(s->app);
     free(w->fixed);
     free(w);
     return request;
@@ -117,32 +135,25 @@ void study_answer_waiting(study *s, const char *reason)
 {
     for (waiting_ask *w = TAILQ_FIRST(&s->waiting), *next; w; w = next) {
         next = TAILQ_NEXT(w, link);
-        http_request *request = stop_waiting(s, w);
+        study_request *request = stop_waiting(s, w);
         if (reason) {
             study_hold(s, request);
             study_answer_ask(s, request, NULL, 0, reason);
         } else {
-            http_answer_problem(request, s->deleted ? 404 : 503, NULL, "the study is %s",
-                                s->deleted ? "deleted" : "not available now");
+            reply_problem(request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
+                          s->deleted ? "deleted" : "not available now");
         }
     }
 }
 
-static bool is_repeated(const http_request *held, const http_request *request)
-{
-    return held->idempotency_key && held->route == request->route && held->number == request->number &&
-           strcmp(held->idempotency_key, request->idempotency_key) == 0 &&
-           strcmp(held->caller.id, request->caller.id) == 0;
-}
-
-bool study_waits_with_key(const study *s, const http_request *request)
+bool study_waits_with_key(const study *s, const study_request *request)
 {
     waiting_ask *w;
     TAILQ_FOREACH (w, &s->waiting, link)
-        if (is_repeated(w->request, request))
+        if (request_repeats(w->request, request))
             return true;
-    for (const http_request *r = s->deferred; r; r = r->next)
-        if (is_repeated(r, request))
+    for (const study_request *r = s->deferred; r; r = r->next)
+        if (request_repeats(r, request))
             return true;
     return false;
 }
@@ -159,22 +170,22 @@ static waiting_ask *find_waiting(study *s, uint64_t number)
 void study_begin_fixed(study *s, uint64_t number)
 {
     const waiting_ask *w = find_waiting(s, number);
-    if (w && w->request->idempotency_key)
+    if (w && w->request->key)
         study_submit(s); /* its answer has a write of its own */
 }
 
 static bool has_gone(waiting_ask *w, int64_t steady)
 {
     w->checked_at = steady;
-    return http_client_is_gone(w->request);
+    return w->request->client->is_gone(w->request);
 }
 
 /* Answers an ask with no trial, and why. */
 static void end_waiting(study *s, waiting_ask *w)
 {
-    http_request *request = stop_waiting(s, w);
-    if (!request->idempotency_key) /* nothing to store: not even under a key */
-        study_hold(s, request);    /* but what it says is to be true */
+    study_request *request = stop_waiting(s, w);
+    if (!request->key)          /* nothing to store: not even under a key */
+        study_hold(s, request); /* but what it says is to be true */
     study_answer_ask(s, request, NULL, 0, study_shortage(s));
 }
 
@@ -189,18 +200,18 @@ void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
         end_waiting(s, w);
         return;
     }
-    bool keyed = w->request->idempotency_key != NULL;
+    bool keyed = w->request->key != NULL;
     for (size_t i = 0; i < n && i < ASK_MAXIMUM; i++)
         if ((trials[found] = study_find_trial(s, first + (int64_t)i)))
             found++;
     const wire_ask *wanted = w->ask;
-    http_request *request = stop_waiting(s, w);
+    study_request *request = stop_waiting(s, w);
     if (found > 0)
         study_serve(s, request, wanted, false, trials, found, clock_now());
     else if (s->trials >= study_horizon(s))
         study_answer_ask(s, request, NULL, 0, study_shortage(s));
     else
-        http_answer_problem(request, 409, NULL, "no point with these values is left to be handed out");
+        reply_problem(request, REPLY_CONFLICT, NULL, "no point with these values is left to be handed out");
     if (keyed)
         study_submit(s);
 }
@@ -227,17 +238,16 @@ void study_serve_waiting(study *s, int64_t now)
     for (w = TAILQ_FIRST(&s->waiting); w; w = next) {
         next = TAILQ_NEXT(w, link);
         if (s->state == STUDY_ERROR) {
-            http_request *request = stop_waiting(s, w);
+            study_request *request = stop_waiting(s, w);
             study_hold(s, request); /* the state may not be on disk yet */
-            http_answer_problem(request, 409, NULL, "the study has stopped: %s", s->state_reason);
+            reply_problem(request, REPLY_CONFLICT, NULL, "the study has stopped: %s", s->state_reason);
             continue;
         }
         trial *trials[ASK_MAXIMUM];
         bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued) && !w->fixed;
         bool comes = w->checked_at == 0;
-        bool gone =
-            !comes && (may_serve || steady - w->checked_at >= HTTP_CLIENT_CHECK_MS) && has_gone(w, steady);
-        bool keyed = may_serve && !gone && w->request->idempotency_key;
+        bool gone = !comes && (may_serve || steady - w->checked_at >= CLIENT_CHECK_MS) && has_gone(w, steady);
+        bool keyed = may_serve && !gone && w->request->key;
         if (keyed)
             study_submit(s); /* its answer has a write of its own */
         if (may_serve && !gone && study_serve(s, w->request, w->ask, true, trials, 0, now)) {
@@ -264,8 +274,8 @@ int64_t study_next_wake(const study *s)
         int64_t deadline = s->planning || s->delayed ? w->planning_deadline : w->deadline;
         if (deadline < at)
             at = deadline;
-        if (w->checked_at + HTTP_CLIENT_CHECK_MS < at)
-            at = w->checked_at + HTTP_CLIENT_CHECK_MS;
+        if (w->checked_at + CLIENT_CHECK_MS < at)
+            at = w->checked_at + CLIENT_CHECK_MS;
     }
     return at;
 }

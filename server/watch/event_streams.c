@@ -5,6 +5,7 @@
 #include "server/app.h"
 #include "server/base/clock.h"
 #include "server/http/auth.h"
+#include "server/http/http.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -13,8 +14,7 @@
 
 enum {
     SILENCE_MS = 5000, /* after which there is a comment */
-    LISTENERS_MAXIMUM = 2000,
-    STOP_SECONDS = 2 /* for the clients to take the rest */
+    STOP_SECONDS = 2   /* for the clients to take the rest */
 };
 
 /* In a request's context. What a client is to get next is `text` from `offset` on: of `current`, of `own`, or
@@ -250,45 +250,39 @@ static bool set_greeting(listener *l, const place *at, int64_t after)
 /* Proxies of nginx's kind are not to collect events before they pass them on. */
 static const http_header headers[] = {{"X-Accel-Buffering", "no"}, {0}};
 
-void events_open(events *e, http_request *request, int64_t after)
+events_outcome events_open(events *e, http_request *request, int64_t after, store_status *status)
 {
     place at;
     store_error error = {0};
     listener *l = calloc(1, sizeof *l);
-    store_status status =
-        l ? store_read_study(e->app->store, request->study, take_place, &at, &error) : STORE_NO_MEMORY;
-    if (status == STORE_OK) {
+    *status = l ? store_read_study(e->app->store, request->study, take_place, &at, &error) : STORE_NO_MEMORY;
+    if (*status == STORE_OK) {
         *l = (listener){.hub = e,
                         .request = request,
                         .heard_at = clock_steady_ms(),
                         .checked_at = clock_steady_ms(),
                         .task.run = run_listener};
         if (!set_greeting(l, &at, after))
-            status = STORE_NO_MEMORY;
+            *status = STORE_NO_MEMORY;
     }
     bool joined = false, full = false;
-    if (status == STORE_OK) {
+    if (*status == STORE_OK) {
         pthread_mutex_lock(&e->lock);
-        full = e->n_listeners >= LISTENERS_MAXIMUM;
+        full = e->n_listeners >= EVENTS_LISTENERS_MAXIMUM;
         joined = !full && join(e, l, &at);
         pthread_mutex_unlock(&e->lock);
     }
     if (joined) {
         request->answer.headers = headers;
-        http_answer_stream(request, 200, "text/event-stream", read_stream);
-        return;
-    }
-    if (full) {
-        request->answer.retry_after = 5;
-        http_answer_problem(request, 429, NULL, "too many event streams (limit %d)", LISTENERS_MAXIMUM);
-    } else if (status == STORE_NOT_FOUND) {
-        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
-    } else {
-        http_answer_store_problem(request, status == STORE_OK ? STORE_NO_MEMORY : status);
+        http_answer_stream(request, "text/event-stream", read_stream);
+        return EVENTS_OPENED;
     }
     if (l)
         free(l->own);
     free(l);
+    if (*status == STORE_OK)
+        *status = STORE_NO_MEMORY; /* if it is not full */
+    return full ? EVENTS_FULL : EVENTS_FAILED;
 }
 
 /* ---- life ---------------------------------------------------------------------------------------------- */

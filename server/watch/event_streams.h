@@ -9,8 +9,10 @@
 #ifndef SERVER_WATCH_EVENT_STREAMS_H
 #define SERVER_WATCH_EVENT_STREAMS_H
 
-#include "server/http/http.h"
+#include "server/store/store.h"
 
+struct app;
+struct http_request;
 typedef struct events events;
 
 events *events_new(struct app *a); /* NULL: out of memory */
@@ -25,9 +27,16 @@ void events_changed(events *e, int64_t study);
 /* Every 50 ms: starts to read what has changed; comments to the silent, so that the lost are noticed. */
 void events_tick(events *e);
 
-/* Answers the request with the study's events after this position of its log. */
+/* Answers the request with a stream of the study's events after this position of its log. Only EVENTS_OPENED
+ * means that it has been answered; with EVENTS_FAILED, *status says why. */
 #define EVENTS_FROM_NOW ((int64_t)-1)
-void events_open(events *e, http_request *request, int64_t after);
+typedef enum events_outcome {
+    EVENTS_OPENED,
+    EVENTS_FULL, /* EVENTS_LISTENERS_MAXIMUM streams are open */
+    EVENTS_FAILED
+} events_outcome;
+enum { EVENTS_LISTENERS_MAXIMUM = 2000 };
+events_outcome events_open(events *e, struct http_request *request, int64_t after, store_status *status);
 
 /* Ends every stream, and those that would begin later. */
 void events_stop(events *e);

@@ -2,6 +2,7 @@
 
 #include "server/app.h"
 #include "server/base/process.h"
+#include "server/http/route.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
@@ -28,13 +29,9 @@ static const double commit_bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025
                                        0.1,    0.25,  0.5,    1,     2.5,  0};
 static const double group_bounds[] = {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 0};
 
-static const int statuses[] = {200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 411,
-                               413, 414, 415, 417, 422, 429, 431, 500, 501, 503, 505};
-enum { N_STATUSES = sizeof statuses / sizeof *statuses };
-
 /* The requests of one route. */
 typedef struct route_counts {
-    atomic_uint_fast64_t answers[N_STATUSES + 1]; /* the last: any other status */
+    atomic_uint_fast64_t answers[HTTP_STATUSES + 1]; /* the last: any other status */
     histogram seconds;
 } route_counts;
 
@@ -91,7 +88,7 @@ void metrics_count_request(app *a, const route *r, int status, double seconds)
     metrics *m = a->metrics;
     route_counts *counts = &m->routes[r ? (size_t)(r - m->table) : m->n_routes];
     size_t i = 0;
-    while (i < N_STATUSES && statuses[i] != status)
+    while (i < HTTP_STATUSES && http_statuses[i] != status)
         i++;
     count(&counts->answers[i]);
     if (seconds >= 0)
@@ -168,7 +165,7 @@ static void put_histogram(FILE *out, const char *name, const char *labels, histo
 
 static bool was_asked(route_counts *counts)
 {
-    for (size_t i = 0; i <= N_STATUSES; i++)
+    for (size_t i = 0; i <= HTTP_STATUSES; i++)
         if (load(&counts->answers[i]) > 0)
             return true;
     return false;
@@ -191,13 +188,13 @@ static void put_requests(FILE *out, metrics *m)
     begin(out, "banditd_http_requests_total", "counter",
           "Responses by method, route and status; routes without requests are left out.");
     for (size_t i = 0; i <= m->n_routes; i++)
-        for (size_t k = 0; k <= N_STATUSES; k++) {
+        for (size_t k = 0; k <= HTTP_STATUSES; k++) {
             uint64_t n = load(&m->routes[i].answers[k]);
             if (n == 0)
                 continue;
             fprintf(out, "banditd_http_requests_total{%s", route_labels(m, i, labels));
-            if (k < N_STATUSES)
-                fprintf(out, "status=\"%d\"} %" PRIu64 "\n", statuses[k], n);
+            if (k < HTTP_STATUSES)
+                fprintf(out, "status=\"%d\"} %" PRIu64 "\n", http_statuses[k], n);
             else
                 fprintf(out, "status=\"other\"} %" PRIu64 "\n", n);
         }

@@ -4,20 +4,20 @@
 #ifndef SERVER_WATCH_METRICS_H
 #define SERVER_WATCH_METRICS_H
 
-#include "server/http/route.h"
 #include "server/store/store.h"
 #include "server/watch/event_streams.h"
 
 struct app;
+struct route;
 
 typedef struct metrics metrics;
 
 /* routes: what is served, closed by a path of NULL; borrowed until metrics_free. NULL: out of memory. */
-metrics *metrics_new(const route *routes);
+metrics *metrics_new(const struct route *routes);
 void metrics_free(metrics *m); /* NULL is fine */
 
 /* http_service's `answered`. The route is one of metrics_new's. */
-void metrics_count_request(struct app *a, const route *route, int status, double seconds);
+void metrics_count_request(struct app *a, const struct route *route, int status, double seconds);
 
 /* A batch was planned: renewing the model, choosing. */
 void metrics_count_batch(metrics *m, double update_seconds, double select_seconds);

@@ -1,5 +1,6 @@
 /* The first byte is a method; the first line a path, the second an If-None-Match, the third an address to
  * listen on. What the table answers is compared with a search of its rows by another way of matching. */
+#include "proto/entity_tag.h"
 #include "server/api/routes.h"
 #include "server/base/embedded.h"
 #include "server/base/listen.h"
@@ -76,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         line[i][strcspn(line[i], "\n")] = '\0';
     check_route(line[0], (http_method)(data[0] % HTTP_METHODS));
     for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
-        HOLDS(!http_etag_matches(line[1], tags[i]) || strstr(line[1], tags[i]) || strchr(line[1], '*'));
+        HOLDS(!wire_etag_matches(line[1], tags[i]) || strstr(line[1], tags[i]) || strchr(line[1], '*'));
     listen_address_check(line[2], &loopback);
     free(text);
     return 0;

@@ -1,0 +1,297 @@
+/* Points are staged first, in blocks; then one write has the study's first events and makes them its own. */
+#include "server/study/create.h"
+
+#include "server/base/clock.h"
+#include "server/base/log.h"
+#include "server/data/definition.h"
+#include "server/data/history_transfer.h"
+#include "server/data/study_space.h"
+#include "server/data/study_view.h"
+#include "server/data/upload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct creation {
+    pool_task task;
+    app *app;
+    study_request *request;
+    wire_study *wanted; /* until it is completed */
+    char *id;
+    study_config *config; /* of the completed definition */
+    wire_study points;    /* n_points x dimension: inline, or of an enumerated space; NULL: none */
+    takeover *history;    /* the results of another study; NULL */
+    char *definition;     /* as stored */
+    int64_t now;
+    store_lane *lane;
+    store_write *write;
+    upload *upload; /* of the points; NULL */
+} creation;
+
+static void creation_free(creation *c)
+{
+    store_write_free(c->write);
+    store_lane_close(c->lane);
+    upload_free(c->upload);
+    takeover_free(c->history);
+    study_config_free(c->config);
+    wire_study_free(c->wanted);
+    free(c->points.points);
+    free(c->definition);
+    free(c->id);
+    free(c);
+}
+
+/* ---- the write ----------------------------------------------------------------------------------------- */
+
+/* The writer thread: the study is on disk, or is not. */
+static void created(void *arg, store_status status, int64_t number, int64_t last_seq)
+{
+    creation *c = arg;
+    study_request *request = c->request;
+    (void)number;
+    (void)last_seq;
+    if (status == STORE_OK) {
+        log_event(LOG_INFO, "study_created", "study", c->id, NULL);
+        if (c->upload)
+            upload_keep(c->upload);
+        reply_release(request);
+    } else if (status == STORE_EXISTS) {
+        request->held = false;
+        reply_problem(request, REPLY_CONFLICT, NULL, "there is a study '%s' already%s", c->id,
+                      request->key ? ", or a request with this Idempotency-Key" : "");
+    } else if (status == STORE_TOO_MANY) {
+        request->held = false;
+        reply_limit(request, REPLY_TOO_MANY_STUDIES);
+    } else {
+        reply_unstored(request, status);
+    }
+    creation_free(c);
+}
+
+/* Once the points are staged: the study itself. */
+static void submit(void *arg)
+{
+    creation *c = arg;
+    store_status status = c->upload ? upload_status(c->upload) : STORE_OK;
+    if (status != STORE_OK) {
+        created(c, status, 0, 0);
+        return;
+    }
+    store_write *write = c->write;
+    c->write = NULL;
+    store_submit(write, created, c);
+}
+
+static store_status stage_points(creation *c)
+{
+    const wire_study *points = &c->points;
+    size_t d = (size_t)points->dimension.value, at_once = upload_rows_at_once(d);
+    store_status status = upload_new(&c->upload, c->app->store);
+    for (size_t first = 0; status == STORE_OK && first < points->n_points; first += at_once) {
+        size_t left = points->n_points - first;
+        status =
+            upload_rows(c->upload, first, left < at_once ? left : at_once, d, points->points + first * d);
+    }
+    return status;
+}
+
+/* A space needs no upload: the candidates of an enumerated one are made from its definition, those of an open
+ * one while it is explored. */
+static study_state first_state(const creation *c)
+{
+    bool ready = c->points.n_points > 0 || c->config->wire->domain_type == WIRE_DOMAIN_SPACE;
+    return ready ? STUDY_ACTIVE : STUDY_AWAITING_CANDIDATES;
+}
+
+static store_status add_history(creation *c)
+{
+    const takeover *history = c->history;
+    store_status status = STORE_OK;
+    if (history->n_points > 0) {
+        store_event event = {.type = EVENT_CANDIDATES_ADDED, .time = c->now};
+        event.u.added.points = (store_points){.n = history->n_points,
+                                              .dimension = (int64_t)candidate_width(c->config->wire),
+                                              .rows = history->points};
+        status = store_write_add(c->write, &event);
+    }
+    if (status == STORE_OK && history->n > 0) {
+        store_event event = {.type = EVENT_OBSERVATIONS_ADDED, .time = c->now};
+        event.u.observed.list = history->list;
+        event.u.observed.n = history->n;
+        status = store_write_add(c->write, &event);
+    }
+    return status;
+}
+
+static store_status add_events(creation *c)
+{
+    store_event event = {.type = EVENT_STUDY_CREATED, .time = c->now};
+    event.u.created.id = c->id;
+    event.u.created.definition = c->definition;
+    event.u.created.state = first_state(c);
+    store_status status = store_write_add(c->write, &event);
+    if (status == STORE_OK && c->upload) {
+        event = (store_event){.type = EVENT_CANDIDATES_SET, .time = c->now};
+        upload_describe(c->upload, &event);
+        event.u.candidates.dimension = c->points.dimension.value;
+        status = store_write_add(c->write, &event);
+    }
+    return status == STORE_OK && c->history ? add_history(c) : status;
+}
+
+/* The reply, held until the study is on disk. */
+static store_status make_reply(creation *c)
+{
+    study_request *request = c->request;
+    const takeover *history = c->history;
+    store_study row = {.id = c->id,
+                       .definition = c->definition,
+                       .state = first_state(c),
+                       .state_reason = "",
+                       .created_at = c->now,
+                       .updated_at = c->now,
+                       .candidates = (int64_t)(c->points.n_points + (history ? history->n_points : 0)),
+                       .observations = history ? (int64_t)history->n : 0};
+    wire_writer w = WIRE_WRITER_INIT;
+    store_status status = study_view_encode_new(&w, &row, history ? &history->shown : NULL);
+    if (status != STORE_OK) {
+        wire_writer_clear(&w);
+        return status;
+    }
+    request->held = true;
+    return reply_created(request, &w, c->id) ? STORE_OK : STORE_NO_MEMORY;
+}
+
+static store_status prepare(creation *c)
+{
+    size_t size;
+    wire_writer w = WIRE_WRITER_INIT;
+    c->now = clock_now();
+    c->id = strdup(c->config->wire->id);
+    wire_encode_definition(&w, c->config->wire);
+    if (!wire_writer_finish(&w, &c->definition, &size) || !c->id)
+        return STORE_NO_MEMORY;
+    store_status status = store_lane_open(&c->lane, c->app->store, 0, 0, 0);
+    if (status == STORE_OK && c->points.n_points > 0)
+        status = stage_points(c);
+    if (status == STORE_OK)
+        status = store_write_new(&c->write, c->lane);
+    if (status == STORE_OK) {
+        store_write_limit_studies(c->write, c->app->config->max_studies);
+        status = add_events(c);
+    }
+    if (status == STORE_OK)
+        status = make_reply(c);
+    if (status == STORE_OK && c->request->key)
+        status = c->request->client->keep(c->request, 0, c->write);
+    return status;
+}
+
+static void create(creation *c)
+{
+    store_status status = prepare(c);
+    if (status != STORE_OK) {
+        reply_unstored(c->request, status);
+        creation_free(c);
+        return;
+    }
+    free(c->points.points); /* they are staged */
+    c->points.points = NULL;
+    if (c->upload) {
+        upload_wait(c->upload, 0, submit, c);
+    } else {
+        submit(c);
+    }
+}
+
+/* ---- what it is created from --------------------------------------------------------------------------- */
+
+/* The points of an enumerated space; none of an open one. */
+static wire_status list_space(creation *c, wire_errors *errors)
+{
+    const wire_study *definition = c->config->wire;
+    bandit_error error = {0};
+    if (space_enumerate(&c->points.points, &c->points.n_points, definition, &error) != BANDIT_OK)
+        return WIRE_NO_MEMORY;
+    if (!c->points.points &&
+        !space_takes(c->config->parameters, definition->n_parameters, &c->config->options, &error)) {
+        if (error.status == BANDIT_NO_MEMORY)
+            return WIRE_NO_MEMORY;
+        wire_errors_add(errors, log_format("/algorithm/%s", *error.field ? error.field : "name"), "%s",
+                        error.message);
+        return WIRE_INVALID;
+    }
+    c->points.dimension = (wire_integer){.given = true, .value = (int64_t)definition->n_parameters};
+    return WIRE_OK;
+}
+
+/* The points go into the store, not into the definition. */
+static wire_status complete(creation *c, wire_errors *errors)
+{
+    wire_study *wanted = c->wanted;
+    c->points =
+        (wire_study){.points = wanted->points, .n_points = wanted->n_points, .dimension = wanted->dimension};
+    wanted->points = NULL;
+    wire_status status = study_config_complete(wanted, errors);
+    if (status != WIRE_OK)
+        return status;
+    c->wanted = NULL;
+    status = study_config_new(&c->config, wanted, errors);
+    if (status == WIRE_OK && c->config->wire->domain_type == WIRE_DOMAIN_SPACE)
+        status = list_space(c, errors);
+    return status;
+}
+
+static bool fits(const creation *c)
+{
+    const wire_study *definition = c->config->wire;
+    bool matrix = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
+    size_t rows = matrix ? (size_t)definition->size.value : c->points.n_points;
+    size_t columns = (size_t)(matrix ? definition->size : c->points.dimension).value;
+    return columns == 0 || rows <= c->app->config->max_values / columns;
+}
+
+/* Everything that is decided before the study is written; with the results of another study, if the definition
+ * asks for them. False: refused. */
+static bool decide(creation *c)
+{
+    wire_errors errors = {0};
+    store_status stored = STORE_OK;
+    wire_status status = complete(c, &errors);
+    if (status == WIRE_OK && c->config->wire->history_from)
+        status = takeover_new(&c->history, c->app->store, c->config, &c->points, &errors, &stored);
+    bool fine = stored == STORE_OK && status == WIRE_OK && fits(c);
+    if (stored != STORE_OK)
+        reply_store_problem(c->request, stored);
+    else if (status != WIRE_OK)
+        reply_undecodable(c->request, status, &errors);
+    else if (!fine)
+        reply_limit(c->request, REPLY_TOO_MANY_VALUES);
+    wire_errors_clear(&errors);
+    return fine;
+}
+
+static void run(pool_task *task)
+{
+    creation *c = (creation *)(void *)task;
+    if (decide(c))
+        create(c);
+    else
+        creation_free(c);
+}
+
+void study_create(app *a, study_request *request, wire_study *wanted)
+{
+    creation *c = calloc(1, sizeof *c);
+    if (!c) {
+        wire_study_free(wanted);
+        reply_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    *c = (creation){.task.run = run, .app = a, .request = request, .wanted = wanted};
+    if (wanted->history_from) /* another study's results are read */
+        pool_submit(a->pool, &c->task, POOL_LONG);
+    else
+        run(&c->task);
+}

@@ -1,0 +1,58 @@
+/* What a study can be asked. Each function is study_request.run: it is called in a turn, with the study loaded,
+ * and replies at once or later. `context` is what the comment says. */
+#ifndef SERVER_STUDY_REQUESTS_H
+#define SERVER_STUDY_REQUESTS_H
+
+#include "proto/changes.h"
+#include "server/study/request.h"
+
+/* How candidates are listed: by number, or by what the model knows of them, the best or the largest first. */
+typedef enum candidate_order { ORDER_NUMBER, ORDER_MEAN, ORDER_UCB, ORDER_STD, ORDER_PULLS } candidate_order;
+
+/* Which candidates are listed. */
+typedef struct candidate_range {
+    int64_t first; /* a number, or in another order a rank */
+    size_t n;
+    bool alone; /* one, by its number: not as a list */
+    candidate_order order;
+    bool *
+        retired; /* from `first`, or in another order of all; filled in the study's turn, the caller's to free */
+} candidate_range;
+
+/* Candidates that have been uploaded. */
+typedef struct candidate_upload {
+    struct upload *upload; /* all of them are staged in it */
+    size_t dimension;
+    int64_t study; /* the number of the study that they were read for */
+} candidate_upload;
+
+/* A user's own trial. */
+typedef struct proposal {
+    wire_proposal *wanted;
+    double *point; /* of a space: its parameters, coded in the study's turn; the caller's to free */
+} proposal;
+
+/* A change of a study's definition or state. */
+typedef struct study_change {
+    wire_study_patch *patch;
+    const char *if_match; /* entity tags, one of which the study must have; NULL: any */
+} study_change;
+
+void study_ask(study *s, study_request *request);     /* wire_ask */
+void study_tell(study *s, study_request *request);    /* wire_tell */
+void study_observe(study *s, study_request *request); /* import, of observations.h */
+void study_delete(study *s, study_request *request);
+void study_patch(study *s, study_request *request);          /* study_change */
+void study_heartbeat(study *s, study_request *request);      /* wire_heartbeat; request->number: the trial */
+void study_measure(study *s, study_request *request);        /* wire_measurement; likewise */
+void study_amend(study *s, study_request *request);          /* wire_amendment; likewise */
+void study_propose(study *s, study_request *request);        /* proposal */
+void study_set_candidates(study *s, study_request *request); /* begins with a candidate_upload */
+void study_add_candidates(study *s, study_request *request); /* wire_points */
+void study_retire_candidates(study *s, study_request *request); /* wire_retire */
+void study_list_candidates(study *s, study_request *request);   /* candidate_range */
+void study_best(study *s, study_request *request);
+void study_predict(study *s, study_request *request); /* wire_predict */
+void study_model(study *s, study_request *request);
+
+#endif
