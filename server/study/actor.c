@@ -8,31 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A write on its way, and the answers that wait for it. */
-typedef struct commit {
-    study *s;
-    study_request *answers;
-    bool deletion;
-} commit;
-
 static void run_turn(pool_task *task);
 static void run_engine_turn(pool_task *task);
-
-static void free_key(key_in_flight *k)
-{
-    free((char *)(uintptr_t)k->request.key);
-    free((char *)(uintptr_t)k->request.caller);
-    free(k);
-}
-
-/* Keys whose answers are stored, or have failed to be: up to this write. */
-static void forget_keys(study *s, uint64_t write)
-{
-    for (key_in_flight *k; (k = STAILQ_FIRST(&s->keys)) && k->write <= write;) {
-        STAILQ_REMOVE_HEAD(&s->keys, link);
-        free_key(k);
-    }
-}
 
 /* ---- creation ------------------------------------------------------------------------------------------ */
 
@@ -44,13 +21,15 @@ study *study_new(app *a, registry *r, const char *id)
     s->app = a;
     s->registry = r;
     strncpy(s->id, id, sizeof s->id - 1);
+    if (!(s->commit = commit_new(a, s->id, &s->wake_at))) {
+        free(s);
+        return NULL;
+    }
     pthread_mutex_init(&s->lock, NULL);
     s->last_job = &s->jobs;
     s->last_engine_job = &s->engine_jobs;
     s->turn.run = run_turn;
     s->engine_turn.run = run_engine_turn;
-    s->last_held = &s->held;
-    STAILQ_INIT(&s->keys);
     atomic_store(&s->wake_at, INT64_MAX);
     atomic_store(&s->lease_end, INT64_MAX);
     TAILQ_INIT(&s->queued);
@@ -70,7 +49,7 @@ void study_free(study *s)
            !s->deferred);
     study_unload(s);
     study_drop_engine(s);
-    forget_keys(s, UINT64_MAX);
+    commit_free(s->commit);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -125,21 +104,6 @@ static void run_engine_turn(pool_task *task)
         pool_submit(s->app->pool, &s->engine_turn, POOL_LONG);
 }
 
-/* ---- writes -------------------------------------------------------------------------------------------- */
-
-void study_record(study *s, const store_event *event)
-{
-    if (s->write_status == STORE_OK && !s->write)
-        s->write_status = store_write_new(&s->write, s->lane);
-    if (s->write_status == STORE_OK)
-        s->write_status = store_write_add(s->write, event);
-}
-
-int64_t study_next_seq(const study *s)
-{
-    return store_lane_next_seq(s->lane) + (s->write ? (int64_t)store_write_events(s->write) : 0);
-}
-
 bool study_is_meant(const study *s, study_request *request, int64_t number)
 {
     bool meant = s->number == number;
@@ -149,139 +113,19 @@ bool study_is_meant(const study *s, study_request *request, int64_t number)
     return meant;
 }
 
-void study_hold(study *s, study_request *request)
-{
-    request->held = true;
-    request->next = NULL;
-    *s->last_held = request;
-    s->last_held = &request->next;
-}
-
-static void release_all(study_request *answers, store_status status)
-{
-    while (answers) {
-        study_request *next = answers->next;
-        if (status == STORE_OK)
-            reply_release(answers);
-        else
-            reply_unstored(answers, status);
-        answers = next;
-    }
-}
-
-/* The writer thread: a write of this study is on disk, or has failed. */
-static void write_done(void *arg, store_status status, int64_t number, int64_t last_seq)
-{
-    commit *c = arg;
-    (void)last_seq;
-    if (status != STORE_OK) {
-        if (!atomic_exchange(&c->s->broken, true))
-            log_event(LOG_ERROR, "write_failed", "study", c->s->id, "reason", store_status_text(status),
-                      NULL);
-        atomic_store(&c->s->wake_at, 0); /* a turn, to recover */
-    }
-    if (status == STORE_OK && c->deletion) {
-        if (c->s->app->study_deleted)
-            c->s->app->study_deleted(c->s->app, c->s->id);
-        atomic_store(&c->s->gone, true); /* before anybody may know */
-    }
-    if (status == STORE_OK)
-        events_changed(c->s->app->events, number);
-    study_request *answers = c->answers;
-    atomic_fetch_add(&c->s->committed, 1); /* the study may be freed from here on */
-    free(c);
-    release_all(answers, status); /* last: who repeats a request at once finds its answer stored */
-}
-
-/* The reply to a request with a key goes into the turn's write. */
-static store_status keep_key(study *s, const study_request *request)
-{
-    if (!request->key)
-        return STORE_OK;
-    key_in_flight *k = calloc(1, sizeof *k);
-    if (!k)
-        return STORE_NO_MEMORY;
-    k->request.number = request->number;
-    k->request.operation = request->operation;
-    k->request.key = strdup(request->key);
-    k->request.caller = strdup(request->caller);
-    if (!k->request.key || !k->request.caller) {
-        free_key(k);
-        return STORE_NO_MEMORY;
-    }
-    k->write = s->submitted + 1;
-    STAILQ_INSERT_TAIL(&s->keys, k, link);
-    return request->client->keep(request, s->number, s->write);
-}
-
-bool study_begin_keyed(study *s, study_request *request)
-{
-    if (!request->key)
-        return true;
-    study_submit(s);
-    forget_keys(s, atomic_load(&s->committed));
-    key_in_flight *k;
-    bool in_progress = study_waits_with_key(s, request) || study_places_with_key(s, request);
-    STAILQ_FOREACH (k, &s->keys, link)
-        in_progress |= request_repeats(&k->request, request);
-    if (in_progress) {
-        reply_problem(request, REPLY_CONFLICT, NULL, "a request with this Idempotency-Key is being answered");
-        return false;
-    }
-    return !request->client->repeat(request, s->number);
-}
-
-/* Ends the turn's transaction: answers go out when it, and all before it, is on disk. */
-void study_submit(study *s)
-{
-    bool settled = atomic_load(&s->committed) == s->submitted;
-    for (const study_request *r = s->held; r && settled; r = r->next)
-        settled = !r->key; /* its answer is to be stored */
-    if (!s->write && s->write_status == STORE_OK && settled) {
-        release_all(s->held, STORE_OK); /* nothing new, and nothing on its way */
-    } else if (s->held || s->write || s->write_status != STORE_OK) {
-        commit *c = malloc(sizeof *c);
-        if (c && s->write_status == STORE_OK && !s->write)
-            s->write_status =
-                store_write_new(&s->write, s->lane); /* without events: takes its place in line */
-        for (study_request *r = s->held; r && s->write_status == STORE_OK; r = r->next)
-            s->write_status = keep_key(s, r);
-        if (c && s->write_status == STORE_OK) {
-            *c = (commit){.s = s, .answers = s->held};
-            s->submitted++;
-            store_submit(s->write, write_done, c);
-            s->write = NULL;
-        } else {
-            atomic_store(&s->broken, true);
-            release_all(s->held, s->write_status != STORE_OK ? s->write_status : STORE_NO_MEMORY);
-            free(c);
-        }
-    }
-    store_write_free(s->write);
-    s->write = NULL;
-    s->write_status = STORE_OK;
-    s->held = NULL;
-    s->last_held = &s->held;
-}
-
-void study_load_again(study *s)
-{
-    atomic_store(&s->broken, true);
-}
-
 /* ---- the turn ------------------------------------------------------------------------------------------ */
 
 /* After a failed write the memory may be ahead of the store: it is dropped as soon as no write is on its way.
  */
 static void recover(study *s)
 {
-    if (!atomic_load(&s->broken) || atomic_load(&s->committed) != s->submitted || s->engine_jobs_out > 0)
+    if (!commit_is_broken(s->commit) || !commit_is_settled(s->commit) || s->engine_jobs_out > 0)
         return;
     study_fail_deferred(s, STORE_ABORTED);
     study_unload(s);
-    study_drop_engine(s);               /* nothing is at the engine */
-    s->deleted = atomic_load(&s->gone); /* a deletion may be what has failed */
-    atomic_store(&s->broken, false);
+    study_drop_engine(s);                              /* nothing is at the engine */
+    s->deleted = commit_deletion_is_stored(s->commit); /* a deletion may be what has failed */
+    commit_mend(s->commit);
 }
 
 static study_job *take_jobs(study *s)
@@ -306,8 +150,8 @@ static void run_turn(pool_task *task)
     }
     if (s->loaded && !s->deleted)
         study_after_turn(s);
-    study_submit(s);
-    if (atomic_load(&s->broken))
+    commit_submit(s->commit);
+    if (commit_is_broken(s->commit))
         atomic_store(&s->wake_at, 0);
     pthread_mutex_lock(&s->lock);
     bool more = s->jobs != NULL;
@@ -330,6 +174,12 @@ static void refuse_unloaded(const study *s, study_request *request, store_status
                       store_status_text(status));
 }
 
+static bool begin_keyed(study *s, study_request *request)
+{
+    bool waits = request->key && (study_waits_with_key(s, request) || study_places_with_key(s, request));
+    return commit_begin_keyed(s->commit, request, waits);
+}
+
 static void run_request(study *s, study_job *job)
 {
     study_request *request = (study_request *)(void *)job;
@@ -340,10 +190,10 @@ static void run_request(study *s, study_job *job)
     bool keyed = request->key != NULL;
     if (status != STORE_OK) {
         refuse_unloaded(s, request, status);
-    } else if (study_begin_keyed(s, request)) {
+    } else if (begin_keyed(s, request)) {
         request->run(s, request); /* the request may be gone from here on */
         if (keyed)
-            study_submit(s); /* unless it waits, its reply is there */
+            commit_submit(s->commit); /* unless it waits, its reply is there */
     }
 }
 
@@ -359,8 +209,7 @@ void study_post_request(study *s, study_request *request)
 static void rest(study *s)
 {
     bool at_rest = !s->planning && s->engine_jobs_out == 0 && TAILQ_EMPTY(&s->waiting) && !s->deferred &&
-                   STAILQ_EMPTY(&s->placing) && !s->held && !s->write &&
-                   atomic_load(&s->committed) == s->submitted && !atomic_load(&s->broken);
+                   STAILQ_EMPTY(&s->placing) && commit_is_idle(s->commit) && !commit_is_broken(s->commit);
     if (!at_rest || !s->loaded || s->deleted)
         return;
     if (s->engine.engine || TAILQ_EMPTY(&s->pending))
@@ -402,8 +251,8 @@ bool study_is_disposable(study *s)
 {
     pthread_mutex_lock(&s->lock);
     bool at_rest = !s->scheduled && !s->jobs && !s->engine_scheduled && !s->engine_jobs && !s->tick_posted &&
-                   atomic_load(&s->committed) == s->submitted && TAILQ_EMPTY(&s->waiting);
-    bool disposable = at_rest && (!s->loaded || s->deleted) && !atomic_load(&s->broken);
+                   commit_is_settled(s->commit) && TAILQ_EMPTY(&s->waiting);
+    bool disposable = at_rest && (!s->loaded || s->deleted) && !commit_is_broken(s->commit);
     pthread_mutex_unlock(&s->lock);
     return disposable;
 }
@@ -412,19 +261,11 @@ bool study_is_disposable(study *s)
 
 void study_delete(study *s, study_request *request)
 {
-    study_submit(s); /* what this turn has recorded so far goes first */
-    commit *c = malloc(sizeof *c);
-    if (!c) {
+    if (!commit_submit_deletion(s->commit, request)) {
         reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
-    request->held = true;
-    request->next = NULL;
-    reply_empty(request);
-    *c = (commit){.s = s, .answers = request, .deletion = true};
-    s->submitted++;
     s->deleted = true;
-    store_submit_delete(s->lane, write_done, c);
     study_answer_waiting(s, NULL);
     study_refuse_placing(s);
     study_fail_deferred(s, STORE_OK);

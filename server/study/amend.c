@@ -149,7 +149,7 @@ static store_status amend(study *s, trial *t, const told_result *now)
         !study_set_text(&t->reason, now->has_value ? "" : now->reason))
         return STORE_NO_MEMORY;
     if (t->joined_by > 0)
-        t->joined_by = s->submitted + 1; /* the store knows it so from then on */
+        t->joined_by = commit_number(s->commit); /* the store knows it so from then on */
     study_note_progress(s, t);
     store_status status = STORE_OK;
     if (s->best_trial == t->id)
@@ -174,7 +174,7 @@ static void record_amendment(study *s, const trial *t, uint32_t best_candidate, 
     event.u.amended.best_trial = s->best_trial;
     event.u.amended.best_candidate = s->best_trial ? best_candidate : 0;
     event.u.amended.best_value = s->best_value;
-    study_record(s, &event);
+    commit_record(s->commit, &event);
 }
 
 void study_amend(study *s, study_request *request)
@@ -218,13 +218,13 @@ void study_amend(study *s, study_request *request)
     if (status == STORE_OK && s->best_trial && s->best_trial != t->id)
         best = study_recall_trial(s, s->best_trial, &status);
     if (status != STORE_OK) {
-        s->write_status = status; /* the memory is ahead of the log: thrown away, and loaded again */
+        commit_fail(s->commit, status); /* the memory is ahead of the log: thrown away, and loaded again */
         reply_store_problem(request, status);
         goto out;
     }
     record_amendment(s, t, best->candidate, result->reason, time);
     log_event(LOG_INFO, "trial_amended", "study", s->id, "trial", log_format("%lld", (long long)t->id), NULL);
-    study_hold(s, request);
+    commit_hold(s->commit, request);
     study_answer_trial(s, request, t);
 out:
     free(recorded);

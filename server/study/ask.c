@@ -140,7 +140,7 @@ bool study_serve(study *s, study_request *request, const wire_ask *ask, bool fro
     }
     if (n == 0)
         return false;
-    study_hold(s, request);
+    commit_hold(s->commit, request);
     study_answer_ask(s, request, trials, n, n < wanted ? study_shortage(s) : NULL);
     return true;
 }

@@ -41,7 +41,7 @@ void study_set_candidates(study *s, study_request *request)
     const char *digest = upload_digest(uploaded->upload), *why = why_kept(s);
     if (!study_is_meant(s, request, uploaded->study))
         return;
-    study_hold(s, request);
+    commit_hold(s->commit, request);
     if (strcmp(digest, s->digest) == 0) {
         answer_count(request, uploaded);
         return;
@@ -53,7 +53,7 @@ void study_set_candidates(study *s, study_request *request)
     store_event event = {.type = EVENT_CANDIDATES_SET, .time = clock_now()};
     upload_describe(uploaded->upload, &event);
     event.u.candidates.dimension = (int64_t)uploaded->dimension;
-    study_record(s, &event);
+    commit_record(s->commit, &event);
     upload_keep(uploaded->upload);
     s->candidates = s->reference_candidates = (int64_t)upload_count(uploaded->upload);
     s->dimension = (int64_t)uploaded->dimension;
@@ -87,7 +87,7 @@ static void added(study *s, study_request *request, const uint32_t *arms)
 {
     const wire_points *points = request->context;
     s->exhausted = false;
-    study_hold(s, request);
+    commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_added(&w, arms[0], (int64_t)points->n);
     reply_json(request, &w);
@@ -170,7 +170,7 @@ void study_retire_candidates(study *s, study_request *request)
     uint32_t *list = newly_retired(s, retire, &n);
     for (size_t i = 0; list && i < n; i++)
         if (!study_mark_retired(s, list[i]))
-            s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+            commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
     if (!list) {
         reply_store_problem(request, STORE_NO_MEMORY);
         return;
@@ -179,10 +179,10 @@ void study_retire_candidates(study *s, study_request *request)
     event.u.retired.list = list;
     event.u.retired.n = n;
     if (n > 0)
-        study_record(s, &event);
+        commit_record(s->commit, &event);
     free(list);
     size_t cancelled = study_cancel_retired(s);
-    study_hold(s, request);
+    commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_retired(&w, (int64_t)n, (int64_t)cancelled);
     reply_json(request, &w);

@@ -23,7 +23,7 @@ engine_source engine_source_of(const study *s)
                            .reference_candidates = (size_t)s->reference_candidates,
                            .batches = s->batches,
                            .trials = s->trials,
-                           .writes = s->submitted + (s->write != NULL),
+                           .writes = commit_last(s->commit),
                            .config = s->config};
 }
 
@@ -278,9 +278,9 @@ static void restore_engine(study *s, const engine_source *from, engine_outcome *
 bool engine_wait_for_store(study *s, const engine_source *from)
 {
     static const struct timespec a_moment = {.tv_nsec = 500000};
-    while (atomic_load(&s->committed) < from->writes && !atomic_load(&s->broken))
+    while (commit_done(s->commit) < from->writes && !commit_is_broken(s->commit))
         nanosleep(&a_moment, NULL);
-    return !atomic_load(&s->broken);
+    return !commit_is_broken(s->commit);
 }
 
 void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out)

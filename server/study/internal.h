@@ -4,6 +4,7 @@
 
 #include "server/data/definition.h"
 #include "server/study/actor.h"
+#include "server/study/commit.h"
 #include "server/study/registry.h"
 #include "server/study/requests.h"
 
@@ -82,15 +83,6 @@ enum {
     ARM_FAILURES = 252 /* the most that are counted */
 };
 
-/* An idempotency key whose answer is on its way to the disk. */
-typedef struct key_in_flight {
-    study_request request; /* what request_repeats compares, with copies of the strings */
-    uint64_t write;        /* its number */
-    STAILQ_ENTRY(key_in_flight) link;
-} key_in_flight;
-
-STAILQ_HEAD(key_list, key_in_flight);
-
 /* A request whose points are to be found in the space; see points.c. */
 typedef struct placing placing;
 STAILQ_HEAD(placing_list, placing);
@@ -120,18 +112,15 @@ struct study {
     pool_task turn, engine_turn;
     study_job tick;
 
-    atomic_uint_fast64_t committed; /* writes that are done, whatever came of them */
-    atomic_bool broken;             /* one of them failed */
-    atomic_llong used_at;           /* ms of the steady clock: the last request */
-    atomic_bool resting;            /* at the next tick, leaves memory if nothing is going on */
-    atomic_bool needed;             /* at the next tick, is loaded: leases may run out */
+    atomic_llong used_at; /* ms of the steady clock: the last request */
+    atomic_bool resting;  /* at the next tick, leaves memory if nothing is going on */
+    atomic_bool needed;   /* at the next tick, is loaded: leases may run out */
     /* When the registry's timer should post a tick; INT64_MAX: never. */
     atomic_llong wake_at;   /* ms of the steady clock: for who waits */
     atomic_llong lease_end; /* ms of the wall clock: the first lease to end */
 
     /* Everything below belongs to the turn. */
     bool loaded, deleted;
-    atomic_bool gone; /* its deletion is on disk: its id is free, and may be another study's already */
     study *next_gone; /* the registry's */
     int64_t staged;   /* the number of one that is tried before it is published; 0 */
     int64_t number;
@@ -139,12 +128,7 @@ struct study {
         *config; /* never changed, only replaced: engine jobs read the one that they were made with */
     study_state state;
     char state_reason[300];
-    store_lane *lane;
-    uint64_t submitted;               /* writes given to the store */
-    store_write *write;               /* of this turn; NULL: no event yet */
-    study_request *held, **last_held; /* answers of this turn */
-    struct key_list keys;             /* idempotency keys whose answers are on their way to the disk */
-    store_status write_status;        /* a failure to build `write` */
+    commit *commit;
 
     int64_t trials;      /* ids given out */
     int64_t batches;     /* planned */
@@ -187,29 +171,9 @@ void study_post_tick(study *s);     /* a turn for what time has brought */
 
 void study_post_engine(study *s, engine_job *job); /* the turn */
 
-/* Adds an event to the turn's write. Failures are remembered and fail the turn. */
-void study_record(study *s, const store_event *event);
-
-/* Log position the next recorded event will have. */
-int64_t study_next_seq(const study *s);
-
-/* The memory is ahead of the store, or counts what did not happen: it is dropped when nothing is on its way.
- */
-void study_load_again(study *s);
-
-/* Submits what the turn has recorded so far, with the answers that wait for it. */
-void study_submit(study *s);
-
 /* Is it the study of this number, for which the request's body was read? Another may have its name by now.
  * False: answered. */
 bool study_is_meant(const study *s, study_request *request, int64_t number);
-
-/* A request with an Idempotency-Key has a write of its own. Submits what came before it; false when it has
- * been answered from the store or refused. Nothing for requests without a key. */
-bool study_begin_keyed(study *s, study_request *request);
-
-/* Keeps the request's coming answer until the turn's write is on disk. Called before it is answered. */
-void study_hold(study *s, study_request *request);
 
 /* ---- load.c -------------------------------------------------------------------------------------------- */
 

@@ -115,6 +115,6 @@ bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *res
         s->best_trial = t->id;
         s->best_value = result->value;
     }
-    study_record(s, &event);
+    commit_record(s->commit, &event);
     return true;
 }

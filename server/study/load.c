@@ -183,7 +183,7 @@ static void count_imported(void *arg, int64_t seq, const store_observation *row)
     study *s = arg;
     (void)seq;
     if (!study_count_outcome(s, row->candidate, TRIAL_COMPLETED))
-        s->write_status = STORE_NO_MEMORY;
+        commit_fail(s->commit, STORE_NO_MEMORY);
 }
 
 /* Which arms have failed of late, from all trials that an earlier batch has taken in, in the order in which
@@ -313,7 +313,7 @@ store_status study_load(study *s, store_error *err)
     if (status == STORE_OK && s->config->parameters)
         s->dimension = (int64_t)s->config->wire->n_parameters;
     if (status == STORE_OK)
-        status = store_lane_open(&s->lane, s->app->store, s->number, l.epoch, l.last_seq);
+        status = commit_open(s->commit, s->number, l.epoch, l.last_seq);
     if (status == STORE_OK)
         status = load_trials(s, &l, err);
     if (status == STORE_OK)
@@ -347,8 +347,7 @@ void study_unload(study *s)
 {
     study_refuse_placing(s);
     study_drop_trials(s);
-    store_lane_close(s->lane);
-    s->lane = NULL;
+    commit_close(s->commit);
     if (s->config)
         study_free_old_configs(s);
     study_config_free(s->config);

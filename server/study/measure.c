@@ -233,7 +233,7 @@ static store_status measure(study *s, const trial *t, const wire_measurement *me
     event.u.measured.attempt = t->attempt;
     event.u.measured.step = measurement->step;
     event.u.measured.value = measurement->value;
-    study_record(s, &event);
+    commit_record(s->commit, &event);
     return STORE_OK;
 }
 
@@ -252,6 +252,6 @@ void study_measure(study *s, study_request *request)
     }
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_measurement_answer(&w, stop);
-    study_hold(s, request);
+    commit_hold(s->commit, request);
     reply_json(request, &w);
 }

@@ -51,10 +51,10 @@ static void observe(study *s, study_request *request)
     store_event event = {.type = EVENT_OBSERVATIONS_ADDED, .time = clock_now()};
     event.u.observed.list = in->list;
     event.u.observed.n = in->n;
-    study_record(s, &event);
+    commit_record(s->commit, &event);
     if (!study_keep_observations(s, in->list, in->n))
-        s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
-    study_hold(s, request);
+        commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
+    commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
     wire_object_begin(&w);
     wire_key(&w, "accepted");

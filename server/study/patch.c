@@ -135,7 +135,7 @@ void study_patch(study *s, study_request *request)
     char *definition = NULL;
     study_config *config = NULL;
     patched_view view = {.s = s, .now = clock_now()};
-    study_etag(etag, s->number, study_next_seq(s) - 1);
+    study_etag(etag, s->number, commit_next_seq(s->commit) - 1);
     if (change->if_match && !wire_etag_matches(change->if_match, etag)) {
         reply_problem(request, REPLY_OUTDATED, NULL, "the study has changed since: read it again");
         goto out;
@@ -165,7 +165,7 @@ void study_patch(study *s, study_request *request)
     study_replace_config(s, config);
     if (new_horizon && s->batches > 0)
         study_renew_engine(s); /* some algorithms know the horizon: loaded again, as after a restart */
-    study_hold(s, request);
+    commit_hold(s->commit, request);
     reply_json(request, &view.w);
 out:
     wire_writer_clear(&view.w);
@@ -207,6 +207,6 @@ void study_heartbeat(study *s, study_request *request)
         reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
-    study_hold(s, request);
+    commit_hold(s->commit, request);
     study_answer_trial(s, request, t);
 }

@@ -112,7 +112,7 @@ static void record_picks(study *s, planning *p)
             s->through_seq = p->through_seq;
             s->batches++;
         }
-        study_record(s, &event);
+        commit_record(s->commit, &event);
         s->candidates += (int64_t)p->n_added;
         s->trials += (int64_t)p->n_picks;
         log_event(LOG_DEBUG, p->extends ? "batch_extended" : "batch_planned", "study", s->id, "batch",
@@ -120,7 +120,7 @@ static void record_picks(study *s, planning *p)
                   log_format("%zu", p->description.n_dictionary), "seconds",
                   log_format("%.4f", p->update_seconds + p->select_seconds), NULL);
     } else {
-        s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+        commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
     }
 }
 
@@ -132,7 +132,7 @@ static void retire_joined(study *s)
     TAILQ_FOREACH (late, &s->late, link)
         if (late->joining) {
             late->joining = false;
-            late->joined_by = s->submitted + 1;
+            late->joined_by = commit_number(s->commit);
         }
     for (t = TAILQ_FIRST(&s->told); t; t = next) {
         next = TAILQ_NEXT(t, link);
@@ -140,7 +140,7 @@ static void retire_joined(study *s)
             continue; /* told since */
         TAILQ_REMOVE(&s->told, t, link);
         t->joining = false;
-        t->joined_by = s->submitted + 1;
+        t->joined_by = commit_number(s->commit);
         TAILQ_INSERT_TAIL(&s->joined, t, link);
     }
 }
@@ -175,19 +175,19 @@ static void planning_done(study *s, study_job *job)
     planning *p = (planning *)((char *)job - offsetof(planning, done));
     s->engine_jobs_out--;
     s->planning = false;
-    if (s->deleted || !s->loaded || atomic_load(&s->broken)) {
+    if (s->deleted || !s->loaded || commit_is_broken(s->commit)) {
         /* what it was planned for is gone */
     } else if (p->outcome.stored == STORE_CORRUPT) {
         study_set_state(s, STUDY_ERROR, "the database is damaged: `banditd check` says where", NULL);
-        study_load_again(s);
+        commit_break(s->commit);
     } else if (p->outcome.stored != STORE_OK) {
         log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
                   store_status_text(p->outcome.stored), NULL);
         study_answer_waiting(s, NULL); /* the next ask tries again */
-        study_load_again(s);
+        commit_break(s->commit);
     } else if (p->outcome.error.status != BANDIT_OK) {
         study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
-        study_load_again(s);
+        commit_break(s->commit);
     } else if (p->fixed) {
         study_begin_fixed(s, p->ask);
         take_plan(s, p);
@@ -197,7 +197,7 @@ static void planning_done(study *s, study_job *job)
         study_set_state(s, STUDY_FINISHED, "every point of the space has been evaluated", NULL);
     } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0) {
         study_set_state(s, STUDY_ERROR, "no candidate is left that may be handed out", NULL);
-        study_load_again(s);
+        commit_break(s->commit);
     } else {
         take_plan(s, p);
     }
@@ -242,14 +242,14 @@ static void start(study *s, planning *p, size_t beyond)
 static void plan(study *s, size_t beyond, bool closes)
 {
     /* Amendments are taken in from what is stored. */
-    s->delayed = s->n_amendments > 0 && (s->write || atomic_load(&s->committed) != s->submitted);
+    s->delayed = s->n_amendments > 0 && (commit_last(s->commit) != commit_done(s->commit));
     if (s->delayed)
         return;
     planning *p = plan_gather(s, closes);
     if (p)
         start(s, p, beyond);
     else
-        s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
+        commit_fail(s->commit, STORE_NO_MEMORY); /* the record of failures may be counted half: load again */
 }
 
 void study_start_planning(study *s, size_t beyond)
@@ -287,7 +287,7 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
     planning *p = news ? plan_gather(s, false) : plan_gather_extension(s);
     if (!p || !hold_values(s, p, ask->fixed, (size_t)ask->ask->count)) {
         study_plan_free(p);
-        s->write_status = STORE_NO_MEMORY; /* the record of failures may be counted half: load again */
+        commit_fail(s->commit, STORE_NO_MEMORY); /* the record of failures may be counted half: load again */
         return;
     }
     p->ask = ask->number;

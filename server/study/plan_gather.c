@@ -182,7 +182,7 @@ planning *plan_gather(study *s, bool closes)
     if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) &&
         study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
         study_failed(s, &p->failed, &p->n_failed)) {
-        p->through_seq = study_next_seq(s) - 1;
+        p->through_seq = commit_next_seq(s->commit) - 1;
         return p;
     }
     study_plan_free(p);
@@ -197,7 +197,7 @@ planning *plan_gather_extension(study *s)
         return NULL;
     p->extends = true;
     p->ordinary = s->batch_goes_on;
-    p->through_seq = study_next_seq(s) - 1;
+    p->through_seq = commit_next_seq(s->commit) - 1;
     if (study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
         study_failed(s, &p->failed, &p->n_failed))
         return p;

@@ -95,7 +95,7 @@ void study_record_points(study *s, const double *rows, size_t n)
     store_event event = {.type = EVENT_CANDIDATES_ADDED, .time = clock_now()};
     event.u.added.first = s->candidates;
     event.u.added.points = (store_points){.n = n, .dimension = s->dimension, .rows = rows};
-    study_record(s, &event);
+    commit_record(s->commit, &event);
     s->candidates += (int64_t)n;
 }
 
@@ -114,7 +114,7 @@ static void placing_done(study *s, study_job *job)
     s->engine_jobs_out--;
     s->planning = false;
     STAILQ_REMOVE(&s->placing, p, placing, link);
-    if (s->deleted || !s->loaded || atomic_load(&s->broken)) {
+    if (s->deleted || !s->loaded || commit_is_broken(s->commit)) {
         reply_problem(p->request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
                       s->deleted ? "deleted" : "not available now");
     } else if (p->outcome.stored != STORE_OK) {
@@ -123,11 +123,11 @@ static void placing_done(study *s, study_job *job)
         refuse_points(p);
     } else {
         if (keyed)
-            study_submit(s); /* its answer has a write of its own */
+            commit_submit(s->commit); /* its answer has a write of its own */
         study_record_points(s, p->added, p->n_added);
         p->placed(s, p->request, p->arms);
         if (keyed)
-            study_submit(s);
+            commit_submit(s->commit);
     }
     placing_free(p);
 }
@@ -164,7 +164,7 @@ void study_append_points(study *s, study_request *request, const double *points,
 void study_start_placing(study *s)
 {
     placing *p = STAILQ_FIRST(&s->placing);
-    if (!p || s->planning || atomic_load(&s->broken))
+    if (!p || s->planning || commit_is_broken(s->commit))
         return;
     p->source = engine_source_of(s);
     s->planning = true;

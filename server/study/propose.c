@@ -42,7 +42,7 @@ static void notify_engine(study *s, uint32_t candidate)
         return;
     notice *n = calloc(1, sizeof *n);
     if (!n) {
-        s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+        commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
         return;
     }
     n->candidate = candidate;
@@ -91,9 +91,9 @@ static void add_proposed(study *s, study_request *request, uint32_t candidate, c
     store_event event = {.type = EVENT_TRIAL_PROPOSED, .time = clock_now()};
     event.u.proposed.trial = t->id;
     event.u.proposed.pick = (store_pick){.candidate = t->candidate, .variance = NAN};
-    study_record(s, &event);
+    commit_record(s->commit, &event);
     notify_engine(s, t->candidate);
-    study_hold(s, request);
+    commit_hold(s->commit, request);
     study_answer_trial(s, request, t);
 }
 
@@ -173,10 +173,10 @@ void study_run_deferred(study *s)
         next = request->next;
         bool keyed = request->key != NULL;
         if (keyed)
-            study_submit(s); /* its answer has a write of its own */
+            commit_submit(s->commit); /* its answer has a write of its own */
         propose(s, request);
         if (keyed)
-            study_submit(s);
+            commit_submit(s->commit);
     }
 }
 

@@ -15,10 +15,10 @@ static void question_done(study *s, study_job *job)
     s->engine_jobs_out--;
     bool keyed = q->request->key != NULL;
     if (keyed)
-        study_submit(s);
-    study_hold(s, q->request); /* it has been answered from a state that may not be on disk yet */
+        commit_submit(s->commit);
+    commit_hold(s->commit, q->request); /* it has been answered from a state that may not be on disk yet */
     if (keyed)
-        study_submit(s);
+        commit_submit(s->commit);
     free(q);
 }
 

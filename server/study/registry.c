@@ -39,7 +39,7 @@ static study *find_study(registry *r, const char *id)
     study key;
     snprintf(key.id, sizeof key.id, "%s", id);
     study **found = tfind(&key, &r->by_id, compare_ids);
-    if (found && !atomic_load(&(*found)->gone))
+    if (found && !commit_deletion_is_stored((*found)->commit))
         return *found;
     if (found) {
         study *gone = *found;

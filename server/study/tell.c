@@ -165,7 +165,7 @@ static void apply(study *s, telling *t, size_t i, int64_t now)
     int32_t attempt = result->attempt.given ? (int32_t)result->attempt.value : target->attempt;
     if (t->verdicts[i] == LATE) {
         if (!study_tell_late(s, target, attempt, &told, now))
-            s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+            commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
     } else if (result->outcome == WIRE_RELEASED) {
         study_requeue(s, target, "released", false, now);
     } else if (result->outcome == WIRE_FAILED && result->retry && target->state == TRIAL_PENDING &&
@@ -202,7 +202,7 @@ void study_tell(study *s, study_request *request)
         }
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_tell_answer(&w, counts[ACCEPT], counts[DUPLICATE], counts[LATE]);
-        study_hold(s, request);
+        commit_hold(s->commit, request);
         reply_json(request, &w);
     }
     wire_errors_clear(&t.errors);

@@ -244,7 +244,7 @@ bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now)
     event.u.issued.attempt = t->attempt;
     event.u.issued.worker = t->worker;
     event.u.issued.lease_expires_at = t->lease_expires_at;
-    study_record(s, &event);
+    commit_record(s->commit, &event);
     return true;
 }
 
@@ -267,12 +267,12 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     t->value = result->value;
     t->repeats = result->repeats;
     t->told_at = now;
-    t->told_seq = study_next_seq(s);
+    t->told_seq = commit_next_seq(s->commit);
     t->joining = false;
     t->joined_by = 0;
     if (!study_set_text(&t->reason, result->reason) || !study_set_text(&t->recorded, result->recorded) ||
         !study_set_text(&t->metadata, result->metadata))
-        s->write_status = STORE_NO_MEMORY; /* fails the turn, and the study is loaded again */
+        commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
     enter_list(s, t);
     study_note_progress(s, t);
     if (better) {
@@ -290,7 +290,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     event.u.told.repeats = result->repeats;
     event.u.told.recorded = result->recorded;
     event.u.told.metadata = result->metadata;
-    study_record(s, &event);
+    commit_record(s->commit, &event);
 }
 
 void study_cancel_trial(study *s, trial *t, int64_t now)
@@ -314,7 +314,7 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t
     event.u.requeued.trial = t->id;
     event.u.requeued.outcome = outcome;
     event.u.requeued.attempt_counts = counts;
-    study_record(s, &event);
+    commit_record(s->commit, &event);
     if (study_is_retired(s, t->candidate))
         study_cancel_trial(s, t, now);
 }
@@ -345,7 +345,7 @@ void study_expire_leases(study *s, int64_t now)
 /* Trials whose results are part of a stored model need no memory any more. */
 void study_sweep_joined(study *s)
 {
-    uint64_t committed = atomic_load(&s->committed);
+    uint64_t committed = commit_done(s->commit);
     trial *t, *next;
     for (t = TAILQ_FIRST(&s->joined); t; t = next) {
         next = TAILQ_NEXT(t, link);

@@ -20,7 +20,7 @@ void study_set_state(study *s, study_state state, const char *reason, const char
     event.u.changed.definition = definition;
     event.u.changed.state = state;
     event.u.changed.reason = reason;
-    study_record(s, &event);
+    commit_record(s->commit, &event);
     log_event(LOG_INFO, "study_state", "study", s->id, "state", study_state_name(state), "reason",
               *reason ? reason : NULL, NULL);
 }
@@ -38,11 +38,11 @@ void study_after_turn(study *s)
     if (s->batches > 0 && study_may_plan(s) && s->n_open == 0 && !s->config->asynchronous)
         study_start_planning(s, 0); /* so that the next ask finds the batch ready */
     if (s->state == STUDY_FINISHED && s->batches > 0 && s->n_open == 0 && study_has_news(s) && !s->planning &&
-        !atomic_load(&s->broken))
+        !commit_is_broken(s->commit))
         study_close_model(s);
     study_serve_waiting(s, now);
     study_sweep_joined(s);
-    study_drop_late(s, atomic_load(&s->committed));
+    study_drop_late(s, commit_done(s->commit));
     study_free_old_configs(s);
     atomic_store(&s->wake_at, study_next_wake(s));
     atomic_store(&s->lease_end, s->next_expiry);

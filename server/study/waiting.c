@@ -15,7 +15,7 @@ enum { CLIENT_CHECK_MS = 2000 };
 static bool may_pick(const study *s)
 {
     return s->state == STUDY_ACTIVE && !s->planning && s->trials < study_horizon(s) &&
-           !atomic_load(&s->broken) && !atomic_load(&s->app->stopping);
+           !commit_is_broken(s->commit) && !atomic_load(&s->app->stopping);
 }
 
 bool study_may_plan(const study *s)
@@ -137,7 +137,7 @@ void study_answer_waiting(study *s, const char *reason)
         next = TAILQ_NEXT(w, link);
         study_request *request = stop_waiting(s, w);
         if (reason) {
-            study_hold(s, request);
+            commit_hold(s->commit, request);
             study_answer_ask(s, request, NULL, 0, reason);
         } else {
             reply_problem(request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
@@ -171,7 +171,7 @@ void study_begin_fixed(study *s, uint64_t number)
 {
     const waiting_ask *w = find_waiting(s, number);
     if (w && w->request->key)
-        study_submit(s); /* its answer has a write of its own */
+        commit_submit(s->commit); /* its answer has a write of its own */
 }
 
 static bool has_gone(waiting_ask *w, int64_t steady)
@@ -184,8 +184,8 @@ static bool has_gone(waiting_ask *w, int64_t steady)
 static void end_waiting(study *s, waiting_ask *w)
 {
     study_request *request = stop_waiting(s, w);
-    if (!request->key)          /* nothing to store: not even under a key */
-        study_hold(s, request); /* but what it says is to be true */
+    if (!request->key)                   /* nothing to store: not even under a key */
+        commit_hold(s->commit, request); /* but what it says is to be true */
     study_answer_ask(s, request, NULL, 0, study_shortage(s));
 }
 
@@ -194,7 +194,7 @@ void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
     waiting_ask *w = find_waiting(s, number);
     trial *trials[ASK_MAXIMUM];
     size_t found = 0;
-    if (!w || s->write_status != STORE_OK)
+    if (!w || commit_has_failed(s->commit))
         return;
     if (has_gone(w, clock_steady_ms())) {
         end_waiting(s, w);
@@ -213,7 +213,7 @@ void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
     else
         reply_problem(request, REPLY_CONFLICT, NULL, "no point with these values is left to be handed out");
     if (keyed)
-        study_submit(s);
+        commit_submit(s->commit);
 }
 
 static void plan_for(study *s, waiting_ask *w)
@@ -239,7 +239,7 @@ void study_serve_waiting(study *s, int64_t now)
         next = TAILQ_NEXT(w, link);
         if (s->state == STUDY_ERROR) {
             study_request *request = stop_waiting(s, w);
-            study_hold(s, request); /* the state may not be on disk yet */
+            commit_hold(s->commit, request); /* the state may not be on disk yet */
             reply_problem(request, REPLY_CONFLICT, NULL, "the study has stopped: %s", s->state_reason);
             continue;
         }
@@ -249,11 +249,11 @@ void study_serve_waiting(study *s, int64_t now)
         bool gone = !comes && (may_serve || steady - w->checked_at >= CLIENT_CHECK_MS) && has_gone(w, steady);
         bool keyed = may_serve && !gone && w->request->key;
         if (keyed)
-            study_submit(s); /* its answer has a write of its own */
+            commit_submit(s->commit); /* its answer has a write of its own */
         if (may_serve && !gone && study_serve(s, w->request, w->ask, true, trials, 0, now)) {
             stop_waiting(s, w);
             if (keyed)
-                study_submit(s);
+                commit_submit(s->commit);
             continue;
         }
         if (!gone)
