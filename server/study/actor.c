@@ -13,6 +13,12 @@ static void run_engine_turn(pool_task *task);
 
 /* ---- creation ------------------------------------------------------------------------------------------ */
 
+static void free_parts(study *s)
+{
+    commit_free(s->commit);
+    trial_queue_free(s->queue);
+}
+
 study *study_new(app *a, registry *r, const char *id)
 {
     study *s = calloc(1, sizeof *s);
@@ -21,7 +27,10 @@ study *study_new(app *a, registry *r, const char *id)
     s->app = a;
     s->registry = r;
     strncpy(s->id, id, sizeof s->id - 1);
-    if (!(s->commit = commit_new(a, s->id, &s->wake_at))) {
+    s->commit = commit_new(a, s->id, &s->wake_at);
+    s->queue = trial_queue_new();
+    if (!s->commit || !s->queue) {
+        free_parts(s);
         free(s);
         return NULL;
     }
@@ -32,10 +41,6 @@ study *study_new(app *a, registry *r, const char *id)
     s->engine_turn.run = run_engine_turn;
     atomic_store(&s->wake_at, INT64_MAX);
     atomic_store(&s->lease_end, INT64_MAX);
-    TAILQ_INIT(&s->queued);
-    TAILQ_INIT(&s->pending);
-    TAILQ_INIT(&s->told);
-    TAILQ_INIT(&s->joined);
     TAILQ_INIT(&s->waiting);
     STAILQ_INIT(&s->placing);
     TAILQ_INIT(&s->late);
@@ -49,7 +54,7 @@ void study_free(study *s)
            !s->deferred);
     study_unload(s);
     study_drop_engine(s);
-    commit_free(s->commit);
+    free_parts(s);
     pthread_mutex_destroy(&s->lock);
     free(s);
 }
@@ -212,10 +217,10 @@ static void rest(study *s)
                    STAILQ_EMPTY(&s->placing) && commit_is_idle(s->commit) && !commit_is_broken(s->commit);
     if (!at_rest || !s->loaded || s->deleted)
         return;
-    if (s->engine.engine || TAILQ_EMPTY(&s->pending))
+    if (s->engine.engine || trial_queue_is_empty(s->queue, TRIALS_PENDING))
         atomic_fetch_add(&s->app->evicted, 1);
     study_drop_engine(s); /* nothing is at it */
-    if (TAILQ_EMPTY(&s->pending)) {
+    if (trial_queue_is_empty(s->queue, TRIALS_PENDING)) {
         study_unload(s);
         log_event(LOG_DEBUG, "study_evicted", "study", s->id, NULL);
     }

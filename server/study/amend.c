@@ -74,7 +74,7 @@ static void consider_stored(void *arg, int64_t id, double value, int64_t told_at
 {
     best_search *b = arg;
     (void)told_at;
-    if (!study_find_trial(b->s, id)) /* memory may know better */
+    if (!trial_queue_find(b->s->queue, id)) /* memory may know better */
         consider(b, id, value);
 }
 
@@ -93,10 +93,10 @@ static store_status find_best(study *s)
     if (status == STORE_OK)
         status =
             store_read_late_results(s->app->store, s->number, 0, 0, INT64_MAX, consider_late, &b, &error);
-    TAILQ_FOREACH (t, &s->told, link)
+    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
         if (t->has_value)
             consider(&b, t->id, t->value);
-    TAILQ_FOREACH (t, &s->joined, link)
+    for (t = trial_queue_first(s->queue, TRIALS_JOINED); t; t = trial_queue_next(t))
         if (t->has_value)
             consider(&b, t->id, t->value);
     TAILQ_FOREACH (late, &s->late, link)
@@ -145,8 +145,8 @@ static store_status amend(study *s, trial *t, const told_result *now)
     t->value = now->has_value ? now->value : 0.0;
     if (!now->has_value)
         t->repeats = 1;
-    if (!study_set_text(&t->recorded, now->recorded) ||
-        !study_set_text(&t->reason, now->has_value ? "" : now->reason))
+    if (!text_replace(&t->recorded, now->recorded) ||
+        !text_replace(&t->reason, now->has_value ? "" : now->reason))
         return STORE_NO_MEMORY;
     if (t->joined_by > 0)
         t->joined_by = commit_number(s->commit); /* the store knows it so from then on */

@@ -110,7 +110,7 @@ static size_t own_trials(study *s, const wire_ask *ask, const double *fixed, tri
     trial *t;
     if (!ask->worker || ask->fresh)
         return 0;
-    TAILQ_FOREACH (t, &s->pending, link) {
+    for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t)) {
         if (strcmp(t->worker, ask->worker) != 0 || !has_values(s, t, fixed))
             continue;
         size_t place = n;
@@ -132,8 +132,9 @@ bool study_serve(study *s, study_request *request, const wire_ask *ask, bool fro
     size_t wanted = (size_t)ask->count;
     for (size_t i = 0; i < n; i++)
         study_issue(s, trials[i], ask, now);
-    while (from_queue && n < wanted && s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued)) {
-        trial *t = TAILQ_FIRST(&s->queued);
+    while (from_queue && n < wanted && s->state == STUDY_ACTIVE &&
+           !trial_queue_is_empty(s->queue, TRIALS_QUEUED)) {
+        trial *t = trial_queue_first(s->queue, TRIALS_QUEUED);
         if (!study_issue(s, t, ask, now))
             break;
         trials[n++] = t;

@@ -141,8 +141,8 @@ size_t study_cancel_retired(study *s)
     size_t n = 0;
     int64_t now = clock_now();
     trial *t, *next;
-    for (t = TAILQ_FIRST(&s->queued); t; t = next) {
-        next = TAILQ_NEXT(t, link);
+    for (t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = next) {
+        next = trial_queue_next(t);
         if (!study_is_retired(s, t->candidate))
             continue;
         study_cancel_trial(s, t, now);

@@ -79,11 +79,11 @@ static bool mark_open(bool **out, const study *s)
         return true;
     if (!(*out = calloc((size_t)s->candidates, sizeof **out)))
         return false;
-    TAILQ_FOREACH (t, &s->queued, link)
+    for (t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = trial_queue_next(t))
         (*out)[t->candidate] = true;
-    TAILQ_FOREACH (t, &s->pending, link)
+    for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t))
         (*out)[t->candidate] = true;
-    TAILQ_FOREACH (t, &s->told, link)
+    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
         (*out)[t->candidate] = true;
     for (size_t i = 0; i < s->n_observations; i++)
         (*out)[s->observations[i].candidate] = true;

@@ -7,36 +7,11 @@
 #include "server/study/commit.h"
 #include "server/study/registry.h"
 #include "server/study/requests.h"
+#include "server/study/trial_queue.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
-
-/* A trial that is open, or told and not yet part of a stored model. Closed ones live in the store alone. */
-typedef struct trial {
-    int64_t id;
-    trial_state state;
-    int32_t attempt;
-    int64_t batch;
-    uint32_t candidate;
-    double variance; /* the pick's, paper's scale */
-    char *worker;    /* of the attempt; "" */
-    int64_t issued_at, lease_expires_at;
-    bool has_value;
-    double value; /* as told, or as amended */
-    int64_t repeats;
-    char *recorded, *metadata; /* JSON objects as text; "" */
-    char *reason;              /* "" */
-    int64_t told_at, told_seq;
-    bool released;           /* while queued: how it came back, and when */
-    int64_t requeued_at;     /* while queued; 0: it was never handed out */
-    double *point;           /* in an open space: coded; may not be in the store yet. NULL: read it there */
-    bool joining;            /* among the results of the batch being planned */
-    uint64_t joined_by;      /* number of the write that made it part of the model; 0: not yet */
-    TAILQ_ENTRY(trial) link; /* in queued, pending, told or joined */
-} trial;
-
-TAILQ_HEAD(trial_list, trial);
 
 /* A value told under another attempt than the one that completed its trial. */
 typedef struct late_result {
@@ -137,10 +112,7 @@ struct study {
     char digest[80];
     int64_t best_trial;
     double best_value;
-    void *by_id; /* tsearch tree of struct trial */
-    struct trial_list queued, pending, told, joined;
-    size_t n_open;       /* queued + pending */
-    int64_t next_expiry; /* ms: of the leases; INT64_MAX: none */
+    trial_queue *queue;
     struct waiting_list waiting;
     uint64_t asks; /* that waited */
     /* Imported rewards that are not part of a stored model yet, in the order of the log; the first
@@ -194,15 +166,8 @@ typedef struct told_result {
     const char *recorded, *metadata, *reason; /* NULL: "" */
 } told_result;
 
-trial *study_find_trial(const study *s, int64_t id);
-bool study_add_trial(study *s, trial *t);          /* takes it; false: out of memory, and it is freed */
-trial *study_trial_of_row(const store_trial *row); /* in no list yet; NULL: out of memory */
-void study_drop_trial(study *s, trial *t);
-void study_drop_trials(study *s);
-void study_free_trial(void *t); /* one that is in no list */
 /* A new one, into the queue; point: in an open space (copied), else NULL. NULL: out of memory. */
 trial *study_queue_trial(study *s, int64_t id, int64_t batch, const bandit_pick *pick, const double *point);
-bool study_set_text(char **field, const char *text); /* a copy; NULL: "" */
 
 /* Hands a queued trial out, or renews the lease of a pending one. False: out of memory. */
 bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);
@@ -210,14 +175,10 @@ bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);
 void study_cancel_trial(study *s, trial *t, int64_t now);
 /* Ends an attempt without a result: back into the queue, or out of it when its candidate was retired. */
 void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t now);
-/* Puts a queued trial in its place: released ones first, the last one at the head; then those whose lease ran
- * out or whose attempt failed, by number; then users' own; then picks. */
-void study_place_queued(study *s, trial *t);
 /* attempt: that told it; 0: none did, and its attempts stay as they ended. */
 void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now);
 bool study_is_better(const study *s, double value);
 void study_expire_leases(study *s, int64_t now);
-void study_sweep_joined(study *s); /* forgets what the store knows for good */
 /* The trial, in memory or brought back from the store; NULL: `*status` says why. */
 trial *study_recall_trial(study *s, int64_t id, store_status *status);
 

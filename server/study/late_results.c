@@ -20,7 +20,7 @@ bool study_keep_late(study *s, const store_late_result *row)
                           .candidate = (uint32_t)row->candidate,
                           .value = row->value,
                           .repeats = row->repeats};
-    if (!study_set_text(&late->recorded, row->recorded)) {
+    if (!text_replace(&late->recorded, row->recorded)) {
         free_late(late);
         return false;
     }

@@ -55,11 +55,11 @@ static void take_trial(void *arg, const store_trial *row)
     loading *l = arg;
     if (!is_known(l, row->candidate))
         return;
-    trial *t = study_trial_of_row(row);
+    trial *t = trial_of_row(row);
     int64_t started_at = l->s->app->started_at;
     if (t && t->state == TRIAL_PENDING && t->lease_expires_at <= started_at)
         t->lease_expires_at = started_at + RESTART_GRACE_MS;
-    if (!t || !study_add_trial(l->s, t))
+    if (!t || !trial_queue_add(l->s->queue, t))
         l->failed = true;
 }
 
@@ -105,12 +105,13 @@ static store_status place_queued(study *s, store_error *err)
 {
     store_status status = STORE_OK;
     trial *t, *next;
-    for (t = TAILQ_FIRST(&s->queued); status == STORE_OK && t; t = next) {
-        next = TAILQ_NEXT(t, link);
+    for (t = trial_queue_first(s->queue, TRIALS_QUEUED); status == STORE_OK && t; t = next) {
+        next = trial_queue_next(t);
         if (t->issued_at == 0)
             continue;
+        trial_queue_take(s->queue, t);
         status = store_read_attempts(s->app->store, s->number, t->id, take_last_attempt, t, err);
-        study_place_queued(s, t);
+        trial_queue_put(s->queue, t);
     }
     return status;
 }
@@ -306,7 +307,7 @@ store_status study_load(study *s, store_error *err)
                                     : store_read_study(s->app->store, s->id, take_study, &l, err);
     if (status != STORE_OK)
         return status;
-    study_drop_trials(s);
+    trial_queue_clear(s->queue);
     status = l.definition ? study_config_read(&definition, l.definition) : STORE_NO_MEMORY;
     if (status == STORE_OK)
         status = study_config_status(study_config_new(&s->config, definition, &errors));
@@ -346,7 +347,7 @@ store_status study_load(study *s, store_error *err)
 void study_unload(study *s)
 {
     study_refuse_placing(s);
-    study_drop_trials(s);
+    trial_queue_clear(s->queue);
     commit_close(s->commit);
     if (s->config)
         study_free_old_configs(s);

@@ -139,10 +139,10 @@ static void take_trial(void *arg, const store_trial *row)
 }
 
 /* Rows of the store may be behind what memory knows of a trial. */
-static void note_all(study *s, const struct trial_list *list)
+static void note_all(study *s, trial_list list)
 {
     const trial *t;
-    TAILQ_FOREACH (t, list, link)
+    for (t = trial_queue_first(s->queue, list); t; t = trial_queue_next(t))
         if (s->curves && t->attempt > 0)
             study_note_progress(s, t);
 }
@@ -166,10 +166,8 @@ static store_status load_curves(study *s)
         study_drop_curves(s);
         return status;
     }
-    note_all(s, &s->queued);
-    note_all(s, &s->pending);
-    note_all(s, &s->told);
-    note_all(s, &s->joined);
+    for (int list = 0; list < TRIAL_LISTS; list++)
+        note_all(s, (trial_list)list);
     return s->curves ? STORE_OK : STORE_NO_MEMORY;
 }
 

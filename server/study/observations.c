@@ -42,7 +42,7 @@ bool study_has_news(const study *s)
     TAILQ_FOREACH (late, &s->late, link)
         if (late->joined_by == 0)
             return true;
-    return !TAILQ_EMPTY(&s->told) || s->n_observations > 0 || s->n_amendments > 0;
+    return !trial_queue_is_empty(s->queue, TRIALS_REPORTED) || s->n_observations > 0 || s->n_amendments > 0;
 }
 
 static void observe(study *s, study_request *request)

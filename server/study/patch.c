@@ -177,7 +177,7 @@ out:
 
 trial *study_held_trial(study *s, study_request *request, wire_integer attempt)
 {
-    trial *t = study_find_trial(s, request->number);
+    trial *t = trial_queue_find(s->queue, request->number);
     if (request->number < 1 || request->number > s->trials) {
         reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no trial %lld", (long long)request->number);
         return NULL;

@@ -127,22 +127,13 @@ static void record_picks(study *s, planning *p)
 /* Results that the new batch has taken in are part of a stored model once this turn's write is on disk. */
 static void retire_joined(study *s)
 {
-    trial *t, *next;
     late_result *late;
     TAILQ_FOREACH (late, &s->late, link)
         if (late->joining) {
             late->joining = false;
             late->joined_by = commit_number(s->commit);
         }
-    for (t = TAILQ_FIRST(&s->told); t; t = next) {
-        next = TAILQ_NEXT(t, link);
-        if (!t->joining)
-            continue; /* told since */
-        TAILQ_REMOVE(&s->told, t, link);
-        t->joining = false;
-        t->joined_by = commit_number(s->commit);
-        TAILQ_INSERT_TAIL(&s->joined, t, link);
-    }
+    trial_queue_join(s->queue, commit_number(s->commit));
 }
 
 static void take_plan(study *s, planning *p)
@@ -192,10 +183,10 @@ static void planning_done(study *s, study_job *job)
         study_begin_fixed(s, p->ask);
         take_plan(s, p);
         serve_fixed(s, p);
-    } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0 && study_pulls_once(s)) {
+    } else if (p->exhausted && p->n_picks == 0 && trial_queue_open(s->queue) == 0 && study_pulls_once(s)) {
         take_plan(s, p);
         study_set_state(s, STUDY_FINISHED, "every point of the space has been evaluated", NULL);
-    } else if (p->exhausted && p->n_picks == 0 && s->n_open == 0) {
+    } else if (p->exhausted && p->n_picks == 0 && trial_queue_open(s->queue) == 0) {
         study_set_state(s, STUDY_ERROR, "no candidate is left that may be handed out", NULL);
         commit_break(s->commit);
     } else {
@@ -283,7 +274,8 @@ static bool hold_values(const study *s, planning *p, const double *values, size_
 
 void study_plan_fixed(study *s, const waiting_ask *ask)
 {
-    bool news = s->batches == 0 || (s->config->asynchronous && study_has_news(s) && TAILQ_EMPTY(&s->queued));
+    bool news = s->batches == 0 || (s->config->asynchronous && study_has_news(s) &&
+                                    trial_queue_is_empty(s->queue, TRIALS_QUEUED));
     planning *p = news ? plan_gather(s, false) : plan_gather_extension(s);
     if (!p || !hold_values(s, p, ask->fixed, (size_t)ask->ask->count)) {
         study_plan_free(p);

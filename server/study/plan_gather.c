@@ -48,7 +48,7 @@ static bool gather_told(study *s, planning *p, trial **told, size_t n)
 {
     trial *t;
     size_t filled = 0;
-    TAILQ_FOREACH (t, &s->told, link)
+    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
         told[filled++] = t;
     qsort(told, n, sizeof(trial *), compare_by_id);
     for (size_t i = 0; i < n; i++) {
@@ -83,7 +83,7 @@ static bool gather_results(study *s, planning *p)
     trial *t;
     late_result *l;
     size_t n_told = 0, n_late = 0;
-    TAILQ_FOREACH (t, &s->told, link)
+    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
         n_told++;
     TAILQ_FOREACH (l, &s->late, link)
         n_late += l->joined_by == 0;
@@ -138,14 +138,14 @@ static bool gather_pending(study *s, planning *p)
 {
     trial *t;
     size_t n = 0;
-    if (!s->config->asynchronous || s->n_open == 0)
+    if (!s->config->asynchronous || trial_queue_open(s->queue) == 0)
         return true;
-    trial **open = malloc(s->n_open * sizeof(trial *));
-    p->pending = malloc(s->n_open * sizeof *p->pending);
+    trial **open = malloc(trial_queue_open(s->queue) * sizeof(trial *));
+    p->pending = malloc(trial_queue_open(s->queue) * sizeof *p->pending);
     if (open && p->pending) {
-        TAILQ_FOREACH (t, &s->queued, link)
+        for (t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = trial_queue_next(t))
             open[n++] = t;
-        TAILQ_FOREACH (t, &s->pending, link)
+        for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t))
             open[n++] = t;
         qsort(open, n, sizeof(trial *), compare_by_id);
         for (size_t i = 0; i < n; i++)

@@ -31,19 +31,19 @@ void study_after_turn(study *s)
     study_expire_leases(s, now);
     s->delayed = false;
     study_run_deferred(s);
-    if (s->state == STUDY_ACTIVE && s->n_open == 0 && s->trials >= study_horizon(s))
+    if (s->state == STUDY_ACTIVE && trial_queue_open(s->queue) == 0 && s->trials >= study_horizon(s))
         study_set_state(s, STUDY_FINISHED, "", NULL);
     study_start_renewal(s);
     study_start_placing(s);
-    if (s->batches > 0 && study_may_plan(s) && s->n_open == 0 && !s->config->asynchronous)
+    if (s->batches > 0 && study_may_plan(s) && trial_queue_open(s->queue) == 0 && !s->config->asynchronous)
         study_start_planning(s, 0); /* so that the next ask finds the batch ready */
-    if (s->state == STUDY_FINISHED && s->batches > 0 && s->n_open == 0 && study_has_news(s) && !s->planning &&
-        !commit_is_broken(s->commit))
+    if (s->state == STUDY_FINISHED && s->batches > 0 && trial_queue_open(s->queue) == 0 &&
+        study_has_news(s) && !s->planning && !commit_is_broken(s->commit))
         study_close_model(s);
     study_serve_waiting(s, now);
-    study_sweep_joined(s);
+    trial_queue_drop_joined(s->queue, commit_done(s->commit));
     study_drop_late(s, commit_done(s->commit));
     study_free_old_configs(s);
     atomic_store(&s->wake_at, study_next_wake(s));
-    atomic_store(&s->lease_end, s->next_expiry);
+    atomic_store(&s->lease_end, trial_queue_next_expiry(s->queue));
 }

@@ -20,7 +20,7 @@ static bool may_pick(const study *s)
 
 bool study_may_plan(const study *s)
 {
-    return may_pick(s) && !s->exhausted && TAILQ_EMPTY(&s->queued);
+    return may_pick(s) && !s->exhausted && trial_queue_is_empty(s->queue, TRIALS_QUEUED);
 }
 
 /* ---- who is at work ------------------------------------------------------------------------------------ */
@@ -52,7 +52,7 @@ static size_t wanted_in_flight(const study *s)
     waiting_ask *w;
     if (definition->min_in_flight.given)
         return (size_t)definition->min_in_flight.value;
-    TAILQ_FOREACH (t, &s->pending, link)
+    for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t))
         n += !*t->worker || is_new_name(&names, t->worker);
     TAILQ_FOREACH (w, &s->waiting, link)
         n += w->fixed ? 0 : !w->ask->worker ? (size_t)w->ask->count : is_new_name(&names, w->ask->worker);
@@ -68,7 +68,7 @@ static void plan_for_waiting(study *s)
     waiting_ask *w;
     TAILQ_FOREACH (w, &s->waiting, link)
         asked += w->fixed ? 0 : (size_t)w->ask->count;
-    size_t beyond = wanted > s->n_open ? wanted - s->n_open : 0;
+    size_t beyond = wanted > trial_queue_open(s->queue) ? wanted - trial_queue_open(s->queue) : 0;
     if (beyond > asked)
         beyond = asked;
     if (s->batches == 0 || study_has_news(s))
@@ -202,7 +202,7 @@ void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
     }
     bool keyed = w->request->key != NULL;
     for (size_t i = 0; i < n && i < ASK_MAXIMUM; i++)
-        if ((trials[found] = study_find_trial(s, first + (int64_t)i)))
+        if ((trials[found] = trial_queue_find(s->queue, first + (int64_t)i)))
             found++;
     const wire_ask *wanted = w->ask;
     study_request *request = stop_waiting(s, w);
@@ -224,7 +224,7 @@ static void plan_for(study *s, waiting_ask *w)
         ; /* its turn comes */
     else if (study_may_plan(s) && s->config->asynchronous)
         plan_for_waiting(s);
-    else if (study_may_plan(s) && s->n_open == 0)
+    else if (study_may_plan(s) && trial_queue_open(s->queue) == 0)
         study_start_planning(s, 0);
 }
 
@@ -244,7 +244,8 @@ void study_serve_waiting(study *s, int64_t now)
             continue;
         }
         trial *trials[ASK_MAXIMUM];
-        bool may_serve = s->state == STUDY_ACTIVE && !TAILQ_EMPTY(&s->queued) && !w->fixed;
+        bool may_serve =
+            s->state == STUDY_ACTIVE && !trial_queue_is_empty(s->queue, TRIALS_QUEUED) && !w->fixed;
         bool comes = w->checked_at == 0;
         bool gone = !comes && (may_serve || steady - w->checked_at >= CLIENT_CHECK_MS) && has_gone(w, steady);
         bool keyed = may_serve && !gone && w->request->key;

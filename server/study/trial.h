@@ -1,0 +1,44 @@
+/* A trial in memory: one that is open, or reported and not yet part of a stored model. All others are in the
+ * store alone. trial.c defines what is declared here; trial_queue.h has the lists that trials are in. */
+#ifndef SERVER_STUDY_TRIAL_H
+#define SERVER_STUDY_TRIAL_H
+
+#include "server/store/store.h"
+
+#include <stdbool.h>
+#include <sys/queue.h>
+
+typedef struct trial {
+    int64_t id;
+    trial_state state;
+    int32_t attempt;
+    int64_t batch;
+    uint32_t candidate;
+    double variance; /* the pick's, paper's scale */
+    char *worker;    /* of the attempt; "" */
+    int64_t issued_at, lease_expires_at;
+    bool has_value;
+    double value; /* as reported, or as amended */
+    int64_t repeats;
+    char *recorded, *metadata; /* JSON objects as text; "" */
+    char *reason;              /* "" */
+    int64_t told_at, told_seq;
+    bool released;           /* while queued: its last attempt was released, not ended otherwise */
+    int64_t requeued_at;     /* while queued: when its last attempt ended; 0: it was never handed out */
+    double *point;           /* in an open space: coded; may not be in the store yet. NULL: read it there */
+    bool joining;            /* among the results of the batch that is being planned */
+    uint64_t joined_by;      /* number of the write that made it part of the model; 0: none yet */
+    TAILQ_ENTRY(trial) link; /* trial_queue.c's */
+} trial;
+
+/* With copies of the row's strings; in no list. NULL: out of memory. */
+trial *trial_of_row(const store_trial *row);
+void trial_free(void *t); /* one that is in no list; for tdestroy, too */
+
+bool trial_is_open(const trial *t);                            /* queued or pending */
+bool trial_set_point(trial *t, const double *point, size_t n); /* a copy; false: out of memory */
+
+/* Replaces an owned string by a copy of this one; NULL counts as "". False: out of memory, and the field stays. */
+bool text_replace(char **field, const char *text);
+
+#endif
