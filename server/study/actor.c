@@ -17,6 +17,7 @@ static void free_parts(study *s)
 {
     commit_free(s->commit);
     trial_queue_free(s->queue);
+    waiting_line_free(s->waiting);
 }
 
 study *study_new(app *a, registry *r, const char *id)
@@ -29,7 +30,8 @@ study *study_new(app *a, registry *r, const char *id)
     strncpy(s->id, id, sizeof s->id - 1);
     s->commit = commit_new(a, s->id, &s->wake_at);
     s->queue = trial_queue_new();
-    if (!s->commit || !s->queue) {
+    s->waiting = waiting_line_new(a);
+    if (!s->commit || !s->queue || !s->waiting) {
         free_parts(s);
         free(s);
         return NULL;
@@ -41,7 +43,6 @@ study *study_new(app *a, registry *r, const char *id)
     s->engine_turn.run = run_engine_turn;
     atomic_store(&s->wake_at, INT64_MAX);
     atomic_store(&s->lease_end, INT64_MAX);
-    TAILQ_INIT(&s->waiting);
     STAILQ_INIT(&s->placing);
     TAILQ_INIT(&s->late);
     s->last_deferred = &s->deferred;
@@ -50,8 +51,7 @@ study *study_new(app *a, registry *r, const char *id)
 
 void study_free(study *s)
 {
-    assert(!s->jobs && !s->engine_jobs && TAILQ_EMPTY(&s->waiting) && STAILQ_EMPTY(&s->placing) &&
-           !s->deferred);
+    assert(!s->jobs && !s->engine_jobs && STAILQ_EMPTY(&s->placing) && !s->deferred);
     study_unload(s);
     study_drop_engine(s);
     free_parts(s);
@@ -181,7 +181,8 @@ static void refuse_unloaded(const study *s, study_request *request, store_status
 
 static bool begin_keyed(study *s, study_request *request)
 {
-    bool waits = request->key && (study_waits_with_key(s, request) || study_places_with_key(s, request));
+    bool waits = request->key && (waiting_line_has_key(s->waiting, request) ||
+                                  study_defers_with_key(s, request) || study_places_with_key(s, request));
     return commit_begin_keyed(s->commit, request, waits);
 }
 
@@ -213,8 +214,9 @@ void study_post_request(study *s, study_request *request)
 /* Leaves memory: the engine, and without leases to be watched the rest. */
 static void rest(study *s)
 {
-    bool at_rest = !s->planning && s->engine_jobs_out == 0 && TAILQ_EMPTY(&s->waiting) && !s->deferred &&
-                   STAILQ_EMPTY(&s->placing) && commit_is_idle(s->commit) && !commit_is_broken(s->commit);
+    bool at_rest = !s->planning && s->engine_jobs_out == 0 && waiting_line_is_empty(s->waiting) &&
+                   !s->deferred && STAILQ_EMPTY(&s->placing) && commit_is_idle(s->commit) &&
+                   !commit_is_broken(s->commit);
     if (!at_rest || !s->loaded || s->deleted)
         return;
     if (s->engine.engine || trial_queue_is_empty(s->queue, TRIALS_PENDING))
@@ -233,7 +235,7 @@ static void run_tick(study *s, study_job *job)
     s->tick_posted = false;
     pthread_mutex_unlock(&s->lock);
     store_error error;
-    bool needed = atomic_exchange(&s->needed, false) || !TAILQ_EMPTY(&s->waiting);
+    bool needed = atomic_exchange(&s->needed, false) || !waiting_line_is_empty(s->waiting);
     bool resting = atomic_exchange(&s->resting, false);
     if (!s->loaded && !s->deleted && needed && study_load(s, &error) != STORE_OK)
         study_answer_waiting(s, NULL);
@@ -256,7 +258,7 @@ bool study_is_disposable(study *s)
 {
     pthread_mutex_lock(&s->lock);
     bool at_rest = !s->scheduled && !s->jobs && !s->engine_scheduled && !s->engine_jobs && !s->tick_posted &&
-                   commit_is_settled(s->commit) && TAILQ_EMPTY(&s->waiting);
+                   commit_is_settled(s->commit) && waiting_line_is_empty(s->waiting);
     bool disposable = at_rest && (!s->loaded || s->deleted) && !commit_is_broken(s->commit);
     pthread_mutex_unlock(&s->lock);
     return disposable;

@@ -196,5 +196,6 @@ void study_ask(study *s, study_request *request)
         free(fixed);
         return;
     }
-    study_wait(s, request, fixed);
+    waiting_line_add(s->waiting, request, fixed); /* served at the end of the turn, in order */
+    ;
 }

@@ -8,6 +8,7 @@
 #include "server/study/registry.h"
 #include "server/study/requests.h"
 #include "server/study/trial_queue.h"
+#include "server/study/waiting_line.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -34,21 +35,6 @@ typedef struct amendment {
     int64_t told_seq; /* of the result */
     bandit_amendment change;
 } amendment;
-
-/* An ask that could not be served at once. */
-typedef struct waiting_ask {
-    uint64_t number; /* of the study's asks that waited: 1, 2, … */
-    study_request *request;
-    const wire_ask *ask;
-    double *fixed; /* parameters that it holds, one each, NaN: open; NULL: none */
-    /* ms of the steady clock: */
-    int64_t checked_at;        /* when its client was last seen; 0: it has just come */
-    int64_t deadline;          /* answered then, unless a batch is being planned */
-    int64_t planning_deadline; /* and then even so */
-    TAILQ_ENTRY(waiting_ask) link;
-} waiting_ask;
-
-TAILQ_HEAD(waiting_list, waiting_ask);
 
 /* What is known of a candidate's outcomes, beside the number of failures in a row. */
 enum {
@@ -113,8 +99,7 @@ struct study {
     int64_t best_trial;
     double best_value;
     trial_queue *queue;
-    struct waiting_list waiting;
-    uint64_t asks; /* that waited */
+    waiting_line *waiting;
     /* Imported rewards that are not part of a stored model yet, in the order of the log; the first
      * n_observations_joining are among the results of the batch being planned. */
     store_observation *observations;
@@ -249,6 +234,7 @@ void study_forget_progress(study *s, const trial *t); /* what it measured: its a
 
 void study_run_deferred(study *s); /* users' own trials that waited for a batch */
 void study_fail_deferred(study *s, store_status status);
+bool study_defers_with_key(const study *s, const study_request *request); /* is one with its key there? */
 
 /* ---- load.c, again ------------------------------------------------------------------------------------- */
 
@@ -272,13 +258,9 @@ void study_answer_trial(study *s, study_request *request, const trial *t);
 
 /* ---- waiting.c ----------------------------------------------------------------------------------------- */
 
-/* Lets the ask (request->context) wait; it is served at the end of the turn. Takes `fixed`. */
-void study_wait(study *s, study_request *request, double *fixed);
 void study_serve_waiting(study *s, int64_t now);
 /* Answers every waiting ask: with what there is and this reason, or (NULL) that the study is gone. */
 void study_answer_waiting(study *s, const char *reason);
-/* Is an ask with this request's Idempotency-Key, of the same caller, waiting? */
-bool study_waits_with_key(const study *s, const study_request *request);
 bool study_may_plan(const study *s);
 /* The ask of this number, with fixed parameters, if it still waits, gets n trials from this one on; begin:
  * before they are recorded. */

@@ -157,6 +157,14 @@ void study_propose(study *s, study_request *request)
     s->last_deferred = &request->next;
 }
 
+bool study_defers_with_key(const study *s, const study_request *request)
+{
+    for (const study_request *r = s->deferred; r; r = r->next)
+        if (request_repeats(r, request))
+            return true;
+    return false;
+}
+
 static study_request *take_deferred(study *s)
 {
     study_request *first = s->deferred;

@@ -6,12 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long an ask that does not wait is held while a batch is being planned. */
-enum { PLANNING_GRACE_MS = 10000 };
-
-/* How often the client of a waiting ask is looked at. */
-enum { CLIENT_CHECK_MS = 2000 };
-
 static bool may_pick(const study *s)
 {
     return s->state == STUDY_ACTIVE && !s->planning && s->trials < study_horizon(s) &&
@@ -54,7 +48,7 @@ static size_t wanted_in_flight(const study *s)
         return (size_t)definition->min_in_flight.value;
     for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t))
         n += !*t->worker || is_new_name(&names, t->worker);
-    TAILQ_FOREACH (w, &s->waiting, link)
+    for (w = waiting_line_first(s->waiting); w; w = waiting_line_next(w))
         n += w->fixed ? 0 : !w->ask->worker ? (size_t)w->ask->count : is_new_name(&names, w->ask->worker);
     tdestroy(names, keep_name);
     return n;
@@ -66,7 +60,7 @@ static void plan_for_waiting(study *s)
 {
     size_t wanted = wanted_in_flight(s), asked = 0;
     waiting_ask *w;
-    TAILQ_FOREACH (w, &s->waiting, link)
+    for (w = waiting_line_first(s->waiting); w; w = waiting_line_next(w))
         asked += w->fixed ? 0 : (size_t)w->ask->count;
     size_t beyond = wanted > trial_queue_open(s->queue) ? wanted - trial_queue_open(s->queue) : 0;
     if (beyond > asked)
@@ -77,65 +71,13 @@ static void plan_for_waiting(study *s)
         study_extend_batch(s, beyond);
 }
 
-/* ---- the line ------------------------------------------------------------------------------------------ */
-
-/* One more ask that waits, of all studies'. False: there are as many as there may be. */
-static bool count_in(app *a)
-{
-    if (atomic_fetch_add(&a->waiting, 1) < a->config->max_waiting)
-        return true;
-    atomic_fetch_sub(&a->waiting, 1);
-    return false;
-}
-
-static void count_out(app *a)
-{
-    atomic_fetch_sub(&a->waiting, 1);
-}
-
-void study_wait(study *s, study_request *request, double *fixed)
-{
-    const wire_ask *ask = request->context;
-    if (!count_in(s->app)) {
-        free(fixed);
-        reply_problem(request, REPLY_BUSY, NULL, "%zu asks wait already: that is the limit (--max-waiting)",
-                      s->app->config->max_waiting);
-        return;
-    }
-    waiting_ask *w = malloc(sizeof *w);
-    if (!w) {
-        free(fixed);
-        count_out(s->app);
-        reply_store_problem(request, STORE_NO_MEMORY);
-        return;
-    }
-    int64_t wait = (int64_t)(ask->wait_seconds * 1000), start = clock_steady_ms();
-    *w = (waiting_ask){.number = ++s->asks,
-                       .request = request,
-                       .ask = ask,
-                       .fixed = fixed,
-                       .deadline = start + wait,
-                       .planning_deadline = start + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
-    request->may_wait = ask->wait_seconds;
-    TAILQ_INSERT_TAIL(&s->waiting, w, link); /* served at the end of the turn, in order */
-}
-
-/* Takes an ask out of the line; its request is the caller's to answer. */
-static study_request *stop_waiting(study *s, waiting_ask *w)
-{
-    study_request *request = w->request;
-    TAILQ_REMOVE(&s->waiting, w, link);
-    count_out(s->app);
-    free(w->fixed);
-    free(w);
-    return request;
-}
+/* ---- serving ------------------------------------------------------------------------------------------- */
 
 void study_answer_waiting(study *s, const char *reason)
 {
-    for (waiting_ask *w = TAILQ_FIRST(&s->waiting), *next; w; w = next) {
-        next = TAILQ_NEXT(w, link);
-        study_request *request = stop_waiting(s, w);
+    for (waiting_ask *w = waiting_line_first(s->waiting), *next; w; w = next) {
+        next = waiting_line_next(w);
+        study_request *request = waiting_line_take(s->waiting, w);
         if (reason) {
             commit_hold(s->commit, request);
             study_answer_ask(s, request, NULL, 0, reason);
@@ -146,44 +88,17 @@ void study_answer_waiting(study *s, const char *reason)
     }
 }
 
-bool study_waits_with_key(const study *s, const study_request *request)
-{
-    waiting_ask *w;
-    TAILQ_FOREACH (w, &s->waiting, link)
-        if (request_repeats(w->request, request))
-            return true;
-    for (const study_request *r = s->deferred; r; r = r->next)
-        if (request_repeats(r, request))
-            return true;
-    return false;
-}
-
-static waiting_ask *find_waiting(study *s, uint64_t number)
-{
-    waiting_ask *w;
-    TAILQ_FOREACH (w, &s->waiting, link)
-        if (w->number == number)
-            return w;
-    return NULL;
-}
-
 void study_begin_fixed(study *s, uint64_t number)
 {
-    const waiting_ask *w = find_waiting(s, number);
+    const waiting_ask *w = waiting_line_find(s->waiting, number);
     if (w && w->request->key)
         commit_submit(s->commit); /* its answer has a write of its own */
-}
-
-static bool has_gone(waiting_ask *w, int64_t steady)
-{
-    w->checked_at = steady;
-    return w->request->client->is_gone(w->request);
 }
 
 /* Answers an ask with no trial, and why. */
 static void end_waiting(study *s, waiting_ask *w)
 {
-    study_request *request = stop_waiting(s, w);
+    study_request *request = waiting_line_take(s->waiting, w);
     if (!request->key)                   /* nothing to store: not even under a key */
         commit_hold(s->commit, request); /* but what it says is to be true */
     study_answer_ask(s, request, NULL, 0, study_shortage(s));
@@ -191,12 +106,12 @@ static void end_waiting(study *s, waiting_ask *w)
 
 void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
 {
-    waiting_ask *w = find_waiting(s, number);
+    waiting_ask *w = waiting_line_find(s->waiting, number);
     trial *trials[ASK_MAXIMUM];
     size_t found = 0;
     if (!w || commit_has_failed(s->commit))
         return;
-    if (has_gone(w, clock_steady_ms())) {
+    if (waiting_ask_is_gone(w, clock_steady_ms())) {
         end_waiting(s, w);
         return;
     }
@@ -205,7 +120,7 @@ void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
         if ((trials[found] = trial_queue_find(s->queue, first + (int64_t)i)))
             found++;
     const wire_ask *wanted = w->ask;
-    study_request *request = stop_waiting(s, w);
+    study_request *request = waiting_line_take(s->waiting, w);
     if (found > 0)
         study_serve(s, request, wanted, false, trials, found, clock_now());
     else if (s->trials >= study_horizon(s))
@@ -235,10 +150,10 @@ void study_serve_waiting(study *s, int64_t now)
 {
     int64_t steady = clock_steady_ms();
     waiting_ask *w, *next;
-    for (w = TAILQ_FIRST(&s->waiting); w; w = next) {
-        next = TAILQ_NEXT(w, link);
+    for (w = waiting_line_first(s->waiting); w; w = next) {
+        next = waiting_line_next(w);
         if (s->state == STUDY_ERROR) {
-            study_request *request = stop_waiting(s, w);
+            study_request *request = waiting_line_take(s->waiting, w);
             commit_hold(s->commit, request); /* the state may not be on disk yet */
             reply_problem(request, REPLY_CONFLICT, NULL, "the study has stopped: %s", s->state_reason);
             continue;
@@ -247,12 +162,12 @@ void study_serve_waiting(study *s, int64_t now)
         bool may_serve =
             s->state == STUDY_ACTIVE && !trial_queue_is_empty(s->queue, TRIALS_QUEUED) && !w->fixed;
         bool comes = w->checked_at == 0;
-        bool gone = !comes && (may_serve || steady - w->checked_at >= CLIENT_CHECK_MS) && has_gone(w, steady);
+        bool gone = !comes && (may_serve || waiting_ask_is_due(w, steady)) && waiting_ask_is_gone(w, steady);
         bool keyed = may_serve && !gone && w->request->key;
         if (keyed)
             commit_submit(s->commit); /* its answer has a write of its own */
         if (may_serve && !gone && study_serve(s, w->request, w->ask, true, trials, 0, now)) {
-            stop_waiting(s, w);
+            waiting_line_take(s->waiting, w);
             if (keyed)
                 commit_submit(s->commit);
             continue;
@@ -262,21 +177,12 @@ void study_serve_waiting(study *s, int64_t now)
         bool computing = s->planning || s->delayed;
         bool over = steady >= w->deadline && (!computing || steady >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
-        if (over || no_hope || gone || (comes && has_gone(w, steady)))
+        if (over || no_hope || gone || (comes && waiting_ask_is_gone(w, steady)))
             end_waiting(s, w);
     }
 }
 
 int64_t study_next_wake(const study *s)
 {
-    int64_t at = s->delayed ? 0 : INT64_MAX;
-    waiting_ask *w;
-    TAILQ_FOREACH (w, &s->waiting, link) {
-        int64_t deadline = s->planning || s->delayed ? w->planning_deadline : w->deadline;
-        if (deadline < at)
-            at = deadline;
-        if (w->checked_at + CLIENT_CHECK_MS < at)
-            at = w->checked_at + CLIENT_CHECK_MS;
-    }
-    return at;
+    return s->delayed ? 0 : waiting_line_wake_at(s->waiting, s->planning);
 }

@@ -1,0 +1,143 @@
+#include "server/study/waiting_line.h"
+
+#include "server/base/clock.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+    PLANNING_GRACE_MS = 10000, /* for an ask that does not wish to wait, while a batch is being planned */
+    CLIENT_CHECK_MS = 2000     /* how often the client of a waiting ask is looked at */
+};
+
+struct waiting_line {
+    app *app;
+    TAILQ_HEAD(waiting_list, waiting_ask) asks;
+    uint64_t n_ever;
+};
+
+waiting_line *waiting_line_new(app *a)
+{
+    waiting_line *line = calloc(1, sizeof *line);
+    if (!line)
+        return NULL;
+    line->app = a;
+    TAILQ_INIT(&line->asks);
+    return line;
+}
+
+void waiting_line_free(waiting_line *line)
+{
+    assert(!line || TAILQ_EMPTY(&line->asks));
+    free(line);
+}
+
+/* Counts one more ask that waits, among those of all studies. False: there are as many as there may be. */
+static bool count_in(app *a)
+{
+    if (atomic_fetch_add(&a->waiting, 1) < a->config->max_waiting)
+        return true;
+    atomic_fetch_sub(&a->waiting, 1);
+    return false;
+}
+
+static void count_out(app *a)
+{
+    atomic_fetch_sub(&a->waiting, 1);
+}
+
+void waiting_line_add(waiting_line *line, study_request *request, double *fixed)
+{
+    const wire_ask *ask = request->context;
+    app *a = line->app;
+    if (!count_in(a)) {
+        free(fixed);
+        reply_problem(request, REPLY_BUSY, NULL, "%zu asks wait already: that is the limit (--max-waiting)",
+                      a->config->max_waiting);
+        return;
+    }
+    waiting_ask *w = malloc(sizeof *w);
+    if (!w) {
+        free(fixed);
+        count_out(a);
+        reply_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    int64_t wait = (int64_t)(ask->wait_seconds * 1000), start = clock_steady_ms();
+    *w = (waiting_ask){.number = ++line->n_ever,
+                       .request = request,
+                       .ask = ask,
+                       .fixed = fixed,
+                       .deadline = start + wait,
+                       .planning_deadline = start + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
+    request->may_wait = ask->wait_seconds;
+    TAILQ_INSERT_TAIL(&line->asks, w, link);
+}
+
+study_request *waiting_line_take(waiting_line *line, waiting_ask *w)
+{
+    study_request *request = w->request;
+    TAILQ_REMOVE(&line->asks, w, link);
+    count_out(line->app);
+    free(w->fixed);
+    free(w);
+    return request;
+}
+
+bool waiting_line_is_empty(const waiting_line *line)
+{
+    return TAILQ_EMPTY(&line->asks);
+}
+
+waiting_ask *waiting_line_first(const waiting_line *line)
+{
+    return TAILQ_FIRST(&line->asks);
+}
+
+waiting_ask *waiting_line_next(const waiting_ask *w)
+{
+    return TAILQ_NEXT(w, link);
+}
+
+waiting_ask *waiting_line_find(const waiting_line *line, uint64_t number)
+{
+    waiting_ask *w;
+    TAILQ_FOREACH (w, &line->asks, link)
+        if (w->number == number)
+            return w;
+    return NULL;
+}
+
+bool waiting_line_has_key(const waiting_line *line, const study_request *request)
+{
+    const waiting_ask *w;
+    TAILQ_FOREACH (w, &line->asks, link)
+        if (request_repeats(w->request, request))
+            return true;
+    return false;
+}
+
+bool waiting_ask_is_due(const waiting_ask *w, int64_t steady)
+{
+    return steady - w->checked_at >= CLIENT_CHECK_MS;
+}
+
+bool waiting_ask_is_gone(waiting_ask *w, int64_t steady)
+{
+    w->checked_at = steady;
+    return w->request->client->is_gone(w->request);
+}
+
+int64_t waiting_line_wake_at(const waiting_line *line, bool planning)
+{
+    int64_t at = INT64_MAX;
+    const waiting_ask *w;
+    TAILQ_FOREACH (w, &line->asks, link) {
+        int64_t deadline = planning ? w->planning_deadline : w->deadline;
+        if (deadline < at)
+            at = deadline;
+        if (w->checked_at + CLIENT_CHECK_MS < at)
+            at = w->checked_at + CLIENT_CHECK_MS;
+    }
+    return at;
+}

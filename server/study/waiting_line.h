@@ -1,0 +1,50 @@
+/* The asks of a study that wait for a trial, in the order in which they came. waiting_line.c defines what is
+ * declared here; waiting.c serves the line. */
+#ifndef SERVER_STUDY_WAITING_LINE_H
+#define SERVER_STUDY_WAITING_LINE_H
+
+#include "server/app.h"
+#include "server/study/request.h"
+
+#include <sys/queue.h>
+
+typedef struct waiting_ask {
+    uint64_t number; /* of the study's asks that have waited: 1, 2, … */
+    study_request *request;
+    const wire_ask *ask; /* the request's context */
+    double *fixed;       /* the parameters that it fixes, one each, NaN: open; NULL: none */
+    /* ms of the steady clock: */
+    int64_t checked_at;            /* when its client was last looked at; 0: never */
+    int64_t deadline;              /* it is answered then, unless a batch is being planned */
+    int64_t planning_deadline;     /* it is answered then in any case */
+    TAILQ_ENTRY(waiting_ask) link; /* waiting_line.c's */
+} waiting_ask;
+
+typedef struct waiting_line waiting_line;
+
+waiting_line *waiting_line_new(app *a);     /* NULL: out of memory */
+void waiting_line_free(waiting_line *line); /* must be empty; NULL is fine */
+
+/* Lets an ask wait for wait_seconds, or, when that is shorter, for as long as a batch is being planned; takes
+ * `fixed`. Replies when too many asks wait in the server, or there is no memory. */
+void waiting_line_add(waiting_line *line, study_request *request, double *fixed);
+
+/* Takes an ask out of the line and frees it; the caller replies to its request. */
+study_request *waiting_line_take(waiting_line *line, waiting_ask *w);
+
+bool waiting_line_is_empty(const waiting_line *line);
+waiting_ask *waiting_line_first(const waiting_line *line);
+waiting_ask *waiting_line_next(const waiting_ask *w);
+waiting_ask *waiting_line_find(const waiting_line *line, uint64_t number);
+/* Does the same request, by its idempotency key, wait already? */
+bool waiting_line_has_key(const waiting_line *line, const study_request *request);
+
+/* Is it time to look whether its client has gone away? */
+bool waiting_ask_is_due(const waiting_ask *w, int64_t steady);
+/* Has it? Looks now. */
+bool waiting_ask_is_gone(waiting_ask *w, int64_t steady);
+
+/* ms of the steady clock: when the line is to be looked at next; INT64_MAX: it is empty. */
+int64_t waiting_line_wake_at(const waiting_line *line, bool planning);
+
+#endif
