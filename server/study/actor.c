@@ -18,6 +18,7 @@ static void free_parts(study *s)
     commit_free(s->commit);
     trial_queue_free(s->queue);
     waiting_line_free(s->waiting);
+    pending_results_free(s->results);
 }
 
 study *study_new(app *a, registry *r, const char *id)
@@ -31,7 +32,8 @@ study *study_new(app *a, registry *r, const char *id)
     s->commit = commit_new(a, s->id, &s->wake_at);
     s->queue = trial_queue_new();
     s->waiting = waiting_line_new(a);
-    if (!s->commit || !s->queue || !s->waiting) {
+    s->results = pending_results_new();
+    if (!s->commit || !s->queue || !s->waiting || !s->results) {
         free_parts(s);
         free(s);
         return NULL;
@@ -44,7 +46,6 @@ study *study_new(app *a, registry *r, const char *id)
     atomic_store(&s->wake_at, INT64_MAX);
     atomic_store(&s->lease_end, INT64_MAX);
     STAILQ_INIT(&s->placing);
-    TAILQ_INIT(&s->late);
     s->last_deferred = &s->deferred;
     return s;
 }

@@ -32,28 +32,6 @@ store_status study_was_amended_from(study *s, const trial *t, const told_result 
     return status;
 }
 
-bool study_keep_amendment(study *s, const amendment *a)
-{
-    amendment *grown = realloc(s->amendments, (s->n_amendments + 1) * sizeof *grown);
-    if (!grown)
-        return false;
-    s->amendments = grown;
-    grown[s->n_amendments++] = *a;
-    return true;
-}
-
-void study_drop_amendments(study *s, size_t n)
-{
-    s->n_amendments -= n;
-    s->n_amendments_joining = 0;
-    if (s->n_amendments > 0) {
-        memmove(s->amendments, s->amendments + n, s->n_amendments * sizeof *s->amendments);
-        return;
-    }
-    free(s->amendments);
-    s->amendments = NULL;
-}
-
 /* The best value among all that was told; ties: the lowest trial. */
 typedef struct best_search {
     study *s;
@@ -99,7 +77,7 @@ static store_status find_best(study *s)
     for (t = trial_queue_first(s->queue, TRIALS_JOINED); t; t = trial_queue_next(t))
         if (t->has_value)
             consider(&b, t->id, t->value);
-    TAILQ_FOREACH (late, &s->late, link)
+    for (late = pending_results_first_late(s->results); late; late = pending_results_next_late(late))
         consider(&b, late->trial, late->value);
     s->best_trial = b.trial;
     s->best_value = b.value;
@@ -138,7 +116,7 @@ static store_status amend(study *s, trial *t, const told_result *now)
     in_engine_units(s, &a.change, &was, now);
     a.change.chosen = t->batch >= 0 && isfinite(t->variance);
     a.change.variance = a.change.chosen ? t->variance : 0.0;
-    if (in_model && !study_keep_amendment(s, &a))
+    if (in_model && !pending_results_add_amendment(s->results, &a))
         return STORE_NO_MEMORY;
     t->state = now->state;
     t->has_value = now->has_value;

@@ -24,11 +24,13 @@ static void answer_count(study_request *request, const candidate_upload *uploade
 /* Why the candidates that there are stay; NULL: they may be replaced. */
 static const char *why_kept(const study *s)
 {
+    size_t n_observations;
     if (s->batches > 0 || s->planning)
         return "candidates cannot be replaced after the first ask";
     if (s->trials > 0)
         return "there are trials of them: they cannot be replaced";
-    if (s->n_observations > 0)
+    pending_results_observations(s->results, &n_observations);
+    if (n_observations > 0)
         return "there are results of them: they cannot be replaced";
     if (s->candidates != s->reference_candidates || s->failures)
         return "some were added or retired: they cannot be replaced";

@@ -85,8 +85,10 @@ static bool mark_open(bool **out, const study *s)
         (*out)[t->candidate] = true;
     for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
         (*out)[t->candidate] = true;
-    for (size_t i = 0; i < s->n_observations; i++)
-        (*out)[s->observations[i].candidate] = true;
+    size_t n;
+    const store_observation *imported = pending_results_observations(s->results, &n);
+    for (size_t i = 0; i < n; i++)
+        (*out)[imported[i].candidate] = true;
     return true;
 }
 

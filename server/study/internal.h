@@ -5,6 +5,7 @@
 #include "server/data/definition.h"
 #include "server/study/actor.h"
 #include "server/study/commit.h"
+#include "server/study/pending_results.h"
 #include "server/study/registry.h"
 #include "server/study/requests.h"
 #include "server/study/trial_queue.h"
@@ -13,28 +14,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/queue.h>
-
-/* A value told under another attempt than the one that completed its trial. */
-typedef struct late_result {
-    int64_t trial;
-    int32_t attempt;
-    uint32_t candidate;
-    double value;
-    int64_t repeats;
-    char *recorded; /* "" */
-    bool joining;
-    uint64_t joined_by; /* as of trial */
-    TAILQ_ENTRY(late_result) link;
-} late_result;
-
-TAILQ_HEAD(late_list, late_result);
-
-/* A change of a result that is part of a stored model; taken in by the next batch. */
-typedef struct amendment {
-    int64_t trial;
-    int64_t told_seq; /* of the result */
-    bandit_amendment change;
-} amendment;
 
 /* What is known of a candidate's outcomes, beside the number of failures in a row. */
 enum {
@@ -100,10 +79,7 @@ struct study {
     double best_value;
     trial_queue *queue;
     waiting_line *waiting;
-    /* Imported rewards that are not part of a stored model yet, in the order of the log; the first
-     * n_observations_joining are among the results of the batch being planned. */
-    store_observation *observations;
-    size_t n_observations, observations_capacity, n_observations_joining;
+    pending_results *results;
     bool planning;               /* an engine job that may bring new points, or plan, is out */
     bool batch_goes_on;          /* its rule may have more picks */
     bool renewing;               /* the engine is to be loaded again */
@@ -112,9 +88,6 @@ struct study {
     size_t engine_jobs_out;      /* at the engine */
     uint8_t *failures; /* per candidate: its last told pulls that failed in a row, or ARM_…; NULL: none */
     size_t failures_capacity;
-    struct late_list late; /* not part of a stored model yet, or not for good */
-    amendment *amendments; /* in the order of the log */
-    size_t n_amendments, n_amendments_joining;
     struct study_curves *curves;              /* what trials have measured; NULL: not loaded */
     bool delayed;                             /* planning waits until all that was recorded is on disk */
     study_request *deferred, **last_deferred; /* users' own trials, until a batch is planned */
@@ -169,10 +142,7 @@ trial *study_recall_trial(study *s, int64_t id, store_status *status);
 
 /* ---- observations.c ------------------------------------------------------------------------------------ */
 
-bool study_keep_observations(study *s, const store_observation *observations,
-                             size_t n);           /* false: no memory */
-void study_drop_observations(study *s, size_t n); /* the first n */
-bool study_has_news(const study *s);              /* results that the model in force does not know */
+bool study_has_news(const study *s); /* results that the model in force does not know */
 
 /* ---- points.c ------------------------------------------------------------------------------------------ */
 
@@ -214,15 +184,10 @@ store_status study_judge_late(study *s, const trial *t, int32_t attempt, double 
                               const char *recorded, late_verdict *verdict);
 bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *result, int64_t now);
 
-bool study_keep_late(study *s, const store_late_result *row); /* false: no memory */
-void study_drop_late(study *s, uint64_t committed);           /* those that were joined by then */
-
 /* ---- amend.c ------------------------------------------------------------------------------------------- */
 
 /* Is this what was told before an amendment? */
 store_status study_was_amended_from(study *s, const trial *t, const told_result *result, bool *so);
-bool study_keep_amendment(study *s, const amendment *a); /* false: no memory */
-void study_drop_amendments(study *s, size_t n);          /* the first n */
 
 /* ---- measure.c ----------------------------------------------------------------------------------------- */
 

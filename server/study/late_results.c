@@ -4,42 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_late(late_result *late)
-{
-    free(late->recorded);
-    free(late);
-}
-
-bool study_keep_late(study *s, const store_late_result *row)
-{
-    late_result *late = calloc(1, sizeof *late);
-    if (!late)
-        return false;
-    *late = (late_result){.trial = row->trial,
-                          .attempt = row->attempt,
-                          .candidate = (uint32_t)row->candidate,
-                          .value = row->value,
-                          .repeats = row->repeats};
-    if (!text_replace(&late->recorded, row->recorded)) {
-        free_late(late);
-        return false;
-    }
-    TAILQ_INSERT_TAIL(&s->late, late, link);
-    return true;
-}
-
-void study_drop_late(study *s, uint64_t committed)
-{
-    late_result *late, *next;
-    for (late = TAILQ_FIRST(&s->late); late; late = next) {
-        next = TAILQ_NEXT(late, link);
-        if (committed < UINT64_MAX && (late->joined_by == 0 || late->joined_by > committed))
-            continue;
-        TAILQ_REMOVE(&s->late, late, link);
-        free_late(late);
-    }
-}
-
 /* What the attempt has told before. */
 typedef struct late_search {
     int32_t attempt;
@@ -77,9 +41,9 @@ store_status study_judge_late(study *s, const trial *t, int32_t attempt, double 
 {
     late_search search = {.attempt = attempt, .value = value, .repeats = repeats, .recorded = recorded};
     store_error error = {0};
-    late_result *late;
+    const late_result *late;
     int32_t highest = 0;
-    TAILQ_FOREACH (late, &s->late, link)
+    for (late = pending_results_first_late(s->results); late; late = pending_results_next_late(late))
         if (late->trial == t->id)
             compare_late(&search, late->attempt, late->value, late->repeats, late->recorded);
     store_status status = store_read_late_results(s->app->store, s->number, t->id, 0, INT64_MAX,
@@ -101,7 +65,7 @@ bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *res
                              .value = result->value,
                              .repeats = result->repeats,
                              .recorded = result->recorded};
-    if (!study_keep_late(s, &row))
+    if (!pending_results_add_late(s->results, &row))
         return false;
     store_event event = {.type = EVENT_LATE_RESULT_TOLD, .time = now};
     event.u.late.trial = t->id;

@@ -67,14 +67,14 @@ static void take_observation(void *arg, int64_t seq, const store_observation *ro
 {
     loading *l = arg;
     (void)seq;
-    if (is_known(l, row->candidate) && !study_keep_observations(l->s, row, 1))
+    if (is_known(l, row->candidate) && !pending_results_add_observations(l->s->results, row, 1))
         l->failed = true;
 }
 
 static void take_late(void *arg, const store_late_result *row)
 {
     loading *l = arg;
-    if (is_known(l, row->candidate) && !study_keep_late(l->s, row))
+    if (is_known(l, row->candidate) && !pending_results_add_late(l->s->results, row))
         l->failed = true;
 }
 
@@ -280,7 +280,7 @@ static bool keep_change(amendments *a, size_t i)
         kept.change.now.repeats = (uint32_t)(next ? next->repeats : a->trial.repeats);
         kept.change.now.reward = sign * (next ? next->value : a->trial.value);
     }
-    return study_keep_amendment(a->s, &kept);
+    return pending_results_add_amendment(a->s->results, &kept);
 }
 
 static store_status load_amendments(study *s, store_error *err)
@@ -353,10 +353,8 @@ void study_unload(study *s)
         study_free_old_configs(s);
     study_config_free(s->config);
     s->config = NULL;
-    study_drop_observations(s, s->n_observations);
-    study_drop_late(s, UINT64_MAX);
+    pending_results_clear(s->results);
     study_drop_curves(s);
-    study_drop_amendments(s, s->n_amendments);
     s->delayed = false;
     free(s->failures);
     s->failures = NULL;

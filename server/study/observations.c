@@ -6,43 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool study_keep_observations(study *s, const store_observation *observations, size_t n)
-{
-    if (s->n_observations + n > s->observations_capacity) {
-        size_t capacity = s->observations_capacity ? s->observations_capacity : 64;
-        while (capacity < s->n_observations + n)
-            capacity *= 2;
-        store_observation *grown = realloc(s->observations, capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        s->observations = grown;
-        s->observations_capacity = capacity;
-    }
-    memcpy(s->observations + s->n_observations, observations, n * sizeof *observations);
-    s->n_observations += n;
-    return true;
-}
-
-void study_drop_observations(study *s, size_t n)
-{
-    s->n_observations -= n;
-    s->n_observations_joining = 0;
-    if (s->n_observations > 0) {
-        memmove(s->observations, s->observations + n, s->n_observations * sizeof *s->observations);
-        return;
-    }
-    free(s->observations);
-    s->observations = NULL;
-    s->observations_capacity = 0;
-}
-
 bool study_has_news(const study *s)
 {
-    const late_result *late;
-    TAILQ_FOREACH (late, &s->late, link)
-        if (late->joined_by == 0)
-            return true;
-    return !trial_queue_is_empty(s->queue, TRIALS_REPORTED) || s->n_observations > 0 || s->n_amendments > 0;
+    return !trial_queue_is_empty(s->queue, TRIALS_REPORTED) || !pending_results_is_empty(s->results);
 }
 
 static void observe(study *s, study_request *request)
@@ -52,7 +18,7 @@ static void observe(study *s, study_request *request)
     event.u.observed.list = in->list;
     event.u.observed.n = in->n;
     commit_record(s->commit, &event);
-    if (!study_keep_observations(s, in->list, in->n))
+    if (!pending_results_add_observations(s->results, in->list, in->n))
         commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;

@@ -124,26 +124,14 @@ static void record_picks(study *s, planning *p)
     }
 }
 
-/* Results that the new batch has taken in are part of a stored model once this turn's write is on disk. */
-static void retire_joined(study *s)
-{
-    late_result *late;
-    TAILQ_FOREACH (late, &s->late, link)
-        if (late->joining) {
-            late->joining = false;
-            late->joined_by = commit_number(s->commit);
-        }
-    trial_queue_join(s->queue, commit_number(s->commit));
-}
-
 static void take_plan(study *s, planning *p)
 {
     if (!p->fixed)
         s->exhausted = p->exhausted && p->n_picks == 0;
     if (!p->extends) {
-        retire_joined(s);
-        study_drop_observations(s, s->n_observations_joining);
-        study_drop_amendments(s, s->n_amendments_joining);
+        /* part of a stored model once this turn's write is on disk */
+        trial_queue_join(s->queue, commit_number(s->commit));
+        pending_results_join(s->results, commit_number(s->commit));
     }
     if (p->fixed && !p->ordinary)
         s->batch_goes_on = s->batch_goes_on || !p->extends;
@@ -233,7 +221,9 @@ static void start(study *s, planning *p, size_t beyond)
 static void plan(study *s, size_t beyond, bool closes)
 {
     /* Amendments are taken in from what is stored. */
-    s->delayed = s->n_amendments > 0 && (commit_last(s->commit) != commit_done(s->commit));
+    size_t n_amendments;
+    pending_results_amendments(s->results, &n_amendments);
+    s->delayed = n_amendments > 0 && (commit_last(s->commit) != commit_done(s->commit));
     if (s->delayed)
         return;
     planning *p = plan_gather(s, closes);

@@ -20,7 +20,7 @@ static bandit_result imported(const study *s, const store_observation *observati
 
 static int compare_late(const void *a, const void *b)
 {
-    const late_result *x = *(late_result *const *)a, *y = *(late_result *const *)b;
+    const late_result *x = *(const late_result *const *)a, *y = *(const late_result *const *)b;
     if (x->trial != y->trial)
         return (x->trial > y->trial) - (x->trial < y->trial);
     return (x->attempt > y->attempt) - (x->attempt < y->attempt);
@@ -62,45 +62,47 @@ static bool gather_told(study *s, planning *p, trial **told, size_t n)
     return true;
 }
 
-static void gather_late(study *s, planning *p, late_result **late, size_t n)
+static void gather_late(study *s, planning *p, const late_result **late, size_t n)
 {
-    late_result *l;
+    const late_result *l;
     size_t filled = 0;
-    TAILQ_FOREACH (l, &s->late, link)
+    for (l = pending_results_first_late(s->results); l; l = pending_results_next_late(l))
         if (l->joined_by == 0)
             late[filled++] = l;
     qsort(late, n, sizeof(late_result *), compare_late);
-    for (size_t i = 0; i < n; i++) {
-        late[i]->joining = true;
+    for (size_t i = 0; i < n; i++)
         p->results[p->n_results++] = told_late(s, late[i]);
-    }
 }
 
-/* What has been imported and told since the last batch: imports in the order of the log, then trials by
- * in the same order. */
+static bool gather_imported(study *s, planning *p, const store_observation *list, size_t n)
+{
+    bool fine = true;
+    for (size_t i = 0; fine && i < n; i++) {
+        p->results[p->n_results++] = imported(s, &list[i]);
+        fine = !study_pulls_once(s) || study_count_outcome(s, list[i].candidate, TRIAL_COMPLETED);
+    }
+    return fine;
+}
+
+/* The results since the last batch: imports in the order of the log, then trials by number, then late results by
+ * trial and attempt. The order decides how sums are rounded, so it must not depend on arrival. */
 static bool gather_results(study *s, planning *p)
 {
     trial *t;
-    late_result *l;
-    size_t n_told = 0, n_late = 0;
+    const late_result *l;
+    size_t n_told = 0, n_late = 0, n_imported;
+    const store_observation *list = pending_results_observations(s->results, &n_imported);
     for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
         n_told++;
-    TAILQ_FOREACH (l, &s->late, link)
+    for (l = pending_results_first_late(s->results); l; l = pending_results_next_late(l))
         n_late += l->joined_by == 0;
     trial **told = malloc((n_told + 1) * sizeof(trial *));
-    late_result **late = malloc((n_late + 1) * sizeof(late_result *));
-    p->results = malloc((n_told + n_late + s->n_observations + 1) * sizeof *p->results);
+    const late_result **late = malloc((n_late + 1) * sizeof(late_result *));
+    p->results = malloc((n_told + n_late + n_imported + 1) * sizeof *p->results);
     bool fine = told && late && p->results;
-    if (fine) {
-        for (size_t i = 0; fine && i < s->n_observations; i++) {
-            p->results[p->n_results++] = imported(s, &s->observations[i]);
-            fine =
-                !study_pulls_once(s) || study_count_outcome(s, s->observations[i].candidate, TRIAL_COMPLETED);
-        }
-        s->n_observations_joining = s->n_observations;
-        fine = fine && gather_told(s, p, told, n_told);
+    fine = fine && gather_imported(s, p, list, n_imported) && gather_told(s, p, told, n_told);
+    if (fine)
         gather_late(s, p, late, n_late);
-    }
     free(told);
     free(late);
     return fine;
@@ -109,8 +111,8 @@ static bool gather_results(study *s, planning *p)
 /* Amendments of what is in the model; others have changed what joins it now. */
 static bool gather_amendments(study *s, planning *p)
 {
-    size_t n = s->n_amendments, arms = 0;
-    s->n_amendments_joining = n;
+    size_t n, arms = 0;
+    const amendment *amendments = pending_results_amendments(s->results, &n);
     p->joined_through = s->through_seq;
     if (n == 0)
         return true;
@@ -120,7 +122,7 @@ static bool gather_amendments(study *s, planning *p)
     if (!p->amendments || !p->amended || !p->amended_sums)
         return false;
     for (size_t i = 0; i < n; i++) {
-        const amendment *a = &s->amendments[i];
+        const amendment *a = &amendments[i];
         if (a->told_seq > s->through_seq)
             continue;
         p->amendments[p->n_amendments++] = a->change;
@@ -179,6 +181,7 @@ planning *plan_gather(study *s, bool closes)
     p->ordinary = !closes;
     if (closes)
         p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
+    pending_results_begin(s->results);
     if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) &&
         study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
         study_failed(s, &p->failed, &p->n_failed)) {

@@ -42,7 +42,7 @@ void study_after_turn(study *s)
         study_close_model(s);
     study_serve_waiting(s, now);
     trial_queue_drop_joined(s->queue, commit_done(s->commit));
-    study_drop_late(s, commit_done(s->commit));
+    pending_results_drop_joined(s->results, commit_done(s->commit));
     study_free_old_configs(s);
     atomic_store(&s->wake_at, study_next_wake(s));
     atomic_store(&s->lease_end, trial_queue_next_expiry(s->queue));

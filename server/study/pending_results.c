@@ -1,0 +1,189 @@
+#include "server/study/pending_results.h"
+
+#include "server/study/trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct pending_results {
+    store_observation *observations;
+    size_t n_observations, capacity, n_observations_joining; /* the first ones join */
+    amendment *amendments;
+    size_t n_amendments, n_amendments_joining; /* likewise */
+    TAILQ_HEAD(late_list, late_result) late;
+};
+
+pending_results *pending_results_new(void)
+{
+    pending_results *p = calloc(1, sizeof *p);
+    if (p)
+        TAILQ_INIT(&p->late);
+    return p;
+}
+
+void pending_results_free(pending_results *p)
+{
+    if (p)
+        pending_results_clear(p);
+    free(p);
+}
+
+/* ---- observations -------------------------------------------------------------------------------------- */
+
+bool pending_results_add_observations(pending_results *p, const store_observation *list, size_t n)
+{
+    if (p->n_observations + n > p->capacity) {
+        size_t capacity = p->capacity ? p->capacity : 64;
+        while (capacity < p->n_observations + n)
+            capacity *= 2;
+        store_observation *grown = realloc(p->observations, capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        p->observations = grown;
+        p->capacity = capacity;
+    }
+    memcpy(p->observations + p->n_observations, list, n * sizeof *list);
+    p->n_observations += n;
+    return true;
+}
+
+static void drop_observations(pending_results *p, size_t n)
+{
+    p->n_observations -= n;
+    p->n_observations_joining = 0;
+    if (p->n_observations > 0) {
+        memmove(p->observations, p->observations + n, p->n_observations * sizeof *p->observations);
+        return;
+    }
+    free(p->observations);
+    p->observations = NULL;
+    p->capacity = 0;
+}
+
+const store_observation *pending_results_observations(const pending_results *p, size_t *n)
+{
+    *n = p->n_observations;
+    return p->observations;
+}
+
+/* ---- late results -------------------------------------------------------------------------------------- */
+
+static void free_late(late_result *late)
+{
+    free(late->recorded);
+    free(late);
+}
+
+bool pending_results_add_late(pending_results *p, const store_late_result *row)
+{
+    late_result *late = calloc(1, sizeof *late);
+    if (!late)
+        return false;
+    *late = (late_result){.trial = row->trial,
+                          .attempt = row->attempt,
+                          .candidate = (uint32_t)row->candidate,
+                          .value = row->value,
+                          .repeats = row->repeats};
+    if (!text_replace(&late->recorded, row->recorded)) {
+        free_late(late);
+        return false;
+    }
+    TAILQ_INSERT_TAIL(&p->late, late, link);
+    return true;
+}
+
+const late_result *pending_results_first_late(const pending_results *p)
+{
+    return TAILQ_FIRST(&p->late);
+}
+
+const late_result *pending_results_next_late(const late_result *late)
+{
+    return TAILQ_NEXT(late, link);
+}
+
+static void drop_late(pending_results *p, late_result *late)
+{
+    TAILQ_REMOVE(&p->late, late, link);
+    free_late(late);
+}
+
+/* ---- amendments ---------------------------------------------------------------------------------------- */
+
+bool pending_results_add_amendment(pending_results *p, const amendment *a)
+{
+    amendment *grown = realloc(p->amendments, (p->n_amendments + 1) * sizeof *grown);
+    if (!grown)
+        return false;
+    p->amendments = grown;
+    grown[p->n_amendments++] = *a;
+    return true;
+}
+
+static void drop_amendments(pending_results *p, size_t n)
+{
+    p->n_amendments -= n;
+    p->n_amendments_joining = 0;
+    if (p->n_amendments > 0) {
+        memmove(p->amendments, p->amendments + n, p->n_amendments * sizeof *p->amendments);
+        return;
+    }
+    free(p->amendments);
+    p->amendments = NULL;
+}
+
+const amendment *pending_results_amendments(const pending_results *p, size_t *n)
+{
+    *n = p->n_amendments;
+    return p->amendments;
+}
+
+/* ---- joining the model --------------------------------------------------------------------------------- */
+
+bool pending_results_is_empty(const pending_results *p)
+{
+    const late_result *late;
+    TAILQ_FOREACH (late, &p->late, link)
+        if (late->joined_by == 0)
+            return false;
+    return p->n_observations == 0 && p->n_amendments == 0;
+}
+
+void pending_results_begin(pending_results *p)
+{
+    late_result *late;
+    p->n_observations_joining = p->n_observations;
+    p->n_amendments_joining = p->n_amendments;
+    TAILQ_FOREACH (late, &p->late, link)
+        late->joining = late->joined_by == 0;
+}
+
+void pending_results_join(pending_results *p, uint64_t write)
+{
+    late_result *late;
+    TAILQ_FOREACH (late, &p->late, link) {
+        if (late->joining)
+            late->joined_by = write;
+        late->joining = false;
+    }
+    drop_observations(p, p->n_observations_joining);
+    drop_amendments(p, p->n_amendments_joining);
+}
+
+void pending_results_drop_joined(pending_results *p, uint64_t done)
+{
+    late_result *late, *next;
+    for (late = TAILQ_FIRST(&p->late); late; late = next) {
+        next = TAILQ_NEXT(late, link);
+        if (late->joined_by > 0 && late->joined_by <= done)
+            drop_late(p, late);
+    }
+}
+
+void pending_results_clear(pending_results *p)
+{
+    while (!TAILQ_EMPTY(&p->late))
+        drop_late(p, TAILQ_FIRST(&p->late));
+    drop_observations(p, p->n_observations);
+    drop_amendments(p, p->n_amendments);
+}

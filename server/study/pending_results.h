@@ -1,0 +1,65 @@
+/* The results of a study that no stored model has taken in, beside those of the trial queue: imported
+ * observations, late results, and amendments of results that a model has taken in already.
+ *
+ * A new batch takes in what is pending when its plan is gathered (pending_results_begin). When the plan is
+ * recorded, that joins the model (pending_results_join). Late results stay until the write is on disk, because
+ * reports are compared with them.
+ *
+ * pending_results.c defines what is declared here. */
+#ifndef SERVER_STUDY_PENDING_RESULTS_H
+#define SERVER_STUDY_PENDING_RESULTS_H
+
+#include "bandit/engine.h"
+#include "server/store/store.h"
+
+#include <sys/queue.h>
+
+/* A value reported under another attempt than the one that completed its trial. */
+typedef struct late_result {
+    int64_t trial;
+    int32_t attempt;
+    uint32_t candidate;
+    double value;
+    int64_t repeats;
+    char *recorded;                /* "" */
+    bool joining;                  /* among the results of the batch that is being planned */
+    uint64_t joined_by;            /* number of the write that made it part of the model; 0: none yet */
+    TAILQ_ENTRY(late_result) link; /* pending_results.c's */
+} late_result;
+
+/* A change of a result that is part of the model. */
+typedef struct amendment {
+    int64_t trial;
+    int64_t told_seq; /* position of the result in the log */
+    bandit_amendment change;
+} amendment;
+
+typedef struct pending_results pending_results;
+
+pending_results *pending_results_new(void); /* NULL: out of memory */
+void pending_results_free(pending_results *p);
+void pending_results_clear(pending_results *p);
+
+/* Copies. False: out of memory. */
+bool pending_results_add_observations(pending_results *p, const store_observation *list, size_t n);
+bool pending_results_add_late(pending_results *p, const store_late_result *row);
+bool pending_results_add_amendment(pending_results *p, const amendment *a);
+
+/* Is there nothing that the current model does not know? */
+bool pending_results_is_empty(const pending_results *p);
+
+/* Borrowed until the next change; in the order of the log. */
+const store_observation *pending_results_observations(const pending_results *p, size_t *n);
+const amendment *pending_results_amendments(const pending_results *p, size_t *n);
+/* Those that have joined are among them. NULL after the last. */
+const late_result *pending_results_first_late(const pending_results *p);
+const late_result *pending_results_next_late(const late_result *late);
+
+/* All that is pending now is among the results of the batch that is being planned. */
+void pending_results_begin(pending_results *p);
+/* Those results have been taken into the model, by this write. */
+void pending_results_join(pending_results *p, uint64_t write);
+/* Forgets what has joined by the writes up to `done`, which are on disk. */
+void pending_results_drop_joined(pending_results *p, uint64_t done);
+
+#endif
