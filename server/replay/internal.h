@@ -24,7 +24,7 @@ typedef struct replaying {
     int64_t number, last_seq, candidates, dimension, reference_candidates;
     planned_at *batches;
     size_t n_batches, capacity, next;
-    planning *plan; /* the last one made again, and not compared yet */
+    plan *plan; /* the last one made again, and not compared yet */
     store_event planned;
     bool strayed; /* the engine has chosen otherwise: nothing is planned any more */
     store_status status;

@@ -113,7 +113,7 @@ typedef struct pooled_plan {
 static void run_pooled(pool_task *task)
 {
     pooled_plan *p = (pooled_plan *)(void *)task;
-    p->status = study_plan_again(p->r->study, p->recorded, &p->r->planned, &p->r->plan, &p->refusal);
+    p->status = plan_again(p->r->study, p->recorded, &p->r->planned, &p->r->plan, &p->refusal);
     pthread_mutex_lock(&p->lock);
     p->done = true;
     pthread_cond_signal(&p->changed);
@@ -160,7 +160,7 @@ void replay_plan_again(replaying *r, int64_t seq, const store_event *recorded)
         replay_fail(r, status, "replanning");
     else if (refusal) {
         replay_differs(r, seq, "the engine cannot replan the batch: %s", refusal);
-        study_plan_free(r->plan);
+        plan_free(r->plan);
         r->plan = NULL;
         r->strayed = true;
     }
@@ -185,6 +185,6 @@ void replay_compare_plan(replaying *r, int64_t seq, const store_event *recorded)
             path, here);
     r->strayed = !same;
     r->result->batches += recorded->type == EVENT_BATCH_PLANNED;
-    study_plan_free(r->plan);
+    plan_free(r->plan);
     r->plan = NULL;
 }

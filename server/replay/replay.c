@@ -297,7 +297,7 @@ store_status replay_study(store *snapshot, const char *id, const replay_options 
         read_log(&r, take_entry, true);
         compare_tables(&r);
     }
-    study_plan_free(r.plan);
+    plan_free(r.plan);
     if (r.study)
         study_free(r.study);
     rebuild_free(r.rebuild);

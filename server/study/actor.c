@@ -19,6 +19,7 @@ static void free_parts(study *s)
     trial_queue_free(s->queue);
     waiting_line_free(s->waiting);
     pending_results_free(s->results);
+    plan_state_free(s->plans);
 }
 
 study *study_new(app *a, registry *r, const char *id)
@@ -33,7 +34,8 @@ study *study_new(app *a, registry *r, const char *id)
     s->queue = trial_queue_new();
     s->waiting = waiting_line_new(a);
     s->results = pending_results_new();
-    if (!s->commit || !s->queue || !s->waiting || !s->results) {
+    s->plans = plan_state_new();
+    if (!s->commit || !s->queue || !s->waiting || !s->results || !s->plans) {
         free_parts(s);
         free(s);
         return NULL;
@@ -45,14 +47,12 @@ study *study_new(app *a, registry *r, const char *id)
     s->engine_turn.run = run_engine_turn;
     atomic_store(&s->wake_at, INT64_MAX);
     atomic_store(&s->lease_end, INT64_MAX);
-    STAILQ_INIT(&s->placing);
-    s->last_deferred = &s->deferred;
     return s;
 }
 
 void study_free(study *s)
 {
-    assert(!s->jobs && !s->engine_jobs && STAILQ_EMPTY(&s->placing) && !s->deferred);
+    assert(!s->jobs && !s->engine_jobs);
     study_unload(s);
     study_drop_engine(s);
     free_parts(s);
@@ -74,6 +74,11 @@ void study_post(study *s, study_job *job)
     pthread_mutex_unlock(&s->lock);
     if (schedule)
         pool_submit(s->app->pool, &s->turn, POOL_SHORT);
+}
+
+void study_engine_job_done(study *s)
+{
+    s->engine_jobs_out--;
 }
 
 void study_post_engine(study *s, engine_job *job)
@@ -182,8 +187,9 @@ static void refuse_unloaded(const study *s, study_request *request, store_status
 
 static bool begin_keyed(study *s, study_request *request)
 {
-    bool waits = request->key && (waiting_line_has_key(s->waiting, request) ||
-                                  study_defers_with_key(s, request) || study_places_with_key(s, request));
+    bool waits =
+        request->key && (waiting_line_has_key(s->waiting, request) ||
+                         plan_state_defers_key(s->plans, request) || study_places_with_key(s, request));
     return commit_begin_keyed(s->commit, request, waits);
 }
 
@@ -215,8 +221,9 @@ void study_post_request(study *s, study_request *request)
 /* Leaves memory: the engine, and without leases to be watched the rest. */
 static void rest(study *s)
 {
-    bool at_rest = !s->planning && s->engine_jobs_out == 0 && waiting_line_is_empty(s->waiting) &&
-                   !s->deferred && STAILQ_EMPTY(&s->placing) && commit_is_idle(s->commit) &&
+    bool at_rest = !plan_state_is_busy(s->plans) && s->engine_jobs_out == 0 &&
+                   waiting_line_is_empty(s->waiting) && !plan_state_has_deferred(s->plans) &&
+                   STAILQ_EMPTY(plan_state_placing(s->plans)) && commit_is_idle(s->commit) &&
                    !commit_is_broken(s->commit);
     if (!at_rest || !s->loaded || s->deleted)
         return;

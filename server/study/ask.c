@@ -16,7 +16,7 @@ const char *study_shortage(const study *s)
         return "paused";
     if (s->state == STUDY_FINISHED)
         return "finished";
-    if (s->planning || s->delayed)
+    if (plan_state_is_computing(s->plans))
         return "computing";
     return s->trials >= study_horizon(s) ? "horizon_reached" : "awaiting_feedback";
 }

@@ -25,7 +25,7 @@ static void answer_count(study_request *request, const candidate_upload *uploade
 static const char *why_kept(const study *s)
 {
     size_t n_observations;
-    if (s->batches > 0 || s->planning)
+    if (s->batches > 0 || plan_state_is_busy(s->plans))
         return "candidates cannot be replaced after the first ask";
     if (s->trials > 0)
         return "there are trials of them: they cannot be replaced";
@@ -88,7 +88,7 @@ static bool may_change(const study *s, study_request *request)
 static void added(study *s, study_request *request, const uint32_t *arms)
 {
     const wire_points *points = request->context;
-    s->exhausted = false;
+    plan_state_set_exhausted(s->plans, false);
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_added(&w, arms[0], (int64_t)points->n);

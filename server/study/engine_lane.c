@@ -326,7 +326,7 @@ typedef struct renewal {
 
 static void renewal_done(study *s, study_job *job)
 {
-    s->engine_jobs_out--;
+    study_engine_job_done(s);
     free((char *)job - offsetof(renewal, done));
 }
 
@@ -340,17 +340,17 @@ static void run_renewal(study *s, engine_job *job)
 
 void study_renew_engine(study *s)
 {
-    s->renewing = true;
+    plan_state_set_renewing(s->plans, true);
 }
 
 void study_start_renewal(study *s)
 {
-    if (!s->renewing || s->planning)
+    if (!plan_state_is_renewing(s->plans) || plan_state_is_busy(s->plans))
         return; /* what is loaded while a batch is being planned would be the one before it */
     renewal *r = calloc(1, sizeof *r);
     if (!r)
         return; /* the next turn tries again */
-    s->renewing = false;
+    plan_state_set_renewing(s->plans, false);
     r->job.run = run_renewal;
     study_post_engine(s, &r->job);
 }

@@ -6,6 +6,7 @@
 #include "server/study/actor.h"
 #include "server/study/commit.h"
 #include "server/study/pending_results.h"
+#include "server/study/plan_state.h"
 #include "server/study/registry.h"
 #include "server/study/requests.h"
 #include "server/study/trial_queue.h"
@@ -22,10 +23,6 @@ enum {
     ARM_EVALUATED = 253,
     ARM_FAILURES = 252 /* the most that are counted */
 };
-
-/* A request whose points are to be found in the space; see points.c. */
-typedef struct placing placing;
-STAILQ_HEAD(placing_list, placing);
 
 typedef struct engine_job {
     void (*run)(struct study *s, struct engine_job *job); /* on the engine's lane */
@@ -80,17 +77,11 @@ struct study {
     trial_queue *queue;
     waiting_line *waiting;
     pending_results *results;
-    bool planning;               /* an engine job that may bring new points, or plan, is out */
-    bool batch_goes_on;          /* its rule may have more picks */
-    bool renewing;               /* the engine is to be loaded again */
-    bool exhausted;              /* nothing may be handed out until a trial is closed */
-    struct placing_list placing; /* requests with points; the first may be that job */
-    size_t engine_jobs_out;      /* at the engine */
+    plan_state *plans;
+    size_t engine_jobs_out; /* at the engine */
     uint8_t *failures; /* per candidate: its last told pulls that failed in a row, or ARM_…; NULL: none */
     size_t failures_capacity;
-    struct study_curves *curves;              /* what trials have measured; NULL: not loaded */
-    bool delayed;                             /* planning waits until all that was recorded is on disk */
-    study_request *deferred, **last_deferred; /* users' own trials, until a batch is planned */
+    struct study_curves *curves; /* what trials have measured; NULL: not loaded */
     engine_lane engine;
 };
 
@@ -100,6 +91,7 @@ bool study_is_disposable(study *s); /* nothing is going on, and nothing in memor
 void study_post_tick(study *s);     /* a turn for what time has brought */
 
 void study_post_engine(study *s, engine_job *job); /* the turn */
+void study_engine_job_done(study *s);              /* the turn: a posted job has come back */
 
 /* Is it the study of this number, for which the request's body was read? Another may have its name by now.
  * False: answered. */
@@ -165,7 +157,7 @@ void study_record_points(study *s, const double *rows, size_t n);
 
 /* ---- candidates.c -------------------------------------------------------------------------------------- */
 
-size_t study_cancel_retired(study *s); /* closes what is queued of retired candidates: how many */
+size_t study_cancel_retired(study *s); /* closes_model what is queued of retired candidates: how many */
 
 /* ---- values.c ------------------------------------------------------------------------------------------ */
 
@@ -199,7 +191,6 @@ void study_forget_progress(study *s, const trial *t); /* what it measured: its a
 
 void study_run_deferred(study *s); /* users' own trials that waited for a batch */
 void study_fail_deferred(study *s, store_status status);
-bool study_defers_with_key(const study *s, const study_request *request); /* is one with its key there? */
 
 /* ---- load.c, again ------------------------------------------------------------------------------------- */
 
@@ -253,13 +244,13 @@ void study_free_old_configs(study *s);
 /* ---- plan.c -------------------------------------------------------------------------------------------- */
 
 /* A new batch from what has been told; with at least `beyond` picks, whatever the bound says. */
-void study_start_planning(study *s, size_t beyond);
+void study_start_planning(study *s, size_t min_picks);
 
 /* The last results of a finished study join the model; nothing is picked. */
 void study_close_model(study *s);
 
 /* `beyond` more picks for the batch in force. */
-void study_extend_batch(study *s, size_t beyond);
+void study_extend_batch(study *s, size_t min_picks);
 
 /* No point is worth a second pull: the space is enumerated, and evaluations have no noise. */
 bool study_pulls_once(const study *s);
@@ -276,12 +267,12 @@ bool study_mark_retired(study *s, uint32_t candidate); /* in memory; false: ther
 /* Plans once more, on the calling thread, one of the pool, what an event of the log says was planned: a
  * batch, or more picks for one, with the study as it is when loaded from a log that ends at its through_seq.
  * Nothing else may be going on in the study. Fills *event, but for its times and first trial, with what comes
- * of it this time, or *refusal with what the engine says. Both borrow from *out, which study_plan_free frees.
+ * of it this time, or *refusal with what the engine says. Both borrow from *out, which plan_free frees.
  */
-typedef struct planning planning;
-store_status study_plan_again(study *s, const store_event *recorded, store_event *event, planning **out,
-                              const char **refusal);
-void study_plan_free(planning *p); /* NULL is fine */
+typedef struct plan plan;
+store_status plan_again(study *s, const store_event *recorded, store_event *event, plan **out,
+                        const char **refusal);
+void plan_free(plan *p); /* NULL is fine */
 
 /* Picks for an ask that holds parameters, made at once: of the batch in force, or of a new one when results
  * have come in and nothing is queued. */

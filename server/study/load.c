@@ -97,7 +97,7 @@ static void take_retired(void *arg, uint32_t candidate)
 static void take_last_batch(void *arg, const store_batch *row)
 {
     loading *l = arg;
-    l->s->batch_goes_on = stop_rule_continues(row->stop_rule);
+    plan_state_set_continues(l->s->plans, stop_rule_continues(row->stop_rule));
 }
 
 /* How trials that were handed out before have come back decides their places. */
@@ -355,14 +355,10 @@ void study_unload(study *s)
     s->config = NULL;
     pending_results_clear(s->results);
     study_drop_curves(s);
-    s->delayed = false;
     free(s->failures);
     s->failures = NULL;
     s->failures_capacity = 0;
-    s->planning = false;
-    s->exhausted = false;
-    s->batch_goes_on = false;
-    s->renewing = false;
+    plan_state_reset(s->plans);
     if (s->loaded)
         metrics_add(s->app->metrics, METRICS_LOADED_STUDIES, -1);
     s->loaded = false;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void study_plan_free(planning *p)
+void plan_free(plan *p)
 {
     if (!p)
         return;
@@ -29,19 +29,19 @@ void study_plan_free(planning *p)
     free(p);
 }
 
-static void planning_done(study *s, study_job *job);
+static void plan_done(study *s, study_job *job);
 
-static void run_planning(study *s, engine_job *job)
+static void run_plan(study *s, engine_job *job)
 {
-    planning *p = (planning *)(void *)job;
+    plan *p = (plan *)(void *)job;
     plan_compute(s, p);
-    p->done.run = planning_done;
+    p->done.run = plan_done;
     study_post(s, &p->done);
 }
 
 /* ---- back in the study's turn -------------------------------------------------------------------------- */
 
-static void describe_batch(const study *s, const planning *p, store_event *event)
+static void describe_batch(const study *s, const plan *p, store_event *event)
 {
     event->type = EVENT_BATCH_PLANNED;
     event->u.planned.batch = (store_batch){.batch = s->batches,
@@ -65,7 +65,7 @@ static void describe_batch(const study *s, const planning *p, store_event *event
 }
 
 /* What goes into the log; borrows from p. False: out of memory. */
-static bool describe_picks(const study *s, planning *p, store_event *event)
+static bool describe_picks(const study *s, plan *p, store_event *event)
 {
     store_pick *picks = malloc((p->n_picks ? p->n_picks : 1) * sizeof *picks);
     if (!picks)
@@ -75,7 +75,7 @@ static bool describe_picks(const study *s, planning *p, store_event *event)
     p->stored_picks = picks;
     store_held held = {.values = p->fixed,
                        .n_values = p->fixed ? (size_t)s->dimension : 0,
-                       .n_picks = p->n_picks - p->n_ordinary};
+                       .n_picks = p->n_picks - p->n_by_rule};
     store_points points = {.n = p->n_added, .dimension = s->dimension, .rows = p->added};
     *event = (store_event){.time = p->started_at};
     if (p->extends) {
@@ -99,7 +99,7 @@ static bool describe_picks(const study *s, planning *p, store_event *event)
     return true;
 }
 
-static void record_picks(study *s, planning *p)
+static void record_picks(study *s, plan *p)
 {
     store_event event;
     int64_t batch = p->extends ? s->batches - 1 : s->batches;
@@ -124,36 +124,36 @@ static void record_picks(study *s, planning *p)
     }
 }
 
-static void take_plan(study *s, planning *p)
+static void take_plan(study *s, plan *p)
 {
     if (!p->fixed)
-        s->exhausted = p->exhausted && p->n_picks == 0;
+        plan_state_set_exhausted(s->plans, p->exhausted && p->n_picks == 0);
     if (!p->extends) {
         /* part of a stored model once this turn's write is on disk */
         trial_queue_join(s->queue, commit_number(s->commit));
         pending_results_join(s->results, commit_number(s->commit));
     }
-    if (p->fixed && !p->ordinary)
-        s->batch_goes_on = s->batch_goes_on || !p->extends;
+    if (p->fixed && !p->by_rule)
+        plan_state_set_continues(s->plans, plan_state_continues(s->plans) || !p->extends);
     else
-        s->batch_goes_on = stop_rule_continues(p->stop_rule);
+        plan_state_set_continues(s->plans, stop_rule_continues(p->stop_rule));
     if (!p->extends || p->n_picks > 0)
         record_picks(s, p);
     study_cancel_retired(s); /* those retired while it was being planned */
 }
 
 /* The ask gets what was chosen for it, unless it is no longer there: then they wait for the next one. */
-static void serve_fixed(study *s, const planning *p)
+static void serve_fixed(study *s, const plan *p)
 {
-    int64_t first = s->trials - (int64_t)(p->n_picks - p->n_ordinary) + 1;
-    study_serve_fixed(s, p->ask, first, p->n_picks - p->n_ordinary);
+    int64_t first = s->trials - (int64_t)(p->n_picks - p->n_by_rule) + 1;
+    study_serve_fixed(s, p->ask, first, p->n_picks - p->n_by_rule);
 }
 
-static void planning_done(study *s, study_job *job)
+static void plan_done(study *s, study_job *job)
 {
-    planning *p = (planning *)((char *)job - offsetof(planning, done));
-    s->engine_jobs_out--;
-    s->planning = false;
+    plan *p = (plan *)((char *)job - offsetof(plan, done));
+    study_engine_job_done(s);
+    plan_state_end(s->plans);
     if (s->deleted || !s->loaded || commit_is_broken(s->commit)) {
         /* what it was planned for is gone */
     } else if (p->outcome.stored == STORE_CORRUPT) {
@@ -180,78 +180,78 @@ static void planning_done(study *s, study_job *job)
     } else {
         take_plan(s, p);
     }
-    study_plan_free(p);
+    plan_free(p);
 }
 
 /* ---- starting one -------------------------------------------------------------------------------------- */
 
 /* Where each pick of a model is a search, no more than these are planned before somebody has asked for them:
  * the batch goes on with more as long as nothing is told, and otherwise ends. */
-enum { AHEAD = 16 };
+enum { LOOKAHEAD = 16 };
 
-static bool plans_few_ahead(const study *s)
+static bool has_limited_lookahead(const study *s)
 {
     const bandit_options *o = &s->config->options;
     return s->config->parameters && s->reference_candidates == 0 && s->config->asynchronous &&
-           o->max_batch > AHEAD && o->algorithm != BANDIT_UNIFORM &&
+           o->max_batch > LOOKAHEAD && o->algorithm != BANDIT_UNIFORM &&
            o->algorithm != BANDIT_REGULARIZED_EVOLUTION;
 }
 
-static void set_limits(const study *s, planning *p, size_t beyond)
+static void set_limits(const study *s, plan *p, size_t min_picks)
 {
     if (p->n_fixed > p->remaining)
         p->n_fixed = (size_t)p->remaining;
-    p->beyond = beyond > p->remaining ? (size_t)p->remaining : beyond;
-    p->few_ahead = plans_few_ahead(s);
-    p->max_picks = p->few_ahead ? AHEAD : s->config->options.max_batch;
-    if (p->max_picks < p->beyond)
-        p->max_picks = p->beyond;
+    p->min_picks = min_picks > p->remaining ? (size_t)p->remaining : min_picks;
+    p->limited_lookahead = has_limited_lookahead(s);
+    p->max_picks = p->limited_lookahead ? LOOKAHEAD : s->config->options.max_batch;
+    if (p->max_picks < p->min_picks)
+        p->max_picks = p->min_picks;
     if (p->remaining < p->max_picks)
         p->max_picks = (size_t)p->remaining;
 }
 
-static void start(study *s, planning *p, size_t beyond)
+static void start(study *s, plan *p, size_t min_picks)
 {
-    set_limits(s, p, beyond);
-    s->planning = true;
-    p->job.run = run_planning;
+    set_limits(s, p, min_picks);
+    plan_state_begin(s->plans);
+    p->job.run = run_plan;
     study_post_engine(s, &p->job);
 }
 
-static void plan(study *s, size_t beyond, bool closes)
+static void start_batch(study *s, size_t min_picks, bool closes_model)
 {
     /* Amendments are taken in from what is stored. */
     size_t n_amendments;
     pending_results_amendments(s->results, &n_amendments);
-    s->delayed = n_amendments > 0 && (commit_last(s->commit) != commit_done(s->commit));
-    if (s->delayed)
+    plan_state_delay(s->plans, n_amendments > 0 && (commit_last(s->commit) != commit_done(s->commit)));
+    if (plan_state_is_delayed(s->plans))
         return;
-    planning *p = plan_gather(s, closes);
+    plan *p = plan_gather(s, closes_model);
     if (p)
-        start(s, p, beyond);
+        start(s, p, min_picks);
     else
         commit_fail(s->commit, STORE_NO_MEMORY); /* the record of failures may be counted half: load again */
 }
 
-void study_start_planning(study *s, size_t beyond)
+void study_start_planning(study *s, size_t min_picks)
 {
-    plan(s, beyond, false);
+    start_batch(s, min_picks, false);
 }
 
 void study_close_model(study *s)
 {
-    plan(s, 0, true);
+    start_batch(s, 0, true);
 }
 
-void study_extend_batch(study *s, size_t beyond)
+void study_extend_batch(study *s, size_t min_picks)
 {
-    planning *p = plan_gather_extension(s);
+    plan *p = plan_gather_extension(s);
     if (p)
-        start(s, p, beyond); /* otherwise the next turn tries again */
+        start(s, p, min_picks); /* otherwise the next turn tries again */
 }
 
 /* The last n picks are to have these values (one a parameter, NaN: open). False: out of memory. */
-static bool hold_values(const study *s, planning *p, const double *values, size_t n)
+static bool hold_values(const study *s, plan *p, const double *values, size_t n)
 {
     size_t size = (size_t)s->dimension * sizeof *p->fixed;
     p->n_fixed = n;
@@ -266,14 +266,14 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
 {
     bool news = s->batches == 0 || (s->config->asynchronous && study_has_news(s) &&
                                     trial_queue_is_empty(s->queue, TRIALS_QUEUED));
-    planning *p = news ? plan_gather(s, false) : plan_gather_extension(s);
+    plan *p = news ? plan_gather(s, false) : plan_gather_extension(s);
     if (!p || !hold_values(s, p, ask->fixed, (size_t)ask->ask->count)) {
-        study_plan_free(p);
+        plan_free(p);
         commit_fail(s->commit, STORE_NO_MEMORY); /* the record of failures may be counted half: load again */
         return;
     }
     p->ask = ask->number;
-    p->ordinary = news && !s->config->asynchronous; /* such a batch is planned whole */
+    p->by_rule = news && !s->config->asynchronous; /* such a batch is planned whole */
     start(s, p, 0);
 }
 
@@ -281,24 +281,25 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
 
 /* The limits that were in force then: at most as many picks as were made lie beyond the bound, and all of an
  * extension do. Where no more were left, one more was asked for. */
-static void set_limits_again(const study *s, planning *p, const char *stop_rule, size_t n_picks)
+static void set_limits_again(const study *s, plan *p, const char *stop_rule, size_t n_picks)
 {
     bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
     bool beyond = (!p->fixed && (p->extends || exhausted)) || strcmp(stop_rule, STOP_RULE_MIN_IN_FLIGHT) == 0;
     set_limits(s, p, n_picks + exhausted);
     if (!beyond)
-        p->beyond = 0;
+        p->min_picks = 0;
 }
 
-store_status study_plan_again(study *s, const store_event *recorded, store_event *event, planning **out,
-                              const char **refusal)
+store_status plan_again(study *s, const store_event *recorded, store_event *event, plan **out,
+                        const char **refusal)
 {
     bool extends = recorded->type == EVENT_BATCH_EXTENDED;
     const char *stop_rule = extends ? recorded->u.extended.stop_rule : recorded->u.planned.batch.stop_rule;
     size_t n_picks = extends ? recorded->u.extended.n_picks : recorded->u.planned.n_picks;
-    bool closes = !extends && n_picks == 0 && strcmp(stop_rule, stop_rule_name(BANDIT_STOP_HORIZON)) == 0;
+    bool closes_model =
+        !extends && n_picks == 0 && strcmp(stop_rule, stop_rule_name(BANDIT_STOP_HORIZON)) == 0;
     bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
-    planning *p = extends ? plan_gather_extension(s) : plan_gather(s, closes);
+    plan *p = extends ? plan_gather_extension(s) : plan_gather(s, closes_model);
     *out = NULL;
     if (!p)
         return STORE_NO_MEMORY;
@@ -306,11 +307,11 @@ store_status study_plan_again(study *s, const store_event *recorded, store_event
     if (held->n_values > 0) {
         bool fits = held->n_values == (size_t)s->dimension && held->n_picks <= n_picks;
         if (!fits || !hold_values(s, p, held->values, held->n_picks + exhausted)) {
-            study_plan_free(p);
+            plan_free(p);
             return fits ? STORE_NO_MEMORY : STORE_CORRUPT;
         }
         n_picks -= held->n_picks;
-        p->ordinary = !extends && !s->config->asynchronous;
+        p->by_rule = !extends && !s->config->asynchronous;
     }
     set_limits_again(s, p, stop_rule, n_picks);
     plan_compute(s, p);

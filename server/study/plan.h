@@ -6,14 +6,14 @@
 #include "server/data/stop_rule.h"
 #include "server/study/engine_lane.h"
 
-struct planning {
+struct plan {
     engine_job job;
     study_job done;
     engine_source source;
-    bool closes;   /* no picks: the study is finished */
-    bool extends;  /* more picks for the batch in force, beyond its bound; otherwise a new batch */
-    size_t beyond; /* picks to have in the end, beyond the bound if need be (no idle workers) */
-    bool ordinary; /* picks as the batch's rule has them */
+    bool closes_model; /* no picks: the study is finished */
+    bool extends;      /* more picks for the batch in force, beyond its bound; otherwise a new batch */
+    size_t min_picks;  /* picks to have in the end, beyond the bound if need be (no idle workers) */
+    bool by_rule;      /* picks as the batch's rule has them */
     /* Picks for one ask, made at once, with some parameters held. */
     uint64_t ask;  /* its number */
     double *fixed; /* one a parameter, NaN: open; NULL: for whoever comes */
@@ -37,16 +37,16 @@ struct planning {
     bool once; /* no arm twice */
     uint64_t remaining;
     size_t max_picks;
-    bool few_ahead; /* as many ordinary picks are the room for now, and not the largest batch */
+    bool limited_lookahead; /* as many by_rule picks are the room for now, and not the largest batch */
     int64_t through_seq, first_trial;
     /* what comes back */
     engine_outcome outcome;
     bandit_pick *picks;
-    size_t n_picks, n_ordinary; /* those for the ask come last */
-    double *points;             /* in an open space: n_picks x parameters */
-    size_t n_added;             /* points that had not been visited, the arms after the source's, */
-    double *added;              /* n_added x parameters */
-    store_pick *stored_picks;   /* the same as the log has them */
+    size_t n_picks, n_by_rule; /* those for the ask come last */
+    double *points;            /* in an open space: n_picks x parameters */
+    size_t n_added;            /* points that had not been visited, the arms after the source's, */
+    double *added;             /* n_added x parameters */
+    store_pick *stored_picks;  /* the same as the log has them */
     double ratio;
     const char *stop_rule;
     bool exhausted; /* no arm was left that may be chosen */
@@ -65,13 +65,13 @@ struct planning {
 /* ---- plan_gather.c ------------------------------------------------------------------------------------- */
 
 /* A new batch, from what has been told. NULL: out of memory, and the study must be loaded again. */
-planning *plan_gather(study *s, bool closes);
+plan *plan_gather(study *s, bool closes_model);
 /* More picks for the batch in force. NULL: out of memory. */
-planning *plan_gather_extension(study *s);
+plan *plan_gather_extension(study *s);
 
 /* ---- plan_compute.c, on the engine lane ---------------------------------------------------------------- */
 
-void plan_compute(study *s, planning *p);
+void plan_compute(study *s, plan *p);
 int plan_compare_arms(const void *a, const void *b); /* for qsort: ascending uint32_t */
 
 #endif

@@ -27,7 +27,7 @@ int plan_compare_arms(const void *a, const void *b)
 }
 
 /* The sums that results and amendments have changed, as the engine has them now. */
-static bool changed_sums(planning *p, const bandit_checkpoint *checkpoint)
+static bool changed_sums(plan *p, const bandit_checkpoint *checkpoint)
 {
     size_t n = p->n_results + p->n_amended;
     uint32_t *arms = malloc((n ? n : 1) * sizeof *arms);
@@ -58,7 +58,7 @@ static bool changed_sums(planning *p, const bandit_checkpoint *checkpoint)
     return true;
 }
 
-static void keep_state(planning *p, const bandit_engine *engine)
+static void keep_state(plan *p, const bandit_engine *engine)
 {
     bandit_checkpoint checkpoint;
     bandit_engine_checkpoint(engine, &checkpoint);
@@ -88,7 +88,7 @@ static void withhold(uint32_t *list, size_t *n, uint32_t arm)
 }
 
 /* One call of select; appends to the picks. False when it was the last. */
-static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bound, bool fixed)
+static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
     bandit_executor executor = pool_executor(s->app->pool);
     bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
@@ -117,7 +117,7 @@ static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bou
     p->n_picks += selection.n_picks;
     p->ratio = fmin(selection.ratio, DBL_MAX); /* a product may be more, with many picks beyond the bound */
     p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
-    p->stop_rule = p->few_ahead && selection.stop_rule == BANDIT_STOP_NONE
+    p->stop_rule = p->limited_lookahead && selection.stop_rule == BANDIT_STOP_NONE
                        ? STOP_RULE_PLANNED_AHEAD
                        : stop_rule_name(selection.stop_rule);
     if (beyond_bound && selection.n_picks > 0)
@@ -126,7 +126,7 @@ static bool select_some(study *s, planning *p, size_t max_picks, bool beyond_bou
 }
 
 /* Appends at most so many picks. */
-static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bound, bool fixed)
+static void select_picks(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
     size_t end = p->n_picks + max_picks;
     if (!p->once)
@@ -137,7 +137,7 @@ static void select_picks(study *s, planning *p, size_t max_picks, bool beyond_bo
 }
 
 /* Results that earlier batches took in and that have changed since. */
-static void amend_model(study *s, planning *p)
+static void amend_model(study *s, plan *p)
 {
     engine_outcome *out = &p->outcome;
     if (!engine_fine(out) || p->n_amendments == 0 || p->source.batches == 0)
@@ -151,7 +151,7 @@ static void amend_model(study *s, planning *p)
 }
 
 /* In an enumerated space, what an ask's fixed parameters leave out is withheld. */
-static void withhold_others(const study *s, planning *p)
+static void withhold_others(const study *s, plan *p)
 {
     const bandit_arms *arms = s->engine.arms;
     size_t n = bandit_arms_count(arms), width = bandit_arms_point_width(arms), at = 0;
@@ -174,7 +174,7 @@ static void withhold_others(const study *s, planning *p)
 }
 
 /* The picks of one ask: made at once, outside the queue. */
-static void select_fixed(study *s, planning *p)
+static void select_fixed(study *s, plan *p)
 {
     if (!bandit_arms_is_open_space(s->engine.arms))
         withhold_others(s, p);
@@ -183,7 +183,7 @@ static void select_fixed(study *s, planning *p)
 }
 
 /* In an open space: where the picks are, and which of the points are new. */
-static void take_points(const study *s, planning *p)
+static void take_points(const study *s, plan *p)
 {
     const bandit_arms *arms = s->engine.arms;
     if (!bandit_arms_is_open_space(arms))
@@ -203,13 +203,13 @@ static void take_points(const study *s, planning *p)
 }
 
 /* Figures that no answer could show: the study stops, and says why. */
-static void check_figures(planning *p)
+static void check_figures(plan *p)
 {
     if (!isfinite(p->description.beta))
         bandit_error_set(&p->outcome.error, BANDIT_NUMERICAL, "", "%s", engine_beyond_doubles);
 }
 
-void plan_compute(study *s, planning *p)
+void plan_compute(study *s, plan *p)
 {
     engine_outcome *out = &p->outcome;
     bandit_executor executor = pool_executor(s->app->pool);
@@ -224,11 +224,11 @@ void plan_compute(study *s, planning *p)
         bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
                                   &executor, &out->error);
     double updated = clock_steady();
-    if (engine_fine(out) && p->ordinary)
+    if (engine_fine(out) && p->by_rule)
         select_picks(s, p, p->max_picks, false, false);
-    if (engine_fine(out) && p->n_picks < p->beyond)
-        select_picks(s, p, p->beyond - p->n_picks, true, false);
-    p->n_ordinary = p->n_picks;
+    if (engine_fine(out) && p->n_picks < p->min_picks)
+        select_picks(s, p, p->min_picks - p->n_picks, true, false);
+    p->n_by_rule = p->n_picks;
     if (engine_fine(out) && p->fixed)
         select_fixed(s, p);
     if (engine_fine(out))

@@ -44,7 +44,7 @@ static bandit_result told_late(const study *s, const late_result *late)
                            .reward = s->config->minimize ? -late->value : late->value};
 }
 
-static bool gather_told(study *s, planning *p, trial **told, size_t n)
+static bool gather_told(study *s, plan *p, trial **told, size_t n)
 {
     trial *t;
     size_t filled = 0;
@@ -62,7 +62,7 @@ static bool gather_told(study *s, planning *p, trial **told, size_t n)
     return true;
 }
 
-static void gather_late(study *s, planning *p, const late_result **late, size_t n)
+static void gather_late(study *s, plan *p, const late_result **late, size_t n)
 {
     const late_result *l;
     size_t filled = 0;
@@ -74,7 +74,7 @@ static void gather_late(study *s, planning *p, const late_result **late, size_t 
         p->results[p->n_results++] = told_late(s, late[i]);
 }
 
-static bool gather_imported(study *s, planning *p, const store_observation *list, size_t n)
+static bool gather_imported(study *s, plan *p, const store_observation *list, size_t n)
 {
     bool fine = true;
     for (size_t i = 0; fine && i < n; i++) {
@@ -86,7 +86,7 @@ static bool gather_imported(study *s, planning *p, const store_observation *list
 
 /* The results since the last batch: imports in the order of the log, then trials by number, then late results by
  * trial and attempt. The order decides how sums are rounded, so it must not depend on arrival. */
-static bool gather_results(study *s, planning *p)
+static bool gather_results(study *s, plan *p)
 {
     trial *t;
     const late_result *l;
@@ -109,7 +109,7 @@ static bool gather_results(study *s, planning *p)
 }
 
 /* Amendments of what is in the model; others have changed what joins it now. */
-static bool gather_amendments(study *s, planning *p)
+static bool gather_amendments(study *s, plan *p)
 {
     size_t n, arms = 0;
     const amendment *amendments = pending_results_amendments(s->results, &n);
@@ -136,7 +136,7 @@ static bool gather_amendments(study *s, planning *p)
 }
 
 /* What is out, by trial; trial numbers rather than times decide, so that replay comes to the same. */
-static bool gather_pending(study *s, planning *p)
+static bool gather_pending(study *s, plan *p)
 {
     trial *t;
     size_t n = 0;
@@ -158,9 +158,9 @@ static bool gather_pending(study *s, planning *p)
     return n > 0;
 }
 
-static planning *planning_new(study *s)
+static plan *plan_new(study *s)
 {
-    planning *p = calloc(1, sizeof *p);
+    plan *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
     const wire_study *definition = s->config->wire;
@@ -172,14 +172,14 @@ static planning *planning_new(study *s)
 }
 
 /* A new batch, from what has been told. NULL: out of memory, and the study must be loaded again. */
-planning *plan_gather(study *s, bool closes)
+plan *plan_gather(study *s, bool closes_model)
 {
-    planning *p = planning_new(s);
+    plan *p = plan_new(s);
     if (!p)
         return NULL;
-    p->closes = closes;
-    p->ordinary = !closes;
-    if (closes)
+    p->closes_model = closes_model;
+    p->by_rule = !closes_model;
+    if (closes_model)
         p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
     pending_results_begin(s->results);
     if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) &&
@@ -188,22 +188,22 @@ planning *plan_gather(study *s, bool closes)
         p->through_seq = commit_next_seq(s->commit) - 1;
         return p;
     }
-    study_plan_free(p);
+    plan_free(p);
     return NULL;
 }
 
 /* More picks for the batch in force. NULL: out of memory. */
-planning *plan_gather_extension(study *s)
+plan *plan_gather_extension(study *s)
 {
-    planning *p = planning_new(s);
+    plan *p = plan_new(s);
     if (!p)
         return NULL;
     p->extends = true;
-    p->ordinary = s->batch_goes_on;
+    p->by_rule = plan_state_continues(s->plans);
     p->through_seq = commit_next_seq(s->commit) - 1;
     if (study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
         study_failed(s, &p->failed, &p->n_failed))
         return p;
-    study_plan_free(p);
+    plan_free(p);
     return NULL;
 }

@@ -111,9 +111,9 @@ static void placing_done(study *s, study_job *job)
 {
     placing *p = (placing *)((char *)job - offsetof(placing, done));
     bool keyed = p->request->key != NULL;
-    s->engine_jobs_out--;
-    s->planning = false;
-    STAILQ_REMOVE(&s->placing, p, placing, link);
+    study_engine_job_done(s);
+    plan_state_end(s->plans);
+    STAILQ_REMOVE(plan_state_placing(s->plans), p, placing, link);
     if (s->deleted || !s->loaded || commit_is_broken(s->commit)) {
         reply_problem(p->request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
                       s->deleted ? "deleted" : "not available now");
@@ -146,7 +146,7 @@ static void place(study *s, study_request *request, const double *points, size_t
     p->n = n;
     p->placed = placed;
     p->appends = appends;
-    STAILQ_INSERT_TAIL(&s->placing, p, link);
+    STAILQ_INSERT_TAIL(plan_state_placing(s->plans), p, link);
 }
 
 void study_place_points(study *s, study_request *request, const double *points, size_t n,
@@ -163,22 +163,23 @@ void study_append_points(study *s, study_request *request, const double *points,
 
 void study_start_placing(study *s)
 {
-    placing *p = STAILQ_FIRST(&s->placing);
-    if (!p || s->planning || commit_is_broken(s->commit))
+    placing *p = STAILQ_FIRST(plan_state_placing(s->plans));
+    if (!p || plan_state_is_busy(s->plans) || commit_is_broken(s->commit))
         return;
     p->source = engine_source_of(s);
-    s->planning = true;
+    plan_state_begin(s->plans);
     study_post_engine(s, &p->job);
 }
 
 void study_refuse_placing(study *s)
 {
-    placing *first = s->planning ? STAILQ_FIRST(&s->placing) : NULL, *p, *next;
-    for (p = STAILQ_FIRST(&s->placing); p; p = next) {
+    placing *first = plan_state_is_busy(s->plans) ? STAILQ_FIRST(plan_state_placing(s->plans)) : NULL, *p,
+            *next;
+    for (p = STAILQ_FIRST(plan_state_placing(s->plans)); p; p = next) {
         next = STAILQ_NEXT(p, link);
         if (p == first && p->source.config)
             continue; /* is out, and comes back */
-        STAILQ_REMOVE(&s->placing, p, placing, link);
+        STAILQ_REMOVE(plan_state_placing(s->plans), p, placing, link);
         reply_problem(p->request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
                       s->deleted ? "deleted" : "not available now");
         placing_free(p);
@@ -188,7 +189,7 @@ void study_refuse_placing(study *s)
 bool study_places_with_key(const study *s, const study_request *request)
 {
     placing *p;
-    STAILQ_FOREACH (p, &s->placing, link)
+    STAILQ_FOREACH (p, plan_state_placing(s->plans), link)
         if (request_repeats(p->request, request))
             return true;
     return false;

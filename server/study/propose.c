@@ -17,7 +17,7 @@ typedef struct notice {
 
 static void notice_done(study *s, study_job *job)
 {
-    s->engine_jobs_out--;
+    study_engine_job_done(s);
     free((char *)job - offsetof(notice, done));
 }
 
@@ -147,37 +147,19 @@ static void propose(study *s, study_request *request)
 
 void study_propose(study *s, study_request *request)
 {
-    if (!s->planning) {
+    if (!plan_state_is_busy(s->plans)) {
         propose(s, request);
         return;
     }
     /* Trials are numbered in the order in which the engine hears of them: after the picks under way. */
-    request->next = NULL;
-    *s->last_deferred = request;
-    s->last_deferred = &request->next;
-}
-
-bool study_defers_with_key(const study *s, const study_request *request)
-{
-    for (const study_request *r = s->deferred; r; r = r->next)
-        if (request_repeats(r, request))
-            return true;
-    return false;
-}
-
-static study_request *take_deferred(study *s)
-{
-    study_request *first = s->deferred;
-    s->deferred = NULL;
-    s->last_deferred = &s->deferred;
-    return first;
+    plan_state_defer(s->plans, request);
 }
 
 void study_run_deferred(study *s)
 {
-    if (s->planning)
+    if (plan_state_is_busy(s->plans))
         return;
-    for (study_request *request = take_deferred(s), *next; request; request = next) {
+    for (study_request *request = plan_state_take_deferred(s->plans), *next; request; request = next) {
         next = request->next;
         bool keyed = request->key != NULL;
         if (keyed)
@@ -190,7 +172,7 @@ void study_run_deferred(study *s)
 
 void study_fail_deferred(study *s, store_status status)
 {
-    for (study_request *request = take_deferred(s), *next; request; request = next) {
+    for (study_request *request = plan_state_take_deferred(s->plans), *next; request; request = next) {
         next = request->next;
         if (s->deleted)
             reply_problem(request, REPLY_NOT_FOUND, NULL, "the study is deleted");

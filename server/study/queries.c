@@ -12,7 +12,7 @@
 static void question_done(study *s, study_job *job)
 {
     question *q = (question *)((char *)job - offsetof(question, done));
-    s->engine_jobs_out--;
+    study_engine_job_done(s);
     bool keyed = q->request->key != NULL;
     if (keyed)
         commit_submit(s->commit);

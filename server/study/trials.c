@@ -62,7 +62,7 @@ bool study_is_better(const study *s, double value)
 void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now)
 {
     bool better = result->has_value && study_is_better(s, result->value);
-    s->exhausted = false;
+    plan_state_set_exhausted(s->plans, false);
     trial_queue_take(s->queue, t);
     t->state = result->state;
     if (attempt > 0)

@@ -29,7 +29,7 @@ void study_after_turn(study *s)
 {
     int64_t now = clock_now();
     study_expire_leases(s, now);
-    s->delayed = false;
+    plan_state_delay(s->plans, false);
     study_run_deferred(s);
     if (s->state == STUDY_ACTIVE && trial_queue_open(s->queue) == 0 && s->trials >= study_horizon(s))
         study_set_state(s, STUDY_FINISHED, "", NULL);
@@ -38,7 +38,7 @@ void study_after_turn(study *s)
     if (s->batches > 0 && study_may_plan(s) && trial_queue_open(s->queue) == 0 && !s->config->asynchronous)
         study_start_planning(s, 0); /* so that the next ask finds the batch ready */
     if (s->state == STUDY_FINISHED && s->batches > 0 && trial_queue_open(s->queue) == 0 &&
-        study_has_news(s) && !s->planning && !commit_is_broken(s->commit))
+        study_has_news(s) && !plan_state_is_busy(s->plans) && !commit_is_broken(s->commit))
         study_close_model(s);
     study_serve_waiting(s, now);
     trial_queue_drop_joined(s->queue, commit_done(s->commit));

@@ -8,13 +8,13 @@
 
 static bool may_pick(const study *s)
 {
-    return s->state == STUDY_ACTIVE && !s->planning && s->trials < study_horizon(s) &&
+    return s->state == STUDY_ACTIVE && !plan_state_is_busy(s->plans) && s->trials < study_horizon(s) &&
            !commit_is_broken(s->commit) && !atomic_load(&s->app->stopping);
 }
 
 bool study_may_plan(const study *s)
 {
-    return may_pick(s) && !s->exhausted && trial_queue_is_empty(s->queue, TRIALS_QUEUED);
+    return may_pick(s) && !plan_state_is_exhausted(s->plans) && trial_queue_is_empty(s->queue, TRIALS_QUEUED);
 }
 
 /* ---- who is at work ------------------------------------------------------------------------------------ */
@@ -62,13 +62,13 @@ static void plan_for_waiting(study *s)
     waiting_ask *w;
     for (w = waiting_line_first(s->waiting); w; w = waiting_line_next(w))
         asked += w->fixed ? 0 : (size_t)w->ask->count;
-    size_t beyond = wanted > trial_queue_open(s->queue) ? wanted - trial_queue_open(s->queue) : 0;
-    if (beyond > asked)
-        beyond = asked;
+    size_t min_picks = wanted > trial_queue_open(s->queue) ? wanted - trial_queue_open(s->queue) : 0;
+    if (min_picks > asked)
+        min_picks = asked;
     if (s->batches == 0 || study_has_news(s))
-        study_start_planning(s, beyond);
-    else if (beyond > 0 || s->batch_goes_on)
-        study_extend_batch(s, beyond);
+        study_start_planning(s, min_picks);
+    else if (min_picks > 0 || plan_state_continues(s->plans))
+        study_extend_batch(s, min_picks);
 }
 
 /* ---- serving ------------------------------------------------------------------------------------------- */
@@ -174,7 +174,7 @@ void study_serve_waiting(study *s, int64_t now)
         }
         if (!gone)
             plan_for(s, w);
-        bool computing = s->planning || s->delayed;
+        bool computing = plan_state_is_computing(s->plans);
         bool over = steady >= w->deadline && (!computing || steady >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
         if (over || no_hope || gone || (comes && waiting_ask_is_gone(w, steady)))
@@ -184,5 +184,6 @@ void study_serve_waiting(study *s, int64_t now)
 
 int64_t study_next_wake(const study *s)
 {
-    return s->delayed ? 0 : waiting_line_wake_at(s->waiting, s->planning);
+    return plan_state_is_delayed(s->plans) ? 0
+                                           : waiting_line_wake_at(s->waiting, plan_state_is_busy(s->plans));
 }
