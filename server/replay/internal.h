@@ -5,7 +5,9 @@
 #include "server/app.h"
 #include "server/replay/rebuild.h"
 #include "server/replay/replay.h"
-#include "server/study/internal.h"
+#include "server/study/engine_lane.h"
+#include "server/study/load.h"
+#include "server/study/plan.h"
 
 /* Where a batch stands in the log, and what it was planned from. */
 typedef struct planned_at {

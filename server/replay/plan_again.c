@@ -147,7 +147,7 @@ void replay_plan_again(replaying *r, int64_t seq, const store_event *recorded)
         r->strayed = true;
         return;
     }
-    if (!status && !r->study && !(r->study = study_new(&r->app, NULL, rebuild_id(r->rebuild))))
+    if (!status && !r->study && !(r->study = study_new(&r->app, rebuild_id(r->rebuild))))
         status = STORE_NO_MEMORY;
     if (!status)
         status = study_load(r->study, &error);

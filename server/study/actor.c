@@ -1,7 +1,15 @@
-#include "server/study/internal.h"
+#include "server/study/actor.h"
 
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/study/engine_lane.h"
+#include "server/study/load.h"
+#include "server/study/points.h"
+#include "server/study/propose.h"
+#include "server/study/requests.h"
+#include "server/study/trials.h"
+#include "server/study/turn_end.h"
+#include "server/study/waiting.h"
 #include "server/watch/event_streams.h"
 
 #include <assert.h>
@@ -22,15 +30,14 @@ static void free_parts(study *s)
     plan_state_free(s->plans);
 }
 
-study *study_new(app *a, registry *r, const char *id)
+study *study_new(app *a, const char *id)
 {
     study *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
     s->app = a;
-    s->registry = r;
     strncpy(s->id, id, sizeof s->id - 1);
-    s->commit = commit_new(a, s->id, &s->wake_at);
+    s->commit = commit_new(a, s->id, &s->timing.wake_at);
     s->queue = trial_queue_new();
     s->waiting = waiting_line_new(a);
     s->results = pending_results_new();
@@ -40,23 +47,23 @@ study *study_new(app *a, registry *r, const char *id)
         free(s);
         return NULL;
     }
-    pthread_mutex_init(&s->lock, NULL);
-    s->last_job = &s->jobs;
-    s->last_engine_job = &s->engine_jobs;
-    s->turn.run = run_turn;
-    s->engine_turn.run = run_engine_turn;
-    atomic_store(&s->wake_at, INT64_MAX);
-    atomic_store(&s->lease_end, INT64_MAX);
+    pthread_mutex_init(&s->mail.lock, NULL);
+    s->mail.last_job = &s->mail.jobs;
+    s->mail.last_engine_job = &s->mail.engine_jobs;
+    s->mail.turn.run = run_turn;
+    s->mail.engine_turn.run = run_engine_turn;
+    atomic_store(&s->timing.wake_at, INT64_MAX);
+    atomic_store(&s->timing.lease_end, INT64_MAX);
     return s;
 }
 
 void study_free(study *s)
 {
-    assert(!s->jobs && !s->engine_jobs);
+    assert(!s->mail.jobs && !s->mail.engine_jobs);
     study_unload(s);
     study_drop_engine(s);
     free_parts(s);
-    pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->mail.lock);
     free(s);
 }
 
@@ -66,14 +73,14 @@ void study_post(study *s, study_job *job)
 {
     bool schedule;
     job->next = NULL;
-    pthread_mutex_lock(&s->lock);
-    *s->last_job = job;
-    s->last_job = &job->next;
-    schedule = !s->scheduled;
-    s->scheduled = true;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->mail.lock);
+    *s->mail.last_job = job;
+    s->mail.last_job = &job->next;
+    schedule = !s->mail.scheduled;
+    s->mail.scheduled = true;
+    pthread_mutex_unlock(&s->mail.lock);
     if (schedule)
-        pool_submit(s->app->pool, &s->turn, POOL_SHORT);
+        pool_submit(s->app->pool, &s->mail.turn, POOL_SHORT);
 }
 
 void study_engine_job_done(study *s)
@@ -86,33 +93,33 @@ void study_post_engine(study *s, engine_job *job)
     bool schedule;
     job->next = NULL;
     s->engine_jobs_out++;
-    pthread_mutex_lock(&s->lock);
-    *s->last_engine_job = job;
-    s->last_engine_job = &job->next;
-    schedule = !s->engine_scheduled;
-    s->engine_scheduled = true;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->mail.lock);
+    *s->mail.last_engine_job = job;
+    s->mail.last_engine_job = &job->next;
+    schedule = !s->mail.engine_scheduled;
+    s->mail.engine_scheduled = true;
+    pthread_mutex_unlock(&s->mail.lock);
     if (schedule)
-        pool_submit(s->app->pool, &s->engine_turn, POOL_LONG);
+        pool_submit(s->app->pool, &s->mail.engine_turn, POOL_LONG);
 }
 
 /* One job a long task, so that studies share the pool fairly. */
 static void run_engine_turn(pool_task *task)
 {
-    study *s = (study *)((char *)task - offsetof(study, engine_turn));
-    pthread_mutex_lock(&s->lock);
-    engine_job *job = s->engine_jobs;
-    s->engine_jobs = job->next;
-    if (!s->engine_jobs)
-        s->last_engine_job = &s->engine_jobs;
-    pthread_mutex_unlock(&s->lock);
+    study *s = (study *)((char *)task - offsetof(study, mail.engine_turn));
+    pthread_mutex_lock(&s->mail.lock);
+    engine_job *job = s->mail.engine_jobs;
+    s->mail.engine_jobs = job->next;
+    if (!s->mail.engine_jobs)
+        s->mail.last_engine_job = &s->mail.engine_jobs;
+    pthread_mutex_unlock(&s->mail.lock);
     job->run(s, job); /* ends by posting to the actor */
-    pthread_mutex_lock(&s->lock);
-    bool more = s->engine_jobs != NULL;
-    s->engine_scheduled = more;
-    pthread_mutex_unlock(&s->lock); /* without more, the registry may free the study from here on */
+    pthread_mutex_lock(&s->mail.lock);
+    bool more = s->mail.engine_jobs != NULL;
+    s->mail.engine_scheduled = more;
+    pthread_mutex_unlock(&s->mail.lock); /* without more, the registry may free the study from here on */
     if (more)
-        pool_submit(s->app->pool, &s->engine_turn, POOL_LONG);
+        pool_submit(s->app->pool, &s->mail.engine_turn, POOL_LONG);
 }
 
 bool study_is_meant(const study *s, study_request *request, int64_t number)
@@ -141,17 +148,17 @@ static void recover(study *s)
 
 static study_job *take_jobs(study *s)
 {
-    pthread_mutex_lock(&s->lock);
-    study_job *jobs = s->jobs;
-    s->jobs = NULL;
-    s->last_job = &s->jobs;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->mail.lock);
+    study_job *jobs = s->mail.jobs;
+    s->mail.jobs = NULL;
+    s->mail.last_job = &s->mail.jobs;
+    pthread_mutex_unlock(&s->mail.lock);
     return jobs;
 }
 
 static void run_turn(pool_task *task)
 {
-    study *s = (study *)((char *)task - offsetof(study, turn));
+    study *s = (study *)((char *)task - offsetof(study, mail.turn));
     recover(s);
     if (s->loaded && !s->deleted) /* what is asked now is answered as of now */
         study_expire_leases(s, clock_now());
@@ -163,13 +170,13 @@ static void run_turn(pool_task *task)
         study_after_turn(s);
     commit_submit(s->commit);
     if (commit_is_broken(s->commit))
-        atomic_store(&s->wake_at, 0);
-    pthread_mutex_lock(&s->lock);
-    bool more = s->jobs != NULL;
-    s->scheduled = more;
-    pthread_mutex_unlock(&s->lock); /* without more, the registry may free the study from here on */
+        atomic_store(&s->timing.wake_at, 0);
+    pthread_mutex_lock(&s->mail.lock);
+    bool more = s->mail.jobs != NULL;
+    s->mail.scheduled = more;
+    pthread_mutex_unlock(&s->mail.lock); /* without more, the registry may free the study from here on */
     if (more)
-        pool_submit(s->app->pool, &s->turn, POOL_SHORT);
+        pool_submit(s->app->pool, &s->mail.turn, POOL_SHORT);
 }
 
 /* ---- requests ------------------------------------------------------------------------------------------ */
@@ -239,12 +246,12 @@ static void rest(study *s)
 static void run_tick(study *s, study_job *job)
 {
     (void)job;
-    pthread_mutex_lock(&s->lock);
-    s->tick_posted = false;
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_lock(&s->mail.lock);
+    s->mail.tick_posted = false;
+    pthread_mutex_unlock(&s->mail.lock);
     store_error error;
-    bool needed = atomic_exchange(&s->needed, false) || !waiting_line_is_empty(s->waiting);
-    bool resting = atomic_exchange(&s->resting, false);
+    bool needed = atomic_exchange(&s->timing.needed, false) || !waiting_line_is_empty(s->waiting);
+    bool resting = atomic_exchange(&s->timing.resting, false);
     if (!s->loaded && !s->deleted && needed && study_load(s, &error) != STORE_OK)
         study_answer_waiting(s, NULL);
     if (resting && !needed)
@@ -253,22 +260,22 @@ static void run_tick(study *s, study_job *job)
 
 void study_post_tick(study *s)
 {
-    pthread_mutex_lock(&s->lock);
-    bool post = !s->tick_posted;
-    s->tick_posted = true;
-    pthread_mutex_unlock(&s->lock);
-    s->tick.run = run_tick;
+    pthread_mutex_lock(&s->mail.lock);
+    bool post = !s->mail.tick_posted;
+    s->mail.tick_posted = true;
+    pthread_mutex_unlock(&s->mail.lock);
+    s->mail.tick.run = run_tick;
     if (post)
-        study_post(s, &s->tick);
+        study_post(s, &s->mail.tick);
 }
 
 bool study_is_disposable(study *s)
 {
-    pthread_mutex_lock(&s->lock);
-    bool at_rest = !s->scheduled && !s->jobs && !s->engine_scheduled && !s->engine_jobs && !s->tick_posted &&
-                   commit_is_settled(s->commit) && waiting_line_is_empty(s->waiting);
+    pthread_mutex_lock(&s->mail.lock);
+    bool at_rest = !s->mail.scheduled && !s->mail.jobs && !s->mail.engine_scheduled && !s->mail.engine_jobs &&
+                   !s->mail.tick_posted && commit_is_settled(s->commit) && waiting_line_is_empty(s->waiting);
     bool disposable = at_rest && (!s->loaded || s->deleted) && !commit_is_broken(s->commit);
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->mail.lock);
     return disposable;
 }
 

@@ -1,8 +1,14 @@
 /* Corrections of reported results. */
+#include "server/study/amend.h"
+
 #include "proto/changes.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/study/internal.h"
+#include "server/study/ask.h"
+#include "server/study/measure.h"
+#include "server/study/requests.h"
+#include "server/study/trials.h"
+#include "server/study/values.h"
 
 #include <math.h>
 #include <stdlib.h>

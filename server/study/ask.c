@@ -1,8 +1,12 @@
 /* Asking: which trials an ask gets, and how they are answered. waiting.c has the asks that wait. */
+#include "server/study/ask.h"
+
 #include "server/base/clock.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/trial_view.h"
-#include "server/study/internal.h"
+#include "server/study/requests.h"
+#include "server/study/trials.h"
+#include "server/study/turn_end.h"
 
 #include <assert.h>
 #include <math.h>

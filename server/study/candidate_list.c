@@ -1,9 +1,11 @@
 /* The candidates and what the model knows of them, by number or by what is known. */
-#include "server/study/queries.h"
-
 #include "server/base/ranking.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
+#include "server/study/engine_lane.h"
+#include "server/study/failures.h"
+#include "server/study/queries.h"
+#include "server/study/requests.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,11 +1,17 @@
 /* A study's candidates: those that it begins with, and those that come and go. */
-#include "server/study/internal.h"
+#include "server/study/candidates.h"
 
 #include "proto/changes.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/study_space.h"
 #include "server/data/upload.h"
+#include "server/study/engine_lane.h"
+#include "server/study/failures.h"
+#include "server/study/points.h"
+#include "server/study/requests.h"
+#include "server/study/trials.h"
+#include "server/study/turn_end.h"
 
 #include <stdlib.h>
 #include <string.h>

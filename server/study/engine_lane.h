@@ -1,8 +1,8 @@
-/* The engine lane: what its jobs share. */
+/* The engine lane: what its jobs share. engine_lane.c defines what is declared here. */
 #ifndef SERVER_STUDY_ENGINE_LANE_H
 #define SERVER_STUDY_ENGINE_LANE_H
 
-#include "server/study/internal.h"
+#include "server/study/study.h"
 
 /* What the lane needs to know of the study; copied when a job is made. */
 typedef struct engine_source {
@@ -44,5 +44,16 @@ void engine_ensure(study *s, const engine_source *from, engine_outcome *out);
  */
 bool engine_state_pack(unsigned char **out, size_t *size, int64_t first_trial, const bandit_pick *pending,
                        size_t n_pending, const unsigned char *state, size_t n_state);
+
+/* Frees the engine and its arms; they are loaded again when needed. On the engine lane, or while no job is at it. */
+void study_drop_engine(study *s);
+
+/* On the engine lane: counts the memory that it has now. */
+void study_count_memory(study *s);
+
+/* The turn: candidates or options have changed, so the engine must be loaded again. study_start_renewal posts the
+ * job that drops it. */
+void study_renew_engine(study *s);
+void study_start_renewal(study *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* What is known of candidates beside the model: which failed of late, which are out of the question. */
-#include "server/study/internal.h"
+#include "server/study/failures.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -136,4 +136,104 @@ bool study_failed(const study *s, uint32_t **out, size_t *n)
         if (has_failed(s, i))
             (*out)[(*n)++] = (uint32_t)i;
     return *out != NULL;
+}
+
+/* ---- made again from the store ---------------------------------------------------------------------------- */
+
+typedef struct outcome {
+    int64_t batch; /* that took it in */
+    int64_t trial;
+    uint32_t candidate;
+    trial_state state;
+} outcome;
+
+typedef struct outcomes {
+    int64_t *through; /* by batch */
+    size_t n_batches;
+    outcome *list;
+    size_t n, most;
+} outcomes;
+
+static void take_batch(void *arg, const store_batch *row)
+{
+    outcomes *o = arg;
+    o->through[o->n_batches++] = row->through_seq;
+}
+
+static void take_outcome(void *arg, const store_trial *row)
+{
+    outcomes *o = arg;
+    size_t low = 0, high = o->n_batches;
+    if (o->n == o->most)
+        return;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (o->through[middle] < row->told_seq)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    o->list[o->n++] = (outcome){.batch = (int64_t)low,
+                                .trial = row->trial,
+                                .candidate = (uint32_t)row->candidate,
+                                .state = row->state};
+}
+
+static int compare_outcomes(const void *a, const void *b)
+{
+    const outcome *x = a, *y = b;
+    if (x->batch != y->batch)
+        return (x->batch > y->batch) - (x->batch < y->batch);
+    return (x->trial > y->trial) - (x->trial < y->trial);
+}
+
+static void count_imported(void *arg, int64_t seq, const store_observation *row)
+{
+    study *s = arg;
+    (void)seq;
+    if (!study_count_outcome(s, row->candidate, TRIAL_COMPLETED))
+        commit_fail(s->commit, STORE_NO_MEMORY);
+}
+
+/* Which arms have failed of late, from all trials that an earlier batch has taken in, in the order in which
+ * they were counted: batch by batch, in each by number. */
+store_status study_recount_failures(study *s)
+{
+    store_trial_filter closed = {
+        .told = true, .told_through = s->through_seq, .failed_arms = !study_pulls_once(s)};
+    store_error error = {0};
+    outcomes o = {0};
+    o.through = malloc(((size_t)s->batches + 1) * sizeof *o.through);
+    o.list = malloc(((size_t)s->trials + 1) * sizeof *o.list);
+    o.most = (size_t)s->trials;
+    store_status status = o.through && o.list ? STORE_OK : STORE_NO_MEMORY;
+    uint8_t *before = s->failures;
+    size_t n_before = s->failures_capacity;
+    s->failures = NULL;
+    s->failures_capacity = 0;
+    if (status == STORE_OK)
+        status = store_read_batches(s->app->store, s->number, -1, (size_t)s->batches, take_batch, &o, &error);
+    if (status == STORE_OK)
+        status = store_read_trials(s->app->store, s->number, &closed, SIZE_MAX, take_outcome, &o, &error);
+    if (status == STORE_OK)
+        qsort(o.list, o.n, sizeof *o.list, compare_outcomes);
+    for (size_t i = 0; status == STORE_OK && i < o.n; i++)
+        if (!study_count_outcome(s, o.list[i].candidate, o.list[i].state))
+            status = STORE_NO_MEMORY;
+    if (status == STORE_OK && study_pulls_once(s))
+        status =
+            store_read_observations(s->app->store, s->number, 0, s->through_seq, count_imported, s, &error);
+    for (size_t i = 0; status == STORE_OK && i < n_before; i++)
+        if (before[i] == ARM_RETIRED && !study_mark_retired(s, (uint32_t)i))
+            status = STORE_NO_MEMORY;
+    if (status != STORE_OK) {
+        free(s->failures);
+        s->failures = before;
+        s->failures_capacity = n_before;
+        before = NULL;
+    }
+    free(before);
+    free(o.through);
+    free(o.list);
+    return status;
 }

@@ -1,5 +1,7 @@
 /* Values reported under another attempt than the one that completed the trial. */
-#include "server/study/internal.h"
+#include "server/study/late_results.h"
+
+#include "server/study/trials.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,11 @@
 /* Measurements on the way to a result, and whether the trial should stop. */
+#include "server/study/measure.h"
+
 #include "proto/changes.h"
 #include "server/base/clock.h"
 #include "server/data/stopping.h"
-#include "server/study/internal.h"
+#include "server/study/heartbeat.h"
+#include "server/study/requests.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -238,7 +241,7 @@ static store_status measure(study *s, const trial *t, const wire_measurement *me
 void study_measure(study *s, study_request *request)
 {
     const wire_measurement *measurement = request->context;
-    trial *t = study_held_trial(s, request, measurement->attempt);
+    trial *t = study_pending_trial(s, request, measurement->attempt);
     bool stop;
     if (!t)
         return;

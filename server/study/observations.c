@@ -1,7 +1,9 @@
 /* Imported rewards: kept until a batch takes them in. */
 #include "server/study/observations.h"
+
 #include "server/base/clock.h"
-#include "server/study/internal.h"
+#include "server/study/points.h"
+#include "server/study/requests.h"
 
 #include <stdlib.h>
 #include <string.h>

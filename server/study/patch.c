@@ -1,14 +1,16 @@
-/* What users change: a study's definition and state, and the lease of a trial. */
+/* PATCH of a study: its definition and its state. */
+#include "server/study/patch.h"
+
 #include "proto/changes.h"
 #include "proto/entity_tag.h"
 #include "server/base/clock.h"
 #include "server/data/study_view.h"
-#include "server/study/internal.h"
+#include "server/study/engine_lane.h"
+#include "server/study/requests.h"
+#include "server/study/turn_end.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- PATCH of a study ---------------------------------------------------------------------------------- */
 
 static void clear_text(char **text, bool clear)
 {
@@ -84,7 +86,7 @@ static bool check_patch(const study *s, const wire_study_patch *patch, study_sta
     return errors->n == 0;
 }
 
-void study_replace_config(study *s, study_config *config)
+static void replace_config(study *s, study_config *config)
 {
     config->next = s->config;
     s->config = config;
@@ -162,7 +164,7 @@ void study_patch(study *s, study_request *request)
         goto out;
     }
     study_set_state(s, state, state == STUDY_ERROR ? s->state_reason : "", definition);
-    study_replace_config(s, config);
+    replace_config(s, config);
     if (new_horizon && s->batches > 0)
         study_renew_engine(s); /* some algorithms know the horizon: loaded again, as after a restart */
     commit_hold(s->commit, request);
@@ -171,42 +173,4 @@ out:
     wire_writer_clear(&view.w);
     wire_errors_clear(&errors);
     free(definition);
-}
-
-/* ---- heartbeats ---------------------------------------------------------------------------------------- */
-
-trial *study_held_trial(study *s, study_request *request, wire_integer attempt)
-{
-    trial *t = trial_queue_find(s->queue, request->number);
-    if (request->number < 1 || request->number > s->trials) {
-        reply_problem(request, REPLY_NOT_FOUND, NULL, "there is no trial %lld", (long long)request->number);
-        return NULL;
-    }
-    if (!t || t->state != TRIAL_PENDING) {
-        reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: nobody holds it",
-                      t ? trial_state_name(t->state) : "closed");
-        return NULL;
-    }
-    if (attempt.given && attempt.value != t->attempt) {
-        reply_problem(request, REPLY_CONFLICT, NULL,
-                      "the trial is at attempt %d: the lease of attempt %lld ran out", t->attempt,
-                      (long long)attempt.value);
-        return NULL;
-    }
-    return t;
-}
-
-void study_heartbeat(study *s, study_request *request)
-{
-    const wire_heartbeat *heartbeat = request->context;
-    trial *t = study_held_trial(s, request, heartbeat->attempt);
-    if (!t)
-        return;
-    wire_ask renewal = {.lease_seconds = heartbeat->lease_seconds};
-    if (!study_issue(s, t, &renewal, clock_now())) {
-        reply_store_problem(request, STORE_NO_MEMORY);
-        return;
-    }
-    commit_hold(s->commit, request);
-    study_answer_trial(s, request, t);
 }

@@ -2,6 +2,13 @@
 #include "server/study/plan.h"
 
 #include "server/base/log.h"
+#include "server/study/candidates.h"
+#include "server/study/failures.h"
+#include "server/study/observations.h"
+#include "server/study/plan_internal.h"
+#include "server/study/trials.h"
+#include "server/study/turn_end.h"
+#include "server/study/waiting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -233,7 +240,7 @@ static void start_batch(study *s, size_t min_picks, bool closes_model)
         commit_fail(s->commit, STORE_NO_MEMORY); /* the record of failures may be counted half: load again */
 }
 
-void study_start_planning(study *s, size_t min_picks)
+void study_plan_batch(study *s, size_t min_picks)
 {
     start_batch(s, min_picks, false);
 }

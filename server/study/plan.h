@@ -1,77 +1,30 @@
-/* A plan on its way: gathered in the study's turn, computed on the engine lane, recorded in a turn again. For
- * study_plan*.c only. */
+/* When a plan is started, and what becomes of it. plan.c defines what is declared here. */
 #ifndef SERVER_STUDY_PLAN_H
 #define SERVER_STUDY_PLAN_H
 
-#include "server/data/stop_rule.h"
-#include "server/study/engine_lane.h"
+#include "server/study/study.h"
 
-struct plan {
-    engine_job job;
-    study_job done;
-    engine_source source;
-    bool closes_model; /* no picks: the study is finished */
-    bool extends;      /* more picks for the batch in force, beyond its bound; otherwise a new batch */
-    size_t min_picks;  /* picks to have in the end, beyond the bound if need be (no idle workers) */
-    bool by_rule;      /* picks as the batch's rule has them */
-    /* Picks for one ask, made at once, with some parameters held. */
-    uint64_t ask;  /* its number */
-    double *fixed; /* one a parameter, NaN: open; NULL: for whoever comes */
-    size_t n_fixed;
-    uint32_t *withheld_fixed; /* in an enumerated space: also those with other values */
-    size_t n_withheld_fixed;
-    bandit_result *results;
-    size_t n_results;
-    bandit_amendment *amendments; /* of results that earlier batches took in */
-    size_t n_amendments;
-    uint32_t *amended; /* their candidates, ascending, each once; as many sums */
-    bandit_arm_sum *amended_sums;
-    size_t n_amended;
-    int64_t joined_through; /* log position up to which results were in the model before */
-    bandit_pick *pending;   /* still out, by trial (asynchronous feedback) */
-    size_t n_pending;
-    uint32_t *withheld; /* with room for every candidate where `once` is set */
-    size_t n_withheld;
-    uint32_t *failed; /* in an open space */
-    size_t n_failed;
-    bool once; /* no arm twice */
-    uint64_t remaining;
-    size_t max_picks;
-    bool limited_lookahead; /* as many by_rule picks are the room for now, and not the largest batch */
-    int64_t through_seq, first_trial;
-    /* what comes back */
-    engine_outcome outcome;
-    bandit_pick *picks;
-    size_t n_picks, n_by_rule; /* those for the ask come last */
-    double *points;            /* in an open space: n_picks x parameters */
-    size_t n_added;            /* points that had not been visited, the arms after the source's, */
-    double *added;             /* n_added x parameters */
-    store_pick *stored_picks;  /* the same as the log has them */
-    double ratio;
-    const char *stop_rule;
-    bool exhausted; /* no arm was left that may be chosen */
-    bandit_description description;
-    char code_path[24];   /* what it was computed with: the engine's kernels, and OpenBLAS's for a model */
-    uint32_t *dictionary; /* copies: the engine may plan on before they are stored */
-    size_t n_dictionary;  /* as stored: none where the results alone make the model */
-    store_arm_sum *sums;
-    size_t n_sums;
-    unsigned char *state;
-    size_t n_state;
-    int64_t started_at;
-    double update_seconds, select_seconds;
-};
+/* Starts a plan for a new batch with the results reported so far; of at least min_picks picks, even if its rule
+ * would end it earlier. */
+void study_plan_batch(study *s, size_t min_picks);
 
-/* ---- plan_gather.c ------------------------------------------------------------------------------------- */
+/* Starts a plan for more picks of the current batch: at least min_picks. */
+void study_extend_batch(study *s, size_t min_picks);
 
-/* A new batch, from what has been told. NULL: out of memory, and the study must be loaded again. */
-plan *plan_gather(study *s, bool closes_model);
-/* More picks for the batch in force. NULL: out of memory. */
-plan *plan_gather_extension(study *s);
+/* Starts a plan for an ask that fixes parameters: picks of the current batch, or of a new one when results have
+ * come in and nothing is queued. */
+void study_plan_fixed(study *s, const waiting_ask *ask);
 
-/* ---- plan_compute.c, on the engine lane ---------------------------------------------------------------- */
+/* Starts a plan without picks: the last results of a finished study join the model. */
+void study_close_model(study *s);
 
-void plan_compute(study *s, plan *p);
-int plan_compare_arms(const void *a, const void *b); /* for qsort: ascending uint32_t */
+/* Plans again what an event of the log says was planned: a batch, or more picks for one. Runs on the calling thread,
+ * one of the pool, with the study as it is when loaded from a log that ends at the event's through_seq; nothing
+ * else may go on in the study. *event becomes what is planned this time, but for its times and first trial, or
+ * *refusal what the engine says. Both borrow from *out, which plan_free frees. */
+typedef struct plan plan;
+store_status plan_again(study *s, const store_event *recorded, store_event *event, plan **out,
+                        const char **refusal);
+void plan_free(plan *p); /* NULL is fine */
 
 #endif

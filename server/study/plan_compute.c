@@ -1,9 +1,9 @@
 /* What a plan asks of the engine. */
-#include "server/study/plan.h"
-
 #include "server/base/blas.h"
 #include "server/base/clock.h"
 #include "server/data/arm_sums.h"
+#include "server/study/engine_lane.h"
+#include "server/study/plan_internal.h"
 #include "server/watch/metrics.h"
 
 #include <float.h>

@@ -1,5 +1,7 @@
 /* What a plan is made of: results, what is out, and what may not be picked, as they are in a turn. */
-#include "server/study/plan.h"
+#include "server/study/engine_lane.h"
+#include "server/study/failures.h"
+#include "server/study/plan_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

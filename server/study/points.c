@@ -4,9 +4,10 @@
  * The engine's set of arms is what knows the points, so this is a job of the engine lane, and new points get
  * their numbers there: from such a job or from the engine's own choice, never from both at once. While either
  * is out (`planning`), requests with points wait here. */
-#include "server/study/engine_lane.h"
+#include "server/study/points.h"
 
 #include "server/base/clock.h"
+#include "server/study/engine_lane.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -88,7 +89,7 @@ static void run_placing(study *s, engine_job *job)
     study_post(s, &p->done);
 }
 
-void study_record_points(study *s, const double *rows, size_t n)
+static void record_points(study *s, const double *rows, size_t n)
 {
     if (n == 0)
         return;
@@ -124,7 +125,7 @@ static void placing_done(study *s, study_job *job)
     } else {
         if (keyed)
             commit_submit(s->commit); /* its answer has a write of its own */
-        study_record_points(s, p->added, p->n_added);
+        record_points(s, p->added, p->n_added);
         p->placed(s, p->request, p->arms);
         if (keyed)
             commit_submit(s->commit);

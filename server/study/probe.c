@@ -1,6 +1,7 @@
 #include "server/study/probe.h"
 
 #include "server/study/engine_lane.h"
+#include "server/study/load.h"
 
 #include <stdio.h>
 
@@ -39,7 +40,7 @@ static store_status try_engine(study *s, store_error *err)
 store_status study_try(const app *a, const char *id, int64_t number, store_error *err)
 {
     app apart = {.config = a->config, .store = a->store, .pool = a->pool};
-    study *s = study_new(&apart, NULL, id);
+    study *s = study_new(&apart, id);
     if (!s)
         return STORE_NO_MEMORY;
     s->staged = number;

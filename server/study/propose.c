@@ -1,7 +1,15 @@
 /* Users' own trials: queued before what the engine picks, and counted as out like any other. */
+#include "server/study/propose.h"
+
 #include "proto/changes.h"
 #include "server/base/clock.h"
+#include "server/study/ask.h"
 #include "server/study/engine_lane.h"
+#include "server/study/failures.h"
+#include "server/study/points.h"
+#include "server/study/requests.h"
+#include "server/study/trials.h"
+#include "server/study/turn_end.h"
 
 #include <math.h>
 #include <stdlib.h>

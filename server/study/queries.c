@@ -4,6 +4,8 @@
 #include "server/base/log.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
+#include "server/study/engine_lane.h"
+#include "server/study/requests.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* The studies in memory, by id; and the timer that wakes them. */
 #include "server/study/registry.h"
+#include "server/study/study.h"
+
 #include "server/base/clock.h"
-#include "server/study/internal.h"
 #include "server/watch/event_streams.h"
 
 #include <malloc.h>
@@ -44,10 +45,10 @@ static study *find_study(registry *r, const char *id)
     if (found) {
         study *gone = *found;
         tdelete(gone, &r->by_id, compare_ids);
-        gone->next_gone = r->gone;
+        gone->timing.next_gone = r->gone;
         r->gone = gone;
     }
-    study *s = study_new(r->app, r, id);
+    study *s = study_new(r->app, id);
     if (s && !tsearch(s, &r->by_id, compare_ids)) {
         study_free(s);
         return NULL;
@@ -60,7 +61,7 @@ void registry_post(registry *r, study_request *request)
     pthread_mutex_lock(&r->lock);
     study *s = find_study(r, request->study);
     if (s) {
-        atomic_store(&s->used_at, clock_steady_ms());
+        atomic_store(&s->timing.used_at, clock_steady_ms());
         study_post_request(s, request);
     }
     pthread_mutex_unlock(&r->lock);
@@ -87,13 +88,13 @@ static void walk_node(const void *node, VISIT which, void *arg)
 
 static void tick(study *s, walk *w)
 {
-    if (w->steady - atomic_load(&s->used_at) >= w->evict) {
-        atomic_store(&s->used_at, w->steady);
-        atomic_store(&s->resting, true);
+    if (w->steady - atomic_load(&s->timing.used_at) >= w->evict) {
+        atomic_store(&s->timing.used_at, w->steady);
+        atomic_store(&s->timing.resting, true);
         study_post_tick(s);
-    } else if (atomic_load(&s->wake_at) <= w->steady || atomic_load(&s->lease_end) <= w->now) {
-        atomic_store(&s->wake_at, INT64_MAX);
-        atomic_store(&s->lease_end, INT64_MAX);
+    } else if (atomic_load(&s->timing.wake_at) <= w->steady || atomic_load(&s->timing.lease_end) <= w->now) {
+        atomic_store(&s->timing.wake_at, INT64_MAX);
+        atomic_store(&s->timing.lease_end, INT64_MAX);
         study_post_tick(s);
     } else if (w->n < DISPOSE_AT_ONCE && study_is_disposable(s)) {
         w->disposable[w->n++] = s;
@@ -105,10 +106,10 @@ static void dispose_of_gone(registry *r)
     for (study **at = &r->gone; *at;) {
         study *s = *at;
         if (study_is_disposable(s)) {
-            *at = s->next_gone;
+            *at = s->timing.next_gone;
             study_free(s);
         } else {
-            at = &s->next_gone;
+            at = &s->timing.next_gone;
         }
     }
 }
@@ -181,12 +182,12 @@ static void take_pending(void *arg, const store_study *row)
     registry *r = arg;
     if (row->damaged || row->by_state[TRIAL_PENDING] == 0)
         return;
-    study *s = study_new(r->app, r, row->id);
+    study *s = study_new(r->app, row->id);
     if (!s)
         return; /* loaded by the first request */
-    atomic_store(&s->needed, true);
-    atomic_store(&s->used_at, clock_steady_ms());
-    atomic_store(&s->wake_at, 0);
+    atomic_store(&s->timing.needed, true);
+    atomic_store(&s->timing.used_at, clock_steady_ms());
+    atomic_store(&s->timing.wake_at, 0);
     if (!tsearch(s, &r->by_id, compare_ids))
         study_free(s);
 }
@@ -234,7 +235,7 @@ void registry_free(registry *r)
         return;
     tdestroy(r->by_id, free_study);
     for (study *s = r->gone, *next; s; s = next) {
-        next = s->next_gone;
+        next = s->timing.next_gone;
         study_free(s);
     }
     pthread_cond_destroy(&r->stop);

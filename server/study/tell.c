@@ -1,7 +1,11 @@
 /* Telling: what each result is, given the trial as it stands; all of them or none. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/study/internal.h"
+#include "server/study/amend.h"
+#include "server/study/late_results.h"
+#include "server/study/requests.h"
+#include "server/study/trials.h"
+#include "server/study/values.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,9 @@
 /* The trials of a study that are open or not yet part of a stored model: where they are, and how they move.
  */
-#include "server/study/internal.h"
+#include "server/study/trials.h"
+
+#include "server/study/failures.h"
+#include "server/study/measure.h"
 #include "server/watch/metrics.h"
 
 #include <stdlib.h>

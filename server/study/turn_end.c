@@ -1,7 +1,16 @@
 /* What happens to a study as a whole: its state, its definition, and what a turn ends with. */
+#include "server/study/turn_end.h"
+
 #include "server/base/clock.h"
 #include "server/base/log.h"
-#include "server/study/internal.h"
+#include "server/study/engine_lane.h"
+#include "server/study/observations.h"
+#include "server/study/patch.h"
+#include "server/study/plan.h"
+#include "server/study/points.h"
+#include "server/study/propose.h"
+#include "server/study/trials.h"
+#include "server/study/waiting.h"
 
 #include <string.h>
 
@@ -36,7 +45,7 @@ void study_after_turn(study *s)
     study_start_renewal(s);
     study_start_placing(s);
     if (s->batches > 0 && study_may_plan(s) && trial_queue_open(s->queue) == 0 && !s->config->asynchronous)
-        study_start_planning(s, 0); /* so that the next ask finds the batch ready */
+        study_plan_batch(s, 0); /* so that the next ask finds the batch ready */
     if (s->state == STUDY_FINISHED && s->batches > 0 && trial_queue_open(s->queue) == 0 &&
         study_has_news(s) && !plan_state_is_busy(s->plans) && !commit_is_broken(s->commit))
         study_close_model(s);
@@ -44,6 +53,6 @@ void study_after_turn(study *s)
     trial_queue_drop_joined(s->queue, commit_done(s->commit));
     pending_results_drop_joined(s->results, commit_done(s->commit));
     study_free_old_configs(s);
-    atomic_store(&s->wake_at, study_next_wake(s));
-    atomic_store(&s->lease_end, trial_queue_next_expiry(s->queue));
+    atomic_store(&s->timing.wake_at, study_next_wake(s));
+    atomic_store(&s->timing.lease_end, trial_queue_next_expiry(s->queue));
 }

@@ -1,5 +1,5 @@
 /* The values that a result reports: the objective's, and those of recorded metrics as stored text. */
-#include "server/study/internal.h"
+#include "server/study/values.h"
 
 #include <stdio.h>
 #include <stdlib.h>

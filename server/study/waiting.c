@@ -1,6 +1,11 @@
 /* The asks that wait: what is planned for them, when they are served, and when their time is over. */
+#include "server/study/waiting.h"
+
 #include "server/base/clock.h"
-#include "server/study/internal.h"
+#include "server/study/ask.h"
+#include "server/study/observations.h"
+#include "server/study/plan.h"
+#include "server/study/turn_end.h"
 
 #include <search.h>
 #include <stdlib.h>
@@ -66,7 +71,7 @@ static void plan_for_waiting(study *s)
     if (min_picks > asked)
         min_picks = asked;
     if (s->batches == 0 || study_has_news(s))
-        study_start_planning(s, min_picks);
+        study_plan_batch(s, min_picks);
     else if (min_picks > 0 || plan_state_continues(s->plans))
         study_extend_batch(s, min_picks);
 }
@@ -140,7 +145,7 @@ static void plan_for(study *s, waiting_ask *w)
     else if (study_may_plan(s) && s->config->asynchronous)
         plan_for_waiting(s);
     else if (study_may_plan(s) && trial_queue_open(s->queue) == 0)
-        study_start_planning(s, 0);
+        study_plan_batch(s, 0);
 }
 
 /* Whether a client has gone is looked at when its ask begins to wait, now and then, and before it is handed a

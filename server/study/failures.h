@@ -1,0 +1,36 @@
+/* What is known of candidates beside the model: which failed in their last trials, which may not be picked.
+ * failures.c defines what is declared here. */
+#ifndef SERVER_STUDY_FAILURES_H
+#define SERVER_STUDY_FAILURES_H
+
+#include "server/study/study.h"
+
+/* The record of a candidate: how many of its last trials failed in a row, or one of the first three. */
+enum {
+    ARM_RETIRED = 255,
+    ARM_INFEASIBLE = 254,
+    ARM_EVALUATED = 253,
+    ARM_FAILURES = 252 /* the most failures that are counted */
+};
+
+/* No point is worth a second pull: the space is enumerated, and evaluations have no noise. */
+bool study_pulls_once(const study *s);
+
+/* A closed trial enters its candidate's record. Call in the order of trials. False: out of memory. */
+bool study_count_outcome(study *s, uint32_t arm, trial_state state);
+
+bool study_is_retired(const study *s, uint32_t candidate);
+bool study_mark_retired(study *s, uint32_t candidate); /* in memory; false: out of memory */
+
+/* Candidates that may not be picked now, ascending; *out is the caller's to free. *once: neither trials in flight nor
+ * evaluated candidates may be picked, and *out has room for every candidate. False: out of memory. */
+bool study_withheld(const study *s, uint32_t **out, size_t *n, bool *once);
+
+/* Points of an open space whose last trials failed or were infeasible, ascending; *out is the caller's to free.
+ * False: out of memory. */
+bool study_failed(const study *s, uint32_t **out, size_t *n);
+
+/* Makes all records again from the store, where everything that was recorded must be. */
+store_status study_recount_failures(study *s);
+
+#endif

@@ -1,0 +1,13 @@
+/* A study's memory, from the store. load.c defines what is declared here. */
+#ifndef SERVER_STUDY_LOAD_H
+#define SERVER_STUDY_LOAD_H
+
+#include "server/study/study.h"
+
+/* Fills the study's memory. Call while it is not loaded. */
+store_status study_load(study *s, store_error *err);
+
+/* Empties all of it but the engine lane, which study_drop_engine frees. Requests with points are refused. */
+void study_unload(study *s);
+
+#endif

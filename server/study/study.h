@@ -1,0 +1,86 @@
+/* A study in memory, for the files of server/study and for replay. Its five parts keep their insides to themselves:
+ * commit, trial_queue, waiting_line, pending_results and plan_state. actor.c makes and frees a study; load.c fills
+ * and empties it. */
+#ifndef SERVER_STUDY_STUDY_H
+#define SERVER_STUDY_STUDY_H
+
+#include "server/data/definition.h"
+#include "server/study/actor.h"
+#include "server/study/commit.h"
+#include "server/study/pending_results.h"
+#include "server/study/plan_state.h"
+#include "server/study/trial_queue.h"
+#include "server/study/waiting_line.h"
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* A job of the engine lane; embedded in its owner's memory. */
+typedef struct engine_job {
+    void (*run)(study *s, struct engine_job *job);
+    struct engine_job *next;
+} engine_job;
+
+/* Used by engine jobs alone, or while there is none. */
+typedef struct engine_lane {
+    bandit_arms *arms;
+    bandit_engine *engine;
+    size_t memory; /* bytes, as counted in the metrics */
+} engine_lane;
+
+struct study {
+    app *app;
+    char id[64];
+
+    /* actor.c's: the jobs that wait for a turn, and those that wait for the engine lane. */
+    struct {
+        pthread_mutex_t lock; /* guards the rest */
+        study_job *jobs, **last_job;
+        bool scheduled, tick_posted;
+        engine_job *engine_jobs, **last_engine_job;
+        bool engine_scheduled;
+        pool_task turn, engine_turn;
+        study_job tick;
+    } mail;
+
+    /* Shared with the registry's timer. */
+    struct {
+        atomic_llong used_at; /* ms of the steady clock: the last request */
+        atomic_bool resting;  /* at the next tick, the study leaves memory if it is idle */
+        atomic_bool needed;   /* at the next tick, it is loaded: its leases may expire */
+        /* When the timer should post a tick; INT64_MAX: never. */
+        atomic_llong wake_at;   /* ms of the steady clock: for asks that wait */
+        atomic_llong lease_end; /* ms of the wall clock: the first lease to expire */
+        study *next_gone;       /* the registry's list of deleted studies */
+    } timing;
+
+    /* The rest belongs to the turn. */
+    commit *commit;
+    trial_queue *queue;
+    waiting_line *waiting;
+    pending_results *results;
+    plan_state *plans;
+
+    bool loaded, deleted;
+    int64_t staged; /* the number of a staged study, which is loaded to see whether it can be; 0: none */
+    int64_t number;
+    study_config
+        *config; /* never changed, only replaced: engine jobs read the one that they were made with */
+    study_state state;
+    char state_reason[300];
+
+    int64_t trials;      /* numbers given out */
+    int64_t batches;     /* planned */
+    int64_t through_seq; /* results up to this position of the log are in the stored model */
+    int64_t candidates, dimension, reference_candidates;
+    char digest[80];
+    int64_t best_trial;
+    double best_value;
+
+    size_t engine_jobs_out; /* posted, and not back in a turn */
+    uint8_t *failures;      /* failures.c's: the record of each candidate; NULL: nothing to record */
+    size_t failures_capacity;
+    struct study_curves *curves; /* measure.c's: what trials have measured; NULL: not loaded */
+    engine_lane engine;
+};
+
+#endif
