@@ -169,7 +169,7 @@ void events_tick(events *e)
 {
     static const char comment[] = ": nothing new\n\n";
     int64_t now = clock_steady_ms();
-    if (atomic_load(&e->n_feeds) == 0)
+    if (!e || atomic_load(&e->n_feeds) == 0)
         return;
     pthread_mutex_lock(&e->lock);
     events_tick_feeds(e, now);

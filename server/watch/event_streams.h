@@ -24,7 +24,8 @@ void events_free(events *e);
  * listen. */
 void events_changed(events *e, int64_t study);
 
-/* Every 50 ms: starts to read what has changed; comments to the silent, so that the lost are noticed. */
+/* Every 50 ms: starts to read what has changed; comments to the silent, so that the lost are noticed. e NULL: as
+ * above. */
 void events_tick(events *e);
 
 /* Answers the request with a stream of the study's events after this position of its log. Only EVENTS_OPENED
