@@ -38,19 +38,55 @@ typedef struct study_change {
     const char *if_match; /* entity tags, one of which the study must have; NULL: any */
 } study_change;
 
-void study_ask(study *s, study_request *request);     /* wire_ask */
-void study_tell(study *s, study_request *request);    /* wire_tell */
-void study_observe(study *s, study_request *request); /* import, of observations.h */
+/* ---- actor.c -------------------------------------------------------------------------------------------------- */
+
 void study_delete(study *s, study_request *request);
-void study_patch(study *s, study_request *request);          /* study_change */
-void study_heartbeat(study *s, study_request *request);      /* wire_heartbeat; request->number: the trial */
-void study_measure(study *s, study_request *request);        /* wire_measurement; likewise */
-void study_amend(study *s, study_request *request);          /* wire_amendment; likewise */
-void study_propose(study *s, study_request *request);        /* proposal */
-void study_set_candidates(study *s, study_request *request); /* begins with a candidate_upload */
-void study_add_candidates(study *s, study_request *request); /* wire_points */
+
+/* ---- ask.c ---------------------------------------------------------------------------------------------------- */
+
+void study_ask(study *s, study_request *request); /* wire_ask */
+
+/* ---- tell.c --------------------------------------------------------------------------------------------------- */
+
+void study_tell(study *s, study_request *request); /* wire_tell */
+
+/* ---- amend.c -------------------------------------------------------------------------------------------------- */
+
+/* Each of the next three: request->number is the trial. */
+void study_amend(study *s, study_request *request); /* wire_amendment */
+
+/* ---- heartbeat.c ---------------------------------------------------------------------------------------------- */
+
+void study_heartbeat(study *s, study_request *request); /* wire_heartbeat */
+
+/* ---- measure.c ------------------------------------------------------------------------------------------------ */
+
+void study_measure(study *s, study_request *request); /* wire_measurement */
+
+/* ---- propose.c ------------------------------------------------------------------------------------------------ */
+
+void study_propose(study *s, study_request *request); /* proposal */
+
+/* ---- patch.c -------------------------------------------------------------------------------------------------- */
+
+void study_patch(study *s, study_request *request); /* study_change */
+
+/* ---- observations.c ------------------------------------------------------------------------------------------- */
+
+void study_observe(study *s, study_request *request); /* import, of observations.h */
+
+/* ---- candidates.c --------------------------------------------------------------------------------------------- */
+
+void study_set_candidates(study *s, study_request *request);    /* begins with a candidate_upload */
+void study_add_candidates(study *s, study_request *request);    /* wire_points */
 void study_retire_candidates(study *s, study_request *request); /* wire_retire */
-void study_list_candidates(study *s, study_request *request);   /* candidate_range */
+
+/* ---- candidate_list.c ----------------------------------------------------------------------------------------- */
+
+void study_list_candidates(study *s, study_request *request); /* candidate_range */
+
+/* ---- queries.c ------------------------------------------------------------------------------------------------ */
+
 void study_best(study *s, study_request *request);
 void study_predict(study *s, study_request *request); /* wire_predict */
 void study_model(study *s, study_request *request);

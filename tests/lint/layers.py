@@ -103,7 +103,7 @@ TABLE = [
     Folder(
         "server/study",
         "the actor of a study: ask, tell, plan",
-        "core/include proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/http server/watch",
+        "core/include proto/arrays proto/json_writer proto server/base server/store server/app.h server/data server/watch",
     ),
     Folder(
         "server/replay",
