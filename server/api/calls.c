@@ -121,7 +121,7 @@ static store_status keep(const study_request *base, int64_t number, store_write 
 static bool repeat(study_request *base, int64_t number)
 {
     http_request *http = http_of(base);
-    if (!idempotency_replay(http, number))
+    if (!idempotency_repeat(http, number))
         return false;
     free(base);
     return true;

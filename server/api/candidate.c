@@ -1,4 +1,4 @@
-/* Candidates one by one: added to a study, retired from it, looked at. */
+/* Adding, retiring, listing and showing candidates. candidates.c has the uploads. */
 #include "proto/changes.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"

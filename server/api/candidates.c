@@ -1,5 +1,5 @@
-/* Uploading candidates, or the kernel matrix of a precomputed set: bytes are read in pieces off the HTTP
- * thread, staged in blocks, and become the study's in one small transaction of its turn. */
+/* Uploading candidates, or the kernel matrix of a precomputed set: bytes are read in pieces on the
+ * pool, staged in blocks, and given to the study in one small transaction of its turn. */
 #include "bandit/arms.h"
 #include "proto/points.h"
 #include "server/api/calls.h"
@@ -17,7 +17,7 @@
 enum { BLOCKS_AHEAD = 4, BLOCK_ROWS = 256 };
 
 typedef struct receiving {
-    candidate_upload staged; /* first: it is the study's part of the context */
+    candidate_upload staged; /* first: the study reads the context as this */
     wire_points_reader *reader;
     double *rows; /* of the block being filled */
     size_t filled, capacity, first;
@@ -25,7 +25,7 @@ typedef struct receiving {
     bandit_error error;  /* what is wrong with it */
     store_status status;
     size_t max_values;
-    bool too_large; /* more than that */
+    bool too_large; /* there are more values than that */
 } receiving;
 
 static void receiving_free(void *context)
@@ -47,7 +47,7 @@ static bool stage(receiving *r)
     return r->status == STORE_OK;
 }
 
-/* Rows from the reader, gathered into blocks of the store's size. */
+/* Gathers rows from the reader into blocks of the store's size. */
 static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
 {
     receiving *r = arg;
@@ -82,12 +82,12 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
     return true;
 }
 
-/* What the study wants uploaded. */
+/* What may be uploaded for the study. */
 typedef struct wanted {
     store_status status; /* of reading the definition */
     int64_t study;
     bool precomputed, space;
-    size_t dimension; /* so that the reader can say which row has another */
+    size_t dimension; /* of each row */
 } wanted;
 
 static void take_wanted(void *arg, const store_study *row)
@@ -104,7 +104,7 @@ static void take_wanted(void *arg, const store_study *row)
     wire_study_free(definition);
 }
 
-/* Finds out what is wanted; false: answered. */
+/* False: nothing may be uploaded, and the request is answered. */
 static bool read_wanted(http_request *request, wanted *out)
 {
     bool kernel = strcmp(request->route->path + strlen("/v1/studies/{study}/"), "kernel") == 0;
@@ -127,7 +127,7 @@ static bool read_wanted(http_request *request, wanted *out)
     return false;
 }
 
-/* The format that the Content-Type names; false: answered. */
+/* False: answered. */
 static bool open_upload(http_request *request)
 {
     wire_points_format format = WIRE_POINTS_CSV;
@@ -142,7 +142,7 @@ static bool open_upload(http_request *request)
     } else if (strcmp(request->content_type, "text/csv") != 0) {
         http_answer_problem(
             request, 415, NULL,
-            "candidates come as text/csv, application/json or application/octet-stream, not %s",
+            "candidates must be text/csv, application/json or application/octet-stream, not %s",
             request->content_type[0] ? request->content_type : "without a Content-Type");
         return false;
     }

@@ -1,49 +1,57 @@
-/* Request handlers, by the files they are in. Each decodes, and answers or hands the request on. */
+/* The request handlers. Each decodes the request, and answers it or hands it to its study. */
 #ifndef SERVER_API_HANDLERS_H
 #define SERVER_API_HANDLERS_H
 
 #include "server/http/http.h"
 
-/* service.c */
+/* ---- service.c ----------------------------------------------------------------------------------------- */
+
 void handle_healthz(http_request *request);
 void handle_readyz(http_request *request);
 void handle_version(http_request *request);
 void handle_metrics(http_request *request);
 void handle_algorithms(http_request *request);
 
-/* web.c */
+/* ---- web.c --------------------------------------------------------------------------------------------- */
+
 void handle_index(http_request *request);
 void handle_file(http_request *request);
 void handle_openapi(http_request *request);
 const char *web_content_type(const char *name);
 
-/* studies.c */
+/* ---- studies.c ----------------------------------------------------------------------------------------- */
+
 void handle_study_create(http_request *request);
 void handle_study_list(http_request *request);
 void handle_study_get(http_request *request);
 void handle_study_patch(http_request *request);
 void handle_study_delete(http_request *request);
 
-/* transfer.c */
+/* ---- transfer.c ---------------------------------------------------------------------------------------- */
+
 void handle_study_import(http_request *request); /* an upload, with its piece */
 void handle_study_import_piece(http_request *request, const char *bytes, size_t n);
 void handle_export(http_request *request);
 
-/* candidates.c */
+/* ---- candidates.c -------------------------------------------------------------------------------------- */
+
 void handle_candidates_piece(http_request *request, const char *bytes, size_t n);
 void handle_candidates_put(http_request *request);
 
-/* candidate.c */
+/* ---- candidate.c --------------------------------------------------------------------------------------- */
+
 void handle_candidates_add(http_request *request);
 void handle_candidates_retire(http_request *request);
 void handle_candidate_list(http_request *request);
 void handle_candidate_get(http_request *request);
 
-/* observations.c */
+/* ---- observations.c ------------------------------------------------------------------------------------ */
+
 void handle_observations_piece(http_request *request, const char *bytes, size_t n);
 void handle_observations_post(http_request *request);
 
-/* trials.c */
+/* ---- trials.c ------------------------------------------------------------------------------------------ */
+
 void handle_ask(http_request *request);
 void handle_tell(http_request *request);
 void handle_heartbeat(http_request *request);
@@ -51,21 +59,25 @@ void handle_measurement(http_request *request);
 void handle_trial_amend(http_request *request);
 void handle_trial_propose(http_request *request);
 
-/* trial_lists.c */
+/* ---- trial_lists.c ------------------------------------------------------------------------------------- */
+
 void handle_trial_list(http_request *request);
 void handle_trial_get(http_request *request);
 
-/* series.c */
+/* ---- series.c ------------------------------------------------------------------------------------------ */
+
 void handle_series(http_request *request);
 void handle_events(http_request *request);
 
-/* model.c */
+/* ---- model.c ------------------------------------------------------------------------------------------- */
+
 void handle_best(http_request *request);
 void handle_predict(http_request *request);
 void handle_model(http_request *request);
 void handle_batch_list(http_request *request);
 
-/* tokens.c */
+/* ---- tokens.c ------------------------------------------------------------------------------------------ */
+
 void handle_token_create(http_request *request);
 void handle_token_list(http_request *request);
 void handle_token_delete(http_request *request);

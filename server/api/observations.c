@@ -1,4 +1,4 @@
-/* Importing rewards: read in pieces off the HTTP thread, stored and joined in one turn of the study. */
+/* Importing observations: read in pieces on the pool, and given to the study in one turn. */
 #include "server/study/observations.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
@@ -18,7 +18,7 @@ static void import_free(void *context)
     free(in);
 }
 
-/* The objective's value; false: its problem is listed. */
+/* The objective's value. False: the problems are in *errors. */
 static bool objective(const import *in, const char *place, const wire_observation *o, double *out,
                       wire_errors *errors)
 {
@@ -35,7 +35,7 @@ static bool objective(const import *in, const char *place, const wire_observatio
         }
     }
     if (!found)
-        wire_errors_add(errors, place, "the objective '%s' must be there", name);
+        wire_errors_add(errors, place, "a value of the objective '%s' is required", name);
     return errors->n == before;
 }
 
@@ -46,7 +46,7 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     (void)index;
     size_t width = in->definition->n_parameters;
     if (width == 0 && o->candidate >= in->candidates) {
-        wire_errors_add(errors, place, "there are %lld candidates, from 0: not %lld",
+        wire_errors_add(errors, place, "there are %lld candidates, numbered from 0: %lld is not one of them",
                         (long long)in->candidates, (long long)o->candidate);
         return false;
     }
@@ -88,7 +88,7 @@ static bool open_import(http_request *request)
     bool json = strcmp(request->content_type, "application/json") == 0 || !request->content_type[0];
     store_error error = {0};
     if (!json && strcmp(request->content_type, "text/csv") != 0) {
-        http_answer_problem(request, 415, NULL, "observations come as application/json or text/csv, not %s",
+        http_answer_problem(request, 415, NULL, "observations must be application/json or text/csv, not %s",
                             request->content_type);
         return false;
     }

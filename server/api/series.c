@@ -1,4 +1,4 @@
-/* What those who look at a study read: its values over the trials, and its events as they come. */
+/* The values of a study over its trials, and the stream of its events. */
 #include "server/data/series.h"
 #include "proto/integer.h"
 #include "server/api/handlers.h"
@@ -71,7 +71,7 @@ static void open_stream(http_request *request, int64_t after)
         return;
     case EVENTS_FULL:
         request->answer.retry_after = 5;
-        http_answer_problem(request, 429, NULL, "%d event streams are open, and no more are",
+        http_answer_problem(request, 429, NULL, "too many event streams (limit %d)",
                             EVENTS_LISTENERS_MAXIMUM);
         return;
     case EVENTS_FAILED:
@@ -88,8 +88,7 @@ void handle_events(http_request *request)
     int64_t after = EVENTS_FROM_NOW;
     const char *last = http_header_value(request, "Last-Event-ID");
     if (last && *last && !wire_decode_integer(last, strlen(last), 0, WIRE_MAX_INTEGER, &after))
-        http_answer_problem(request, 400, NULL,
-                            "Last-Event-ID has to be the id of one of this study's events");
+        http_answer_problem(request, 400, NULL, "Last-Event-ID must be the id of one of this study's events");
     else
         open_stream(request, after);
 }

@@ -18,7 +18,7 @@ void handle_study_create(http_request *request)
 {
     wire_study *wanted;
     wire_errors errors = {0};
-    if (idempotency_replay(request, 0) || !limit_studies(request))
+    if (idempotency_repeat(request, 0) || !limit_studies(request))
         return;
     wire_status status = study_config_decode(&wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK) {
@@ -40,7 +40,7 @@ typedef struct showing {
     wire_writer w;
     page page;
     char last_id[64];
-    wire_writer damaged; /* the ids of those that are: the beginning of an array */
+    wire_writer damaged; /* their ids: the beginning of an array */
     bool any_damaged;
     store_status status; /* of showing a row */
     char etag[40];       /* of one study */
@@ -83,12 +83,14 @@ static void show_listed(void *arg, const store_study *row)
             wire_array_begin(&s->damaged);
         s->any_damaged = true;
         wire_string(&s->damaged, row->id);
-    } else if (status != STORE_OK && status != STORE_NOT_FOUND) { /* that one has been deleted meanwhile */
+    } else if (status != STORE_OK &&
+               status !=
+                   STORE_NOT_FOUND) { /* a study that was deleted since its row was read is not listed */
         s->status = status;
     }
 }
 
-/* The list is written to its end, or s->status says why not. */
+/* Ends the list. s->status says when there is no memory for it. */
 static void end_list(showing *s)
 {
     char *damaged = NULL;
@@ -102,14 +104,14 @@ static void end_list(showing *s)
     free(damaged);
 }
 
-/* ?state= and ?label=key:value; answers and returns false when they are not valid. */
+/* ?state= and ?label=key:value. False: they are not valid, and the request is answered. */
 static bool read_filters(http_request *request, store_study_filter *filter)
 {
     const char *state = request->query[HTTP_QUERY_STATE];
     char *label = request->query[HTTP_QUERY_LABEL];
     char *colon = label ? strchr(label, ':') : NULL;
     if (state && !study_state_parse(&filter->state, state)) {
-        http_answer_problem(request, 422, NULL, "query parameter 'state' is no state of a study");
+        http_answer_problem(request, 422, NULL, "query parameter 'state' must be a state of a study");
         return false;
     }
     if (label && !colon) {
@@ -133,7 +135,7 @@ void handle_study_list(http_request *request)
     if (!page_read(&s.page, request, false, 0) || !read_filters(request, &filter))
         return;
     filter.after = s.page.token;
-    if (*request->caller.study) /* a token of one study sees that one */
+    if (*request->caller.study) /* a token for one study sees that study alone */
         filter.id = request->caller.study;
     wire_list_begin(&s.w);
     store_status status =

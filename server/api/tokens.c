@@ -55,7 +55,7 @@ static void submit(token_write *t, store_done *done)
 
 /* ---- making -------------------------------------------------------------------------------------------- */
 
-/* The answer that was held is not given. */
+/* Drops the held answer. */
 static void take_back(http_request *request)
 {
     free(request->answer.body);
@@ -108,7 +108,7 @@ static bool set_answer(http_request *request, const store_token *token, const ch
     return request->answer.status == 201;
 }
 
-/* What the same request gets later: no token's text is ever stored. */
+/* The same request gets a refusal later, because the text of a token is never stored. */
 static store_status attach(const http_request *request, const char *id, store_write *write)
 {
     char detail[160];
@@ -152,7 +152,7 @@ void handle_token_create(http_request *request)
 {
     wire_new_token *wanted;
     wire_errors errors = {0};
-    if (idempotency_replay(request, 0))
+    if (idempotency_repeat(request, 0))
         return;
     wire_status status = wire_decode_new_token(&wanted, request->body, request->body_size, &errors);
     if (status == WIRE_OK)

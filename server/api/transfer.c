@@ -1,4 +1,4 @@
-/* Whole studies out and in: GET …/export, and POST /v1/studies with what it gave. */
+/* Exporting and importing whole studies: GET …/export, and POST /v1/studies with an exported file. */
 #include "proto/study_file.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
@@ -65,7 +65,7 @@ static ptrdiff_t send_part(http_request *request, char *out, size_t n)
 {
     outgoing *o = request->context;
     if (o->status) {
-        http_stream_cut(request); /* so that nobody takes it for the whole */
+        http_stream_cut(request); /* so that no client takes it for the whole file */
         return HTTP_STREAM_END;
     }
     if (o->sent == o->size && !o->more)
@@ -88,7 +88,7 @@ void handle_export(http_request *request)
     bool csv = format && strcmp(format, "csv") == 0;
     store_error error = {0};
     if (format && !csv && strcmp(format, "ndjson") != 0) {
-        http_answer_problem(request, 422, NULL, "query parameter 'format' is ndjson or csv");
+        http_answer_problem(request, 422, NULL, "query parameter 'format' must be ndjson or csv");
         return;
     }
     outgoing *o = calloc(1, sizeof *o);
@@ -101,7 +101,7 @@ void handle_export(http_request *request)
     }
     if (!status) {
         o->more = true;
-        read_part(request); /* what fails at once is said */
+        read_part(request); /* a failure at once becomes an answer, not a broken stream */
         status = o->status;
     }
     if (status == STORE_NOT_FOUND)
@@ -158,7 +158,8 @@ static bool open_import(http_request *request)
 {
     static const wire_file_sink sink = {.head = take_head, .rows = take_rows, .entry = take_entry};
     if (!request->idempotency_key &&
-        !limit_studies(request)) /* with one it may be there already: see publish */
+        !limit_studies(
+            request)) /* with a key, the study may have been imported by the same request: see publish */
         return false;
     incoming *in = calloc(1, sizeof *in);
     store_status status = in ? rebuild_new(&in->rebuild, request->app->store, NULL, true) : STORE_NO_MEMORY;
@@ -187,10 +188,11 @@ static void answer_failure(http_request *request, store_status status)
         answer_exists(request);
     else if (status == STORE_TOO_MANY)
         limit_studies_passed(request);
-    else if (status == STORE_NOT_FOUND) /* an entry that speaks of what no entry before it made */
-        http_answer_problem(request, 422, NULL,
-                            "the log contradicts itself: it speaks of a trial or batch that is not there, or "
-                            "not in the state for it");
+    else if (status == STORE_NOT_FOUND) /* an entry names a trial or batch that no earlier entry made */
+        http_answer_problem(
+            request, 422, NULL,
+            "the log contradicts itself: an entry names a trial or batch that does not exist, or "
+            "whose state does not allow it");
     else
         http_answer_store_problem(request, status);
 }
@@ -200,7 +202,7 @@ static void piece_settled(void *arg)
     http_request *request = arg;
     const incoming *in = request->context;
     store_status status = rebuild_status(in->rebuild);
-    /* A request that is repeated finds the study that it has made: its key is known when all of it is here.
+    /* A repeated request finds the study that it made before. Its key can be looked up once all of it has come.
      */
     bool repeated = status == STORE_EXISTS && request->idempotency_key;
     if (status && !repeated)
@@ -223,7 +225,7 @@ void handle_study_import_piece(http_request *request, const char *bytes, size_t 
     wire_errors_clear(&errors);
 }
 
-/* The writer thread: the study is there for all, or is not. */
+/* The writer thread: the study is published, or the write has failed. */
 static void published(void *arg, store_status status, int64_t study, int64_t last_seq)
 {
     http_request *request = arg;
@@ -256,7 +258,7 @@ static void show_staged(void *arg, const store_study *row)
     wire_writer_clear(&w);
 }
 
-/* A long task: everything is staged. Can it be loaded? Then the answer, and the study. */
+/* A long task: everything is staged. If the study can be loaded, it is published and the request answered. */
 static void publish(pool_task *task)
 {
     http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
@@ -303,7 +305,7 @@ static void all_settled(void *arg)
 
 void handle_study_import(http_request *request)
 {
-    if (idempotency_replay(request, 0) || (!request->context && !open_import(request)))
+    if (idempotency_repeat(request, 0) || (!request->context && !open_import(request)))
         return;
     incoming *in = request->context;
     wire_errors errors = {0};

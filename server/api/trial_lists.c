@@ -1,4 +1,4 @@
-/* Reading trials: the list, and one trial with all that happened to it. */
+/* Reading trials: the list, and one trial with its whole history. */
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/data/candidate_rows.h"
@@ -37,7 +37,7 @@ static void take_study(void *arg, const store_study *row)
     l->objective = wire_objective(l->definition);
 }
 
-/* Finds the request's study; false: answered. */
+/* Finds the request's study. False: answered. */
 static bool open_listing(listing *l, http_request *request)
 {
     store_error error = {0};
@@ -162,7 +162,7 @@ void handle_trial_list(http_request *request)
 
 /* ---- one trial ----------------------------------------------------------------------------------------- */
 
-/* All that happened to a trial; the lists grow in their own `capacity` and own their strings. */
+/* The history of a trial; the lists own their strings. */
 typedef struct history {
     const wire_metric *objective;
     wire_attempt *attempts;
@@ -173,7 +173,7 @@ typedef struct history {
     bool no_memory;
 } history;
 
-/* Room for one element more, zeroed; NULL: out of memory. */
+/* Room for one more element, zeroed. NULL: out of memory. */
 static void *append(history *h, void *list, size_t *n, size_t size)
 {
     void *grown = realloc(*(void **)list, (*n + 1) * size);

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Everything comes from this server and nothing runs inside the page's text; no other site may frame it. A
- * browser keeps a file but asks each time whether it is still the same. */
+/* Everything comes from this server, no script runs inside the page's text, and no other site may frame it. A browser
+ * keeps a file, but asks each time whether it has changed. */
 static const http_header headers[] = {
     {"Cache-Control", "no-cache"},
     {"Content-Security-Policy",

@@ -20,15 +20,15 @@ void idempotency_path(const http_request *request, int64_t study, char out[160])
     snprintf(out, 160, "%s #%lld/%lld", request->route->path, (long long)study, (long long)request->number);
 }
 
-typedef struct replay {
+typedef struct repetition {
     http_request *request;
     bool same_body;
     store_status status; /* of taking the answer */
-} replay;
+} repetition;
 
 static void take_answer(void *arg, const store_answer *stored)
 {
-    replay *r = arg;
+    repetition *r = arg;
     stored_head head;
     r->same_body = memcmp(stored->body_hash, r->request->body_hash, sizeof stored->body_hash) == 0;
     if (!r->same_body)
@@ -56,11 +56,11 @@ static void take_answer(void *arg, const store_answer *stored)
     answer->location[sizeof answer->location - 1] = '\0';
 }
 
-bool idempotency_replay(http_request *request, int64_t study)
+bool idempotency_repeat(http_request *request, int64_t study)
 {
     if (!request->idempotency_key)
         return false;
-    replay r = {.request = request};
+    repetition r = {.request = request};
     char path[160];
     store_error error = {0};
     idempotency_path(request, study, path);

@@ -10,7 +10,7 @@
 void idempotency_path(const http_request *request, int64_t study, char out[160]);
 
 /* True when the request has been answered: from the store, or refused. False: it is new (or has no key). */
-bool idempotency_replay(http_request *request, int64_t study);
+bool idempotency_repeat(http_request *request, int64_t study);
 
 /* Adds the request's answer, which has been set, to the write that makes it true. Nothing without a key. */
 store_status idempotency_attach(const http_request *request, int64_t study, store_write *write);

@@ -103,7 +103,7 @@ void study_post_engine(study *s, engine_job *job)
         pool_submit(s->app->pool, &s->mail.engine_turn, POOL_LONG);
 }
 
-/* One job a long task, so that studies share the pool fairly. */
+/* One job per long task, so that studies share the pool fairly. */
 static void run_engine_turn(pool_task *task)
 {
     study *s = (study *)((char *)task - offsetof(study, mail.engine_turn));
@@ -127,22 +127,21 @@ bool study_is_meant(const study *s, study_request *request, int64_t number)
     bool meant = s->number == number;
     if (!meant)
         reply_problem(request, REPLY_CONFLICT, NULL,
-                      "the study was deleted meanwhile, and another was made that has its name");
+                      "the study was deleted during this request, and another one has its id");
     return meant;
 }
 
 /* ---- the turn ------------------------------------------------------------------------------------------ */
 
-/* After a failed write the memory may be ahead of the store: it is dropped as soon as no write is on its way.
- */
+/* After a failed write the memory may be ahead of the store. It is dropped as soon as no write is on its way. */
 static void recover(study *s)
 {
     if (!commit_is_broken(s->commit) || !commit_is_settled(s->commit) || s->engine_jobs_out > 0)
         return;
     study_fail_deferred(s, STORE_ABORTED);
     study_unload(s);
-    study_drop_engine(s);                              /* nothing is at the engine */
-    s->deleted = commit_deletion_is_stored(s->commit); /* a deletion may be what has failed */
+    study_drop_engine(s);                              /* no engine job is out */
+    s->deleted = commit_deletion_is_stored(s->commit); /* the failed write may be the deletion */
     commit_mend(s->commit);
 }
 
@@ -160,7 +159,7 @@ static void run_turn(pool_task *task)
 {
     study *s = (study *)((char *)task - offsetof(study, mail.turn));
     recover(s);
-    if (s->loaded && !s->deleted) /* what is asked now is answered as of now */
+    if (s->loaded && !s->deleted) /* jobs must see the leases as they are now */
         study_expire_leases(s, clock_now());
     for (study_job *job = take_jobs(s), *next; job; job = next) {
         next = job->next;
@@ -213,7 +212,7 @@ static void run_request(study *s, study_job *job)
     } else if (begin_keyed(s, request)) {
         request->run(s, request); /* the request may be gone from here on */
         if (keyed)
-            commit_submit(s->commit); /* unless it waits, its reply is there */
+            commit_submit(s->commit); /* the reply, unless the request waits */
     }
 }
 
@@ -225,7 +224,7 @@ void study_post_request(study *s, study_request *request)
 
 /* ---- what the registry asks ---------------------------------------------------------------------------- */
 
-/* Leaves memory: the engine, and without leases to be watched the rest. */
+/* The study is idle: its engine leaves memory and, unless leases must be watched, the rest does. */
 static void rest(study *s)
 {
     bool at_rest = !plan_state_is_busy(s->plans) && s->engine_jobs_out == 0 &&
@@ -236,7 +235,7 @@ static void rest(study *s)
         return;
     if (s->engine.engine || trial_queue_is_empty(s->queue, TRIALS_PENDING))
         atomic_fetch_add(&s->app->evicted, 1);
-    study_drop_engine(s); /* nothing is at it */
+    study_drop_engine(s); /* no engine job is out */
     if (trial_queue_is_empty(s->queue, TRIALS_PENDING)) {
         study_unload(s);
         log_event(LOG_DEBUG, "study_evicted", "study", s->id, NULL);

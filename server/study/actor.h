@@ -1,12 +1,13 @@
 /* A study at work: an actor that takes jobs in turn, and the study's engine, which has a lane of its own.
  *
  * Jobs (ask, tell, …) run one after the other in short turns on the pool; at most one thread is in a
- * study at any time. What a turn changes becomes one write to the store, and every answer it gives is held
+ * study at any time. The changes of a turn become one write to the store, and its replies are held
  * until that write, and all before it, is on disk. If a write fails, its replies and those of all later turns
- * become REPLY_UNAVAILABLE, the study's memory is thrown away, and the next job loads it again from the store.
+ * become REPLY_UNAVAILABLE, the study's memory is dropped, and the next job loads it again from the store.
  *
- * Engine jobs (planning a batch, predictions) run one after the other as long tasks; they never touch the
- * actor's state, the actor never touches the engine, and they speak through jobs. */
+ * Engine jobs (planning a batch, predictions) run one after the other as long tasks. They never touch the actor's
+ * state, the actor never touches the engine, and they communicate through jobs. actor.c defines what is declared
+ * here. */
 #ifndef SERVER_STUDY_ACTOR_H
 #define SERVER_STUDY_ACTOR_H
 

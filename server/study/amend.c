@@ -38,7 +38,7 @@ store_status study_was_amended_from(study *s, const trial *t, const told_result 
     return status;
 }
 
-/* The best value among all that was told; ties: the lowest trial. */
+/* The best of all reported values; of equal ones that of the lowest trial. */
 typedef struct best_search {
     study *s;
     int64_t trial;
@@ -58,7 +58,7 @@ static void consider_stored(void *arg, int64_t id, double value, int64_t told_at
 {
     best_search *b = arg;
     (void)told_at;
-    if (!trial_queue_find(b->s->queue, id)) /* memory may know better */
+    if (!trial_queue_find(b->s->queue, id)) /* a trial in memory may be newer than its row */
         consider(b, id, value);
 }
 
@@ -113,7 +113,7 @@ static told_result result_of(const trial *t)
                          .recorded = t->recorded};
 }
 
-/* The amendment of a told trial, applied and recorded. */
+/* Applies the amendment; the caller records it. */
 static store_status amend(study *s, trial *t, const told_result *now)
 {
     told_result was = result_of(t);
@@ -133,7 +133,7 @@ static store_status amend(study *s, trial *t, const told_result *now)
         !text_replace(&t->reason, now->has_value ? "" : now->reason))
         return STORE_NO_MEMORY;
     if (t->joined_by > 0)
-        t->joined_by = commit_number(s->commit); /* the store knows it so from then on */
+        t->joined_by = commit_number(s->commit); /* the amended row is stored with this write */
     study_note_progress(s, t);
     store_status status = STORE_OK;
     if (s->best_trial == t->id)
@@ -180,7 +180,7 @@ void study_amend(study *s, study_request *request)
         return;
     }
     if (t->state == TRIAL_QUEUED || t->state == TRIAL_PENDING) {
-        reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: only what was told can be amended",
+        reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: only a reported result can be amended",
                       trial_state_name(t->state));
         return;
     }
@@ -202,7 +202,7 @@ void study_amend(study *s, study_request *request)
     if (status == STORE_OK && s->best_trial && s->best_trial != t->id)
         best = study_recall_trial(s, s->best_trial, &status);
     if (status != STORE_OK) {
-        commit_fail(s->commit, status); /* the memory is ahead of the log: thrown away, and loaded again */
+        commit_fail(s->commit, status); /* the memory is ahead of the log: the study is loaded again */
         reply_store_problem(request, status);
         goto out;
     }

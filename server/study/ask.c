@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Why fewer trials than wanted are answered. */
 const char *study_shortage(const study *s)
 {
     if (s->state == STUDY_PAUSED)
@@ -57,7 +56,6 @@ static store_status view(const study *s, const trial *t, double *point, wire_tri
     return STORE_OK;
 }
 
-/* Answers with these trials. */
 void study_answer_ask(study *s, study_request *request, trial **trials, size_t n, const char *reason)
 {
     size_t d = (size_t)s->dimension;
@@ -92,7 +90,7 @@ void study_answer_trial(study *s, study_request *request, const trial *t)
     free(point);
 }
 
-/* Has the trial's point these values? `fixed` NULL: none are wanted. */
+/* Does the trial's point have these values? fixed NULL: any point does. */
 static bool has_values(const study *s, const trial *t, const double *fixed)
 {
     wire_trial shown;
@@ -107,7 +105,7 @@ static bool has_values(const study *s, const trial *t, const double *fixed)
     return has;
 }
 
-/* Trials that this worker holds already, with those values, by number: a restarted worker gets them back. */
+/* The pending trials of this worker with those values, by number: a restarted worker gets its trials back. */
 static size_t own_trials(study *s, const wire_ask *ask, const double *fixed, trial **out)
 {
     size_t n = 0;
@@ -129,7 +127,6 @@ static size_t own_trials(study *s, const wire_ask *ask, const double *fixed, tri
     return n;
 }
 
-/* Serves one ask with its own n trials and what can be handed out now; false when that is nothing. */
 bool study_serve(study *s, study_request *request, const wire_ask *ask, bool from_queue, trial **trials,
                  size_t n, int64_t now)
 {
@@ -150,7 +147,7 @@ bool study_serve(study *s, study_request *request, const wire_ask *ask, bool fro
     return true;
 }
 
-/* The parameters that the ask holds, coded: *out is to be freed, NULL without any. False: answered. */
+/* The parameters that the ask fixes, coded; *out is the caller's, NULL: none. False: refused. */
 static bool code_fixed(double **out, const study *s, study_request *request)
 {
     const wire_ask *ask = request->context;

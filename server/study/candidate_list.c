@@ -1,4 +1,4 @@
-/* The candidates and what the model knows of them, by number or by what is known. */
+/* Lists of candidates with what the model knows of them, by number or sorted by it. */
 #include "server/base/ranking.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
@@ -18,7 +18,7 @@ static int compare_sum(const void *arm, const void *sum)
     return (a > b) - (a < b);
 }
 
-/* What the model holds of the arms. */
+/* Adds the pulls and means of the arms. */
 static void take_sums(wire_candidate *shown, const study *s, const question *q, const uint32_t *arms,
                       size_t n)
 {
@@ -62,7 +62,7 @@ static bool take_posterior(wire_candidate *shown, const study *s, const question
     return true;
 }
 
-/* keys (n, of all arms) by which they are ranked: the engine maximizes, whatever the metric's goal. */
+/* The keys (n, of all arms) to sort by, the largest first: the engine maximizes, whatever the metric's goal. */
 typedef struct key_job {
     const bandit_engine *engine;
     candidate_order order;
@@ -116,7 +116,7 @@ static bool take_keys(double *keys, size_t n, const study *s, const question *q,
     return !atomic_load(&job.failed);
 }
 
-/* Which arms are listed: n of them into arms. False: answered. */
+/* Fills in the range->n arms that are listed. False: answered. */
 static bool choose_arms(uint32_t *arms, const study *s, const question *q, const candidate_range *range)
 {
     size_t all = q->source.candidates;
@@ -126,8 +126,7 @@ static bool choose_arms(uint32_t *arms, const study *s, const question *q, const
         return true;
     }
     if (range->order != ORDER_PULLS && !has_model(s)) {
-        reply_problem(q->request, REPLY_CONFLICT, NULL,
-                      "%s has no model to sort by; pulls and numbers are what it has",
+        reply_problem(q->request, REPLY_CONFLICT, NULL, "%s has no model: sort by pulls or candidate",
                       q->source.config->wire->algorithm.name);
         return false;
     }
@@ -160,7 +159,7 @@ static void answer_candidates(const question *q, const candidate_range *range, c
     reply_json(q->request, &w);
 }
 
-/* Their features, one row an arm. */
+/* The arms' features, one row per arm. */
 static store_status read_rows(double *rows, const study *s, const question *q, const candidate_range *range,
                               const uint32_t *arms, size_t width)
 {

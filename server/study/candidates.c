@@ -1,4 +1,3 @@
-/* A study's candidates: those that it begins with, and those that come and go. */
 #include "server/study/candidates.h"
 
 #include "proto/changes.h"
@@ -18,7 +17,7 @@
 
 enum { MOST_CANDIDATES = 0x7fffffff };
 
-/* ---- those that it begins with ------------------------------------------------------------------------- */
+/* ---- setting them -------------------------------------------------------------------------------------- */
 
 static void answer_count(study_request *request, const candidate_upload *uploaded)
 {
@@ -27,19 +26,19 @@ static void answer_count(study_request *request, const candidate_upload *uploade
     reply_json(request, &w);
 }
 
-/* Why the candidates that there are stay; NULL: they may be replaced. */
+/* Why the candidates cannot be replaced; NULL: they can be. */
 static const char *why_kept(const study *s)
 {
     size_t n_observations;
     if (s->batches > 0 || plan_state_is_busy(s->plans))
         return "candidates cannot be replaced after the first ask";
     if (s->trials > 0)
-        return "there are trials of them: they cannot be replaced";
+        return "candidates cannot be replaced once there are trials";
     pending_results_observations(s->results, &n_observations);
     if (n_observations > 0)
-        return "there are results of them: they cannot be replaced";
+        return "candidates cannot be replaced once there are results";
     if (s->candidates != s->reference_candidates || s->failures)
-        return "some were added or retired: they cannot be replaced";
+        return "candidates cannot be replaced once some were added or retired";
     return NULL;
 }
 
@@ -72,16 +71,16 @@ void study_set_candidates(study *s, study_request *request)
     answer_count(request, uploaded);
 }
 
-/* ---- those that come and go ---------------------------------------------------------------------------- */
+/* ---- changing them ------------------------------------------------------------------------------------- */
 
-/* False: answered. */
+/* False: refused. */
 static bool may_change(const study *s, study_request *request)
 {
     const char *why = NULL;
     if (s->config->parameters)
-        why = "the study's domain is a space: its points are those of its definition";
+        why = "the study's domain is a space: its definition says which points there are";
     else if (s->config->precomputed)
-        why = "the candidates are known by their kernel matrix alone";
+        why = "the candidates are given by a kernel matrix: their number is fixed";
     else if (s->state == STUDY_AWAITING_CANDIDATES)
         why = "the study has no candidates yet: upload them first";
     if (why)
@@ -126,7 +125,7 @@ static int compare_candidates(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Those that were not retired before, ascending, each once. NULL: out of memory. */
+/* The candidates that are not retired yet, ascending, each once. NULL: out of memory. */
 static uint32_t *newly_retired(const study *s, const wire_retire *retire, size_t *n)
 {
     uint32_t *list = malloc((retire->n ? retire->n : 1) * sizeof *list);
@@ -178,7 +177,7 @@ void study_retire_candidates(study *s, study_request *request)
     uint32_t *list = newly_retired(s, retire, &n);
     for (size_t i = 0; list && i < n; i++)
         if (!study_mark_retired(s, list[i]))
-            commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
+            commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     if (!list) {
         reply_store_problem(request, STORE_NO_MEMORY);
         return;

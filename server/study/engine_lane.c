@@ -1,4 +1,3 @@
-/* The engine of a study: made from the store, or thrown away. */
 #include "server/study/engine_lane.h"
 
 #include "server/base/clock.h"
@@ -87,7 +86,7 @@ bool engine_state_pack(unsigned char **out, size_t *size, int64_t first_trial, c
     return true;
 }
 
-/* What was packed; pending is the caller's to free, state points into `stored`. */
+/* pending is the caller's to free, state points into `stored`. */
 typedef struct unpacked_state {
     stored_head head;
     bandit_pick *pending;
@@ -123,7 +122,7 @@ static store_status unpack(unpacked_state *out, const store_engine_state *stored
 
 enum { ROWS_AT_ONCE = 4096 };
 
-/* Numbers of a stored row. */
+/* How many numbers a stored row has. */
 static size_t row_width(const engine_source *from)
 {
     return from->config->precomputed ? from->candidates : from->dimension;
@@ -142,7 +141,7 @@ static void new_arms(bandit_arms **arms, const engine_source *from, engine_outco
         bandit_arms_enumerate(*arms, &out->error);
 }
 
-/* An enumerated space's arms are there already: their order must be the one that is stored. */
+/* An enumerated space makes its own arms; their order must be the stored one. */
 static bool same_points(const bandit_arms *arms, size_t first, size_t n, const double *rows)
 {
     size_t width = bandit_arms_point_width(arms);
@@ -168,7 +167,7 @@ static void put_rows(bandit_arms *arms, const engine_source *from, size_t first,
         bandit_arms_append(arms, rows, n, &out->error);
     else if (!same_points(arms, first, n, rows))
         bandit_error_set(&out->error, BANDIT_INVALID_ARMS, "",
-                         "the space's points are not those that are stored");
+                         "the points of the space differ from the stored ones");
 }
 
 static void load_arms(study *s, const engine_source *from, engine_outcome *out)
@@ -192,7 +191,7 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
     free(rows);
 }
 
-/* The picks of the batch in force and the trials that no batch planned, in their order. */
+/* The picks of the current batch and the trials that no batch planned, by number. */
 typedef struct pick_list {
     int64_t batch, last;
     bandit_pick *picks;
@@ -217,9 +216,9 @@ static void take_pick(void *arg, const store_trial *row)
     list->picks[list->n++] = (bandit_pick){.arm = (uint32_t)row->candidate, .variance = row->variance};
 }
 
-/* With asynchronous feedback the batch goes on: its picks, and users' own trials since it began, are
- * hallucinated again in their order. */
-static void replay_picks(study *s, const engine_source *from, int64_t first_trial, engine_outcome *out)
+/* With asynchronous feedback the batch may continue: its picks, and users' own trials since it began, are
+ * hallucinated again, by number. */
+static void hallucinate_picks(study *s, const engine_source *from, int64_t first_trial, engine_outcome *out)
 {
     pick_list list = {.batch = from->batches - 1, .last = from->trials};
     store_trial_filter filter = {.after = first_trial - 1};
@@ -243,7 +242,7 @@ static void restore_from(study *s, const engine_source *from, const store_engine
         size_t n_sums = 0;
         for (size_t i = 0; i < stored->n_sums; i++) {
             const store_arm_sum *sum = &stored->sums[i];
-            if (sum->count > 0) /* an amendment may have taken all of them back */
+            if (sum->count > 0) /* 0 when amendments took all values back */
                 sums[n_sums++] = (bandit_arm_sum){.arm = sum->arm, .count = sum->count, .sum = sum->sum};
         }
         bandit_checkpoint checkpoint = {.batch = (uint64_t)stored->batch,
@@ -258,7 +257,7 @@ static void restore_from(study *s, const engine_source *from, const store_engine
                               s->app->config->study_memory, &checkpoint, state.pending,
                               (size_t)state.head.n_pending, &executor, &out->error);
         if (engine_fine(out) && from->config->asynchronous)
-            replay_picks(s, from, state.head.first_trial, out);
+            hallucinate_picks(s, from, state.head.first_trial, out);
         free(state.pending);
     }
     free(sums);
@@ -346,7 +345,7 @@ void study_renew_engine(study *s)
 void study_start_renewal(study *s)
 {
     if (!plan_state_is_renewing(s->plans) || plan_state_is_busy(s->plans))
-        return; /* what is loaded while a batch is being planned would be the one before it */
+        return; /* the store does not know the batch that is being planned */
     renewal *r = calloc(1, sizeof *r);
     if (!r)
         return; /* the next turn tries again */

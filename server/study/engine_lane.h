@@ -4,14 +4,14 @@
 
 #include "server/study/study.h"
 
-/* What the lane needs to know of the study; copied when a job is made. */
+/* What a job needs to know of the study; copied when the job is made. */
 typedef struct engine_source {
     int64_t number;
     size_t candidates, dimension, reference_candidates;
     const study_config *config;
-    uint64_t writes; /* that made it so: what is loaded from the store waits for them */
-    int64_t batches; /* planned so far: with any, there is a stored engine state */
-    int64_t trials;  /* numbered so far: an engine that is loaded hears of no later ones */
+    uint64_t writes; /* number of the last write that made it so: loading from the store waits for it */
+    int64_t batches; /* planned so far; above 0 there is a stored engine state */
+    int64_t trials;  /* numbered so far; an engine that is loaded hears of no later ones */
 } engine_source;
 
 /* How an engine job ended. */
@@ -20,27 +20,26 @@ typedef struct engine_outcome {
     bandit_error error;  /* status BANDIT_OK, or the engine refused */
 } engine_outcome;
 
-/* What is said of figures that are infinite or none: sums, bounds or predictions have overflowed. */
+/* The message for figures that are infinite or NaN: sums, bounds or predictions have overflowed. */
 extern const char engine_beyond_doubles[];
 
 engine_source engine_source_of(const study *s);
 bool engine_fine(const engine_outcome *outcome);
 
-/* That memory ran out says nothing about the study: who asked is told to come again. Every job ends with it.
- */
+/* Every job ends with this: when memory has run out, that is a failure to be tried again, not an error of the study. */
 void engine_settle(engine_outcome *out);
 
-/* The store may be a commit behind what the job was made of: waits for it. False: it has failed. */
+/* Waits until the store has all writes of `from`. False: one of them has failed. */
 bool engine_wait_for_store(study *s, const engine_source *from);
 
-/* Makes sure that the arms are there, as they are stored. */
+/* Loads the arms, as they are stored, unless they are loaded. */
 void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out);
 
-/* Makes sure that the engine is there, as it was after the last stored pick. */
+/* Loads the engine, as it was after the last stored pick, unless it is loaded. */
 void engine_ensure(study *s, const engine_source *from, engine_outcome *out);
 
-/* The state that is stored with a batch: the engine's own bytes, and with asynchronous feedback what was out
- * when the batch began. first_trial: the batch's first. *out is the caller's to free; false: out of memory.
+/* The state that is stored with a batch: the engine's own bytes, and with asynchronous feedback the trials in
+ * flight when the batch began. first_trial: the batch's first. *out is the caller's to free; false: out of memory.
  */
 bool engine_state_pack(unsigned char **out, size_t *size, int64_t first_trial, const bandit_pick *pending,
                        size_t n_pending, const unsigned char *state, size_t n_state);

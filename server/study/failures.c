@@ -1,10 +1,9 @@
-/* What is known of candidates beside the model: which failed of late, which are out of the question. */
 #include "server/study/failures.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Room for every candidate that there is now. */
+/* Makes room for every candidate. */
 static bool grow_failures(study *s)
 {
     size_t n = s->failures_capacity ? s->failures_capacity : 1;
@@ -33,7 +32,7 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state)
     bool failed = state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
     bool evaluated = state == TRIAL_COMPLETED && study_pulls_once(s);
     if ((!s->failures && !failed && !evaluated) || (int64_t)arm >= s->candidates)
-        return true; /* there is no such candidate in a database that is sound */
+        return true; /* a sound database has no such candidate */
     if (!grow_failures(s))
         return false;
     uint8_t *count = &s->failures[arm];
@@ -69,8 +68,8 @@ static bool is_withheld(const study *s, size_t arm)
     return s->failures[arm] >= (limit < ARM_FAILURES ? limit : ARM_FAILURES);
 }
 
-/* Where a point is worth one pull, those that are out, or told and not yet counted, are withheld as well;
- * *out is the caller's to free. */
+/* Where no point is worth a second pull: the candidates of trials in flight, and those with results that are not
+ * counted yet. *out is the caller's to free; NULL: points may be pulled again. */
 static bool mark_open(bool **out, const study *s)
 {
     trial *t;
@@ -141,7 +140,7 @@ bool study_failed(const study *s, uint32_t **out, size_t *n)
 /* ---- made again from the store ---------------------------------------------------------------------------- */
 
 typedef struct outcome {
-    int64_t batch; /* that took it in */
+    int64_t batch; /* the one that took it in */
     int64_t trial;
     uint32_t candidate;
     trial_state state;
@@ -195,8 +194,8 @@ static void count_imported(void *arg, int64_t seq, const store_observation *row)
         commit_fail(s->commit, STORE_NO_MEMORY);
 }
 
-/* Which arms have failed of late, from all trials that an earlier batch has taken in, in the order in which
- * they were counted: batch by batch, in each by number. */
+/* Counts the trials that earlier batches have taken in, in the order in which they were counted then: batch by batch,
+ * in each by number. */
 store_status study_recount_failures(study *s)
 {
     store_trial_filter closed = {

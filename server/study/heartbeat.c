@@ -13,13 +13,13 @@ trial *study_pending_trial(study *s, study_request *request, wire_integer attemp
         return NULL;
     }
     if (!t || t->state != TRIAL_PENDING) {
-        reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: nobody holds it",
+        reply_problem(request, REPLY_CONFLICT, NULL, "the trial is %s: no worker has it",
                       t ? trial_state_name(t->state) : "closed");
         return NULL;
     }
     if (attempt.given && attempt.value != t->attempt) {
         reply_problem(request, REPLY_CONFLICT, NULL,
-                      "the trial is at attempt %d: the lease of attempt %lld ran out", t->attempt,
+                      "the trial is at attempt %d: the lease of attempt %lld has expired", t->attempt,
                       (long long)attempt.value);
         return NULL;
     }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the attempt has told before. */
+/* The results that an attempt has reported so far. */
 typedef struct late_search {
     int32_t attempt;
     double value;
@@ -30,7 +30,7 @@ static void compare_stored(void *arg, const store_late_result *row)
     compare_late(arg, row->attempt, row->value, row->repeats, row->recorded);
 }
 
-/* Has the trial ever been handed out under that attempt? */
+/* The highest attempt under which the trial was handed out. */
 static void find_attempt(void *arg, const store_attempt *row)
 {
     int32_t *highest = arg;

@@ -1,4 +1,3 @@
-/* A study's memory, from the store. */
 #include "server/study/load.h"
 
 #include "server/base/log.h"
@@ -14,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* For workers whose lease ran out while the server was down: they could not renew it. */
+/* Workers could not renew their leases while the server was down. */
 enum { RESTART_GRACE_MS = 30000 };
 
 typedef struct loading {
@@ -23,10 +22,10 @@ typedef struct loading {
     char *definition;
     bool failures; /* some trial failed or was infeasible */
     bool failed;   /* out of memory */
-    bool strays;   /* something is of a candidate that there is not */
+    bool strays;   /* a row names a candidate that does not exist */
 } loading;
 
-/* What is kept by candidate has room for those that there are. */
+/* Lists by candidate have room for those that exist. */
 static bool is_known(loading *l, int64_t candidate)
 {
     bool known = candidate >= 0 && candidate < l->s->candidates;
@@ -106,7 +105,7 @@ static void take_last_batch(void *arg, const store_batch *row)
     plan_state_set_continues(l->s->plans, stop_rule_continues(row->stop_rule));
 }
 
-/* How trials that were handed out before have come back decides their places. */
+/* The place of a trial that was handed out before depends on how it came back. */
 static store_status place_queued(study *s, store_error *err)
 {
     store_status status = STORE_OK;
@@ -122,7 +121,7 @@ static store_status place_queued(study *s, store_error *err)
     return status;
 }
 
-/* Trials in force: those that are open, and those told since the last batch was planned. */
+/* Trials that are open, and those reported since the last batch was planned. */
 static store_status load_trials(study *s, loading *l, store_error *err)
 {
     store_trial_filter open = {.states = 1u << TRIAL_QUEUED | 1u << TRIAL_PENDING};
@@ -138,7 +137,7 @@ static store_status load_trials(study *s, loading *l, store_error *err)
 
 /* ---- amendments ---------------------------------------------------------------------------------------- */
 
-/* Amendments since the last batch, of results that it or an earlier one took in. */
+/* Amendments since the last batch, of results that a batch has taken in. */
 typedef struct amendments {
     study *s;
     store_amendment *rows; /* without their strings */
@@ -163,8 +162,8 @@ static void take_row(void *arg, const store_trial *row)
     ((amendments *)arg)->trial = *row;
 }
 
-/* What the amendment changed: from what it replaced to what the next one of the trial did, or what is true.
- */
+/* The change that an amendment made: from the result that it replaced to the one that the trial's next amendment
+ * replaced, or, after the last, to the trial's result. */
 static bool keep_change(amendments *a, size_t i)
 {
     const study *s = a->s;

@@ -1,4 +1,3 @@
-/* Measurements on the way to a result, and whether the trial should stop. */
 #include "server/study/measure.h"
 
 #include "proto/changes.h"
@@ -10,20 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a trial has measured under one attempt. */
+/* The measurements of one attempt. */
 typedef struct attempt_curve {
     int64_t trial;
     int32_t attempt;
     stopping_curve curve;
 } attempt_curve;
 
-/* The attempt whose curve counts: the one that a trial is at, or was told under. */
+/* The attempt of a trial whose curve counts: the current one, or the one that completed it. */
 typedef struct counting {
     int32_t attempt;
     bool finished; /* with a value */
 } counting;
 
-/* In memory from the first measurement on, while the study is. */
+/* In memory from the first measurement until the study leaves memory. */
 struct study_curves {
     attempt_curve *list; /* ascending by trial and attempt */
     size_t n, capacity;
@@ -51,7 +50,7 @@ static bool is_before(const attempt_curve *c, int64_t number, int32_t attempt)
     return c->trial < number || (c->trial == number && c->attempt < attempt);
 }
 
-/* Where the curve is, or would be. */
+/* The index at which the curve is, or would be inserted. */
 static size_t place_of(const struct study_curves *curves, int64_t number, int32_t attempt)
 {
     size_t low = 0, high = curves->n;
@@ -141,7 +140,7 @@ static void take_trial(void *arg, const store_trial *row)
         curves->failed = true;
 }
 
-/* Rows of the store may be behind what memory knows of a trial. */
+/* Trials in memory may be newer than their rows in the store. */
 static void note_all(study *s, trial_list list)
 {
     const trial *t;
@@ -150,7 +149,7 @@ static void note_all(study *s, trial_list list)
             study_note_progress(s, t);
 }
 
-/* Before the first measurement of this study's stay in memory: none is on its way to the store. */
+/* Called before the first measurement since the study was loaded, so none is on its way to the store. */
 static store_status load_curves(study *s)
 {
     store_error error = {0};
@@ -176,7 +175,7 @@ static store_status load_curves(study *s)
 
 /* ---- deciding ------------------------------------------------------------------------------------------ */
 
-/* Of each trial the curve that counts; `finished`: of finished ones alone. *out is the caller's to free. */
+/* The curve that counts of each trial, or, with `finished`, of each finished one. *out is the caller's to free. */
 static bool select_curves(const stopping_curve ***out, size_t *n, const struct study_curves *curves,
                           bool finished)
 {
@@ -214,7 +213,7 @@ static store_status decide(bool *stop, const study *s, const stopping_curve *cur
     return fine ? STORE_OK : STORE_NO_MEMORY;
 }
 
-/* Takes the measurement in. */
+/* Keeps and records the measurement; *stop: the trial should stop. */
 static store_status measure(study *s, const trial *t, const wire_measurement *measurement, bool *stop)
 {
     *stop = false;
@@ -247,7 +246,7 @@ void study_measure(study *s, study_request *request)
         return;
     store_status status = measure(s, t, measurement, &stop);
     if (status != STORE_OK) {
-        study_drop_curves(s); /* they may have the measurement, which is not recorded */
+        study_drop_curves(s); /* they may have the measurement, which was not recorded */
         reply_store_problem(request, status);
         return;
     }

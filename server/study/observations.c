@@ -1,4 +1,3 @@
-/* Imported rewards: kept until a batch takes them in. */
 #include "server/study/observations.h"
 
 #include "server/base/clock.h"
@@ -21,7 +20,7 @@ static void observe(study *s, study_request *request)
     event.u.observed.n = in->n;
     commit_record(s->commit, &event);
     if (!pending_results_add_observations(s->results, in->list, in->n))
-        commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
+        commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
     wire_object_begin(&w);
@@ -47,7 +46,7 @@ void study_observe(study *s, study_request *request)
     if (s->state == STUDY_AWAITING_CANDIDATES)
         reply_problem(request, REPLY_CONFLICT, NULL, "the study has no candidates yet: upload them first");
     else if (in->candidates > s->candidates || strcmp(in->digest, s->digest) != 0)
-        reply_problem(request, REPLY_CONFLICT, NULL, "the candidates were replaced meanwhile");
+        reply_problem(request, REPLY_CONFLICT, NULL, "the candidates were replaced during the upload");
     else if (s->config->parameters)
         study_place_points(s, request, in->points, in->n, observe_placed);
     else

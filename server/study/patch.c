@@ -29,7 +29,7 @@ static void take_text(char **field, char **given)
     *given = NULL;
 }
 
-/* The definition in force with the changes; a copy, since engine jobs may be reading the one in force. */
+/* The definition with the changes: a copy, because engine jobs may be reading the current one. */
 static wire_status changed_definition(char **text, study_config **config, const study *s,
                                       wire_study_patch *patch, wire_errors *errors)
 {
@@ -67,7 +67,7 @@ static wire_status changed_definition(char **text, study_config **config, const 
     return study_config_new(config, definition, errors);
 }
 
-/* Problems that depend on the study; true when there are none. */
+/* Finds the problems that depend on the study. True: there are none. */
 static bool check_patch(const study *s, const wire_study_patch *patch, study_state *state,
                         wire_errors *errors, bool *conflict)
 {
@@ -76,7 +76,7 @@ static bool check_patch(const study *s, const wire_study_patch *patch, study_sta
     if (patch->state)
         study_state_parse(state, patch->state);
     if (patch->state && s->state == STUDY_AWAITING_CANDIDATES) {
-        wire_errors_add(errors, "/state", "the study awaits its candidates");
+        wire_errors_add(errors, "/state", "the study has no candidates yet");
         *conflict = true;
     }
     if (patch->horizon.given && patch->horizon.value < s->trials)
@@ -103,7 +103,7 @@ void study_free_old_configs(study *s)
     s->config->next = NULL;
 }
 
-/* Shows the study as the store will have it once this turn is on disk. */
+/* The study as the store will have it once this turn is on disk. */
 typedef struct patched_view {
     const study *s;
     const char *definition;
@@ -139,7 +139,8 @@ void study_patch(study *s, study_request *request)
     patched_view view = {.s = s, .now = clock_now()};
     study_etag(etag, s->number, commit_next_seq(s->commit) - 1);
     if (change->if_match && !wire_etag_matches(change->if_match, etag)) {
-        reply_problem(request, REPLY_OUTDATED, NULL, "the study has changed since: read it again");
+        reply_problem(request, REPLY_OUTDATED, NULL,
+                      "the study has changed since you read it: read it again");
         goto out;
     }
     if (!check_patch(s, patch, &state, &errors, &conflict)) {
@@ -166,7 +167,7 @@ void study_patch(study *s, study_request *request)
     study_set_state(s, state, state == STUDY_ERROR ? s->state_reason : "", definition);
     replace_config(s, config);
     if (new_horizon && s->batches > 0)
-        study_renew_engine(s); /* some algorithms know the horizon: loaded again, as after a restart */
+        study_renew_engine(s); /* some algorithms depend on the horizon */
     commit_hold(s->commit, request);
     reply_json(request, &view.w);
 out:

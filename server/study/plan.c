@@ -71,7 +71,7 @@ static void describe_batch(const study *s, const plan *p, store_event *event)
     event->u.planned.first_trial = s->trials + 1;
 }
 
-/* What goes into the log; borrows from p. False: out of memory. */
+/* The event of the log; borrows from p. False: out of memory. */
 static bool describe_picks(const study *s, plan *p, store_event *event)
 {
     store_pick *picks = malloc((p->n_picks ? p->n_picks : 1) * sizeof *picks);
@@ -127,7 +127,7 @@ static void record_picks(study *s, plan *p)
                   log_format("%zu", p->description.n_dictionary), "seconds",
                   log_format("%.4f", p->update_seconds + p->select_seconds), NULL);
     } else {
-        commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
+        commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     }
 }
 
@@ -136,7 +136,7 @@ static void take_plan(study *s, plan *p)
     if (!p->fixed)
         plan_state_set_exhausted(s->plans, p->exhausted && p->n_picks == 0);
     if (!p->extends) {
-        /* part of a stored model once this turn's write is on disk */
+        /* the results are part of a stored model once this turn's write is on disk */
         trial_queue_join(s->queue, commit_number(s->commit));
         pending_results_join(s->results, commit_number(s->commit));
     }
@@ -146,10 +146,10 @@ static void take_plan(study *s, plan *p)
         plan_state_set_continues(s->plans, stop_rule_continues(p->stop_rule));
     if (!p->extends || p->n_picks > 0)
         record_picks(s, p);
-    study_cancel_retired(s); /* those retired while it was being planned */
+    study_cancel_retired(s); /* candidates that were retired while the plan was made */
 }
 
-/* The ask gets what was chosen for it, unless it is no longer there: then they wait for the next one. */
+/* The ask gets the trials that were chosen for it. If it no longer waits, they stay queued. */
 static void serve_fixed(study *s, const plan *p)
 {
     int64_t first = s->trials - (int64_t)(p->n_picks - p->n_by_rule) + 1;
@@ -162,7 +162,7 @@ static void plan_done(study *s, study_job *job)
     study_engine_job_done(s);
     plan_state_end(s->plans);
     if (s->deleted || !s->loaded || commit_is_broken(s->commit)) {
-        /* what it was planned for is gone */
+        /* the memory that it was planned for is gone */
     } else if (p->outcome.stored == STORE_CORRUPT) {
         study_set_state(s, STUDY_ERROR, "the database is damaged: `banditd check` says where", NULL);
         commit_break(s->commit);
@@ -192,8 +192,8 @@ static void plan_done(study *s, study_job *job)
 
 /* ---- starting one -------------------------------------------------------------------------------------- */
 
-/* Where each pick of a model is a search, no more than these are planned before somebody has asked for them:
- * the batch goes on with more as long as nothing is told, and otherwise ends. */
+/* Where each pick is a search of its own, at most this many are planned before they are asked for. While no result is
+ * reported, the batch continues with more picks; a result ends it. */
 enum { LOOKAHEAD = 16 };
 
 static bool has_limited_lookahead(const study *s)
@@ -227,7 +227,7 @@ static void start(study *s, plan *p, size_t min_picks)
 
 static void start_batch(study *s, size_t min_picks, bool closes_model)
 {
-    /* Amendments are taken in from what is stored. */
+    /* Sums of amended candidates are read from the store, so all that was recorded must be there. */
     size_t n_amendments;
     pending_results_amendments(s->results, &n_amendments);
     plan_state_delay(s->plans, n_amendments > 0 && (commit_last(s->commit) != commit_done(s->commit)));
@@ -237,7 +237,8 @@ static void start_batch(study *s, size_t min_picks, bool closes_model)
     if (p)
         start(s, p, min_picks);
     else
-        commit_fail(s->commit, STORE_NO_MEMORY); /* the record of failures may be counted half: load again */
+        commit_fail(s->commit,
+                    STORE_NO_MEMORY); /* the record of failures may be half counted: load the study again */
 }
 
 void study_plan_batch(study *s, size_t min_picks)
@@ -254,11 +255,11 @@ void study_extend_batch(study *s, size_t min_picks)
 {
     plan *p = plan_gather_extension(s);
     if (p)
-        start(s, p, min_picks); /* otherwise the next turn tries again */
+        start(s, p, min_picks); /* if not, the next turn tries again */
 }
 
-/* The last n picks are to have these values (one a parameter, NaN: open). False: out of memory. */
-static bool hold_values(const study *s, plan *p, const double *values, size_t n)
+/* The last n picks must have these values (one per parameter, NaN: open). False: out of memory. */
+static bool fix_values(const study *s, plan *p, const double *values, size_t n)
 {
     size_t size = (size_t)s->dimension * sizeof *p->fixed;
     p->n_fixed = n;
@@ -274,20 +275,22 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
     bool news = s->batches == 0 || (s->config->asynchronous && study_has_news(s) &&
                                     trial_queue_is_empty(s->queue, TRIALS_QUEUED));
     plan *p = news ? plan_gather(s, false) : plan_gather_extension(s);
-    if (!p || !hold_values(s, p, ask->fixed, (size_t)ask->ask->count)) {
+    if (!p || !fix_values(s, p, ask->fixed, (size_t)ask->ask->count)) {
         plan_free(p);
-        commit_fail(s->commit, STORE_NO_MEMORY); /* the record of failures may be counted half: load again */
+        commit_fail(s->commit,
+                    STORE_NO_MEMORY); /* the record of failures may be half counted: load the study again */
         return;
     }
     p->ask = ask->number;
-    p->by_rule = news && !s->config->asynchronous; /* such a batch is planned whole */
+    p->by_rule =
+        news && !s->config->asynchronous; /* with batch feedback, such a batch also has its own picks */
     start(s, p, 0);
 }
 
 /* ---- once more, from the log --------------------------------------------------------------------------- */
 
-/* The limits that were in force then: at most as many picks as were made lie beyond the bound, and all of an
- * extension do. Where no more were left, one more was asked for. */
+/* The limits at the time of the recorded plan: at most as many picks as it made were beyond the rule's bound, and in
+ * an extension all of them were. Where it ran out of candidates, one more pick had been asked for. */
 static void set_limits_again(const study *s, plan *p, const char *stop_rule, size_t n_picks)
 {
     bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
@@ -313,7 +316,7 @@ store_status plan_again(study *s, const store_event *recorded, store_event *even
     const store_held *held = extends ? &recorded->u.extended.held : &recorded->u.planned.held;
     if (held->n_values > 0) {
         bool fits = held->n_values == (size_t)s->dimension && held->n_picks <= n_picks;
-        if (!fits || !hold_values(s, p, held->values, held->n_picks + exhausted)) {
+        if (!fits || !fix_values(s, p, held->values, held->n_picks + exhausted)) {
             plan_free(p);
             return fits ? STORE_NO_MEMORY : STORE_CORRUPT;
         }

@@ -1,4 +1,4 @@
-/* What a plan asks of the engine. */
+/* The engine's part of a plan, on the engine lane. */
 #include "server/base/blas.h"
 #include "server/base/clock.h"
 #include "server/data/arm_sums.h"
@@ -46,7 +46,7 @@ static bool changed_sums(plan *p, const bandit_checkpoint *checkpoint)
         if (i > 0 && arms[i] == arms[i - 1])
             continue;
         while (at < checkpoint->n_sums && checkpoint->sums[at].arm < arms[i])
-            at++; /* both ascend */
+            at++; /* both lists ascend */
         store_arm_sum *sum = &p->sums[p->n_sums++];
         *sum = (store_arm_sum){.arm = arms[i]};
         if (at < checkpoint->n_sums && checkpoint->sums[at].arm == arms[i]) {
@@ -74,7 +74,7 @@ static void keep_state(plan *p, const bandit_engine *engine)
         p->outcome.stored = STORE_NO_MEMORY;
 }
 
-/* Keeps the list in order. */
+/* Adds an arm to an ascending list, once. */
 static void withhold(uint32_t *list, size_t *n, uint32_t arm)
 {
     size_t i = *n;
@@ -115,7 +115,8 @@ static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, 
             withhold(p->withheld_fixed, &p->n_withheld_fixed, p->picks[p->n_picks + i].arm);
     }
     p->n_picks += selection.n_picks;
-    p->ratio = fmin(selection.ratio, DBL_MAX); /* a product may be more, with many picks beyond the bound */
+    p->ratio =
+        fmin(selection.ratio, DBL_MAX); /* with many picks beyond the bound, the product may overflow */
     p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
     p->stop_rule = p->limited_lookahead && selection.stop_rule == BANDIT_STOP_NONE
                        ? STOP_RULE_PLANNED_AHEAD
@@ -125,7 +126,7 @@ static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, 
     return selection.n_picks > 0 && (beyond_bound || selection.stop_rule == BANDIT_STOP_NONE);
 }
 
-/* Appends at most so many picks. */
+/* Appends at most max_picks picks. */
 static void select_picks(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
     size_t end = p->n_picks + max_picks;
@@ -136,7 +137,7 @@ static void select_picks(study *s, plan *p, size_t max_picks, bool beyond_bound,
             continue;
 }
 
-/* Results that earlier batches took in and that have changed since. */
+/* Changes results that the model has taken in. */
 static void amend_model(study *s, plan *p)
 {
     engine_outcome *out = &p->outcome;
@@ -150,7 +151,7 @@ static void amend_model(study *s, plan *p)
                             &out->error);
 }
 
-/* In an enumerated space, what an ask's fixed parameters leave out is withheld. */
+/* In an enumerated space, candidates with other values than the fixed ones are withheld. */
 static void withhold_others(const study *s, plan *p)
 {
     const bandit_arms *arms = s->engine.arms;
@@ -173,7 +174,7 @@ static void withhold_others(const study *s, plan *p)
     free(point);
 }
 
-/* The picks of one ask: made at once, outside the queue. */
+/* The picks of an ask that fixes parameters; they do not wait in the queue. */
 static void select_fixed(study *s, plan *p)
 {
     if (!bandit_arms_is_open_space(s->engine.arms))
@@ -182,7 +183,7 @@ static void select_fixed(study *s, plan *p)
         select_picks(s, p, p->n_fixed, true, true);
 }
 
-/* In an open space: where the picks are, and which of the points are new. */
+/* In an open space: the points of the picks, and those of them that are new. */
 static void take_points(const study *s, plan *p)
 {
     const bandit_arms *arms = s->engine.arms;
@@ -202,7 +203,7 @@ static void take_points(const study *s, plan *p)
         bandit_arms_coded(arms, known + i, p->added + i * width);
 }
 
-/* Figures that no answer could show: the study stops, and says why. */
+/* JSON cannot show figures that are not finite: the study stops with this error. */
 static void check_figures(plan *p)
 {
     if (!isfinite(p->description.beta))
@@ -241,7 +242,7 @@ void plan_compute(study *s, plan *p)
         check_figures(p);
     engine_settle(out);
     if (!engine_fine(out))
-        study_drop_engine(s); /* it may be ahead of what is stored */
+        study_drop_engine(s); /* it may be ahead of the store */
     else
         metrics_count_batch(s->app->metrics, p->update_seconds, p->select_seconds);
     study_count_memory(s);

@@ -1,4 +1,5 @@
-/* What a plan is made of: results, what is out, and what may not be picked, as they are in a turn. */
+/* What a plan is computed from, as it is in a turn: results, trials in flight, and candidates that may not be
+ * picked. */
 #include "server/study/engine_lane.h"
 #include "server/study/failures.h"
 #include "server/study/plan_internal.h"
@@ -110,7 +111,7 @@ static bool gather_results(study *s, plan *p)
     return fine;
 }
 
-/* Amendments of what is in the model; others have changed what joins it now. */
+/* Amendments of results that are in the model. Those of results that join now have changed the results themselves. */
 static bool gather_amendments(study *s, plan *p)
 {
     size_t n, arms = 0;
@@ -137,7 +138,7 @@ static bool gather_amendments(study *s, plan *p)
     return p->n_amendments == 0 || study_recount_failures(s) == STORE_OK;
 }
 
-/* What is out, by trial; trial numbers rather than times decide, so that replay comes to the same. */
+/* Trials in flight, by number and not by time, so that a replay of the log gathers the same. */
 static bool gather_pending(study *s, plan *p)
 {
     trial *t;
@@ -173,7 +174,6 @@ static plan *plan_new(study *s)
     return p;
 }
 
-/* A new batch, from what has been told. NULL: out of memory, and the study must be loaded again. */
 plan *plan_gather(study *s, bool closes_model)
 {
     plan *p = plan_new(s);
@@ -194,7 +194,6 @@ plan *plan_gather(study *s, bool closes_model)
     return NULL;
 }
 
-/* More picks for the batch in force. NULL: out of memory. */
 plan *plan_gather_extension(study *s)
 {
     plan *p = plan_new(s);

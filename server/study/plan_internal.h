@@ -12,12 +12,13 @@ struct plan {
     study_job done;
     engine_source source;
     bool closes_model; /* no picks: the study is finished */
-    bool extends;      /* more picks for the batch in force, beyond its bound; otherwise a new batch */
-    size_t min_picks;  /* picks to have in the end, beyond the bound if need be (no idle workers) */
-    bool by_rule;      /* picks as the batch's rule has them */
-    /* Picks for one ask, made at once, with some parameters held. */
+    bool extends;      /* more picks for the current batch; false: a new batch */
+    size_t
+        min_picks; /* picks to make at least, beyond the rule's bound if need be, so that no worker is idle */
+    bool by_rule;  /* makes picks as long as the batch's rule allows them */
+    /* Picks for one ask that fixes parameters. */
     uint64_t ask;  /* its number */
-    double *fixed; /* one a parameter, NaN: open; NULL: for whoever comes */
+    double *fixed; /* one per parameter, NaN: open; NULL: no such ask */
     size_t n_fixed;
     uint32_t *withheld_fixed; /* in an enumerated space: also those with other values */
     size_t n_withheld_fixed;
@@ -29,32 +30,32 @@ struct plan {
     bandit_arm_sum *amended_sums;
     size_t n_amended;
     int64_t joined_through; /* log position up to which results were in the model before */
-    bandit_pick *pending;   /* still out, by trial (asynchronous feedback) */
+    bandit_pick *pending;   /* trials in flight, by number (asynchronous feedback) */
     size_t n_pending;
     uint32_t *withheld; /* with room for every candidate where `once` is set */
     size_t n_withheld;
     uint32_t *failed; /* in an open space */
     size_t n_failed;
-    bool once; /* no arm twice */
+    bool once; /* no arm may be picked twice */
     uint64_t remaining;
     size_t max_picks;
-    bool limited_lookahead; /* as many by_rule picks are the room for now, and not the largest batch */
+    bool limited_lookahead; /* max_picks is a few picks ahead, and not the largest batch */
     int64_t through_seq, first_trial;
-    /* what comes back */
+    /* The outcome. */
     engine_outcome outcome;
     bandit_pick *picks;
-    size_t n_picks, n_by_rule; /* those for the ask come last */
+    size_t n_picks, n_by_rule; /* the picks for the ask come last */
     double *points;            /* in an open space: n_picks x parameters */
-    size_t n_added;            /* points that had not been visited, the arms after the source's, */
+    size_t n_added;            /* points that had not been visited: the arms after the source's */
     double *added;             /* n_added x parameters */
-    store_pick *stored_picks;  /* the same as the log has them */
+    store_pick *stored_picks;  /* the picks as the log has them */
     double ratio;
     const char *stop_rule;
-    bool exhausted; /* no arm was left that may be chosen */
+    bool exhausted; /* no arm was left that may be picked */
     bandit_description description;
     char code_path[24];   /* what it was computed with: the engine's kernels, and OpenBLAS's for a model */
-    uint32_t *dictionary; /* copies: the engine may plan on before they are stored */
-    size_t n_dictionary;  /* as stored: none where the results alone make the model */
+    uint32_t *dictionary; /* copies: the engine may go on to the next plan before they are stored */
+    size_t n_dictionary;  /* 0 where the results alone make the model */
     store_arm_sum *sums;
     size_t n_sums;
     unsigned char *state;
@@ -65,9 +66,9 @@ struct plan {
 
 /* ---- plan_gather.c ------------------------------------------------------------------------------------- */
 
-/* A new batch, from what has been told. NULL: out of memory, and the study must be loaded again. */
+/* A new batch, from the results so far. NULL: out of memory, and the study must be loaded again. */
 plan *plan_gather(study *s, bool closes_model);
-/* More picks for the batch in force. NULL: out of memory. */
+/* More picks for the current batch. NULL: out of memory. */
 plan *plan_gather_extension(study *s);
 
 /* ---- plan_compute.c, on the engine lane ---------------------------------------------------------------- */

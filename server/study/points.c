@@ -1,9 +1,6 @@
-/* Points that requests bring: in a space found among those that were visited, or numbered after them; added
- * to a set of candidates.
- *
- * The engine's set of arms is what knows the points, so this is a job of the engine lane, and new points get
- * their numbers there: from such a job or from the engine's own choice, never from both at once. While either
- * is out (`planning`), requests with points wait here. */
+/* The engine's set of arms knows the points, so finding one is a job of the engine lane, and a new point gets its
+ * number there. A plan numbers new points, too. Only one of such jobs may be out at a time (plan_state_is_busy), and
+ * requests with points wait for it here. */
 #include "server/study/points.h"
 
 #include "server/base/clock.h"
@@ -17,13 +14,13 @@ struct placing {
     study_job done;
     engine_source source;
     study_request *request;
-    const double *points; /* n x width; the request's own */
+    const double *points; /* n x width; they belong to the request */
     size_t n;
-    bool appends; /* they are no points of a space, but candidates that follow the others */
+    bool appends; /* candidates that follow the others, not points of a space */
     study_placed *placed;
     engine_outcome outcome;
     uint32_t *arms; /* of the points */
-    double *added;  /* n_added x width: those that are new, in the order of their numbers */
+    double *added;  /* n_added x width: the new ones, in the order of their numbers */
     size_t n_added;
     STAILQ_ENTRY(placing) link;
 };
@@ -53,8 +50,7 @@ static void place_one(study *s, placing *p, size_t i)
     p->arms[i] = (uint32_t)arm;
 }
 
-/* A set of features grows while no engine uses it: the engine is made again when it is needed, as after a
- * restart. */
+/* A set of features may grow only while no engine uses it: the engine is freed, and restored when it is needed. */
 static void append_all(study *s, placing *p)
 {
     size_t first = bandit_arms_count(s->engine.arms), width = p->source.dimension;
@@ -84,7 +80,7 @@ static void run_placing(study *s, engine_job *job)
         place_one(s, p, i);
     engine_settle(&p->outcome);
     if (!engine_fine(&p->outcome))
-        study_drop_engine(s); /* its arms may be more than what will be stored */
+        study_drop_engine(s); /* it may have arms that will not be stored */
     p->done.run = placing_done;
     study_post(s, &p->done);
 }
@@ -124,7 +120,7 @@ static void placing_done(study *s, study_job *job)
         refuse_points(p);
     } else {
         if (keyed)
-            commit_submit(s->commit); /* its answer has a write of its own */
+            commit_submit(s->commit); /* its reply gets a write of its own */
         record_points(s, p->added, p->n_added);
         p->placed(s, p->request, p->arms);
         if (keyed)
@@ -179,7 +175,7 @@ void study_refuse_placing(study *s)
     for (p = STAILQ_FIRST(plan_state_placing(s->plans)); p; p = next) {
         next = STAILQ_NEXT(p, link);
         if (p == first && p->source.config)
-            continue; /* is out, and comes back */
+            continue; /* it is at the engine, and is refused when it comes back */
         STAILQ_REMOVE(plan_state_placing(s->plans), p, placing, link);
         reply_problem(p->request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
                       s->deleted ? "deleted" : "not available now");

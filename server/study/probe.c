@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* An engine's refusal. */
+/* What an engine's refusal means. */
 static store_status said(const engine_outcome *outcome, store_error *err)
 {
     switch (outcome->error.status) {
@@ -29,7 +29,8 @@ static store_status try_engine(study *s, store_error *err)
 {
     engine_source source = engine_source_of(s);
     engine_outcome outcome = {0};
-    bool stored = s->batches > 0 || s->config->precomputed; /* what can be wrong: its state, the kernel */
+    bool stored =
+        s->batches > 0 || s->config->precomputed; /* an engine state or a kernel, which may be wrong */
     if (!stored || s->state == STUDY_AWAITING_CANDIDATES || s->state == STUDY_ERROR)
         return STORE_OK;
     engine_ensure(s, &source, &outcome);
@@ -50,7 +51,7 @@ store_status study_try(const app *a, const char *id, int64_t number, store_error
         study_unload(s);
     }
     if (status == STORE_CORRUPT && !*err->message)
-        snprintf(err->message, sizeof err->message, "it contradicts itself");
+        snprintf(err->message, sizeof err->message, "its log contradicts itself");
     study_free(s);
     return status;
 }

@@ -1,13 +1,12 @@
-/* Loading a study that nobody sees yet, to know whether it can be. */
+/* Whether a staged study can be loaded. probe.c defines what is declared here. */
 #ifndef SERVER_STUDY_PROBE_H
 #define SERVER_STUDY_PROBE_H
 
 #include "server/app.h"
 
-/* Loads the staged study of that number, and its engine where one is stored, and lets it go again. From a
- * long task of the pool; of the app only configuration, store and pool are used. STORE_CORRUPT: it cannot be
- * loaded, why is in *err. One that would need more memory than it may is fine: it says so when it is
- * asked. */
+/* Loads the staged study of that number, and its engine if one is stored, and frees both. Call from a long task of the
+ * pool; only the configuration, store and pool of the app are used. STORE_CORRUPT: it cannot be loaded, and *err
+ * says why. A study that needs more memory than it may have is fine: it says so when it is asked. */
 store_status study_try(const app *a, const char *id, int64_t number, store_error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Users' own trials: queued before what the engine picks, and counted as out like any other. */
+/* A user's own trial is queued before the engine's picks, and is in flight like any other. */
 #include "server/study/propose.h"
 
 #include "proto/changes.h"
@@ -29,7 +29,7 @@ static void notice_done(study *s, study_job *job)
     free((char *)job - offsetof(notice, done));
 }
 
-/* An engine that is not there will be restored with the trial. */
+/* An engine that is not loaded will be restored with the trial. */
 static void run_notice(study *s, engine_job *job)
 {
     notice *n = (notice *)(void *)job;
@@ -43,14 +43,14 @@ static void run_notice(study *s, engine_job *job)
     study_post(s, &n->done);
 }
 
-/* With asynchronous feedback further picks of the batch in force are made with everything that is out. */
+/* With asynchronous feedback, further picks of the current batch must know all trials in flight. */
 static void notify_engine(study *s, uint32_t candidate)
 {
     if (!s->config->asynchronous || s->batches == 0)
         return;
     notice *n = calloc(1, sizeof *n);
     if (!n) {
-        commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
+        commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
         return;
     }
     n->candidate = candidate;
@@ -60,7 +60,7 @@ static void notify_engine(study *s, uint32_t candidate)
 
 /* ---- proposing ----------------------------------------------------------------------------------------- */
 
-/* Why there can be no new trial now; NULL: there can. */
+/* Why there can be no new trial now; NULL: there can be. */
 static const char *obstacle(const study *s)
 {
     switch (s->state) {
@@ -74,10 +74,10 @@ static const char *obstacle(const study *s)
     case STUDY_PAUSED:
         break;
     }
-    return s->trials >= study_horizon(s) ? "the study's horizon is reached" : NULL;
+    return s->trials >= study_horizon(s) ? "the study has reached its horizon" : NULL;
 }
 
-/* False: answered. */
+/* False: refused. */
 static bool is_possible(const study *s, study_request *request)
 {
     const char *why = obstacle(s);
@@ -86,7 +86,7 @@ static bool is_possible(const study *s, study_request *request)
     return !why;
 }
 
-/* `point`: of an open space. */
+/* point: in an open space; else NULL. */
 static void add_proposed(study *s, study_request *request, uint32_t candidate, const double *point)
 {
     const bandit_pick own = {.arm = candidate, .variance = NAN};
@@ -112,7 +112,7 @@ static void placed(study *s, study_request *request, const uint32_t *arms)
         add_proposed(s, request, arms[0], p->point);
 }
 
-/* A point by name: its number is found, or made, first. */
+/* A point by its parameters: first its number must be found, or given. */
 static void propose_point(study *s, study_request *request)
 {
     proposal *p = request->context;
@@ -147,7 +147,7 @@ static void propose(study *s, study_request *request)
     else if (study_is_retired(s, (uint32_t)candidate))
         wire_errors_add(&errors, "/candidate", "has been retired");
     if (errors.n > 0)
-        reply_problem(request, REPLY_INVALID, &errors, "no trial was made: see errors");
+        reply_problem(request, REPLY_INVALID, &errors, "no trial was queued: see errors");
     else
         add_proposed(s, request, (uint32_t)candidate, NULL);
     wire_errors_clear(&errors);
@@ -159,7 +159,7 @@ void study_propose(study *s, study_request *request)
         propose(s, request);
         return;
     }
-    /* Trials are numbered in the order in which the engine hears of them: after the picks under way. */
+    /* The engine must hear of trials in the order of their numbers: this one follows the picks that are being planned. */
     plan_state_defer(s->plans, request);
 }
 
@@ -171,7 +171,7 @@ void study_run_deferred(study *s)
         next = request->next;
         bool keyed = request->key != NULL;
         if (keyed)
-            commit_submit(s->commit); /* its answer has a write of its own */
+            commit_submit(s->commit); /* its reply gets a write of its own */
         propose(s, request);
         if (keyed)
             commit_submit(s->commit);

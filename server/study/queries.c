@@ -18,7 +18,7 @@ static void question_done(study *s, study_job *job)
     bool keyed = q->request->key != NULL;
     if (keyed)
         commit_submit(s->commit);
-    commit_hold(s->commit, q->request); /* it has been answered from a state that may not be on disk yet */
+    commit_hold(s->commit, q->request); /* the state that it was answered from may not be on disk yet */
     if (keyed)
         commit_submit(s->commit);
     free(q);
@@ -29,11 +29,11 @@ static void run_question(study *s, engine_job *job)
     question *q = (question *)(void *)job;
     engine_ensure(s, &q->source, &q->outcome);
     if (q->outcome.stored == STORE_ABORTED)
-        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the study is being loaded again: try again");
+        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the study is being reloaded: try again");
     else if (q->outcome.stored != STORE_OK)
         reply_store_problem(q->request, q->outcome.stored);
     else if (q->outcome.error.status != BANDIT_OK)
-        reply_problem(q->request, REPLY_CONFLICT, NULL, "the model cannot be made: %s",
+        reply_problem(q->request, REPLY_CONFLICT, NULL, "the model cannot be built: %s",
                       q->outcome.error.message);
     else
         q->answer(s, q);
@@ -84,13 +84,13 @@ static void answer_engine_error(study_request *request, const bandit_error *erro
         reply_problem(request, REPLY_INVALID, NULL, "%s", error->message);
 }
 
-/* Where the model is asked: one of the two. */
+/* The places of a prediction: one of the two. */
 typedef struct places {
     uint32_t *arms;
     double *points; /* n x the domain's width */
 } places;
 
-/* False: out of memory, or what does not fit is in *errors. */
+/* False: out of memory, or the problems are in *errors. */
 static bool find_places(places *out, const question *q, const wire_predict *wanted, wire_errors *errors)
 {
     const wire_study *definition = q->source.config->wire;
@@ -116,7 +116,7 @@ static bool find_places(places *out, const question *q, const wire_predict *want
                                      &wanted->parameters[i], WIRE_WHOLE, log_format("/parameters/%zu", i),
                                      errors);
     if (wanted->points && space)
-        wire_errors_add(errors, "/points", "a space's points are given by name, in \"parameters\"");
+        wire_errors_add(errors, "/points", "does not apply to a space: name the values in \"parameters\"");
     else if (wanted->points && wanted->dimension != q->source.dimension)
         wire_errors_add(errors, "/points/0", "must have %zu features", q->source.dimension);
     else if (wanted->points)
@@ -175,8 +175,7 @@ void study_predict(study *s, study_request *request)
     question_ask(s, request, predict);
 }
 
-/* Where the dictionary's members are, in a space whose candidates have no numbers outside; NULL: no memory.
- */
+/* The points of the dictionary, for an open space, whose candidates have no numbers outside. NULL: out of memory. */
 static double *dictionary_points(const study *s, const bandit_description *d)
 {
     size_t width = bandit_arms_point_width(s->engine.arms);
@@ -247,7 +246,8 @@ void study_model(study *s, study_request *request)
     question_ask(s, request, model);
 }
 
-/* The told arm with the best posterior mean; without a model, with the best mean of its rewards. */
+/* The evaluated arm with the best posterior mean; without a model, with the best mean of its rewards. False: the model
+ * cannot be evaluated. */
 static bool recommend(const study *s, const question *q, wire_recommended *out)
 {
     bandit_checkpoint checkpoint;
@@ -280,7 +280,7 @@ static void take_candidate(void *arg, const store_trial *row)
     *(int64_t *)arg = row->candidate;
 }
 
-/* The rows of the observed and the recommended candidate, in a space: two of the width, to be freed. */
+/* In a space, the rows of the observed and the recommended candidate: two of the width; *rows is the caller's. */
 static store_status read_named(double **rows, const study *s, const question *q, const wire_best *observed,
                                const wire_recommended *recommended)
 {

@@ -1,4 +1,4 @@
-/* Questions to a study's model, answered on its engine lane. */
+/* Questions to a study's model, answered on its engine lane. queries.c defines what is declared here. */
 #ifndef SERVER_STUDY_QUERIES_H
 #define SERVER_STUDY_QUERIES_H
 
@@ -15,14 +15,14 @@ typedef struct question {
     void (*answer)(study *s, struct question *q); /* on the engine lane; answers the request */
 } question;
 
-/* Has `answer` called on the engine lane, once the engine stands where the study is; it answers the request,
- * which is held until what it says is on disk. Call in the study's turn. */
+/* Has `answer` called on the engine lane, with the engine in the state of the study at this turn. It answers the
+ * request, whose reply is held until that state is on disk. Call in the study's turn. */
 void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q));
 
 /* The engine's prediction in the metric's units and with its sign. */
 wire_prediction question_in_units(const question *q, const bandit_prediction *p);
 
-/* Can an answer show it? JSON has neither infinities nor NaN, which options at the ends of the range make. */
+/* Can JSON show it? Options at the ends of their range make infinities and NaN. */
 bool question_shows(const wire_prediction *p);
 
 #endif

@@ -1,4 +1,3 @@
-/* The studies in memory, by id; and the timer that wakes them. */
 #include "server/study/registry.h"
 #include "server/study/study.h"
 
@@ -16,9 +15,9 @@ enum { TRIM_MS = 2000, TICK_MS = 50, DISPOSE_AT_ONCE = 64 };
 
 struct registry {
     app *app;
-    pthread_mutex_t lock; /* guards by_id, and that a study in it is not freed while a job is posted to it */
+    pthread_mutex_t lock; /* guards by_id; a study in it may be freed only with the lock */
     void *by_id;          /* tsearch tree of study */
-    study *gone;          /* deleted, and not yet at rest; the id of each is free */
+    study *gone;          /* deleted studies that are not idle yet; their ids are free */
     uint64_t
         given_back; /* the timer's own: evictions when memory was last given back to the system, and when */
     int64_t given_back_at;
@@ -73,7 +72,7 @@ void registry_post(registry *r, study_request *request)
 
 typedef struct walk {
     int64_t now, steady; /* ms: the wall clock; the steady one */
-    int64_t evict;       /* ms: how long a study that is not used stays */
+    int64_t evict;       /* ms: how long an unused study stays in memory */
     study *disposable[DISPOSE_AT_ONCE];
     size_t n;
     void (*visit)(study *s, struct walk *w);
@@ -114,7 +113,8 @@ static void dispose_of_gone(registry *r)
     }
 }
 
-/* What engines and studies have left lies about between what is in use: given back now and then. */
+/* The memory of evicted studies and engines is scattered among blocks in use: it is given back to the system now and
+ * then. */
 static void give_back(registry *r, int64_t steady)
 {
     if (atomic_load(&r->app->evicted) == r->given_back || steady - r->given_back_at < TRIM_MS)

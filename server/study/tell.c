@@ -1,4 +1,4 @@
-/* Telling: what each result is, given the trial as it stands; all of them or none. */
+/* Reports of results: each is judged against its trial, and all are accepted or none. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/study/amend.h"
@@ -15,11 +15,11 @@ typedef enum verdict { ACCEPT, DUPLICATE, LATE, VERDICTS } verdict;
 
 typedef struct telling {
     const wire_tell *tell;
-    verdict *verdicts; /* one a result */
-    trial **trials;    /* one a result: what it applies to; NULL for duplicates of closed trials */
-    char **recorded;   /* one a result: the text of its recorded metrics; NULL where it was refused */
+    verdict *verdicts; /* one per result */
+    trial **trials;    /* one per result: the trial that it is for; NULL for some duplicates */
+    char **recorded;   /* one per result: the text of its recorded metrics; NULL: the result was refused */
     wire_errors errors;
-    bool invalid; /* at least one 422, not only 409s */
+    bool invalid; /* at least one result is invalid; otherwise they are in conflict with what is known */
 } telling;
 
 static void refuse(telling *t, size_t i, const char *member, bool conflict, const char *detail)
@@ -65,7 +65,7 @@ static bool same_values(const told_result *a, const told_result *b)
             (a->value == b->value && a->repeats == b->repeats && strcmp(a->recorded, b->recorded) == 0));
 }
 
-/* A result of a trial that is closed and stays so: nothing new, one more measurement, or a contradiction. */
+/* A result of a trial that is closed: a duplicate, a late result, or a contradiction. */
 static store_status judge_told(study *s, telling *t, size_t i, trial *target)
 {
     const wire_result *result = &t->tell->results[i];
@@ -97,11 +97,10 @@ static store_status judge_told(study *s, telling *t, size_t i, trial *target)
     else if (told.has_value && target->has_value && late == LATE_NEW)
         t->verdicts[i] = LATE;
     else
-        refuse(t, i, "trial", true, "the trial has been told otherwise already");
+        refuse(t, i, "trial", true, "the trial already has a different result");
     return STORE_OK;
 }
 
-/* What this result is, given the trial as it stands. */
 static store_status judge_trial(study *s, telling *t, size_t i, trial *target)
 {
     const wire_result *result = &t->tell->results[i];
@@ -112,11 +111,11 @@ static store_status judge_trial(study *s, telling *t, size_t i, trial *target)
     if (result->attempt.given && result->attempt.value > target->attempt) {
         refuse(t, i, "attempt", false, "the trial has had no such attempt");
     } else if (target->state == TRIAL_QUEUED && target->attempt == 0) {
-        refuse(t, i, "trial", true, "the trial is queued: nobody holds it");
+        refuse(t, i, "trial", true, "the trial is queued: no worker has it");
     } else {
         bool current = !result->attempt.given || result->attempt.value == target->attempt;
         bool held = target->state == TRIAL_PENDING && current;
-        /* What has gone back to the queue already cannot be released again. */
+        /* A trial that is back in the queue cannot be released again. */
         t->verdicts[i] = result->outcome == WIRE_RELEASED && !held ? DUPLICATE : ACCEPT;
     }
     return STORE_OK;
@@ -149,11 +148,11 @@ static store_status judge(study *s, telling *t, size_t i)
     if (k != SIZE_MAX) {
         told_result earlier = told_of(t, k), told = told_of(t, i);
         if (!t->recorded[k])
-            t->verdicts[i] = DUPLICATE; /* that one is refused, and all with it */
+            t->verdicts[i] = DUPLICATE; /* the earlier one is refused, and so is the request */
         else if (earlier.state == told.state && same_values(&earlier, &told))
             t->verdicts[i] = DUPLICATE;
         else
-            refuse(t, i, "trial", true, "is told twice in this request, differently");
+            refuse(t, i, "trial", true, "has two different results in this request");
         return STORE_OK;
     }
     store_status status;
@@ -169,7 +168,7 @@ static void apply(study *s, telling *t, size_t i, int64_t now)
     int32_t attempt = result->attempt.given ? (int32_t)result->attempt.value : target->attempt;
     if (t->verdicts[i] == LATE) {
         if (!study_tell_late(s, target, attempt, &told, now))
-            commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
+            commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     } else if (result->outcome == WIRE_RELEASED) {
         study_requeue(s, target, "released", false, now);
     } else if (result->outcome == WIRE_FAILED && result->retry && target->state == TRIAL_PENDING &&
@@ -197,7 +196,7 @@ void study_tell(study *s, study_request *request)
         reply_store_problem(request, status);
     } else if (t.errors.n > 0) {
         reply_problem(request, t.invalid ? REPLY_INVALID : REPLY_CONFLICT, &t.errors,
-                      "nothing was accepted: the results at fault are listed in errors");
+                      "no result was accepted: errors lists the results that cannot be");
     } else {
         for (size_t i = 0; i < n; i++) {
             counts[t.verdicts[i]]++;

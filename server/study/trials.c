@@ -1,5 +1,3 @@
-/* The trials of a study that are open or not yet part of a stored model: where they are, and how they move.
- */
 #include "server/study/trials.h"
 
 #include "server/study/failures.h"
@@ -79,7 +77,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
     t->joined_by = 0;
     if (!text_replace(&t->reason, result->reason) || !text_replace(&t->recorded, result->recorded) ||
         !text_replace(&t->metadata, result->metadata))
-        commit_fail(s->commit, STORE_NO_MEMORY); /* fails the turn, and the study is loaded again */
+        commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     trial_queue_put(s->queue, t);
     study_note_progress(s, t);
     if (better) {
@@ -158,7 +156,7 @@ static void read_told(void *arg, const store_trial *row)
     recalling *r = arg;
     trial *t = trial_of_row(row);
     if (t)
-        t->joined_by = 1; /* not for the next batch: in the list that is swept as soon as nothing needs it */
+        t->joined_by = 1; /* its result is in a model already, so that no batch takes it in again */
     if (t && trial_queue_add(r->s->queue, t))
         r->found = t;
     else

@@ -1,4 +1,3 @@
-/* What happens to a study as a whole: its state, its definition, and what a turn ends with. */
 #include "server/study/turn_end.h"
 
 #include "server/base/clock.h"
@@ -23,7 +22,7 @@ void study_set_state(study *s, study_state state, const char *reason, const char
 {
     size_t n = strnlen(reason, sizeof s->state_reason - 1);
     s->state = state;
-    memmove(s->state_reason, reason, n); /* it may be the one that there is */
+    memmove(s->state_reason, reason, n); /* `reason` may be state_reason itself */
     s->state_reason[n] = '\0';
     store_event event = {.type = EVENT_STUDY_CHANGED, .time = clock_now()};
     event.u.changed.definition = definition;

@@ -33,7 +33,7 @@ static const wire_named_value *value_of(const wire_result *result, const char *n
     return NULL;
 }
 
-/* The text of what was told of the recorded metrics, in the order of the definition; NULL: out of memory. */
+/* The reported values of recorded metrics as text, in the order of the definition. NULL: out of memory. */
 static char *recorded_text(const wire_study *definition, const wire_result *result)
 {
     wire_writer w = WIRE_WRITER_INIT;
@@ -80,7 +80,7 @@ bool study_read_values(const study *s, wire_result *result, const char *at, char
             result->has_value = true;
             result->value = value->value;
         } else {
-            refuse_value(errors, at, objective, "is the study's objective, and must be there");
+            refuse_value(errors, at, objective, "is required: it is the study's objective");
         }
     }
     if (errors->n != before)

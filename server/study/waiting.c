@@ -34,14 +34,14 @@ static void keep_name(void *name)
     (void)name;
 }
 
-/* Adds a name to the set; true when it is new. */
+/* Adds a name to the set. True: it is new. */
 static bool is_new_name(void **names, const char *name)
 {
     return !tfind(name, names, compare_names) && tsearch(name, names, compare_names);
 }
 
-/* How many trials there would be out if nobody were idle: the names that hold or wait for a trial, and what
- * is held or asked for without a name. */
+/* How many trials should be in flight so that no worker is idle: one for each worker that has a trial or waits for
+ * one, and those that are pending or asked for without a worker's name. */
 static size_t wanted_in_flight(const study *s)
 {
     const wire_study *definition = s->config->wire;
@@ -59,8 +59,8 @@ static size_t wanted_in_flight(const study *s)
     return n;
 }
 
-/* Asynchronous feedback: asks are waiting and nothing is queued. A new batch if results have come in,
- * otherwise more of the one in force, so that no worker idles. */
+/* Asynchronous feedback, while asks wait and nothing is queued: plans a new batch if there are new results, and
+ * otherwise more picks for the current batch, so that no worker is idle. */
 static void plan_for_waiting(study *s)
 {
     size_t wanted = wanted_in_flight(s), asked = 0;
@@ -97,15 +97,15 @@ void study_begin_fixed(study *s, uint64_t number)
 {
     const waiting_ask *w = waiting_line_find(s->waiting, number);
     if (w && w->request->key)
-        commit_submit(s->commit); /* its answer has a write of its own */
+        commit_submit(s->commit); /* its reply gets a write of its own */
 }
 
 /* Answers an ask with no trial, and why. */
 static void end_waiting(study *s, waiting_ask *w)
 {
     study_request *request = waiting_line_take(s->waiting, w);
-    if (!request->key)                   /* nothing to store: not even under a key */
-        commit_hold(s->commit, request); /* but what it says is to be true */
+    if (!request->key)                   /* an answer without trials is not stored under a key */
+        commit_hold(s->commit, request); /* but the reason that it gives must be on disk */
     study_answer_ask(s, request, NULL, 0, study_shortage(s));
 }
 
@@ -141,16 +141,16 @@ static void plan_for(study *s, waiting_ask *w)
     if (w->fixed && may_pick(s))
         study_plan_fixed(s, w);
     else if (w->fixed)
-        ; /* its turn comes */
+        ; /* later, when the plan under way is done */
     else if (study_may_plan(s) && s->config->asynchronous)
         plan_for_waiting(s);
     else if (study_may_plan(s) && trial_queue_open(s->queue) == 0)
         study_plan_batch(s, 0);
 }
 
-/* Whether a client has gone is looked at when its ask begins to wait, now and then, and before it is handed a
- * trial: then its time is over. What it can be given as it comes it is: it may have ended its sending only.
- */
+/* An ask whose client has gone is ended. That is checked when the ask has found no trial at first, every few seconds,
+ * and before a trial is handed out to an ask that has waited. It is not checked for an ask that has just come and
+ * can be served: a client that has only shut down its sending side looks as if it had gone. */
 void study_serve_waiting(study *s, int64_t now)
 {
     int64_t steady = clock_steady_ms();
@@ -170,7 +170,7 @@ void study_serve_waiting(study *s, int64_t now)
         bool gone = !comes && (may_serve || waiting_ask_is_due(w, steady)) && waiting_ask_is_gone(w, steady);
         bool keyed = may_serve && !gone && w->request->key;
         if (keyed)
-            commit_submit(s->commit); /* its answer has a write of its own */
+            commit_submit(s->commit); /* its reply gets a write of its own */
         if (may_serve && !gone && study_serve(s, w->request, w->ask, true, trials, 0, now)) {
             waiting_line_take(s->waiting, w);
             if (keyed)

@@ -171,7 +171,7 @@ def test_values_that_cannot_be_are_not_shown():
             answers = ask_all(client, study)
             refused = [call for call, answer in answers.items() if answer.status == 500]
             if calls is None:
-                assert "cannot be made" in refusal(answers["model"], 409)["detail"], answers["model"]
+                assert "cannot be built" in refusal(answers["model"], 409)["detail"], answers["model"]
             else:
                 assert set(calls) <= set(refused), (study, set(calls) - set(refused), refused)
         check_lists(client, [*DAMAGES, "sound"])
