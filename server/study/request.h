@@ -1,5 +1,5 @@
-/* What a study is asked, and what it replies. The actor knows nothing of HTTP: whoever sends a request gives it
- * a study_client, which is told what came of it.
+/* Requests to a study, and its replies. The actor knows nothing of HTTP: each request comes with a study_client,
+ * which gets the reply.
  *
  * A request belongs to the actor from registry_post (or study_create) until its reply is sent. Then it is the
  * client's again, at once and on any thread: the actor touches it no more. request.c defines what is declared
@@ -49,7 +49,7 @@ typedef struct study_reply {
     int retry_after;           /* seconds; 0: nothing is said of it */
 } study_reply;
 
-/* What the actor needs of whoever sends requests. */
+/* The sender of requests, as the actor needs it. */
 typedef struct study_client {
     /* The reply is made. While request->held is set it must be kept until `release`: the write that makes it
      * true is not on disk yet. Otherwise it may go out at once. A second reply, with `unstored` or without,

@@ -52,7 +52,7 @@ void waiting_line_add(waiting_line *line, study_request *request, double *fixed)
     app *a = line->app;
     if (!count_in(a)) {
         free(fixed);
-        reply_problem(request, REPLY_BUSY, NULL, "%zu asks wait already: that is the limit (--max-waiting)",
+        reply_problem(request, REPLY_BUSY, NULL, "%zu asks are already waiting, the maximum (--max-waiting)",
                       a->config->max_waiting);
         return;
     }
