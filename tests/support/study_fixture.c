@@ -1,5 +1,6 @@
 #include "tests/support/study_fixture.h"
 
+#include "server/data/definition.h"
 #include "server/study/create.h"
 #include "server/study/registry.h"
 #include "server/study/requests.h"
@@ -197,7 +198,7 @@ study_answer study_fixture_try_create(study_fixture *f, const char *definition)
     wire_study *wanted;
     wire_errors errors = {0};
     char *text = with_quotes(definition);
-    assert_int_equal(wire_decode_study(&wanted, text, strlen(text), &errors), WIRE_OK);
+    assert_int_equal(study_config_decode(&wanted, text, strlen(text), &errors), WIRE_OK);
     study_call *call = call_new("", -1, NULL, NULL);
     study_create(&f->app, &call->base, wanted);
     study_answer a = study_call_wait(call);
