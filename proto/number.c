@@ -68,61 +68,88 @@ static wire_number_result by_library(const char *text, size_t n, double *out)
     return WIRE_NUMBER_FINITE;
 }
 
-wire_number_result wire_read_number(const char *text, size_t n, wire_number_syntax syntax, double *out)
+/* Exponents beyond this are far outside the range of a double. */
+enum { EXPONENT_MAX = 100000 };
+
+/* A number in its parts: (negative ? -1 : 1) * digits * 10^exponent. */
+typedef struct decimal {
+    bool negative;
+    digits d;
+    int64_t exponent;
+} decimal;
+
+/* "e-5" and the like at p, or nothing; *out is 0 then. NULL: there is an e without digits. */
+static const char *read_exponent(const char *p, const char *end, int64_t *out)
+{
+    digits e = {0};
+    *out = 0;
+    if (p == end || (*p != 'e' && *p != 'E'))
+        return p;
+    p++;
+    bool minus = p < end && *p == '-';
+    if (p < end && (*p == '-' || *p == '+'))
+        p++;
+    p = read_digits(p, end, &e);
+    if (e.count == 0)
+        return NULL;
+    *out = e.value > EXPONENT_MAX || e.significant > 6 ? EXPONENT_MAX : (int64_t)e.value;
+    if (minus)
+        *out = -*out;
+    return p;
+}
+
+static bool read_decimal(const char *text, size_t n, bool strict, decimal *out)
 {
     const char *p = text, *const end = text + n;
-    bool strict = syntax == WIRE_NUMBER_JSON;
-    if (n == 0 || n > WIRE_NUMBER_MAX)
-        return WIRE_NUMBER_NONE;
-    bool negative = *p == '-';
-    if (negative || (*p == '+' && !strict))
+    *out = (decimal){.negative = *p == '-'};
+    if (out->negative || (*p == '+' && !strict))
         p++;
-
-    digits d = {0};
     const char *whole = p;
-    p = read_digits(p, end, &d);
-    size_t n_whole = d.count, n_fraction = 0;
+    p = read_digits(p, end, &out->d);
+    size_t n_whole = out->d.count, n_fraction = 0;
     if (strict && (n_whole == 0 || (n_whole > 1 && *whole == '0')))
-        return WIRE_NUMBER_NONE;
+        return false;
     if (p < end && *p == '.') {
-        p = read_digits(p + 1, end, &d);
-        n_fraction = d.count;
+        p = read_digits(p + 1, end, &out->d);
+        n_fraction = out->d.count;
         if (strict && n_fraction == 0)
-            return WIRE_NUMBER_NONE;
+            return false;
     }
     if (n_whole + n_fraction == 0)
-        return WIRE_NUMBER_NONE;
+        return false;
+    p = read_exponent(p, end, &out->exponent);
+    out->exponent -= (int64_t)n_fraction;
+    return p == end;
+}
 
-    int64_t exponent = 0;
-    if (p < end && (*p == 'e' || *p == 'E')) {
-        p++;
-        bool minus = p < end && *p == '-';
-        if (p < end && (*p == '-' || *p == '+'))
-            p++;
-        digits e = {0};
-        p = read_digits(p, end, &e);
-        if (e.count == 0)
-            return WIRE_NUMBER_NONE;
-        exponent = e.value > 100000 || e.significant > 6 ? 100000 : (int64_t)e.value;
-        if (minus)
-            exponent = -exponent;
+/* An integer below 2^53 times or over an exact power of ten is rounded once, hence correctly (Clinger, "How
+ * to read floating point numbers accurately", PLDI 1990). The library converts everything else. */
+static bool round_decimal(const decimal *x, double *out)
+{
+    const uint64_t exact = UINT64_C(1) << 53;
+    if (x->d.significant > 19)
+        return false;
+    if (x->d.value > exact) {
+        if (x->exponent >= 0 || x->exponent < -19)
+            return false;
+        *out = by_division(x->d.value, (int)-x->exponent);
+        return true;
     }
-    if (p != end)
-        return WIRE_NUMBER_NONE;
+    if (x->exponent > EXACT_POWERS || x->exponent < -EXACT_POWERS)
+        return false;
+    *out = (double)x->d.value;
+    *out = x->exponent < 0 ? *out / powers[-x->exponent] : *out * powers[x->exponent];
+    return true;
+}
 
-    /* An integer below 2^53 times or over an exact power of ten is rounded once, hence correctly (Clinger,
-     * "How to read floating point numbers accurately", PLDI 1990). All else is the library's. */
-    exponent -= (int64_t)n_fraction;
-    if (d.significant <= 19 && d.value > UINT64_C(1) << 53 && exponent < 0 && exponent >= -19) {
-        double value = by_division(d.value, (int)-exponent);
-        *out = negative ? -value : value;
-        return WIRE_NUMBER_FINITE;
-    }
-    if (d.significant > 19 || d.value > UINT64_C(1) << 53 || exponent > EXACT_POWERS ||
-        exponent < -EXACT_POWERS)
+wire_number_result wire_read_number(const char *text, size_t n, wire_number_syntax syntax, double *out)
+{
+    decimal x;
+    double value;
+    if (n == 0 || n > WIRE_NUMBER_MAX || !read_decimal(text, n, syntax == WIRE_NUMBER_JSON, &x))
+        return WIRE_NUMBER_NONE;
+    if (!round_decimal(&x, &value))
         return by_library(text, n, out);
-    double value = (double)d.value;
-    value = exponent < 0 ? value / powers[-exponent] : value * powers[exponent];
-    *out = negative ? -value : value;
+    *out = x.negative ? -value : value;
     return WIRE_NUMBER_FINITE;
 }

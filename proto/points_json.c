@@ -172,66 +172,88 @@ static wire_status end_row(wire_points_reader *r, wire_errors *errors)
     return points_end_row(r);
 }
 
-/* A byte that is no blank, in a state between values and keys. */
+/* Expects one of two bytes, and sets the state that follows it. */
+static wire_status feed_separator(wire_points_reader *r, char c, char first, int after_first, char second,
+                                  int after_second, wire_errors *errors)
+{
+    char expected[] = "a comma or ]";
+    expected[sizeof expected - 2] = second;
+    if (c != first && c != second)
+        return malformed(r, errors, expected);
+    r->u.json.state = c == first ? after_first : after_second;
+    return WIRE_OK;
+}
+
+/* Outside the list of points. */
+static wire_status feed_object(wire_points_reader *r, char c, wire_errors *errors)
+{
+    points_json *json = &r->u.json;
+    if (json->state == JSON_AT_START) {
+        if (c != '{')
+            return not_what(r, errors, c, BODY, "an object");
+        json->state = JSON_AT_KEY_OR_END;
+        return WIRE_OK;
+    }
+    if (json->state == JSON_AT_COLON) {
+        if (c != ':')
+            return malformed(r, errors, "a colon");
+        json->state = JSON_AT_LIST;
+        return WIRE_OK;
+    }
+    if (json->state == JSON_AT_LIST) {
+        if (c != '[')
+            return not_what(r, errors, c, POINTS, "a list");
+        json->state = JSON_AT_ROW_OR_END;
+        return WIRE_OK;
+    }
+    if (c == '}' && json->state == JSON_AT_KEY_OR_END)
+        return refuse(r, errors, POINTS, "is required");
+    if (c != '"')
+        return malformed(r, errors, "a string");
+    json->start = json->offset;
+    json->state = JSON_IN_KEY;
+    return WIRE_OK;
+}
+
+/* Where a row may begin. */
+static wire_status feed_row(wire_points_reader *r, char c, wire_errors *errors)
+{
+    if (c == ']' && r->u.json.state == JSON_AT_ROW_OR_END)
+        return refuse(r, errors, POINTS, "must not be empty");
+    if (c != '[')
+        return not_what(r, errors, c, ROW, "a list");
+    r->u.json.state = JSON_AT_CELL_OR_END;
+    return WIRE_OK;
+}
+
+/* A byte that is not a blank, in a state between values and keys. */
 static wire_status feed_structure(wire_points_reader *r, char c, wire_errors *errors)
 {
     points_json *json = &r->u.json;
     assert(json->state != JSON_IN_KEY && json->state != JSON_IN_CELL);
     switch (json->state) {
     case JSON_AT_START:
-        if (c != '{')
-            return not_what(r, errors, c, BODY, "an object");
-        json->state = JSON_AT_KEY_OR_END;
-        return WIRE_OK;
     case JSON_AT_KEY_OR_END:
     case JSON_AT_KEY:
-        if (c == '}' && json->state == JSON_AT_KEY_OR_END)
-            return refuse(r, errors, POINTS, "is required");
-        if (c != '"')
-            return malformed(r, errors, "a string");
-        json->start = json->offset;
-        json->state = JSON_IN_KEY;
-        return WIRE_OK;
     case JSON_AT_COLON:
-        if (c != ':')
-            return malformed(r, errors, "a colon");
-        json->state = JSON_AT_LIST;
-        return WIRE_OK;
     case JSON_AT_LIST:
-        if (c != '[')
-            return not_what(r, errors, c, POINTS, "a list");
-        json->state = JSON_AT_ROW_OR_END;
-        return WIRE_OK;
+        return feed_object(r, c, errors);
     case JSON_AT_ROW_OR_END:
     case JSON_AT_ROW:
-        if (c == ']' && json->state == JSON_AT_ROW_OR_END)
-            return refuse(r, errors, POINTS, "must not be empty");
-        if (c != '[')
-            return not_what(r, errors, c, ROW, "a list");
-        json->state = JSON_AT_CELL_OR_END;
-        return WIRE_OK;
+        return feed_row(r, c, errors);
     case JSON_AT_CELL_OR_END:
-    case JSON_AT_CELL:
-        if (c == ']' && json->state == JSON_AT_CELL_OR_END)
+        if (c == ']')
             return refuse(r, errors, ROW, "must not be empty");
         return not_what(r, errors, c, CELL, "a number");
+    case JSON_AT_CELL:
+        return not_what(r, errors, c, CELL, "a number");
     case JSON_AFTER_CELL:
-        if (c == ']')
-            return end_row(r, errors);
-        if (c != ',')
-            return malformed(r, errors, "a comma or ]");
-        json->state = JSON_AT_CELL;
-        return WIRE_OK;
+        return c == ']' ? end_row(r, errors)
+                        : feed_separator(r, c, ',', JSON_AT_CELL, ']', JSON_AFTER_CELL, errors);
     case JSON_AFTER_ROW:
-        if (c != ',' && c != ']')
-            return malformed(r, errors, "a comma or ]");
-        json->state = c == ',' ? JSON_AT_ROW : JSON_AFTER_LIST;
-        return WIRE_OK;
+        return feed_separator(r, c, ',', JSON_AT_ROW, ']', JSON_AFTER_LIST, errors);
     case JSON_AFTER_LIST:
-        if (c != ',' && c != '}')
-            return malformed(r, errors, "a comma or }");
-        json->state = c == ',' ? JSON_AT_KEY : JSON_AT_EOF;
-        return WIRE_OK;
+        return feed_separator(r, c, ',', JSON_AT_KEY, '}', JSON_AT_EOF, errors);
     case JSON_IN_KEY:
     case JSON_IN_CELL: /* never here */
     case JSON_AT_EOF:
