@@ -8,7 +8,7 @@ CREATE TABLE migrations (
     applied_at INTEGER NOT NULL
 ) STRICT;
 
--- Study numbers are never used again. A deleted study keeps its row until its last row elsewhere is gone.
+-- Study numbers are never reused. A deleted study keeps its row until its rows in all other tables are gone.
 CREATE TABLE studies (
     study        INTEGER PRIMARY KEY AUTOINCREMENT,
     id           TEXT NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE studies (
 CREATE UNIQUE INDEX studies_by_id ON studies (id) WHERE deleted = 0;
 CREATE INDEX studies_deleted ON studies (study) WHERE deleted = 1;
 
--- The truth: everything below and the studies above follow from it.
+-- The log is the source of truth: the studies and the tables below can be rebuilt from it.
 CREATE TABLE log (
     study   INTEGER NOT NULL REFERENCES studies,
     seq     INTEGER NOT NULL,
@@ -74,7 +74,7 @@ CREATE TABLE trials (
 CREATE INDEX trials_open ON trials (study, trial) WHERE state <= 1;
 CREATE INDEX trials_told ON trials (study, told_seq) WHERE told_seq > 0;
 
--- Numbered by the log position that handed the trial out: a released attempt gives its number back.
+-- The key is the log position of the hand-out, because a released attempt returns its attempt number.
 CREATE TABLE attempts (
     study            INTEGER NOT NULL,
     trial            INTEGER NOT NULL,
@@ -89,7 +89,7 @@ CREATE TABLE attempts (
     FOREIGN KEY (study, trial) REFERENCES trials
 ) STRICT, WITHOUT ROWID;
 
--- Imported rewards.
+-- Imported observations.
 CREATE TABLE observations (
     study     INTEGER NOT NULL REFERENCES studies,
     seq       INTEGER NOT NULL, -- of the event that brought them
@@ -126,7 +126,7 @@ CREATE TABLE arm_sums (
     PRIMARY KEY (study, arm)
 ) STRICT, WITHOUT ROWID;
 
--- What the engine needs beside its dictionary and sums, as of the study's last batch.
+-- What the engine needs in addition to its dictionary and sums, as of the study's last batch.
 CREATE TABLE engine_states (
     study INTEGER PRIMARY KEY REFERENCES studies,
     batch INTEGER NOT NULL,
@@ -154,7 +154,7 @@ CREATE TABLE candidate_blocks (
     UNIQUE (content, first)
 ) STRICT;
 
--- Answers to requests with an Idempotency-Key, for a day. Not a function of the log.
+-- Responses to requests with an Idempotency-Key, kept for a day. They do not follow from the log.
 CREATE TABLE answers (
     answer    INTEGER PRIMARY KEY,
     token     TEXT NOT NULL,
@@ -167,7 +167,7 @@ CREATE TABLE answers (
 ) STRICT;
 CREATE INDEX answers_by_time ON answers (time);
 
--- One row, written to find out whether anything can be.
+-- One row, which is written to find out whether the database is writable.
 CREATE TABLE touched (
     times INTEGER NOT NULL
 ) STRICT;

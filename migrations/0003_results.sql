@@ -1,10 +1,10 @@
--- What results carry beside a value, and what is told after a trial's first result.
+-- What results carry in addition to a value, and what is reported after a trial's first result.
 
 ALTER TABLE trials ADD COLUMN repeats INTEGER NOT NULL DEFAULT 1;   -- pulls that the value is the mean of
 ALTER TABLE trials ADD COLUMN recorded TEXT NOT NULL DEFAULT '';    -- recorded metrics: a JSON object
 ALTER TABLE trials ADD COLUMN metadata TEXT NOT NULL DEFAULT '';    -- a JSON object
 
--- Values told under another attempt than the one that completed the trial.
+-- Values that another attempt reported than the one that completed the trial.
 CREATE TABLE late_results (
     study    INTEGER NOT NULL,
     seq      INTEGER NOT NULL, -- log position
@@ -20,7 +20,7 @@ CREATE TABLE late_results (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX late_results_by_trial ON late_results (study, trial);
 
--- What amendments replaced; the trial has what is true now.
+-- The results that amendments replaced. The row of the trial has the current result.
 CREATE TABLE amendments (
     study      INTEGER NOT NULL,
     seq        INTEGER NOT NULL, -- log position
@@ -37,7 +37,7 @@ CREATE TABLE amendments (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX amendments_by_trial ON amendments (study, trial);
 
--- Values on the way to a result.
+-- Intermediate measurements.
 CREATE TABLE measurements (
     study   INTEGER NOT NULL,
     trial   INTEGER NOT NULL,

@@ -1,4 +1,4 @@
--- Who may call: tokens as hashes of their secrets. Not a function of the log. Those of a study end with it.
+-- Tokens, with hashes of their secrets. They do not follow from the log. Deleting a study deletes its tokens.
 CREATE TABLE tokens (
     token       INTEGER PRIMARY KEY AUTOINCREMENT,
     id          TEXT NOT NULL UNIQUE,

@@ -1,14 +1,14 @@
-/* OpenBLAS as the engine needs it: the pthread build, one thread. */
+/* Checks that OpenBLAS is usable by the engine: the pthread build, with one thread. */
 #ifndef SERVER_BASE_BLAS_H
 #define SERVER_BASE_BLAS_H
 
 #include <stdbool.h>
 
-/* First thing in main. False: said why, and what to install, on standard error. */
+/* Call first in main. False: the reason, and what to install, is on standard error. */
 bool blas_prepare(void);
 
-/* The name of the kernels that it has for this processor ("Haswell", "SkylakeX"); static. Others round
- * otherwise. */
+/* The name of OpenBLAS's kernels for this processor ("Haswell", "SkylakeX"), static. Different kernels round
+ * differently. */
 const char *blas_kernels(void);
 
 #endif

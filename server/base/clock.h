@@ -1,4 +1,4 @@
-/* Time. Wall-clock milliseconds for what is stored and shown, a steady clock for durations. */
+/* Time: wall-clock milliseconds for stored and displayed times, a steady clock for durations. */
 #ifndef SERVER_BASE_CLOCK_H
 #define SERVER_BASE_CLOCK_H
 
@@ -7,11 +7,11 @@
 /* Milliseconds since 1970 UTC. */
 int64_t clock_now(void);
 
-/* Seconds, milliseconds on a clock that never jumps. */
+/* Seconds and milliseconds of a clock that never jumps. */
 double clock_steady(void);
 int64_t clock_steady_ms(void);
 
-/* RFC 3339 UTC with milliseconds, e.g. 2026-01-01T00:00:00.000Z. `text` has at least 25 bytes. */
+/* RFC 3339 UTC with milliseconds, e.g. 2026-01-01T00:00:00.000Z. text: at least 25 bytes. */
 void clock_format(int64_t milliseconds, char *text);
 
 #endif

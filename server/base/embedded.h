@@ -1,4 +1,4 @@
-/* Files linked into the program: the migrations, openapi.yaml and the dashboard. */
+/* Files that are linked into the program: the migrations, openapi.yaml and the dashboard. */
 #ifndef SERVER_BASE_EMBEDDED_H
 #define SERVER_BASE_EMBEDDED_H
 
@@ -6,7 +6,7 @@
 
 typedef struct embedded_file {
     const char *name; /* path in the repository; NULL closes the table */
-    const char *data; /* followed by a NUL that does not count */
+    const char *data; /* followed by a NUL that is not counted in size */
     size_t size;
 } embedded_file;
 

@@ -22,8 +22,8 @@ typedef union socket_address {
     struct sockaddr_un local;
 } socket_address;
 
-/* Numeric addresses only: what a name resolves to may change between check and use. "localhost" is 127.0.0.1.
- */
+/* Accepts only numeric addresses, because a name may resolve to another address between check and use.
+ * "localhost" is 127.0.0.1. */
 static bool parse(const char *text, socket_address *out, socklen_t *size)
 {
     memset(out, 0, sizeof *out);
@@ -65,7 +65,7 @@ static bool is_passed(const char *address)
     return strcmp(address, "systemd") == 0;
 }
 
-/* The address of a socket that listens already. */
+/* The address of a socket that is already listening. */
 static bool address_of(int fd, socket_address *out)
 {
     socklen_t size = sizeof *out;
@@ -110,7 +110,7 @@ static void write_url(const socket_address *bound, bool tls, char *url, size_t s
     }
 }
 
-/* A socket file left by a server that was killed: removed if nobody answers on it. */
+/* Removes the socket file of a server that was killed: one to which no connection is accepted. */
 static void remove_stale(const socket_address *address, socklen_t size)
 {
     struct stat info;
@@ -123,7 +123,7 @@ static void remove_stale(const socket_address *address, socklen_t size)
         close(fd);
 }
 
-/* The service manager keeps the socket and its file. */
+/* Takes the passed socket. The service manager keeps the socket open and owns its file. */
 static bool take_passed(listener *out, bool tls, char *url, size_t url_size)
 {
     socket_address bound;
@@ -180,8 +180,8 @@ failed:
     return false;
 }
 
-/* The socket's address by way of its open folder, so that the length of the folder's name does not matter
- * (an address has room for 107 bytes). On success *folder is open. */
+/* The address of the socket, relative to its open folder: an address has room for 107 bytes, and the folder's
+ * name may be longer. On success *folder is open. */
 static bool private_address(const char *db, socket_address *out, int *folder)
 {
     char path[PATH_MAX];
@@ -214,7 +214,7 @@ bool listener_open_private(listener *out, const char *db)
         goto failed;
     remove_stale(&address, sizeof address.local);
     out->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    /* The mode of a socket's file is that of the socket when it is bound: it is never open to others. */
+    /* A socket file gets the mode that the socket has at bind, so the file is never open to others. */
     if (out->fd < 0 || fchmod(out->fd, S_IRUSR | S_IWUSR) != 0 ||
         bind(out->fd, &address.any, sizeof address.local) != 0)
         goto failed;

@@ -46,13 +46,13 @@ const char *log_format(const char *format, ...)
     return buffer;
 }
 
-/* U+0080 to U+009F: terminals obey some of them. */
+/* U+0080 to U+009F: terminals act on some of these. */
 static bool is_second_control(const char *c)
 {
     return (unsigned char)c[0] == 0xc2 && (unsigned char)c[1] >= 0x80 && (unsigned char)c[1] < 0xa0;
 }
 
-/* Values that a reader could not split at blanks are quoted as JSON strings are. */
+/* Can the value stand without quotes, so that a reader can split the line at blanks? */
 static bool is_plain(const char *value)
 {
     if (!*value)
@@ -113,7 +113,7 @@ void log_event(log_level level, const char *event, ...)
         wire_object_end(&w);
         char *object;
         if (wire_writer_finish(&w, &object, &size)) {
-            object[size++] = '\n'; /* over the NUL: written by length */
+            object[size++] = '\n'; /* replaces the NUL: the line is written by its length */
             line = object;
         }
     } else {
@@ -130,8 +130,8 @@ void log_event(log_level level, const char *event, ...)
         }
     }
     va_end(args);
-    /* One write a line, so that lines of several threads do not mix. A log that cannot be written to must
-     * not stop the service. */
+    /* One write per line, so that lines of several threads do not mix. A failed write to the log must not
+     * stop the service. */
     if (line && write(STDERR_FILENO, line, size) < 0) {
     }
     free(line);

@@ -28,8 +28,8 @@ typedef struct tile_job {
     struct tile_job *next;
 } tile_job;
 
-/* Each kind of thread has a lock of its own: one that computes may lose its processor while it holds it, and
- * nobody who serves may wait for that. */
+/* Each kind of thread has its own lock: a computing thread may be preempted while it holds its lock, and a
+ * serving thread must not wait for it. */
 typedef struct lane {
     pthread_mutex_t lock;
     pthread_cond_t work;
@@ -38,14 +38,14 @@ typedef struct lane {
 
 struct pool {
     lane lanes[2];       /* by priority */
-    tile_job *tiles;     /* of the lane that computes */
-    atomic_size_t tasks; /* queued or running; each may still spread tiles or submit others */
+    tile_job *tiles;     /* of the computing lane */
+    atomic_size_t tasks; /* queued or running; each may still add tiles or submit tasks */
     atomic_bool stopping;
     size_t n_computing, n_serving;
-    pthread_t *threads; /* those that compute first */
+    pthread_t *threads; /* computing threads first */
 };
 
-/* Which of its pool's computing threads this is: the worker number of the tiles it runs. */
+/* The number of this thread among the computing threads: the worker number of the tiles that it runs. */
 static _Thread_local size_t thread_index;
 
 static void queue_init(task_queue *queue)
@@ -92,8 +92,8 @@ static void run_task(pool *p, lane *l, pool_task *task)
     pthread_mutex_lock(&l->lock);
 }
 
-/* A scheduler lets a thread keep its processor for a slice, or until its next tick: milliseconds, and a
- * request passes through five threads. So those that compute offer theirs now and then, between parts. */
+/* The scheduler may let a thread keep its processor for milliseconds, and a request passes through five
+ * threads. Computing threads therefore offer to yield every half millisecond, between tiles. */
 static bool should_give_way(void)
 {
     static const double interval = 0.0005;
@@ -105,7 +105,7 @@ static bool should_give_way(void)
     return due;
 }
 
-/* With the lane's lock held; without it meanwhile. */
+/* Called with the lane's lock, which is released while the thread yields. */
 static void give_way(lane *l)
 {
     if (should_give_way()) {
@@ -122,7 +122,7 @@ static bool run_tile(pool *p, tile_job *job)
     if (job->taken == job->n)
         return false;
     size_t index = job->taken++;
-    if (job->taken == job->n) { /* nothing left for others to find */
+    if (job->taken == job->n) { /* no tile is left for other threads */
         tile_job **link = &p->tiles;
         while (*link != job)
             link = &(*link)->next;
@@ -141,11 +141,11 @@ typedef struct thread_start {
     size_t index;
 } thread_start;
 
-/* Sockets and the disk go first, so that more queues up for each turn and each commit; then requests; then
- * arithmetic. */
+/* Sockets and the disk take precedence, so that more work collects for each turn and each commit; then
+ * requests; then computations. */
 enum { SERVING_NICER = 5, COMPUTING_NICER = 10, NICEST = 19 };
 
-/* Than the process was started. On Linux a thread's priority is its own. */
+/* Raises the nice value of this thread above that of the process. On Linux each thread has its own. */
 static void be_nicer(int by)
 {
     errno = 0;

@@ -1,7 +1,7 @@
-/* The pool: threads that serve, which run short tasks (handlers, actor turns), and as many that compute: long
- * tasks (planning a batch, loading an engine) and the tiles that these are cut into, tiles before the next
- * long task. Those that compute give way to all others (nice, and sched_yield between tiles), so that no
- * request waits for arithmetic. */
+/* The pool has serving threads, which run short tasks (handlers, actor turns), and equally many computing
+ * threads, which run long tasks (planning a batch, loading an engine) and the tiles that these are divided
+ * into. Tiles take precedence over the next long task. Computing threads yield to all others (nice, and
+ * sched_yield between tiles), so that no request waits for a computation. */
 #ifndef SERVER_BASE_POOL_H
 #define SERVER_BASE_POOL_H
 
@@ -11,7 +11,7 @@
 
 typedef struct pool pool;
 
-/* Embedded in its owner, which must live until `run` has been called; may be submitted again from then on. */
+/* Embedded in its owner, which must live until `run` is called. From then on it may be submitted again. */
 typedef struct pool_task {
     void (*run)(struct pool_task *task);
     struct pool_task *next;
@@ -19,20 +19,20 @@ typedef struct pool_task {
 
 typedef enum pool_priority { POOL_SHORT, POOL_LONG } pool_priority;
 
-/* `threads` that compute, and as many that serve. NULL when they cannot be had. threads >= 1. */
+/* threads >= 1: the number of computing threads, and of serving threads. NULL if they cannot be created. */
 pool *pool_new(size_t threads);
 
 /* Any thread. */
 void pool_submit(pool *p, pool_task *task, pool_priority priority);
 
-/* For engine calls made from a long task, and from nowhere else: `worker` is the number of a thread that
- * computes. */
+/* The executor for engine calls, which only long tasks may make: `worker` is the number of a computing
+ * thread. */
 bandit_executor pool_executor(pool *p);
 
-size_t pool_threads(const pool *p); /* that compute */
-size_t pool_queued(pool *p);        /* tasks that wait */
+size_t pool_threads(const pool *p); /* computing threads */
+size_t pool_queued(pool *p);        /* waiting tasks */
 
-/* Runs what is queued and what that submits, then ends the threads. NULL is fine. */
+/* Finishes the queued tasks and the tasks that they submit, then ends the threads. NULL is fine. */
 void pool_free(pool *p);
 
 #endif

@@ -24,7 +24,8 @@ static double count_files(void)
     return n - 1; /* the folder's own */
 }
 
-/* The start in clock ticks since the machine's: field 22 of proc(5)'s stat, whose second may hold blanks. */
+/* Field 22 of proc(5)'s stat: the start of the process in clock ticks since boot. Field 2 may contain
+ * blanks. */
 static double start_time(void)
 {
     char text[1024] = "";
@@ -63,7 +64,7 @@ static double machine_memory(void)
 {
     double bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     unsigned long long limit;
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re"); /* a container's own, where there is one */
+    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re"); /* the limit of a container, if there is one */
     if (!file)
         return bytes;
     if (fscanf(file, "%llu", &limit) == 1 && (double)limit < bytes)

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Below 0: a comes before b. */
+/* Negative: a comes before b. */
 static int order_of(const double *keys, uint32_t a, uint32_t b)
 {
     int by_nan = isnan(keys[a]) - isnan(keys[b]);
@@ -17,7 +17,7 @@ static int compare(const void *left, const void *right, void *keys)
     return order_of(keys, *(const uint32_t *)left, *(const uint32_t *)right);
 }
 
-/* A heap of n, what comes last at its root: the root goes down to its place. */
+/* A heap of n indices with the last in order at its root. Moves the root down to its place. */
 static void sift_down(uint32_t *heap, size_t n, const double *keys)
 {
     uint32_t moved = heap[0];
@@ -42,7 +42,7 @@ uint32_t *ranking_of(const double *keys, size_t n, size_t top)
     qsort_r(order, top, sizeof *order, compare, (void *)keys);
     if (top == 0 || top == n)
         return order;
-    for (size_t i = 0, j = top - 1; i < j; i++, j--) { /* from the last to the first is a heap */
+    for (size_t i = 0, j = top - 1; i < j; i++, j--) { /* sorted in reverse, it is a heap */
         uint32_t first = order[i];
         order[i] = order[j];
         order[j] = first;

@@ -88,7 +88,7 @@ static void feed(pool_task *task)
 
 int supervisor_wait(const sigset_t *signals, pool *p)
 {
-    static watchdog fed = {.task = {.run = feed}}; /* may be in the pool still when we return */
+    static watchdog fed = {.task = {.run = feed}}; /* may still be in the pool when we return */
     unsigned long long microseconds = number_of("WATCHDOG_USEC");
     if (getenv("WATCHDOG_PID") && !is_meant_for_us("WATCHDOG_PID"))
         microseconds = 0;

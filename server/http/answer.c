@@ -1,4 +1,4 @@
-/* Setting a request's answer. */
+/* Sets the answer of a request. */
 #include "server/http/internal.h"
 
 #include <microhttpd.h>
@@ -105,7 +105,7 @@ void http_answer_undecodable(http_request *request, wire_status status, const wi
     http_answer_store_problem(request, STORE_NO_MEMORY);
 }
 
-/* Answers what the status says of the thing asked for, or of the database; false when it is of neither. */
+/* Answers a status that concerns the requested object or a damaged database; false for any other status. */
 static bool answer_status(http_request *request, store_status status)
 {
     switch (status) {

@@ -102,7 +102,7 @@ auth_entry *auth_entry_new(const store_token *token)
     if (!entry)
         return NULL;
     if (!auth_role_parse(&entry->identity.role, token->role))
-        entry->identity.role = AUTH_OPEN; /* a role of a newer version: good for nothing here */
+        entry->identity.role = AUTH_OPEN; /* a role of a newer version, which grants nothing here */
     snprintf(entry->identity.study, sizeof entry->identity.study, "%s", token->study);
     snprintf(entry->identity.id, sizeof entry->identity.id, "%s", token->id);
     entry->expires_at = token->expires_at;
@@ -124,7 +124,7 @@ void auth_add(auth *a, auth_entry *entry)
     pthread_rwlock_unlock(&a->lock);
 }
 
-/* Those with that id, or those of that study: one of them is NULL. */
+/* Removes the tokens with that id, or those of that study; one of them is NULL. */
 static void remove_where(auth *a, const char *id, const char *study)
 {
     pthread_rwlock_wrlock(&a->lock);
@@ -175,7 +175,7 @@ auth_identity auth_identify(auth *a, const char *authorization, int64_t now)
         return found;
     hash_text(hash, text, n);
     pthread_rwlock_rdlock(&a->lock);
-    /* All of them, whichever it is. */
+    /* Compares all entries, so that the time does not depend on which one matches. */
     for (const auth_entry *entry = a->entries; entry; entry = entry->next) {
         bool same = sodium_memcmp(entry->hash, hash, HASH_SIZE) == 0;
         if (same && (entry->expires_at == 0 || now < entry->expires_at))

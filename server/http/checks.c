@@ -1,4 +1,4 @@
-/* What is refused before a request is routed. */
+/* Refuses requests before they are routed. */
 #include "server/base/config.h"
 #include "server/http/internal.h"
 
@@ -74,8 +74,8 @@ static bool is_digits(const char *text)
     return n > 0 && n < 20 && text[n] == '\0';
 }
 
-/* RFC 9110, 5.6.2. What a line goes on with that begins with a space, libmicrohttpd (0.9.75) appends to the
- * name: a length or an encoding of which only that is left would be overlooked. */
+/* RFC 9110, 5.6.2. libmicrohttpd (0.9.75) appends a continuation line to the name of the header before it; a
+ * length or an encoding with such a name would be overlooked. */
 static bool is_name(const char *name)
 {
     static const char token[] =
@@ -126,7 +126,7 @@ http_refusal http_check_framing(struct MHD_Connection *connection, const char *v
     return none;
 }
 
-/* ---- who may speak ------------------------------------------------------------------------------------- */
+/* ---- origins ------------------------------------------------------------------------------------------- */
 
 /* The host of "host", "host:port" or "[address]:port". */
 static void host_name(const char *value, char *out, size_t size)
@@ -177,7 +177,7 @@ http_refusal http_check_origin(struct MHD_Connection *connection, const char *me
     const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
     char name[256];
     if (strncmp(config->listen, "unix:", 5) == 0)
-        return none; /* no browser gets here */
+        return none; /* browsers cannot use unix sockets */
     host_name(host ? host : "", name, sizeof name);
     if (host && !is_loopback(name) && !is_listed(config->allowed_hosts, name))
         return refusal(403, "the host '%.64s' is not allowed; see --allowed-host", name);

@@ -1,4 +1,4 @@
-/* What is done to an answer's body on the thread that makes it: a tag for conditional requests, and gzip. */
+/* Work on an answer's body, on the thread that makes it: an entity tag, and gzip. */
 #include "server/http/internal.h"
 
 #include <sodium.h>
@@ -18,7 +18,8 @@ void http_tag(struct http_answer *answer)
     strcat(answer->etag, "\"");
 }
 
-/* Of "gzip;q=0.5, *;q=0": is a weight above zero given to gzip, or to * and none to gzip? */
+/* Does an Accept-Encoding such as "gzip;q=0.5, *;q=0" give gzip a positive weight? * applies if gzip is not
+ * named. */
 bool http_accepts_gzip(const char *accepted)
 {
     double gzip = -1, any = -1;
@@ -63,7 +64,7 @@ bool http_compress(struct http_answer *answer)
     answer->body = smaller;
     answer->size = size;
     answer->gzip = true;
-    if (answer->etag[0]) /* another representation */
+    if (answer->etag[0]) /* a different representation needs a different tag */
         strcpy(strrchr(answer->etag, '"'), "-gz\"");
     return true;
 }

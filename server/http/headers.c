@@ -1,4 +1,5 @@
-/* What a request's headers say: its route, who asks, and what can be refused before its body has come. */
+/* Reads the headers of a request: finds its route and its caller, and refuses what can be refused before the
+ * body is read. */
 #include "server/base/clock.h"
 #include "server/http/auth.h"
 #include "server/http/connection.h"
@@ -94,8 +95,8 @@ static enum MHD_Result read_query(void *arg, enum MHD_ValueKind kind, const char
     return MHD_YES;
 }
 
-/* A body that is too large is read and dropped if it is not very large: closing the connection on a client
- * that is still sending would lose it the answer. Not if the client waits to be told to send. */
+/* Is a body that is too large read and discarded? Closing the connection while the client is sending would
+ * lose the answer. Not if the body is very large, or if the client waits for 100 Continue. */
 static bool is_drained(http_connection *c, unsigned long long length)
 {
     return length <= DRAINED_MAXIMUM && !http_connection_header(c, MHD_HTTP_HEADER_EXPECT);
@@ -165,18 +166,18 @@ static bool check_headers(http_connection *c)
     return true;
 }
 
-/* The first reason to refuse the request unread. */
+/* The first reason to refuse the request before it is routed. */
 static http_refusal check_request(http_connection *c, const char *version)
 {
     if (c->refusal.status)
         return c->refusal; /* of the target */
     http_refusal refusal = http_check_framing(c->mhd, version);
     if (refusal.status || c->door->owners || c->request.app->config->tokens_required)
-        return refusal; /* no page in a browser has the token, or gets to the socket */
+        return refusal; /* a page in a browser has no token, and cannot reach the unix socket */
     return http_check_origin(c->mhd, c->method, c->request.app->config);
 }
 
-/* May the caller do this? Answers if not, in words that are the same whatever there is. */
+/* May the caller do this? If not, it answers with a text that does not depend on what exists. */
 static bool check_caller(http_connection *c)
 {
     http_request *request = &c->request;
@@ -226,7 +227,7 @@ void http_open_request(http_connection *c, const char *version)
     if (!c->encoded_slash)
         request->route = route_find(c->door->service->routes, c->path, method, request, &methods);
     if (strcmp(c->path, "*") == 0 && strcmp(c->method, "OPTIONS") == 0)
-        methods = (1u << HTTP_METHODS) - 1; /* what the server as a whole takes (RFC 9112, 3.2.4) */
+        methods = (1u << HTTP_METHODS) - 1; /* the methods of the whole server (RFC 9112, 3.2.4) */
     if (atomic_load(&request->app->stopping)) {
         http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is shutting down");
     } else if (c->encoded_slash) {

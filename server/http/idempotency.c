@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How an answer is stored: this head, then the body. */
+/* An answer is stored as this head, followed by the body. */
 typedef struct stored_head {
     int32_t status;
     uint32_t has_body;

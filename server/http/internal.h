@@ -1,4 +1,4 @@
-/* The inside of the HTTP front, shared by http*.c only. */
+/* What the files of server/http share; included by this folder only. */
 #ifndef SERVER_HTTP_INTERNAL_H
 #define SERVER_HTTP_INTERNAL_H
 
@@ -8,48 +8,61 @@ struct MHD_Connection;
 struct MHD_Response;
 struct server_config;
 
-/* Memory of a connection: a request's line, its headers and what is made of them must fit. */
+/* Memory of a connection: the request line, the headers and libmicrohttpd's data for them must fit. */
 enum { HTTP_HEAD_MEMORY = 32 << 10 };
 
-/* The request's answer is set: sends it, unless it is held. */
+/* ---- send.c -------------------------------------------------------------------------------------------- */
+
+/* Sends the answer that is set, unless it is held. */
 void http_complete(http_request *request);
 
-/* That of the client if it can be one, or a new one. */
+/* ---- headers.c ----------------------------------------------------------------------------------------- */
+
+/* The client's X-Request-Id if it is valid, otherwise a new id. */
 void http_request_id(struct MHD_Connection *connection, char out[HTTP_ID_SIZE]);
 
-/* MHD_queue_response, which is for libmicrohttpd's own answers (library_errors.c). */
+/* ---- library_errors.c ---------------------------------------------------------------------------------- */
+
+/* libmicrohttpd's MHD_queue_response. The function of that name in library_errors.c serves the library's own
+ * answers. */
 bool http_queue(struct MHD_Connection *connection, int status, struct MHD_Response *response);
 
-/* compress.c. The tag is that of the body as it is; compressing (true: done) marks it. */
+/* ---- compress.c ---------------------------------------------------------------------------------------- */
+
+/* http_tag makes the entity tag of the body. http_compress returns true if it has compressed the body, and
+ * then marks the tag. */
 void http_tag(struct http_answer *answer);
 bool http_accepts_gzip(const char *accepted);
 bool http_compress(struct http_answer *answer);
 
-/* Why a request is refused before anything else is looked at. */
+/* ---- checks.c ------------------------------------------------------------------------------------------ */
+
+/* Why a request is refused before it is routed. */
 typedef struct http_refusal {
-    int status; /* 0: it is not */
+    int status; /* 0: it is not refused */
     char detail[160];
 } http_refusal;
 
-/* The request line's target: percent-encoding that cannot be undone, or that hides a NUL. */
+/* Refuses a target with malformed percent-encoding or an encoded NUL. */
 http_refusal http_check_target(const char *target);
-/* Has its path a slash that is encoded? libmicrohttpd decodes it before the path is taken apart, and others
- * take it for part of a name. */
+/* Does its path contain an encoded slash? libmicrohttpd decodes it before the path is split, whereas other
+ * programs treat it as part of a name. */
 bool http_target_has_slash(const char *target);
 
-/* What of the decoded target is the path, also where it is a whole address (RFC 9112, 3.2.2): its host must
- * be that of the Host header. NULL: *refusal says why not; it is left alone otherwise. */
+/* The path of the decoded target. The target may be a complete URI (RFC 9112, 3.2.2), whose host must match
+ * the Host header. NULL: *refusal has been set. */
 const char *http_target_path(struct MHD_Connection *connection, const char *target, http_refusal *refusal);
 
-/* Headers that parsers disagree about (RFC 9112, 3.2 and 6.3): answered alike with every libmicrohttpd. */
+/* Refuses headers that parsers interpret differently (RFC 9112, 3.2 and 6.3), in the same way with every
+ * version of libmicrohttpd. */
 http_refusal http_check_framing(struct MHD_Connection *connection, const char *version);
 
-/* Without authentication, a web page in the user's browser must not reach the server: neither through a name
- * of its own that it points here (DNS rebinding), nor with writes from another origin. */
+/* Without authentication, a web page in the user's browser must not reach the server: neither through a host
+ * name that resolves to this server (DNS rebinding), nor by writes from another origin. */
 http_refusal http_check_origin(struct MHD_Connection *connection, const char *method,
                                const struct server_config *config);
 
-/* Is the origin one of --cors-origin? What is answered to it then; NULL when it is not. */
+/* The value of Access-Control-Allow-Origin for an origin that --cors-origin permits; otherwise NULL. */
 const char *http_cors_origin(const char *origin, const struct server_config *config);
 
 #endif

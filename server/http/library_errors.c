@@ -1,12 +1,12 @@
-/* What libmicrohttpd makes no request of, and refuses by itself: a head that does not fit, a line that is no
- * header, a length that is no number, chunks that are none, another version of HTTP.
+/* Answers to requests that libmicrohttpd refuses by itself: a head that is too large, a malformed header
+ * line, length or chunk, an unsupported version of HTTP.
  *
- * Its answers are HTML, some of them (0.9.75) with their head twice, and there is no option for them. But it
- * gives them, as a user would, to its own MHD_queue_response; and since a program's definition of a symbol
- * goes before a library's, it gives them to the one here. That one says the same as problem+json and ends the
- * sending side; what the library sends afterwards goes nowhere, and it closes the connection. The server's
- * own answers go to the library's function directly. Where a library is bound to its own symbols
- * (-Bsymbolic-functions, as Ubuntu's is), its answers stay as they are: the same statuses, in HTML. */
+ * The library answers these in HTML, some of them (0.9.75) with a doubled head, and has no option to change
+ * that. But it passes them, as a user would, to its public function MHD_queue_response, and a definition of
+ * that symbol in the program takes precedence over the library's. The definition here sends problem+json with
+ * the same status and shuts down the sending side; what the library sends afterwards is lost, and it closes
+ * the connection. The server's own answers call the library's function directly. If the library is bound to
+ * its own symbols (-Bsymbolic-functions, as in Ubuntu), its HTML answers remain. */
 #include "server/base/log.h"
 #include "server/http/internal.h"
 #include "server/http/sockets.h"
@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 
 enum { SECONDS = 2 }; /* for the library to close the connection */
-_Static_assert(HTTP_HEAD_MEMORY == 32 << 10, "what is said below");
+_Static_assert(HTTP_HEAD_MEMORY == 32 << 10, "the texts below say 32 KiB");
 
 typedef enum MHD_Result queue_function(struct MHD_Connection *, unsigned int, struct MHD_Response *);
 
@@ -29,7 +29,8 @@ static queue_function *queue_of_the_library;
 static void find_queue(void)
 {
     void *found = dlsym(RTLD_NEXT, "MHD_queue_response");
-    memcpy(&queue_of_the_library, &found, sizeof found); /* C converts no object's pointer to a function's */
+    memcpy(&queue_of_the_library, &found,
+           sizeof found); /* C does not convert object pointers to function pointers */
 }
 
 static queue_function *library_queue(void)
@@ -88,7 +89,7 @@ static void say(struct MHD_Connection *connection, int fd, const char *text, siz
         log_event(LOG_DEBUG, "http", "detail", "a refusal could not be sent", NULL);
 }
 
-/* Called by the library alone, on the thread of the connection. */
+/* Called only by the library, on the thread of the connection. */
 enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned int status,
                                    struct MHD_Response *response)
 {
@@ -96,7 +97,7 @@ enum MHD_Result MHD_queue_response(struct MHD_Connection *connection, unsigned i
     const char *detail = why(connection, status), *title = MHD_get_reason_phrase_for(status);
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-    if (info && info->socket_context) /* nobody else says anything more */
+    if (info && info->socket_context) /* nothing else is sent on this connection */
         http_link_set(info->socket_context, HTTP_LINK_WORKING, SECONDS);
     http_request_id(connection, id);
     size_t n = http_links_answer(text, sizeof text, (int)status, title ? title : "Error", detail, id);

@@ -1,13 +1,12 @@
-/* Limits of the configuration that are not the HTTP front's own. Each answers the request, naming the limit
- * and its option, and returns false when it is passed. */
+/* Limits of the configuration that concern studies. When a limit is exceeded, each function answers the
+ * request with the limit and its option, and returns false. */
 #ifndef SERVER_HTTP_LIMITS_H
 #define SERVER_HTTP_LIMITS_H
 
 #include "server/http/http.h"
 
-/* Is there room for one more study? A look before anything is done: requests at the same moment may all find
- * room, so the write that makes the study bears the limit as well (limit_studies_in_write), and fails with
- * STORE_TOO_MANY. */
+/* Is there room for one more study? Concurrent requests may all pass this early check, so the write that
+ * creates the study enforces the limit as well (limit_studies_in_write) and fails with STORE_TOO_MANY. */
 bool limit_studies(http_request *request);
 void limit_studies_in_write(const http_request *request, store_write *write);
 void limit_studies_passed(http_request *request); /* answers */

@@ -1,4 +1,4 @@
-/* A request's life: from its first line, over its body, to its handler and its end. */
+/* The life of a request: its first line, its body, its handler and its end. */
 #include "server/base/clock.h"
 #include "server/http/connection.h"
 #include "server/http/route.h"
@@ -8,15 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* tests/fuzz sends less in all: its is smaller. */
+/* tests/fuzz uses smaller pieces, since it sends less data. */
 #ifndef HTTP_PIECE_SIZE
 #define HTTP_PIECE_SIZE (256 * 1024)
 #endif
 enum { PIECE_SIZE = HTTP_PIECE_SIZE };
 
-/* ---- its beginning and its end ------------------------------------------------------------------------- */
+/* ---- begin and end ------------------------------------------------------------------------------------- */
 
-/* The request is coming: its time runs from its first line on, without what was ours. */
+/* More of the request is expected. Its time limit counts from the first line, without the time that the
+ * server took. */
 static void expect_more(http_connection *c)
 {
     double left = c->request.started + c->working + http_patience(c, c->request.body_size) - clock_steady();
@@ -76,7 +77,7 @@ void http_request_completed(void *arg, struct MHD_Connection *mhd, void **slot,
     *slot = NULL;
 }
 
-/* ---- its body ------------------------------------------------------------------------------------------ */
+/* ---- the body ------------------------------------------------------------------------------------------ */
 
 static bool collect(http_connection *c, const char *data, size_t n)
 {
@@ -119,9 +120,10 @@ static void run_piece(pool_task *task)
     request->route->piece(request, request->body, n);
 }
 
-/* libmicrohttpd suspends between its calls only: after one that has suspended it hands over the next chunk of
- * what it has read. That call may touch nothing while the request is with somebody else; and once it is not,
- * the connection must have been resumed, or a suspension of that call's own would be undone by it. */
+/* libmicrohttpd suspends a connection only between its calls of http_handle: after a call that has suspended,
+ * it passes the next chunk that it has read. That call must not touch a request that another thread has; and
+ * when the other thread is done, the connection must have been resumed, or that resumption would undo a
+ * suspension by the call itself. */
 static pthread_mutex_t suspension = PTHREAD_MUTEX_INITIALIZER; /* outlives the connections */
 
 void http_resume(http_connection *c)
@@ -140,7 +142,7 @@ static bool is_suspended(const http_connection *c)
     return suspended;
 }
 
-/* False when the server is stopping: libmicrohttpd must not be stopped with a suspended connection. */
+/* False if the server is stopping: libmicrohttpd must not be stopped with a suspended connection. */
 static bool suspend(http_connection *c)
 {
     if (!c->counted && !(c->counted = http_count_in(c->door->server)))
@@ -180,8 +182,8 @@ void http_refuse_too_large(http_connection *c)
                         upload ? "--max-upload" : "--max-body");
 }
 
-/* Part of an upload's body: pieces go to the pool when they are full. A body whose end has come is not
- * suspended: see start_handler. */
+/* Takes a part of an upload's body. A full piece goes to the pool, unless the body is complete: see
+ * start_handler. */
 static enum MHD_Result upload_data(http_connection *c, const char *data, size_t *n)
 {
     http_request *request = &c->request;
@@ -192,7 +194,7 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
     }
     if (!request->body && !(request->body = malloc(PIECE_SIZE + HTTP_HEAD_MEMORY)))
         return MHD_NO;
-    size_t room = PIECE_SIZE + HTTP_HEAD_MEMORY - c->piece_size; /* beyond a piece: what can come at once */
+    size_t room = PIECE_SIZE + HTTP_HEAD_MEMORY - c->piece_size; /* a chunk may exceed the piece */
     size_t take = room < *n ? room : *n;
     memcpy(request->body + c->piece_size, data, take);
     if (request->idempotency_key)
@@ -210,7 +212,7 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
     return MHD_YES;
 }
 
-/* The whole body has come. */
+/* The whole body has been received. */
 static enum MHD_Result start_handler(http_connection *c)
 {
     http_request *request = &c->request;
@@ -218,15 +220,14 @@ static enum MHD_Result start_handler(http_connection *c)
         http_refuse_too_large(c);
         return http_send_answer(c);
     }
-    /* libmicrohttpd goes on reading when it is resumed if it was reading before, and closes a connection
-     * whose client has ended its sending without the answer. Once it has called here it does not, and calls
-     * again. */
+    /* A resumed connection that was still reading is read again; if its client has ended its sending,
+     * libmicrohttpd closes it without the answer. After this call it no longer reads, and calls again. */
     if (request->route->kind != ROUTE_IMMEDIATE && !c->complete) {
         c->complete = true;
         return MHD_YES;
     }
     c->phase = PHASE_HANDLING;
-    request->started = clock_steady(); /* how long the client took to send it is not our doing */
+    request->started = clock_steady(); /* the time that the client took to send it does not count */
     if (request->idempotency_key)
         crypto_generichash_final(&c->hash, request->body_hash, sizeof request->body_hash);
     if (request->route->kind != ROUTE_IMMEDIATE && !suspend(c)) {
@@ -257,7 +258,7 @@ enum MHD_Result http_handle(void *arg, struct MHD_Connection *mhd, const char *u
     (void)arg;
     (void)mhd;
     if (!c)
-        return MHD_NO; /* there was no memory for it */
+        return MHD_NO; /* out of memory in http_begin_request */
     if (!c->opened) {
         c->opened = true;
         c->method = method;
@@ -272,7 +273,7 @@ enum MHD_Result http_handle(void *arg, struct MHD_Connection *mhd, const char *u
         return MHD_YES;
     }
     if (*data_size > 0 && is_suspended(c))
-        return MHD_YES; /* it is handed over again */
+        return MHD_YES; /* libmicrohttpd passes it again */
     if (c->phase == PHASE_ANSWERED && *data_size == 0)
         return http_send_answer(c);
     if (*data_size > 0) {
@@ -282,7 +283,7 @@ enum MHD_Result http_handle(void *arg, struct MHD_Connection *mhd, const char *u
             if (!collect(c, data, *data_size))
                 return MHD_NO;
         }
-        *data_size = 0; /* what nobody wants is read and dropped */
+        *data_size = 0; /* the rest is discarded */
         return MHD_YES;
     }
     return start_handler(c);

@@ -16,8 +16,8 @@ static bool find_file(const char *text, size_t n, http_request *request)
     return request->file != NULL;
 }
 
-/* Segment by segment; a {file} is all that is left of the path. A {study} that cannot be a study's id, and a
- * {file} that is not there, match nothing. */
+/* Compares segment by segment; {file} stands for the rest of the path. A {study} that is not a valid id, and
+ * a {file} that does not exist, do not match. */
 static bool matches(const char *pattern, const char *path, http_request *request)
 {
     while (*pattern == '/' && *path == '/') {

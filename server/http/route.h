@@ -1,4 +1,4 @@
-/* What a route is, and how a request finds its own. The table itself comes with http_start. */
+/* Routes, and how a request finds its route. The table of routes is passed to http_start. */
 #ifndef SERVER_HTTP_ROUTE_H
 #define SERVER_HTTP_ROUTE_H
 
@@ -7,22 +7,22 @@
 typedef enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_METHODS } http_method;
 
 typedef enum route_kind {
-    ROUTE_IMMEDIATE, /* the handler answers before it returns, on the HTTP thread: nothing that computes */
+    ROUTE_IMMEDIATE, /* the handler answers at once, on the HTTP thread; it must not compute */
     ROUTE_POOL,      /* the handler runs on the pool */
-    ROUTE_UPLOAD     /* `piece` takes the body in pieces, then the handler is called; both on the pool */
+    ROUTE_UPLOAD     /* `piece` gets the body in pieces, then the handler is called; both on the pool */
 } route_kind;
 
 typedef enum route_body {
     ROUTE_BODY_NONE,
     ROUTE_BODY_OPTIONAL,
     ROUTE_BODY_REQUIRED,
-    ROUTE_BODY_LINES /* required, of the type application/x-ndjson; others are for a later row */
+    ROUTE_BODY_LINES /* required, of type application/x-ndjson; a later route takes other types */
 } route_body;
 
 typedef struct route {
     const char *path; /* segments; {study}, {number} and {file} stand for one each */
     http_method method;
-    auth_access access; /* who may call it; a test compares it with openapi.yaml */
+    auth_access access; /* the role that may call it; a test compares it with openapi.yaml */
     route_kind kind;
     route_body body;
     uint32_t queries; /* bit 1 << http_query */
@@ -32,13 +32,13 @@ typedef struct route {
 
 const char *http_method_name(http_method method);
 
-/* Finds the route in a table that a path of NULL closes; fills request->study, ->number and the like. NULL: *methods has the bits 1 << http_method
- * of those that the path does take, 0 when there is no such path. OPTIONS and HEAD are the caller's business.
- */
+/* Finds the route in a table that ends with a path of NULL, and sets request->study, ->number and so on from
+ * the path. NULL: *methods has the bits 1 << http_method of the methods that the path supports, 0 if there is
+ * no such path. The caller handles OPTIONS and HEAD. */
 const route *route_find(const route *table, const char *path, http_method method, http_request *request,
                         unsigned *methods);
 
-/* What Allow says of them. */
+/* The value of the Allow header for these methods. */
 enum { ROUTE_ALLOW_SIZE = 64 };
 void route_allow(unsigned methods, char out[ROUTE_ALLOW_SIZE]);
 

@@ -1,4 +1,4 @@
-/* A request's answer on its way to the client. */
+/* Sends the answer of a request. */
 #include "proto/entity_tag.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
@@ -18,7 +18,8 @@ const char *http_connection_header(const http_connection *c, const char *name)
     return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
 }
 
-/* On the thread that made the answer, once. What may be stored for a repeated request stays as it is. */
+/* Tags and compresses the body, once, on the thread that made the answer. Answers that may be stored for a
+ * repeated request stay unchanged. */
 static void prepare(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
@@ -54,7 +55,7 @@ double http_patience(const http_connection *c, size_t n)
     return (double)seconds;
 }
 
-/* What is given must be taken in time; between the parts nobody waits for the client. */
+/* The client must receive each part in time; there is no time limit between parts. */
 static ssize_t read_stream(void *arg, uint64_t position, char *out, size_t n)
 {
     http_connection *c = arg;
@@ -107,18 +108,18 @@ static void take_note(const http_connection *c)
                   "id", request->id, "method", c->method, "path", c->path, "status",
                   log_format("%d", request->answer.status), "token",
                   request->caller.id[0] ? request->caller.id : NULL, "ms", log_format("%.2f", 1e3 * seconds),
-                  "detail", failed ? request->answer.detail : NULL, /* others may quote what was sent */
+                  "detail", failed ? request->answer.detail : NULL, /* other details may quote the request */
                   NULL);
 }
 
-/* Answers depend on what is accepted, and on who asks. */
+/* Answers depend on Accept-Encoding, and with --cors-origin on Origin. */
 static void add_vary(struct MHD_Response *response, const server_config *config)
 {
     MHD_add_response_header(response, MHD_HTTP_HEADER_VARY,
                             *config->cors_origins ? "Accept-Encoding, Origin" : "Accept-Encoding");
 }
 
-/* For pages of the origins that are allowed to see answers (Fetch standard, CORS protocol). */
+/* For pages of the origins that may read answers (Fetch standard, CORS protocol). */
 static void add_cors(http_connection *c, struct MHD_Response *response)
 {
     const char *origin =
@@ -151,7 +152,7 @@ enum MHD_Result http_send_answer(http_connection *c)
         answer->size = 0;
     }
     struct MHD_Response *response;
-    /* libmicrohttpd before 1.0 ends a stream's body even where there is none. */
+    /* libmicrohttpd before 1.0 ends the body of a stream even for HEAD, which has none. */
     bool stream = answer->read && strcmp(c->method, MHD_HTTP_METHOD_HEAD) != 0;
     if (stream)
         response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, c, NULL);
@@ -162,7 +163,7 @@ enum MHD_Result http_send_answer(http_connection *c)
                                                    MHD_RESPMEM_PERSISTENT);
     if (!response)
         return MHD_NO;
-    answer->body = NULL; /* the response's now */
+    answer->body = NULL; /* now owned by the response */
     if (answer->content_type)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->content_type);
     MHD_add_response_header(response, "X-Request-Id", c->request.id);

@@ -12,10 +12,10 @@
 
 enum {
     DAEMONS_MAXIMUM = 2,
-    STOP_SECONDS = 20 /* that a client may still take for its answer when the server stops */
+    STOP_SECONDS = 20 /* for clients to receive their answers when the server stops */
 };
 
-/* A socket that is served. */
+/* A listening socket and the threads that serve it. */
 typedef struct front {
     http_door door;
     struct MHD_Daemon *daemons[DAEMONS_MAXIMUM]; /* a thread each; connections go to them in turn */
@@ -25,11 +25,11 @@ typedef struct front {
 
 struct http_server {
     app *app;
-    front everyone, owner; /* without daemons: not served */
+    front everyone, owner; /* without daemons if not served */
     http_links *links;
     pthread_mutex_t lock;
     pthread_cond_t none_left;
-    bool closing;       /* no request is begun any more */
+    bool closing;       /* no new request is counted */
     size_t in_progress; /* requests whose handler has been called and that are not completed */
 };
 
@@ -80,8 +80,8 @@ static void connection_changed(void *arg, struct MHD_Connection *mhd, void **con
 
 /* ---- starting and stopping ----------------------------------------------------------------------------- */
 
-/* libmicrohttpd is given sockets that are accepted already: it has no limit that it answers, shuts a
- * listening socket that is another's, and its pause in accepting races with its end (0.9.75). */
+/* libmicrohttpd gets accepted sockets, because its own accepting (0.9.75) does not answer connections beyond
+ * a limit, closes a listening socket that it does not own, and has a race between pausing and stopping. */
 static bool take_connection(void *arg, int fd, const struct sockaddr *address, socklen_t size)
 {
     front *f = arg;
@@ -92,7 +92,7 @@ static bool front_start(front *f, size_t threads)
 {
     http_door *door = &f->door;
     const server_config *config = f->door.app->config;
-    /* Of a stalled stream; all other times are ours (sockets.h). */
+    /* For stalled streams only; sockets.c applies all other time limits. */
     unsigned longest =
         30 + (unsigned)(config->idle_seconds > config->request_seconds ? config->idle_seconds
                                                                        : config->request_seconds);
@@ -112,7 +112,7 @@ static bool front_start(front *f, size_t threads)
             connection_changed, door, MHD_OPTION_CONNECTION_TIMEOUT, longest, MHD_OPTION_CONNECTION_LIMIT,
             (unsigned)config->max_connections + 1024u, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
             (size_t)HTTP_HEAD_MEMORY,
-#if MHD_VERSION >= 0x01000000 /* what a proxy may read otherwise is refused; older ones refuse it anyway */
+#if MHD_VERSION >= 0x01000000 /* refuse what a proxy may interpret differently, as older versions always do */
             MHD_OPTION_CLIENT_DISCIPLINE_LVL, 1,
 #endif
             MHD_OPTION_END);
@@ -132,7 +132,7 @@ static void front_stop(front *f)
     listener_close(&f->listener);
 }
 
-/* Not more than there may be files, with some left for the database. */
+/* The limit on open files permits fewer connections; some files are reserved for the database. */
 static size_t most_connections(const server_config *config)
 {
     enum { OTHER_FILES = 128 };
@@ -191,9 +191,9 @@ void http_stop(http_server *server)
         return;
     if (server->links)
         http_links_stop_accepting(server->links);
-    listener_close(&server->everyone.listener); /* who comes now is refused, and need not wait */
+    listener_close(&server->everyone.listener); /* new connections are refused at once */
     if (server->links)
-        http_links_end(server->links, STOP_SECONDS); /* who takes an answer too slowly */
+        http_links_end(server->links, STOP_SECONDS); /* cuts clients that receive their answer too slowly */
     pthread_mutex_lock(&server->lock);
     server->closing = true;
     while (server->in_progress > 0)

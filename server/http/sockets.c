@@ -19,7 +19,7 @@
 
 enum { LISTENING_MAXIMUM = 2, BUCKETS = 1024, TICK_MS = 500, ACCEPTED_AT_ONCE = 64 };
 
-/* A peer's address: of IPv6 the network of 64 bits, since one host has all of them. */
+/* The address of a peer. Of an IPv6 address it keeps the 64-bit network, since a host may use all of it. */
 typedef struct peer {
     struct peer *next; /* in its bucket */
     unsigned char address[17];
@@ -31,7 +31,7 @@ struct http_link {
     http_links *links;
     int fd;
     bool plain, shut;
-    bool ended; /* at the last look its client had ended sending, and all that it sent was read */
+    bool ended; /* at the last check, the client had ended its sending and everything was read */
     http_link_state state;
     double deadline; /* on the steady clock; 0: none */
     peer *peer;      /* NULL: not counted by address */
@@ -52,10 +52,10 @@ struct http_links {
     int wake; /* eventfd */
     bool started;
 
-    pthread_mutex_t lock; /* of what follows; of the links too */
+    pthread_mutex_t lock; /* guards the members below and the links */
     pthread_cond_t paused;
     bool closing, accepting, ending;
-    double end; /* when all are shut, on the steady clock; 0: not yet known */
+    double end; /* when all connections are shut, on the steady clock; 0: not yet known */
     LIST_HEAD(, http_link) all;
     http_link **by_fd;
     size_t n_by_fd;
@@ -65,7 +65,7 @@ struct http_links {
 
 /* ---- peers --------------------------------------------------------------------------------------------- */
 
-/* False for addresses that are not counted (unix sockets). */
+/* False for unix sockets, which are not counted by address. */
 static bool read_address(const struct sockaddr *address, unsigned char out[17])
 {
     memset(out, 0, 17);
@@ -116,7 +116,7 @@ static const char *fd_has_room(http_links *l, int fd)
     return NULL;
 }
 
-/* With the lock. Why not, or NULL. */
+/* With the lock. Returns the reason if there is no room, otherwise NULL. */
 static const char *count_in(http_links *l, http_link *link, const struct sockaddr *address)
 {
     unsigned char key[17];
@@ -165,7 +165,7 @@ size_t http_links_answer(char *out, size_t size, int status, const char *title, 
     return (size_t)n < size ? (size_t)n : size - 1;
 }
 
-/* Nothing waits for it to be sent. */
+/* Sends a problem without waiting for the client to receive it. */
 static void tell(int fd, int status, const char *title, const char *detail)
 {
     char answer[1024], id[17];
@@ -189,7 +189,7 @@ static void admit(http_links *l, const listening *from, int fd, const struct soc
                             .deadline = clock_steady() + l->limits.request_seconds};
         pthread_mutex_lock(&l->lock);
         if ((size_t)fd < l->n_by_fd && l->by_fd[fd])
-            forget(l->by_fd[fd]); /* closed without a word: its number is in use again */
+            forget(l->by_fd[fd]); /* closed without notice: its number is in use again */
         problem = count_in(l, link, address);
         if (!problem) {
             LIST_INSERT_HEAD(&l->all, link, entry);
@@ -205,7 +205,7 @@ static void admit(http_links *l, const listening *from, int fd, const struct soc
         close(fd);
         free(link);
     } else if (!from->take(from->arg, fd, address, size) && http_links_find(l, fd) == link) {
-        http_link_gone(link); /* nobody else said so */
+        http_link_gone(link); /* not reported by connection_changed */
     }
 }
 
@@ -237,8 +237,9 @@ void http_link_set(http_link *link, http_link_state state, double seconds)
 
 /* ---- the thread ---------------------------------------------------------------------------------------- */
 
-/* libmicrohttpd may overlook an end that comes together with the last bytes. Two looks, so that it has had
- * the time to see it, and to begin with what was asked before the end. */
+/* Has the client ended its sending, at two checks in a row? libmicrohttpd may overlook an end that arrives
+ * with the last bytes; the second check gives it time to see it, and to begin the requests that preceded
+ * it. */
 static bool has_ended(http_link *link)
 {
     char byte;
@@ -264,7 +265,7 @@ static void shut_late(http_links *l)
     pthread_mutex_unlock(&l->lock);
 }
 
-/* True when it is worth waiting before the next try. */
+/* True if the next attempt should wait, because a resource is exhausted. */
 static bool accept_some(http_links *l, const listening *from)
 {
     for (int i = 0; i < ACCEPTED_AT_ONCE; i++) {
@@ -380,7 +381,7 @@ void http_links_free(http_links *l)
         wake(l);
         pthread_join(l->thread, NULL);
     }
-    while (!LIST_EMPTY(&l->all)) /* closed without a word, since memory ran out */
+    while (!LIST_EMPTY(&l->all)) /* closed without notice, because memory ran out */
         forget(LIST_FIRST(&l->all));
     if (l->wake >= 0)
         close(l->wake);

@@ -1,5 +1,4 @@
-/* Feeds: what has been committed to the studies that somebody listens to, read from the log and encoded once.
- */
+/* Feeds: the committed events of the studies that have listeners, read from the log and encoded once. */
 #include "server/watch/internal.h"
 
 #include "server/app.h"
@@ -11,11 +10,11 @@
 #include <stdlib.h>
 
 enum {
-    KEPT_BYTES = 256 * 1024, /* of a feed's chunks, besides those of the last KEPT_MS */
+    KEPT_BYTES = 256 * 1024, /* of a feed's chunks; chunks of the last KEPT_MS are kept in addition */
     KEPT_MS = 5000,
-    KEPT_BYTES_MAXIMUM = 4 << 20, /* of all of them */
-    TICK_MS = 50,                 /* at least, between two readings for a feed */
-    LISTENERS_PER_MS = 5,         /* woken: more of them are woken less often */
+    KEPT_BYTES_MAXIMUM = 4 << 20, /* of all chunks of a feed */
+    TICK_MS = 50,                 /* minimum between two reads for a feed */
+    LISTENERS_PER_MS = 5,         /* a feed with more listeners wakes them less often */
     RETRY_MS = 1000               /* after a failed read */
 };
 
@@ -104,7 +103,7 @@ void feed_drop(feed *f)
     free_feed(f);
 }
 
-/* Lets chunks go that listeners have had the time to take, or that are too many. */
+/* Releases chunks that listeners have had time to receive, or that exceed the limit. */
 static void trim_chunks(feed *f, int64_t now)
 {
     while (f->kept > KEPT_BYTES) {
@@ -161,7 +160,7 @@ static void run_feed(pool_task *task)
         f->changed = false;
         f->reading = true;
     }
-    feed_drop(f); /* which it does only if nobody needs it */
+    feed_drop(f); /* only if it is not needed */
     pthread_mutex_unlock(&e->lock);
     if (more)
         pool_submit(e->app->pool, task, POOL_SHORT);
@@ -175,7 +174,7 @@ feed *feed_open(events *e, int64_t study, int64_t last_seq)
     f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
-    /* What has been committed since last_seq was read, nobody has told. */
+    /* Changed: events committed since last_seq was read have not been announced. */
     *f = (feed){.hub = e, .study = study, .read = last_seq, .changed = true, .task.run = run_feed};
     STAILQ_INIT(&f->chunks);
     if (!tsearch(f, &e->feeds, compare_feeds)) {

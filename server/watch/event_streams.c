@@ -1,4 +1,4 @@
-/* Listeners: from their coming to their going, each given the chunks of its study's feed. */
+/* Listeners: each gets the chunks of its study's feed, from the request to the end of the stream. */
 #include "server/watch/internal.h"
 
 #include "proto/encode_events.h"
@@ -13,27 +13,27 @@
 #include <time.h>
 
 enum {
-    SILENCE_MS = 5000, /* after which there is a comment */
-    STOP_SECONDS = 2   /* for the clients to take the rest */
+    SILENCE_MS = 5000, /* a comment is sent after this time without events */
+    STOP_SECONDS = 2   /* for clients to receive the rest */
 };
 
-/* In a request's context. What a client is to get next is `text` from `offset` on: of `current`, of `own`, or
- * static. */
+/* The context of a request. The client gets `text` from `offset` on next; it belongs to `current`, to `own`,
+ * or is static. */
 typedef struct listener {
     events *hub;
     feed *feed;
     http_request *request;
-    int64_t position; /* of the log: events up to here have been given out, or are in `text` */
+    int64_t position; /* in the log: events up to here have been sent or are in `text` */
     const char *text;
     size_t size, offset;
     chunk *current;     /* NULL */
     char *own;          /* NULL */
-    bool caught_up;     /* has been at the feed's end */
-    bool suspended;     /* until somebody wakes it */
-    bool reading;       /* its task is at work; it is suspended */
+    bool caught_up;     /* has reached the end of the feed */
+    bool suspended;     /* until `wake` */
+    bool reading;       /* its task is running; it is suspended */
     bool last;          /* the stream ends after `text` */
-    int64_t checked_at; /* ms: when its token and its client were last looked at */
-    int64_t heard_at;   /* ms: when it was last given something */
+    int64_t checked_at; /* ms: when its token and its client were last checked */
+    int64_t heard_at;   /* ms: when it was last woken */
     int64_t wanted;     /* events to read from the log */
     pool_task task;
     TAILQ_ENTRY(listener) link;
@@ -84,7 +84,7 @@ static void wake(listener *l, int64_t now)
     http_stream_resume(l->request);
 }
 
-/* Its own reading of the log, when it wants what the feed does not keep. */
+/* Reads the log for one listener, which needs events that the feed no longer keeps. */
 static void run_listener(pool_task *task)
 {
     listener *l = (listener *)((char *)task - offsetof(listener, task));
@@ -98,13 +98,13 @@ static void run_listener(pool_task *task)
     else if (c)
         set_chunk(l, c);
     else
-        l->last = true; /* it will come back */
+        l->last = true; /* the client will reconnect */
     l->reading = false;
-    wake(l, clock_steady_ms()); /* the request, and `l`, may be gone when the lock is */
+    wake(l, clock_steady_ms()); /* the request and `l` may be freed once the lock is released */
     pthread_mutex_unlock(&e->lock);
 }
 
-/* Finds more for the listener, or suspends it; nobody waits for a client that has gone. */
+/* Gives the listener its next text, or suspends it, or ends it if its client is gone. */
 static void advance(listener *l)
 {
     events *e = l->hub;
@@ -133,7 +133,7 @@ static void advance(listener *l)
     }
 }
 
-/* The HTTP thread: the client can take up to n bytes. */
+/* On the HTTP thread: the client can receive up to n bytes. */
 static ptrdiff_t read_stream(http_request *request, char *out, size_t n)
 {
     listener *l = request->context;
@@ -190,7 +190,7 @@ void events_tick(events *e)
     pthread_mutex_unlock(&e->lock);
 }
 
-/* ---- coming and going ---------------------------------------------------------------------------------- */
+/* ---- begin and end ------------------------------------------------------------------------------------- */
 
 static void leave(void *arg)
 {
@@ -231,7 +231,7 @@ static bool join(events *e, listener *l, const place *at)
     return true;
 }
 
-/* What the stream begins with. An id that lies ahead is of another study, which had this one's name. */
+/* Sets the start of the stream. An `after` beyond the log comes from a deleted study of the same id. */
 static bool set_greeting(listener *l, const place *at, int64_t after)
 {
     wire_writer w = WIRE_WRITER_INIT;
@@ -247,7 +247,7 @@ static bool set_greeting(listener *l, const place *at, int64_t after)
     return true;
 }
 
-/* Proxies of nginx's kind are not to collect events before they pass them on. */
+/* Keeps nginx and similar proxies from buffering events. */
 static const http_header headers[] = {{"X-Accel-Buffering", "no"}, {0}};
 
 events_outcome events_open(events *e, http_request *request, int64_t after, store_status *status)
@@ -316,7 +316,7 @@ void events_stop(events *e)
     while (e->n_listeners > 0 && pthread_cond_timedwait(&e->none_left, &e->lock, &until) == 0) {
     }
     TAILQ_FOREACH (l, &e->listeners, link)
-        http_stream_cut(l->request); /* who does not take what there is would hold the server up */
+        http_stream_cut(l->request); /* a client that does not read would delay the stop */
     pthread_mutex_unlock(&e->lock);
 }
 

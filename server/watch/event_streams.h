@@ -1,11 +1,11 @@
-/* Server-sent events: what has been committed to studies' logs, to everybody who listens.
+/* Server-sent events: sends the committed events of studies to their listeners.
  *
- * The log is the source. A study that somebody listens to has a feed: when something has been committed, its
- * events are read from the log and encoded once, into chunks that all its listeners share; the last of them
- * are kept. A listener has a place in the log and no buffer of its own: it is given the chunks as its client
- * takes them, and is suspended when there is no more. One that asks for what is older reads the log by
- * itself, in chunks of its own, until it has caught up. One that had caught up and then falls behind what the
- * feed keeps is told so and dropped; it can come back with Last-Event-ID. */
+ * The log is the source. A study with listeners has a feed: after a commit, the new events are read from the
+ * log and encoded once, into chunks that all listeners share. The feed keeps the latest chunks. A listener
+ * has a position in the log and no buffer: it gets the chunks as fast as its client receives them, and is
+ * suspended when there are no more. A listener that needs older events reads the log itself, in chunks of its
+ * own, until it has caught up. A listener that had caught up and then falls behind the kept chunks is
+ * notified and dropped; its client can reconnect with Last-Event-ID. */
 #ifndef SERVER_WATCH_EVENT_STREAMS_H
 #define SERVER_WATCH_EVENT_STREAMS_H
 
@@ -17,11 +17,11 @@ typedef struct events events;
 
 events *events_new(struct app *a); /* NULL: out of memory */
 
-/* After the pool has gone. NULL is fine. */
+/* Call after the pool has been freed. NULL is fine. */
 void events_free(events *e);
 
-/* Something of the study's is on disk, or the study has been deleted. Any thread; cheap. e NULL: nobody can
- * listen. */
+/* Call when events of the study have been committed, or the study has been deleted. Any thread; cheap. NULL
+ * is fine. */
 void events_changed(events *e, int64_t study);
 
 /* Every 50 ms: starts to read what has changed; comments to the silent, so that the lost are noticed. e NULL: as
@@ -39,12 +39,12 @@ typedef enum events_outcome {
 enum { EVENTS_LISTENERS_MAXIMUM = 2000 };
 events_outcome events_open(events *e, struct http_request *request, int64_t after, store_status *status);
 
-/* Ends every stream, and those that would begin later. */
+/* Ends all streams, and every stream that begins later. */
 void events_stop(events *e);
 
 typedef struct events_statistics {
     size_t listeners;
-    uint64_t dropped; /* listeners, for being slow */
+    uint64_t dropped; /* listeners that were too slow */
 } events_statistics;
 
 void events_read_statistics(events *e, events_statistics *out);

@@ -1,5 +1,4 @@
-/* The inside of the event streams: what studies' feeds (event_feed.c) and their listeners (event_streams.c) share.
- */
+/* What the feeds of studies (event_feed.c) and their listeners (event_streams.c) share. */
 #ifndef SERVER_WATCH_INTERNAL_H
 #define SERVER_WATCH_INTERNAL_H
 
@@ -11,9 +10,9 @@
 #include <stdatomic.h>
 #include <sys/queue.h>
 
-enum { CHUNK_EVENTS = 256 }; /* of the log, read at once */
+enum { CHUNK_EVENTS = 256 }; /* events read from the log at once */
 
-/* The events after `after`, through `through`, encoded. Never changed. */
+/* The encoded events after `after`, up to and including `through`. Immutable. */
 typedef struct chunk {
     size_t references;
     int64_t after, through;
@@ -30,8 +29,8 @@ typedef struct feed {
     int64_t read; /* the log has been read up to here */
     STAILQ_HEAD(chunk_list, chunk) chunks;
     size_t kept;       /* bytes of the chunks */
-    bool changed;      /* there may be more in the log */
-    bool reading;      /* its task is at work */
+    bool changed;      /* there may be new events in the log */
+    bool reading;      /* its task is running */
     bool ended;        /* the study is gone */
     int64_t next_read; /* ms: not before */
     size_t n_listeners;
@@ -42,7 +41,7 @@ struct listener;
 
 struct events {
     struct app *app;
-    pthread_mutex_t lock; /* guards all of it, but what a task reads and encodes */
+    pthread_mutex_t lock; /* guards everything except what a task reads and encodes */
     void *feeds;          /* tsearch tree of feed, by study */
     atomic_size_t n_feeds;
     TAILQ_HEAD(listener_list, listener) listeners;
@@ -52,28 +51,28 @@ struct events {
     pthread_cond_t none_left;
 };
 
-/* At most `limit` events after `after`, without the lock. *out: the caller's; NULL when there are none, or
- * when they could not be read. *n: how many. */
+/* Reads at most `limit` events after `after`; without the lock. *out: owned by the caller; NULL if there are
+ * none or the read failed. *n: their number. */
 store_status chunk_read(struct app *a, int64_t study, int64_t after, size_t limit, chunk **out, size_t *n);
 
-/* The others with the lock, but for events_free_feeds. */
+/* Call all functions below with the lock, except events_free_feeds. */
 
 void chunk_release(chunk *c); /* NULL is fine */
 
-/* The study's feed, from last_seq on if it is new; NULL: out of memory. */
+/* The feed of the study. A new feed begins after last_seq. NULL: out of memory. */
 feed *feed_open(events *e, int64_t study, int64_t last_seq);
 
-/* Frees it if nobody listens and nothing is at work for it. */
+/* Frees the feed if it has no listeners and its task is not running. */
 void feed_drop(feed *f);
 
-/* The first chunk kept that goes beyond this position of the log, borrowed; NULL: there is none. */
+/* The first kept chunk with events after this position, borrowed; NULL: there is none. */
 chunk *feed_next_chunk(const feed *f, int64_t position);
 
-/* Starts to read for the feeds that have something new. */
+/* Starts reads for the feeds that have changed. */
 void events_tick_feeds(events *e, int64_t now);
 void events_free_feeds(events *e);
 
-/* There is something for those who listen to it. */
+/* Wakes the listeners of the feed. */
 void feed_wake_listeners(feed *f, int64_t now);
 
 #endif

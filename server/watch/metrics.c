@@ -11,13 +11,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* ---- what is counted ----------------------------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------------------------------------ */
 
 enum { BOUNDS_MAXIMUM = 16 };
 
-/* Counts of values up to each bound, and of all; sums in units of 1e-9. */
+/* Counts of the values up to each bound and beyond the last, and their sum in units of 1e-9. */
 typedef struct histogram {
-    const double *bounds; /* closed by 0 */
+    const double *bounds; /* ends with 0 */
     atomic_uint_fast64_t counts[BOUNDS_MAXIMUM + 1];
     atomic_uint_fast64_t sum;
 } histogram;
@@ -42,7 +42,7 @@ struct metrics {
     atomic_uint_fast64_t expired, failed_writes;
     atomic_uint_fast64_t events[STORE_EVENT_TYPES];
     atomic_int_fast64_t gauges[METRICS_GAUGES];
-    route_counts routes[]; /* n_routes + 1; the last is of requests without one */
+    route_counts routes[]; /* n_routes + 1; the last counts requests without a route */
 };
 
 static void add(histogram *h, double value)
@@ -145,7 +145,7 @@ static uint64_t load(atomic_uint_fast64_t *counter)
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
-/* labels: "" or pairs closed by a comma. */
+/* labels: "", or pairs that each end with a comma. */
 static void put_histogram(FILE *out, const char *name, const char *labels, histogram *h)
 {
     uint64_t n = 0;

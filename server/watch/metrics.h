@@ -1,6 +1,6 @@
-/* What operators watch: counters that the server's parts add to, any thread, without a lock; and their text
- * at GET /metrics, in Prometheus' format. Label values come from fixed lists (route patterns, states, event
- * types), never from requests. Whoever counts may have NULL for metrics: nobody watches. */
+/* Metrics: counters that the parts of the server add to, from any thread and without a lock, and their text
+ * for GET /metrics in the Prometheus format. Label values come from fixed lists (route patterns, states,
+ * event types), never from requests. Where a function takes `metrics *m`, NULL counts nothing. */
 #ifndef SERVER_WATCH_METRICS_H
 #define SERVER_WATCH_METRICS_H
 
@@ -16,19 +16,19 @@ typedef struct metrics metrics;
 metrics *metrics_new(const struct route *routes);
 void metrics_free(metrics *m); /* NULL is fine */
 
-/* http_service's `answered`. The route is one of metrics_new's. */
+/* The `answered` callback of http_service. The route is one of those given to metrics_new, or NULL. */
 void metrics_count_request(struct app *a, const struct route *route, int status, double seconds);
 
-/* A batch was planned: renewing the model, choosing. */
+/* A batch was planned: seconds for updating the model and for selecting the trials. */
 void metrics_count_batch(metrics *m, double update_seconds, double select_seconds);
 
-/* An attempt's lease has run out. */
+/* The lease of an attempt has expired. */
 void metrics_count_expiry(metrics *m);
 
 /* The store's observer; arg is the metrics. */
 void metrics_count_commit(void *arg, const store_commit *commit);
 
-/* Things there are now: adds n, which may be negative. */
+/* Current amounts: adds n, which may be negative. */
 typedef enum metrics_gauge { METRICS_LOADED_STUDIES, METRICS_ENGINE_BYTES, METRICS_GAUGES } metrics_gauge;
 void metrics_add(metrics *m, metrics_gauge gauge, int64_t n);
 
