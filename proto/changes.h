@@ -4,16 +4,16 @@
 
 #include "proto/wire.h"
 
-/* PATCH /v1/studies/{id}: what is to change. */
+/* PATCH /v1/studies/{id}: the changes. */
 typedef struct wire_study_patch {
-    char *display_name; /* NULL: as before, here and below */
+    char *display_name; /* NULL: unchanged, here and below */
     char *labels;       /* JSON object text: the new set */
     char *metadata;     /* JSON object text: the new value */
     char *state;        /* "active", "paused" or "finished" */
     wire_integer horizon;
     wire_number lease_seconds;
     wire_integer max_attempts, min_in_flight;
-    bool no_display_name, no_labels, no_metadata, no_horizon; /* null was given: there is to be none */
+    bool no_display_name, no_labels, no_metadata, no_horizon; /* null was given: the value is removed */
 } wire_study_patch;
 
 wire_status wire_decode_study_patch(wire_study_patch **out, const char *body, size_t size,
@@ -34,17 +34,17 @@ void wire_encode_added(wire_writer *w, int64_t first, int64_t n);
 
 /* POST …/candidates/retire: {"candidates": […]} */
 typedef struct wire_retire {
-    int64_t *candidates; /* as given: unsorted, perhaps repeated */
+    int64_t *candidates; /* as given: unsorted, may contain duplicates */
     size_t n;
 } wire_retire;
 
 wire_status wire_decode_retire(wire_retire **out, const char *body, size_t size, wire_errors *errors);
 void wire_retire_free(wire_retire *retire);
 
-/* {"retired": how many were not before, "cancelled": trials that had been queued for them} */
+/* {"retired": number of newly retired candidates, "cancelled": number of their queued trials} */
 void wire_encode_retired(wire_writer *w, int64_t retired, int64_t cancelled);
 
-/* POST …/trials: a user's own point, {"candidate": 3} or {"parameters": {…}}. */
+/* POST …/trials: a proposed point, {"candidate": 3} or {"parameters": {…}}. */
 typedef struct wire_proposal {
     int64_t candidate;           /* −1: parameters are given */
     wire_assignments parameters; /* see wire_code_parameters */
@@ -53,10 +53,10 @@ typedef struct wire_proposal {
 wire_status wire_decode_proposal(wire_proposal **out, const char *body, size_t size, wire_errors *errors);
 void wire_proposal_free(wire_proposal *proposal);
 
-/* POST …/trials/{n}/heartbeat; an empty body: the defaults. Owns nothing. */
+/* POST …/trials/{n}/heartbeat; an empty body means the defaults. Owns nothing. */
 typedef struct wire_heartbeat {
     wire_number lease_seconds;
-    wire_integer attempt; /* whose lease is meant */
+    wire_integer attempt; /* the attempt whose lease is renewed */
 } wire_heartbeat;
 
 wire_status wire_decode_heartbeat(wire_heartbeat *out, const char *body, size_t size, wire_errors *errors);

@@ -35,7 +35,7 @@ static wire_status end_cell(wire_csv *csv, const char *text, size_t n, wire_erro
     return status;
 }
 
-/* The last cell of a line: ends the row too, unless the line is blank. */
+/* Ends the last cell of a line, and the row unless the line is blank. */
 static wire_status end_line(wire_csv *csv, const char *text, size_t n, wire_errors *errors)
 {
     wire_status status = WIRE_OK;
@@ -80,14 +80,14 @@ static wire_status separate(wire_csv *csv, char c, const char *text, size_t n, w
     return end_line(csv, text, n, errors);
 }
 
-/* A run of plain text from bytes[0] on. *used: how many bytes it took, a separator included. */
+/* Takes a run of plain text from bytes[0] on. *used: the number of bytes taken, including a separator. */
 static wire_status feed_plain(wire_csv *csv, const char *bytes, size_t n, size_t *used, wire_errors *errors)
 {
     size_t i = 0;
     while (i < n && !ends_cell(bytes[i]) && bytes[i] != '"')
         i++;
     *used = i;
-    if (i > WIRE_CSV_CELL_MAX - csv->n_text) /* first: a cell that is cut is refused before its quote comes */
+    if (i > WIRE_CSV_CELL_MAX - csv->n_text) /* first: an overlong cell is refused before a quote in it */
         return refuse(csv, errors, "a cell may have at most 1024 bytes");
     if (i < n && bytes[i] == '"')
         return refuse(csv, errors, "a quote inside a cell that does not start with a quote");
@@ -99,12 +99,12 @@ static wire_status feed_plain(wire_csv *csv, const char *bytes, size_t n, size_t
         *used = i + 1;
         return separate(csv, bytes[i], csv->text, csv->n_text, errors);
     }
-    /* The whole cell is here: no copy. */
+    /* The whole cell is in this chunk, so it need not be copied. */
     *used = i + 1;
     return separate(csv, bytes[i], bytes, i, errors);
 }
 
-/* One byte in, or just after, a cell with quotes. */
+/* Takes one byte in or directly after a cell with quotes. */
 static wire_status feed_quoted(wire_csv *csv, char c, wire_errors *errors)
 {
     if (csv->state == WIRE_CSV_QUOTED) {
@@ -126,7 +126,8 @@ static wire_status feed_quoted(wire_csv *csv, char c, wire_errors *errors)
     return is_blank(c) ? WIRE_OK : refuse(csv, errors, "text after a closing quote");
 }
 
-/* The bytes of a mark at the very start; what only begins like one is text. Returns how many it took. */
+/* Skips a byte order mark at the start; bytes that only begin like one are text. Returns the number of
+ * bytes. */
 static size_t skip_mark(wire_csv *csv, const char *bytes, size_t n)
 {
     static const char mark[3] = {'\xEF', '\xBB', '\xBF'};

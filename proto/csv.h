@@ -1,5 +1,5 @@
-/* CSV, byte by byte: RFC 4180 and a little wider. CR, LF or CRLF end a line, lines with nothing but blanks
- * are skipped, and so is a byte order mark. Memory is bounded by a cell. */
+/* Reads CSV as the bytes arrive: RFC 4180, and slightly more. A line ends with CR, LF or CRLF. Lines that
+ * contain only blanks, and a byte order mark, are skipped. Memory is bounded by one cell. */
 #ifndef PROTO_CSV_H
 #define PROTO_CSV_H
 
@@ -7,12 +7,12 @@
 
 #define WIRE_CSV_CELL_MAX 1024 /* bytes of a cell */
 
-/* A cell, without its quotes; borrowed. Anything but WIRE_OK ends the reading. */
+/* Takes a cell without its quotes, borrowed. Any result but WIRE_OK ends the reading. */
 typedef wire_status wire_csv_cell(void *arg, const char *text, size_t n, wire_errors *errors);
-/* The row is over; `columns` cells were there. */
+/* Called at the end of a row of `columns` cells. */
 typedef wire_status wire_csv_row(void *arg, size_t columns, wire_errors *errors);
 
-/* Transparent, so that it can be a part of its user; starts as {.cell = …, .row = …, .arg = …}. */
+/* Transparent, so that it can be a member of its user; starts as {.cell = …, .row = …, .arg = …}. */
 typedef struct wire_csv {
     wire_csv_cell *cell;
     wire_csv_row *row;
@@ -27,18 +27,18 @@ typedef struct wire_csv {
         WIRE_CSV_QUOTE,      /* after a quote between quotes: its end, or half of "" */
         WIRE_CSV_AFTER_QUOTE /* blanks between a closing quote and the separator */
     } state;
-    unsigned mark;                /* bytes of a byte order mark matched at the very start; 3: past it */
-    bool after_return;            /* the last byte was CR: an LF now belongs to it */
-    bool quoted;                  /* the cell was */
-    char text[WIRE_CSV_CELL_MAX]; /* of a cell that may go on in the next chunk */
+    unsigned mark;                /* bytes of a byte order mark matched at the start; 3: behind it */
+    bool after_return;            /* the last byte was CR: an LF that follows belongs to it */
+    bool quoted;                  /* the cell has quotes */
+    char text[WIRE_CSV_CELL_MAX]; /* of a cell that may continue in the next chunk */
     size_t n_text;
 } wire_csv;
 
 wire_status wire_csv_feed(wire_csv *csv, const char *bytes, size_t n, wire_errors *errors);
-/* End of input: the last line needs no end of its own. */
+/* End of input. The last line need not end with a line break. */
 wire_status wire_csv_finish(wire_csv *csv, wire_errors *errors);
 
-/* Without the blanks around it. */
+/* Removes the surrounding blanks. */
 void wire_csv_trim(const char **text, size_t *n);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* ---- PATCH of a study --------------------------------------------------------------------------------- */
 
-/* Is a member null? Otherwise it is still to be taken. */
+/* Takes a member that is null. False: it is not null, and still to be taken. */
 static bool take_null(wire_object *o, const char *name, bool *out)
 {
     *out = json_is_null(json_object_get(o->json, name));
@@ -194,7 +194,7 @@ void wire_encode_measurement_answer(wire_writer *w, bool should_stop)
     wire_object_end(w);
 }
 
-/* A result without what belongs to the worker that told it. */
+/* A result without the members that belong to the worker that reported it. */
 static void fill_amendment(wire_decoder *d, json_t *body, void *out)
 {
     static const char *const states[] = {"failed", "infeasible", NULL};

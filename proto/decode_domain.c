@@ -1,4 +1,4 @@
-/* The domain of a study: where its trials are taken from. */
+/* The domain of a study: what may be tried. */
 #include "proto/decode_study.h"
 
 #include <stdlib.h>
@@ -78,7 +78,7 @@ void wire_fill_domain(wire_object *definition, wire_study *study)
     size_t type;
     if (!json || !wire_object_open(&o, definition->decoder, &at, json) ||
         !wire_take_word(&o, "type", WIRE_REQUIRED, types, &type))
-        return; /* without a type, it is not known which members belong to it */
+        return; /* without a type, it is not known which members are allowed */
     study->domain_type = (wire_domain_type)type;
     switch (study->domain_type) {
     case WIRE_DOMAIN_CANDIDATES:

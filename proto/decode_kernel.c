@@ -27,7 +27,7 @@ static void fill_lengthscale(wire_object *o, wire_kernel *kernel)
     }
 }
 
-/* Matérn kernels are in closed form for three smoothnesses. */
+/* Matérn kernels have a closed form for three values of the smoothness. */
 static void fill_nu(wire_object *o, wire_kernel *kernel)
 {
     if (!wire_take_number(o, "nu", &wire_any, NULL, &kernel->nu))

@@ -1,4 +1,4 @@
-/* Domains of type "space": their parameters, and points given by name. */
+/* Domains of type "space": their parameters, and points that are given by parameter name. */
 #include "proto/decode_study.h"
 
 #include <math.h>
@@ -43,7 +43,7 @@ static void fill_range(wire_object *o, wire_parameter *p)
 static int compare_numbers(const void *a, const void *b)
 {
     const double *x = *(const double *const *)a, *y = *(const double *const *)b;
-    if (isnan(*x) || isnan(*y)) /* what could not be read comes last, and is equal to nothing else */
+    if (isnan(*x) || isnan(*y)) /* a refused element comes last and equals no other */
         return isnan(*x) && isnan(*y) ? (x > y) - (x < y) : isnan(*x) ? 1 : -1;
     return (*x > *y) - (*x < *y);
 }
@@ -96,7 +96,7 @@ static void fill_values(wire_object *o, wire_parameter *p)
     }
 }
 
-/* A value of the parameter, coded; refused if it is none. Only for parameters without problems. */
+/* Reads and codes a value of the parameter, or refuses it. Only for parameters without problems. */
 static bool read_value(wire_decoder *d, const wire_place *at, const json_t *json, const wire_parameter *p,
                        double *out)
 {
@@ -144,7 +144,7 @@ static void fill_parameter(wire_decoder *d, const wire_place *at, const json_t *
     wire_take_string(&o, "name", WIRE_REQUIRED, 1, WIRE_MAX_NAME, &p->name);
     size_t type;
     if (!wire_take_word(&o, "type", WIRE_REQUIRED, types, &type))
-        return; /* without a type, it is not known which members belong to it */
+        return; /* without a type, it is not known which members are allowed */
     p->type = (wire_parameter_type)type;
     switch (p->type) {
     case WIRE_PARAMETER_DOUBLE:
@@ -158,7 +158,7 @@ static void fill_parameter(wire_decoder *d, const wire_place *at, const json_t *
     case WIRE_PARAMETER_BOOLEAN:
         break;
     }
-    /* Read when all parameters are known to be well. */
+    /* Read later, once all parameters are known to be valid. */
     wire_has(&o, "default");
     wire_has(&o, "active_when");
     wire_object_close(&o);
@@ -221,7 +221,7 @@ static void fill_condition(wire_decoder *d, const wire_place *at, const json_t *
     }
 }
 
-/* Is parameter i its own ancestor? Each has one parent at most, so that n steps go round any cycle. */
+/* Is parameter i its own ancestor? Each parameter has at most one parent, so n steps complete any cycle. */
 static bool in_cycle(const wire_study *study, size_t i)
 {
     size_t ancestor = study->parameters[i].parent;
@@ -280,7 +280,7 @@ void wire_fill_space(wire_object *domain, wire_study *study)
         fill_parameter(d, &place, json_array_get(json, i), &study->parameters[i]);
     }
     check_names(d, &at, study);
-    /* Defaults and conditions are about the parameters' values, which must be known. */
+    /* Defaults and conditions refer to values of the parameters, which must be valid first. */
     if (!d->invalid && !d->no_memory)
         fill_conditions(d, &at, json, study);
     d->invalid |= others_invalid;
@@ -317,7 +317,7 @@ void wire_read_assignments(wire_decoder *d, const wire_place *at, const json_t *
     out->items = wire_allocate(d, n, sizeof *out->items);
     if (!out->items)
         return;
-    /* The iterators take a non-const object, and change nothing. */
+    /* The iterators take a non-const object but do not change it. */
     json_t *object = (json_t *)(uintptr_t)json;
     for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i)) {
         const json_t *value = json_object_iter_value(i);

@@ -1,4 +1,4 @@
-/* The definition of a study: what POST /v1/studies takes, and what the server stores. */
+/* The definition of a study, as sent to POST /v1/studies and as stored by the server. */
 #include "proto/decode_study.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static void fill_stopping(wire_object *definition, wire_stopping *stopping)
     wire_object_close(&o);
 }
 
-/* One lengthscale a dimension, when there is a list of them. */
+/* A list of lengthscales must have one element per dimension. */
 static void check_lengthscales(wire_object *o, const wire_study *study)
 {
     const wire_kernel *kernel = &study->algorithm.kernel;

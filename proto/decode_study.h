@@ -4,7 +4,7 @@
 
 #include "proto/json_decode.h"
 
-/* Each takes its members from the object of the definition, or of the algorithm. */
+/* Each takes its members from the object of the definition, the domain or the algorithm. */
 void wire_fill_metrics(wire_object *definition, wire_study *study);
 void wire_fill_domain(wire_object *definition, wire_study *study);
 void wire_fill_space(wire_object *domain, wire_study *study);

@@ -23,7 +23,7 @@ void wire_fill_values(wire_object *o, wire_result *result)
     result->values = wire_allocate(d, n, sizeof *result->values);
     if (!result->values)
         return;
-    /* The iterators take a non-const object, and change nothing. */
+    /* The iterators take a non-const object but do not change it. */
     json_t *values = (json_t *)(uintptr_t)json;
     for (void *i = json_object_iter(values); i; i = json_object_iter_next(values, i)) {
         wire_named_value *value = &result->values[result->n_values];
@@ -92,7 +92,7 @@ static void fill_result(wire_decoder *d, const wire_place *at, const json_t *jso
     bool understood = !has_state || wire_take_word(&o, "state", WIRE_OPTIONAL, words, &state);
     result->outcome = has_state ? states[state].outcome : WIRE_COMPLETED;
     if (!understood) {
-        /* What a state that is not known may carry is not known either. */
+        /* For an unknown state it is not known which members are allowed. */
         static const char *const others[] = {"value", "values", "repeats", "retry", "reason"};
         for (size_t i = 0; i < sizeof others / sizeof *others; i++)
             wire_has(&o, others[i]);

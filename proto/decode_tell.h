@@ -1,4 +1,4 @@
-/* Parts of results that other requests have too. */
+/* Parts of results that other requests share. */
 #ifndef PROTO_DECODE_TELL_H
 #define PROTO_DECODE_TELL_H
 
@@ -6,7 +6,7 @@
 
 /* The member "values". */
 void wire_fill_values(wire_object *o, wire_result *result);
-/* "candidate" or "parameters": *candidate is −1 for the latter. */
+/* "candidate" or "parameters"; *candidate is −1 for parameters. */
 void wire_take_arm(wire_object *o, int64_t *candidate, wire_assignments *parameters);
 /* Frees what the result holds. */
 void wire_result_clear(wire_result *result);

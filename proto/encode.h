@@ -28,7 +28,7 @@ static inline void wire_time_member(wire_writer *w, const char *key, int64_t mil
     wire_time(w, milliseconds);
 }
 
-/* Members that are left out when there is nothing to say. */
+/* Members that are left out if they have no value. */
 
 static inline void wire_optional_string(wire_writer *w, const char *key, const char *text)
 {
@@ -52,7 +52,7 @@ static inline void wire_given_number(wire_writer *w, const char *key, wire_numbe
         wire_real_member(w, key, number.value);
 }
 
-/* "candidate" unless it is negative, "parameters" unless they are NULL. */
+/* "candidate" unless negative, "parameters" unless NULL. */
 static inline void wire_arm_members(wire_writer *w, int64_t candidate, const wire_study *space,
                                     const double *parameters)
 {

@@ -1,4 +1,4 @@
-/* Answers to those who read: lists, the best, predictions, the model, batches. */
+/* Responses to read requests: lists, the best result, predictions, the model, batches. */
 #include "proto/encode.h"
 
 void wire_list_begin(wire_writer *w)

@@ -4,13 +4,13 @@
 
 #include "proto/wire.h"
 
-/* What every stream begins with: the delay after which a client comes back, and the position it is at. */
+/* The start of every stream: the delay after which a client reconnects, and its position. */
 void wire_encode_stream_start(wire_writer *w, int64_t position);
 
 /* An event of the stream's own; id < 0: none. */
 void wire_encode_notice(wire_writer *w, int64_t id, const char *type, const char *reason);
 
-/* What has changed of a trial, or has been told about it. */
+/* A change of a trial, a measurement or a late result. */
 typedef struct wire_trial_event {
     const char *type; /* "trial", "late", "measurement" */
     int64_t id;
@@ -20,7 +20,7 @@ typedef struct wire_trial_event {
     int64_t issued_at, lease_expires_at; /* ms; 0: left out */
     bool has_value;
     double value;
-    bool best;    /* is now the study's best; false: left out */
+    bool best;    /* it is now the study's best trial; false: left out */
     bool amended; /* false: left out */
     bool has_step;
     int64_t step;
@@ -30,15 +30,15 @@ typedef struct wire_trial_event {
 
 void wire_encode_trial_event(wire_writer *w, int64_t id, int64_t time, const wire_trial_event *trial);
 
-/* "batch": trials first_trial … first_trial + trials − 1 are queued. An extension of the last batch has no
- * more than its number, ratio and stop rule. */
+/* "batch": trials first_trial … first_trial + trials − 1 are queued. An extension of the last batch has only
+ * its number, ratio and stop rule. */
 void wire_encode_batch_event(wire_writer *w, int64_t id, int64_t time, const wire_batch *batch, bool extended,
                              int64_t first_trial, int64_t trials);
 
-/* "state": of the study, which may have changed otherwise, too. */
+/* "state" of the study. Other fields of the study may have changed as well. */
 void wire_encode_state_event(wire_writer *w, int64_t id, int64_t time, const char *state, const char *reason);
 
-/* Any other, with a count. */
+/* Any other event with a count. */
 void wire_encode_count_event(wire_writer *w, int64_t id, int64_t time, const char *type, int64_t count);
 
 #endif

@@ -37,7 +37,7 @@ void wire_write_table_header(wire_writer *w, const wire_study *study)
     wire_line_end(w);
 }
 
-/* The values of recorded metrics, from the text that they are kept as. */
+/* The values of recorded metrics, from their stored text. */
 static void write_recorded(wire_writer *w, const wire_study *study, const char *recorded)
 {
     json_t *values = recorded && *recorded ? json_loads(recorded, JSON_DECODE_INT_AS_REAL, NULL) : NULL;

@@ -1,6 +1,6 @@
 #include "proto/encode.h"
 
-/* `recorded` is an object of ours, as text: its members go into the object being written. */
+/* `recorded` is the text of a JSON object; its members are written into the current object. */
 void wire_encode_values(wire_writer *w, const wire_metric *objective, double value, const char *recorded)
 {
     wire_object_begin(w);
@@ -9,7 +9,7 @@ void wire_encode_values(wire_writer *w, const wire_metric *objective, double val
     wire_object_end(w);
 }
 
-/* What a value was told with. */
+/* What was reported together with a value. */
 static void encode_told_with(wire_writer *w, const wire_metric *objective, double value, const char *recorded,
                              int64_t repeats, const char *metadata)
 {
@@ -104,7 +104,7 @@ static void encode_amended(wire_writer *w, const wire_amended *amended)
     wire_object_end(w);
 }
 
-/* A list under its name; left out without items. */
+/* A named list; left out if it is empty. */
 #define ENCODE_LIST(w, name, items, n, encode)                                                               \
     do {                                                                                                     \
         if ((n) == 0)                                                                                        \

@@ -1,4 +1,4 @@
-/* Problems found in a request, and the problem+json document that reports them. */
+/* The problems of a request, and the problem+json document that reports them. */
 #include "proto/wire.h"
 
 #include <stdarg.h>

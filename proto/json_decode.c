@@ -144,7 +144,7 @@ bool wire_read_real(wire_decoder *d, const wire_place *at, const json_t *json, c
         return false;
     }
     double value = json_number_value(json);
-    assert(isfinite(value)); /* jansson refuses what is too large */
+    assert(isfinite(value)); /* jansson refuses numbers that are too large */
     if (!in_range(d, at, value, range))
         return false;
     *out = value;
@@ -158,7 +158,7 @@ bool wire_read_integer(wire_decoder *d, const wire_place *at, const json_t *json
     if (json_is_integer(json)) {
         value = json_integer_value(json);
     } else if (json_is_real(json) && trunc(json_real_value(json)) == json_real_value(json)) {
-        /* 3.0 is an integer, as JSON Schema has it. What is beyond 2^53 is beyond every max. */
+        /* As in JSON Schema, 3.0 is an integer. Values beyond 2^53 exceed every max. */
         double real = json_real_value(json);
         value = real > 0x1p53 ? INT64_MAX : real < -0x1p53 ? INT64_MIN : (int64_t)real;
     } else {
@@ -235,7 +235,7 @@ bool wire_check_list(wire_decoder *d, const wire_place *at, const json_t *json, 
 int wire_compare_strings(const void *a, const void *b)
 {
     char *const *x = *(char *const *const *)a, *const *y = *(char *const *const *)b;
-    if (!*x || !*y) /* what could not be read comes last, and is equal to nothing else */
+    if (!*x || !*y) /* a refused element comes last and equals no other */
         return !*x && !*y ? (x > y) - (x < y) : !*x ? 1 : -1;
     return strcmp(*x, *y);
 }
@@ -251,7 +251,7 @@ void wire_refuse_repeated(wire_decoder *d, const wire_place *at, uint32_t *order
         qsort(sorted, n, sizeof *sorted, compare);
         for (size_t k = 0; k < n; k++)
             order[k] = (uint32_t)((size_t)(sorted[k] - (const char *)list) / size);
-        size_t first = 0; /* of those that are equal */
+        size_t first = 0; /* of a run of equal elements */
         for (size_t k = 1; k < n; k++) {
             bool equal = compare(&sorted[first], &sorted[k]) == 0;
             if (equal)

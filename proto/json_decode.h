@@ -1,6 +1,6 @@
-/* What the decoders share: typed members of JSON objects, taken one by one. Whatever is wrong is recorded
- * with its JSON pointer and decoding goes on, so that all problems are listed. A getter that answers false
- * leaves *out as it was; the status of the whole is told at the end. */
+/* What the decoders share: they take the typed members of JSON objects one by one. A problem is recorded with
+ * its JSON pointer, and decoding continues, so that all problems are listed. A getter that returns false
+ * leaves *out unchanged; wire_decode_body returns the status. */
 #ifndef PROTO_JSON_DECODE_H
 #define PROTO_JSON_DECODE_H
 
@@ -15,7 +15,8 @@ typedef struct wire_decoder {
     bool no_memory;
 } wire_decoder;
 
-/* A member or an element, and the way to it from the body. Lives on the stack of who descends. */
+/* A member or an element, and the path to it from the body. Lives on the stack of the function that
+ * descends. */
 typedef struct wire_place {
     const struct wire_place *parent; /* NULL: the body */
     const char *key;                 /* NULL: element `index` of a list */
@@ -32,11 +33,11 @@ void wire_refuse(wire_decoder *d, const wire_place *at, const char *format, ...)
 /* A new string; NULL without memory. */
 char *wire_pointer_text(const wire_place *place);
 
-/* Memory that is missed at the end: NULL and no_memory. At least one byte is allocated. */
+/* Zeroed memory of at least one byte. On failure it returns NULL and sets no_memory. */
 void *wire_allocate(wire_decoder *d, size_t n, size_t size);
 char *wire_duplicate(wire_decoder *d, const char *text);
 
-/* Parses the body, calls `fill` with it and the struct to fill, and answers for both. */
+/* Parses the body, calls `fill` with it and the struct to fill, and returns the status of both. */
 typedef void wire_fill(wire_decoder *d, json_t *body, void *out);
 wire_status wire_decode_body(const char *body, size_t size, wire_errors *errors, wire_fill *fill, void *out);
 
@@ -70,10 +71,10 @@ bool wire_read_string(wire_decoder *d, const wire_place *at, const json_t *json,
 /* A list of min … max elements, min 0 or 1. */
 bool wire_check_list(wire_decoder *d, const wire_place *at, const json_t *json, size_t min, size_t max);
 
-/* Refuses the elements of a list that are equal to one before them. `order`: n, the caller's; becomes the
- * elements' places, ascending by `compare`, which takes the addresses of two pointers into the list. */
+/* Refuses each element of a list that equals an earlier one. order: n, caller's; set to the places of the
+ * elements in ascending order by `compare`, which takes the addresses of two pointers into the list. */
 typedef int wire_compare_elements(const void *a, const void *b);
-wire_compare_elements wire_compare_strings; /* of char *; NULL: could not be read */
+wire_compare_elements wire_compare_strings; /* of char *; NULL for an element that was refused */
 void wire_refuse_repeated(wire_decoder *d, const wire_place *at, uint32_t *order, size_t n, const void *list,
                           size_t size, wire_compare_elements *compare, const char *why);
 
@@ -81,11 +82,11 @@ void wire_refuse_repeated(wire_decoder *d, const wire_place *at, uint32_t *order
 bool wire_read_matrix(wire_decoder *d, const wire_place *at, const json_t *json, size_t max_rows,
                       double **out, size_t *rows, size_t *columns);
 
-/* At least one candidate's number: *out is new. */
+/* A list of at least one candidate number: *out is new. */
 bool wire_read_candidates(wire_decoder *d, const wire_place *at, const json_t *json, size_t max,
                           int64_t **out, size_t *n);
 
-/* {"<parameter>": <value>, …}: *out is cleared by the caller, whatever came of it. */
+/* {"<parameter>": <value>, …}. The caller clears *out, also after a failure. */
 void wire_read_assignments(wire_decoder *d, const wire_place *at, const json_t *json, wire_assignments *out);
 
 /* ---- objects ------------------------------------------------------------------------------------------ */
@@ -102,16 +103,16 @@ typedef struct wire_object {
     size_t n_known;
 } wire_object;
 
-/* False, and a problem, when it is no object. */
+/* Records a problem and returns false if it is not an object. */
 bool wire_object_open(wire_object *o, wire_decoder *d, const wire_place *place, const json_t *json);
-/* Refuses the members that nobody asked for. */
+/* Refuses the members that were not asked for. */
 void wire_object_close(wire_object *o);
 
-/* A member of any type, borrowed; NULL when it is not there (refused if it is required). */
+/* A member of any type, borrowed; NULL if it does not exist (refused if it is required). */
 const json_t *wire_take(wire_object *o, const char *name, wire_presence presence);
-/* Is it there? Asking makes the member known. */
+/* Does the member exist? Asking makes it known. */
 bool wire_has(wire_object *o, const char *name);
-/* Refuses a member that has no place here, if it is there. */
+/* Refuses the member if it exists. */
 void wire_forbid(wire_object *o, const char *name, const char *why);
 
 bool wire_take_boolean(wire_object *o, const char *name, bool *out);

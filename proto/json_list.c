@@ -39,8 +39,7 @@ static wire_status malformed(wire_errors *errors, const char *where, const wire_
     return WIRE_MALFORMED;
 }
 
-/* The document around the elements, {"<name>":[]}: what is wrong with it is found by the same means as in
- * every other request. */
+/* Checks the document without the elements, {"<name>":[]}, by the same rules as every other request. */
 static wire_status check_frame(wire_json_list *list, wire_errors *errors)
 {
     json_t *body;
@@ -85,7 +84,8 @@ static wire_status end_element(wire_json_list *list, wire_errors *errors)
     return status;
 }
 
-/* A byte of the list: elements end at commas and at the closing bracket, outside strings and brackets. */
+/* Takes a byte of the list. An element ends at a comma or the closing bracket, outside strings and
+ * brackets. */
 static wire_status feed_element(wire_json_list *list, char c, wire_errors *errors)
 {
     if (list->in_string) {
@@ -126,7 +126,7 @@ static wire_status feed_head(wire_json_list *list, char c, wire_errors *errors)
     }
     if (status != WIRE_OK || was_in_string || c != '[')
         return status;
-    /* The first list is ours, or what stands before it is refused: with everything closed that is open. */
+    /* The first list must be ours. Close everything that is open, and check what precedes the list. */
     list->state = WIRE_LIST_ELEMENT;
     status = keep(list, ']', errors);
     for (; list->depth > 0 && status == WIRE_OK; list->depth--)
@@ -156,7 +156,7 @@ wire_status wire_json_list_feed(wire_json_list *list, const char *bytes, size_t 
 wire_status wire_json_list_finish(wire_json_list *list, wire_errors *errors)
 {
     if (list->state == WIRE_LIST_HEAD) {
-        /* No list at all: an object without it, something else, or no JSON. */
+        /* There is no list: the object lacks it, or it is no object, or no JSON. */
         wire_status status = check_frame(list, errors);
         assert(status != WIRE_OK);
         return status;
@@ -165,7 +165,7 @@ wire_status wire_json_list_finish(wire_json_list *list, wire_errors *errors)
         wire_errors_add(errors, "", "not valid JSON: ends inside the list");
         return WIRE_MALFORMED;
     }
-    /* As if the list were still open before it, so that the same rules find what is wrong. */
+    /* Check the tail together with a head of its own, by the same rules. */
     size_t n = list->n;
     char *tail = list->text;
     list->text = NULL;

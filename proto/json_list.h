@@ -1,4 +1,5 @@
-/* {"<name>": [element, element, …]}, cut into its elements byte by byte. Memory is bounded by one of them. */
+/* Splits {"<name>": [element, element, …]} into its elements as the bytes arrive. Memory is bounded by one
+ * element. */
 #ifndef PROTO_JSON_LIST_H
 #define PROTO_JSON_LIST_H
 
@@ -8,10 +9,10 @@
 
 #define WIRE_ELEMENT_MAX 262144 /* bytes of an element */
 
-/* An element, borrowed. Anything but WIRE_OK ends the reading. */
+/* Takes an element, borrowed. Any result but WIRE_OK ends the reading. */
 typedef wire_status wire_json_element(void *arg, size_t index, json_t *element, wire_errors *errors);
 
-/* Transparent, so that it can be a part of its user; starts as {.name = …, .element = …, .arg = …}. */
+/* Transparent, so that it can be a member of its user; starts as {.name = …, .element = …, .arg = …}. */
 typedef struct wire_json_list {
     const char *name; /* of the one member */
     wire_json_element *element;

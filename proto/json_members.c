@@ -27,7 +27,7 @@ static bool is_known(const wire_object *o, const char *name)
 
 void wire_object_close(wire_object *o)
 {
-    /* The iterators take a non-const object, and change nothing. */
+    /* The iterators take a non-const object but do not change it. */
     json_t *json = (json_t *)(uintptr_t)o->json;
     for (void *i = json_object_iter(json); i; i = json_object_iter_next(json, i)) {
         if (is_known(o, json_object_iter_key(i)))
@@ -204,7 +204,7 @@ bool wire_take_number(wire_object *o, const char *name, const wire_range *range,
     return out->given;
 }
 
-/* Names and values are strings; a name has no colon, for ?label=name:value. */
+/* Names and values are strings. A name has no colon, because of ?label=name:value. */
 bool wire_take_labels(wire_object *o, char **out)
 {
     if (!wire_take_object_text(o, "labels", WIRE_MAX_METADATA, out))

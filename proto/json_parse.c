@@ -8,8 +8,8 @@
 #define QUOTE(x) #x
 #define TEXT(x)  QUOTE(x)
 
-/* jansson reports some of its allocation failures as syntax errors ("invalid token"), which would blame the
- * client for our trouble. Its allocator therefore leaves a note. */
+/* jansson reports some allocation failures as syntax errors ("invalid token"), which would blame the client.
+ * Its allocator therefore records failures here. */
 static _Thread_local bool allocation_failed;
 
 static void *noting_malloc(size_t size)
@@ -25,8 +25,8 @@ static void install_allocator(void)
     json_set_alloc_funcs(noting_malloc, free);
 }
 
-/* jansson recurses up to 2048 levels; far fewer serve any request. Looks at brackets outside strings only, so
- * that for a text that is not JSON the answer may be wrong, but never too small for one that is. */
+/* jansson recurses up to 2048 levels, far more than any request needs. This counts brackets outside strings,
+ * so the result may be wrong for text that is not JSON, but it is correct for JSON. */
 static bool too_deep(const char *body, size_t size)
 {
     size_t depth = 0;
@@ -64,7 +64,7 @@ wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors 
 
     if (size == 0)
         return malformed(errors, "not valid JSON: the text is empty");
-    /* jansson passes over a NUL after a number. */
+    /* jansson accepts a NUL after a number. */
     if (memchr(body, '\0', size))
         return malformed(errors, "not valid JSON: contains a NUL byte");
     if (too_deep(body, size))
@@ -75,8 +75,8 @@ wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors 
     allocation_failed = false;
     json_t *json = json_loadb(body, size, flags, &error);
     if (!json && !allocation_failed && json_error_code(&error) == json_error_numeric_overflow) {
-        /* 100000000000000000000 is how some clients write 1e20: fine for a real. What is too large for a
-         * real as well fails again. */
+        /* Some clients write 1e20 as 100000000000000000000, which is valid for a real. A number that is too
+         * large for a real fails again. */
         json = json_loadb(body, size, flags | JSON_DECODE_INT_AS_REAL, &error);
     }
     if (allocation_failed) {
@@ -86,7 +86,7 @@ wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors 
     if (!json) {
         char detail[sizeof error.text + 64];
         bool nul = json_error_code(&error) == json_error_null_character;
-        /* jansson names a flag of its own there. */
+        /* jansson's text for this error names one of its flags. */
         snprintf(detail, sizeof detail, "not valid JSON: line %d, column %d: %s", error.line, error.column,
                  nul ? "\\u0000 is not allowed in a string" : error.text);
         return malformed(errors, detail);
@@ -100,7 +100,7 @@ void wire_write_json(wire_writer *w, const json_t *json)
     switch (json_typeof(json)) {
     case JSON_OBJECT: {
         wire_object_begin(w);
-        /* The iterators take a non-const object, and change nothing. */
+        /* The iterators take a non-const object but do not change it. */
         json_t *object = (json_t *)(uintptr_t)json;
         for (void *i = json_object_iter(object); i; i = json_object_iter_next(object, i)) {
             wire_key(w, json_object_iter_key(i));

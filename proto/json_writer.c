@@ -19,7 +19,7 @@ static bool reserve(wire_writer *w, size_t n)
         return false;
     if (n < w->capacity - w->size)
         return true;
-    assert(n < SIZE_MAX - w->size); /* two texts that are in memory at once are shorter */
+    assert(n < SIZE_MAX - w->size); /* the texts in memory are shorter than this */
     w->failed = !wire_grow(&w->data, &w->capacity, w->size + n + 1, 256, 1);
     return !w->failed;
 }
@@ -37,7 +37,7 @@ static void put_char(wire_writer *w, char c)
     put(w, &c, 1);
 }
 
-/* What comes before every value and every key. */
+/* Writes the comma before a value or a key. */
 static void separate(wire_writer *w)
 {
     if (w->comma)
@@ -102,7 +102,7 @@ void wire_string(wire_writer *w, const char *text)
     separate(w);
     put_char(w, '"');
     size_t n = strlen(text);
-    size_t start = 0; /* of what can be copied as it is */
+    size_t start = 0; /* of a run that can be copied unchanged */
     for (size_t i = 0; i < n;) {
         size_t length = wire_utf8_length(text + i, n - i);
         unsigned char c = (unsigned char)text[i];
@@ -133,8 +133,8 @@ void wire_real(wire_writer *w, double number)
     assert(isfinite(number));
     char text[40];
     int n;
-    /* Any decimal of up to 15 digits survives the way through a normal double, so that %.15g, which drops
-     * trailing zeros, finds it; 17 digits tell any two doubles apart. Subnormals have fewer digits. */
+    /* A decimal of up to 15 digits survives the conversion to a normal double and back, so that %.15g, which
+     * drops trailing zeros, finds it; 17 digits tell any two doubles apart. Subnormals have fewer digits. */
     int digits = fabs(number) < DBL_MIN ? 1 : 15;
     do {
         n = snprintf(text, sizeof text, "%.*g", digits, number);
@@ -162,7 +162,8 @@ void wire_null(wire_writer *w)
 
 void wire_time(wire_writer *w, int64_t milliseconds)
 {
-    /* RFC 3339 has four digits for the year: what lies outside is shown as the first or last instant. */
+    /* RFC 3339 has four digits for the year; times outside that range are shown as its first or last
+     * instant. */
     const int64_t first = -62167219200000; /* 0000-01-01T00:00:00.000Z */
     const int64_t last = 253402300799999;  /* 9999-12-31T23:59:59.999Z */
     if (milliseconds < first)

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Powers of ten that are doubles exactly. */
+/* Powers of ten that a double represents exactly. */
 #define EXACT_POWERS 22
 static const double powers[EXACT_POWERS + 1] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                                 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
                                                 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
 
-/* Digits as they are read: an integer and how many there are of them. */
+/* Digits that have been read: their integer value and their number. */
 typedef struct digits {
     uint64_t value; /* of at most 19 significant digits */
     int significant;
@@ -34,9 +34,9 @@ static const char *read_digits(const char *p, const char *end, digits *d)
     return p;
 }
 
-/* value / 10^places, rounded once, half to even: an integer division whose quotient has 64 bits and whose
- * remainder tells what lies below them. value > 0, 0 < places <= 19. Doubles as programs write them, with 16
- * or 17 digits, come this way, in less than half of strtod's time. */
+/* value / 10^places, rounded once, half to even: by an integer division with a quotient of 64 bits, whose
+ * remainder decides the rounding. value > 0, 0 < places <= 19. This handles doubles with 16 or 17 digits, as
+ * programs write them, in less than half of strtod's time. */
 static double by_division(uint64_t value, int places)
 {
     uint64_t divisor = 1;

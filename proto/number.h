@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#define WIRE_NUMBER_MAX 1024 /* characters of a number; longer ones are not understood */
+#define WIRE_NUMBER_MAX 1024 /* characters of a number; longer ones are refused */
 
 typedef enum wire_number_syntax {
     WIRE_NUMBER_JSON, /* RFC 8259 */
@@ -17,7 +17,7 @@ typedef enum wire_number_result {
     WIRE_NUMBER_NONE      /* not a number: hexadecimal, nan, inf, empty … */
 } wire_number_result;
 
-/* All of text[0 … n−1], to the nearest double. *out is set for WIRE_NUMBER_FINITE only. */
+/* Reads text[0 … n−1] and rounds it to the nearest double. *out is set for WIRE_NUMBER_FINITE only. */
 wire_number_result wire_read_number(const char *text, size_t n, wire_number_syntax syntax, double *out);
 
 #endif

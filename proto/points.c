@@ -21,7 +21,7 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
     return WIRE_OK;
 }
 
-/* Room for n doubles in the block. */
+/* Makes room for n doubles in the block. */
 static wire_status reserve(wire_points_reader *r, size_t n)
 {
     if (n <= r->capacity)

@@ -1,4 +1,4 @@
-/* Streaming readers of candidate uploads: bytes in, blocks of rows out, memory bounded by a block. */
+/* Streaming readers of candidate uploads: bytes in, blocks of rows out. Memory is bounded by one block. */
 #ifndef PROTO_POINTS_H
 #define PROTO_POINTS_H
 
@@ -8,8 +8,8 @@ typedef enum wire_points_format { WIRE_POINTS_CSV, WIRE_POINTS_JSON, WIRE_POINTS
 
 typedef struct wire_points_reader wire_points_reader;
 
-/* Takes n rows (n x dimension, row-major, borrowed), numbered from `first`. Returns false to stop: the reader
- * then answers WIRE_INVALID without a message of its own. */
+/* Takes n rows (n x dimension, row-major, borrowed), numbered from `first`. Returns false to stop; the reader
+ * then returns WIRE_INVALID without adding an error. */
 typedef bool wire_points_sink(void *arg, size_t first, size_t n, size_t dimension, const double *rows);
 
 /* dimension 0: taken from the first row. block_rows: rows per call of the sink (the last may be smaller). */
@@ -17,13 +17,12 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
                                    size_t block_rows, wire_points_sink *sink, void *arg);
 
 /* CSV: an optional header line (a first line with any cell that is not a number), `,` as separator, quotes
- * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}.
- * NPY: NumPy's format, float64 or float32, C order, shape (rows, dimension).
- * Errors: JSON: pointer "/points/12/3"; CSV and NPY: a detail that names (line,) row and column. The first
- * one ends the reading. */
+ * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}. NPY: NumPy's format, float64 or
+ * float32, C order, shape (rows, dimension). Errors have a pointer such as "/points/12/3" for JSON, and a
+ * detail with line, row and column for CSV and NPY. The first error ends the reading. */
 wire_status wire_points_reader_feed(wire_points_reader *reader, const char *bytes, size_t n,
                                     wire_errors *errors);
-/* End of input: hands the last rows to the sink. At least one row. */
+/* End of input: passes the last rows to the sink. There must be at least one row. */
 wire_status wire_points_reader_finish(wire_points_reader *reader, wire_errors *errors);
 
 size_t wire_points_reader_rows(const wire_points_reader *reader);

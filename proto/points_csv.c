@@ -1,7 +1,7 @@
 /* Points in CSV.
  *
- * The first line is a header when one of its cells is a word: neither a number, nor empty, nor the name of a
- * number that is not finite. (So that a first row with a gap or a nan is refused, not lost.) */
+ * The first line is a header if one of its cells is a word: not a number, not empty, and not nan or inf.
+ * Otherwise a first row with a gap or a nan would be lost instead of refused. */
 #include "proto/arrays.h"
 #include "proto/number.h"
 #include "proto/points_internal.h"
@@ -61,7 +61,7 @@ static wire_status end_row(wire_points_reader *r, wire_errors *errors)
 
 /* ---- the first line ----------------------------------------------------------------------------------- */
 
-/* Keeps a cell, until it is known what the line is. */
+/* Keeps a cell until the end of the line shows whether it is a header. */
 static wire_status keep_first(points_csv *csv, const char *text, size_t n, wire_errors *errors)
 {
     if (csv->n_first == WIRE_MAX_DIMENSION) {
@@ -122,7 +122,7 @@ static wire_status end_first_line(wire_points_reader *r, wire_errors *errors)
         csv->first_line_done = true;
         return WIRE_OK;
     }
-    /* The line was a row: its cells are read again as such. */
+    /* The line is a row: read its cells as numbers. */
     wire_status status = WIRE_OK;
     for (size_t i = 0; i < csv->n_first && status == WIRE_OK; i++)
         status = take_number(r, csv->first[i], strlen(csv->first[i]), errors);

@@ -1,4 +1,4 @@
-/* What the readers of the formats share: rows out in blocks, problems, the text of an unfinished cell. */
+/* What the readers of the three formats share: blocks of rows, problems, the text of an unfinished cell. */
 #ifndef PROTO_POINTS_INTERNAL_H
 #define PROTO_POINTS_INTERNAL_H
 
@@ -10,7 +10,7 @@
 /* State of a CSV reader; see points_csv.c. */
 typedef struct points_csv {
     wire_csv csv;
-    char **first; /* cells of the first line, then the header's names, if it is one */
+    char **first; /* cells of the first line; names, if that is a header */
     size_t n_first, first_capacity;
     bool first_line_done;
 } points_csv;
@@ -47,14 +47,14 @@ typedef struct points_npy {
     enum { NPY_START, NPY_DATA } state;
     size_t offset;        /* of the next byte, at the start */
     size_t length_size;   /* bytes that the header's length takes */
-    size_t header_length; /* of the header, and how much of it is there */
+    size_t header_length; /* of the header; header_size: bytes of it read so far */
     size_t header_size;
     char *header;
     char type[8]; /* '<f8' … */
     bool fortran_order, big_endian;
     size_t shape[2], n_shape;
     size_t item_size;
-    unsigned char item[8]; /* one that the chunks cut */
+    unsigned char item[8]; /* an item that is split between chunks */
     size_t n_item;
 } points_npy;
 
@@ -62,7 +62,7 @@ struct wire_points_reader {
     wire_points_format format;
     wire_points_sink *sink;
     void *arg;
-    wire_status status; /* the first failure stays */
+    wire_status status; /* the first failure, which stays */
     size_t dimension;   /* 0: not known yet */
     size_t block_rows;
     double *block;   /* block_rows x dimension; until the dimension is known: the first row as it grows */
@@ -70,7 +70,7 @@ struct wire_points_reader {
     size_t in_block; /* full rows in it */
     size_t cells;    /* in the row being read */
     size_t rows;     /* full rows so far */
-    char cell[POINTS_CELL_MAX + 1]; /* text that may go on in the next chunk */
+    char cell[POINTS_CELL_MAX + 1]; /* text that may continue in the next chunk */
     size_t cell_size;
     union {
         points_csv csv;
@@ -79,7 +79,7 @@ struct wire_points_reader {
     } u;
 };
 
-/* Each answers for all that is wrong: WIRE_OK, or what the reader's status is from now on. */
+/* Each returns WIRE_OK, or the status of the reader from now on, and has then added an error. */
 void points_csv_init(wire_points_reader *r);
 wire_status points_csv_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
 wire_status points_csv_finish(wire_points_reader *r, wire_errors *errors);
@@ -90,7 +90,7 @@ wire_status points_npy_feed(wire_points_reader *r, const char *bytes, size_t n, 
 wire_status points_npy_finish(wire_points_reader *r, wire_errors *errors);
 void points_npy_clear(wire_points_reader *r);
 
-/* One more cell of the row. The caller has seen to it that cells < dimension where that is known. */
+/* Adds a cell to the row. The caller ensures cells < dimension once the dimension is known. */
 wire_status points_put(wire_points_reader *r, double value);
 /* The row is full: it has `dimension` cells, or it is the first and sets the dimension. */
 wire_status points_end_row(wire_points_reader *r);

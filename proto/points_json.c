@@ -1,5 +1,5 @@
-/* {"points": [[…], …]}, byte by byte. What is JSON but not this is WIRE_INVALID, as far as its first byte
- * tells; the reading ends there. */
+/* Reads {"points": [[…], …]} as the bytes arrive. Other JSON is WIRE_INVALID, as far as its first byte shows;
+ * the reading ends there. */
 #include "proto/json_decode.h"
 #include "proto/json_parse.h"
 #include "proto/number.h"
@@ -14,7 +14,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Bytes of numbers and of true, false and null (and of NaN and the like, which are neither). */
+/* A byte of a number, of true, false or null, or of an invalid literal such as NaN. */
 static bool is_literal(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' ||
@@ -55,7 +55,7 @@ static wire_status refuse(const wire_points_reader *r, wire_errors *errors, part
     return WIRE_INVALID;
 }
 
-/* Something else stands where `what` is expected: another value, or no JSON at all. */
+/* Refuses a byte where `what` is expected: another JSON value is invalid, anything else malformed. */
 static wire_status not_what(const wire_points_reader *r, wire_errors *errors, char c, part at,
                             const char *what)
 {
@@ -93,7 +93,7 @@ static wire_status end_key(wire_points_reader *r, wire_errors *errors)
     json_t *key;
     wire_errors key_errors = {0};
     wire_status status = wire_parse(&key, text, n, &key_errors);
-    wire_errors_clear(&key_errors); /* they count bytes from the quote */
+    wire_errors_clear(&key_errors); /* its positions count from the quote */
     if (status != WIRE_OK)
         return status == WIRE_MALFORMED ? malformed(r, errors, "a string") : status;
     if (strcmp(json_string_value(key), "points") != 0) {
@@ -142,7 +142,7 @@ static wire_status end_cell(wire_points_reader *r, const char *text, size_t n, w
     return malformed(r, errors, "a finite number");
 }
 
-/* As much of a number as is there; *used bytes. */
+/* Takes the available part of a number; *used: its bytes. */
 static wire_status feed_cell(wire_points_reader *r, const char *bytes, size_t n, size_t *used,
                              wire_errors *errors)
 {
@@ -154,7 +154,7 @@ static wire_status feed_cell(wire_points_reader *r, const char *bytes, size_t n,
         r->u.json.start = r->u.json.offset;
     r->u.json.state = JSON_IN_CELL;
     if (i < n && r->cell_size == 0)
-        return end_cell(r, bytes, i, errors); /* all of it is here: no copy */
+        return end_cell(r, bytes, i, errors); /* complete in this chunk: not copied */
     wire_status status = keep(r, bytes, i, errors);
     if (status == WIRE_OK && i < n)
         status = end_cell(r, r->cell, r->cell_size, errors);

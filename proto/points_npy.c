@@ -1,9 +1,9 @@
-/* NumPy's .npy files, versions 1 to 3 (numpy.lib.format): float64 or float32 of either byte order, C order,
- * two dimensions.
+/* Reads NumPy's .npy files, versions 1 to 3 (numpy.lib.format): float64 or float32 in either byte order, C
+ * order, two dimensions.
  *
  *   bytes  0 … 5   \x93NUMPY
  *          6, 7    version
- *          8 …     length of the header: 2 bytes in version 1, 4 after it, the lowest first
+ *          8 …     length of the header, little-endian: 2 bytes in version 1, else 4
  *          then    the header, a Python literal: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }
  *          then    the numbers */
 #include "proto/points_internal.h"
@@ -34,7 +34,7 @@ static const char *skip_blanks(const char *p)
     return p + strspn(p, " \t\n");
 }
 
-/* The character c, with blanks before and after it; NULL when it is not there. */
+/* Skips the character c and the blanks around it; NULL if it does not follow. */
 static const char *skip_over(const char *p, char c)
 {
     p = skip_blanks(p);
@@ -55,7 +55,7 @@ static const char *read_text(const char *p, char *out, size_t capacity)
     return end + 1;
 }
 
-/* (3, 2) and the like; counts up to 2^53, at most two of them are kept. */
+/* Reads a shape such as (3, 2). Keeps the first two numbers. */
 static const char *read_shape(const char *p, points_npy *npy)
 {
     p = skip_over(p, '(');
@@ -82,7 +82,7 @@ static const char *read_truth(const char *p, bool *out)
     return strncmp(p, "False", 5) == 0 ? p + 5 : NULL;
 }
 
-/* One entry of the header's dictionary; its three keys come in any order. */
+/* Reads one entry of the header's dictionary; the three keys may have any order. */
 static const char *read_entry(const char *p, points_npy *npy, unsigned *seen)
 {
     char key[16];
@@ -146,7 +146,7 @@ static wire_status accept_header(wire_points_reader *r, wire_errors *errors)
     return WIRE_OK;
 }
 
-/* One byte of what stands before the numbers. */
+/* Takes one byte before the numbers. */
 static wire_status feed_start(wire_points_reader *r, unsigned char byte, wire_errors *errors)
 {
     static const unsigned char magic[MAGIC_SIZE] = {0x93, 'N', 'U', 'M', 'P', 'Y'};

@@ -11,23 +11,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a column of a CSV file is. */
+/* The meaning of a CSV column. */
 typedef enum column {
     COLUMN_CANDIDATE,
     COLUMN_VALUE,
     COLUMN_REPEATS,
     COLUMN_STATE,
     COLUMN_PASSED_OVER,
-    COLUMN_PARAMETER /* and the parameters after the first */
+    COLUMN_PARAMETER /* plus the index of the parameter */
 } column;
 
 static const size_t NO_COLUMN = SIZE_MAX;
-enum { COLUMNS_MAXIMUM = 2000 }; /* more than any table has */
+enum { COLUMNS_MAXIMUM = 2000 }; /* more than any exported table has */
 
-/* What a name in the header may stand for: NO_COLUMN where it cannot. */
+/* What a name in the header may mean; NO_COLUMN: not that. */
 typedef struct header_cell {
     size_t parameter, own;
-    bool prefixed; /* the parameter, by its longer name */
+    bool prefixed; /* the parameter's name has the prefix */
 } header_cell;
 
 struct wire_observations_reader {
@@ -145,7 +145,7 @@ static bool is_text(const char *text, size_t n, const char *word)
     return strlen(word) == n && memcmp(text, word, n) == 0;
 }
 
-/* The columns of an exported table, besides the parameters and "values.<name>" of recorded metrics. */
+/* The columns of an exported table, except parameters and the "values.<name>" of recorded metrics. */
 static const struct {
     const char *name;
     column column;
@@ -162,7 +162,7 @@ static bool has_prefix(const char *text, size_t n, const char *prefix)
     return n > length && memcmp(text, prefix, length) == 0;
 }
 
-/* A column that the table has whatever the study's parameters are; NO_COLUMN. */
+/* A column that every table has; otherwise NO_COLUMN. */
 static size_t own_column(const wire_observations_reader *r, const char *text, size_t n)
 {
     for (size_t i = 0; i < sizeof own_columns / sizeof *own_columns; i++)
@@ -226,8 +226,9 @@ static const char *column_name(const wire_observations_reader *r, size_t which)
     return own_columns[i].name;
 }
 
-/* Says what each column is: a name that both a parameter and the table have is the parameter's, unless the
- * parameter has a column of its longer name. seen: of all columns that there may be, false. */
+/* Decides the meaning of each column. A name that belongs to both a parameter and the table means the
+ * parameter, unless the parameter has a column with the prefix. seen: one entry per possible column, all
+ * false. */
 static wire_status resolve_header(wire_observations_reader *r, bool *seen, bool *prefixed,
                                   wire_errors *errors)
 {
@@ -300,7 +301,7 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
     if (r->csv.column >= r->n_columns)
         return WIRE_OK; /* refused at the row's end */
     size_t what = r->columns[r->csv.column];
-    if (!r->csv.quoted) /* blanks between quotes are meant */
+    if (!r->csv.quoted) /* blanks inside quotes belong to the text */
         wire_csv_trim(&text, &n);
     if (n == 0 || what == COLUMN_PASSED_OVER)
         return WIRE_OK;

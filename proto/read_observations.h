@@ -1,11 +1,12 @@
-/* Streaming reader of imported results: bytes in, observations out one by one, memory bounded by one of them.
+/* Streaming reader of imported results: bytes in, observations out one by one. Memory is bounded by one of
+ * them.
  *
  * JSON: {"observations": [{"candidate": 5, "value": 0.3}, {"parameters": {…}, "values": {…}, "repeats": 3}]}
- * CSV: a header with "value", and "candidate" or the names of the parameters; "repeats" is optional. The
- * other columns of an exported table are passed over, and so are rows whose "state" is not "completed";
- * without that column a row needs a value. An empty cell of a parameter: it is not given. Parameters may be
- * called "parameters.<name>", too; then, and only then, a column of the short name is the table's own, if it
- * has one of that name. */
+ * CSV: a header with "value", and "candidate" or the names of the parameters; "repeats" is optional. Other
+ * columns of an exported table are skipped, and so are rows whose "state" is not "completed"; without that
+ * column every row must have a value. An empty cell leaves a parameter out. A parameter may also be called
+ * "parameters.<name>". Then, and only then, a column with the short name is the table's own column of that
+ * name, if there is one. */
 #ifndef PROTO_READ_OBSERVATIONS_H
 #define PROTO_READ_OBSERVATIONS_H
 
@@ -17,7 +18,7 @@ typedef enum wire_observations_format {
 } wire_observations_format;
 
 typedef struct wire_observation {
-    int64_t candidate;        /* −1 in a space; may be beyond the last */
+    int64_t candidate;        /* −1 in a space; may not exist */
     const double *parameters; /* of a space: coded, complete; otherwise NULL */
     bool has_value;
     double value;                   /* "value" */
@@ -43,10 +44,10 @@ wire_status wire_observations_reader_feed(wire_observations_reader *reader, cons
 /* End of input. At least one observation. */
 wire_status wire_observations_reader_finish(wire_observations_reader *reader, wire_errors *errors);
 
-/* In tables, before the name of a parameter that has the name of a column that every table has. */
+/* In tables, the prefix of a parameter whose name is also the name of a column of every table. */
 #define WIRE_PARAMETER_PREFIX "parameters."
 
-/* Is it a column of tables ("value", "state", …), or would it be read as one with a prefix? */
+/* Is it the name of a column of every table ("value", "state", …), or does it start with a prefix of one? */
 bool wire_is_table_column(const char *name);
 
 size_t wire_observations_reader_count(const wire_observations_reader *reader);

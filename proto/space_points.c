@@ -29,7 +29,7 @@ static double find_number(const wire_parameter *p, double number)
     return place < p->n_values && p->numbers[p->order[place]] == number ? number : NAN;
 }
 
-/* As strcmp, of a word and a text of n bytes without a NUL. */
+/* Like strcmp, for a word and a text of n bytes without a NUL. */
 static int compare_word(const char *word, const char *text, size_t n)
 {
     int order = strncmp(word, text, n);
@@ -46,7 +46,7 @@ static double find_word(const wire_parameter *p, const char *text, size_t n)
     return found ? (double)p->order[place] : NAN;
 }
 
-/* NaN when it is no value of the parameter. */
+/* NaN if the parameter does not have this value. */
 static double code_number(const wire_parameter *p, double number)
 {
     switch (p->type) {
@@ -118,7 +118,7 @@ bool wire_parameter_is_active(const wire_parameter *parameters, const double *va
     return true;
 }
 
-/* Could it be active, once what is open is chosen? */
+/* Could it be active for some choice of the open values? */
 static bool may_be_active(const wire_parameter *parameters, const double *values, size_t i)
 {
     for (; parameters[i].parent != WIRE_NO_PARENT; i = parameters[i].parent) {
@@ -257,7 +257,7 @@ bool wire_code_parameters(double *values, const wire_parameter *parameters, size
             ok = false;
         }
     }
-    /* Otherwise what is active depends on values that are not known. */
+    /* With a refused value, it is not known what is active. */
     return ok && wire_complete_parameters(values, parameters, n, completeness, pointer, errors);
 }
 
@@ -266,7 +266,7 @@ bool wire_complete_parameters(double *values, const wire_parameter *parameters, 
 {
     bool ok = true;
     if (completeness == WIRE_WHOLE) {
-        /* A default may make other parameters active: until there is none to add. */
+        /* A default may make other parameters active, so repeat until none is added. */
         for (bool added = true; added;) {
             added = false;
             for (size_t i = 0; i < n; i++) {

@@ -1,8 +1,8 @@
-/* Spaces of named parameters, and points in them.
+/* Spaces of named parameters, and their points.
  *
- * A point is n doubles, one a parameter, "coded": the number itself for double, integer and discrete
- * parameters, the index of the word for categorical ones, 0 or 1 for boolean ones, and NaN where there is
- * none, because the parameter is not active or was left open. */
+ * A coded point has n doubles, one per parameter: the number itself for double, integer and discrete
+ * parameters, the index of the word for categorical ones, 0 or 1 for boolean ones, and NaN if the parameter
+ * is not active or was left open. */
 #ifndef PROTO_SPACE_POINTS_H
 #define PROTO_SPACE_POINTS_H
 
@@ -27,11 +27,11 @@ typedef struct wire_parameter {
     char *name;
     wire_parameter_type type;
     double min, max; /* double, integer; min < max */
-    bool log;        /* double, integer; min > 0 then */
+    bool log;        /* double, integer; requires min > 0 */
     double *numbers; /* discrete: n_values, in the order given */
     char **words;    /* categorical: n_values */
-    uint32_t *order; /* their places, ascending by value */
-    bool whole;      /* discrete: all are integers, and are written as such */
+    uint32_t *order; /* indices of the values, ascending by value */
+    bool whole;      /* discrete: all values are integers, and are written as such */
     size_t n_values;
     bool has_default;
     double default_value; /* coded */
@@ -41,11 +41,11 @@ typedef struct wire_parameter {
     size_t n_parent_values;
 } wire_parameter;
 
-/* A value as a client gives it, and the parameter it is for. */
+/* A value given by a client, and the name of its parameter. */
 typedef struct wire_assignment {
     char *name;
     enum { WIRE_ASSIGN_NUMBER, WIRE_ASSIGN_TEXT, WIRE_ASSIGN_TRUTH } type;
-    double number; /* also 0 or 1 of a truth */
+    double number; /* 0 or 1 for WIRE_ASSIGN_TRUTH */
     char *text;
 } wire_assignment;
 
@@ -57,20 +57,20 @@ typedef struct wire_assignments {
 void wire_assignments_clear(wire_assignments *assignments);
 
 typedef enum wire_completeness {
-    WIRE_WHOLE,  /* active parameters that are left out take their default; without one they are required */
-    WIRE_PARTIAL /* what is left out stays open (NaN) */
+    WIRE_WHOLE,  /* an active parameter that is left out gets its default; without a default it is required */
+    WIRE_PARTIAL /* a parameter that is left out stays open (NaN) */
 } wire_completeness;
 
-/* Codes a client's point into values (n, caller's). False: problems at pointer + "/<name>", for names that
- * the space does not have, values outside it, and parameters that are not active with the others' values. */
+/* Codes a client's point into values (n, caller's). False: it has added problems at pointer + "/<name>":
+ * unknown names, values outside the space, and parameters that are inactive for the other values. */
 bool wire_code_parameters(double *values, const wire_parameter *parameters, size_t n,
                           const wire_assignments *given, wire_completeness completeness, const char *pointer,
                           struct wire_errors *errors);
 
-/* One value, coded; NaN when it is no value of the parameter. The name does not matter. */
+/* Codes one value; NaN if the parameter does not have it. The name is not compared. */
 double wire_code_assignment(const wire_parameter *parameter, const wire_assignment *given);
 
-/* The second half of it, for values that are coded already: defaults, and what is active. */
+/* The second half of wire_code_parameters, for coded values: applies defaults and checks activity. */
 bool wire_complete_parameters(double *values, const wire_parameter *parameters, size_t n,
                               wire_completeness completeness, const char *pointer,
                               struct wire_errors *errors);
@@ -80,16 +80,16 @@ bool wire_complete_parameters(double *values, const wire_parameter *parameters, 
 enum { WIRE_VALUES_TEXT = 240 };
 bool wire_describe_values(const wire_parameter *parameter, char out[WIRE_VALUES_TEXT]);
 
-/* Is it the parameter's value, coded? */
+/* Is it a coded value of the parameter? */
 bool wire_is_value(const wire_parameter *parameter, double value);
 
-/* Is parameter i active at this point? Needs the values of its ancestors only. */
+/* Is parameter i active at this point? Reads only the values of its ancestors. */
 bool wire_parameter_is_active(const wire_parameter *parameters, const double *values, size_t i);
 
-/* Codes text, as in a column of a CSV file. NaN when it is no value of the parameter. */
+/* Codes the text of a CSV cell; NaN if the parameter does not have this value. */
 double wire_code_text(const wire_parameter *parameter, const char *text, size_t n);
 
-/* {"<name>": <value>, …} without the open ones. */
+/* {"<name>": <value>, …} without parameters that are NaN. */
 void wire_encode_parameters(wire_writer *w, const wire_parameter *parameters, size_t n, const double *values);
 
 /* The value alone, as JSON. */

@@ -83,7 +83,7 @@ struct wire_file_reader {
     int64_t rows, entries;
 };
 
-/* Exactly n digits; −1 when they are not. */
+/* Reads exactly n digits; −1 if they are not digits. */
 static int digits(const char *text, int n)
 {
     int value = 0;
@@ -114,7 +114,7 @@ static bool parse_time(const char *text, int64_t *milliseconds)
         parts.tm_hour > 23 || parts.tm_min > 59 || parts.tm_sec > 59 || parts.tm_year < 70)
         return false;
     *milliseconds = (int64_t)timegm(&parts) * 1000 + digits(text + 20, 3);
-    return parts.tm_mday == digits(text + 8, 2); /* otherwise the month has no such day */
+    return parts.tm_mday == digits(text + 8, 2); /* timegm changes a day that the month does not have */
 }
 
 static void read_head(wire_decoder *d, wire_file_reader *r, const json_t *json, wire_status *status)
@@ -146,7 +146,7 @@ static void read_head(wire_decoder *d, wire_file_reader *r, const json_t *json, 
     free(study);
 }
 
-/* The rows' numbers; NULL: refused, or no memory. The caller frees them. */
+/* The numbers of the rows, owned by the caller; NULL: refused, or out of memory. */
 static double *read_numbers(wire_decoder *d, const wire_file_reader *r, const json_t *rows)
 {
     size_t n = json_array_size(rows), dimension = (size_t)r->head.dimension;
@@ -241,7 +241,7 @@ static void read_end(wire_decoder *d, wire_file_reader *r, const json_t *json)
     r->ended = !d->invalid;
 }
 
-/* Says in which line the problems are that were added after the first `before`. */
+/* Adds the line number to the problems after the first `before`. */
 static void name_line(wire_errors *errors, size_t before, size_t number)
 {
     for (size_t i = before; i < errors->n; i++) {
@@ -269,7 +269,7 @@ static wire_status read_line(void *arg, size_t number, const char *text, size_t 
     if (r->ended)
         wire_refuse(&d, NULL, "the file continues after its last line");
     else if (status != WIRE_OK)
-        ; /* said */
+        ; /* wire_parse has added the problem */
     else if (!r->opened)
         read_head(&d, r, json, &status);
     else if (json_object_get(json, "rows"))

@@ -11,19 +11,19 @@ typedef struct wire_new_token {
     char *role;                    /* "viewer", "worker", "editor" or "admin" */
     char *study;                   /* NULL: all */
     char *description;             /* NULL: none */
-    wire_integer lifetime_seconds; /* not given: for ever */
+    wire_integer lifetime_seconds; /* not given: never expires */
 } wire_new_token;
 
 wire_status wire_decode_new_token(wire_new_token **out, const char *body, size_t size, wire_errors *errors);
 void wire_new_token_free(wire_new_token *token);
 
-/* A token as it is shown. */
+/* A token in a response. */
 typedef struct wire_token {
     const char *id, *role;
     const char *study; /* "": all */
     const char *description;
     int64_t created_at, expires_at; /* ms; expires_at 0: never */
-    const char *text;               /* what its owner sends: shown once, when it is made; NULL */
+    const char *text;               /* what its owner sends, shown once when it is created; NULL */
 } wire_token;
 
 void wire_encode_token(wire_writer *w, const wire_token *token);

@@ -7,7 +7,7 @@ static bool in_range(unsigned char c, unsigned char low, unsigned char high)
     return c >= low && c <= high;
 }
 
-/* RFC 3629, section 4: only the second byte has ranges of its own. */
+/* RFC 3629, section 4: only the range of the second byte depends on the first. */
 size_t wire_utf8_length(const char *text, size_t n)
 {
     const unsigned char *s = (const unsigned char *)text;

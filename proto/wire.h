@@ -1,11 +1,11 @@
-/* Bytes <-> plain structs: requests and answers of the HTTP API as in openapi.yaml. Knows no sockets, no
- * SQL and no engine.
+/* Converts between bytes and plain structs: the requests and responses of the HTTP API in openapi.yaml. This
+ * folder depends on no sockets, no SQL and no engine.
  *
- * Decoders return WIRE_OK, WIRE_MALFORMED (not JSON at all: answer 400) or WIRE_INVALID (JSON, but not what
- * is asked for: answer 422; every problem is listed with its JSON pointer) or WIRE_NO_MEMORY. *out is NULL
- * unless WIRE_OK; what they return is freed with the _free of its type. Unknown members are refused,
- * duplicate keys and non-finite numbers are malformed, integers are taken where a real is meant, booleans
- * never are numbers. Each decoder lists all problems it can see, not just the first. */
+ * Decoders return WIRE_OK, WIRE_MALFORMED (not JSON: answer 400), WIRE_INVALID (JSON with invalid content:
+ * answer 422; every problem is listed with its JSON pointer) or WIRE_NO_MEMORY. *out is NULL unless WIRE_OK,
+ * and is freed with the _free of its type. Unknown members are refused. Duplicate keys and non-finite numbers
+ * are malformed. An integer is accepted where a real is expected; a boolean is never a number. Each decoder
+ * lists all problems that it finds, not only the first. */
 #ifndef PROTO_WIRE_H
 #define PROTO_WIRE_H
 
@@ -17,10 +17,10 @@
 #include <stdint.h>
 
 #define WIRE_MAX_INTEGER         9007199254740991 /* 2^53 − 1 */
-#define WIRE_MAX_COUNT           2147483647       /* of what is counted in 32 bits */
+#define WIRE_MAX_COUNT           2147483647       /* of counts with 32 bits */
 #define WIRE_MAX_DIMENSION       10000
-#define WIRE_MAX_BATCH           1000000 /* picks that are planned together */
-#define WIRE_MAX_NAME            200     /* characters of a name that a user gives */
+#define WIRE_MAX_BATCH           1000000 /* picks of one batch */
+#define WIRE_MAX_NAME            200     /* characters of a name given by a user */
 #define WIRE_MAX_METRICS         32
 #define WIRE_MAX_LABELS          64
 #define WIRE_MAX_PARAMETERS      1000
@@ -31,7 +31,7 @@
 #define WIRE_MAX_TRIALS          1000 /* in one ask or tell */
 #define WIRE_MAX_PREDICTIONS     10000
 #define WIRE_MAX_REPEATS         1000000
-#define WIRE_MAX_VALUE           1e100 /* of what is measured, and −: sums of squares stay finite */
+#define WIRE_MAX_VALUE           1e100 /* of a result, also −: sums of squares stay finite */
 #define WIRE_MAX_REASON          1000  /* characters */
 #define WIRE_MAX_RESULT_METADATA 4096  /* bytes */
 
@@ -47,8 +47,8 @@ typedef struct wire_error_item {
 typedef struct wire_errors {
     wire_error_item items[WIRE_ERRORS_MAX];
     size_t n;
-    size_t dropped; /* found beyond the maximum */
-    bool no_memory; /* one could not be kept */
+    size_t dropped; /* number of problems beyond the maximum */
+    bool no_memory; /* a problem could not be kept */
 } wire_errors;
 
 void wire_errors_add(wire_errors *errors, const char *pointer, const char *format, ...)
@@ -60,7 +60,7 @@ void wire_errors_clear(wire_errors *errors);
 typedef struct wire_problem {
     int status;
     const char *type;          /* "about:blank" or a URN of ours */
-    const char *title;         /* the status's phrase */
+    const char *title;         /* the reason phrase of the status */
     const char *detail;        /* NULL: left out */
     const wire_errors *errors; /* NULL or empty: left out */
 } wire_problem;
@@ -125,7 +125,7 @@ typedef struct wire_metric {
     bool recorded; /* role "recorded"; otherwise "objective" */
 } wire_metric;
 
-/* When a worker should stop a trial before its end. */
+/* The rule by which workers should stop trials early. */
 typedef enum wire_stopping_rule {
     WIRE_STOPPING_NONE,
     WIRE_STOPPING_MEDIAN,
@@ -138,7 +138,7 @@ typedef struct wire_stopping {
     wire_integer min_resource, reduction; /* successive halving */
 } wire_stopping;
 
-/* A study as its creator asks for it, or as the server states it with every value in force. */
+/* A study as requested by its creator, or completed by the server with all defaults. */
 typedef struct wire_study {
     char *id;           /* NULL when left out */
     char *display_name; /* NULL */
@@ -149,7 +149,7 @@ typedef struct wire_study {
     bool metrics_as_list; /* given as "metrics", not "metric" */
     wire_number optimum;
     wire_domain_type domain_type;
-    wire_integer dimension; /* of candidates: always given, taken from the points where it was left out */
+    wire_integer dimension; /* of candidates: always given; taken from the points if it was left out */
     wire_integer size;      /* of a precomputed set */
     char *scaling;          /* "standardize", "unit", "none"; NULL */
     double *points;         /* inline candidates, n_points x dimension, row-major; NULL: to be uploaded */
@@ -160,7 +160,7 @@ typedef struct wire_study {
     size_t n_parameters;
     wire_algorithm algorithm;
     wire_integer horizon, seed;
-    char *history_from; /* the study whose results it starts with; NULL */
+    char *history_from; /* the study whose results the new study starts with; NULL */
     char *feedback;     /* "async", "batch"; NULL */
     wire_integer min_in_flight;
     wire_number lease_seconds;
@@ -176,11 +176,11 @@ wire_status wire_decode_study(wire_study **out, const char *body, size_t size, c
                               wire_errors *errors);
 void wire_study_free(wire_study *study);
 
-/* Writes the definition as a JSON object without `points` (those live in the candidates), every given field;
- * wire_decode_study reads it back (stored definitions have no `points` and a `dimension`). */
+/* Writes every given field of the definition as a JSON object, without `points`, which are stored as
+ * candidates. wire_decode_study reads it back: a stored definition has no `points` but a `dimension`. */
 void wire_encode_definition(wire_writer *w, const wire_study *study);
 
-/* The best told value, as part of answers. */
+/* The best reported value, as part of responses. */
 typedef struct wire_best {
     bool given;
     int64_t trial, candidate; /* candidate < 0: left out */
@@ -189,17 +189,17 @@ typedef struct wire_best {
     double value;
 } wire_best;
 
-/* What a new study has taken over from another one. */
+/* What a new study has taken over from another study. */
 typedef struct wire_left_out {
     int64_t number; /* of the trial, from 1; of the observation, from 0 */
     bool is_trial;
-    const char *pointer, *detail; /* what does not fit, in the new study */
+    const char *pointer, *detail; /* why it does not fit the new study */
 } wire_left_out;
 
 typedef struct wire_taken_over {
     const char *study;
     int64_t imported, left_out;
-    const wire_left_out *examples; /* the first of those left out */
+    const wire_left_out *examples; /* the first results that were left out */
     size_t n_examples;
 } wire_taken_over;
 
@@ -299,7 +299,7 @@ typedef struct wire_attempt {
     const char *outcome; /* "" or NULL: left out */
 } wire_attempt;
 
-/* A value told under another attempt than the one that completed the trial. */
+/* A value that another attempt reported than the one that completed the trial. */
 typedef struct wire_late_result {
     int32_t attempt;
     double value;
@@ -309,11 +309,11 @@ typedef struct wire_late_result {
     int64_t told_at;
 } wire_late_result;
 
-/* What an amendment replaced, when and why. */
+/* The result that an amendment replaced, with its time and reason. */
 typedef struct wire_amended {
     int64_t amended_at;
     const char *reason; /* "": left out */
-    const char *state;  /* that it was, and so on */
+    const char *state;  /* the replaced state, and below the replaced values */
     bool has_value;
     double value;
     const wire_metric *objective;
@@ -327,8 +327,8 @@ typedef struct wire_step {
     int64_t time;
 } wire_step;
 
-/* A trial with "attempts", "measurements", "late_results" and "amendments"; the last three are left out where
- * there are none. */
+/* A trial with "attempts", "measurements", "late_results" and "amendments"; the last three are left out if
+ * they are empty. */
 typedef struct wire_history {
     const wire_attempt *attempts;
     size_t n_attempts;
@@ -353,10 +353,10 @@ void wire_encode_tell_answer(wire_writer *w, int64_t accepted, int64_t duplicate
 /* ---- reading --------------------------------------------------------------------------------------------
  */
 
-/* Lists: begin, one value an item (written with any encoder), end. next_page_token NULL: last page. */
+/* Lists: begin, one value per item (written with any encoder), end. next_page_token NULL: last page. */
 void wire_list_begin(wire_writer *w);
 void wire_list_end(wire_writer *w, const char *next_page_token);
-/* damaged: ids that could not be shown as items, a JSON array's text; NULL: none. */
+/* damaged: the text of a JSON array with the ids of studies that cannot be shown; NULL: none. */
 void wire_study_list_end(wire_writer *w, const char *damaged, const char *next_page_token);
 
 /* {"count", "dimension"} */
@@ -372,9 +372,9 @@ typedef struct wire_recommended {
     double std;
 } wire_recommended;
 
-/* {"trial", "candidate", "value"}, or null when there is none. */
+/* {"trial", "candidate", "value"}, or null if there is none. */
 void wire_encode_observed(wire_writer *w, const wire_best *best);
-/* {"observed": …, "recommended": …}, null where there is none. */
+/* {"observed": …, "recommended": …}; each is null if there is none. */
 void wire_encode_best(wire_writer *w, const wire_best *observed, const wire_recommended *recommended);
 
 typedef struct wire_predict {
@@ -384,7 +384,7 @@ typedef struct wire_predict {
     size_t n, dimension;
 } wire_predict;
 
-/* A candidate with what is known of it. */
+/* A candidate with its results and its posterior. */
 typedef struct wire_candidate {
     int64_t candidate;
     const double *point; /* NULL: left out */
@@ -411,11 +411,11 @@ typedef struct wire_prediction {
 void wire_encode_predictions(wire_writer *w, const wire_prediction *predictions, size_t n);
 
 typedef struct wire_model {
-    const wire_study *definition; /* the algorithm in force */
+    const wire_study *definition; /* with the current algorithm */
     int64_t batch;
     double beta;
     const uint32_t *dictionary; /* candidates */
-    const double *points;       /* n_dictionary x parameters of the definition, coded, in their place; NULL */
+    const double *points;       /* coded points instead of candidates: n_dictionary x parameters; NULL */
     size_t n_dictionary;
     double effective_dimension, information_gain;
     double lambda, noise_std, norm_bound;
