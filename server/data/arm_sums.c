@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* A result, with its place in the order of joining. */
+/* A result, with its place in the order in which results joined the model. */
 typedef struct joined_result {
     int64_t batch;
     int kind; /* 0: imported, 1: a trial's, 2: late */
@@ -22,7 +22,7 @@ typedef struct gathering {
     size_t n_candidates;
     joined_result *results;
     size_t n, capacity;
-    int64_t observations; /* seen so far: their order */
+    int64_t observations; /* number read so far, which gives their order */
     int64_t amended_through;
     bool no_memory;
 } gathering;
@@ -102,7 +102,7 @@ static void take_late(void *arg, const store_late_result *row)
     take(g, row->candidate, &result);
 }
 
-/* Rows come in the order of the log, and the first amendment after the limit has what counts. */
+/* Rows are in log order. The first amendment after the limit has the values that apply. */
 static void undo_amendment(void *arg, const store_amendment *row)
 {
     gathering *g = arg;
@@ -113,7 +113,7 @@ static void undo_amendment(void *arg, const store_amendment *row)
         result->has_value = row->had_value;
         result->reward = row->value;
         result->repeats = row->repeats;
-        result->trial = 0; /* later amendments replaced what came after */
+        result->trial = 0; /* later amendments replaced later values */
     }
 }
 
@@ -162,7 +162,7 @@ store_status study_arm_sums(store *from, int64_t study, bool minimize, int64_t j
             continue;
         bandit_arm_sum *sum = &sums[result->arm];
         sum->count += (uint64_t)result->repeats;
-        /* As the engine adds it up: bandit_result.repeats times the mean. */
+        /* The engine adds bandit_result.repeats times the mean. */
         sum->sum += (uint32_t)result->repeats * (minimize ? -result->reward : result->reward);
     }
     free(g.through);

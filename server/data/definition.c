@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Candidates of a precomputed kernel: the matrix of so many is 200 MB. */
+/* Candidates of a precomputed kernel, whose matrix then has 200 MB. */
 enum { PRECOMPUTED_MAXIMUM = 5000 };
 
 static void draw_id(wire_study *request, completion *found)
@@ -37,7 +37,7 @@ static void complete_domain(wire_study *request, completion *found)
         wire_errors_add(found->errors, "/domain/size", "must be at most %d", PRECOMPUTED_MAXIMUM);
 }
 
-/* No parameter of another type than double or integer; also of a domain that is no space. */
+/* Is every parameter of type double or integer? True also for other domains than spaces. */
 static bool has_numbers_only(const wire_study *request)
 {
     for (size_t i = 0; i < request->n_parameters; i++)
@@ -113,8 +113,8 @@ static bool fill_options(study_config *config)
     return algorithm_options_apply(&wire->algorithm, o, &config->lengthscales);
 }
 
-/* In a space: its features in *dimension, and lengthscales that were given one a parameter become one a
- * feature. BANDIT_INVALID_ARMS, with the field in the API, for what the engine refuses. */
+/* For a space: sets *dimension to the number of features, and expands lengthscales from one per parameter to
+ * one per feature. Returns what the engine refuses, with the field of the API. */
 static bandit_status space_options(study_config *config, size_t *dimension, bandit_error *err)
 {
     bandit_kernel *kernel = &config->options.kernel;

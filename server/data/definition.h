@@ -1,5 +1,5 @@
-/* A study's definition in force: a request completed with defaults and checked against its algorithm, and the
- * engine's options made from it. */
+/* The current definition of a study: a request that is completed with defaults and checked against its
+ * algorithm, and the options of the engine. */
 #ifndef SERVER_DATA_DEFINITION_H
 #define SERVER_DATA_DEFINITION_H
 
@@ -9,35 +9,34 @@
 #include "server/store/store.h"
 
 typedef struct study_config {
-    wire_study *wire; /* every value in force; without points */
+    wire_study *wire; /* complete definition, without points */
     bandit_options options;
     bandit_scaling scaling;
-    double *lengthscales;         /* that options.kernel borrows */
+    double *lengthscales;         /* borrowed by options.kernel */
     bandit_parameter *parameters; /* of a space; borrows from `wire`; NULL */
     bool minimize;
     const wire_metric *objective; /* of wire->metrics */
-    bool precomputed;             /* the candidates are known by their kernel matrix alone */
+    bool precomputed;             /* the domain is a kernel matrix */
     bool asynchronous;            /* feedback */
     unsigned max_arm_failures;
-    struct study_config *next; /* the one it replaced, while engine jobs may be reading it */
+    struct study_config *next; /* the definition it replaced, which engine jobs may still read */
 } study_config;
 
 /* Reads a definition, or a request for a study: wire_decode_study with the engine's algorithms. */
 wire_status study_config_decode(wire_study **out, const char *text, size_t size, wire_errors *errors);
 
-/* Fills in the defaults of algorithms.md's parameter table, draws id and seed where they are left out, and
- * lists what does not fit in *errors: then WIRE_INVALID. */
+/* Adds the defaults of the parameter table in algorithms.md, draws id and seed if they are left out, and
+ * lists problems in *errors: then WIRE_INVALID. */
 wire_status study_config_complete(wire_study *request, wire_errors *errors);
 
-/* Takes a completed definition (also when it fails). WIRE_INVALID with *errors when the engine refuses a
- * value. */
+/* Takes a completed definition, also on failure. WIRE_INVALID with *errors if the engine refuses a value. */
 wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors);
 void study_config_free(study_config *config);
 
-/* A definition that is stored; the caller's. STORE_CORRUPT when it is none, STORE_NO_MEMORY. */
+/* Reads a stored definition, owned by the caller. STORE_CORRUPT if it is not valid, or STORE_NO_MEMORY. */
 store_status study_config_read(wire_study **out, const char *definition);
 
-/* What a decoder's or study_config_new's status means of something stored. */
+/* The store status that corresponds to a decoder's status for stored data. */
 store_status study_config_status(wire_status status);
 
 #endif

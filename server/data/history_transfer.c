@@ -10,7 +10,7 @@
 
 /* ---- the other study ----------------------------------------------------------------------------------- */
 
-/* A result of it; `number` of an observation counts from 0. */
+/* A result of the other study. The numbers of observations count from 0. */
 typedef struct result {
     int64_t number;
     bool is_trial;
@@ -22,7 +22,7 @@ typedef struct result {
 typedef struct reading {
     store *s;
     const study_config *settings; /* of the new study */
-    wire_study *from;             /* the other's definition */
+    wire_study *from;             /* definition of the other study */
     int64_t number, last_seq, candidates;
     size_t width;
     store_status defined; /* of reading its definition */
@@ -30,11 +30,11 @@ typedef struct reading {
     result *results;
     size_t n, capacity;
     int64_t observations;
-    /* where its candidates are among the new ones, by number */
+    /* the new number of each of its candidates */
     int64_t *places;
-    bandit_arms *arms;  /* of a space: the new study's */
-    size_t *sorted;     /* of a set: the new study's candidates, in the order of their rows */
-    const double *rows; /* which are these */
+    bandit_arms *arms;  /* of a space: of the new study */
+    size_t *sorted;     /* of a set: the new study's candidates, sorted by their rows */
+    const double *rows; /* the rows of the new study's candidates */
 } reading;
 
 enum { NOT_LOOKED_AT = -1, DOES_NOT_FIT = -2 };
@@ -107,7 +107,7 @@ static const char *objective_of(const wire_study *study)
     return study->metrics[i].name;
 }
 
-/* Whether results of the one are results of the other at all. */
+/* Can results of the other study be results of the new one? */
 static bool go_together(const reading *r, wire_errors *errors)
 {
     const wire_study *to = r->settings->wire;
@@ -132,7 +132,7 @@ static bool go_together(const reading *r, wire_errors *errors)
 
 /* ---- sets of candidates -------------------------------------------------------------------------------- */
 
-/* The other's candidates become the new study's. */
+/* Copies the other study's candidates to the new study. */
 static store_status copy_candidates(const reading *r, wire_study *points)
 {
     store_error error = {0};
@@ -195,7 +195,7 @@ static store_status new_space(reading *r, const wire_study *points)
     return status == BANDIT_OK ? STORE_OK : STORE_NO_MEMORY;
 }
 
-/* The other's point by its parameters' names, as a client would give it; borrows from its definition. */
+/* A point of the other study by parameter names, as a client would give it; borrows from its definition. */
 static size_t name_values(wire_assignment *out, const wire_study *from, const double *row)
 {
     size_t n = 0;
@@ -215,7 +215,7 @@ static size_t name_values(wire_assignment *out, const wire_study *from, const do
     return n;
 }
 
-/* Its place in the new space; *errors when it has none. */
+/* The number of a point in the new space; *errors if it does not fit. */
 static int64_t place_point(reading *r, const double *row, wire_errors *errors)
 {
     const wire_study *to = r->settings->wire;
@@ -242,7 +242,7 @@ static int64_t place_point(reading *r, const double *row, wire_errors *errors)
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
-/* Keeps why it does not fit, if it is among the first. */
+/* Counts a result that does not fit, and keeps the reason of the first ones. False: out of memory. */
 static bool leave_out(takeover *t, const result *one, const wire_errors *errors)
 {
     wire_left_out *examples = (wire_left_out *)(uintptr_t)t->shown.examples;
@@ -255,7 +255,7 @@ static bool leave_out(takeover *t, const result *one, const wire_errors *errors)
     return example->pointer && example->detail;
 }
 
-/* Where the other's candidate is; its row is read when it is met first. */
+/* Finds the new number of a result's candidate. The row of a candidate is read when it first occurs. */
 static store_status look(reading *r, takeover *t, const wire_study *points, double *row, const result *one)
 {
     wire_errors errors = {0};
@@ -264,7 +264,7 @@ static store_status look(reading *r, takeover *t, const wire_study *points, doub
     store_status status = STORE_OK;
     if (r->settings->wire->domain_type == WIRE_DOMAIN_PRECOMPUTED)
         *place = one->candidate;
-    if (*place < 0) /* also to say once more why it does not fit */
+    if (*place < 0) /* also to report again why it does not fit */
         status = candidate_rows(row, r->s, r->number, r->from, r->width, one->candidate, 1, &error);
     if (*place < 0 && status == STORE_OK)
         *place = r->arms ? place_point(r, row, &errors) : find_row(r, points->n_points, row);
@@ -286,7 +286,7 @@ static store_status place_results(reading *r, takeover *t, const wire_study *poi
         r->places[i] = NOT_LOOKED_AT;
     for (size_t i = 0; status == STORE_OK && i < r->n; i++) {
         const result *one = &r->results[i];
-        if (one->candidate >= r->candidates) /* met after the study was read: not yet */
+        if (one->candidate >= r->candidates) /* added after the study was read */
             continue;
         status = look(r, t, points, row, one);
         if (status == STORE_OK && r->places[one->candidate] >= 0)
@@ -299,7 +299,7 @@ static store_status place_results(reading *r, takeover *t, const wire_study *poi
     return status;
 }
 
-/* The points of a space that grows. */
+/* Keeps the points of an open space. */
 static store_status keep_points(const reading *r, takeover *t)
 {
     if (!r->arms || !bandit_arms_is_open_space(r->arms))

@@ -8,16 +8,16 @@ typedef struct bucket {
     wire_series_point smallest, largest;
 } bucket;
 
-/* Values are in `kept` as long as they fit, and in buckets as well, of which there are so many that two
- * points of each, the first and the last make no more than `points`. When all buckets are full, neighbours
- * become one. */
+/* Values are stored in `kept` while they fit, and also in buckets. The number of buckets is such that two
+ * points of each, the first and the last value are at most `points`. When all buckets are full, neighbours
+ * are merged. */
 struct series {
     size_t points;
     bool minimize;
     int64_t count;
     double best; /* of the values so far */
     wire_series_point first, last;
-    int64_t width; /* values a bucket */
+    int64_t width; /* values per bucket */
     size_t n_buckets, max_buckets;
     int64_t in_last; /* values in the last bucket */
     bucket *buckets;
@@ -56,7 +56,7 @@ static void widen(bucket *into, const bucket *from)
         into->largest = from->largest;
 }
 
-/* Neighbours become one; the last may be left alone, half full. */
+/* Merges neighbouring buckets; the last may remain alone, half full. */
 static void halve(series *s)
 {
     size_t n = s->n_buckets;
@@ -94,7 +94,7 @@ void series_add(series *s, int64_t trial, double value, int64_t told_at)
     }
 }
 
-/* Unless it is the last one kept already. */
+/* Keeps a point, unless it is already the last kept one. */
 static void keep(series *s, size_t *n, const wire_series_point *point)
 {
     if (*n == 0 || s->kept[*n - 1].trial != point->trial)

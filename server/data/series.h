@@ -1,4 +1,4 @@
-/* Thins a study's values for plotting, one value at a time, in memory that does not grow with them. */
+/* Thins the values of a study for plotting, one value at a time, in bounded memory. */
 #ifndef SERVER_DATA_SERIES_H
 #define SERVER_DATA_SERIES_H
 
@@ -14,12 +14,13 @@ typedef struct series series;
 series *series_new(size_t points, bool minimize);
 void series_free(series *s); /* NULL is fine */
 
-/* The next value, in the order of trials. Once there are more than `points` of them, they are in buckets of
- * neighbours, of equal size, whose smallest and largest are kept; so are the first and the last of all. */
+/* Adds the next value, in the order of trials. Beyond `points` values, neighbours share buckets of equal
+ * size, and the smallest and the largest value of each bucket are kept, and the first and the last of all
+ * values. */
 void series_add(series *s, int64_t trial, double value, int64_t told_at);
 
-/* What is kept, in the order of trials, each with the best of all values up to it; no more can be added.
- * *count: values added. Borrowed. */
+/* The kept values in the order of trials, borrowed, each with the best of all values up to it. No more values
+ * can be added. *count: the number of added values. */
 const wire_series_point *series_finish(series *s, size_t *n, int64_t *count);
 
 #endif

@@ -6,7 +6,7 @@
 
 /* ---- curves -------------------------------------------------------------------------------------------- */
 
-/* The first entry with a step not below this one; n when there is none. */
+/* The first entry with a step of at least `step`; n if there is none. */
 static size_t find_step(const stopping_curve *curve, int64_t step)
 {
     size_t place;
@@ -56,7 +56,7 @@ static int compare_reals(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The average of what was measured up to the step; false: nothing was. */
+/* The average of the values up to the step; false: there are none. */
 static bool running_average(double *out, const stopping_curve *curve, int64_t step)
 {
     double sum = 0.0;

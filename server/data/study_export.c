@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one part. */
+/* The sizes of one part. */
 enum { NUMBERS_AT_ONCE = 8192, ENTRIES_AT_ONCE = 16, TRIALS_AT_ONCE = 256 };
 
 typedef enum export_stage { STAGE_HEAD, STAGE_CANDIDATES, STAGE_LOG, STAGE_END, STAGE_TRIALS } export_stage;
@@ -203,7 +203,7 @@ static void take_key(void *arg, const store_study *row)
     *(int64_t *)arg = row->study;
 }
 
-/* What is missing may have been deleted with the study meanwhile; another may have its name. */
+/* Missing rows may have been deleted together with the study, and another study may have its id now. */
 static bool is_deleted(const study_export *x)
 {
     store_error error = {0};

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The best point's parameters into *out (to be freed), in a space; otherwise nothing. STORE_CORRUPT: there
- * can be no such best. */
+/* In a space, reads the parameters of the best point into *out (to be freed). STORE_CORRUPT: the stored best
+ * trial is not valid. */
 static store_status read_best(double **out, store *s, const store_study *row, const wire_study *definition)
 {
     size_t width = candidate_width(definition);

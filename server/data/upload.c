@@ -56,7 +56,7 @@ static void destroy(upload *u)
     free(u);
 }
 
-/* The writer thread: a block is on disk, or is not. */
+/* On the writer thread: a block has been written, or has failed. */
 static void block_done(void *arg, store_status status, int64_t study, int64_t last_seq)
 {
     upload *u = arg;

@@ -1,4 +1,4 @@
-/* Candidates on their way into the store: staged in blocks, with a digest of their content. */
+/* An upload of candidates into the store: blocks are staged, and a digest of the content is computed. */
 #ifndef SERVER_DATA_UPLOAD_H
 #define SERVER_DATA_UPLOAD_H
 
@@ -11,27 +11,27 @@ store_status upload_new(upload **out, store *s);
 /* Rows per block: about 1 MiB, at least 1. */
 size_t upload_rows_at_once(size_t dimension);
 
-/* Stages n x dimension values from row `first` on, in order. An earlier block's failure is reported. */
+/* Stages n x dimension values, beginning at row `first`; rows come in order. Returns the failure of an
+ * earlier block. */
 store_status upload_rows(upload *u, size_t first, size_t n, size_t dimension, const double *rows);
 
-/* Calls `settled` (any thread) once at most `most` blocks are on their way to the disk. One wait at a time.
- */
+/* Calls `settled` (any thread) once at most `most` blocks are still being written. One wait at a time. */
 void upload_wait(upload *u, size_t most, void (*settled)(void *arg), void *arg);
 
-/* STORE_OK, or what a staged block failed with. */
+/* STORE_OK, or the failure of a staged block. */
 store_status upload_status(upload *u);
 
 size_t upload_count(const upload *u);
-const char *upload_digest(upload *u); /* hexadecimal; ends the staging */
+const char *upload_digest(upload *u); /* hexadecimal; no more rows can be staged */
 
-/* Fills event->u.candidates but for the dimension. Once the event is stored the content is the study's. */
+/* Fills event->u.candidates except the dimension. Storing the event gives the content to the study. */
 void upload_describe(upload *u, store_event *event);
 
-/* The content has become a study's: upload_free keeps it. */
+/* The content belongs to a study: upload_free keeps it. */
 void upload_keep(upload *u);
 
-/* Waits for no one: a block on its way keeps what it needs. Content that was not kept is abandoned. NULL is
- * fine. */
+/* Does not wait for blocks that are being written, which keep what they need. Content that is not kept is
+ * abandoned. NULL is fine. */
 void upload_free(upload *u);
 
 #endif
