@@ -1,4 +1,4 @@
-/* The entries of a log that somebody sends: as strict as with requests, since nobody has looked at them. */
+/* Checks the entries of an imported log as strictly as requests, since they may come from anybody. */
 #include "server/replay/rebuild_internal.h"
 
 #include "server/data/stop_rule.h"
@@ -22,7 +22,7 @@ bool rebuild_refuse(rebuild_problem *p, const char *member, const char *format, 
 
 /* ---- values -------------------------------------------------------------------------------------------- */
 
-/* Of a batch. */
+/* A figure of a batch. */
 static bool check_figure(rebuild_problem *p, const char *member, double value)
 {
     return (isfinite(value) && value >= 0) ||
@@ -63,7 +63,7 @@ static char *definition_text(const wire_study *definition)
     return wire_writer_finish(&w, &text, &size) ? text : NULL;
 }
 
-/* Without what can be changed. */
+/* The definition without the fields that a patch can change. */
 static char *fixed_text(const wire_study *definition)
 {
     wire_study fixed = *definition;
@@ -84,7 +84,7 @@ static bool check_unchanged(rebuild *r, const study_config *config, rebuild_prob
     return same || rebuild_refuse(p, "definition", "changes fields that cannot be changed in a study");
 }
 
-/* A definition has every value in force: there is nothing to complete. */
+/* Does the definition have all values, so that completing it changes nothing? */
 static bool is_complete(wire_study *definition, wire_errors *problems)
 {
     bool fits = definition->id && !definition->points;
@@ -99,7 +99,7 @@ static bool is_complete(wire_study *definition, wire_errors *problems)
     return complete;
 }
 
-/* The definition in force from here on. */
+/* Takes the definition that applies from this entry on. */
 static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
 {
     wire_study *definition = NULL;
@@ -157,7 +157,7 @@ static bool is_space(const rebuild *r)
     return r->config->wire->domain_type == WIRE_DOMAIN_SPACE;
 }
 
-/* The first of n rows, as wide as the space, that is no point of it; n: there is none. */
+/* The first of n rows, as wide as the space, that is not a point of it; n if all are. */
 static size_t first_other(const rebuild *r, const double *rows, size_t n)
 {
     size_t i = 0;
@@ -168,7 +168,7 @@ static size_t first_other(const rebuild *r, const double *rows, size_t n)
     return i;
 }
 
-/* New candidates; none is fine. */
+/* Checks new candidates; there may be none. */
 static bool check_points(rebuild *r, const char *member, const store_points *points, rebuild_problem *p)
 {
     const wire_study *wire = r->config->wire;

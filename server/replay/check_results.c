@@ -1,4 +1,4 @@
-/* Entries of a log that somebody sends, those that bring results: as strict as with requests. */
+/* Checks the entries of an imported log that bring results, as strictly as requests. */
 #include "server/replay/rebuild_internal.h"
 
 #include "proto/json_parse.h"
@@ -8,7 +8,7 @@
 
 static bool is_measured(double value)
 {
-    return fabs(value) <= WIRE_MAX_VALUE; /* and no NaN */
+    return fabs(value) <= WIRE_MAX_VALUE; /* false for NaN */
 }
 
 static bool check_value(rebuild_problem *p, const char *member, double value)
@@ -16,7 +16,7 @@ static bool check_value(rebuild_problem *p, const char *member, double value)
     return is_measured(value) || rebuild_refuse(p, member, "must be a number from -1e100 to 1e100");
 }
 
-/* "" or the text of a JSON object: it is written into answers as it is. NULL: it is none. */
+/* Parses "" or the text of a JSON object, which responses contain unchanged. NULL: it is not valid. */
 static json_t *object_of(const char *text)
 {
     json_t *json = NULL;
@@ -39,7 +39,7 @@ static bool is_recorded(const wire_study *wire, const char *name)
     return false;
 }
 
-/* Values of recorded metrics. */
+/* Checks the values of recorded metrics. */
 static bool check_recorded(const rebuild *r, const char *text, rebuild_problem *p)
 {
     json_t *object = object_of(text), *value;
@@ -68,7 +68,7 @@ static bool check_metadata(const char *text, rebuild_problem *p)
            rebuild_refuse(p, "metadata", "must have at most %d bytes", WIRE_MAX_RESULT_METADATA);
 }
 
-/* A result's state, and its value where there is one. */
+/* Checks the state of a result, and its value if it has one. */
 static bool check_result(trial_state state, bool has_value, double value, rebuild_problem *p)
 {
     if (state == TRIAL_QUEUED || state == TRIAL_PENDING)

@@ -1,4 +1,4 @@
-/* The inside of a replay: what is read and rebuilt (replay.c), and what is planned again (plan_again.c). */
+/* What the two files of a replay share: replay.c reads and rebuilds, plan_again.c replans. */
 #ifndef SERVER_REPLAY_INTERNAL_H
 #define SERVER_REPLAY_INTERNAL_H
 
@@ -9,7 +9,7 @@
 #include "server/study/load.h"
 #include "server/study/plan.h"
 
-/* Where a batch stands in the log, and what it was planned from. */
+/* The position of a batch in the log, and the position up to which it was planned from. */
 typedef struct planned_at {
     int64_t seq, through_seq;
 } planned_at;
@@ -21,8 +21,8 @@ typedef struct replaying {
     store *from, *to;
     rebuild *rebuild;
     app app;
-    study *study; /* in the new place */
-    /* of the study in the old one */
+    study *study; /* the rebuilt study */
+    /* of the original study */
     int64_t number, last_seq, candidates, dimension, reference_candidates;
     planned_at *batches;
     size_t n_batches, capacity, next;
@@ -32,16 +32,16 @@ typedef struct replaying {
     store_status status;
 } replaying;
 
-/* Keeps the first failure; its text, unless the store has said one, begins with `what`. */
+/* Keeps the first failure. Its text begins with `what`, unless the store has set one. */
 void replay_fail(replaying *r, store_status status, const char *what);
 
-/* One difference more, at entry `seq`. */
+/* Reports a difference at entry `seq`. */
 void replay_differs(replaying *r, int64_t seq, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* Makes the plan of the entry again, with the study as it is when everything up to here is known. */
+/* Replans the batch of the entry, from the study as rebuilt so far. */
 void replay_plan_again(replaying *r, int64_t seq, const store_event *recorded);
 
-/* Holds the plan that was made again, which there is, against the entry; then it is gone. */
+/* Compares the new plan, which must exist, with the entry, and frees it. */
 void replay_compare_plan(replaying *r, int64_t seq, const store_event *recorded);
 
 #endif

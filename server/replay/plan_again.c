@@ -1,4 +1,4 @@
-/* A batch of the log, planned again and compared: picks, figures and the engine's state, to the bit. */
+/* Replans a batch of the log and compares it bit by bit: picks, figures and the state of the engine. */
 #include "server/replay/internal.h"
 
 #include <math.h>
@@ -11,7 +11,8 @@ static uint64_t bits_of(double x)
     return bits;
 }
 
-/* As the log has them: no sign on a zero, NaN for what is not finite. */
+/* Equal as stored in the log, which keeps no sign of a zero, and has NaN for all values that are not
+ * finite. */
 static bool same_logged(double a, double b)
 {
     return isfinite(b) ? a == b : !isfinite(a);
@@ -98,7 +99,7 @@ static bool compare_planned(replaying *r, int64_t seq, const store_event *a, con
     return same;
 }
 
-/* Engines spread their work from a thread of the pool. */
+/* A plan made on the pool, since engines must be called from its threads. */
 typedef struct pooled_plan {
     pool_task task;
     replaying *r;

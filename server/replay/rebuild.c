@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one write takes before the next begins: bounded time for the disk, and for others' writes. */
+/* The size of one write, bounded so that other writes do not wait long. */
 enum { WRITE_EVENTS = 200, WRITE_BYTES = 256 * 1024 };
 
 typedef struct held_write {
@@ -88,17 +88,17 @@ static void free_parts(rebuild *r)
 
 static void removed(void *arg, store_status status, int64_t study, int64_t last_seq)
 {
-    (void)status; /* otherwise it is removed at the next start */
+    (void)status; /* after a failure it is removed at the next start */
     (void)study;
     (void)last_seq;
     free_parts(arg);
 }
 
-/* Nothing is on its way any more. */
+/* Called when no write is unfinished. */
 static void destroy(rebuild *r)
 {
     bool left = r->staged && r->made && !r->published;
-    if (left) { /* by a lane of its own: a write of the other one may have failed */
+    if (left) { /* in a new lane, since a write of the old lane may have failed */
         store_lane_close(r->lane);
         left = store_lane_open(&r->lane, r->store, r->number, 0, 0) == STORE_OK;
     }
@@ -138,7 +138,7 @@ void rebuild_free(rebuild *r)
         destroy(r);
 }
 
-/* The writer thread. */
+/* On the writer thread. */
 static void write_done(void *arg, store_status status, int64_t study, int64_t last_seq)
 {
     rebuild *r = arg;
@@ -174,7 +174,7 @@ static void submit(rebuild *r, store_write *write)
     store_submit(write, write_done, r);
 }
 
-/* The write being filled is full: it goes, or waits for the candidates that its study is to have. */
+/* Ends the write being filled, and queues it behind the candidates of its study. */
 static void end_write(rebuild *r)
 {
     if (!r->write)
@@ -206,7 +206,7 @@ static void wait_for_writes(rebuild *r, size_t most, void (*settled)(void *arg),
         settled(arg);
 }
 
-/* What rebuild_settle waits for, while the candidates are on their way. */
+/* What rebuild_settle does once the candidates have been written. */
 typedef struct settling {
     rebuild *r;
     size_t most;
@@ -275,7 +275,8 @@ store_status rebuild_wait(rebuild *r)
 
 /* ---- candidates ---------------------------------------------------------------------------------------- */
 
-/* Keeps the rows if a space may have so many: they are looked at when it is known. False: out of memory. */
+/* Keeps the rows if they may be those of an enumerated space, to check them once the space is known. False:
+ * out of memory. */
 static bool keep_few(rebuild *r, size_t n, size_t dimension, const double *rows)
 {
     size_t kept = r->rows * dimension, more = n * dimension;
@@ -331,7 +332,7 @@ wire_status rebuild_rows(rebuild *r, size_t n, size_t dimension, const double *r
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
-/* The definition with the study's new name. The caller frees it. */
+/* The definition with the study's new id. The caller frees it. */
 static char *renamed_definition(rebuild *r)
 {
     char *name = strdup(r->id), *text = NULL;
@@ -345,7 +346,7 @@ static char *renamed_definition(rebuild *r)
     return wire_writer_finish(&w, &text, &size) ? text : NULL;
 }
 
-/* Adds the event, with the study's new name where it has one. */
+/* Adds the event, with the new id if the study has one. */
 static store_status add(rebuild *r, store_event *event, const char *payload)
 {
     char *definition = NULL;

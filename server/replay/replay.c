@@ -1,4 +1,4 @@
-/* Reads the log twice: where its batches stand, and then entry by entry into the rebuild. */
+/* Reads the log twice: first to find its batches, then entry by entry into the rebuild. */
 #include "server/replay/internal.h"
 
 #include "server/store/event.h"
@@ -82,7 +82,7 @@ static void plan_recorded(void *arg, int64_t seq, int64_t time, const char *type
     free(event);
 }
 
-/* Is a batch of the log planned from just what is known now? */
+/* Replans the next batch if it was planned from exactly the entries read so far. */
 static void plan_what_follows(replaying *r)
 {
     int64_t known = r->result->entries;
@@ -95,7 +95,7 @@ static void plan_what_follows(replaying *r)
         replay_fail(r, status, "the log");
 }
 
-/* The engine has to be loaded again, as the server does it. */
+/* Must the engine be reloaded after this event? The server does the same. */
 static bool renews_engine(const store_event *event)
 {
     return event->type == EVENT_CANDIDATES_SET || event->type == EVENT_CANDIDATES_ADDED ||
@@ -136,7 +136,7 @@ static void take_entry(void *arg, int64_t seq, int64_t time, const char *type, c
     plan_what_follows(r);
 }
 
-/* Entries of the log, copied: what is done with them reads from the log, too. */
+/* Copies of log entries, since handling them reads from the log as well. */
 typedef struct log_page {
     struct log_entry {
         int64_t seq, time;
@@ -187,7 +187,7 @@ static size_t rows_at_once(const replaying *r)
     return row < ROW_BYTES ? ROW_BYTES / row : 1;
 }
 
-/* Those that were uploaded are taken over: they are not in the log. */
+/* Copies the uploaded candidates, which are not in the log. */
 static void copy_candidates(replaying *r)
 {
     if (r->reference_candidates == 0)
@@ -304,5 +304,6 @@ store_status replay_study(store *snapshot, const char *id, const replay_options 
     store_close(r.to);
     free(r.batches);
     bool found = out->differences > 0 && r.status == STORE_CORRUPT;
-    return found ? STORE_OK : r.status; /* a log that cannot be read to its end has been looked at */
+    return found ? STORE_OK
+                 : r.status; /* a log that cannot be read to its end has been checked nevertheless */
 }

@@ -1,5 +1,5 @@
-/* What a log says, said again: a study is built from its log alone in a database beside it, every batch is
- * planned again by the engine from what was known when it was planned, and all is compared. */
+/* Replays a log: rebuilds a study from its log alone in a scratch database, replans every batch from what was
+ * known when it was planned, and compares everything with the original. */
 #ifndef SERVER_REPLAY_REPLAY_H
 #define SERVER_REPLAY_REPLAY_H
 
@@ -10,18 +10,19 @@
 typedef struct replay_options {
     const server_config *config; /* study_memory */
     pool *pool;
-    const char *scratch;         /* a file that is not there; it and those that SQLite keeps beside it stay */
-    store_check_row *difference; /* is given a line of text for each difference found */
-    void (*progress)(void *arg, int64_t entry); /* so many entries are through */
-    void *arg;                                  /* of both */
+    const char *scratch; /* a file that does not exist; it and SQLite's files next to it are left behind */
+    store_check_row *difference;                /* called with a line of text for each difference */
+    void (*progress)(void *arg, int64_t entry); /* called with the number of entries replayed so far */
+    void *arg;                                  /* for both callbacks */
 } replay_options;
 
 typedef struct replay_result {
     int64_t entries, batches, differences;
 } replay_result;
 
-/* Replays the study of that id in the snapshot. After the first difference in what the engine does nothing
- * more is planned, since the rest follows from it. STORE_OK: all was looked at, whatever was found. */
+/* Replays the study with this id in the snapshot. After the first batch that differs, no more batches are
+ * replanned, since later differences follow from it. STORE_OK: the replay is complete, with or without
+ * differences. */
 store_status replay_study(store *snapshot, const char *id, const replay_options *options, replay_result *out,
                           store_error *err);
 
