@@ -34,7 +34,7 @@ static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(spac
 const bandit_algorithm_entry bandit_epsilon_greedy_algorithm = {
     .about =
         {
-            .description = "Exact GP, the best mean, and now and then a random candidate.",
+            .description = "Exact GP, the best mean, and with probability epsilon a random candidate.",
             .options = BANDIT_TAKES_MODEL | BANDIT_TAKES(EPSILON),
         },
     .list = &list_table,
