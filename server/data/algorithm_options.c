@@ -115,6 +115,19 @@ static void complete_related(wire_algorithm *a, bandit_algorithm algorithm, comp
         default_integer(&a->sample, a->population.value);
 }
 
+/* Options of the confidence bounds, when it is known whether rewards are standardized. */
+static void complete_bounds(wire_algorithm *a, bandit_algorithm algorithm, double horizon, completion *found)
+{
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_NORM_BOUND) && a->standardize_rewards)
+        default_word(&a->norm_bound, automatic);
+    else if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_NORM_BOUND))
+        default_number(&a->norm_bound, defaults.norm_bound);
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_DELTA))
+        default_number(&a->delta, horizon > 0 ? fmin(1 / horizon, 0.5) : defaults.delta);
+    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_CONFIDENCE))
+        default_text(&a->confidence, a->standardize_rewards ? "calibrated" : "practical", found);
+}
+
 void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm, completion *found)
 {
     wire_algorithm *a = &request->algorithm;
@@ -135,14 +148,7 @@ void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm,
     else if (is_word(a->init, "uncertainty"))
         wire_errors_add(found->errors, "/algorithm/init/type",
                         "\"uncertainty\" requires an algorithm with a model");
-    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_NORM_BOUND) && a->standardize_rewards)
-        default_word(&a->norm_bound, automatic);
-    else if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_NORM_BOUND))
-        default_number(&a->norm_bound, defaults.norm_bound);
-    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_DELTA))
-        default_number(&a->delta, horizon > 0 ? fmin(1 / horizon, 0.5) : defaults.delta);
-    if (bandit_algorithm_takes(algorithm, BANDIT_OPTION_CONFIDENCE))
-        default_text(&a->confidence, a->standardize_rewards ? "calibrated" : "practical", found);
+    complete_bounds(a, algorithm, horizon, found);
 }
 
 /* ---- the engine's options ------------------------------------------------------------------------------ */
