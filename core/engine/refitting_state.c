@@ -75,29 +75,54 @@ static bool is_at_least_0(double x)
     return isfinite(x) && x >= 0.0;
 }
 
+/* Could the engine have written these? `left`: bytes that follow them. */
+static bool is_valid(const bandit_refitting_engine *e, const bandit_refitting_state *state, size_t left)
+{
+    bool fits = state->n_lengthscales == e->settings.n_lengthscales &&
+                left / sizeof(double) >= state->n_lengthscales &&
+                (left - state->n_lengthscales * sizeof(double)) / sizeof(bandit_arm_sum) >= state->n_aside;
+    return fits && is_positive(state->scale) && is_positive(state->signal) && is_positive(state->noise) &&
+           isfinite(state->offset) && isfinite(state->mean) && state->low < state->high &&
+           is_positive(state->range) && is_at_least_0(state->within) &&
+           is_at_least_0(state->within_degrees) && is_at_least_0(state->norm_bound) &&
+           is_at_least_0(state->sum_squares);
+}
+
+/* Lengthscales and outliers from *at, which moves behind them. */
+static bandit_status read_lists(bandit_fitted *l, size_t n_aside, const unsigned char **at, bandit_error *err)
+{
+    for (size_t i = 0; i < l->n_lengthscales; i++, *at += sizeof(double)) {
+        memcpy(&l->lengthscales[i], *at, sizeof(double));
+        if (!is_positive(l->lengthscales[i]))
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored lengthscale %zu is not valid", i);
+    }
+    l->n_aside = n_aside;
+    l->aside = bandit_alloc(n_aside, sizeof *l->aside);
+    if (!l->aside)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t i = 0; i < n_aside; i++, *at += sizeof *l->aside) {
+        memcpy(&l->aside[i], *at, sizeof *l->aside);
+        if (i > 0 && l->aside[i].arm <= l->aside[i - 1].arm)
+            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored outlier %zu is not valid", i);
+    }
+    return BANDIT_OK;
+}
+
 bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const bandit_checkpoint *checkpoint,
                                           bandit_refitting_state *state, bandit_checkpoint *inner,
                                           bandit_error *err)
 {
     bandit_fitted *l = &e->fitted;
     const unsigned char *at = checkpoint->state;
-    size_t left = checkpoint->n_state;
-    if (left < sizeof *state)
-        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state of %zu bytes is too short", left);
+    size_t n = checkpoint->n_state;
+    if (n < sizeof *state)
+        return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state of %zu bytes is too short", n);
     memcpy(state, at, sizeof *state);
     at += sizeof *state;
-    left -= sizeof *state;
     if (memcmp(state->magic, STATE_MAGIC, sizeof state->magic) != 0)
         return bandit_fail(err, BANDIT_INVALID_STATE, "",
                            "the stored state is of another kind or machine type");
-    if (state->n_lengthscales != e->settings.n_lengthscales ||
-        left / sizeof(double) < state->n_lengthscales ||
-        (left - state->n_lengthscales * sizeof(double)) / sizeof(bandit_arm_sum) < state->n_aside ||
-        !is_positive(state->scale) || !is_positive(state->signal) || !is_positive(state->noise) ||
-        !isfinite(state->offset) || !isfinite(state->mean) || !(state->low < state->high) ||
-        !is_positive(state->range) || !is_at_least_0(state->within) ||
-        !is_at_least_0(state->within_degrees) || !is_at_least_0(state->norm_bound) ||
-        !is_at_least_0(state->sum_squares))
+    if (!is_valid(e, state, n - sizeof *state))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored hyper-parameters are not valid");
     l->offset = state->offset;
     l->scale = state->scale;
@@ -110,22 +135,11 @@ bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const band
     l->fitted_on = state->fitted_on;
     e->within = state->within;
     e->within_degrees = state->within_degrees;
-    for (size_t i = 0; i < l->n_lengthscales; i++, at += sizeof(double), left -= sizeof(double)) {
-        memcpy(&l->lengthscales[i], at, sizeof(double));
-        if (!is_positive(l->lengthscales[i]))
-            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored lengthscale %zu is not valid", i);
-    }
-    l->n_aside = state->n_aside;
-    l->aside = bandit_alloc(l->n_aside, sizeof *l->aside);
-    if (!l->aside)
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    for (size_t i = 0; i < l->n_aside; i++, at += sizeof *l->aside, left -= sizeof *l->aside) {
-        memcpy(&l->aside[i], at, sizeof *l->aside);
-        if (i > 0 && l->aside[i].arm <= l->aside[i - 1].arm)
-            return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored outlier %zu is not valid", i);
-    }
+    bandit_status status = read_lists(l, state->n_aside, &at, err);
+    if (status != BANDIT_OK)
+        return status;
     *inner = *checkpoint;
     inner->state = at;
-    inner->n_state = left;
+    inner->n_state = n - (size_t)(at - checkpoint->state);
     return BANDIT_OK;
 }

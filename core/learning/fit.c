@@ -186,13 +186,46 @@ static void run_ascents(ascents *job, bandit_fit_fixed *fixed, const bandit_exec
     memcpy(fixed->theta, job->best + best * job->n, job->n * sizeof(double));
 }
 
+/* The entries of theta that are learned, into `free`; returns how many. */
+static size_t free_entries(const bandit_fit_data *data, size_t *free)
+{
+    size_t p = data->n_lengthscales, n_free = 0;
+    for (size_t i = 0; i < p && data->learn_lengthscale; i++)
+        free[n_free++] = i;
+    if (data->learn_signal)
+        free[n_free++] = p;
+    if (data->learn_noise)
+        free[n_free++] = p + 1;
+    return n_free;
+}
+
+/* The point that was reached, and its value (and surprise). Errors: BANDIT_NUMERICAL. */
+static bandit_status read_best(ascents *job, bandit_hyperparameters *out, double *objective, double *surprise,
+                               bandit_error *err)
+{
+    size_t p = job->data->n_lengthscales;
+    size_t reached = job->n_free > 0 ? best_from(job, 0) : STARTS;
+    const double *best = reached == STARTS ? job->given : job->best + reached * job->n;
+    double value;
+    if (!(surprise ? bandit_likelihood_surprise(&job->objective[0], best, &value, surprise)
+                   : bandit_likelihood_evaluate(&job->objective[0], best, &value, NULL)))
+        return bandit_fail(err, BANDIT_NUMERICAL, "", "the likelihood of the rewards cannot be evaluated");
+    for (size_t i = 0; i < p; i++)
+        out->lengthscales[i] = exp(best[i]);
+    out->signal = exp(best[p]);
+    out->noise = exp(best[p + 1]);
+    out->mean = job->objective[0].mean;
+    if (objective)
+        *objective = value;
+    return BANDIT_OK;
+}
+
 bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *limits,
                          const bandit_hyperparameters *start, bandit_hyperparameters *out, double *objective,
                          double *surprise, bandit_fit_fixed *fixed, const bandit_executor *executor,
                          bandit_error *err)
 {
-    size_t n = bandit_likelihood_size(data), p = data->n_lengthscales, n_free = 0;
-    size_t workers = executor->workers;
+    size_t n = bandit_likelihood_size(data), workers = executor->workers;
     double *memory = bandit_alloc((1 + STARTS + 2 * workers) * n, sizeof *memory);
     size_t *learned = bandit_alloc(n, sizeof *learned);
     bandit_likelihood *objectives = bandit_alloc_zeroed(workers, sizeof *objectives);
@@ -201,48 +234,26 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         goto out;
     }
-    for (size_t i = 0; i < p && data->learn_lengthscale; i++)
-        learned[n_free++] = i;
-    if (data->learn_signal)
-        learned[n_free++] = p;
-    if (data->learn_noise)
-        learned[n_free++] = p + 1;
-
     ascents job = {.data = data,
                    .limits = limits,
                    .lengthscales = start->lengthscales,
                    .free = learned,
-                   .n_free = n_free,
+                   .n_free = free_entries(data, learned),
                    .n = n,
                    .given = memory,
                    .objective = objectives,
                    .best = memory + n,
                    .scratch = memory + (1 + STARTS) * n};
     write_theta(data, start, memory);
-    if (n_free > 0)
+    if (job.n_free > 0)
         run_ascents(&job, fixed, executor);
     status = prepare(&job, 0);
     for (size_t k = 0; k < STARTS; k++)
         status = status == BANDIT_OK ? job.status[k] : status;
-    if (status != BANDIT_OK) {
+    if (status == BANDIT_OK)
+        status = read_best(&job, out, objective, surprise, err);
+    else
         bandit_error_set(err, status, "", "out of memory");
-        goto out;
-    }
-    size_t reached = n_free > 0 ? best_from(&job, 0) : STARTS;
-    const double *best = reached == STARTS ? job.given : job.best + reached * n;
-    double value;
-    if (!(surprise ? bandit_likelihood_surprise(&objectives[0], best, &value, surprise)
-                   : bandit_likelihood_evaluate(&objectives[0], best, &value, NULL))) {
-        status = bandit_fail(err, BANDIT_NUMERICAL, "", "the likelihood of the rewards cannot be evaluated");
-        goto out;
-    }
-    for (size_t i = 0; i < p; i++)
-        out->lengthscales[i] = exp(best[i]);
-    out->signal = exp(best[p]);
-    out->noise = exp(best[p + 1]);
-    out->mean = objectives[0].mean;
-    if (objective)
-        *objective = value;
 out:
     for (size_t k = 0; objectives && k < workers; k++)
         bandit_likelihood_clear(&objectives[k]);

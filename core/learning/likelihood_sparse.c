@@ -101,27 +101,22 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
     return isfinite(*value);
 }
 
-/* After the value. With alpha = L^{-T} B^{-1} b / tau, d value = sum G_P o dP + sum G_U o dU and the
- * diagonal's part, where
+/* ---- the gradient --------------------------------------------------------------------------------------
+ *
+ * With alpha = L^{-T} B^{-1} b / tau, d value = sum G_P o dP + sum G_U o dU and the diagonal's part, where
  *   G_P = −1/2 (L^{-T} (B^{-1} + B − 2I) L^{-1} + alpha alpha')
  *   G_U = −1/tau (L^{-T} (B^{-1} − I) z + alpha (U'alpha − y)') C. */
-bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, double noise, double *gradient)
+
+/* The entry of the noise. `inverse` is B^{-1}, `weight` B^{-1} b, q = |L_B^{-1} b|^2. Leaves y − U'alpha of all
+ * points in o->product (the posterior mean is z'weight / tau) and gives sum_i c_i k_ii / s^2. */
+static double add_noise_entry(bandit_likelihood *o, double signal, double noise, const double *inverse,
+                              const double *weight, double q, double *gradient)
 {
     const bandit_fit_data *data = o->data;
-    size_t n = data->n, m = o->m, p = data->n_lengthscales;
-    double *L = o->square, *z = o->solved, *inverse = o->inverse, *G = o->gradient, *GU = o->cross;
-    double q = cblas_ddot((int)m, o->right, 1, o->right, 1), squares = 0.0, counts = 0.0, residual = 0.0;
-
-    memcpy(inverse, o->factor, m * m * sizeof *inverse);
-    if (bandit_invert_from_cholesky(inverse, m, NULL) != BANDIT_OK)
-        return false;
-    bandit_mirror_lower(inverse, m);
-    double *weight = o->right; /* B^{-1} b */
-    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, o->factor, (int)m, weight, 1);
+    size_t n = data->n, m = o->m;
+    double *z = o->solved, *deviation = o->product;
     double weight2 = cblas_ddot((int)m, weight, 1, weight, 1);
-
-    /* y − U'alpha for all points, into `product`; the posterior mean is z'weight / tau. */
-    double *deviation = o->product;
+    double squares = 0.0, counts = 0.0, residual = 0.0, trace = 0.0;
     for (size_t i = 0; i < n; i++) {
         double y = data->mean[i] - o->mean, c = data->count[i];
         deviation[i] = y - cblas_ddot((int)m, z + i * m, 1, weight, 1) / noise;
@@ -130,38 +125,56 @@ bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, doub
         residual += c * (signal * bandit_likelihood_diagonal(data, i) -
                          cblas_ddot((int)m, z + i * m, 1, z + i * m, 1));
     }
-    double trace = 0.0;
     for (size_t k = 0; k < m; k++)
         trace += inverse[k * m + k];
-    gradient[p + 1] += -0.5 * ((double)n + data->within_degrees - ((double)m - trace) - squares / noise +
-                               (q + weight2) / noise / noise - (data->within + residual) / noise);
+    gradient[data->n_lengthscales + 1] +=
+        -0.5 * ((double)n + data->within_degrees - ((double)m - trace) - squares / noise +
+                (q + weight2) / noise / noise - (data->within + residual) / noise);
+    return counts;
+}
 
-    /* G = B^{-1} + B − 2I, B made again of the weighted z that the value left in `cross`; then L^{-T} G
-     * L^{-1}. */
+/* o->gradient = L^{-T} (B^{-1} + B − 2I) L^{-1}; B is made again from the weighted z that the value left in
+ * o->cross. */
+static void form_inducing_weights(bandit_likelihood *o, const double *inverse)
+{
+    size_t n = o->data->n, m = o->m;
+    double *L = o->square, *G = o->gradient;
     memcpy(G, inverse, m * m * sizeof *G);
     for (size_t k = 0; k < m; k++)
         G[k * m + k] -= 1.0;
-    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (int)m, (int)n, 1.0, GU, (int)m, 1.0, G, (int)m);
+    cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, (int)m, (int)n, 1.0, o->cross, (int)m, 1.0, G,
+                (int)m);
     bandit_mirror_lower(G, m);
     cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)m, 1.0, L,
                 (int)m, G, (int)m);
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, (int)m, 1.0, L,
                 (int)m, G, (int)m);
+}
 
-    /* GU, before the factor −C / tau. */
+/* o->cross = G_U before its factor −C / tau, and o->alpha = alpha. Subtracts I from `inverse`. */
+static void form_point_weights(bandit_likelihood *o, double noise, double *inverse, const double *weight)
+{
+    size_t n = o->data->n, m = o->m;
+    double *L = o->square, *GU = o->cross, *alpha = o->alpha;
     for (size_t k = 0; k < m; k++)
         inverse[k * m + k] -= 1.0;
-    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)m, 1.0, inverse, (int)m, z,
-                (int)m, 0.0, GU, (int)m);
+    cblas_dgemm(CblasColMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)m, 1.0, inverse, (int)m,
+                o->solved, (int)m, 0.0, GU, (int)m);
     cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, CblasTrans, CblasNonUnit, (int)m, (int)n, 1.0, L,
                 (int)m, GU, (int)m);
-    double *alpha = o->alpha;
     memcpy(alpha, weight, m * sizeof *alpha);
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, L, (int)m, alpha, 1);
     cblas_dscal((int)m, 1.0 / noise, alpha, 1);
-    cblas_dger(CblasColMajor, (int)m, (int)n, -1.0, alpha, 1, deviation, 1, GU, (int)m);
+    cblas_dger(CblasColMajor, (int)m, (int)n, -1.0, alpha, 1, o->product, 1, GU, (int)m);
+}
 
-    /* By signal: P and U scale with it. U = L z, P = L L'. tr(G_P P) and tr(G_U U') from the matrices. */
+/* The entry of the signal, with which P and U scale: U = L z, P = L L'; tr(G_P P) and tr(G_U U') from the
+ * matrices. G_P and G_U become their products with the kernel's slopes. */
+static double signal_entry(bandit_likelihood *o, double signal, double noise, double counts)
+{
+    size_t n = o->data->n, m = o->m;
+    double *G = o->gradient, *GU = o->cross;
+    const double *alpha = o->alpha;
     double by_signal = -0.5 * signal * counts / noise;
     for (size_t b = 0; b < m; b++) {
         bandit_likelihood_column(o, signal, bandit_inducing_rows(o), 0, o->inducing[b], o->sums, o->ones);
@@ -173,7 +186,7 @@ bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, doub
         }
     }
     for (size_t i = 0; i < n; i++) {
-        double factor = -data->count[i] / noise;
+        double factor = -o->data->count[i] / noise;
         bandit_likelihood_column(o, signal, bandit_inducing_rows(o), 0, i, o->sums, o->ones);
         for (size_t k = 0; k < m; k++) {
             double g = factor * GU[i * m + k];
@@ -181,11 +194,31 @@ bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, doub
             GU[i * m + k] = g * o->slope[i * m + k];
         }
     }
-    gradient[p] += by_signal;
+    return by_signal;
+}
+
+/* After the value. */
+bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, double noise, double *gradient)
+{
+    const bandit_fit_data *data = o->data;
+    size_t m = o->m;
+    double *inverse = o->inverse, *weight = o->right;
+    double q = cblas_ddot((int)m, weight, 1, weight, 1);
+    memcpy(inverse, o->factor, m * m * sizeof *inverse);
+    if (bandit_invert_from_cholesky(inverse, m, NULL) != BANDIT_OK)
+        return false;
+    bandit_mirror_lower(inverse, m);
+    cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)m, o->factor, (int)m, weight, 1);
+
+    double counts = add_noise_entry(o, signal, noise, inverse, weight, q, gradient);
+    form_inducing_weights(o, inverse);
+    form_point_weights(o, noise, inverse, weight);
+    gradient[data->n_lengthscales] += signal_entry(o, signal, noise, counts);
     if (data->dimension > 0) {
-        /* `deviation` stands in `product`, which add_distances writes: it is not needed any more. */
-        bandit_likelihood_add_distances(o, G, bandit_inducing_rows(o), bandit_inducing_rows(o), gradient);
-        bandit_likelihood_add_distances(o, GU, bandit_inducing_rows(o), bandit_all_rows(o), gradient);
+        /* add_distances writes o->product: the deviations in it are no longer needed. */
+        bandit_likelihood_add_distances(o, o->gradient, bandit_inducing_rows(o), bandit_inducing_rows(o),
+                                        gradient);
+        bandit_likelihood_add_distances(o, o->cross, bandit_inducing_rows(o), bandit_all_rows(o), gradient);
     }
     return true;
 }

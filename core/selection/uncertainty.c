@@ -180,58 +180,63 @@ static uint32_t most_uncertain(sampler *s, double *largest)
     return best;
 }
 
+/* The heap of all arms by their prior variances, and room for the first members. Errors: BANDIT_NO_MEMORY,
+ * BANDIT_MEMORY_LIMIT. */
+static bandit_status open_sampler(sampler *s, bandit_error *err)
+{
+    if ((double)s->n * sizeof *s->entries > s->most_bytes)
+        return no_room(s, 1, err);
+    s->entries = bandit_alloc(s->n, sizeof *s->entries);
+    if (!s->entries)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for the first picks");
+    bandit_status status = reserve_members(s, s->most < FIRST_MEMBERS ? s->most : FIRST_MEMBERS, err);
+    if (status != BANDIT_OK)
+        return status;
+    for (uint32_t a = 0; a < s->n; a++) {
+        bandit_covariance_diagonal(s->covariance, &a, 1, &s->entries[a].bound);
+        s->entries[a].bound /= s->lambda;
+        s->entries[a].arm = a;
+    }
+    bandit_heap_init(&s->heap, s->entries, s->n);
+    return BANDIT_OK;
+}
+
 bandit_status bandit_uncertainty_picks(uint32_t **picks, size_t *n_picks, const bandit_covariance *covariance,
                                        double lambda, double parallelism, size_t max_picks, double most_bytes,
                                        bandit_error *err)
 {
+    enum { FIRST_ROOM = 64 };
     assert(max_picks > 0);
-    size_t n = 0, capacity = 64, n_arms = covariance->arms->n;
+    size_t n = 0, capacity = 0, n_arms = covariance->arms->n;
     sampler s = {.covariance = covariance,
                  .lambda = lambda,
                  .n = n_arms,
                  .most = max_picks < n_arms ? max_picks : n_arms,
-                 .most_bytes = most_bytes - 8.0 * (double)(max_picks + capacity)}; /* the picks themselves */
-    bandit_status status = BANDIT_OK;
-    uint32_t *out = bandit_alloc(capacity, sizeof *out);
+                 .most_bytes =
+                     most_bytes - 8.0 * (double)(max_picks + FIRST_ROOM)}; /* the picks themselves */
+    uint32_t *out = NULL;
     *picks = NULL;
     *n_picks = 0;
-    if ((double)s.n * sizeof *s.entries > s.most_bytes) {
-        status = no_room(&s, 1, err);
-        goto out;
-    }
-    s.entries = bandit_alloc(s.n, sizeof *s.entries);
-    if (!out || !s.entries) {
-        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for the first picks");
-        goto out;
-    }
-    status = reserve_members(&s, s.most < FIRST_MEMBERS ? s.most : FIRST_MEMBERS, err);
-    if (status != BANDIT_OK)
-        goto out;
-    for (uint32_t a = 0; a < s.n; a++) {
-        bandit_covariance_diagonal(covariance, &a, 1, &s.entries[a].bound);
-        s.entries[a].bound /= lambda;
-        s.entries[a].arm = a;
-    }
-    bandit_heap_init(&s.heap, s.entries, s.n);
-    while (n < max_picks) {
+    bandit_status status = open_sampler(&s, err);
+    while (status == BANDIT_OK && n < max_picks) {
         double largest;
         uint32_t arm = most_uncertain(&s, &largest);
+        size_t room = n < FIRST_ROOM ? FIRST_ROOM : n + 1;
         if (n > 0 && largest < 1.0 / parallelism)
             break;
-        if (!bandit_reserve_keep((void **)&out, &capacity, n, n + 1, sizeof *out)) {
+        if (bandit_reserve_keep((void **)&out, &capacity, n, room, sizeof *out)) {
+            out[n++] = arm;
+            status = add_pull(&s, arm, err);
+        } else {
             status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu first picks", n + 1);
-            goto out;
         }
-        out[n++] = arm;
-        status = add_pull(&s, arm, err);
-        if (status != BANDIT_OK)
-            goto out;
+    }
+    sampler_clear(&s);
+    if (status != BANDIT_OK) {
+        free(out);
+        return status;
     }
     *picks = out;
     *n_picks = n;
-    out = NULL;
-out:
-    free(out);
-    sampler_clear(&s);
-    return status;
+    return BANDIT_OK;
 }
