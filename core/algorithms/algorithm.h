@@ -89,10 +89,11 @@ struct bandit_engine {
     bandit_covariance covariance;
     size_t memory_limit;   /* bytes, or SIZE_MAX */
     bool started;          /* has begun its first batch */
-    uint64_t batch;        /* in force, once started */
+    uint64_t batch;        /* the current one, once started */
     bool grows_norm_bound; /* options.norm_bound is doubled as bandit_engine_grow_norm_bound says */
     struct bandit_enumerated *enumerated; /* on an enumerated space; NULL otherwise (enumerated.h) */
-    const bandit_ledger *given; /* during begin_batch: the sums to have; NULL: those in force and results */
+    const bandit_ledger
+        *given; /* during begin_batch: the sums to take; NULL: the current ones and the results */
 };
 
 static inline uint64_t bandit_engine_next_batch(const bandit_engine *engine)

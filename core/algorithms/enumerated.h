@@ -1,31 +1,31 @@
-/* Picks among the points of an enumerated space: what candidates in general know nothing of.
+/* Picks among the points of an enumerated space. It adds to an engine on candidates:
  *
  *   fixed     points without the fixed values may not be chosen
- *   silence   where noise is below BANDIT_SILENT of the prior's deviation, a point that was pulled, or is
- *             out, is not picked again as long as there is another (ours)
+ *   silence   where noise is below BANDIT_SILENT of the deviation of the prior, a point that was pulled or is
+ *             in flight is not picked again while there is another (ours)
  *   defaults  the very first pick is the point of the defaults, if every active parameter has one */
 #ifndef CORE_ALGORITHMS_ENUMERATED_H
 #define CORE_ALGORITHMS_ENUMERATED_H
 
 #include "core/algorithms/algorithm.h"
 
-/* Share of the prior's deviation below which noise is no reason to look twice. */
+/* Share of the deviation of the prior below which noise is no reason to evaluate a point twice. */
 #define BANDIT_SILENT 0.01
 
 bool bandit_is_silent(const bandit_engine *engine);
 
 typedef struct bandit_enumerated {
-    bool *met;          /* an arm each: pulled, or out */
-    uint32_t *withheld; /* as many */
-    double *coded;      /* a parameter each */
+    bool *met;          /* one per arm: pulled, or in flight */
+    uint32_t *withheld; /* room for every arm */
+    double *coded;      /* one per parameter */
     size_t n_met;
 } bandit_enumerated;
 
-/* NULL where the arms are no enumerated space. Errors: BANDIT_NO_MEMORY. */
+/* *out is NULL where the arms are not an enumerated space. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_enumerated_new(bandit_enumerated **out, const bandit_arms *arms, bandit_error *err);
 void bandit_enumerated_free(bandit_enumerated *enumerated); /* NULL is fine */
 
-/* A batch has begun with these pulls out; the sums are the engine's. */
+/* A batch has begun with these pulls in flight. The sums are taken from the engine. */
 void bandit_enumerated_begin(bandit_enumerated *enumerated, const bandit_engine *engine,
                              const bandit_pick *pending, size_t n_pending);
 /* Picks have been made. */

@@ -1,9 +1,9 @@
-/* The life of an engine that the exact Gaussian-process algorithms and the baselines share. An algorithm is a
- * rule: how wide its confidence bound is, which arm comes next, and when a batch ends.
+/* The engine that the exact Gaussian-process algorithms and the baselines share. An algorithm is a rule: how
+ * wide its confidence bound is, which arm comes next, and when a batch ends.
  *
- * A batch before the first reward is `init`; every other follows the rule. Pending picks and picks
- * of the batch are hallucinated in the posterior where the rule looks at the selection variance. The state is
- * bandit_history's; all else follows from it, the pending picks and the batch's number. */
+ * A batch before the first reward follows options.init; every other batch follows the rule. Pending picks and
+ * picks of the batch are hallucinated in the posterior if the rule uses the selection variance. The stored
+ * state is that of bandit_history; the rest follows from it, the pending picks and the number of the batch. */
 #ifndef CORE_ALGORITHMS_EXACT_ENGINE_H
 #define CORE_ALGORITHMS_EXACT_ENGINE_H
 
@@ -51,14 +51,14 @@ struct bandit_exact_engine {
     uint32_t *pulled; /* n_pulled: the arms that were when the batch began, ascending */
     size_t n_pulled, capacity_pulled;
 
-    /* in force for the batch */
+    /* constant during a batch, except the last two */
     bool initial;            /* no rewards yet: the batch is `init` */
     double information_gain; /* 1/2 log det(I + K/lambda) */
     double width;            /* the rule's; 0 without a bound */
     double incumbent;        /* f+: largest mean among the pulled arms */
-    uint64_t n_pending;      /* out since former batches */
+    uint64_t n_pending;      /* in flight since former batches */
     uint64_t n_picked;       /* in this batch */
-    double ratio; /* 1 + sum over all that is out of sigma^2_fb, paper's scale; END_PRODUCT: product */
+    double ratio; /* 1 + sum of sigma^2_fb over all in flight, paper's scale; END_PRODUCT: the product */
 };
 
 /* Entries of bandit_algorithm_table. */

@@ -1,17 +1,15 @@
-/* The algorithms with a model on a space of parameters: one engine, in which an algorithm is a rule. It says
- * on which of the visited points the posterior stands, how wide its bound is, what is maximized, and when a
- * batch ends. The posterior is the sparse one of [BBKB] for all of them: on all pulled points it is the exact
- * one.
+/* The engine of algorithms with a model on an open space of parameters. An algorithm is a rule: it says on
+ * which of the visited points the posterior stands, how wide its bound is, what is maximized, and when a batch
+ * ends. All use the sparse posterior of [BBKB]; on all pulled points it is the exact one.
  *
  * A batch before the first reward is a design: the point of the defaults, if any parameter has one, then
- * points of a low-discrepancy sequence; they depend on no reward, so that a few more than one cost nobody any
- * waiting †. In every other the acquisition is maximized anew for each pick, under the posterior in which
- * what is out is hallucinated (surface.h). Picks are points of the space, appended to the arms when they are
- * new.
+ * points of a low-discrepancy sequence. They depend on no reward, so several can be handed out at once †. In
+ * every other batch the acquisition is maximized for each pick, under a posterior in which the points in
+ * flight are hallucinated (surface.h). Picks are points of the space; new ones are appended to the arms.
  *
- * Where noise is no reason for it (bandit_is_silent), a point that was pulled, or is out, is not picked again
- * as long as there is another †. Where evaluations fail (feasibility.h) the acquisition is lowered by far
- * more than its values differ: what is sure to fail comes after all else †. */
+ * Where noise is no reason for it (bandit_is_silent), a point that was pulled or is in flight is not picked
+ * again while there is another †. Where evaluations fail (feasibility.h) the acquisition is lowered by far more
+ * than its values differ, so that points that surely fail come last †.   († ours) */
 #ifndef CORE_ALGORITHMS_SPACE_ENGINE_H
 #define CORE_ALGORITHMS_SPACE_ENGINE_H
 
@@ -43,7 +41,7 @@ typedef struct bandit_space_rule {
     bandit_space_dictionary dictionary;
     bandit_space_end end;
     bool waits;   /* with BANDIT_SPACE_SEQUENTIAL: no pick is made while another is in flight */
-    bool samples; /* what is maximized is a sample of the posterior; else `acquire`, with what is out in it */
+    bool samples; /* maximizes a sample of the posterior; otherwise `acquire`, with hallucination */
     bandit_acquisition_kind acquire;
     bool explores;        /* a pick is a uniform point with probability options.epsilon */
     bool counts_log_sums; /* batch->log_sums are kept */
@@ -59,8 +57,8 @@ typedef struct bandit_space_rule {
     bandit_status (*open)(bandit_space_engine *engine, bandit_error *err);
 } bandit_space_rule;
 
-/* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the one in
- * force as it was. */
+/* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the current one
+ * as it was. */
 struct bandit_space_batch {
     bandit_ledger ledger;
     bool has_model; /* false: no rewards yet; the picks are the design's */
@@ -68,13 +66,13 @@ struct bandit_space_batch {
     size_t n_dictionary, capacity_dictionary;
     uint64_t drawn_at; /* inducing points: rewards when they were drawn; 0: they are all pulled points */
     bandit_posterior posterior;
-    bandit_surface surface; /* and what is out */
+    bandit_surface surface; /* with the points in flight */
     bandit_log_sums log_sums;
     double width;     /* before the Bayesian standard deviation */
     double incumbent; /* f+: the largest posterior mean among the pulled points */
     double *w, *scratch;
     size_t capacity_w, capacity_scratch;
-    uint32_t *out; /* the arms that are out */
+    uint32_t *out; /* the arms in flight */
     size_t n_out, capacity_out;
     uint64_t n_picks; /* of this batch */
     double ratio;
@@ -92,7 +90,7 @@ struct bandit_space_engine {
     bandit_space_batch batches[2];
     unsigned in_force;
 
-    /* of the batch in force, made at its first pick */
+    /* of the current batch, made at its first pick */
     bandit_maximizer maximizer;
     bandit_grid grid;
     bandit_svgp_sampler sampler;
@@ -108,7 +106,7 @@ struct bandit_space_engine {
     size_t capacity_values, capacity_means, capacity_variances, capacity_shortfall;
 };
 
-enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* that are out: room made for at once */
+enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* points in flight for which room is made at once */
 
 /* ---- space_model.c ------------------------------------------------------------------------------------- */
 

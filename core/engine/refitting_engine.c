@@ -1,13 +1,14 @@
-/* An algorithm on rewards and a kernel that are learned: an engine around the algorithm's own (the inner
- * one), which sees standardized rewards, a unit kernel and numbers that do not change between fits.
+/* An engine that refits: it wraps an inner engine of the study's algorithm, which sees standardized rewards and
+ * a unit kernel. Its options do not change between fits.
  *
- * The ledger of rewards as told is kept here. At a fit (core/learning/hyperparameters.h) the inner engine is made anew, with the
- * new hyper-parameters, and given all rewards so far as history; between fits it goes from batch to batch.
- * Where an algorithm follows from its sums (from_sums), those are computed from the ledger at every batch, so
- * that what is stored is the ledger, whoever fits or restores; the others store their own pulls, transformed.
+ * The wrapper keeps the ledger of rewards as reported. At a fit (core/learning/hyperparameters.h) it replaces
+ * the inner engine by a new one with the new hyper-parameters, and gives it all rewards so far as history.
+ * Between fits the inner engine continues from batch to batch. If the algorithm follows from its sums
+ * (from_sums), these are computed from the ledger at every batch, so that only the ledger has to be stored.
+ * Other algorithms store their own pulls, in the units of the model.
  *
- * Width: what the batches of former hyper-parameters have gathered is in other units. The log-sum starts anew
- * with a fit, from log det V of all rewards under the first dictionary, and rewards that join later add
+ * Width: sums gathered under former hyper-parameters are in other units. At a fit the log-sum therefore starts
+ * again from log det V of all rewards under the first dictionary. Rewards that join later add
  * log det (V + dV) − log det V, as pulls do that the engine did not choose (ours). */
 #include "core/engine/refitting_engine.h"
 
@@ -17,9 +18,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Of the model's unit variance. What it cannot tell apart is about the root of it: on a list one candidate
- * has to be told from the next, in an open space a function without noise is followed to its optimum, to the
- * digits that the factors (surface.h) carry. */
+/* In units of the prior variance of the model. The model cannot resolve differences below about its root. On a
+ * list it must tell one candidate from the next; in an open space it follows a function without noise to its
+ * optimum, to the digits that the factors (surface.h) carry. */
 static double smallest_lambda(const bandit_refitting_engine *e)
 {
     return bandit_arms_is_open_space(e->base.arms) ? 1e-9 : 1e-6;
@@ -42,7 +43,7 @@ static const bandit_refitting_engine *self_const(const bandit_engine *engine)
 
 /* ---- the inner engine ---------------------------------------------------------------------------------- */
 
-/* The options of an inner engine under *l; lengthscales are `lengthscales`, a feature's or one. */
+/* The options of an inner engine under *l. Its lengthscales go into `lengthscales`: one per feature, or none. */
 static bandit_options inner_options(const bandit_refitting_engine *e, const bandit_fitted *l,
                                     double *lengthscales)
 {
@@ -62,7 +63,7 @@ static bandit_options inner_options(const bandit_refitting_engine *e, const band
     return o;
 }
 
-/* A fresh one, which will begin the batch after the one in force. */
+/* A new inner engine, whose first batch follows the current one. */
 static bandit_status new_inner(bandit_engine **out, const bandit_refitting_engine *e, const bandit_fitted *l,
                                bandit_error *err)
 {
@@ -111,8 +112,8 @@ static void refitting_close(bandit_engine *engine)
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
-/* Learns from e->next, and makes *inner begin the batch on it. Where nothing is left to learn from, what is
- * assumed of a study without rewards is in force again. */
+/* Fits to e->next, and makes *inner begin the batch on it. If no rewards are left, the priors of a study
+ * without rewards apply again. */
 static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, bandit_engine **inner,
                                   const bandit_pick *pending, size_t n_pending,
                                   const bandit_executor *executor, bandit_error *err)
@@ -131,7 +132,7 @@ static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, 
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t i = 0; i < e->mapped.n; i++) {
         const bandit_arm_sum *sum = &e->mapped.sums[i];
-        uint64_t most = UINT32_MAX; /* of an arm that was pulled more often, so many count */
+        uint64_t most = UINT32_MAX; /* of an arm with more pulls, this many count */
         history[i] = (bandit_result){.arm = sum->arm,
                                      .repeats = (uint32_t)(sum->count < most ? sum->count : most),
                                      .reward = sum->sum / (double)sum->count};
@@ -143,7 +144,7 @@ static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, 
     return status;
 }
 
-/* The inner engine goes on with e->results. */
+/* The inner engine continues with e->results. */
 static bandit_status begin_as_before(bandit_refitting_engine *e, const bandit_pick *pending, size_t n_pending,
                                      const bandit_executor *executor, bandit_error *err)
 {
@@ -206,8 +207,8 @@ static bandit_status refitting_begin_batch(bandit_engine *engine, const bandit_r
     return BANDIT_OK;
 }
 
-/* Corrected rewards are in no sum of the inner engine: the next batch fits, and makes it anew. What was set
- * aside of their arms is judged again. */
+/* No sum of the inner engine has the corrected rewards, so the next batch fits and replaces it. Outliers of the
+ * corrected arms are judged again. */
 static bandit_status refitting_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
                                      const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
@@ -289,8 +290,8 @@ static void refitting_checkpoint(const bandit_engine *engine, bandit_checkpoint 
     out->n_state = e->n_state;
 }
 
-/* Where values are folded, the mean and the bound are unfolded, and the deviation by the slope at the mean.
- */
+/* Where rewards are folded, mean and bound are unfolded, and the deviation is multiplied by the slope at the
+ * mean. */
 static void in_reward_units(const bandit_refitting_engine *e, bandit_prediction *p, size_t n)
 {
     const bandit_fitted *l = &e->fitted;

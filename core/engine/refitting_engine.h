@@ -1,5 +1,5 @@
-/* What the files of an engine that learns share: refitting_engine.c (fits, batches, reading), refitting_rewards.c (how
- * rewards join) and refitting_state.c (what is stored). */
+/* What the files of the refitting engine share: refitting_engine.c (fits, batches, reading),
+ * refitting_rewards.c (how rewards join) and refitting_state.c (the stored state). */
 #ifndef CORE_ENGINE_REFITTING_ENGINE_H
 #define CORE_ENGINE_REFITTING_ENGINE_H
 
@@ -10,8 +10,8 @@ typedef struct bandit_refitting_engine {
     bandit_engine base;
     bandit_fit_settings settings;
     bandit_fitted fitted;
-    bandit_ledger ledger, next, mapped; /* in force; prepared; the inner engine's */
-    double within, within_degrees; /* squares of rewards about their arms' means, and how many are free */
+    bandit_ledger ledger, next, mapped; /* current; of the next batch; in the units of the inner engine */
+    double within, within_degrees;      /* squares about the means of the arms; degrees of freedom */
     double next_within, next_degrees;
     bandit_engine *inner;
     bool stale;             /* rewards were corrected: the next batch fits */
@@ -24,14 +24,14 @@ typedef struct bandit_refitting_engine {
     size_t capacity_results, capacity_state;
 } bandit_refitting_engine;
 
-/* As stored, in the machine's own byte order: lengthscales, what is set aside and the inner state follow. */
+/* The stored state, in the byte order of the machine. Lengthscales, outliers and the inner state follow. */
 typedef struct bandit_refitting_state {
     char magic[8];
     uint64_t n_lengthscales, n_aside;
     uint64_t fitted_on, observations;
     double sum_squares, within, within_degrees;
     double offset, scale, low, high, range, signal, noise, mean;
-    double norm_bound; /* the inner one */
+    double norm_bound; /* of the inner engine */
 } bandit_refitting_state;
 
 /* ---- refitting_engine.c -------------------------------------------------------------------------------- */
@@ -44,37 +44,37 @@ bool bandit_refitting_applies(const bandit_options *options);
 
 /* ---- refitting_rewards.c ------------------------------------------------------------------------------- */
 
-/* e->results = `results`, n_taken, each as it joins the ledger, and the squares that they add within their
- * arms, e->next_within and e->next_degrees. Errors: BANDIT_NO_MEMORY. */
+/* e->results (n_taken) becomes `results`, each reward as it joins the ledger; e->next_within and
+ * e->next_degrees become the squares within arms with them. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const bandit_result *results,
                                             size_t n, bandit_error *err);
 
-/* Is one of e->results, which e->next has, an arm's first pull and above all that was thought possible? Then
- * nothing but a fit can tell whether it is a peak or a stray; but not for every one of many. */
+/* Is one of e->results (which e->next has) the first pull of its arm, and above `high`? Then only a fit can
+ * tell whether it is a peak or an outlier. false while the last fit is too recent. */
 bool bandit_refitting_is_beyond(const bandit_refitting_engine *e);
 
-/* e->mapped = `ledger` as the inner engine sees it under *l, with room for n arms that was reserved (false:
- * no memory). */
+/* e->mapped becomes `ledger` in the units of the inner engine under *l. Room for its arms must be reserved
+ * (false: no memory). */
 bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n);
 void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted *l,
                                  const bandit_ledger *ledger);
 
-/* e->results in the inner engine's units. */
+/* Converts e->results to the units of the inner engine. */
 void bandit_refitting_standardize_results(bandit_refitting_engine *e);
 
 /* ---- refitting_state.c --------------------------------------------------------------------------------- */
 
-/* Bytes of the state, n_inner of them the inner engine's. */
+/* Bytes of the state with n_inner bytes of the inner engine. */
 size_t bandit_refitting_state_bytes(const bandit_fitted *l, size_t n_inner);
 
-/* Room for the state of a batch that takes in n results. false: no memory. */
+/* Reserves room for the state of a batch that takes n results. false: no memory. */
 bool bandit_refitting_reserve_state(bandit_refitting_engine *e, const bandit_fitted *l, size_t n);
 
-/* e->state of what is in force. Room was reserved. */
+/* Writes e->state for the current batch. Room must be reserved. */
 void bandit_refitting_write_state(bandit_refitting_engine *e);
 
-/* e->fitted and the squares within arms of a checkpoint, its first part as stored, and *inner: the rest,
- * borrowed from it. Errors: BANDIT_INVALID_STATE, BANDIT_NO_MEMORY. */
+/* Reads a checkpoint: e->fitted, the squares within arms and *state, its first part. *inner becomes the
+ * checkpoint of the inner engine, borrowed from it. Errors: BANDIT_INVALID_STATE, BANDIT_NO_MEMORY. */
 bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const bandit_checkpoint *checkpoint,
                                           bandit_refitting_state *state, bandit_checkpoint *inner,
                                           bandit_error *err);

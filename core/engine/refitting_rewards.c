@@ -1,5 +1,5 @@
-/* How rewards join an engine that learns: what of them counts, what they add to the squares within arms, and
- * what the inner engine sees of them. */
+/* How rewards join an engine that refits: what counts, what they add to the squares within arms, and what the
+ * inner engine sees. */
 #include "core/engine/refitting_engine.h"
 
 #include "core/base/allocate.h"
@@ -13,7 +13,7 @@ static double standardized(const bandit_fitted *l, double reward)
     return (bandit_fitted_fold(l, reward) - bandit_fitted_shift(l)) / bandit_fitted_unit(l);
 }
 
-/* What the model counts of an arm: its pulls but for those set aside. */
+/* The pulls of an arm that the model counts: all except those set aside. */
 static bandit_arm_sum counted(const bandit_fitted *l, const bandit_arm_sum *sum)
 {
     bandit_arm_sum left = *sum;
@@ -49,14 +49,14 @@ bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n)
     return bandit_reserve((void **)&e->mapped.sums, &e->mapped.capacity, n, sizeof *e->mapped.sums);
 }
 
-/* A reward of an arm with a mean of its own so far: no further from it than the noise, or three scales. */
+/* A reward of an arm with a mean: moved to at most six noise deviations, or three scales, from that mean. */
 static double near_mean(const bandit_fitted *l, double reward, double mean)
 {
     double reach = fmax(6.0 * sqrt(l->noise), 3.0) * l->scale;
     return fmin(fmax(reward, mean - reach), mean + reach);
 }
 
-/* The first few rewards have no part in the squares: nothing is known yet that could tell a stray. */
+/* The first rewards do not enter the squares: too little is known to recognize an outlier. */
 bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const bandit_result *results,
                                             size_t n, bandit_error *err)
 {

@@ -1,4 +1,4 @@
-/* The stored state of an engine that learns: written at every batch, checked before it is believed. */
+/* The stored state of an engine that refits: written at every batch, and checked when it is read. */
 #include "core/engine/refitting_engine.h"
 
 #include "core/base/allocate.h"
@@ -45,7 +45,7 @@ void bandit_refitting_write_state(bandit_refitting_engine *e)
     at += l->n_lengthscales * sizeof(double);
     for (size_t i = 0; i < l->n_aside; i++, at += sizeof(bandit_arm_sum)) {
         bandit_arm_sum sum;
-        memset(&sum, 0, sizeof sum); /* padding has bits, too */
+        memset(&sum, 0, sizeof sum); /* padding is stored too: make it 0 */
         sum.arm = l->aside[i].arm;
         sum.count = l->aside[i].count;
         sum.sum = l->aside[i].sum;
@@ -57,7 +57,7 @@ void bandit_refitting_write_state(bandit_refitting_engine *e)
     assert(e->n_state <= e->capacity_state);
 }
 
-/* Of all engines, the exact ones store most, an entry an arm and a result. */
+/* Exact engines store most: one entry per arm and per result. */
 bool bandit_refitting_reserve_state(bandit_refitting_engine *e, const bandit_fitted *l, size_t n)
 {
     size_t inner = 1024 + (e->next.n + n + e->n_state / 24 + 1) * 24;
@@ -75,7 +75,7 @@ static bool is_at_least_0(double x)
     return isfinite(x) && x >= 0.0;
 }
 
-/* Could the engine have written these? `left`: bytes that follow them. */
+/* Are these values that an engine can have written? `left`: number of bytes after them. */
 static bool is_valid(const bandit_refitting_engine *e, const bandit_refitting_state *state, size_t left)
 {
     bool fits = state->n_lengthscales == e->settings.n_lengthscales &&
@@ -88,7 +88,7 @@ static bool is_valid(const bandit_refitting_engine *e, const bandit_refitting_st
            is_at_least_0(state->sum_squares);
 }
 
-/* Lengthscales and outliers from *at, which moves behind them. */
+/* Reads lengthscales and outliers at *at, and moves *at behind them. */
 static bandit_status read_lists(bandit_fitted *l, size_t n_aside, const unsigned char **at, bandit_error *err)
 {
     for (size_t i = 0; i < l->n_lengthscales; i++, *at += sizeof(double)) {

@@ -1,25 +1,26 @@
-/* What is learned from the rewards of a study between batches: how rewards are standardized, which of them
- * are set aside, and the kernel's hyper-parameters (bandit/fit.h).
+/* Learning from the rewards of a study between batches: how rewards are standardized, which of them are set
+ * aside as outliers, and the hyper-parameters of the kernel (bandit/fit.h).
  *
- * An arm's mean reward y enters the model as
+ * The mean reward y of an arm enters the model as
  *   (fold(y) − shift) / unit,   shift = offset + scale mu,  unit = scale s,
- * so that the model has a unit kernel, a mean of zero and the noise variance tau / s^2. All of it is affine
- * but for fold, and frozen until the next fit. fold(y) is y up to `high`, and logarithmic below `low`:
+ * so that the model has a unit kernel, a mean of zero and the noise variance tau / s^2. All of it except fold
+ * is affine, and stays as it is until the next fit. fold(y) is y up to `high`, and logarithmic below `low`:
  *   low − range log(1 + (low − y) / range).
  *
- * Robust in three steps, all ours, none of them by the letter of a paper.
+ * Three steps make it robust. All three are ours; no paper has them.
  *
- * (1) offset and scale are the median and the interquartile range of the arms' means; low is one range below
- * the lower quartile, high 20 above the upper. What is worse than low is folded: the worst points would leave
- * the model no eyes for differences among the good, and cut off they would leave it none among the bad.
+ * (1) offset and scale are the median and the interquartile range of the means of the arms; low is one range
+ * below the lower quartile, high 20 ranges above the upper one. Values below low are folded. Left as they are,
+ * the worst points would swamp differences among the good ones; clipped, they would show no differences among
+ * the bad ones.
  *
- * (2) Rewards that the others make all but impossible (leave-one-out, z above 5.5) are set aside, if the data
- * without them, each paid for as a draw of a broad distribution that 2 % of rewards have, are likelier than
- * all data with hyper-parameters of their own: a new peak that a shorter lengthscale explains stays. What is
- * set aside is an arm's pulls so far; its later pulls count, and every fit decides anew.
+ * (2) A reward is a suspect when the others make it nearly impossible (leave-one-out, z above 5.5). Suspects
+ * are set aside if the data without them are likelier than all data with hyper-parameters of their own. Each
+ * suspect then costs a draw from a broad distribution that 2 % of rewards have. A new peak that a shorter
+ * lengthscale explains therefore stays. The pulls of an arm so far are set aside; its later pulls count, and
+ * every fit decides again.
  *
- * (3) A reward of an arm that was pulled before joins its mean from at most max(6 sqrt(tau), 3) scales away.
- */
+ * (3) A reward of an arm with earlier pulls joins its mean from at most max(6 sqrt(tau), 3) scales away. */
 #ifndef CORE_LEARNING_HYPERPARAMETERS_H
 #define CORE_LEARNING_HYPERPARAMETERS_H
 
@@ -28,28 +29,29 @@
 
 #include <math.h>
 
-/* How a study learns; constant. */
+/* What the fits of a study learn, and what is given. Constant. */
 typedef struct bandit_fit_settings {
     const bandit_arms *arms; /* borrowed */
     bandit_kernel_type kernel;
     double nu;
     bool learn_lengthscale, learn_noise, standardize;
-    const double *lengthscales; /* given: n_lengthscales; borrowed. NULL when they are learned */
+    const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL when they are learned */
     size_t n_lengthscales;      /* of the fit */
-    size_t *group;              /* one a feature: its lengthscale; owned */
+    size_t *group;              /* for each feature, the index of its lengthscale; owned */
     double *extent;             /* n_lengthscales; owned */
-    double noise_std;           /* given, as told; where noise is not learned */
+    double noise_std;           /* as given, in the units of the rewards; where noise is not learned */
 } bandit_fit_settings;
 
-/* What is in force. Starts as {0}. */
+/* What the last fit found. Starts as {0}. */
 typedef struct bandit_fitted {
-    double offset, scale, low, high, range; /* low −infinity, high infinity: nothing is folded or cut */
-    double signal, noise, mean;             /* s^2, tau, mu: of standardized rewards */
-    double *lengthscales;                   /* n_lengthscales; owned */
+    double offset, scale, low, high,
+        range; /* low is −infinity where nothing is folded, high infinity where nothing is cut */
+    double signal, noise, mean; /* s^2, tau, mu: of standardized rewards */
+    double *lengthscales;       /* n_lengthscales; owned */
     size_t n_lengthscales;
-    bandit_arm_sum *aside; /* n_aside: set aside, ascending by arm; owned */
+    bandit_arm_sum *aside; /* n_aside: outliers, ascending by arm; owned */
     size_t n_aside;
-    uint64_t fitted_on; /* rewards there were; 0: the priors' peak */
+    uint64_t fitted_on; /* number of rewards; 0: the peak of the priors */
 } bandit_fitted;
 
 /* Errors: BANDIT_NO_MEMORY. `options` and `arms` are borrowed. */
@@ -57,22 +59,22 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
                                        const bandit_arms *arms, bandit_error *err);
 void bandit_fit_settings_clear(bandit_fit_settings *settings);
 
-/* Before the first reward. Errors: BANDIT_NO_MEMORY. */
+/* The peak of the priors, for a study without rewards. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings *settings, bandit_error *err);
 void bandit_fitted_clear(bandit_fitted *fitted);
 
-/* From all rewards so far, one at least; `from` is what was in force before. Rewards within their arms: sum
- * of squares and degrees of freedom. Time is bounded whatever there is: at most 256 arms exactly, or a
- * thousand of them on 128 inducing points; what is learned does not depend on the executor. Errors:
- * BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
+/* A fit to all rewards so far, at least one. `from` is the previous fit. `within` is the sum of squares of
+ * rewards about the means of their arms, `within_degrees` its degrees of freedom. The time is bounded: a fit
+ * uses at most 256 arms exactly, or at most a thousand with 128 inducing points. The result does not depend on
+ * the executor. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
 bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
                            const bandit_ledger *ledger, double within, double within_degrees,
                            const bandit_executor *executor, bandit_error *err);
 
-/* Is a fit due at so many rewards? When they have doubled at the latest; sooner while fits are cheap. */
+/* Is a fit due at this number of rewards? At the latest when it has doubled; sooner while fits are cheap. */
 bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations);
 
-/* A reward as the model sees it but for shift and unit, and back. */
+/* A reward as the model sees it, before shift and unit; and the inverse. */
 static inline double bandit_fitted_fold(const bandit_fitted *fitted, double y)
 {
     y = fmin(y, fitted->high);
@@ -80,7 +82,7 @@ static inline double bandit_fitted_fold(const bandit_fitted *fitted, double y)
 }
 static inline double bandit_fitted_unfold(const bandit_fitted *fitted, double y)
 {
-    const double furthest = 50.0; /* ranges: beyond, nobody has looked */
+    const double furthest = 50.0; /* ranges: no reward was that low */
     if (!(y < fitted->low))
         return y;
     return fitted->low - fitted->range * expm1(fmin((fitted->low - y) / fitted->range, furthest));

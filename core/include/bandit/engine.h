@@ -104,11 +104,11 @@ typedef struct bandit_amendment {
 } bandit_amendment;
 
 /* Corrects results that earlier batches took in. Called right before begin_batch, which is the first to
- * compute with the corrected model; the batch in force stays as it is, and so does what predict says of it.
+ * compute with the corrected model; the current batch and its predictions stay as they are.
  *   amendments  n, in the order in which they were made
  *   sums        n_sums, ascending by arm: what the arms of the amendments have now, 0 pulls for none. The
  *               caller adds them up from all results of the arm in the order in which they joined, so that
- *               counts and sums are, to the bit, those of a study that was told so at first.
+ *               counts and sums are, to the bit, those of a study whose results were right at first.
  * The sum of squares is corrected by differences. A reward that is new adds its term to the log-sum of
  * [BBKB]'s width; one that is taken back leaves its own there, which can only widen the bounds (ours).
  * Errors: BANDIT_INVALID_STATE, BANDIT_NO_MEMORY; then the engine must be freed. */
@@ -145,7 +145,7 @@ typedef struct bandit_select_limits {
 
 typedef struct bandit_selection {
     size_t n_picks;
-    double ratio; /* the bound's left side after the last pick: 1 + sum over all that is out of sigma^2_fb */
+    double ratio; /* left side of the bound after the last pick: 1 + sum of sigma^2_fb over all in flight */
     bandit_stop_rule stop_rule;
 } bandit_selection;
 
@@ -166,10 +166,10 @@ bandit_status bandit_engine_select(bandit_engine *engine, const bandit_select_li
 bandit_status bandit_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
                                          const bandit_executor *executor, bandit_error *err);
 
-/* A view of the stored state of the batch in force; borrowed from the engine until the next begin_batch. */
+/* A view of the stored state of the current batch; borrowed from the engine until the next begin_batch. */
 void bandit_engine_checkpoint(const bandit_engine *engine, bandit_checkpoint *out);
 
-/* Prediction at the start of the batch in force. Bayesian scale, reward units. */
+/* Prediction at the start of the current batch. Bayesian scale, reward units. */
 typedef struct bandit_prediction {
     double mean;
     double variance; /* Bayesian: lambda times the paper's; never negative */
@@ -187,7 +187,7 @@ bandit_status bandit_engine_predict_points(const bandit_engine *engine, const do
                                            bandit_prediction *out, bandit_error *err);
 
 typedef struct bandit_description {
-    uint64_t batch;             /* in force, from 0 */
+    uint64_t batch;             /* number of the current batch, from 0 */
     uint64_t observations;      /* pulls in the model */
     bool has_model;             /* false for uniform and regularized_evolution */
     double beta;                /* alpha: the factor before sigma in the paper's scale */
@@ -195,11 +195,11 @@ typedef struct bandit_description {
     size_t n_dictionary;
     double effective_dimension;   /* sum n_i sigma^2(x_i), paper's scale */
     double information_gain;      /* 1/2 log det(I + K/lambda), of the sparse posterior where there is one */
-    double lambda;                /* in force, of the model */
-    double noise_std, norm_bound; /* in force, in the units of the rewards */
+    double lambda;                /* in the units of the model */
+    double noise_std, norm_bound; /* in the units of the rewards */
     double signal_std;            /* of the prior, in the units of the rewards; 1 where it is not learned */
     double shift, unit;           /* the model sees (reward − shift) / unit */
-    const double *lengthscales;   /* in force, of scaled features; n_lengthscales; borrowed as above */
+    const double *lengthscales;   /* of scaled features; n_lengthscales; borrowed as above */
     size_t n_lengthscales;        /* one a feature, or 1 for all, or 0 where the kernel has none */
     uint64_t fitted_on;           /* rewards that hyper-parameters were learned from; 0: not learned (yet) */
     uint64_t set_aside;           /* rewards that the model leaves out as impossible among the others */
