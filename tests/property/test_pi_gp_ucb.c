@@ -352,7 +352,7 @@ static void a_failed_batch_changes_nothing(void **state)
     must(bandit_engine_predict_arms(engine, &arm, 1, &before, &err), &err);
     assert_int_equal(bandit_engine_begin_batch(engine, &good, 1, NULL, 0, &bandit_executor_serial, &err),
                      BANDIT_MEMORY_LIMIT);
-    assert_non_null(strstr(err.message, "than the 0 MB allowed"));
+    assert_non_null(strstr(err.message, "than the 0 MB that remain"));
     must(bandit_engine_predict_arms(engine, &arm, 1, &after, &err), &err);
     assert_memory_equal(&before, &after, sizeof before);
     bandit_engine_free(engine);
