@@ -159,6 +159,9 @@ static void local_sums_init(local_sums *l, const dense_posterior *p)
     memcpy(l->inverse, p->V, p->m * p->m * sizeof *l->inverse);
     assert_int_equal(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', m, l->inverse, m), 0);
     assert_int_equal(LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', m, l->inverse, m), 0);
+    for (size_t j = 0; j < p->m; j++)
+        for (size_t i = 0; i < j; i++)
+            l->inverse[j * p->m + i] = l->inverse[i * p->m + j];
 }
 
 static void local_sums_pull(local_sums *l, const random_problem *problem, const dense_posterior *p,
@@ -168,7 +171,8 @@ static void local_sums_pull(local_sums *l, const random_problem *problem, const 
     double *v = malloc(p->m * sizeof *v);
     const double *z_s = p->Z + s * p->m;
     assert_non_null(v);
-    cblas_dsymv(CblasColMajor, CblasLower, m, 1.0, l->inverse, m, z_s, 1, 0.0, v, 1);
+    /* Not dsymv: OpenBLAS 0.3.21's, for processors that it does not know, reads beyond the matrix. */
+    cblas_dgemv(CblasColMajor, CblasNoTrans, m, m, 1.0, l->inverse, m, z_s, 1, 0.0, v, 1);
     for (uint32_t a = 0; a < p->n; a++) {
         double w = cblas_ddot(m, p->Z + a * p->m, 1, v, 1);
         double rest = random_problem_kernel(problem, a, s) - cblas_ddot(m, p->Z + a * p->m, 1, z_s, 1);
