@@ -74,13 +74,51 @@ bool bandit_reversed_cholesky(double *out, const double *M, size_t m, double shi
     return true;
 }
 
+/* Only kernels whose dsymv has been seen to stay inside of its arguments: those of processors with SSE4 or AVX,
+ * and all that are not for x86. */
+static bool lower_dsymv_is_usable(void)
+{
+#ifdef __x86_64__
+    static const char *const usable[] = {"Nehalem",  "Sandybridge", "Haswell",       "Zen",
+                                         "SkylakeX", "Cooperlake",  "SapphireRapids"};
+    const char *name = openblas_get_corename();
+    for (size_t i = 0; i < sizeof usable / sizeof *usable; i++) {
+        if (strcmp(name, usable[i]) == 0)
+            return true;
+    }
+    return false;
+#else
+    return true;
+#endif
+}
+
+void bandit_symmetric_times_vector(double *out, const double *a, size_t n, size_t ld, const double *x)
+{
+    if (lower_dsymv_is_usable()) {
+        cblas_dsymv(CblasColMajor, CblasLower, (int)n, 1.0, a, (int)ld, x, 1, 0.0, out, 1);
+        return;
+    }
+    memset(out, 0, n * sizeof *out);
+    for (size_t j = 0; j < n; j++) {
+        const double *below = a + j * ld + j + 1;
+        int rest = (int)(n - 1 - j);
+        out[j] += a[j * ld + j] * x[j] + cblas_ddot(rest, below, 1, x + j + 1, 1);
+        cblas_daxpy(rest, x[j], below, 1, out + j + 1, 1);
+    }
+}
+
 bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error *err)
 {
     lapack_int order = (lapack_int)n;
     double *values = bandit_alloc(n, sizeof *values);
     lapack_int info = LAPACK_WORK_MEMORY_ERROR;
+    char triangle = 'L';
+    if (!lower_dsymv_is_usable()) { /* dsyev calls it */
+        bandit_mirror_lower(M, n);
+        triangle = 'U';
+    }
     if (values)
-        info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', 'L', order, M, order, values);
+        info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', triangle, order, M, order, values);
     if (info == 0) {
         /* rows sqrt(value) times eigenvector: their Gram matrix is what is wanted, and Q does not change it
          */
@@ -199,7 +237,7 @@ static double lanczos_step(double *diagonal, double *next, const double *a, size
 {
     int size = (int)n, columns = (int)step + 1;
     const double *last = basis + step * n;
-    cblas_dsymv(CblasColMajor, CblasLower, size, 1.0, a, size, last, 1, 0.0, next, 1);
+    bandit_symmetric_times_vector(next, a, n, n, last);
     *diagonal = cblas_ddot(size, last, 1, next, 1);
     for (int pass = 0; pass < 2; pass++) {
         cblas_dgemv(CblasColMajor, CblasTrans, size, columns, 1.0, basis, size, next, 1, 0.0, products, 1);

@@ -48,6 +48,15 @@ double bandit_log_det(const double *l, size_t n, size_t ld);
 bandit_status bandit_is_positive_definite(bool *out, const double *a, size_t n, double shift,
                                           bandit_error *err);
 
+/* out = A x for the symmetric n x n matrix A, of which the lower triangle is given, leading dimension ld. By
+ * dsymv where OpenBLAS's kernels allow it (see below), else column by column; nothing but the triangle is
+ * read. `out` is neither x nor part of A.
+ *
+ * OpenBLAS 0.3.21 has kernels of dsymv for the lower triangle, written for SSE2, that reach beyond the end of
+ * the result and crash where no memory follows. It takes them on old processors (Prescott, Core 2, Atom,
+ * Barcelona) and on new ones that it does not know. */
+void bandit_symmetric_times_vector(double *out, const double *a, size_t n, size_t ld, const double *x);
+
 /* An upper estimate of the smallest eigenvalue of the symmetric n x n `a` (not changed): the smallest Ritz
  * value of at most 80 Lanczos steps with full reorthogonalization. */
 bandit_status bandit_smallest_eigenvalue(double *out, const double *a, size_t n, bandit_error *err);

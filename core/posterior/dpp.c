@@ -114,7 +114,7 @@ static bool accepts(chain *c, size_t leave, uint32_t candidate, double floor, do
         return false;
     bandit_covariance_diagonal(c->covariance, &candidate, 1, &diagonal);
     bandit_covariance_block(c->covariance, c->order, c->m, &c->points, c->column, c->ld, c->scratch);
-    cblas_dsymv(CblasColMajor, CblasLower, m, 1.0, c->inverse, m, c->column, 1, 0.0, c->product, 1);
+    bandit_symmetric_times_vector(c->product, c->inverse, c->m, c->m, c->column);
     cblas_dcopy((int)leave, c->inverse + leave, m, c->member, 1);
     cblas_dcopy(m - (int)leave, c->inverse + leave * c->m + leave, 1, c->member + leave, 1);
     double own = c->member[leave], y = c->product[leave];

@@ -1,6 +1,7 @@
 #include "core/posterior/hallucination.h"
 
 #include "core/base/allocate.h"
+#include "core/base/linalg.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -55,7 +56,7 @@ static double coordinate(const bandit_hallucination *h, size_t i, const double *
 /* out = Q c over the closed coordinates. */
 static void apply_closed(const bandit_hallucination *h, const double *c, double *out)
 {
-    cblas_dsymv(CblasColMajor, CblasLower, (int)h->n_closed, 1.0, h->Q, (int)h->m, c, 1, 0.0, out, 1);
+    bandit_symmetric_times_vector(out, h->Q, h->n_closed, h->m, c);
 }
 
 /* From products with distinct picks to w itself: Q becomes W Q W'. When m distinct picks are known and one

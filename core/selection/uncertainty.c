@@ -2,6 +2,7 @@
 
 #include "core/base/allocate.h"
 #include "core/base/bound_heap.h"
+#include "core/base/linalg.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -119,7 +120,7 @@ static double embed(sampler *s, uint32_t arm, double *residual)
     cblas_dcopy(u, s->scratch, BANDIT_TILE, s->column, 1);
     cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, u, s->L, ld, s->column, 1);
     *residual -= cblas_ddot(u, s->column, 1, s->column, 1);
-    cblas_dsymv(CblasColMajor, CblasLower, u, 1.0, s->P, ld, s->column, 1, 0.0, s->product, 1);
+    bandit_symmetric_times_vector(s->product, s->P, s->u, s->capacity, s->column);
     return fmax(0.0, cblas_ddot(u, s->column, 1, s->product, 1));
 }
 

@@ -171,7 +171,7 @@ static void local_sums_pull(local_sums *l, const random_problem *problem, const 
     double *v = malloc(p->m * sizeof *v);
     const double *z_s = p->Z + s * p->m;
     assert_non_null(v);
-    /* Not dsymv: OpenBLAS 0.3.21's, for processors that it does not know, reads beyond the matrix. */
+    /* Not dsymv: some kernels of OpenBLAS reach beyond the result (see bandit_symmetric_times_vector). */
     cblas_dgemv(CblasColMajor, CblasNoTrans, m, m, 1.0, l->inverse, m, z_s, 1, 0.0, v, 1);
     for (uint32_t a = 0; a < p->n; a++) {
         double w = cblas_ddot(m, p->Z + a * p->m, 1, v, 1);

@@ -1,13 +1,18 @@
 /* LAPACK wrappers, against matrices whose factors and eigenvalues are known in closed form. */
 #include "core/base/linalg.h"
 
+#include <cblas.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -176,6 +181,69 @@ static void smallest_eigenvalue_of_the_path_graph(void **state)
     assert_false(positive);
 }
 
+enum { LARGEST = 70, PAGE = 4096 };
+
+/* n numbers that end where no memory follows. */
+static double *at_the_end_of_memory(size_t n)
+{
+    size_t bytes = (n * sizeof(double) + PAGE - 1) / PAGE * PAGE;
+    char *start = mmap(NULL, bytes + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(start != MAP_FAILED);
+    assert_int_equal(mprotect(start + bytes, PAGE, PROT_NONE), 0);
+    return (double *)(void *)(start + bytes) - n;
+}
+
+static void give_back(double *numbers, size_t n)
+{
+    size_t bytes = (n * sizeof(double) + PAGE - 1) / PAGE * PAGE;
+    assert_int_equal(munmap((char *)(numbers + n) - bytes, bytes + PAGE), 0);
+}
+
+/* All sizes up to LARGEST; the strict upper triangle is not a number. */
+static void symmetric_products_stay_inside_of_their_arguments(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= LARGEST; n++) {
+        double *a = at_the_end_of_memory(n * n), *x = at_the_end_of_memory(n), *out = at_the_end_of_memory(n);
+        for (size_t j = 0; j < n; j++) {
+            x[j] = sin((double)j);
+            for (size_t i = 0; i < n; i++)
+                a[j * n + i] = i < j ? NAN : cos((double)(i + 3 * j));
+        }
+        bandit_symmetric_times_vector(out, a, n, n, x);
+        for (size_t i = 0; i < n; i++) {
+            double sum = 0.0;
+            for (size_t j = 0; j < n; j++)
+                sum += (i < j ? cos((double)(j + 3 * i)) : cos((double)(i + 3 * j))) * x[j];
+            assert_true(fabs(sum - out[i]) < 1e-13 * (double)n);
+        }
+        give_back(a, n * n);
+        give_back(x, n);
+        give_back(out, n);
+    }
+}
+
+/* The tests of this file once more with OpenBLAS's kernels for SSE2, which it reads at its start. */
+static void the_same_with_kernels_of_old_processors(void **state)
+{
+    (void)state;
+    if (getenv("OPENBLAS_CORETYPE"))
+        skip();
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        setenv("OPENBLAS_CORETYPE", "Prescott", 1);
+        if (!freopen("/dev/null", "w", stdout) || !freopen("/dev/null", "w", stderr))
+            _exit(126);
+        execl("/proc/self/exe", "test_linalg", (char *)NULL);
+        _exit(127);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +253,9 @@ int main(void)
         cmocka_unit_test(triangles_are_mirrored),
         cmocka_unit_test(the_nearest_root_leaves_out_negative_eigenvalues),
         cmocka_unit_test(smallest_eigenvalue_of_the_path_graph),
+        cmocka_unit_test(symmetric_products_stay_inside_of_their_arguments),
+        cmocka_unit_test(the_same_with_kernels_of_old_processors),
     };
+    openblas_set_num_threads(1); /* as the server does; several threads would work in buffers of their own */
     return cmocka_run_group_tests_name("linalg", tests, NULL, NULL);
 }
