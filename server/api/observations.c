@@ -1,5 +1,6 @@
 /* Importing observations: read in pieces on the pool, and given to the study in one turn. */
 #include "server/study/observations.h"
+#include "proto/arrays.h"
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
@@ -52,20 +53,11 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     }
     if (!objective(in, place, o, &value, errors))
         return false;
-    if (in->n == in->capacity) {
-        size_t capacity = in->capacity ? 2 * in->capacity : 256;
-        store_observation *list = realloc(in->list, capacity * sizeof *list);
-        in->no_memory = !list;
-        if (!list)
-            return false;
-        in->list = list;
-        double *points = width ? realloc(in->points, capacity * width * sizeof *points) : NULL;
-        in->no_memory = width && !points;
-        if (in->no_memory)
-            return false;
-        in->points = points;
-        in->capacity = capacity;
-    }
+    in->no_memory =
+        !wire_grow(&in->list, &in->capacity, in->n + 1, 256, sizeof *in->list) ||
+        (width && !wire_grow(&in->points, &in->points_capacity, in->n + 1, 256, width * sizeof *in->points));
+    if (in->no_memory)
+        return false;
     if (width)
         memcpy(in->points + in->n * width, o->parameters, width * sizeof *in->points);
     in->list[in->n++] = (store_observation){

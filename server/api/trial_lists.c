@@ -1,4 +1,5 @@
 /* Reading trials: the list, and one trial with its whole history. */
+#include "proto/arrays.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/data/candidate_rows.h"
@@ -70,15 +71,9 @@ static void take_row(void *arg, const store_trial *row)
     listing *l = arg;
     if (l->page.limit > 0 && !page_take(&l->page))
         return;
-    if (l->n == l->capacity) {
-        size_t capacity = l->capacity ? 2 * l->capacity : 16;
-        store_trial *rows = realloc(l->rows, capacity * sizeof *rows);
-        if (!rows) {
-            l->status = STORE_NO_MEMORY;
-            return;
-        }
-        l->rows = rows;
-        l->capacity = capacity;
+    if (!wire_grow(&l->rows, &l->capacity, l->n + 1, 16, sizeof *l->rows)) {
+        l->status = STORE_NO_MEMORY;
+        return;
     }
     store_trial *copy = &l->rows[l->n++];
     *copy = *row;

@@ -1,4 +1,5 @@
 /* banditd check: checks the file, and replays the log of each study. */
+#include "proto/arrays.h"
 #include "server/base/blas.h"
 #include "server/base/log.h"
 #include "server/commands/internal.h"
@@ -56,14 +57,9 @@ static void keep_id(void *arg, const store_study *row)
     checking *c = arg;
     if (c->a->study && strcmp(c->a->study, row->id) != 0)
         return;
-    if (c->n == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 64;
-        struct checked_study *grown = realloc(c->studies, capacity * sizeof *grown);
-        c->no_memory |= !grown;
-        if (!grown)
-            return;
-        c->studies = grown;
-        c->capacity = capacity;
+    if (!wire_grow(&c->studies, &c->capacity, c->n + 1, 64, sizeof *c->studies)) {
+        c->no_memory = true;
+        return;
     }
     struct checked_study *next = &c->studies[c->n];
     *next = (struct checked_study){.id = strdup(row->id), .entries = row->last_seq};

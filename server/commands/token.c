@@ -1,5 +1,6 @@
 #include "server/commands/token.h"
 
+#include "proto/arrays.h"
 #include "proto/tokens.h"
 #include "server/base/config.h"
 #include "server/base/listen.h"
@@ -155,18 +156,12 @@ static bool send_all(int fd, const char *text, size_t n)
 /* Everything that the server sends until it closes the connection; NULL without memory. */
 static char *receive_all(int fd)
 {
-    size_t n = 0, capacity = 4096;
-    char *text = malloc(capacity);
-    if (!text)
-        return NULL;
+    size_t n = 0, capacity = 0;
+    char *text = NULL;
     for (ssize_t got = 1; got != 0;) {
-        if (n + 1 == capacity) {
-            char *more = realloc(text, capacity *= 2);
-            if (!more) {
-                free(text);
-                return NULL;
-            }
-            text = more;
+        if (!wire_grow(&text, &capacity, n + 2, 4096, 1)) {
+            free(text);
+            return NULL;
         }
         got = read(fd, text + n, capacity - n - 1);
         if (got < 0 && errno != EINTR)

@@ -1,4 +1,5 @@
 /* The life of a request: its first line, its body, its handler and its end. */
+#include "proto/arrays.h"
 #include "server/base/clock.h"
 #include "server/http/connection.h"
 #include "server/http/route.h"
@@ -86,16 +87,8 @@ static bool collect(http_connection *c, const char *data, size_t n)
         c->too_large = true;
         return true;
     }
-    if (request->body_size + n + 1 > c->capacity) {
-        size_t capacity = c->capacity ? c->capacity : 1024;
-        while (capacity < request->body_size + n + 1)
-            capacity *= 2;
-        char *body = realloc(request->body, capacity);
-        if (!body)
-            return false;
-        request->body = body;
-        c->capacity = capacity;
-    }
+    if (!wire_grow(&request->body, &c->capacity, request->body_size + n + 1, 1024, 1))
+        return false;
     memcpy(request->body + request->body_size, data, n);
     if (request->idempotency_key)
         crypto_generichash_update(&c->hash, (const unsigned char *)data, n);

@@ -1,6 +1,7 @@
 /* Reads the log twice: first to find its batches, then entry by entry into the rebuild. */
 #include "server/replay/internal.h"
 
+#include "proto/arrays.h"
 #include "server/store/event.h"
 
 #include <stdarg.h>
@@ -56,16 +57,10 @@ static void note_batch(void *arg, int64_t seq, int64_t time, const char *type, c
     store_event *event = decode(r, seq, time, type, payload);
     if (!event)
         return;
-    if (r->n_batches == r->capacity) {
-        size_t capacity = r->capacity ? 2 * r->capacity : 256;
-        planned_at *grown = realloc(r->batches, capacity * sizeof *grown);
-        if (!grown) {
-            replay_fail(r, STORE_NO_MEMORY, "the batches");
-            free(event);
-            return;
-        }
-        r->batches = grown;
-        r->capacity = capacity;
+    if (!wire_grow(&r->batches, &r->capacity, r->n_batches + 1, 256, sizeof *r->batches)) {
+        replay_fail(r, STORE_NO_MEMORY, "the batches");
+        free(event);
+        return;
     }
     int64_t through_seq = extended ? event->u.extended.through_seq : event->u.planned.through_seq;
     r->batches[r->n_batches++] =

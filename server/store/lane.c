@@ -1,4 +1,5 @@
 /* Lanes, writes and uploads, which are submitted to the writer thread. */
+#include "proto/arrays.h"
 #include "server/store/arena.h"
 #include "server/store/event.h"
 #include "server/store/writer.h"
@@ -39,14 +40,8 @@ store_status store_write_new(store_write **out, store_lane *lane)
 store_status store_write_add(store_write *write, const store_event *event)
 {
     assert(event->type != EVENT_STUDY_CREATED || write->n == 0);
-    if (write->n == write->capacity) {
-        size_t capacity = write->capacity ? 2 * write->capacity : 4;
-        write_item *items = realloc(write->items, capacity * sizeof *items);
-        if (!items)
-            return STORE_NO_MEMORY;
-        write->items = items;
-        write->capacity = capacity;
-    }
+    if (!wire_grow(&write->items, &write->capacity, write->n + 1, 4, sizeof *write->items))
+        return STORE_NO_MEMORY;
     write_item item = {0};
     store_status status = store_event_copy(&item.event, event);
     if (!status)

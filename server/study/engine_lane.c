@@ -1,5 +1,6 @@
 #include "server/study/engine_lane.h"
 
+#include "proto/arrays.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/candidate_rows.h"
@@ -204,15 +205,9 @@ static void take_pick(void *arg, const store_trial *row)
     pick_list *list = arg;
     if ((row->batch != list->batch && row->batch >= 0) || row->trial > list->last || list->failed)
         return;
-    if (list->n == list->capacity) {
-        size_t capacity = list->capacity ? 2 * list->capacity : 64;
-        bandit_pick *picks = realloc(list->picks, capacity * sizeof *picks);
-        list->failed = !picks;
-        if (!picks)
-            return;
-        list->picks = picks;
-        list->capacity = capacity;
-    }
+    list->failed = !wire_grow(&list->picks, &list->capacity, list->n + 1, 64, sizeof *list->picks);
+    if (list->failed)
+        return;
     list->picks[list->n++] = (bandit_pick){.arm = (uint32_t)row->candidate, .variance = row->variance};
 }
 

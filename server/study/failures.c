@@ -1,22 +1,17 @@
 #include "server/study/failures.h"
 
+#include "proto/arrays.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 /* Makes room for every candidate. */
 static bool grow_failures(study *s)
 {
-    size_t n = s->failures_capacity ? s->failures_capacity : 1;
-    if (s->failures && s->failures_capacity >= (size_t)s->candidates)
-        return true;
-    while (n < (size_t)s->candidates)
-        n *= 2;
-    uint8_t *grown = realloc(s->failures, n * sizeof *grown);
-    if (!grown)
+    size_t before = s->failures_capacity;
+    if (!wire_grow(&s->failures, &s->failures_capacity, (size_t)s->candidates, 1, sizeof *s->failures))
         return false;
-    memset(grown + s->failures_capacity, 0, n - s->failures_capacity);
-    s->failures = grown;
-    s->failures_capacity = n;
+    memset(s->failures + before, 0, s->failures_capacity - before);
     return true;
 }
 
@@ -162,17 +157,11 @@ static void take_batch(void *arg, const store_batch *row)
 static void take_outcome(void *arg, const store_trial *row)
 {
     outcomes *o = arg;
-    size_t low = 0, high = o->n_batches;
+    size_t batch;
     if (o->n == o->most)
         return;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (o->through[middle] < row->told_seq)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    o->list[o->n++] = (outcome){.batch = (int64_t)low,
+    WIRE_LOWER_BOUND(batch, o->n_batches, i, o->through[i] < row->told_seq);
+    o->list[o->n++] = (outcome){.batch = (int64_t)batch,
                                 .trial = row->trial,
                                 .candidate = (uint32_t)row->candidate,
                                 .state = row->state};

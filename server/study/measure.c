@@ -1,5 +1,6 @@
 #include "server/study/measure.h"
 
+#include "proto/arrays.h"
 #include "proto/changes.h"
 #include "server/base/clock.h"
 #include "server/data/stopping.h"
@@ -53,15 +54,9 @@ static bool is_before(const attempt_curve *c, int64_t number, int32_t attempt)
 /* The index at which the curve is, or would be inserted. */
 static size_t place_of(const struct study_curves *curves, int64_t number, int32_t attempt)
 {
-    size_t low = 0, high = curves->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (is_before(&curves->list[middle], number, attempt))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t place;
+    WIRE_LOWER_BOUND(place, curves->n, i, is_before(&curves->list[i], number, attempt));
+    return place;
 }
 
 static attempt_curve *find_curve(const struct study_curves *curves, int64_t number, int32_t attempt)
@@ -78,14 +73,8 @@ static bool set_point(struct study_curves *curves, int64_t number, int32_t attem
     attempt_curve *found = find_curve(curves, number, attempt);
     if (!found) {
         size_t at = place_of(curves, number, attempt);
-        if (curves->n == curves->capacity) {
-            size_t capacity = curves->capacity ? 2 * curves->capacity : 64;
-            attempt_curve *list = realloc(curves->list, capacity * sizeof *list);
-            if (!list)
-                return false;
-            curves->list = list;
-            curves->capacity = capacity;
-        }
+        if (!wire_grow(&curves->list, &curves->capacity, curves->n + 1, 64, sizeof *curves->list))
+            return false;
         memmove(curves->list + at + 1, curves->list + at, (curves->n - at) * sizeof *curves->list);
         curves->list[at] = (attempt_curve){.trial = number, .attempt = attempt};
         curves->n++;

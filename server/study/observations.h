@@ -14,7 +14,7 @@ typedef struct import {
     char digest[80];
     store_observation *list;
     double *points; /* of a space: n x its parameters, coded; `list` gets its candidates later */
-    size_t n, capacity;
+    size_t n, capacity, points_capacity;
     bool no_memory;
 } import;
 

@@ -1,5 +1,6 @@
 #include "server/study/pending_results.h"
 
+#include "proto/arrays.h"
 #include "server/study/trial.h"
 
 #include <stdlib.h>
@@ -32,16 +33,8 @@ void pending_results_free(pending_results *p)
 
 bool pending_results_add_observations(pending_results *p, const store_observation *list, size_t n)
 {
-    if (p->n_observations + n > p->capacity) {
-        size_t capacity = p->capacity ? p->capacity : 64;
-        while (capacity < p->n_observations + n)
-            capacity *= 2;
-        store_observation *grown = realloc(p->observations, capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        p->observations = grown;
-        p->capacity = capacity;
-    }
+    if (!wire_grow(&p->observations, &p->capacity, p->n_observations + n, 64, sizeof *p->observations))
+        return false;
     memcpy(p->observations + p->n_observations, list, n * sizeof *list);
     p->n_observations += n;
     return true;

@@ -81,7 +81,7 @@ TABLE = [
     ),
     Folder("server/store", "what is stored, behind `store.h`, and the writer thread", "proto/arrays proto/json_writer", "jansson"),
     Folder("server/store/sqlite", "the SQLite backend", "server/base server/store", "SQLite"),
-    Folder("server/store/memory", "the backend in memory, for tests and checks", "server/store", "jansson"),
+    Folder("server/store/memory", "the backend in memory, for tests and checks", "proto/arrays server/store", "jansson"),
     Folder("server/app.h", "what the parts of a running server share", "server/base server/store"),
     Folder(
         "server/data",

@@ -1,4 +1,5 @@
 /* Writes the memory backend's tables, except those of trials. */
+#include "proto/arrays.h"
 #include "server/store/arena.h"
 #include "server/store/event.h"
 #include "server/store/memory/memory.h"
@@ -199,14 +200,8 @@ store_status memory_batch_extend(store *base, int64_t number, const store_event 
 
 static store_status put_sum(memory_study *study, const store_arm_sum *sum, store_error *err)
 {
-    size_t i = 0, end = study->n_sums;
-    while (i < end) {
-        size_t middle = i + (end - i) / 2;
-        if (study->sums[middle].arm < sum->arm)
-            i = middle + 1;
-        else
-            end = middle;
-    }
+    size_t i;
+    WIRE_LOWER_BOUND(i, study->n_sums, k, study->sums[k].arm < sum->arm);
     if (i == study->n_sums || study->sums[i].arm != sum->arm) {
         store_arm_sum *sums = memory_with_room(study->sums, study->n_sums, sizeof *sums);
         if (!sums)
