@@ -243,10 +243,10 @@ static int64_t place_point(reading *r, const double *row, wire_errors *errors)
 /* ---- the whole ----------------------------------------------------------------------------------------- */
 
 /* Counts a result that does not fit, and keeps the reason of the first ones. False: out of memory. */
-static bool leave_out(takeover *t, const result *one, const wire_errors *errors)
+static bool leave_out(history_transfer *t, const result *one, const wire_errors *errors)
 {
     wire_left_out *examples = (wire_left_out *)(uintptr_t)t->shown.examples;
-    if (t->shown.left_out++ >= TAKEOVER_EXAMPLES)
+    if (t->shown.left_out++ >= HISTORY_TRANSFER_EXAMPLES)
         return true;
     examples[t->shown.n_examples] = (wire_left_out){.number = one->number, .is_trial = one->is_trial};
     wire_left_out *example = &examples[t->shown.n_examples++];
@@ -256,7 +256,8 @@ static bool leave_out(takeover *t, const result *one, const wire_errors *errors)
 }
 
 /* Finds the new number of a result's candidate. The row of a candidate is read when it first occurs. */
-static store_status look(reading *r, takeover *t, const wire_study *points, double *row, const result *one)
+static store_status look(reading *r, history_transfer *t, const wire_study *points, double *row,
+                         const result *one)
 {
     wire_errors errors = {0};
     store_error error = {0};
@@ -273,13 +274,13 @@ static store_status look(reading *r, takeover *t, const wire_study *points, doub
     return r->no_memory || !kept ? STORE_NO_MEMORY : status;
 }
 
-static store_status place_results(reading *r, takeover *t, const wire_study *points)
+static store_status place_results(reading *r, history_transfer *t, const wire_study *points)
 {
     store_status status = STORE_OK;
     double *row = malloc((r->width ? r->width : 1) * sizeof *row);
     r->places = malloc(((size_t)r->candidates + 1) * sizeof *r->places);
     t->list = malloc((r->n + 1) * sizeof *t->list);
-    t->shown.examples = calloc(TAKEOVER_EXAMPLES, sizeof *t->shown.examples);
+    t->shown.examples = calloc(HISTORY_TRANSFER_EXAMPLES, sizeof *t->shown.examples);
     if (!row || !r->places || !t->list || !t->shown.examples)
         status = STORE_NO_MEMORY;
     for (int64_t i = 0; status == STORE_OK && i < r->candidates; i++)
@@ -300,7 +301,7 @@ static store_status place_results(reading *r, takeover *t, const wire_study *poi
 }
 
 /* Keeps the points of an open space. */
-static store_status keep_points(const reading *r, takeover *t)
+static store_status keep_points(const reading *r, history_transfer *t)
 {
     if (!r->arms || !bandit_arms_is_open_space(r->arms))
         return STORE_OK;
@@ -312,7 +313,7 @@ static store_status keep_points(const reading *r, takeover *t)
     return t->points ? STORE_OK : STORE_NO_MEMORY;
 }
 
-static store_status take_over(reading *r, takeover *t, wire_study *points)
+static store_status transfer(reading *r, history_transfer *t, wire_study *points)
 {
     bool space = r->settings->wire->domain_type == WIRE_DOMAIN_SPACE;
     store_status status = read_results(r);
@@ -327,8 +328,8 @@ static store_status take_over(reading *r, takeover *t, wire_study *points)
     return status == STORE_OK ? keep_points(r, t) : status;
 }
 
-wire_status takeover_new(takeover **out, store *s, const study_config *settings, wire_study *points,
-                         wire_errors *errors, store_status *stored)
+wire_status history_transfer_new(history_transfer **out, store *s, const study_config *settings,
+                                 wire_study *points, wire_errors *errors, store_status *stored)
 {
     reading r = {.s = s, .settings = settings};
     store_error error = {0};
@@ -342,13 +343,13 @@ wire_status takeover_new(takeover **out, store *s, const study_config *settings,
     }
     if (*stored == STORE_OK)
         *stored = r.defined;
-    takeover *t = calloc(1, sizeof *t);
+    history_transfer *t = calloc(1, sizeof *t);
     if (*stored == STORE_OK && !t)
         *stored = STORE_NO_MEMORY;
     if (*stored == STORE_OK) {
         t->shown.study = settings->wire->history_from;
         if (go_together(&r, errors))
-            *stored = take_over(&r, t, points);
+            *stored = transfer(&r, t, points);
         else
             status = WIRE_INVALID;
     }
@@ -356,7 +357,7 @@ wire_status takeover_new(takeover **out, store *s, const study_config *settings,
         *out = t;
         t = NULL;
     }
-    takeover_free(t);
+    history_transfer_free(t);
     wire_study_free(r.from);
     bandit_arms_free(r.arms);
     free(r.results);
@@ -365,7 +366,7 @@ wire_status takeover_new(takeover **out, store *s, const study_config *settings,
     return status;
 }
 
-void takeover_free(takeover *t)
+void history_transfer_free(history_transfer *t)
 {
     if (!t)
         return;

@@ -18,10 +18,10 @@ typedef struct creation {
     study_request *request;
     wire_study *wanted; /* until it is completed */
     char *id;
-    study_config *config; /* of the completed definition */
-    wire_study points;    /* n_points x dimension: inline, or of an enumerated space; NULL: none */
-    takeover *history;    /* the results of another study; NULL */
-    char *definition;     /* as stored */
+    study_config *config;      /* of the completed definition */
+    wire_study points;         /* n_points x dimension: inline, or of an enumerated space; NULL: none */
+    history_transfer *history; /* the results of another study; NULL */
+    char *definition;          /* as stored */
     int64_t now;
     store_lane *lane;
     store_write *write;
@@ -33,7 +33,7 @@ static void creation_free(creation *c)
     store_write_free(c->write);
     store_lane_close(c->lane);
     upload_free(c->upload);
-    takeover_free(c->history);
+    history_transfer_free(c->history);
     study_config_free(c->config);
     wire_study_free(c->wanted);
     free(c->points.points);
@@ -106,7 +106,7 @@ static study_state first_state(const creation *c)
 
 static store_status add_history(creation *c)
 {
-    const takeover *history = c->history;
+    const history_transfer *history = c->history;
     store_status status = STORE_OK;
     if (history->n_points > 0) {
         store_event event = {.type = EVENT_CANDIDATES_ADDED, .time = c->now};
@@ -144,7 +144,7 @@ static store_status add_events(creation *c)
 static store_status make_reply(creation *c)
 {
     study_request *request = c->request;
-    const takeover *history = c->history;
+    const history_transfer *history = c->history;
     store_study row = {.id = c->id,
                        .definition = c->definition,
                        .state = first_state(c),
@@ -260,7 +260,7 @@ static bool decide(creation *c)
     store_status stored = STORE_OK;
     wire_status status = complete(c, &errors);
     if (status == WIRE_OK && c->config->wire->history_from)
-        status = takeover_new(&c->history, c->app->store, c->config, &c->points, &errors, &stored);
+        status = history_transfer_new(&c->history, c->app->store, c->config, &c->points, &errors, &stored);
     bool fine = stored == STORE_OK && status == WIRE_OK && fits(c);
     if (stored != STORE_OK)
         reply_store_problem(c->request, stored);
