@@ -72,7 +72,7 @@ typedef struct study_filling {
 static void fill_study(wire_decoder *d, json_t *body, void *out)
 {
     const study_filling *filling = out;
-    static const char *const feedbacks[] = {"async", "batch", NULL};
+    static const char *const feedbacks[] = {"async", "batch", NULL}, *const aims[] = {"best", "regret", NULL};
     static const wire_range lease = {.min = 1, .max = WIRE_MAX_LEASE_SECONDS};
     wire_study *study = filling->study;
     wire_object o;
@@ -82,6 +82,7 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     wire_take_string(&o, "display_name", WIRE_OPTIONAL, 0, WIRE_MAX_NAME, &study->display_name);
     wire_take_labels(&o, &study->labels);
     wire_take_object_text(&o, "metadata", WIRE_MAX_METADATA, &study->metadata);
+    wire_take_word_text(&o, "aim", WIRE_OPTIONAL, aims, &study->aim);
     wire_fill_metrics(&o, study);
     wire_take_number(&o, "optimum", &wire_any, NULL, &study->optimum);
     wire_fill_domain(&o, study);
@@ -121,6 +122,7 @@ void wire_study_free(wire_study *study)
     free(study->display_name);
     free(study->labels);
     free(study->metadata);
+    free(study->aim);
     for (size_t i = 0; i < study->n_metrics; i++)
         free(study->metrics[i].name);
     free(study->metrics);

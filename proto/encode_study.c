@@ -209,6 +209,7 @@ static void encode_members(wire_writer *w, const wire_study *study)
         wire_key(w, "metadata");
         wire_raw(w, study->metadata);
     }
+    wire_optional_string(w, "aim", study->aim);
     encode_metrics(w, study);
     wire_given_number(w, "optimum", study->optimum);
     encode_domain(w, study);

@@ -144,6 +144,7 @@ typedef struct wire_study {
     char *display_name; /* NULL */
     char *labels;       /* JSON object text, NULL */
     char *metadata;     /* JSON object text, NULL */
+    char *aim;          /* "best", "regret"; NULL */
     wire_metric *metrics;
     size_t n_metrics;     /* exactly one is an objective */
     bool metrics_as_list; /* given as "metrics", not "metric" */

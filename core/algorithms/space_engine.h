@@ -46,6 +46,7 @@ typedef struct bandit_space_rule {
     bool explores;        /* a pick is a uniform point with probability options.epsilon */
     bool counts_log_sums; /* batch->log_sums are kept */
     bool calibrated;      /* the width differs from pick to pick with BANDIT_CONFIDENCE_CALIBRATED */
+    bool seeks_best;      /* log_ei's: no gain less than zeta is passed over */
 
     /* The factor before the Bayesian standard deviation: by the information gain alone, or by all that the
      * batch knows. Both NULL: there is no bound. */

@@ -288,7 +288,7 @@ static bandit_acquisition acquisition_of(const bandit_space_engine *e, const ban
     else if (a.kind == BANDIT_ACQUIRE_UCB)
         a.parameter = width_of_pick(e, b);
     else
-        a.parameter = b->incumbent + o->zeta;
+        a.parameter = b->incumbent + (e->rule->seeks_best ? 0.0 : o->zeta);
     return a;
 }
 

@@ -225,6 +225,7 @@ bool algorithm_options_apply(const wire_algorithm *a, bandit_options *out, doubl
     out->learn_noise = is_auto(&a->noise_std);
     out->learn_norm_bound = is_auto(&a->norm_bound);
     out->standardize_rewards = a->standardize_rewards;
+    out->warp_rewards = out->algorithm == BANDIT_LOG_EI && out->standardize_rewards;
     out->q_bar_theory = a->q_bar.word != NULL;
     if (a->gamma.given && !a->gamma.word) {
         out->gamma = BANDIT_GAMMA_FIXED;

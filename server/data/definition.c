@@ -11,6 +11,12 @@
 /* Candidates of a precomputed kernel, whose matrix then has 200 MB. */
 enum { PRECOMPUTED_MAXIMUM = 5000 };
 
+/* What a study is for. */
+static const char aim_best[] = "best", aim_regret[] = "regret";
+
+/* The aim of a definition that names neither an aim nor an algorithm. */
+static const char *const default_aim = aim_regret;
+
 static void draw_id(wire_study *request, completion *found)
 {
     unsigned char bytes[6];
@@ -63,12 +69,33 @@ static void complete_stopping(wire_stopping *stopping)
     }
 }
 
+static bool is_word(const char *field, const char *word)
+{
+    return field && strcmp(field, word) == 0;
+}
+
+/* An algorithm that is named says the aim, unless that is given too; otherwise the aim selects the algorithm. */
+static void complete_aim(wire_study *request, completion *found)
+{
+    char **name = &request->algorithm.name;
+    const char *seeks_best = bandit_algorithm_name(BANDIT_LOG_EI);
+    static const bandit_options defaults = BANDIT_OPTIONS_INIT;
+    if (*name)
+        default_text(&request->aim, is_word(*name, seeks_best) ? aim_best : aim_regret, found);
+    default_text(&request->aim, default_aim, found);
+    request->algorithm.given = true;
+    default_text(name,
+                 is_word(request->aim, aim_best) ? seeks_best : bandit_algorithm_name(defaults.algorithm),
+                 found);
+    if (is_word(*name, seeks_best) && is_word(request->aim, aim_regret))
+        wire_errors_add(found->errors, "/aim", "must be \"best\" with the algorithm %s", seeks_best);
+}
+
 wire_status study_config_complete(wire_study *request, wire_errors *errors)
 {
     size_t before = errors->n;
     completion found = {.errors = errors};
-    static const bandit_options defaults = BANDIT_OPTIONS_INIT;
-    bandit_algorithm algorithm = defaults.algorithm;
+    bandit_algorithm algorithm = BANDIT_BBKB;
     if (!request->id)
         draw_id(request, &found);
     draw_seed(&request->seed);
@@ -79,8 +106,7 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
     default_text(&request->feedback, "async", &found);
     if (request->min_in_flight.given && request->feedback && strcmp(request->feedback, "async") != 0)
         wire_errors_add(errors, "/min_in_flight", "applies only to \"feedback\": \"async\"");
-    request->algorithm.given = true;
-    default_text(&request->algorithm.name, bandit_algorithm_name(algorithm), &found);
+    complete_aim(request, &found);
     if (!request->algorithm.name)
         return WIRE_NO_MEMORY;
     if (!bandit_algorithm_parse(&algorithm, request->algorithm.name))
@@ -97,11 +123,6 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
 }
 
 /* ---- the engine's options ------------------------------------------------------------------------------ */
-
-static bool is_word(const char *field, const char *word)
-{
-    return field && strcmp(field, word) == 0;
-}
 
 static bool fill_options(study_config *config)
 {
@@ -165,6 +186,7 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
     config->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
     config->objective = wire_objective(definition);
     config->minimize = config->objective->minimize;
+    config->seeks_best = is_word(definition->aim, aim_best);
     config->asynchronous = is_word(definition->feedback, "async");
     config->max_arm_failures = (unsigned)definition->algorithm.max_arm_failures.value;
     size_t dimension = config->precomputed ? 0 : (size_t)definition->dimension.value;

@@ -18,6 +18,7 @@ typedef struct study_config {
     const wire_metric *objective; /* of wire->metrics */
     bool precomputed;             /* the domain is a kernel matrix */
     bool asynchronous;            /* feedback */
+    bool seeks_best;              /* aim; definitions of before it was an option have none: regret */
     unsigned max_arm_failures;
     struct study_config *next; /* the definition it replaced, which engine jobs may still read */
 } study_config;

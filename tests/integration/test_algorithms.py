@@ -44,7 +44,7 @@ def schemas(client):
 
 def test_the_list_and_the_contract_agree(server):
     names = listed(server.client())
-    assert len(names) == 14, sorted(names)
+    assert len(names) == 15, sorted(names)
     contract = schemas(server.client())
     assert {n: {p["name"] for p in a["parameters"]} for n, a in names.items()} == contract
     for algorithm in names.values():
@@ -112,7 +112,7 @@ def test_before_the_first_batch_the_bound_is_that_of_the_first_batch(server):
                 (shown,) = client.predict(study, **places)
                 model = client.read(study, "model")
                 width = model["beta"] / math.sqrt(model["lambda"])
-                bounded = name.split("-")[0] not in ("gp_ei", "gp_pi", "epsilon_greedy")
+                bounded = name.split("-")[0] not in ("gp_ei", "gp_pi", "log_ei", "epsilon_greedy")
                 assert (width > 0.1) == bounded, (name, model)
                 expected = shown["mean"] + (width if goal == "maximize" else -width) * shown["std"]
                 assert math.isclose(shown["ucb"], expected, rel_tol=1e-9, abs_tol=1e-12), (name, goal, shown, model)
@@ -166,6 +166,7 @@ WRONG = {
     "pi_gp_ucb": ("initial_cells", -1),
     "gp_ei": ("zeta", -1),
     "gp_pi": ("zeta", -0.5),
+    "log_ei": ("zeta", 0.01),
     "epsilon_greedy": ("epsilon", 1.5),
     "uniform": ("max_arm_failures", 0),
     "regularized_evolution": ("population", 0),

@@ -8,7 +8,7 @@ from server import Server
 from support import cases, grid, measure, target
 
 ALGORITHMS = [
-    "bbkb", "bkb", "gp_ucb", "igp_ucb", "gp_bucb", "gp_ts", "async_ts", "s_gp_ts", "pi_gp_ucb", "gp_ei", "gp_pi",
+    "bbkb", "bkb", "gp_ucb", "igp_ucb", "gp_bucb", "gp_ts", "async_ts", "s_gp_ts", "pi_gp_ucb", "gp_ei", "gp_pi", "log_ei",
     "epsilon_greedy",
 ]  # fmt: skip
 

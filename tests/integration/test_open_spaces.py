@@ -160,7 +160,7 @@ def test_visited_points_are_listed_in_the_order_of_their_first_visit(server):
 
 
 ALGORITHMS = (
-    "bbkb bkb gp_ucb igp_ucb gp_bucb gp_ts async_ts s_gp_ts gp_ei gp_pi epsilon_greedy "
+    "bbkb bkb gp_ucb igp_ucb gp_bucb gp_ts async_ts s_gp_ts gp_ei gp_pi log_ei epsilon_greedy "
     "uniform regularized_evolution"
 )
 

@@ -155,6 +155,9 @@ STUDIES = {
     "seed_a_string": (changed("seed", "7"), "/seed"),
     "seed_too_large": (changed("seed", 2**53), "/seed"),
     "seed_negative": (changed("seed", -1), "/seed"),
+    "aim_unknown": (changed("aim", "worst"), "/aim"),
+    "aim_of_log_ei": ({**definition(), "aim": "regret", "algorithm": {"name": "log_ei"}}, "/aim"),
+    "option_of_another_aim": ({**definition(), "aim": "best", "algorithm": {"q_bar": 2}}, "/algorithm/q_bar"),
     "feedback_unknown": (changed("feedback", "later"), "/feedback"),
     "min_in_flight_of_batch": (changed("min_in_flight", 4), "/min_in_flight"),
     "lease_zero": (changed("lease_seconds", 0), "/lease_seconds"),
@@ -171,7 +174,7 @@ def test_study(server, case):
 
 
 ALGORITHMS = (
-    "bbkb bkb gp_ucb igp_ucb gp_bucb gp_ts async_ts s_gp_ts pi_gp_ucb gp_ei gp_pi epsilon_greedy uniform "
+    "bbkb bkb gp_ucb igp_ucb gp_bucb gp_ts async_ts s_gp_ts pi_gp_ucb gp_ei gp_pi log_ei epsilon_greedy uniform "
     "regularized_evolution"
 ).split()
 WITHOUT_MODEL = {"uniform", "regularized_evolution"}

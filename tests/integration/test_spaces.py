@@ -134,7 +134,7 @@ def test_without_noise_also_what_is_imported_and_after_a_restart():
     {
         name: name
         for name in (
-            "bkb gp_ucb igp_ucb gp_bucb gp_ts async_ts s_gp_ts gp_ei gp_pi epsilon_greedy uniform "
+            "bkb gp_ucb igp_ucb gp_bucb gp_ts async_ts s_gp_ts gp_ei gp_pi log_ei epsilon_greedy uniform "
             "regularized_evolution"
         ).split()
     }

@@ -5,6 +5,7 @@
 const bandit_algorithm learner_algorithms[LEARNER_ALGORITHMS] = {
     BANDIT_BBKB,     BANDIT_BKB,     BANDIT_GP_UCB,    BANDIT_IGP_UCB, BANDIT_GP_BUCB, BANDIT_GP_TS,
     BANDIT_ASYNC_TS, BANDIT_S_GP_TS, BANDIT_PI_GP_UCB, BANDIT_GP_EI,   BANDIT_GP_PI,   BANDIT_EPSILON_GREEDY,
+    BANDIT_LOG_EI,
 };
 
 void learner_options(bandit_options *o, bandit_algorithm algorithm)
@@ -12,6 +13,7 @@ void learner_options(bandit_options *o, bandit_algorithm algorithm)
     o->algorithm = algorithm;
     o->learn_lengthscale = o->kernel.type == BANDIT_KERNEL_GAUSSIAN || o->kernel.type == BANDIT_KERNEL_MATERN;
     o->learn_noise = o->learn_norm_bound = o->standardize_rewards = o->lambda_from_noise = true;
+    o->warp_rewards = algorithm == BANDIT_LOG_EI;
     o->inducing = 20;
     o->prior_features = 50;
     o->init = BANDIT_INIT_UNIFORM;

@@ -5,7 +5,7 @@
 #include "bandit/engine.h"
 
 /* Every algorithm that has a model. */
-enum { LEARNER_ALGORITHMS = 12 };
+enum { LEARNER_ALGORITHMS = 13 };
 extern const bandit_algorithm learner_algorithms[LEARNER_ALGORITHMS];
 
 /* Noise, norm bound, unit and, where the kernel has them, lengthscales. */

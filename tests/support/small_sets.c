@@ -127,16 +127,10 @@ bandit_options small_options(bandit_algorithm algorithm, small_set set)
     return o;
 }
 
-const bandit_algorithm small_algorithms[SMALL_ALGORITHMS] = {BANDIT_BBKB,
-                                                             BANDIT_BKB,
-                                                             BANDIT_GP_UCB,
-                                                             BANDIT_IGP_UCB,
-                                                             BANDIT_GP_BUCB,
-                                                             BANDIT_GP_TS,
-                                                             BANDIT_ASYNC_TS,
-                                                             BANDIT_S_GP_TS,
-                                                             BANDIT_GP_EI,
-                                                             BANDIT_GP_PI,
-                                                             BANDIT_EPSILON_GREEDY,
-                                                             BANDIT_UNIFORM,
-                                                             BANDIT_REGULARIZED_EVOLUTION};
+const bandit_algorithm small_algorithms[SMALL_ALGORITHMS] = {BANDIT_BBKB,     BANDIT_BKB,
+                                                             BANDIT_GP_UCB,   BANDIT_IGP_UCB,
+                                                             BANDIT_GP_BUCB,  BANDIT_GP_TS,
+                                                             BANDIT_ASYNC_TS, BANDIT_S_GP_TS,
+                                                             BANDIT_GP_EI,    BANDIT_GP_PI,
+                                                             BANDIT_LOG_EI,   BANDIT_EPSILON_GREEDY,
+                                                             BANDIT_UNIFORM,  BANDIT_REGULARIZED_EVOLUTION};

@@ -28,7 +28,7 @@ bandit_status small_arms(bandit_arms **out, small_set set);
 double small_worth(const bandit_arms *arms, small_set set, uint32_t arm);
 
 /* All that choose among candidates, and among the points of any space; not BANDIT_PI_GP_UCB. */
-enum { SMALL_ALGORITHMS = 13 };
+enum { SMALL_ALGORITHMS = 14 };
 extern const bandit_algorithm small_algorithms[SMALL_ALGORITHMS];
 
 bandit_options small_options(bandit_algorithm algorithm, small_set set);

@@ -10,7 +10,7 @@
 enum { SPACE_STUDY_MOST = 400 };
 
 /* Every algorithm. */
-enum { SPACE_STUDY_ALGORITHMS = 14 };
+enum { SPACE_STUDY_ALGORITHMS = 15 };
 extern const bandit_algorithm space_study_algorithms[SPACE_STUDY_ALGORITHMS];
 
 /* Both are the caller's to free. */

@@ -24,6 +24,7 @@
     X(BANDIT_PI_GP_UCB, pi_gp_ucb)                                                                           \
     X(BANDIT_GP_EI, gp_ei)                                                                                   \
     X(BANDIT_GP_PI, gp_pi)                                                                                   \
+    X(BANDIT_LOG_EI, log_ei)                                                                                 \
     X(BANDIT_EPSILON_GREEDY, epsilon_greedy)                                                                 \
     X(BANDIT_UNIFORM, uniform)                                                                               \
     X(BANDIT_REGULARIZED_EVOLUTION, regularized_evolution)
@@ -115,6 +116,8 @@ typedef struct bandit_options {
                                  norm_bound and beta stay in the units of the rewards, lambda is the
                                  model's */
     bool lambda_from_noise;   /* lambda is the noise variance in the model's units, at least 1e-6 */
+    bool warp_rewards;        /* with standardize_rewards: a monotone warp of the rewards is learned, and the
+                                 model is fitted for the best point soon (hyperparameters.h); log_ei */
 } bandit_options;
 
 /* The defaults. Of lambda, noise_std, norm_bound, delta and confidence the server has its own, which depend on

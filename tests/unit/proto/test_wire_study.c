@@ -49,7 +49,7 @@ static wire_study *decode(const char *text)
 
 static const char full[] =
     "{'id':'cadata-1','display_name':'California \xC3\xA9','labels':{'team':'bench','empty':''},"
-    "'metadata':{'a':[1,2.5,null,true,'x'],'b':{}},"
+    "'metadata':{'a':[1,2.5,null,true,'x'],'b':{}},'aim':'best',"
     "'metric':{'name':'value','goal':'minimize','role':'objective'},'optimum':-1.5,"
     "'domain':{'type':'candidates','dimension':3,'scaling':'unit','names':['x','y','z']},"
     "'algorithm':{'name':'s_gp_ts','kernel':{'type':'matern','nu':1.5,'lengthscale':[1.0,2.0,0.1]},"
@@ -69,6 +69,7 @@ static void test_full(void **state)
     const wire_algorithm *a = &s->algorithm;
     assert_string_equal(s->id, "cadata-1");
     assert_string_equal(s->display_name, "California \xC3\xA9");
+    assert_string_equal(s->aim, "best");
     assert_string_equal(s->labels, "{\"team\":\"bench\",\"empty\":\"\"}");
     assert_string_equal(s->metadata, "{\"a\":[1,2.5,null,true,\"x\"],\"b\":{}}");
     assert_int_equal(s->n_metrics, 1);
@@ -125,6 +126,7 @@ static void test_least(void **state)
     assert_null(s->display_name);
     assert_null(s->labels);
     assert_null(s->metadata);
+    assert_null(s->aim);
     assert_null(s->scaling);
     assert_null(s->feedback);
     assert_false(s->algorithm.given || s->algorithm.kernel.given || s->horizon.given || s->seed.given);
@@ -226,6 +228,7 @@ static void test_refused_members(void **state)
         {WITH("'horizon':-99999999999999999999"), "/horizon", "must be at least 1"},
         {WITH("'seed':-1"), "/seed", "must be at least 0"},
         {WITH("'seed':9007199254740993"), "/seed", "must be at most 9007199254740991"},
+        {WITH("'aim':'worst'"), "/aim", "must be \"best\" or \"regret\""},
         {WITH("'feedback':'sync'"), "/feedback", "must be \"async\" or \"batch\""},
         {WITH("'min_in_flight':0"), "/min_in_flight", "must be at least 1"},
         {WITH("'lease_seconds':0.5"), "/lease_seconds", "must be at least 1"},
@@ -312,7 +315,7 @@ static void test_refused_algorithms(void **state)
     static const refusal cases[] = {
         {ALGORITHM("'name':5"), "/algorithm/name",
          "must be \"bbkb\", \"bkb\", \"gp_ucb\", \"igp_ucb\", \"gp_bucb\", \"gp_ts\", \"async_ts\", "
-         "\"s_gp_ts\", \"pi_gp_ucb\", \"gp_ei\", \"gp_pi\", \"epsilon_greedy\", \"uniform\" or "
+         "\"s_gp_ts\", \"pi_gp_ucb\", \"gp_ei\", \"gp_pi\", \"log_ei\", \"epsilon_greedy\", \"uniform\" or "
          "\"regularized_evolution\""},
         {ALGORITHM("'labmda':1"), "/algorithm/labmda", "unknown field"},
         {ALGORITHM("'beta':1"), "/algorithm/beta", "unknown field"},
