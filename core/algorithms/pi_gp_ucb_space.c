@@ -182,7 +182,7 @@ static bandit_status pi_restore(bandit_engine *engine, const bandit_checkpoint *
 static bandit_stop_rule stop_rule(const bandit_pi_space *e, const bandit_pi_batch *b)
 {
     if (b->ledger.n == 0)
-        return b->n_out >= bandit_design_size(&e->base) ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
+        return b->n_out >= bandit_design_size(&e->base, false) ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
     return b->n_out > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
 }
 

@@ -6,12 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TRIES = 64, LEAST = 4, MOST = 10 };
+enum { TRIES = 64, LEAST = 4, MOST = 10, FOR_BEST = 6 };
 
-uint64_t bandit_design_size(const bandit_engine *engine)
+uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best)
 {
     uint64_t n = engine->arms->space->n + 1, horizon = engine->options.horizon;
-    n = n < LEAST ? LEAST : n > MOST ? MOST : n;
+    n = seeks_best ? FOR_BEST : n < LEAST ? LEAST : n > MOST ? MOST : n;
     if (horizon > 0 && n > horizon / 4)
         n = horizon / 4 > 0 ? horizon / 4 : 1;
     return n < engine->options.max_batch ? n : engine->options.max_batch;

@@ -4,9 +4,10 @@
 
 #include "core/algorithms/algorithm.h"
 
-/* Points of a batch before the first reward: one more than there are parameters, 4 to 10, at most a quarter
- * of the horizon. They depend on no reward, so that a few more than one cost nobody any waiting (ours). */
-uint64_t bandit_design_size(const bandit_engine *engine);
+/* Points of a batch before the first reward: one more than there are parameters, 4 to 10, or six where the best
+ * point is to be found soon; at most a quarter of the horizon. They depend on no reward, so that a few more than
+ * one cost nobody any waiting (ours). */
+uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best);
 
 /* The next of them, coded, when `number` points are out: that of the defaults first, if any parameter has one
  * (others in the middle), then a randomized Halton sequence, a new one each batch. New points while there are

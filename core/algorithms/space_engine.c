@@ -307,7 +307,8 @@ static bandit_stop_rule stop_rule(const bandit_space_engine *e, const bandit_spa
     if (bandit_space_samples_uncertainty(e, b))
         return b->n_picks >= o->max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE; /* and choose's */
     if (!b->has_model)
-        return b->n_out >= bandit_design_size(&e->base) ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
+        return b->n_out >= bandit_design_size(&e->base, e->rule->seeks_best) ? BANDIT_STOP_INITIAL
+                                                                             : BANDIT_STOP_NONE;
     if (e->rule->end == BANDIT_SPACE_SEQUENTIAL) {
         /* Samples are independent: what is out is no reason to wait (Kandasamy et al. 2018). */
         return (e->rule->waits ? b->n_out : b->n_picks) > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;

@@ -49,7 +49,7 @@ static bandit_options inner_options(const bandit_refitting_engine *e, const band
 {
     bandit_options o = e->base.options;
     double unit = bandit_fitted_unit(l);
-    o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = o.standardize_rewards = false;
+    o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = o.standardize_rewards = o.warp_rewards = false;
     o.noise_std = e->settings.learn_noise ? sqrt(l->noise / l->signal) : o.noise_std / unit;
     if (o.lambda_from_noise)
         o.lambda = fmax(smallest_lambda(e), o.noise_std * o.noise_std);
@@ -290,12 +290,35 @@ static void refitting_checkpoint(const bandit_engine *engine, bandit_checkpoint 
     out->n_state = e->n_state;
 }
 
+/* Half of what lies between the quantiles of 16 and 84 %: of a normal distribution its deviation. */
+static double spread(const bandit_fitted *l, double mean, double deviation)
+{
+    return 0.5 * (bandit_fitted_unfold(l, mean + deviation) - bandit_fitted_unfold(l, mean - deviation));
+}
+
+/* Where rewards are warped, quantiles are read back: the mean becomes the median. */
+static void unwarp(const bandit_refitting_engine *e, bandit_prediction *p, size_t n)
+{
+    const bandit_fitted *l = &e->fitted;
+    double shift = bandit_fitted_shift(l), unit = bandit_fitted_unit(l);
+    for (size_t i = 0; i < n; i++) {
+        double mean = shift + unit * p[i].mean, deviation = spread(l, mean, unit * sqrt(p[i].variance));
+        p[i].mean = bandit_fitted_unfold(l, mean);
+        p[i].variance = fmin(deviation * deviation, DBL_MAX);
+        p[i].ucb = bandit_fitted_unfold(l, shift + unit * p[i].ucb);
+    }
+}
+
 /* Where rewards are folded, mean and bound are unfolded, and the deviation is multiplied by the slope at the
  * mean. */
 static void in_reward_units(const bandit_refitting_engine *e, bandit_prediction *p, size_t n)
 {
     const bandit_fitted *l = &e->fitted;
     double shift = bandit_fitted_shift(l), unit = bandit_fitted_unit(l);
+    if (l->warped) {
+        unwarp(e, p, n);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         double folded = shift + unit * p[i].mean, slope = 1.0;
         p[i].mean = bandit_fitted_unfold(l, folded);

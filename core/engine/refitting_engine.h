@@ -24,7 +24,8 @@ typedef struct bandit_refitting_engine {
     size_t capacity_results, capacity_state;
 } bandit_refitting_engine;
 
-/* The stored state, in the byte order of the machine. Lengthscales, outliers and the inner state follow. */
+/* The stored state, in the byte order of the machine. Where rewards are warped the power follows; then
+ * lengthscales, outliers and the inner state. */
 typedef struct bandit_refitting_state {
     char magic[8];
     uint64_t n_lengthscales, n_aside;

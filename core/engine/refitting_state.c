@@ -7,11 +7,17 @@
 #include <math.h>
 #include <string.h>
 
-static const char STATE_MAGIC[8] = "learn 2";
+static const char STATE_MAGIC[8] = "learn 2", WARPED_MAGIC[8] = "learn 3";
+
+/* Bytes of the power, where there is one. */
+static size_t power_bytes(bool warped)
+{
+    return warped ? sizeof(double) : 0;
+}
 
 size_t bandit_refitting_state_bytes(const bandit_fitted *l, size_t n_inner)
 {
-    return sizeof(bandit_refitting_state) + l->n_lengthscales * sizeof(double) +
+    return sizeof(bandit_refitting_state) + power_bytes(l->warped) + l->n_lengthscales * sizeof(double) +
            l->n_aside * sizeof(bandit_arm_sum) + n_inner;
 }
 
@@ -36,10 +42,12 @@ void bandit_refitting_write_state(bandit_refitting_engine *e)
                                     .noise = l->noise,
                                     .mean = l->mean,
                                     .norm_bound = e->inner->options.norm_bound};
-    memcpy(state.magic, STATE_MAGIC, sizeof state.magic);
+    memcpy(state.magic, l->warped ? WARPED_MAGIC : STATE_MAGIC, sizeof state.magic);
     unsigned char *at = e->state;
     memcpy(at, &state, sizeof state);
     at += sizeof state;
+    memcpy(at, &l->power, power_bytes(l->warped));
+    at += power_bytes(l->warped);
     if (l->n_lengthscales > 0)
         memcpy(at, l->lengthscales, l->n_lengthscales * sizeof(double));
     at += l->n_lengthscales * sizeof(double);
@@ -115,14 +123,18 @@ bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const band
     bandit_fitted *l = &e->fitted;
     const unsigned char *at = checkpoint->state;
     size_t n = checkpoint->n_state;
-    if (n < sizeof *state)
+    if (n < sizeof *state + power_bytes(e->settings.warp))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored state of %zu bytes is too short", n);
     memcpy(state, at, sizeof *state);
     at += sizeof *state;
-    if (memcmp(state->magic, STATE_MAGIC, sizeof state->magic) != 0)
+    l->power = 1.0;
+    memcpy(&l->power, at, power_bytes(e->settings.warp));
+    at += power_bytes(e->settings.warp);
+    if (memcmp(state->magic, e->settings.warp ? WARPED_MAGIC : STATE_MAGIC, sizeof state->magic) != 0)
         return bandit_fail(err, BANDIT_INVALID_STATE, "",
                            "the stored state is of another kind or machine type");
-    if (!is_valid(e, state, n - sizeof *state))
+    if (!is_valid(e, state, n - (size_t)(at - (const unsigned char *)checkpoint->state)) ||
+        !(l->power >= 0.0 && l->power <= 4.0))
         return bandit_fail(err, BANDIT_INVALID_STATE, "", "the stored hyper-parameters are not valid");
     l->offset = state->offset;
     l->scale = state->scale;

@@ -45,9 +45,12 @@ static void limits_of(const bandit_fit_data *data, size_t entry, double *low, do
     } else if (entry == data->n_lengthscales) {
         *low = log(1e-2);
         *high = log(1e3);
-    } else {
+    } else if (entry == data->n_lengthscales + 1) {
         *low = log(1e-8);
         *high = log(1e2);
+    } else { /* a root of what is good, a logarithm of logarithms of what is bad */
+        *low = 0.5;
+        *high = 4.0;
     }
 }
 
@@ -87,18 +90,49 @@ static void write_theta(const bandit_fit_data *data, const bandit_hyperparameter
         theta[i] = log(from->lengthscales[i]);
     theta[p] = log(from->signal);
     theta[p + 1] = log(from->noise);
+    if (bandit_likelihood_profiles(data)) {
+        theta[p] = 0.0;
+        theta[p + 1] -= log(from->signal);
+    }
+    if (data->warped)
+        theta[p + 2] = from->power;
 }
 
 enum { STARTS = 4 };
+
+/* Of warped data: itself, and the priors' peak with either of two powers. */
+static void start_warped(const bandit_fit_data *data, size_t k, double *theta)
+{
+    static const double powers[] = {1.0, 2.0};
+    size_t p = data->n_lengthscales;
+    bandit_hyperparameters peak = {
+        .lengthscales = theta, .signal = exp(theta[p]), .noise = exp(theta[p + 1])};
+    bandit_fit_prior(data, &peak);
+    for (size_t i = 0; i < p && data->learn_lengthscale; i++)
+        theta[i] = log(theta[i]);
+    theta[p] = log(peak.signal);
+    theta[p + 1] = log(peak.noise);
+    if (data->learn_power)
+        theta[p + 2] = powers[k - 1];
+}
+
+static size_t starts_of(const bandit_fit_data *data)
+{
+    return data->warped ? 3 : STARTS;
+}
 
 /* The k-th start, from the one given: itself, the priors' peak, and rougher and smoother ones. */
 static void start_theta(const bandit_fit_data *data, const double *given, size_t k, double *theta)
 {
     static const double shift[STARTS] = {0.0, 0.0, -1.4, 1.4};
     size_t p = data->n_lengthscales;
-    memcpy(theta, given, (p + 2) * sizeof *theta);
+    memcpy(theta, given, bandit_likelihood_size(data) * sizeof *theta);
     if (k == 0)
         return;
+    if (data->warped) {
+        start_warped(data, k, theta);
+        return;
+    }
     bandit_hyperparameters peak = {
         .lengthscales = theta, .signal = exp(given[p]), .noise = exp(given[p + 1])};
     bandit_fit_prior(data, &peak);
@@ -172,7 +206,7 @@ static void run_ascents(ascents *job, bandit_fit_fixed *fixed, const bandit_exec
     bool known = fixed && fixed->known;
     for (size_t k = 0; k < STARTS; k++)
         job->value[k] = -INFINITY;
-    executor->for_each(executor->context, known ? 1 : STARTS, ascend_from, job);
+    executor->for_each(executor->context, known ? 1 : starts_of(job->data), ascend_from, job);
     if (known) {
         job->value[1] = fixed->value;
         memcpy(job->best + job->n, fixed->theta, job->n * sizeof(double));
@@ -192,10 +226,12 @@ static size_t free_entries(const bandit_fit_data *data, size_t *free)
     size_t p = data->n_lengthscales, n_free = 0;
     for (size_t i = 0; i < p && data->learn_lengthscale; i++)
         free[n_free++] = i;
-    if (data->learn_signal)
+    if (data->learn_signal && !bandit_likelihood_profiles(data))
         free[n_free++] = p;
     if (data->learn_noise)
         free[n_free++] = p + 1;
+    if (data->warped && data->learn_power)
+        free[n_free++] = p + 2;
     return n_free;
 }
 
@@ -212,9 +248,12 @@ static bandit_status read_best(ascents *job, bandit_hyperparameters *out, double
         return bandit_fail(err, BANDIT_NUMERICAL, "", "the likelihood of the rewards cannot be evaluated");
     for (size_t i = 0; i < p; i++)
         out->lengthscales[i] = exp(best[i]);
-    out->signal = exp(best[p]);
-    out->noise = exp(best[p + 1]);
+    double root = job->objective[0].root; /* 1 where the signal is in theta */
+    out->signal = exp(best[p]) * root * root;
+    out->noise = exp(best[p + 1]) * root * root;
     out->mean = job->objective[0].mean;
+    if (job->data->warped)
+        out->power = best[p + 2];
     if (objective)
         *objective = value;
     return BANDIT_OK;
@@ -248,7 +287,7 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
     if (job.n_free > 0)
         run_ascents(&job, fixed, executor);
     status = prepare(&job, 0);
-    for (size_t k = 0; k < STARTS; k++)
+    for (size_t k = 0; job.n_free > 0 && k < starts_of(data); k++)
         status = status == BANDIT_OK ? job.status[k] : status;
     if (status == BANDIT_OK)
         status = read_best(&job, out, objective, surprise, err);

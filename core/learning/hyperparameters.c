@@ -6,6 +6,7 @@
 #include "core/base/allocate.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ enum {
     EXACT_EVALUATIONS = 60,
     SPARSE_EVALUATIONS = 25,
     MOST_LENGTHSCALES = 100, /* beyond, one for all */
+    EACH_TIME = 100,         /* warped rewards: up to so many, a fit at each */
     FEWEST_JUDGED = 10,      /* arms, before any reward can look out of place */
     MOST_JUDGED = 32         /* set aside in one fit, and a tenth of the arms */
 };
@@ -67,6 +69,7 @@ bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_op
                                  .learn_lengthscale = options->learn_lengthscale,
                                  .learn_noise = options->learn_noise,
                                  .standardize = options->standardize_rewards,
+                                 .warp = options->standardize_rewards && options->warp_rewards,
                                  .noise_std = options->noise_std};
     if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
         return BANDIT_OK;
@@ -107,13 +110,18 @@ static bandit_fit_data fit_data(const bandit_fit_settings *settings)
                              .learn_lengthscale = settings->learn_lengthscale,
                              .learn_signal = settings->standardize,
                              .learn_noise = settings->learn_noise,
-                             .has_mean = settings->standardize};
+                             .has_mean = settings->standardize,
+                             .warped = settings->warp,
+                             .learn_power = settings->warp};
 }
 
 static bandit_hyperparameters hyperparameters(const bandit_fitted *l)
 {
-    return (bandit_hyperparameters){
-        .lengthscales = l->lengthscales, .signal = l->signal, .noise = l->noise, .mean = l->mean};
+    return (bandit_hyperparameters){.lengthscales = l->lengthscales,
+                                    .signal = l->signal,
+                                    .noise = l->noise,
+                                    .mean = l->mean,
+                                    .power = l->power};
 }
 
 /* The given noise in the units of standardized rewards. */
@@ -129,6 +137,8 @@ bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings 
                            .low = -INFINITY,
                            .high = INFINITY,
                            .range = 1.0,
+                           .warped = settings->warp,
+                           .power = 1.0,
                            .signal = 1.0,
                            .noise = given_noise(settings, 1.0),
                            .n_lengthscales = settings->n_lengthscales};
@@ -149,6 +159,8 @@ bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings 
 bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations)
 {
     uint64_t t = fitted->fitted_on;
+    if (fitted->warped && t < EACH_TIME)
+        return observations > t;
     uint64_t next = t < 8 ? t + 1 : t < 256 ? t + t / 6 : t < 1024 ? t + t / 2 : 2 * t;
     return observations >= next;
 }
@@ -206,6 +218,13 @@ static double mean_of(const bandit_arm_sum *row)
     return row->sum / (double)row->count;
 }
 
+/* Of warped rewards from `worst` to `best`: below a bound of the warp there is no inverse. */
+static double lowest_read(double worst, double best)
+{
+    double low = worst - (best - worst);
+    return fmax(low < worst ? low : worst - fmax(1.0, fabs(worst)), -DBL_MAX);
+}
+
 /* Step 1 of the header. */
 static void standardize(bandit_fitted *out, sample *s)
 {
@@ -217,13 +236,15 @@ static void standardize(bandit_fitted *out, sample *s)
     double low = quantile(sorted, n, 0.25), high = quantile(sorted, n, 0.75), range = high - low;
     out->low = -INFINITY;
     out->high = INFINITY;
-    if (n >= 8 && range > 0.0) {
+    if (out->warped) {
+        out->low = lowest_read(sorted[0], sorted[n - 1]);
+    } else if (n >= 8 && range > 0.0) {
         out->low = low - range;
         out->high = high + 20.0 * range;
         out->range = range;
     }
     out->offset = quantile(sorted, n, 0.5);
-    out->scale = range / 1.349; /* of a normal distribution: its standard deviation */
+    out->scale = out->warped ? range : range / 1.349; /* of a normal distribution: its standard deviation */
     if (!(out->scale > 0.0))
         out->scale = 0.5 * (sorted[n - 1] - sorted[0]);
     double largest = fmax(fabs(sorted[0]), fabs(sorted[n - 1]));
@@ -241,7 +262,7 @@ static bandit_status sample_rows(sample *s, const bandit_fitted *from, const ban
     size_t most = ledger->n / step + 1 + from->n_aside;
     s->rows = bandit_alloc(most, sizeof *s->rows);
     s->former = bandit_alloc(most, sizeof *s->former);
-    s->fixed.theta = bandit_alloc(from->n_lengthscales + 2, sizeof *s->fixed.theta);
+    s->fixed.theta = bandit_alloc(from->n_lengthscales + 3, sizeof *s->fixed.theta);
     s->value = bandit_alloc(most, sizeof *s->value);
     s->count = bandit_alloc(most, sizeof *s->count);
     s->surprise = bandit_alloc(most, sizeof *s->surprise);
@@ -267,6 +288,13 @@ static bandit_status sample_rows(sample *s, const bandit_fitted *from, const ban
     return BANDIT_OK;
 }
 
+/* A row's mean in scales from the offset: folded, or, if it is to be warped, as it is. */
+static double value_of(const bandit_fitted *l, const bandit_arm_sum *row)
+{
+    double y = mean_of(row);
+    return l->warped ? bandit_fitted_value(l, y) : (bandit_fitted_fold(l, y) - l->offset) / l->scale;
+}
+
 /* Values, weights and places of the kept rows, as the fit wants them. */
 static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
 {
@@ -274,8 +302,7 @@ static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
     bandit_fit_data data = fit_data(s->settings);
     size_t n = s->n_kept, d = arms->dimension;
     for (size_t i = 0; i < n; i++) {
-        double y = bandit_fitted_fold(l, mean_of(&s->rows[i]));
-        s->value[i] = (y - l->offset) / l->scale;
+        s->value[i] = value_of(l, &s->rows[i]);
         s->count[i] = (double)s->rows[i].count;
         for (size_t j = 0; j < d; j++)
             s->points[i * d + j] = bandit_arms_feature(arms, s->rows[i].arm, j);
@@ -310,17 +337,18 @@ static bandit_status fit(sample *s, bandit_fitted *l, size_t evaluations, bandit
     bandit_fit_limits limits = {.max_inducing = exact ? EXACT : INDUCING, .max_evaluations = evaluations};
     bandit_hyperparameters h = hyperparameters(l);
     if (evaluations == 0) {
-        data.learn_lengthscale = data.learn_signal = data.learn_noise = false;
+        data.learn_lengthscale = data.learn_signal = data.learn_noise = data.learn_power = false;
         limits.max_evaluations = 1;
     } else if (!exact && evaluations > SPARSE_EVALUATIONS) {
         limits.max_evaluations = SPARSE_EVALUATIONS;
     }
-    if (!exact || !data.learn_lengthscale || !data.learn_signal || !data.learn_noise)
+    if (!exact || data.warped || !data.learn_lengthscale || !data.learn_signal || !data.learn_noise)
         fixed = NULL;
     bandit_status status = bandit_fit(&data, &limits, &h, &h, value, s->surprise, fixed, s->executor, err);
     l->signal = h.signal;
     l->noise = h.noise;
     l->mean = h.mean;
+    l->power = h.power;
     return status;
 }
 
@@ -346,11 +374,22 @@ static void swap_rows(sample *s, size_t i, size_t k)
     s->rows[k] = kept;
 }
 
+/* Moves rows far above the others behind those that are kept. */
+static void set_aside_far(sample *s, const bandit_fitted *l, size_t most)
+{
+    const double far = 20.0;
+    for (size_t i = s->n_kept; i-- > 0 && s->n - s->n_kept < most;)
+        if (value_of(l, &s->rows[i]) > far)
+            swap_rows(s, i, --s->n_kept);
+}
+
 /* Moves the rows that surprise under *l, worst first, behind those that are kept. */
 static bandit_status set_aside(sample *s, bandit_fitted *l, bandit_error *err)
 {
     size_t most = s->n / 10 < MOST_JUDGED ? s->n / 10 : MOST_JUDGED;
     s->n_kept = s->n;
+    if (l->warped)
+        set_aside_far(s, l, most);
     while (s->n - s->n_kept < most) {
         double value;
         size_t worst = 0;
@@ -394,7 +433,7 @@ static double strays(const sample *s, const bandit_fitted *l)
 {
     double sum = 0.0;
     for (size_t i = s->n_kept; i < s->n; i++)
-        sum += stray_density((bandit_fitted_fold(l, mean_of(&s->rows[i])) - l->offset) / l->scale);
+        sum += stray_density(value_of(l, &s->rows[i]));
     return sum;
 }
 

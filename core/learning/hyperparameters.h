@@ -7,6 +7,13 @@
  * is affine, and stays as it is until the next fit. fold(y) is y up to `high`, and logarithmic below `low`:
  *   low − range log(1 + (low − y) / range).
  *
+ * Of warped rewards (bandit_options.warp_rewards) fold(y) is instead
+ *   offset + scale warp((y − offset) / scale; power),
+ * warp that of Yeo and Johnson (warp.h), its power learned with the rest: the density of the rewards has its
+ * slopes. scale is then the interquartile range itself. Nothing is folded or cut, and what the model says is read
+ * back at no less than `low`, one range of all rewards below the worst. A fit is due at every reward up to a
+ * hundred.
+ *
  * Three steps make it robust. All three are ours; no paper has them.
  *
  * (1) offset and scale are the median and the interquartile range of the means of the arms; low is one range
@@ -18,13 +25,15 @@
  * are set aside if the data without them are likelier than all data with hyper-parameters of their own. Each
  * suspect then costs a draw from a broad distribution that 2 % of rewards have. A new peak that a shorter
  * lengthscale explains therefore stays. The pulls of an arm so far are set aside; its later pulls count, and
- * every fit decides again.
+ * every fit decides again. Of warped rewards those more than 20 ranges above the median are suspects, too: a
+ * warp of their own may hide them.
  *
  * (3) A reward of an arm with earlier pulls joins its mean from at most max(6 sqrt(tau), 3) scales away. */
 #ifndef CORE_LEARNING_HYPERPARAMETERS_H
 #define CORE_LEARNING_HYPERPARAMETERS_H
 
 #include "bandit/engine.h"
+#include "core/learning/warp.h"
 #include "core/posterior/ledger.h"
 
 #include <math.h>
@@ -34,7 +43,7 @@ typedef struct bandit_fit_settings {
     const bandit_arms *arms; /* borrowed */
     bandit_kernel_type kernel;
     double nu;
-    bool learn_lengthscale, learn_noise, standardize;
+    bool learn_lengthscale, learn_noise, standardize, warp;
     const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL when they are learned */
     size_t n_lengthscales;      /* of the fit */
     size_t *group;              /* for each feature, the index of its lengthscale; owned */
@@ -46,6 +55,8 @@ typedef struct bandit_fit_settings {
 typedef struct bandit_fitted {
     double offset, scale, low, high,
         range; /* low is −infinity where nothing is folded, high infinity where nothing is cut */
+    bool warped;
+    double power;               /* of the warp; 1 where there is none */
     double signal, noise, mean; /* s^2, tau, mu: of standardized rewards */
     double *lengthscales;       /* n_lengthscales; owned */
     size_t n_lengthscales;
@@ -71,18 +82,32 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
                            const bandit_ledger *ledger, double within, double within_degrees,
                            const bandit_executor *executor, bandit_error *err);
 
-/* Is a fit due at this number of rewards? At the latest when it has doubled; sooner while fits are cheap. */
+/* Is a fit due at this number of rewards? At the latest when it has doubled; sooner while fits are cheap, of
+ * warped rewards at each while they are cheaper than a pick. */
 bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations);
+
+/* What is warped: a reward in scales from the offset. The limit only keeps powers of it finite. */
+static inline double bandit_fitted_value(const bandit_fitted *fitted, double y)
+{
+    const double furthest = 1e9;
+    return fmin(fmax((y - fitted->offset) / fitted->scale, -furthest), furthest);
+}
 
 /* A reward as the model sees it, before shift and unit; and the inverse. */
 static inline double bandit_fitted_fold(const bandit_fitted *fitted, double y)
 {
+    if (fitted->warped)
+        return fitted->offset + fitted->scale * bandit_warp(bandit_fitted_value(fitted, y), fitted->power);
     y = fmin(y, fitted->high);
     return y < fitted->low ? fitted->low - fitted->range * log1p((fitted->low - y) / fitted->range) : y;
 }
 static inline double bandit_fitted_unfold(const bandit_fitted *fitted, double y)
 {
     const double furthest = 50.0; /* ranges: no reward was that low */
+    if (fitted->warped)
+        return fmax(fitted->low,
+                    fitted->offset +
+                        fitted->scale * bandit_unwarp((y - fitted->offset) / fitted->scale, fitted->power));
     if (!(y < fitted->low))
         return y;
     return fitted->low - fitted->range * expm1(fmin((fitted->low - y) / fitted->range, furthest));

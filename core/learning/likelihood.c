@@ -2,6 +2,7 @@
 
 #include "core/base/allocate.h"
 #include "core/learning/likelihood_parts.h"
+#include "core/learning/warp.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 
 size_t bandit_likelihood_size(const bandit_fit_data *data)
 {
-    return data->n_lengthscales + 2;
+    return data->n_lengthscales + (data->warped ? 3 : 2);
 }
 
 /* ---- priors -------------------------------------------------------------------------------------------- */
@@ -20,8 +21,21 @@ typedef struct prior {
     double peak, deviation;
 } prior;
 
+/* For the best point soon: weak where data are few, so that long lengthscales, large amplitudes and no noise
+ * at all are found with some ten rewards. The power, not its logarithm, is normal about the identity. */
+static prior warped_prior_of(const bandit_fit_data *data, size_t entry)
+{
+    if (entry < data->n_lengthscales)
+        return (prior){log(0.23 * sqrt((double)data->dimension) * data->extent[entry]), 1.0};
+    if (entry == data->n_lengthscales)
+        return (prior){0.0, 3.0};
+    return entry == data->n_lengthscales + 1 ? (prior){-9.0, 3.0} : (prior){1.0, 1.0};
+}
+
 static prior prior_of(const bandit_fit_data *data, size_t entry)
 {
+    if (data->warped)
+        return warped_prior_of(data, entry);
     if (entry < data->n_lengthscales)
         return (prior){log(0.35 * sqrt((double)data->dimension) * data->extent[entry]), 1.2};
     if (entry == data->n_lengthscales)
@@ -34,6 +48,8 @@ double bandit_likelihood_prior(const bandit_fit_data *data, const double *theta,
     double value = 0.0;
     for (size_t i = 0; i < bandit_likelihood_size(data); i++) {
         prior p = prior_of(data, i);
+        if (i == data->n_lengthscales && bandit_likelihood_profiles(data))
+            continue;
         double z = (theta[i] - p.peak) / p.deviation;
         value -= 0.5 * z * z;
         if (gradient)
@@ -52,6 +68,7 @@ void bandit_fit_prior(const bandit_fit_data *data, bandit_hyperparameters *out)
     if (data->learn_noise)
         out->noise = exp(prior_of(data, n + 1).peak);
     out->mean = 0.0;
+    out->power = 1.0;
 }
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
@@ -61,7 +78,7 @@ void bandit_likelihood_clear(bandit_likelihood *o)
     void *const parts[] = {o->inducing, o->scaled,   o->scaled_inducing, o->centre,       o->point,
                            o->cross,    o->slope,    o->square,          o->square_slope, o->factor,
                            o->inverse,  o->gradient, o->solved,          o->alpha,        o->ones,
-                           o->right,    o->sums,     o->product};
+                           o->right,    o->sums,     o->product,         o->values,       o->by_power};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         free(parts[i]);
     *o = (bandit_likelihood){0};
@@ -99,9 +116,11 @@ static bool allocate(bandit_likelihood *o)
     o->right = reals(1, widest);
     o->sums = reals(1, m + n);
     o->product = reals(widest, d + 1);
+    o->values = reals(1, n);
+    o->by_power = reals(1, o->data->warped ? n : 0);
     return o->inducing && o->scaled && o->scaled_inducing && o->centre && o->point && o->cross && o->slope &&
            o->square && o->square_slope && o->factor && o->inverse && o->gradient && o->solved && o->alpha &&
-           o->ones && o->right && o->sums && o->product;
+           o->ones && o->right && o->sums && o->product && o->values && o->by_power;
 }
 
 bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_data *data, size_t max_inducing,
@@ -113,6 +132,7 @@ bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_da
         bandit_likelihood_clear(out);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
+    memcpy(out->values, data->mean, data->n * sizeof *out->values);
     for (size_t j = 0; j < data->dimension; j++) {
         out->centre[j] = 0.0;
         for (size_t i = 0; i < data->n; i++)
@@ -125,14 +145,47 @@ bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_da
 
 /* ---- evaluation ---------------------------------------------------------------------------------------- */
 
+double bandit_likelihood_profile(bandit_likelihood *o, double quadratic, double *value)
+{
+    const double least = 1e-6;
+    double n = (double)o->data->n + o->data->within_degrees;
+    *value = 0.0;
+    if (!bandit_likelihood_profiles(o->data))
+        return 1.0;
+    double signal = fmax(quadratic / n, least);
+    o->root = sqrt(signal);
+    o->within /= signal;
+    *value = -0.5 * n * log(signal);
+    return 1.0 / o->root;
+}
+
+/* o->values and their derivatives at this power. Returns the sum of the log slopes, and adds its derivative. */
+static double warp_values(bandit_likelihood *o, double power, double *gradient)
+{
+    const bandit_fit_data *data = o->data;
+    double log_slopes = 0.0;
+    for (size_t i = 0; i < data->n; i++) {
+        double v = data->mean[i];
+        o->values[i] = bandit_warp(v, power);
+        o->by_power[i] = gradient ? bandit_warp_by_power(v, power) : 0.0;
+        log_slopes += bandit_warp_log_slope(v, power);
+        if (gradient)
+            gradient[data->n_lengthscales + 2] += bandit_warp_log_slope_by_power(v);
+    }
+    return log_slopes;
+}
+
 bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, double *value, double *gradient)
 {
     const bandit_fit_data *data = o->data;
     size_t p = data->n_lengthscales;
-    double signal = exp(theta[p]), noise = exp(theta[p + 1]);
+    double signal = bandit_likelihood_profiles(data) ? 1.0 : exp(theta[p]), noise = exp(theta[p + 1]);
     *value = -INFINITY;
     if (gradient)
-        memset(gradient, 0, (p + 2) * sizeof *gradient);
+        memset(gradient, 0, bandit_likelihood_size(data) * sizeof *gradient);
+    o->within = data->within;
+    o->root = 1.0;
+    double log_slopes = data->warped ? warp_values(o, theta[p + 2], gradient) : 0.0;
     if (data->dimension > 0) {
         for (size_t i = 0; i < p; i++)
             o->product[i] = exp(theta[i]);
@@ -147,7 +200,7 @@ bool bandit_likelihood_evaluate(bandit_likelihood *o, const double *theta, doubl
     if (gradient && !(o->exact ? bandit_likelihood_exact_gradient(o, noise, gradient)
                                : bandit_likelihood_sparse_gradient(o, signal, noise, gradient)))
         return false;
-    *value = bound + bandit_likelihood_prior(data, theta, gradient);
+    *value = bound + bandit_likelihood_prior(data, theta, gradient) + log_slopes;
     return isfinite(*value);
 }
 
@@ -156,6 +209,8 @@ bool bandit_likelihood_surprise(bandit_likelihood *o, const double *theta, doubl
     size_t p = o->data->n_lengthscales;
     if (!bandit_likelihood_evaluate(o, theta, value, NULL))
         return false;
-    return o->exact ? bandit_likelihood_exact_surprise(o, out)
-                    : bandit_likelihood_sparse_surprise(o, exp(theta[p]), exp(theta[p + 1]), out);
+    return o->exact
+               ? bandit_likelihood_exact_surprise(o, out)
+               : bandit_likelihood_sparse_surprise(
+                     o, bandit_likelihood_profiles(o->data) ? 1.0 : exp(theta[p]), exp(theta[p + 1]), out);
 }

@@ -5,6 +5,9 @@
  * W and w the sum of squares within points and its degrees of freedom: the log density of all single rewards.
  * Sparse, with inducing points Z, P = s^2 R_ZZ, U = s^2 R_ZX, A replaced by U'P^{-1}U + tau C^{-1}, less
  *   1/(2 tau) sum_i c_i (k_ii − u_i'P^{-1}u_i).
+ * Warped, y is the warp of the means less mu, and sum_i log dz_i/dv_i is added. Profiled, A is divided by s^2, and
+ *   s^2 = (y'A^{-1}y + W / tau) / (n + w),  at least 1e-6,
+ * maximizes the value for given theta; then y and the root of W are divided by s, and (n + w) log s subtracted.
  * mu maximizes value and prior for given theta, so that gradients may take it as constant. */
 #ifndef CORE_LEARNING_LIKELIHOOD_H
 #define CORE_LEARNING_LIKELIHOOD_H
@@ -34,7 +37,10 @@ typedef struct bandit_likelihood {
     double *alpha, *ones, *right; /* n, or m */
     double *sums;                 /* m + n */
     double *product;              /* n x dimension */
-    double mean;                  /* mu of the last evaluation */
+    double *values;               /* n: the means, warped where the data are */
+    double *by_power;             /* n: their derivatives with respect to the power (warped) */
+    double within;                /* W, divided by s^2 where that is profiled out */
+    double mean, root;            /* mu and s of the last evaluation; s = 1 unless it is profiled out */
 } bandit_likelihood;
 
 /* Sets up for evaluation with at most max_inducing inducing points, chosen by the largest variance left under
@@ -43,7 +49,13 @@ bandit_status bandit_likelihood_init(bandit_likelihood *out, const bandit_fit_da
                                      const double *lengthscales, bandit_error *err);
 void bandit_likelihood_clear(bandit_likelihood *objective);
 
-/* Number of entries of theta: n_lengthscales + 2, whatever is learned. */
+/* Is s^2 maximized in closed form? The entry log s^2 of theta has then no meaning. */
+static inline bool bandit_likelihood_profiles(const bandit_fit_data *data)
+{
+    return data->warped && data->learn_signal && data->learn_noise;
+}
+
+/* Number of entries of theta: n_lengthscales + 2, and the power of warped data, whatever is learned. */
 size_t bandit_likelihood_size(const bandit_fit_data *data);
 
 /* The value at theta, and its gradient there (of all entries; NULL: not wanted). false where a matrix is not

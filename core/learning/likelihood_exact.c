@@ -10,9 +10,10 @@
 #include <string.h>
 
 /* −1/2 of everything but the quadratic form and the determinant, of single rewards about their means. */
-static double value_within(const bandit_fit_data *data, double noise)
+static double value_within(const bandit_likelihood *o, double noise)
 {
-    double value = data->within_degrees * (BANDIT_LOG_TWO_PI + log(noise)) + data->within / noise;
+    const bandit_fit_data *data = o->data;
+    double value = data->within_degrees * (BANDIT_LOG_TWO_PI + log(noise)) + o->within / noise;
     for (size_t i = 0; i < data->n; i++)
         value += log(data->count[i]);
     return -0.5 * value;
@@ -33,7 +34,7 @@ bool bandit_likelihood_exact_value(bandit_likelihood *o, double signal, double n
         return false;
     double *y = o->alpha, *ones = o->ones;
     for (size_t i = 0; i < n; i++) {
-        y[i] = data->mean[i];
+        y[i] = o->values[i];
         ones[i] = 1.0;
     }
     cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)n, A, (int)n, y, 1);
@@ -41,9 +42,14 @@ bool bandit_likelihood_exact_value(bandit_likelihood *o, double signal, double n
     o->mean = bandit_likelihood_best_mean(data, cblas_ddot((int)n, ones, 1, y, 1),
                                           cblas_ddot((int)n, ones, 1, ones, 1));
     cblas_daxpy((int)n, -o->mean, ones, 1, y, 1);
-    *value = -0.5 * (cblas_ddot((int)n, y, 1, y, 1) + bandit_log_det(A, n, n) +
-                     (double)n * BANDIT_LOG_TWO_PI + BANDIT_MEAN_PRECISION * o->mean * o->mean) +
-             value_within(data, noise);
+    double profiled;
+    cblas_dscal((int)n,
+                bandit_likelihood_profile(o, cblas_ddot((int)n, y, 1, y, 1) + o->within / noise, &profiled),
+                y, 1);
+    *value = profiled -
+             0.5 * (cblas_ddot((int)n, y, 1, y, 1) + bandit_log_det(A, n, n) + (double)n * BANDIT_LOG_TWO_PI +
+                    bandit_likelihood_precision(data) * o->mean * o->mean) +
+             value_within(o, noise);
     return isfinite(*value);
 }
 
@@ -56,7 +62,9 @@ bool bandit_likelihood_exact_gradient(bandit_likelihood *o, double noise, double
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, (int)n, o->factor, (int)n, alpha, 1);
     if (bandit_invert_from_cholesky(inverse, n, NULL) != BANDIT_OK)
         return false;
-    gradient[p + 1] += -0.5 * (data->within_degrees - data->within / noise);
+    gradient[p + 1] += -0.5 * (data->within_degrees - o->within / noise);
+    for (size_t i = 0; i < n && data->warped; i++)
+        gradient[p + 2] -= alpha[i] * o->by_power[i] / o->root;
     for (size_t b = 0; b < n; b++) {
         for (size_t a = b; a < n; a++) {
             double G = -0.5 * (inverse[b * n + a] - alpha[a] * alpha[b]);

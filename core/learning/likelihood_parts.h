@@ -12,10 +12,16 @@
 /* mu ~ N(0, 1): rewards are of about unit variance, and about 0. */
 #define BANDIT_MEAN_PRECISION 1.0
 
+/* The same, of these data: 0 where mu has no prior. */
+static inline double bandit_likelihood_precision(const bandit_fit_data *data)
+{
+    return data->warped ? 0.0 : BANDIT_MEAN_PRECISION;
+}
+
 /* The mean's value, given 1'A^{-1}y and 1'A^{-1}1. */
 static inline double bandit_likelihood_best_mean(const bandit_fit_data *data, double one_y, double one_one)
 {
-    return data->has_mean ? one_y / (one_one + BANDIT_MEAN_PRECISION) : 0.0;
+    return data->has_mean ? one_y / (one_one + bandit_likelihood_precision(data)) : 0.0;
 }
 
 /* ---- likelihood_kernel.c ------------------------------------------------------------------------------- */
@@ -58,6 +64,12 @@ void bandit_likelihood_column(const bandit_likelihood *o, double signal, bandit_
  */
 void bandit_likelihood_add_distances(bandit_likelihood *o, const double *T, bandit_row_points rows,
                                      bandit_row_points columns, double *gradient);
+
+/* ---- likelihood.c -------------------------------------------------------------------------------------- */
+
+/* Where s^2 is profiled out: o->root and o->within by the quadratic form y'A^{-1}y + W / tau, the factor by
+ * which y is to be multiplied, and what is added to the value. Otherwise 1, and 0. */
+double bandit_likelihood_profile(bandit_likelihood *o, double quadratic, double *value);
 
 /* ---- likelihood_exact.c -------------------------------------------------------------------------------- */
 

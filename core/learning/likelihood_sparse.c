@@ -69,7 +69,7 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
     memset(o->right, 0, m * sizeof *o->right);
     memset(o->ones, 0, m * sizeof *o->ones);
     for (size_t i = 0; i < n; i++) {
-        double c = data->count[i], y = data->mean[i], root = sqrt(c / noise);
+        double c = data->count[i], y = o->values[i], root = sqrt(c / noise);
         squares += c * y * y;
         one_y += c * y;
         one_one += c;
@@ -94,10 +94,15 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
                                           (one_one - cblas_ddot((int)m, e1, 1, e1, 1) / noise) / noise);
     cblas_daxpy((int)m, -o->mean, e1, 1, e, 1);
     squares += o->mean * (o->mean * one_one - 2.0 * one_y);
-    double q = cblas_ddot((int)m, e, 1, e, 1);
-    *value = -0.5 * (((double)n + data->within_degrees) * (BANDIT_LOG_TWO_PI + log(noise)) +
-                     bandit_log_det(B, m, m) + (squares - q / noise + data->within + residual) / noise +
-                     BANDIT_MEAN_PRECISION * o->mean * o->mean);
+    double q = cblas_ddot((int)m, e, 1, e, 1), within = o->within, profiled;
+    double factor = bandit_likelihood_profile(o, (squares - q / noise + within) / noise, &profiled);
+    cblas_dscal((int)m, factor, e, 1);
+    squares *= factor * factor;
+    q *= factor * factor;
+    *value =
+        profiled - 0.5 * (((double)n + data->within_degrees) * (BANDIT_LOG_TWO_PI + log(noise)) +
+                          bandit_log_det(B, m, m) + (squares - q / noise + o->within + residual) / noise +
+                          bandit_likelihood_precision(data) * o->mean * o->mean);
     return isfinite(*value);
 }
 
@@ -107,7 +112,7 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
  *   G_P = −1/2 (L^{-T} (B^{-1} + B − 2I) L^{-1} + alpha alpha')
  *   G_U = −1/tau (L^{-T} (B^{-1} − I) z + alpha (U'alpha − y)') C. */
 
-/* The entry of the noise. `inverse` is B^{-1}, `weight` B^{-1} b, q = |L_B^{-1} b|^2. Leaves y − U'alpha of all
+/* The entries of the noise and the power. `inverse` is B^{-1}, `weight` B^{-1} b, q = |L_B^{-1} b|^2. Leaves y − U'alpha of all
  * points in o->product (the posterior mean is z'weight / tau) and gives sum_i c_i k_ii / s^2. */
 static double add_noise_entry(bandit_likelihood *o, double signal, double noise, const double *inverse,
                               const double *weight, double q, double *gradient)
@@ -118,7 +123,7 @@ static double add_noise_entry(bandit_likelihood *o, double signal, double noise,
     double weight2 = cblas_ddot((int)m, weight, 1, weight, 1);
     double squares = 0.0, counts = 0.0, residual = 0.0, trace = 0.0;
     for (size_t i = 0; i < n; i++) {
-        double y = data->mean[i] - o->mean, c = data->count[i];
+        double y = (o->values[i] - o->mean) / o->root, c = data->count[i];
         deviation[i] = y - cblas_ddot((int)m, z + i * m, 1, weight, 1) / noise;
         squares += c * y * y;
         counts += c * bandit_likelihood_diagonal(data, i);
@@ -129,7 +134,10 @@ static double add_noise_entry(bandit_likelihood *o, double signal, double noise,
         trace += inverse[k * m + k];
     gradient[data->n_lengthscales + 1] +=
         -0.5 * ((double)n + data->within_degrees - ((double)m - trace) - squares / noise +
-                (q + weight2) / noise / noise - (data->within + residual) / noise);
+                (q + weight2) / noise / noise - (o->within + residual) / noise);
+    for (size_t i = 0; i < n && data->warped; i++)
+        gradient[data->n_lengthscales + 2] -=
+            data->count[i] * deviation[i] / noise * o->by_power[i] / o->root;
     return counts;
 }
 
@@ -240,7 +248,7 @@ bool bandit_likelihood_sparse_surprise(bandit_likelihood *o, double signal, doub
         double mean = cblas_ddot((int)m, v, 1, o->right, 1) / noise;
         double precision = c - c * c * cblas_ddot((int)m, v, 1, v, 1);
         precision = fmax(precision, 1e-12 * c);
-        double deviation = c * (data->mean[i] - o->mean - mean) / precision;
+        double deviation = c * ((o->values[i] - o->mean) / o->root - mean) / precision;
         out[i] = deviation * deviation / (1.0 / precision + left);
     }
     return true;

@@ -6,6 +6,12 @@
  * The constant mu has a normal prior and is maximized with the rest, in closed form. With at most
  * `max_inducing` points every point is an inducing one and the bound is the exact value.
  *
+ * `warped` data have a model for the best point to be found soon: rewards are warped with a power of their own
+ * (Yeo and Johnson 2000; core/learning/warp.h), which is one more entry of theta, and the value has the warp's
+ * log slope at each point, so that it is the density of rewards as they came. mu then has no prior. Where both
+ * variances are learned, s^2 has none either, and is maximized in closed form; theta then has log (tau / s^2).
+ * What rewards within points differ by is taken as it is: the warp's slope is 1 at 0.
+ *
  * Rewards come grouped by point: a point that was evaluated c times has one row, with the mean of its rewards
  * and the weight c; what the means leave out enters as `within`. Priors are for rewards of about unit
  * variance. Deterministic, whatever the executor; no I/O, clock or global state. */
@@ -36,14 +42,17 @@ typedef struct bandit_fit_data {
     bool learn_lengthscale; /* what is not learned stays as given in bandit_hyperparameters */
     bool learn_signal;
     bool learn_noise;
-    bool has_mean; /* otherwise mu = 0 */
+    bool has_mean;    /* otherwise mu = 0 */
+    bool warped;      /* requires has_mean */
+    bool learn_power; /* of the warp */
 } bandit_fit_data;
 
 typedef struct bandit_hyperparameters {
     double *lengthscales; /* n_lengthscales; the caller's */
     double signal;        /* s^2 > 0 */
     double noise;         /* tau > 0 */
-    double mean;          /* mu */
+    double mean;          /* mu; of warped rewards where they are warped */
+    double power;         /* of the warp */
 } bandit_hyperparameters;
 
 typedef struct bandit_fit_limits {
@@ -57,7 +66,7 @@ typedef struct bandit_fit_limits {
 typedef struct bandit_fit_fixed {
     bool known;
     double value;
-    double *theta; /* n_lengthscales + 2; the caller's */
+    double *theta; /* n_lengthscales + 2, 3 of warped data; the caller's */
 } bandit_fit_fixed;
 
 /* Where priors peak: what is in force before there is anything to learn from. */

@@ -303,7 +303,7 @@ static void the_norm_bound_doubles_until_it_holds_the_mean(void **unused)
     surface_init(&s);
     for (size_t a = 0; a < LEARNER_ALGORITHMS; a++) {
         if (learner_algorithms[a] == BANDIT_GP_EI || learner_algorithms[a] == BANDIT_GP_PI ||
-            learner_algorithms[a] == BANDIT_EPSILON_GREEDY)
+            learner_algorithms[a] == BANDIT_LOG_EI || learner_algorithms[a] == BANDIT_EPSILON_GREEDY)
             continue; /* no bound */
         for (int learns = 0; learns < 2; learns++) {
             const double lengthscale = 1.0;
