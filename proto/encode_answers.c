@@ -124,6 +124,14 @@ void wire_encode_model(wire_writer *w, const wire_model *model)
     wire_array_end(w);
     wire_real_member(w, "offset", model->offset);
     wire_real_member(w, "scale", model->scale);
+    if (model->warped) {
+        wire_key(w, "warp");
+        wire_object_begin(w);
+        wire_real_member(w, "offset", model->warp_offset);
+        wire_real_member(w, "scale", model->warp_scale);
+        wire_real_member(w, "power", model->warp_power);
+        wire_object_end(w);
+    }
     wire_integer_member(w, "fitted_on", model->fitted_on);
     wire_integer_member(w, "set_aside", model->set_aside);
     wire_integer_member(w, "batch", model->batch);

@@ -421,7 +421,9 @@ typedef struct wire_model {
     double effective_dimension, information_gain;
     double lambda, noise_std, norm_bound;
     double signal_std, offset, scale; /* the model sees (value − offset) / scale */
-    const double *lengthscales;       /* n_lengthscales, of scaled features */
+    bool warped;                      /* of o + s warp((value − o) / s), o and s these: */
+    double warp_offset, warp_scale, warp_power;
+    const double *lengthscales; /* n_lengthscales, of scaled features */
     size_t n_lengthscales;
     int64_t observations, fitted_on, set_aside;
 } wire_model;

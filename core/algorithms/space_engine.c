@@ -51,7 +51,9 @@ bandit_status bandit_space_engine_open(bandit_engine *engine, bandit_error *err)
         return status;
     e->fixed = bandit_alloc(space_of(e)->n, sizeof *e->fixed);
     e->coded = bandit_alloc(space_of(e)->n, sizeof *e->coded);
-    if (!e->fixed || !e->coded)
+    e->leader = bandit_alloc(e->rule->seeks_best ? space_of(e)->n : 0, sizeof *e->leader);
+    e->steps = bandit_alloc(e->rule->seeks_best ? space_of(e)->n : 0, sizeof *e->steps);
+    if (!e->fixed || !e->coded || !e->leader || !e->steps)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     return e->rule->samples
                ? bandit_features_init(&e->features,
@@ -79,6 +81,8 @@ void bandit_space_engine_close(bandit_engine *engine)
     bandit_features_clear(&e->features);
     free(e->fixed);
     free(e->coded);
+    free(e->leader);
+    free(e->steps);
     free(e->values);
     free(e->means);
     free(e->variances);
@@ -94,7 +98,7 @@ size_t bandit_space_engine_memory(const bandit_engine *engine)
                    bandit_svgp_sampler_memory(&e->sampler) + bandit_features_memory(&e->features) +
                    bandit_feasibility_memory(&e->feasibility) + e->capacity_failed * sizeof *e->failed +
                    (e->capacity_values + e->capacity_means + e->capacity_variances + e->capacity_shortfall +
-                    2 * space_of(e)->n) *
+                    (e->rule->seeks_best ? 4 : 2) * space_of(e)->n) *
                        sizeof(double);
     for (int i = 0; i < 2; i++) {
         const bandit_space_batch *b = &e->batches[i];

@@ -71,6 +71,7 @@ struct bandit_space_batch {
     bandit_log_sums log_sums;
     double width;     /* before the Bayesian standard deviation */
     double incumbent; /* f+: the largest posterior mean among the pulled points */
+    uint32_t leader;  /* the point that has it, where there is a model */
     double *w, *scratch;
     size_t capacity_w, capacity_scratch;
     uint32_t *out; /* the arms in flight */
@@ -103,6 +104,7 @@ struct bandit_space_engine {
     size_t n_failed, capacity_failed;
     double *shortfall; /* of the grid */
     double *values, *coded;
+    double *leader, *steps;    /* of rules that seek the best point: what is looked beside, and how far */
     double *means, *variances; /* of all arms: for resampling */
     size_t capacity_values, capacity_means, capacity_variances, capacity_shortfall;
 };

@@ -135,6 +135,7 @@ bandit_status bandit_space_find_incumbent(bandit_space_engine *e, bandit_space_b
     enum { AT_ONCE = 256 };
     size_t d = bandit_arms_dimension(e->base.arms), n = b->ledger.n;
     b->incumbent = n > 0 ? -INFINITY : 0.0;
+    b->leader = n > 0 ? b->ledger.sums[0].arm : 0;
     if (e->rule->acquire != BANDIT_ACQUIRE_IMPROVEMENT && e->rule->acquire != BANDIT_ACQUIRE_PROBABILITY)
         return BANDIT_OK;
     double means[AT_ONCE], *features = bandit_alloc((size_t)AT_ONCE * d, sizeof *features);
@@ -145,8 +146,11 @@ bandit_status bandit_space_find_incumbent(bandit_space_engine *e, bandit_space_b
         for (size_t i = 0; i < rows; i++)
             bandit_space_features_of(e->base.arms, b->ledger.sums[first + i].arm, features + i * d);
         bandit_surface_values(&b->surface, features, rows, means, NULL);
-        for (size_t i = 0; i < rows; i++)
+        for (size_t i = 0; i < rows; i++) {
+            if (means[i] > b->incumbent)
+                b->leader = b->ledger.sums[first + i].arm;
             b->incumbent = fmax(b->incumbent, means[i]);
+        }
     }
     free(features);
     return BANDIT_OK;

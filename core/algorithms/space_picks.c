@@ -292,6 +292,23 @@ static bandit_acquisition acquisition_of(const bandit_space_engine *e, const ban
     return a;
 }
 
+/* Where the best point is sought, some ascents begin beside the leader, at steps of at most half a lengthscale. */
+static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch *b)
+{
+    const bandit_kernel *kernel = &e->base.options.kernel;
+    const bandit_space *space = space_of(e);
+    e->maximizer.beside = NULL;
+    if (!e->rule->seeks_best || !b->has_model)
+        return;
+    for (size_t i = 0; i < space->n; i++) {
+        size_t j = kernel->n_lengthscales > 1 ? space->places[i].first : 0;
+        e->steps[i] = 0.5 * fmin(1.0, kernel->n_lengthscales > 0 ? kernel->lengthscales[j] : 1.0);
+    }
+    bandit_arms_coded(e->base.arms, b->leader, e->leader);
+    e->maximizer.beside = e->leader;
+    e->maximizer.steps = e->steps;
+}
+
 /* The maximizer's answer in e->coded. */
 static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
                               const bandit_select_limits *limits, bool *found, bandit_error *err)
@@ -303,6 +320,7 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
         status = learn_feasibility(e, b, limits, err);
     if (status != BANDIT_OK)
         return status;
+    look_beside_leader(e, b);
     size_t n = e->maximizer.n_grid;
     double *means = e->values + n, *variances = means + BANDIT_MAXIMIZE_TRIALS;
     choice c = {.e = e,

@@ -355,6 +355,10 @@ static void refitting_describe(const bandit_engine *engine, bandit_description *
     out->signal_std = unit;
     out->shift = bandit_fitted_shift(l);
     out->unit = unit;
+    out->warped = l->warped;
+    out->warp_offset = l->offset;
+    out->warp_scale = l->scale;
+    out->warp_power = l->power;
     out->fitted_on = l->fitted_on;
     for (size_t i = 0; i < l->n_aside; i++)
         out->set_aside += l->aside[i].count;

@@ -68,9 +68,10 @@ static bandit_status reserve_run(bandit_maximizer *max, bandit_error *err)
 {
     const bandit_space *s = max->genome.space;
     size_t trial = s->n + s->dimension + 1, start = s->n + 1, one = 8 * s->n + 4 * s->dimension;
+    size_t starts = BANDIT_SEARCH_POOL + BANDIT_SEARCH_BESIDE;
     size_t list = s->n;
     if (bandit_reserve((void **)&max->run, &max->capacity_run,
-                       BANDIT_MAXIMIZE_TRIALS * trial + BANDIT_SEARCH_POOL * start + one, sizeof(double)) &&
+                       BANDIT_MAXIMIZE_TRIALS * trial + starts * start + one, sizeof(double)) &&
         bandit_reserve((void **)&max->list, &max->capacity_list, list, sizeof *max->list))
         return BANDIT_OK;
     return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -150,7 +151,9 @@ static void search_init(bandit_search *s, bandit_maximizer *max, const bandit_ob
     s->trial_values = s->trial_features + BANDIT_MAXIMIZE_TRIALS * d;
     s->start_genes = s->trial_values + BANDIT_MAXIMIZE_TRIALS;
     s->start_values = s->start_genes + BANDIT_SEARCH_POOL * n;
-    s->genes = s->start_values + BANDIT_SEARCH_POOL;
+    s->beside_genes = s->start_values + BANDIT_SEARCH_POOL;
+    s->beside_values = s->beside_genes + BANDIT_SEARCH_BESIDE * n;
+    s->genes = s->beside_values + BANDIT_SEARCH_BESIDE;
     s->features = s->genes + n;
     s->gradient = s->features + d;
     s->coded = s->gradient + d;
@@ -194,9 +197,13 @@ bandit_status bandit_maximizer_run(bandit_maximizer *max, const bandit_objective
     bandit_search s;
     search_init(&s, max, objective, pick, coded);
     bandit_search_choose_starts(&s, grid_values);
-    for (size_t k = 0; k < s.n_starts && !max->exhaustive; k++) {
-        memcpy(s.genes, s.start_genes + k * s.space->n, s.space->n * sizeof *s.genes);
-        if (!bandit_search_climb(&s, s.start_values[k]))
+    if (max->beside && !max->exhaustive)
+        bandit_search_look_beside(&s);
+    for (size_t k = 0; k < s.n_starts + s.n_beside && !max->exhaustive; k++) {
+        size_t b = k - s.n_starts, n = s.space->n;
+        bool starts = k < s.n_starts;
+        memcpy(s.genes, starts ? s.start_genes + k * n : s.beside_genes + b * n, n * sizeof *s.genes);
+        if (!bandit_search_climb(&s, starts ? s.start_values[k] : s.beside_values[b]))
             return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
     *found = s.found;

@@ -4,7 +4,9 @@
  *                 the starts that the caller adds they make the grid, which stays for as long as the caller
  *                 likes, and whose values the caller may know cheaper than by asking
  *   perturbation  around the best of the grid, at several scales
- *   ascent        from the best few: L-BFGS (NLopt) over the numbers that are active, with the function's
+ *   beside        perturbations of one point that the caller names, at steps of its own: where the function has
+ *                 a narrow ridge next to that point, no sweep finds it
+ *   ascent        from the best few, and from the best two beside the point: L-BFGS (NLopt) over the numbers that are active, with the function's
  *                 gradient, in turns with moves of one discrete parameter, until neither helps
  *
  * Everything is a function of the seed, the batch, the pick's number, and the values of the function. */
@@ -35,7 +37,9 @@ typedef struct bandit_maximizer {
     double *features; /* n_grid x dimension */
     double *run;      /* what a run works on */
     size_t capacity_run, capacity_list;
-    size_t *list; /* n parameters, or as many grid points as there are starts */
+    size_t *list;         /* n parameters, or as many grid points as there are starts */
+    const double *beside; /* n, coded: the point of the next runs; NULL: none. Borrowed */
+    const double *steps;  /* n: the largest steps of numbers from it, in [0, 1]. Borrowed */
 } bandit_maximizer;
 
 /* A grid of sweep points for this batch. `fixed` (coded, NaN where open) may be NULL. *max is {0} or used

@@ -10,6 +10,9 @@
 /* Best points, from which starts apart from each other are taken. */
 #define BANDIT_SEARCH_POOL 272
 
+/* Ascents from beside the point that the caller names. */
+#define BANDIT_SEARCH_BESIDE 2
+
 /* A run. Its arrays are parts of max->run. */
 typedef struct bandit_search {
     bandit_maximizer *max;
@@ -20,6 +23,8 @@ typedef struct bandit_search {
     size_t n_trials, moved[BANDIT_MAXIMIZE_TRIALS];      /* in a move: the parameter that a trial changes */
     double *start_genes, *start_values; /* BANDIT_SEARCH_POOL each: the best points, best first */
     size_t n_starts;
+    double *beside_genes, *beside_values; /* BANDIT_SEARCH_BESIDE each, best first */
+    size_t n_beside;
     double *genes;          /* n: where a climb stands */
     double *features;       /* dimension: of it */
     double *gradient;       /* dimension */
@@ -63,6 +68,9 @@ void bandit_search_evaluate_expressed(bandit_search *s);
 /* The best of the grid, each offered as the answer, and of perturbations around them, as far as they are
  * apart from each other: start_genes, start_values. Of an exhaustive grid there is nothing to climb from. */
 void bandit_search_choose_starts(bandit_search *s, const double *grid_values);
+
+/* The best perturbations of max->beside, if there is one: beside_genes, beside_values. */
+void bandit_search_look_beside(bandit_search *s);
 
 /* ---- maximize_climb.c ---------------------------------------------------------------------------------- */
 

@@ -6,7 +6,9 @@
 enum {
     CENTRES = 4, /* of the perturbations */
     AROUND = 64, /* perturbations of each */
-    STARTS = 5   /* of ascents */
+    STARTS = 5,  /* of ascents */
+    BESIDE = 96, /* perturbations of the point that the caller names, … */
+    SIZES = 8    /* … of so many sizes */
 };
 
 static bool same_genes(const bandit_search *s, const double *a, const double *b)
@@ -34,32 +36,45 @@ static void keep_start(bandit_search *s, const double *genes, double value)
     memcpy(s->start_genes + place * n, genes, n * sizeof *genes);
 }
 
-/* Steps of many sizes: of a few parameters, or of all; the discrete ones jump seldom. */
-static void perturb(bandit_search *s, const double *centre, uint64_t number, double *genes)
+/* A step of parameter i from the point of genes: of numbers logistic, which is normal enough and cheap. */
+static void move_gene(const bandit_search *s, size_t i, double step, double u, double t, double *genes)
+{
+    const bandit_genome *g = &s->max->genome;
+    bool is_double = s->space->parameters[i].type == BANDIT_PARAMETER_DOUBLE;
+    bool is_integer = s->space->parameters[i].type == BANDIT_PARAMETER_INTEGER && !g->choices[i].values;
+    if (is_double || is_integer) {
+        double moved = genes[i] + step * 0.55 * log((t + 0x1p-54) / (1.0 - t));
+        moved = fmin(1.0, fmax(0.0, moved));
+        genes[i] = is_integer ? bandit_space_encode_number(s->space, i,
+                                                           bandit_space_decode_number(s->space, i, moved))
+                              : moved;
+    } else if (u < 1.0 / (double)s->space->n) {
+        genes[i] = bandit_genome_gene(g, i, t);
+    }
+}
+
+/* Steps of a few parameters, or of all; the discrete ones jump seldom. `steps`: of each, times `size`; NULL: that. */
+static void perturb_by(bandit_search *s, const double *centre, uint64_t number, double size, double share,
+                       const double *steps, double *genes)
 {
     const bandit_genome *g = &s->max->genome;
     const uint64_t first = s->pick << 40 | number << 12;
     size_t n = s->space->n;
-    double step = 0.3 * pow(0.1, (double)(number % 8) / 3.0);
-    double share = number % 2 ? 1.0 : fmin(1.0, 2.0 / (double)n);
     memcpy(genes, centre, n * sizeof *genes);
     for (size_t i = 0; i < n; i++) {
         double u = bandit_random_uniform(g->seed, s->max->batch, BANDIT_PURPOSE_PERTURB, first + 2 * i);
         double t = bandit_random_uniform(g->seed, s->max->batch, BANDIT_PURPOSE_PERTURB, first + 2 * i + 1);
-        bool is_double = s->space->parameters[i].type == BANDIT_PARAMETER_DOUBLE;
-        bool is_integer = s->space->parameters[i].type == BANDIT_PARAMETER_INTEGER && !g->choices[i].values;
-        if (!isnan(g->fixed[i]) || u >= share)
-            continue;
-        if (is_double || is_integer) { /* a logistic step: normal enough, and cheap */
-            double moved = genes[i] + step * 0.55 * log((t + 0x1p-54) / (1.0 - t));
-            moved = fmin(1.0, fmax(0.0, moved));
-            genes[i] = is_integer ? bandit_space_encode_number(s->space, i,
-                                                               bandit_space_decode_number(s->space, i, moved))
-                                  : moved;
-        } else if (u < 1.0 / (double)n) {
-            genes[i] = bandit_genome_gene(g, i, t);
-        }
+        if (isnan(g->fixed[i]) && u < share)
+            move_gene(s, i, steps ? size * steps[i] : size, u, t, genes);
     }
+}
+
+/* Of many sizes. */
+static void perturb(bandit_search *s, const double *centre, uint64_t number, double *genes)
+{
+    double size = 0.3 * pow(0.1, (double)(number % 8) / 3.0);
+    double share = number % 2 ? 1.0 : fmin(1.0, 2.0 / (double)s->space->n);
+    perturb_by(s, centre, number, size, share, NULL, genes);
 }
 
 /* Mean squared difference of numbers, 1 for any in what is discrete. Of random points it is about 1/6. */
@@ -111,4 +126,32 @@ void bandit_search_choose_starts(bandit_search *s, const double *grid_values)
     for (size_t t = 0; t < s->n_trials; t++)
         keep_start(s, s->trial_genes + t * n, s->trial_values[t]);
     spread_starts(s, STARTS);
+}
+
+void bandit_search_look_beside(bandit_search *s)
+{
+    const bandit_maximizer *max = s->max;
+    size_t n = s->space->n;
+    memcpy(s->genes, max->genes,
+           n * sizeof *s->genes); /* what is not active: as at some point of the sweep */
+    bandit_genome_take(&max->genome, max->beside, s->genes);
+    s->n_trials = BESIDE;
+    for (size_t t = 0; t < s->n_trials; t++) {
+        double size = pow(0.35, (double)(t % SIZES)),
+               share = t / SIZES % 2 ? 1.0 : fmax(0.5, 2.0 / (double)n);
+        perturb_by(s, s->genes, (uint64_t)CENTRES * AROUND + t, size, share, max->steps,
+                   s->trial_genes + t * n);
+    }
+    bandit_search_evaluate(s);
+    for (s->n_beside = 0; s->n_beside < BANDIT_SEARCH_BESIDE; s->n_beside++) {
+        size_t best = 0;
+        for (size_t t = 1; t < s->n_trials; t++)
+            if (!(s->trial_values[t] <= s->trial_values[best]))
+                best = t;
+        if (isnan(s->trial_values[best]))
+            break;
+        s->beside_values[s->n_beside] = s->trial_values[best];
+        memcpy(s->beside_genes + s->n_beside * n, s->trial_genes + best * n, n * sizeof *s->genes);
+        s->trial_values[best] = -INFINITY;
+    }
 }

@@ -199,11 +199,13 @@ typedef struct bandit_description {
     double noise_std, norm_bound; /* in the units of the rewards */
     double signal_std;            /* of the prior, in the units of the rewards; 1 where it is not learned */
     double shift, unit;           /* the model sees (reward − shift) / unit */
-    const double *lengthscales;   /* of scaled features; n_lengthscales; borrowed as above */
-    size_t n_lengthscales;        /* one a feature, or 1 for all, or 0 where the kernel has none */
-    uint64_t fitted_on;           /* rewards that hyper-parameters were learned from; 0: not learned (yet) */
-    uint64_t set_aside;           /* rewards that the model leaves out as impossible among the others */
-    const char *code_path;        /* which kernels run here ("avx512", "avx2", "portable"); static */
+    bool warped; /* it sees (o + s warp((reward − o) / s) − shift) / unit instead, o and s these: */
+    double warp_offset, warp_scale, warp_power;
+    const double *lengthscales; /* of scaled features; n_lengthscales; borrowed as above */
+    size_t n_lengthscales;      /* one a feature, or 1 for all, or 0 where the kernel has none */
+    uint64_t fitted_on;         /* rewards that hyper-parameters were learned from; 0: not learned (yet) */
+    uint64_t set_aside;         /* rewards that the model leaves out as impossible among the others */
+    const char *code_path;      /* which kernels run here ("avx512", "avx2", "portable"); static */
 } bandit_description;
 
 void bandit_engine_describe(const bandit_engine *engine, bandit_description *out);

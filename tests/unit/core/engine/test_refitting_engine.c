@@ -73,16 +73,15 @@ static void an_engine_restored_before_every_batch_is_its_equal(void **unused)
     }
 }
 
-static void damaged_states_are_refused(void **unused)
+static void refuse_damaged_states(size_t algorithm)
 {
     enum { MANY = 60 };
-    (void)unused;
     random_problem p;
     bandit_engine *engine, *other = NULL;
     bandit_result results[MANY];
     bandit_checkpoint checkpoint;
     bandit_error err;
-    random_learner(&p, 0, 7, MANY);
+    random_learner(&p, algorithm, 7, MANY);
     bandit_options o = p.options;
     o.kernel.n_lengthscales = 0;
     for (uint32_t i = 0; i < MANY; i++) {
@@ -133,6 +132,13 @@ static void damaged_states_are_refused(void **unused)
     free(state);
     bandit_engine_free(engine);
     random_problem_clear(&p);
+}
+
+static void damaged_states_are_refused(void **unused)
+{
+    (void)unused;
+    refuse_damaged_states(0);
+    refuse_damaged_states(LEARNER_ALGORITHMS - 1); /* with a warp */
 }
 
 /* ---- spaces -------------------------------------------------------------------------------------------- */

@@ -372,11 +372,73 @@ static void known_maximum(void **state)
     bandit_space_free(s);
 }
 
+/* A needle beside a named point, on a slope that leads elsewhere: no sweep of six dimensions meets it. */
+typedef struct needle {
+    size_t n;
+    double tip[6];
+} needle;
+
+static double needle_slopes(void *context, const double *x, double *gradient)
+{
+    const needle *a = context;
+    double distance = 0.0, width = 1e-5, sum = 0.0;
+    for (size_t j = 0; j < a->n; j++) {
+        distance += (x[j] - a->tip[j]) * (x[j] - a->tip[j]);
+        sum += x[j];
+    }
+    double height = 10.0 * exp(-distance / width);
+    for (size_t j = 0; gradient && j < a->n; j++)
+        gradient[j] = 1.0 - 2.0 * (x[j] - a->tip[j]) / width * height;
+    return sum + height;
+}
+
+static void needle_values(void *context, const double *features, size_t n, double *out)
+{
+    const needle *a = context;
+    for (size_t i = 0; i < n; i++)
+        out[i] = needle_slopes(context, features + i * a->n, NULL);
+}
+
+static void ascents_begin_beside_a_named_point(void **state)
+{
+    (void)state;
+    needle a = {.n = 6, .tip = {0.2, 0.31, 0.27, 0.42, 0.18, 0.35}};
+    const double steps[6] = {0.2, 0.2, 0.2, 0.2, 0.2, 0.2};
+    bandit_parameter parameters[6];
+    bandit_space *space;
+    bandit_maximizer max = {0};
+    const bandit_objective objective = {&a, needle_values, needle_slopes, NULL};
+    bandit_error err = {0};
+    double named[6], found_at[6];
+    for (size_t j = 0; j < 6; j++)
+        parameters[j] =
+            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
+    assert_int_equal(bandit_space_new(&space, parameters, 6, &err), BANDIT_OK);
+    for (size_t j = 0; j < 6; j++)
+        named[j] = a.tip[j] + (j % 2 ? 2e-3 : -2e-3);
+    assert_int_equal(bandit_maximizer_start(&max, space, NULL, 7, 0, &err), BANDIT_OK);
+    double *grid = dense_alloc(max.n_grid, sizeof *grid);
+    needle_values(&a, max.features, max.n_grid, grid);
+    for (int beside = 0; beside < 2; beside++) {
+        bool found = false;
+        max.beside = beside ? named : NULL;
+        max.steps = steps;
+        assert_int_equal(bandit_maximizer_run(&max, &objective, grid, 0, found_at, &found, &err), BANDIT_OK);
+        assert_true(found);
+        assert_true(beside ? needle_slopes(&a, found_at, NULL) > 11.7
+                           : needle_slopes(&a, found_at, NULL) < 6.1);
+    }
+    free(grid);
+    bandit_maximizer_clear(&max);
+    bandit_space_free(space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(as_brute_force), cmocka_unit_test(many_words),    cmocka_unit_test(a_maximum_nearby),
-        cmocka_unit_test(refused_points), cmocka_unit_test(known_maximum),
+        cmocka_unit_test(as_brute_force),   cmocka_unit_test(many_words),
+        cmocka_unit_test(a_maximum_nearby), cmocka_unit_test(refused_points),
+        cmocka_unit_test(known_maximum),    cmocka_unit_test(ascents_begin_beside_a_named_point),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
