@@ -1,9 +1,8 @@
 #include "core/learning/hyperparameters.h"
 
-#include "bandit/fit.h"
 #include "bandit/space.h"
-#include "core/arms/arms_storage.h"
 #include "core/base/allocate.h"
+#include "core/learning/fit_settings.h"
 
 #include <assert.h>
 #include <float.h>
@@ -17,153 +16,9 @@ enum {
     INDUCING = 128,
     EXACT_EVALUATIONS = 60,
     SPARSE_EVALUATIONS = 25,
-    MOST_LENGTHSCALES = 100, /* beyond, one for all */
-    EACH_TIME = 100,         /* warped rewards: up to so many, a fit at each */
-    FEWEST_JUDGED = 10,      /* arms, before any reward can look out of place */
-    MOST_JUDGED = 32         /* set aside in one fit, and a tenth of the arms */
+    FEWEST_JUDGED = 10, /* arms, before any reward can look out of place */
+    MOST_JUDGED = 32    /* set aside in one fit, and a tenth of the arms */
 };
-
-/* ---- what is constant ---------------------------------------------------------------------------------- */
-
-/* Root of 12 standard deviations: the range, of a feature that is uniform. 1 where it is constant. */
-static double extent_of(const bandit_arms *arms, size_t j)
-{
-    double mean = 0.0, squares = 0.0;
-    for (size_t a = 0; a < arms->n; a++)
-        mean += bandit_arms_feature(arms, a, j) / (double)arms->n;
-    for (size_t a = 0; a < arms->n; a++) {
-        double e = bandit_arms_feature(arms, a, j) - mean;
-        squares += e * e / (double)arms->n;
-    }
-    return squares > 0.0 && isfinite(squares) ? sqrt(12.0 * squares) : 1.0;
-}
-
-/* One lengthscale a feature, or a parameter of a space; or one for all. */
-static void group_features(bandit_fit_settings *l, size_t n_given)
-{
-    const bandit_arms *arms = l->arms;
-    size_t d = arms->dimension;
-    bool single = l->learn_lengthscale ? d > MOST_LENGTHSCALES : n_given == 1;
-    l->n_lengthscales = 0;
-    for (size_t j = 0; j < d; j++) {
-        l->group[j] = single ? 0 : j;
-        if (l->learn_lengthscale && !single && arms->space)
-            l->group[j] = bandit_arms_feature_parameter(arms, j);
-        if (l->group[j] >= l->n_lengthscales)
-            l->n_lengthscales = l->group[j] + 1;
-    }
-    for (size_t g = 0; g < l->n_lengthscales; g++)
-        l->extent[g] = 1.0;
-    for (size_t j = 0; j < d && !arms->space; j++)
-        l->extent[l->group[j]] =
-            single && j > 0 ? fmax(l->extent[0], extent_of(arms, j)) : extent_of(arms, j);
-}
-
-bandit_status bandit_fit_settings_init(bandit_fit_settings *out, const bandit_options *options,
-                                       const bandit_arms *arms, bandit_error *err)
-{
-    size_t d = arms->dimension;
-    *out = (bandit_fit_settings){.arms = arms,
-                                 .kernel = options->kernel.type,
-                                 .nu = options->kernel.nu,
-                                 .learn_lengthscale = options->learn_lengthscale,
-                                 .learn_noise = options->learn_noise,
-                                 .standardize = options->standardize_rewards,
-                                 .warp = options->standardize_rewards && options->warp_rewards,
-                                 .noise_std = options->noise_std};
-    if (options->kernel.type != BANDIT_KERNEL_GAUSSIAN && options->kernel.type != BANDIT_KERNEL_MATERN)
-        return BANDIT_OK;
-    out->group = bandit_alloc(d, sizeof *out->group);
-    out->extent = bandit_alloc(d, sizeof *out->extent);
-    if (!out->group || !out->extent) {
-        bandit_fit_settings_clear(out);
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    }
-    if (!out->learn_lengthscale)
-        out->lengthscales = options->kernel.lengthscales;
-    group_features(out, options->kernel.n_lengthscales);
-    return BANDIT_OK;
-}
-
-void bandit_fit_settings_clear(bandit_fit_settings *l)
-{
-    free(l->group);
-    free(l->extent);
-    *l = (bandit_fit_settings){0};
-}
-
-void bandit_fitted_clear(bandit_fitted *l)
-{
-    free(l->lengthscales);
-    free(l->aside);
-    *l = (bandit_fitted){0};
-}
-
-static bandit_fit_data fit_data(const bandit_fit_settings *settings)
-{
-    return (bandit_fit_data){.kernel = settings->kernel,
-                             .nu = settings->nu,
-                             .group = settings->group,
-                             .extent = settings->extent,
-                             .n_lengthscales = settings->n_lengthscales,
-                             .dimension = settings->group ? settings->arms->dimension : 0,
-                             .learn_lengthscale = settings->learn_lengthscale,
-                             .learn_signal = settings->standardize,
-                             .learn_noise = settings->learn_noise,
-                             .has_mean = settings->standardize,
-                             .warped = settings->warp,
-                             .learn_power = settings->warp};
-}
-
-static bandit_hyperparameters hyperparameters(const bandit_fitted *l)
-{
-    return (bandit_hyperparameters){.lengthscales = l->lengthscales,
-                                    .signal = l->signal,
-                                    .noise = l->noise,
-                                    .mean = l->mean,
-                                    .power = l->power};
-}
-
-/* The given noise in the units of standardized rewards. */
-static double given_noise(const bandit_fit_settings *settings, double scale)
-{
-    double noise = settings->noise_std / scale;
-    return fmax(noise * noise, 1e-8);
-}
-
-bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings *settings, bandit_error *err)
-{
-    *out = (bandit_fitted){.scale = 1.0,
-                           .low = -INFINITY,
-                           .high = INFINITY,
-                           .range = 1.0,
-                           .warped = settings->warp,
-                           .power = 1.0,
-                           .signal = 1.0,
-                           .noise = given_noise(settings, 1.0),
-                           .n_lengthscales = settings->n_lengthscales};
-    out->lengthscales = bandit_alloc(settings->n_lengthscales, sizeof *out->lengthscales);
-    if (!out->lengthscales)
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    if (settings->lengthscales)
-        memcpy(out->lengthscales, settings->lengthscales,
-               settings->n_lengthscales * sizeof *out->lengthscales);
-    bandit_fit_data data = fit_data(settings);
-    bandit_hyperparameters peak = hyperparameters(out);
-    bandit_fit_prior(&data, &peak);
-    out->signal = peak.signal;
-    out->noise = peak.noise;
-    return BANDIT_OK;
-}
-
-bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations)
-{
-    uint64_t t = fitted->fitted_on;
-    if (fitted->warped && t < EACH_TIME)
-        return observations > t;
-    uint64_t next = t < 8 ? t + 1 : t < 256 ? t + t / 6 : t < 1024 ? t + t / 2 : 2 * t;
-    return observations >= next;
-}
 
 /* ---- one fit ------------------------------------------------------------------------------------------- */
 
@@ -299,7 +154,7 @@ static double value_of(const bandit_fitted *l, const bandit_arm_sum *row)
 static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
 {
     const bandit_arms *arms = s->settings->arms;
-    bandit_fit_data data = fit_data(s->settings);
+    bandit_fit_data data = bandit_fit_settings_data(s->settings);
     size_t n = s->n_kept, d = arms->dimension;
     for (size_t i = 0; i < n; i++) {
         s->value[i] = value_of(l, &s->rows[i]);
@@ -335,7 +190,7 @@ static bandit_status fit(sample *s, bandit_fitted *l, size_t evaluations, bandit
     bandit_fit_data data = lay_out(s, l);
     bool exact = data.n <= EXACT;
     bandit_fit_limits limits = {.max_inducing = exact ? EXACT : INDUCING, .max_evaluations = evaluations};
-    bandit_hyperparameters h = hyperparameters(l);
+    bandit_hyperparameters h = bandit_fitted_hyperparameters(l);
     if (evaluations == 0) {
         data.learn_lengthscale = data.learn_signal = data.learn_noise = data.learn_power = false;
         limits.max_evaluations = 1;
@@ -517,7 +372,7 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
     if (settings->standardize)
         standardize(out, &s);
     if (!settings->learn_noise)
-        out->noise = given_noise(settings, out->scale);
+        out->noise = bandit_fit_given_noise(settings, out->scale);
     s.within = within / out->scale / out->scale; /* the square of a scale may overflow */
     s.within_degrees = within_degrees;
     status = fit(&s, out, EXACT_EVALUATIONS, NULL, &all, err);
@@ -525,7 +380,7 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
         status = judge(&s, out, from->fitted_on >= FEWEST_JUDGED ? from : out, all, err);
     out->fitted_on = ledger->observations;
     if (!settings->learn_noise)
-        out->noise = given_noise(settings, out->scale);
+        out->noise = bandit_fit_given_noise(settings, out->scale);
     if (status == BANDIT_OK)
         status = keep_aside(&s, out, err);
 out:

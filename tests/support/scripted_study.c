@@ -84,6 +84,7 @@ static const struct setting {
     {"learn_noise", FLAG, OPTION(learn_noise), NULL},
     {"learn_norm_bound", FLAG, OPTION(learn_norm_bound), NULL},
     {"standardize_rewards", FLAG, OPTION(standardize_rewards), NULL},
+    {"warp_rewards", FLAG, OPTION(warp_rewards), NULL},
     {"lambda_from_noise", FLAG, OPTION(lambda_from_noise), NULL},
     {"rounds", SIZE, offsetof(script, rounds), NULL},
     {"picks", SIZE, offsetof(script, picks), NULL},

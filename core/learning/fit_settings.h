@@ -1,0 +1,18 @@
+/* What the files of bandit_refit share: fit_settings.c (what is constant) and hyperparameters.c (fits). */
+#ifndef CORE_LEARNING_FIT_SETTINGS_H
+#define CORE_LEARNING_FIT_SETTINGS_H
+
+#include "bandit/fit.h"
+#include "core/arms/arms_storage.h"
+#include "core/learning/hyperparameters.h"
+
+/* The data of a fit without its points and rewards. Borrows from the settings. */
+bandit_fit_data bandit_fit_settings_data(const bandit_fit_settings *settings);
+
+/* What was found, borrowing the lengthscales. */
+bandit_hyperparameters bandit_fitted_hyperparameters(const bandit_fitted *fitted);
+
+/* The given noise variance in the units of standardized rewards, at least 1e-8. */
+double bandit_fit_given_noise(const bandit_fit_settings *settings, double scale);
+
+#endif
