@@ -227,7 +227,7 @@ bandit_status bandit_pi_choose(bandit_pi_space *e, bandit_pi_batch *b, const ban
                                bool *found, bandit_error *err)
 {
     if (b->ledger.n == 0)
-        return bandit_design_next(&e->base, b->n_out, limits, e->coded, found, err);
+        return bandit_design_next(&e->base, false, b->n_out, limits, e->coded, found, err);
     pi_search s = {.e = e, .b = b, .limits = limits};
     /* A sequence of its own for each pick: the batch's number and the pick's. */
     uint64_t stream = e->base.batch + (b->n_picks << 40);

@@ -44,8 +44,11 @@ static bool accepts(const bandit_engine *engine, const bandit_select_limits *lim
     return arm == SIZE_MAX || (!strict && !bandit_is_withheld(limits, (uint32_t)arm));
 }
 
+/* How points are drawn: of the sequences, or each by itself. */
+typedef enum way { HALTON, SOBOL, RANDOM } way;
+
 static bandit_status choose(const bandit_engine *engine, uint64_t number, const bandit_select_limits *limits,
-                            bool random, double *coded, bool *found, bandit_error *err)
+                            way how, double *coded, bool *found, bandit_error *err)
 {
     const bandit_space *space = engine->arms->space;
     const uint64_t tries = TRIES;
@@ -55,35 +58,37 @@ static bandit_status choose(const bandit_engine *engine, uint64_t number, const 
     if (!genes)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_status status = bandit_genome_init(&genome, space, limits->fixed, engine->options.seed, err);
-    if (status == BANDIT_OK && !random)
+    if (status == BANDIT_OK && how == HALTON)
         status = bandit_genome_sequence(&genome, engine->batch, err);
-    bool defaults = !random && number == 0 && engine->batch == 0 && has_default(space);
+    bool defaults = how != RANDOM && number == 0 && engine->batch == 0 && has_default(space);
     for (uint64_t attempt = 0; status == BANDIT_OK && attempt < 2 * tries && !*found; attempt++) {
         uint64_t index = number + attempt * ((uint64_t)1 << 20);
         if (defaults && attempt == 0)
             default_genes(&genome, coded, genes);
-        else if (random)
+        else if (how == RANDOM)
             bandit_genome_random(&genome, engine->batch, BANDIT_PURPOSE_UNIFORM, index + 1, genes);
+        else if (how == SOBOL)
+            bandit_genome_net(&genome, engine->batch, (uint32_t)index, genes);
         else
             bandit_genome_sweep(&genome, index, genes);
         bandit_genome_point(&genome, genes, coded);
-        *found = accepts(engine, limits, coded, !random && attempt < tries);
+        *found = accepts(engine, limits, coded, how != RANDOM && attempt < tries);
     }
     bandit_genome_clear(&genome);
     free(genes);
     return status;
 }
 
-bandit_status bandit_design_next(const bandit_engine *engine, uint64_t number,
+bandit_status bandit_design_next(const bandit_engine *engine, bool seeks_best, uint64_t number,
                                  const bandit_select_limits *limits, double *coded, bool *found,
                                  bandit_error *err)
 {
-    return choose(engine, number, limits, false, coded, found, err);
+    return choose(engine, number, limits, seeks_best ? SOBOL : HALTON, coded, found, err);
 }
 
 bandit_status bandit_design_random(const bandit_engine *engine, uint64_t number,
                                    const bandit_select_limits *limits, double *coded, bool *found,
                                    bandit_error *err)
 {
-    return choose(engine, number, limits, true, coded, found, err);
+    return choose(engine, number, limits, RANDOM, coded, found, err);
 }

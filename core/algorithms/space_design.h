@@ -10,10 +10,11 @@
 uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best);
 
 /* The next of them, coded, when `number` points are out: that of the defaults first, if any parameter has one
- * (others in the middle), then a randomized Halton sequence, a new one each batch. New points while there are
+ * (others in the middle), then a randomized Halton sequence, a new one each batch; where the best point is
+ * sought, Sobol's scrambled. New points while there are
  * any to be found, then any that is not withheld. Errors: BANDIT_NO_MEMORY, BANDIT_INVALID_OPTION ("fixed").
  */
-bandit_status bandit_design_next(const bandit_engine *engine, uint64_t number,
+bandit_status bandit_design_next(const bandit_engine *engine, bool seeks_best, uint64_t number,
                                  const bandit_select_limits *limits, double *coded, bool *found,
                                  bandit_error *err);
 

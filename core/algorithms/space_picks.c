@@ -279,11 +279,24 @@ static double width_of_pick(const bandit_space_engine *e, const bandit_space_bat
     return bandit_confidence_calibrated(o, e->base.batch + b->n_picks, stagnation(&b->ledger));
 }
 
+/* While nothing better is found, every fourth pick where the best point is sought is made by an optimistic bound,
+ * the wider the longer it lasts: an improvement is expected near the leader for ever, and other basins are found by
+ * width alone. Returns its deviations; 0: not this pick. */
+static double exploring_width(const bandit_space_engine *e, const bandit_space_batch *b)
+{
+    const double patience = 8.0, widest = 3.0; /* arms; deviations */
+    double width = fmin(widest, (double)stagnation(&b->ledger) / patience);
+    return e->rule->seeks_best && (e->base.batch + b->n_picks) % 4 == 3 && width >= 1.0 ? width : 0.0;
+}
+
 static bandit_acquisition acquisition_of(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     const bandit_options *o = &e->base.options;
     bandit_acquisition a = {.kind = e->rule->acquire, .smallest = 1e-12 * e->base.covariance.kappa2};
-    if (!b->has_model)
+    double exploring = b->has_model ? exploring_width(e, b) : 0.0;
+    if (exploring > 0.0)
+        a = (bandit_acquisition){BANDIT_ACQUIRE_UCB, exploring, a.smallest};
+    else if (!b->has_model)
         a.kind = BANDIT_ACQUIRE_VARIANCE;
     else if (a.kind == BANDIT_ACQUIRE_UCB)
         a.parameter = width_of_pick(e, b);
@@ -379,7 +392,7 @@ bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
     else if (b->has_model || bandit_space_samples_uncertainty(e, b))
         status = maximize(e, b, limits, &found, err);
     else
-        status = bandit_design_next(&e->base, b->n_out, limits, e->coded, &found, err);
+        status = bandit_design_next(&e->base, e->rule->seeks_best, b->n_out, limits, e->coded, &found, err);
     *stop = found ? BANDIT_STOP_NONE : BANDIT_STOP_EXHAUSTED;
     if (status != BANDIT_OK || !found || !bandit_space_samples_uncertainty(e, b) || b->n_out == 0 ||
         limits->beyond_bound)

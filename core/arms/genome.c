@@ -1,6 +1,7 @@
 #include "core/arms/genome.h"
 
 #include "core/base/allocate.h"
+#include "core/base/sobol.h"
 
 #include <assert.h>
 #include <math.h>
@@ -219,6 +220,24 @@ bandit_status bandit_genome_sequence(bandit_genome *g, uint64_t stream, bandit_e
             draw_permutation(g, (uint64_t)i << 32 | level << 16, base, out);
     }
     return BANDIT_OK;
+}
+
+void bandit_genome_net(const bandit_genome *g, uint64_t stream, uint32_t index, double *genes)
+{
+    enum { DIGITS = 24 }; /* what is below is random */
+    for (size_t i = 0; i < g->space->n; i++) {
+        uint32_t x = bandit_sobol(index, i % BANDIT_SOBOL_DIMENSIONS), before = 1, scrambled = 0;
+        uint64_t of_parameter = (uint64_t)3 << 62 | (uint64_t)i << 33;
+        for (unsigned k = 0; k < DIGITS; k++) {
+            uint32_t digit = x >> (31 - k) & 1U;
+            uint64_t flip = bandit_random_bits(g->seed, stream, BANDIT_PURPOSE_SWEEP, of_parameter | before);
+            scrambled = scrambled << 1 | (digit ^ (uint32_t)(flip & 1U));
+            before = before << 1 | digit;
+        }
+        double below = bandit_random_uniform(g->seed, stream, BANDIT_PURPOSE_SWEEP,
+                                             of_parameter | (uint64_t)1 << 32 | index);
+        genes[i] = bandit_genome_gene(g, i, fmin(ldexp((double)scrambled + below, -DIGITS), 1.0 - 0x1p-53));
+    }
 }
 
 void bandit_genome_sweep(const bandit_genome *g, uint64_t index, double *genes)

@@ -57,6 +57,11 @@ void bandit_genome_take(const bandit_genome *genome, const double *coded, double
 /* Sets up a randomized Halton sequence: digits of the index in base the i-th prime, each permuted at random,
  * for parameter i (Owen 2017). `stream` tells sequences apart. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_genome_sequence(bandit_genome *genome, uint64_t stream, bandit_error *err);
+/* A point of Sobol's sequence, its digits scrambled at random, those of each coordinate below the digits before
+ * them (Owen 1995): of the first 2^k points each parameter has one in each of 2^k equal parts. For a few points;
+ * `stream` tells sequences apart. index < 2^32; of more than 64 parameters the sequence begins again. */
+void bandit_genome_net(const bandit_genome *genome, uint64_t stream, uint32_t index, double *genes);
+
 /* Point `index` of the sequence set up last. */
 void bandit_genome_sweep(const bandit_genome *genome, uint64_t index, double *genes);
 

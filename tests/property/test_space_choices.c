@@ -59,20 +59,22 @@ static void first_picks_are_spread(void **state)
     }
 }
 
-/* As many points as there are parameters and one more, 4 to 10, at most a quarter of the horizon, and as the
+/* As many points as there are parameters and one more, 4 to 10, or six where the best is sought; at most a quarter of the horizon, and as the
  * batch may have. */
 static void the_design_has_its_size(void **state)
 {
     static const struct {
         size_t parameters;
         uint64_t horizon, max_batch;
-        size_t expected;
-    } cases[] = {{1, 0, 64, 4},   {3, 0, 64, 4},  {4, 0, 64, 5},  {7, 0, 64, 8}, {9, 0, 64, 10},
-                 {12, 0, 64, 10}, {7, 24, 64, 6}, {7, 36, 64, 8}, {7, 3, 64, 1}, {7, 0, 5, 5}};
+        size_t expected, of_log_ei;
+    } cases[] = {{1, 0, 64, 4, 6},  {3, 0, 64, 4, 6},   {4, 0, 64, 5, 6},  {7, 0, 64, 8, 6},
+                 {9, 0, 64, 10, 6}, {12, 0, 64, 10, 6}, {7, 24, 64, 6, 6}, {7, 36, 64, 8, 6},
+                 {7, 3, 64, 1, 1},  {7, 0, 5, 5, 5}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
+        size_t i = k / 2;
         bandit_arms *arms = space_study_cube(cases[i].parameters);
-        bandit_options o = space_study_options(BANDIT_BBKB, 3, 0.1);
+        bandit_options o = space_study_options(k % 2 ? BANDIT_LOG_EI : BANDIT_BBKB, 3, 0.1);
         o.horizon = cases[i].horizon;
         o.max_batch = cases[i].max_batch;
         bandit_engine *engine = space_study_engine(arms, &o);
@@ -81,7 +83,7 @@ static void the_design_has_its_size(void **state)
         limits.max_picks = 64;
         space_study_begin(engine, NULL, 0, NULL, 0);
         bandit_selection selection = space_study_choose(engine, &limits, picks);
-        assert_int_equal(selection.n_picks, cases[i].expected);
+        assert_int_equal(selection.n_picks, k % 2 ? cases[i].of_log_ei : cases[i].expected);
         assert_int_equal(selection.stop_rule, BANDIT_STOP_INITIAL);
         bandit_engine_free(engine);
         bandit_arms_free(arms);

@@ -108,8 +108,8 @@ static void points_are_as_written_out(void **state)
                 bool found, expected = written_out(&s, coded);
                 if (has_default && continuous && batch == 0 && number == 0)
                     continue; /* its middle is none of the listed points */
-                must((number % 2 ? bandit_design_random : bandit_design_next)(engine, number / 2, &limits,
-                                                                              made, &found, &err),
+                must(number % 2 ? bandit_design_random(engine, number / 2, &limits, made, &found, &err)
+                                : bandit_design_next(engine, false, number / 2, &limits, made, &found, &err),
                      &err);
                 if (found != expected || (found && memcmp(made, coded, sizeof made) != 0))
                     fail_msg("case %zu, batch %zu, point %zu: %d %g %g, not %d %g %g", k, (size_t)batch,
@@ -142,7 +142,7 @@ static void the_first_point_is_the_default(void **state)
     o.algorithm = BANDIT_UNIFORM;
     must(bandit_engine_new(&engine, arms, &o, 0, &err), &err);
     must(bandit_engine_begin_batch(engine, NULL, 0, NULL, 0, &bandit_executor_serial, &err), &err);
-    must(bandit_design_next(engine, 0, &limits, coded, &found, &err), &err);
+    must(bandit_design_next(engine, false, 0, &limits, coded, &found, &err), &err);
     assert_true(found && coded[0] == 2.0 && coded[1] == 0.5 * (HIGH - 1));
     bandit_engine_free(engine);
     bandit_arms_free(arms);

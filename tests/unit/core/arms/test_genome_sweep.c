@@ -102,11 +102,49 @@ static void sweeps_count_in_primes(void **state)
     bandit_space_free(s);
 }
 
+/* Of the first eight scrambled points each parameter has one in each eighth, whatever the seed, and of two seeds
+ * not the same ones. */
+static void nets_are_even(void **state)
+{
+    enum { MANY = 70 };
+    static bandit_parameter parameters[MANY];
+    bandit_space *s;
+    bandit_error err = {0};
+    size_t differ = 0;
+    double before[MANY] = {0.0};
+    (void)state;
+    for (size_t i = 0; i < MANY; i++)
+        parameters[i] =
+            (bandit_parameter){.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT};
+    assert_int_equal(bandit_space_new(&s, parameters, MANY, &err), BANDIT_OK);
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        bandit_genome genome;
+        bool taken[MANY][8] = {{false}};
+        assert_int_equal(bandit_genome_init(&genome, s, NULL, seed, &err), BANDIT_OK);
+        for (uint32_t index = 0; index < 8; index++) {
+            double genes[MANY];
+            bandit_genome_net(&genome, 3, index, genes);
+            for (size_t i = 0; i < MANY; i++) {
+                assert_true(genes[i] >= 0.0 && genes[i] < 1.0);
+                assert_false(taken[i][(size_t)(8.0 * genes[i])]);
+                taken[i][(size_t)(8.0 * genes[i])] = true;
+                if (index == 0)
+                    differ += fabs(genes[i] - before[i]) > 1e-3;
+                before[i] = index == 0 ? genes[i] : before[i];
+            }
+        }
+        bandit_genome_clear(&genome);
+    }
+    assert_true(differ > 5 * MANY * 9 / 10);
+    bandit_space_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sweeps_are_even),
         cmocka_unit_test(sweeps_count_in_primes),
+        cmocka_unit_test(nets_are_even),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,14 +153,17 @@ static void executors_change_nothing(void **unused)
     size_t workers = 3;
     const bandit_executor executors[] = {bandit_executor_serial,
                                          {.for_each = backwards, .context = &workers, .workers = workers}};
-    for (size_t inducing = 8; inducing <= 64; inducing *= 8) {
+    for (size_t round = 0; round < 4; round++) {
+        size_t inducing = round % 2 ? 64 : 8;
         double found[2][2], surprise[2][40], objective[2];
         bandit_hyperparameters h[2];
         const bandit_fit_limits some = {.max_inducing = inducing, .max_evaluations = 30};
         fit_problem_init(&p, 5, BANDIT_KERNEL_MATERN, 2.5, 40, 2);
+        p.data.warped = p.data.learn_power = round >= 2;
         for (int i = 0; i < 2; i++) {
             found[i][0] = found[i][1] = 1.0;
-            h[i] = (bandit_hyperparameters){.lengthscales = found[i], .signal = 1.0, .noise = 0.01};
+            h[i] = (bandit_hyperparameters){
+                .lengthscales = found[i], .signal = 1.0, .noise = 0.01, .power = 1.0};
             assert_int_equal(bandit_fit(&p.data, &some, &h[i], &h[i], &objective[i], surprise[i], NULL,
                                         &executors[i], NULL),
                              BANDIT_OK);
@@ -168,7 +171,7 @@ static void executors_change_nothing(void **unused)
         assert_memory_equal(found[0], found[1], sizeof found[0]);
         assert_memory_equal(surprise[0], surprise[1], sizeof surprise[0]);
         assert_true(h[0].signal == h[1].signal && h[0].noise == h[1].noise && h[0].mean == h[1].mean);
-        assert_true(objective[0] == objective[1]);
+        assert_true(objective[0] == objective[1] && h[0].power == h[1].power);
     }
 }
 

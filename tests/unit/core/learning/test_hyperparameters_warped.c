@@ -1,0 +1,151 @@
+/* What is learned of warped rewards: scales, the warp's inverse, when a fit is due, what is set aside. */
+#include "core/learning/hyperparameters.h"
+
+#include "bandit/fit.h"
+#include "tests/support/must.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+enum { MOST = 64 };
+
+typedef struct learner {
+    bandit_arms *arms;
+    bandit_fit_settings how;
+    bandit_fitted learned;
+} learner;
+
+/* Points on a line, 1 / 8 apart. */
+static void open_learner(learner *x, bool learns_noise)
+{
+    bandit_options o = BANDIT_OPTIONS_INIT;
+    bandit_error err;
+    double rows[MOST];
+    for (size_t i = 0; i < MOST; i++)
+        rows[i] = (double)i / 8.0;
+    o.algorithm = BANDIT_LOG_EI;
+    o.learn_lengthscale = o.standardize_rewards = o.warp_rewards = true;
+    o.learn_noise = learns_noise;
+    o.noise_std = 0.05;
+    *x = (learner){0};
+    must(bandit_arms_new(&x->arms, MOST, 1, &err), &err);
+    must(bandit_arms_set_rows(x->arms, 0, MOST, rows, &err), &err);
+    must(bandit_arms_finish(x->arms, BANDIT_SCALING_NONE, MOST, &err), &err);
+    must(bandit_fit_settings_init(&x->how, &o, x->arms, &err), &err);
+    must(bandit_fitted_prior(&x->learned, &x->how, &err), &err);
+}
+
+static void close_learner(learner *x)
+{
+    bandit_fitted_clear(&x->learned);
+    bandit_fit_settings_clear(&x->how);
+    bandit_arms_free(x->arms);
+}
+
+static void learn(learner *x, size_t n, const double *rewards)
+{
+    bandit_fitted next;
+    bandit_error err;
+    bandit_arm_sum sums[MOST];
+    bandit_ledger ledger = {.sums = sums, .n = n, .observations = n};
+    for (uint32_t i = 0; i < n; i++)
+        sums[i] = (bandit_arm_sum){i, 1, rewards[i]};
+    must(bandit_refit(&next, &x->learned, &x->how, &ledger, 0.0, 0.0, &bandit_executor_serial, &err), &err);
+    bandit_fitted_clear(&x->learned);
+    x->learned = next;
+}
+
+static void fits_are_due_at_each_of_a_hundred(void **state)
+{
+    (void)state;
+    for (uint64_t t = 0; t < 400; t++) {
+        const bandit_fitted warped = {.fitted_on = t, .warped = true}, folded = {.fitted_on = t};
+        for (uint64_t more = 0; more <= t + 1; more++)
+            assert_true(bandit_refit_is_due(&warped, t + more) ==
+                        (t < 100 ? more > 0 : bandit_refit_is_due(&folded, t + more)));
+    }
+}
+
+/* Without rewards the warp is the identity; of a fit, all that was told comes back, and nothing is infinite. */
+static void what_is_told_comes_back(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 5; kind++) {
+        learner x;
+        double rewards[MOST], worst = INFINITY;
+        open_learner(&x, kind != 3);
+        assert_true(x.learned.warped && x.learned.power == 1.0);
+        assert_true(bandit_fitted_fold(&x.learned, -3.0) == -3.0 &&
+                    bandit_fitted_unfold(&x.learned, 5.0) == 5.0);
+        for (size_t i = 0; i < 40; i++) {
+            double f = sin((double)i / 6.0);
+            rewards[i] = kind == 0   ? 1e6 + f
+                         : kind == 1 ? -1e-3 * exp(4.0 * f)
+                         : kind == 2 ? 1e5 * exp(3.0 * f)
+                         : kind == 3 ? -pow(2.0 + f, 6.0)
+                                     : 7.0;
+            worst = fmin(worst, rewards[i]);
+        }
+        for (size_t n = 1; n <= 40; n += n < 12 ? 1 : 7)
+            learn(&x, n, rewards);
+        learn(&x, 40, rewards);
+        const bandit_fitted *l = &x.learned;
+        assert_true(isfinite(l->power) && l->power >= 0.5 && l->power <= 4.0 && isfinite(l->mean));
+        assert_true(l->signal > 0.0 && l->noise > 0.0 && isfinite(l->signal) && isfinite(l->noise));
+        assert_true(kind != 1 || l->power > 1.3);
+        assert_true(kind != 2 || l->power < 0.9);
+        for (size_t i = 0; i < 40; i++) {
+            double back = bandit_fitted_unfold(l, bandit_fitted_fold(l, rewards[i]));
+            assert_true(fabs(back - rewards[i]) < 1e-9 * (fabs(rewards[i]) + l->scale));
+        }
+        double before = -DBL_MAX;
+        for (double z = -1e6; z <= 1e6; z += 1e4) {
+            double back = bandit_fitted_unfold(l, l->offset + z * l->scale);
+            assert_true(isfinite(back) && back >= before && back >= l->low && l->low < worst);
+            before = back;
+        }
+        close_learner(&x);
+    }
+}
+
+/* A reward that no neighbour explains is set aside, on either side of them, from its first fit on or later; not
+ * so the steep end of a smooth function. */
+static void strays_are_set_aside(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 5; kind++) {
+        learner x;
+        double rewards[MOST];
+        open_learner(&x, true);
+        for (size_t i = 0; i < 48; i++)
+            rewards[i] = kind == 4 ? -exp((double)(48 - i) / 4.0)
+                                   : sin((double)i / 6.0) + 0.01 * sin(40.0 * (double)i);
+        if (kind < 4)
+            rewards[kind % 2 ? 20 : 4] = kind < 2 ? 1000.0 : -1000.0;
+        for (size_t n = 12; n <= 48; n += 4)
+            learn(&x, n, rewards);
+        if (kind == 4) {
+            assert_int_equal(x.learned.n_aside, 0);
+        } else {
+            assert_int_equal(x.learned.n_aside, 1);
+            assert_int_equal(x.learned.aside[0].arm, kind % 2 ? 20 : 4);
+        }
+        close_learner(&x);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fits_are_due_at_each_of_a_hundred),
+        cmocka_unit_test(what_is_told_comes_back),
+        cmocka_unit_test(strays_are_set_aside),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
