@@ -226,6 +226,16 @@ void bandit_covariance_block(const bandit_covariance *covariance, const uint32_t
     }
 }
 
+void bandit_covariance_column(const bandit_covariance *covariance, const uint32_t *rows, size_t n_rows,
+                              uint32_t arm, double *out, double *scratch)
+{
+    double *features = scratch + bandit_covariance_scratch(covariance);
+    const bandit_points point = {.n = 1, .arms = &arm, .features = features};
+    for (size_t j = 0; j < covariance->dimension; j++)
+        features[j] = bandit_arms_feature(covariance->arms, arm, j) * covariance->factor[j];
+    bandit_covariance_block(covariance, rows, n_rows, &point, out, bandit_whole_tiles(n_rows), scratch);
+}
+
 void bandit_covariance_block_at(const bandit_covariance *covariance, const double *coordinates, size_t n_rows,
                                 const bandit_points *points, double *out, size_t ld, double *diagonal,
                                 double *scratch)

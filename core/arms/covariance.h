@@ -63,7 +63,12 @@ void bandit_covariance_tile(const bandit_covariance *covariance, size_t tile, co
 void bandit_covariance_block(const bandit_covariance *covariance, const uint32_t *rows, size_t n_rows,
                              const bandit_points *points, double *out, size_t ld, double *scratch);
 
-/* The same with rows given as n_rows x dimension coordinates, scaled as the arms are (row-major). Not for a
+/* out[i] = k(rows[i], arm), for n_rows arms; `out` has whole tiles, and scratch the doubles above and
+ * `dimension` more. */
+void bandit_covariance_column(const bandit_covariance *covariance, const uint32_t *rows, size_t n_rows,
+                              uint32_t arm, double *out, double *scratch);
+
+/* bandit_covariance_block with rows given as n_rows x dimension coordinates, scaled as the arms are (row-major). Not for a
  * precomputed set. diagonal[i] = k(x, x) of row i. */
 void bandit_covariance_block_at(const bandit_covariance *covariance, const double *coordinates, size_t n_rows,
                                 const bandit_points *points, double *out, size_t ld, double *diagonal,

@@ -276,17 +276,17 @@ size_t bandit_posterior_scratch(const bandit_posterior *p)
     return p->m * BANDIT_TILE + bandit_covariance_scratch(p->covariance);
 }
 
-/* block: the kernel column in lane 0 of each entry. */
-static bandit_embedding embed_column(const bandit_posterior *p, double diagonal, const double *block,
-                                     double *w)
+/* w: the kernel column, overwritten by w(x). z: receives z(x), or NULL. */
+static bandit_embedding embed_column(const bandit_posterior *p, double diagonal, double *z, double *w)
 {
     int m = (int)p->m;
     bandit_embedding out = {.residual = diagonal / p->lambda};
     if (m == 0)
         return out;
-    cblas_dcopy(m, block, BANDIT_TILE, w, 1);
     cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, p->L, m, w, 1);
     out.residual = fmax(0.0, (diagonal - cblas_ddot(m, w, 1, w, 1)) / p->lambda);
+    if (z)
+        cblas_dcopy(m, w, 1, z, 1);
     cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, p->L_V, m, w, 1);
     out.norm2 = cblas_ddot(m, w, 1, w, 1);
     out.mean = cblas_ddot(m, w, 1, p->g, 1);
@@ -299,7 +299,19 @@ bandit_embedding bandit_posterior_embed(const bandit_posterior *p, uint32_t arm,
     bandit_covariance_diagonal(p->covariance, &arm, 1, &diagonal);
     bandit_covariance_block(p->covariance, &arm, 1, &p->points, scratch, BANDIT_TILE,
                             scratch + p->m * BANDIT_TILE);
-    return embed_column(p, diagonal, scratch, w);
+    cblas_dcopy((int)p->m, scratch, BANDIT_TILE, w, 1);
+    return embed_column(p, diagonal, NULL, w);
+}
+
+bandit_embedding bandit_posterior_embed_both(const bandit_posterior *p, uint32_t arm, double *z, double *w,
+                                             double *scratch)
+{
+    double diagonal;
+    bandit_covariance_diagonal(p->covariance, &arm, 1, &diagonal);
+    bandit_covariance_column(p->covariance, p->points.arms, p->m, arm, scratch,
+                             scratch + bandit_whole_tiles(p->m));
+    memcpy(w, scratch, p->m * sizeof *w);
+    return embed_column(p, diagonal, z, w);
 }
 
 bandit_embedding bandit_posterior_embed_at(const bandit_posterior *p, const double *coordinates, double *w,
@@ -308,7 +320,8 @@ bandit_embedding bandit_posterior_embed_at(const bandit_posterior *p, const doub
     double diagonal;
     bandit_covariance_block_at(p->covariance, coordinates, 1, &p->points, scratch, BANDIT_TILE, &diagonal,
                                scratch + p->m * BANDIT_TILE);
-    return embed_column(p, diagonal, scratch, w);
+    cblas_dcopy((int)p->m, scratch, BANDIT_TILE, w, 1);
+    return embed_column(p, diagonal, NULL, w);
 }
 
 bandit_status bandit_posterior_predict(const bandit_posterior *p, double width, const uint32_t *arms,

@@ -110,6 +110,12 @@ size_t bandit_posterior_scratch(const bandit_posterior *posterior);
 bandit_embedding bandit_posterior_embed(const bandit_posterior *posterior, uint32_t arm, double *w,
                                         double *scratch);
 
+/* The same with z(x), m entries aligned as w, for covariances between arms. The kernel column comes in
+ * tiles of members, a member a lane: the least work for a single arm. `scratch` has as many doubles as the kernel's
+ * `dimension` more. */
+bandit_embedding bandit_posterior_embed_both(const bandit_posterior *posterior, uint32_t arm, double *z,
+                                             double *w, double *scratch);
+
 /* The same for a point that need not be an arm: `dimension` coordinates, scaled as the arms are. */
 bandit_embedding bandit_posterior_embed_at(const bandit_posterior *posterior, const double *coordinates,
                                            double *w, double *scratch);
