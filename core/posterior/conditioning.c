@@ -72,12 +72,8 @@ bandit_status bandit_conditioning_start(bandit_conditioning *c, const bandit_pos
 
 bandit_status bandit_conditioning_reserve(bandit_conditioning *c, size_t room, bandit_error *err)
 {
-    size_t wanted = c->room + c->room / 4 + BANDIT_TILE;
-    if (room <= c->room)
-        return BANDIT_OK;
-    if (wanted > BANDIT_CONDITIONING_MOST)
-        wanted = BANDIT_CONDITIONING_MOST;
-    if (!reserve_rows(c, room > wanted ? room : wanted))
+    assert(room <= BANDIT_CONDITIONING_MOST);
+    if (room > c->room && !reserve_rows(c, room))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu arms in flight", room);
     return BANDIT_OK;
 }

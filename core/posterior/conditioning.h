@@ -60,7 +60,7 @@ typedef struct bandit_conditioned {
  * BANDIT_NO_MEMORY. */
 bandit_status bandit_conditioning_start(bandit_conditioning *conditioning, const bandit_posterior *posterior,
                                         size_t room, bandit_error *err);
-/* Makes room for at least `room` rows; those that are there are kept. The caller's arms need longer arrays
+/* Makes room for `room` <= BANDIT_CONDITIONING_MOST rows; those that are there are kept. The caller's arms need longer arrays
  * then. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_conditioning_reserve(bandit_conditioning *conditioning, size_t room, bandit_error *err);
 void bandit_conditioning_clear(bandit_conditioning *conditioning);

@@ -1,0 +1,381 @@
+#include "core/selection/gain.h"
+
+#include "core/base/allocate.h"
+#include "core/base/stage_clock.h"
+#include "core/selection/acquisition.h"
+
+#include <assert.h>
+#include <float.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct bandit_gain_slot {
+    uint32_t arm;
+    bool used;
+    bandit_conditioned at;
+};
+
+enum { MIN_SLOTS = 16, MAX_SLOT_BYTES = 4 << 20 };
+
+/* Arms brought up to date at once: few at first, since the first are mostly enough. */
+enum { FIRST_BLOCK = BANDIT_TILE, LAST_BLOCK = BANDIT_CONDITIONING_BLOCK };
+
+/* A value computed later, from other, rounded, sums may be above an earlier one by less than this. */
+static const double SLACK = 1e-9;
+
+/* s~ counts as at least this share of the prior's deviation. */
+static const double SMALLEST = 1e-9;
+
+/* ---- the value ----------------------------------------------------------------------------------------- */
+
+static double deviation_of(double variance, double lambda, double smallest)
+{
+    return fmax(smallest, sqrt(lambda) * variance / sqrt(variance + 1.0));
+}
+
+double bandit_log_gain(double gap, double variance, double lambda, double smallest)
+{
+    double s = deviation_of(variance, lambda, smallest);
+    return log(s) + bandit_log_improvement(gap / s);
+}
+
+double bandit_log_gain_bound(double gap, double variance, double lambda, double smallest)
+{
+    static const double log_sqrt_two_pi = 0.918938533204672741780;
+    double s = deviation_of(variance, lambda, smallest), z = gap / s, tail = s / (1.0 + z * z);
+    if (gap <= 0.0)
+        return log(tail) - 0.5 * z * z - log_sqrt_two_pi;
+    return log(gap + tail * exp(-0.5 * z * z - log_sqrt_two_pi));
+}
+
+static double with_slack(double value)
+{
+    return value + SLACK * (1.0 + fabs(value));
+}
+
+/* ---- memory and starting ------------------------------------------------------------------------------- */
+
+static size_t slot_doubles(const bandit_gain_selector *s)
+{
+    return 2 * s->conditioning.stride + s->conditioning.ld;
+}
+
+static size_t slots_of(const bandit_gain_selector *s, size_t doubles)
+{
+    size_t slots = MAX_SLOT_BYTES / (doubles * sizeof(double) + sizeof *s->slots);
+    slots = slots < MIN_SLOTS ? MIN_SLOTS : slots;
+    return slots < s->n_arms ? slots : s->n_arms;
+}
+
+/* Forgets what was evaluated. */
+static void empty_slots(bandit_gain_selector *s)
+{
+    for (size_t i = 0; i < s->n_slots; i++) {
+        if (s->slots[i].used)
+            s->slot_of[s->slots[i].arm] = 0;
+        s->slots[i].used = false;
+    }
+    s->next_slot = 0;
+}
+
+/* Arrays for slots of so many doubles; the slots must be empty. */
+static bool reserve_slots(bandit_gain_selector *s, size_t doubles)
+{
+    size_t slots = slots_of(s, doubles);
+    return bandit_reserve((void **)&s->slots, &s->capacity_slots, slots, sizeof *s->slots) &&
+           bandit_reserve((void **)&s->vectors, &s->capacity_vectors, slots * doubles, sizeof(double));
+}
+
+static void set_slots(bandit_gain_selector *s)
+{
+    s->n_slots = slots_of(s, slot_doubles(s));
+    for (size_t i = 0; i < s->n_slots; i++)
+        s->slots[i].used = false;
+    s->next_slot = 0;
+}
+
+/* Bounds from what the batch began with. */
+static void start_bounds(bandit_gain_selector *s)
+{
+    const bandit_posterior *p = s->posterior;
+    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
+    for (size_t a = 0; a < s->n_arms; a++) {
+        double gap = s->mean[a] + p->mean_error - s->incumbent;
+        double variance = fabs(s->variance[a]) * (1.0 + 1e-12) + p->variance_error;
+        s->entries[a].arm = (uint32_t)a;
+        s->entries[a].bound = with_slack(bandit_log_gain_bound(gap, variance, p->lambda, s->smallest));
+    }
+    memset(s->stamp, 0, s->n_arms * sizeof *s->stamp);
+    s->aside_key = 0;
+    bandit_heap_init(&s->heap, s->entries, s->n_arms);
+    bandit_stage_switch(outer);
+}
+
+bandit_status bandit_gain_start(bandit_gain_selector *s, const bandit_posterior *posterior, bool once,
+                                double incumbent, const double *mean, const double *variance,
+                                const bandit_arm_sum *pulled, size_t n_pulled, bandit_error *err)
+{
+    size_t n = posterior->covariance->arms->n;
+    bandit_status status = bandit_conditioning_start(&s->conditioning, posterior, BANDIT_TILE, err);
+    if (status != BANDIT_OK)
+        return status;
+    s->n_slots = 0;
+    s->n_arms = n;
+    if (!bandit_reserve((void **)&s->entries, &s->capacity_entries, n, sizeof *s->entries) ||
+        !bandit_reserve((void **)&s->stamp, &s->capacity_stamp, n, sizeof *s->stamp) ||
+        !bandit_reserve((void **)&s->met, &s->capacity_met, n, sizeof *s->met) ||
+        !bandit_reserve((void **)&s->slot_of, &s->capacity_slot_of, n, sizeof *s->slot_of) ||
+        !bandit_reserve((void **)&s->scratch, &s->capacity_scratch, posterior->covariance->dimension,
+                        sizeof(double)) ||
+        !reserve_slots(s, slot_doubles(s)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory to select among %zu arms", n);
+    set_slots(s);
+    memset(s->slot_of, 0, n * sizeof *s->slot_of);
+    memset(s->met, 0, n * sizeof *s->met);
+    s->posterior = posterior;
+    s->mean = mean;
+    s->variance = variance;
+    s->incumbent = incumbent;
+    s->smallest = SMALLEST * sqrt(posterior->covariance->kappa2) + DBL_MIN;
+    s->once = once;
+    s->total = 0.0;
+    s->n_out = 0;
+    s->feasibility = NULL;
+    for (size_t i = 0; i < n_pulled; i++)
+        s->met[pulled[i].arm] = true;
+    start_bounds(s);
+    return BANDIT_OK;
+}
+
+void bandit_gain_clear(bandit_gain_selector *s)
+{
+    bandit_conditioning_clear(&s->conditioning);
+    free(s->entries);
+    free(s->stamp);
+    free(s->met);
+    free(s->log_share);
+    free(s->slots);
+    free(s->slot_of);
+    free(s->vectors);
+    free(s->scratch);
+    *s = (bandit_gain_selector){0};
+}
+
+size_t bandit_gain_memory(const bandit_gain_selector *s)
+{
+    return bandit_conditioning_memory(&s->conditioning) + s->capacity_entries * sizeof *s->entries +
+           (s->capacity_stamp + s->capacity_slot_of) * sizeof(uint32_t) + s->capacity_met * sizeof *s->met +
+           s->capacity_slots * sizeof *s->slots +
+           (s->capacity_log_share + s->capacity_vectors + s->capacity_scratch) * sizeof(double);
+}
+
+bandit_status bandit_gain_heed(bandit_gain_selector *s, const bandit_feasibility *feasibility,
+                               bandit_error *err)
+{
+    bool had = s->feasibility != NULL;
+    s->feasibility = NULL;
+    if (feasibility &&
+        !bandit_reserve((void **)&s->log_share, &s->capacity_log_share, s->n_arms, sizeof *s->log_share))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t a = 0; feasibility && a < s->n_arms; a++)
+        s->log_share[a] = (double)NAN;
+    s->feasibility = feasibility;
+    if (had) /* values may have grown */
+        start_bounds(s);
+    return BANDIT_OK;
+}
+
+/* The slots become longer, and fewer: reserved first, so that those that are there can be used when there is
+ * no memory. */
+bandit_status bandit_gain_reserve(bandit_gain_selector *s, size_t more, bandit_error *err)
+{
+    bandit_conditioning *c = &s->conditioning;
+    size_t left = BANDIT_CONDITIONING_MOST - c->n, wanted = c->n + (more < left ? more : left);
+    if (wanted <= c->room)
+        return BANDIT_OK;
+    wanted += wanted / 4 + BANDIT_TILE;
+    if (wanted > BANDIT_CONDITIONING_MOST)
+        wanted = BANDIT_CONDITIONING_MOST;
+    empty_slots(s);
+    if (!reserve_slots(s, 2 * c->stride + bandit_aligned_doubles(wanted)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status = bandit_conditioning_reserve(c, wanted, err);
+    if (status == BANDIT_OK)
+        set_slots(s);
+    return status;
+}
+
+/* ---- one arm ------------------------------------------------------------------------------------------- */
+
+/* The arm's slot, embedded now if it has none. Valid until the next call. */
+static bandit_gain_slot *slot_for(bandit_gain_selector *s, uint32_t arm)
+{
+    if (s->slot_of[arm] != 0)
+        return &s->slots[s->slot_of[arm] - 1];
+    size_t index = s->next_slot;
+    bandit_gain_slot *slot = &s->slots[index];
+    double *vectors = s->vectors + index * slot_doubles(s);
+    s->next_slot = (index + 1) % s->n_slots;
+    if (slot->used)
+        s->slot_of[slot->arm] = 0;
+    *slot = (bandit_gain_slot){.arm = arm,
+                               .used = true,
+                               .at = {.z = vectors,
+                                      .w = vectors + s->conditioning.stride,
+                                      .c = vectors + 2 * s->conditioning.stride}};
+    bandit_conditioning_embed(&s->conditioning, arm, &slot->at);
+    s->slot_of[arm] = (uint32_t)(index + 1);
+    return slot;
+}
+
+/* log(1 − shortfall) of the arm. */
+static double log_share_of(bandit_gain_selector *s, uint32_t arm)
+{
+    const bandit_arms *arms = s->posterior->covariance->arms;
+    if (!s->feasibility)
+        return 0.0;
+    if (isnan(s->log_share[arm])) {
+        for (size_t j = 0; j < arms->dimension; j++)
+            s->scratch[j] = bandit_arms_feature(arms, arm, j);
+        s->log_share[arm] = log1p(-bandit_feasibility_shortfall(s->feasibility, s->scratch, NULL));
+    }
+    return s->log_share[arm];
+}
+
+double bandit_gain_value(bandit_gain_selector *s, uint32_t arm)
+{
+    bandit_gain_slot *slot = slot_for(s, arm);
+    double variance = bandit_conditioning_variance(&s->conditioning, arm, &slot->at);
+    return bandit_log_gain(slot->at.mean - s->incumbent, variance, s->posterior->lambda, s->smallest) +
+           log_share_of(s, arm);
+}
+
+double bandit_gain_take_out(bandit_gain_selector *s, uint32_t arm)
+{
+    bandit_gain_slot *slot = slot_for(s, arm);
+    bandit_conditioning_add(&s->conditioning, arm, &slot->at);
+    s->met[arm] = true;
+    if (s->once)
+        s->incumbent = fmax(s->incumbent, slot->at.mean);
+    s->total += slot->at.variance;
+    s->n_out++;
+    return slot->at.variance;
+}
+
+/* ---- the best arm -------------------------------------------------------------------------------------- */
+
+/* Brings the arms set aside back when they were set aside under another withheld set (FNV-1a over it). */
+static void heed_withheld(bandit_gain_selector *s, const uint32_t *withheld, size_t n, bool again)
+{
+    uint64_t key = 0xcbf29ce484222325u ^ (2 * n + again);
+    for (size_t i = 0; i < n; i++)
+        key = (key ^ withheld[i]) * 0x100000001b3u;
+    if (key == s->aside_key)
+        return;
+    s->aside_key = key;
+    bandit_heap_push_aside(&s->heap);
+}
+
+/* A search for the best arm. */
+typedef struct search {
+    bandit_gain_selector *s;
+    const uint32_t *withheld;
+    size_t n_withheld;
+    bool again, found;
+    double best;
+    uint32_t arm;
+} search;
+
+static bool goes_on(const search *f)
+{
+    const bandit_heap *heap = &f->s->heap;
+    return heap->size > 0 && (!f->found || heap->entries[0].bound >= f->best);
+}
+
+/* Pops at most `most` arms that may be picked. Returns how many entries from the heap's end on have them all;
+ * some of these may have been popped before. */
+static size_t pop_block(search *f, size_t most)
+{
+    bandit_gain_selector *s = f->s;
+    size_t n = 0, n_aside = 0;
+    while (n < most && n_aside < LAST_BLOCK && goes_on(f)) {
+        uint32_t arm = bandit_heap_pop(&s->heap)->arm;
+        if ((s->once && !f->again && s->met[arm]) ||
+            (f->n_withheld > 0 && bandit_is_among(f->withheld, f->n_withheld, arm))) {
+            bandit_heap_set_aside(&s->heap);
+            n_aside++; /* an arm popped long ago has taken its place */
+        } else {
+            n++;
+        }
+    }
+    size_t popped = bandit_heap_popped(&s->heap);
+    return n + n_aside < popped ? n + n_aside : popped;
+}
+
+/* Brings the bounds of those that have old ones up to date. */
+static void refresh(search *f, bandit_heap_entry *entries, size_t n)
+{
+    bandit_gain_selector *s = f->s;
+    const bandit_posterior *p = s->posterior;
+    uint32_t arms[LAST_BLOCK] = {0}, now = (uint32_t)s->n_out + 1;
+    size_t at[LAST_BLOCK], stale = 0;
+    double gains[LAST_BLOCK];
+    for (size_t i = 0; i < n && stale < LAST_BLOCK; i++) {
+        if (s->stamp[entries[i].arm] == now)
+            continue;
+        arms[stale] = entries[i].arm;
+        at[stale++] = i;
+    }
+    bandit_conditioning_gains(&s->conditioning, arms, stale, gains);
+    for (size_t k = 0; k < stale; k++) {
+        uint32_t arm = arms[k];
+        double gap = s->mean[arm] + p->mean_error - s->incumbent;
+        double variance = fabs(s->variance[arm]) * (1.0 + 1e-12) + p->variance_error - gains[k];
+        double bound = bandit_log_gain(gap, fmax(0.0, variance), p->lambda, s->smallest);
+        if (!f->found || with_slack(bound) >= f->best)
+            bound += log_share_of(s, arm);
+        entries[at[k]].bound = fmin(entries[at[k]].bound, with_slack(bound));
+        s->stamp[arm] = now;
+    }
+}
+
+/* Evaluates what may be the best of n entries, the largest bounds first. */
+static void evaluate(search *f, bandit_heap_entry *entries, size_t n)
+{
+    bandit_gain_selector *s = f->s;
+    bool done[2 * LAST_BLOCK] = {false};
+    assert(n <= 2 * LAST_BLOCK);
+    for (;;) {
+        size_t top = n;
+        for (size_t i = 0; i < n; i++) {
+            if (!done[i] && (top == n || entries[i].bound > entries[top].bound))
+                top = i;
+        }
+        if (top == n || (f->found && entries[top].bound < f->best))
+            return;
+        uint32_t arm = entries[top].arm;
+        double value = bandit_gain_value(s, arm);
+        done[top] = true;
+        entries[top].bound = with_slack(value);
+        if (!f->found || value > f->best || (value == f->best && arm < f->arm)) {
+            f->best = value;
+            f->arm = arm;
+            f->found = true;
+        }
+    }
+}
+
+bool bandit_gain_best(bandit_gain_selector *s, const uint32_t *withheld, size_t n_withheld, bool again,
+                      uint32_t *arm)
+{
+    search f = {.s = s, .withheld = withheld, .n_withheld = n_withheld, .again = again, .best = -INFINITY};
+    heed_withheld(s, withheld, n_withheld, again);
+    for (size_t block = FIRST_BLOCK; goes_on(&f); block = block < LAST_BLOCK ? 2 * block : block) {
+        size_t n = pop_block(&f, block);
+        refresh(&f, s->entries + s->heap.size, n);
+        evaluate(&f, s->entries + s->heap.size, n);
+    }
+    bandit_heap_push_popped(&s->heap);
+    *arm = f.found ? f.arm : *arm;
+    return f.found;
+}
