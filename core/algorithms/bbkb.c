@@ -17,18 +17,19 @@ static bandit_bbkb *self(bandit_engine *engine)
     return (bandit_bbkb *)engine;
 }
 
-static bandit_status bbkb_open(bandit_engine *engine, bandit_error *err)
+bandit_status bandit_bbkb_open(bandit_engine *engine, bandit_error *err)
 {
     const bandit_log_sums none = {0};
     size_t n = bandit_arms_count(engine->arms);
     /* Two batches of mean, variance, heap entry and slot number an arm, and the reference's variance. */
     double batch_bytes = (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + sizeof(uint32_t));
     double arm_bytes = 2.0 * batch_bytes + (double)sizeof(double);
-    bandit_bbkb_current(engine)->alpha = bandit_confidence_alpha(&engine->options, &none);
+    if (bandit_bbkb_rule_of(engine)->has_bounds)
+        bandit_bbkb_current(engine)->alpha = bandit_confidence_alpha(&engine->options, &none);
     return bandit_engine_check_memory(engine, (double)n * arm_bytes, err);
 }
 
-static void bbkb_close(bandit_engine *engine)
+void bandit_bbkb_close(bandit_engine *engine)
 {
     for (int i = 0; i < 2; i++) {
         bandit_bbkb_batch *batch = &self(engine)->batches[i];
@@ -39,8 +40,10 @@ static void bbkb_close(bandit_engine *engine)
         free(batch->variance);
         bandit_selector_clear(&batch->selector);
         bandit_local_ratio_clear(&batch->local);
+        bandit_gain_clear(&batch->gain);
         free(batch->planned);
         free(batch->out);
+        free(batch->first);
     }
     bandit_reference_clear(&self(engine)->reference);
 }
@@ -51,10 +54,10 @@ static size_t batch_memory(const bandit_bbkb_batch *batch)
            (batch->capacity_mean + batch->capacity_variance) * sizeof(double) +
            bandit_posterior_memory(&batch->posterior) + bandit_selector_memory(&batch->selector) +
            bandit_local_ratio_memory(&batch->local) + batch->capacity_out * sizeof *batch->out +
-           batch->n_planned * sizeof(uint32_t);
+           (batch->n_planned + batch->capacity_first) * sizeof(uint32_t) + bandit_gain_memory(&batch->gain);
 }
 
-static size_t bbkb_memory(const bandit_engine *engine)
+size_t bandit_bbkb_memory(const bandit_engine *engine)
 {
     const bandit_bbkb *bbkb = (const bandit_bbkb *)engine;
     return batch_memory(&bbkb->batches[0]) + batch_memory(&bbkb->batches[1]) +
@@ -62,12 +65,12 @@ static size_t bbkb_memory(const bandit_engine *engine)
 }
 
 /* The dictionary and the posterior of the batch in force stay; the next batch is made from the ledger. */
-static bandit_status bbkb_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+bandit_status bandit_bbkb_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
                                 const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
     bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
     bandit_status status = bandit_ledger_amend(&batch->ledger, amendments, n, sums, n_sums, err);
-    if (status == BANDIT_OK && batch->has_model)
+    if (status == BANDIT_OK && batch->has_model && bandit_bbkb_rule_of(engine)->has_bounds)
         status = bandit_log_sums_amend(&batch->log_sums, &batch->posterior, amendments, n, err);
     return status;
 }
@@ -76,7 +79,7 @@ static bandit_status read_state(bandit_engine *engine, bandit_bbkb_batch *batch,
                                 const bandit_checkpoint *checkpoint, bandit_bbkb_state *state,
                                 bandit_error *err)
 {
-    bandit_status status = bandit_state_read(state, sizeof *state, BANDIT_BBKB_STATE, checkpoint, err);
+    bandit_status status = bandit_state_read(state, sizeof *state, bandit_bbkb_rule_of(engine)->state, checkpoint, err);
     if (status != BANDIT_OK)
         return status;
     if (state->has_model != (checkpoint->n_sums > 0) || state->has_model != (checkpoint->n_dictionary > 0) ||
@@ -90,7 +93,7 @@ static bandit_status read_state(bandit_engine *engine, bandit_bbkb_batch *batch,
     return BANDIT_OK;
 }
 
-static bandit_status bbkb_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+bandit_status bandit_bbkb_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
                                   const bandit_pick *pending, size_t n_pending,
                                   const bandit_executor *executor, bandit_error *err)
 {
@@ -113,7 +116,7 @@ static bandit_status bbkb_restore(bandit_engine *engine, const bandit_checkpoint
                                : status;
 }
 
-static void bbkb_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
+void bandit_bbkb_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
 {
     const bandit_bbkb_batch *batch = bandit_bbkb_in_force(engine);
     out->dictionary = batch->dictionary;
@@ -125,7 +128,7 @@ static void bbkb_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
 }
 
 /* By arm, or by coordinates where `arms` is NULL. */
-static bandit_status bbkb_predict(const bandit_engine *engine, const uint32_t *arms,
+bandit_status bandit_bbkb_predict(const bandit_engine *engine, const uint32_t *arms,
                                   const double *coordinates, size_t n, bandit_prediction *out,
                                   bandit_error *err)
 {
@@ -135,7 +138,7 @@ static bandit_status bbkb_predict(const bandit_engine *engine, const uint32_t *a
                                     coordinates, n, out, err);
 }
 
-static void bbkb_describe(const bandit_engine *engine, bandit_description *out)
+void bandit_bbkb_describe(const bandit_engine *engine, bandit_description *out)
 {
     const bandit_bbkb_batch *batch = bandit_bbkb_in_force(engine);
     out->observations = batch->ledger.observations;
@@ -148,20 +151,28 @@ static void bbkb_describe(const bandit_engine *engine, bandit_description *out)
     }
 }
 
+static const bandit_bbkb_rule bounds_rule = {
+    .state = "bbkb  1",
+    .has_bounds = true,
+    .start = bandit_bbkb_start_picks,
+    .hallucinate = bandit_bbkb_hallucinate,
+};
+
 static const bandit_algorithm_table list_table = {
     .size = sizeof(bandit_bbkb),
+    .rule = &bounds_rule,
     .from_sums = true,
-    .open = bbkb_open,
-    .close = bbkb_close,
+    .open = bandit_bbkb_open,
+    .close = bandit_bbkb_close,
     .begin_batch = bandit_bbkb_begin_batch,
-    .amend = bbkb_amend,
-    .restore = bbkb_restore,
+    .amend = bandit_bbkb_amend,
+    .restore = bandit_bbkb_restore,
     .select = bandit_bbkb_select,
     .replay_picks = bandit_bbkb_replay_picks,
-    .checkpoint = bbkb_checkpoint,
-    .predict = bbkb_predict,
-    .describe = bbkb_describe,
-    .memory = bbkb_memory,
+    .checkpoint = bandit_bbkb_checkpoint,
+    .predict = bandit_bbkb_predict,
+    .describe = bandit_bbkb_describe,
+    .memory = bandit_bbkb_memory,
 };
 
 /* ---- in a space ---------------------------------------------------------------------------------------- */

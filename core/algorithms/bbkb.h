@@ -1,17 +1,18 @@
 /* What the files of BBKB share: bbkb.c (an engine's life: memory, stored states, predictions), bbkb_batch.c
- * (how a batch begins: dictionary, posterior, width) and bbkb_picks.c (the picks in it, and when it ends). */
+ * (how a batch begins: dictionary, posterior, width) and bbkb_picks.c (the picks in it, and when it ends).
+ * log_ei_list.c picks by another rule from the same posteriors. */
 #ifndef CORE_ALGORITHMS_BBKB_H
 #define CORE_ALGORITHMS_BBKB_H
 
 #include "core/algorithms/stored_state.h"
 #include "core/selection/confidence.h"
 #include "core/selection/dictionary.h"
+#include "core/selection/gain.h"
 #include "core/selection/local_ratio.h"
 #include "core/selection/screening.h"
 #include "core/selection/selection.h"
 
-/* The scalars of a batch as stored. */
-#define BANDIT_BBKB_STATE "bbkb  1"
+/* The scalars of a batch as stored. Without bounds alpha and the log-sums are 0. */
 
 typedef struct bandit_bbkb_state {
     char magic[BANDIT_STATE_KIND];
@@ -45,8 +46,24 @@ typedef struct bandit_bbkb_batch {
     bool past_global;         /* the global bound has failed: `local` is up to date */
     bandit_offer *out;        /* until then: the distinct arms that are out and their pulls */
     size_t n_out, capacity_out;
+    bandit_gain_selector gain; /* of log_ei, in the selector's place */
+    uint32_t *first;           /* likewise, without a model: the arms that are out, ascending */
+    size_t n_first, capacity_first;
     bandit_bbkb_state state;
 } bandit_bbkb_batch;
+
+/* How an algorithm picks: `rule` of its table. */
+typedef struct bandit_bbkb_rule {
+    const char *state; /* what its stored states begin with */
+    bool has_bounds;   /* alpha, the log-sums and the norm bound are kept */
+    /* Room for so many pulls that are out; with a model, what picks are chosen by starts. Errors:
+     * BANDIT_NO_MEMORY. */
+    bandit_status (*start)(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
+                           const bandit_executor *executor, bandit_error *err);
+    /* One more pull that is out; its start-of-batch variance. */
+    double (*hallucinate)(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
+                          const bandit_executor *executor);
+} bandit_bbkb_rule;
 
 typedef struct bandit_bbkb {
     bandit_engine base;
@@ -56,6 +73,11 @@ typedef struct bandit_bbkb {
     unsigned failures;          /* of screening by it, in a row */
     unsigned batches_without;   /* to be made before the next is kept */
 } bandit_bbkb;
+
+static inline const bandit_bbkb_rule *bandit_bbkb_rule_of(const bandit_engine *engine)
+{
+    return engine->table->rule;
+}
 
 static inline const bandit_bbkb_batch *bandit_bbkb_in_force(const bandit_engine *engine)
 {
@@ -68,6 +90,23 @@ static inline bandit_bbkb_batch *bandit_bbkb_current(bandit_engine *engine)
     bandit_bbkb *bbkb = (bandit_bbkb *)engine;
     return &bbkb->batches[bbkb->in_force];
 }
+
+/* ---- bbkb.c -------------------------------------------------------------------------------------------- */
+
+/* Entries of bandit_algorithm_table. */
+bandit_status bandit_bbkb_open(bandit_engine *engine, bandit_error *err);
+void bandit_bbkb_close(bandit_engine *engine);
+bandit_status bandit_bbkb_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
+                                const bandit_arm_sum *sums, size_t n_sums, bandit_error *err);
+bandit_status bandit_bbkb_restore(bandit_engine *engine, const bandit_checkpoint *checkpoint,
+                                  const bandit_pick *pending, size_t n_pending,
+                                  const bandit_executor *executor, bandit_error *err);
+void bandit_bbkb_checkpoint(const bandit_engine *engine, bandit_checkpoint *out);
+bandit_status bandit_bbkb_predict(const bandit_engine *engine, const uint32_t *arms,
+                                  const double *coordinates, size_t n, bandit_prediction *out,
+                                  bandit_error *err);
+void bandit_bbkb_describe(const bandit_engine *engine, bandit_description *out);
+size_t bandit_bbkb_memory(const bandit_engine *engine);
 
 /* ---- bbkb_batch.c -------------------------------------------------------------------------------------- */
 
@@ -93,15 +132,14 @@ size_t bandit_bbkb_left_out(const bandit_bbkb_batch *batch, size_t n);
 
 bool bandit_bbkb_is_global_local(const bandit_engine *engine);
 
-/* The sums of the global-local rule begin, with the batch's posterior and variances. Errors:
- * BANDIT_NO_MEMORY. */
-bandit_status bandit_bbkb_start_local_ratio(const bandit_engine *engine, bandit_bbkb_batch *batch,
-                                            size_t n_pending, const bandit_executor *executor,
-                                            bandit_error *err);
-
-/* One more pull that is out; its start-of-batch variance. */
+/* Entries of bandit_bbkb_rule, of picks by confidence bounds. */
+bandit_status bandit_bbkb_start_picks(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
+                                      const bandit_executor *executor, bandit_error *err);
 double bandit_bbkb_hallucinate(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
                                const bandit_executor *executor);
+
+/* The variance of the prior, paper's scale. */
+double bandit_bbkb_prior_variance(const bandit_engine *engine, uint32_t arm);
 
 /* As the functions of bandit/engine.h. */
 bandit_status bandit_bbkb_select(bandit_engine *engine, const bandit_select_limits *limits,
@@ -109,5 +147,9 @@ bandit_status bandit_bbkb_select(bandit_engine *engine, const bandit_select_limi
                                  bandit_error *err);
 bandit_status bandit_bbkb_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
                                        const bandit_executor *executor, bandit_error *err);
+
+/* ---- log_ei_list.c ------------------------------------------------------------------------------------- */
+
+extern const bandit_algorithm_table bandit_log_ei_list_table;
 
 #endif

@@ -17,7 +17,7 @@ static void write_state(const bandit_engine *engine, bandit_bbkb_batch *batch)
                                        .log_sum_3 = batch->log_sums.c3,
                                        .alpha = batch->alpha,
                                        .sum_squares = batch->ledger.sum_squares};
-    memcpy(batch->state.magic, BANDIT_BBKB_STATE, sizeof batch->state.magic);
+    memcpy(batch->state.magic, bandit_bbkb_rule_of(engine)->state, sizeof batch->state.magic);
     bandit_state_record_code_path(batch->state.code_path, engine);
 }
 
@@ -67,7 +67,7 @@ static bandit_status evaluate(bandit_engine *engine, bandit_bbkb_batch *batch,
                               const bandit_executor *executor, bandit_error *err)
 {
     bandit_bbkb *bbkb = (bandit_bbkb *)engine;
-    bool some = !bandit_bbkb_is_global_local(engine);
+    bool some = !bandit_bbkb_is_global_local(engine) && bandit_bbkb_rule_of(engine)->has_bounds;
     bool pays = some && bandit_screening_pays(&batch->posterior, batch->ledger.n);
     bool by_rows = some && !pays && bandit_screening_by_rows_pays(&batch->posterior, batch->ledger.n);
     bool done = false;
@@ -90,21 +90,15 @@ static bandit_status evaluate(bandit_engine *engine, bandit_bbkb_batch *batch,
     return bandit_reference_keep(&bbkb->reference, &batch->posterior, batch->variance, err);
 }
 
-/* The posterior of all arms under the batch's dictionary and alpha, ready to select from. */
-static bandit_status freeze_model(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
+/* The posterior of all arms under the batch's dictionary and alpha. */
+static bandit_status freeze_model(bandit_engine *engine, bandit_bbkb_batch *batch,
                                   const bandit_executor *executor, bandit_error *err)
 {
     size_t n = bandit_arms_count(engine->arms);
     if (!bandit_reserve((void **)&batch->mean, &batch->capacity_mean, n, sizeof(double)) ||
         !bandit_reserve((void **)&batch->variance, &batch->capacity_variance, n, sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for the posterior of %zu arms", n);
-    bandit_status status = evaluate(engine, batch, executor, err);
-    if (status == BANDIT_OK)
-        status = bandit_selector_start(&batch->selector, &batch->posterior, batch->alpha, batch->mean,
-                                       batch->variance, err);
-    if (status == BANDIT_OK && bandit_bbkb_is_global_local(engine))
-        status = bandit_bbkb_start_local_ratio(engine, batch, n_pending, executor, err);
-    return status;
+    return evaluate(engine, batch, executor, err);
 }
 
 /* [BBKB] Algorithm 3, where it is asked for and nothing is out. */
@@ -133,12 +127,15 @@ bandit_status bandit_bbkb_freeze(bandit_engine *engine, bandit_bbkb_batch *batch
     free(batch->planned);
     batch->planned = NULL;
     batch->n_planned = 0;
-    bandit_status status = batch->has_model ? freeze_model(engine, batch, n_pending, executor, err)
+    const bandit_bbkb_rule *rule = bandit_bbkb_rule_of(engine);
+    bandit_status status = batch->has_model ? freeze_model(engine, batch, executor, err)
                                             : plan_first_picks(engine, batch, n_pending, err);
+    if (status == BANDIT_OK)
+        status = rule->start(engine, batch, n_pending, executor, err);
     if (status != BANDIT_OK)
         return status;
     for (size_t i = 0; i < n_pending; i++)
-        bandit_bbkb_hallucinate(engine, batch, pending[i].arm, executor);
+        rule->hallucinate(engine, batch, pending[i].arm, executor);
     write_state(engine, batch);
     return bandit_engine_check_memory(engine, (double)bandit_engine_memory(engine), err);
 }
@@ -185,6 +182,8 @@ static bandit_status choose_dictionary(const bandit_engine *engine, const bandit
 static double alpha_of(const bandit_engine *engine, const bandit_bbkb_batch *batch)
 {
     const bandit_options *options = &engine->options;
+    if (!bandit_bbkb_rule_of(engine)->has_bounds)
+        return 0.0;
     if (options->confidence == BANDIT_CONFIDENCE_CALIBRATED && batch->has_model)
         return sqrt(options->lambda) *
                bandit_confidence_calibrated(options, bandit_engine_next_batch(engine), UINT64_MAX);
@@ -212,13 +211,13 @@ bandit_status bandit_bbkb_begin_batch(bandit_engine *engine, const bandit_result
     if (status != BANDIT_OK)
         return status;
 
-    bool has_history = false;
+    bool has_history = false, bounds = bandit_bbkb_rule_of(engine)->has_bounds;
     for (size_t i = 0; i < n_results; i++)
         has_history |= !results[i].chosen;
     next->has_model = next->ledger.n > 0;
     next->log_sums = ended->log_sums;
     next->n_dictionary = 0;
-    if (ended->has_model) {
+    if (ended->has_model && bounds) {
         status = bandit_log_sums_add(&next->log_sums, &ended->posterior, results, n_results, err);
         if (status != BANDIT_OK)
             return status;
@@ -227,12 +226,12 @@ bandit_status bandit_bbkb_begin_batch(bandit_engine *engine, const bandit_result
         status = choose_dictionary(engine, ended, next, has_history, pending, n_pending, err);
         if (status == BANDIT_OK)
             status = bandit_bbkb_build_posterior(engine, next, err);
-        if (status == BANDIT_OK && !ended->has_model)
+        if (status == BANDIT_OK && !ended->has_model && bounds)
             status = bandit_log_sums_start(&next->log_sums, &next->posterior, err);
         if (status != BANDIT_OK)
             return status;
     }
-    if (next->has_model)
+    if (next->has_model && bounds)
         bandit_engine_grow_norm_bound(engine, bandit_posterior_mean_norm(&next->posterior), radius, next);
     next->alpha = alpha_of(engine, next);
     status = bandit_bbkb_freeze(engine, next, pending, n_pending, executor, err);

@@ -4,7 +4,7 @@
 
 #include "core/base/allocate.h"
 
-static double prior_variance(const bandit_engine *engine, uint32_t arm)
+double bandit_bbkb_prior_variance(const bandit_engine *engine, uint32_t arm)
 {
     double k;
     bandit_covariance_diagonal(&engine->covariance, &arm, 1, &k);
@@ -61,7 +61,7 @@ double bandit_bbkb_hallucinate(const bandit_engine *engine, bandit_bbkb_batch *b
                                const bandit_executor *executor)
 {
     if (!batch->has_model) {
-        double variance = prior_variance(engine, arm);
+        double variance = bandit_bbkb_prior_variance(engine, arm);
         batch->total += variance;
         return variance;
     }
@@ -71,9 +71,9 @@ double bandit_bbkb_hallucinate(const bandit_engine *engine, bandit_bbkb_batch *b
     return variance;
 }
 
-bandit_status bandit_bbkb_start_local_ratio(const bandit_engine *engine, bandit_bbkb_batch *batch,
-                                            size_t n_pending, const bandit_executor *executor,
-                                            bandit_error *err)
+/* The sums of the global-local rule begin, with the batch's posterior and variances. */
+static bandit_status start_local_ratio(const bandit_engine *engine, bandit_bbkb_batch *batch,
+                                       size_t n_pending, const bandit_executor *executor, bandit_error *err)
 {
     size_t wanted = n_pending + (engine->options.max_batch < 65536 ? engine->options.max_batch : 65536);
     batch->past_global = false;
@@ -83,6 +83,18 @@ bandit_status bandit_bbkb_start_local_ratio(const bandit_engine *engine, bandit_
     bandit_status status = bandit_local_ratio_start(&batch->local, &batch->posterior, batch->variance,
                                                     engine->options.ratio_bound, err);
     return status == BANDIT_OK ? bandit_local_ratio_prepare(&batch->local, executor->workers, err) : status;
+}
+
+bandit_status bandit_bbkb_start_picks(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
+                                      const bandit_executor *executor, bandit_error *err)
+{
+    if (!batch->has_model)
+        return BANDIT_OK;
+    bandit_status status = bandit_selector_start(&batch->selector, &batch->posterior, batch->alpha,
+                                                 batch->mean, batch->variance, err);
+    if (status == BANDIT_OK && bandit_bbkb_is_global_local(engine))
+        status = start_local_ratio(engine, batch, n_pending, executor, err);
+    return status;
 }
 
 /* Does the batch end before another pick? */

@@ -61,50 +61,21 @@ static bool same_failures(const bandit_space_engine *e, const bandit_select_limi
            (e->n_failed == 0 || memcmp(e->failed, limits->failed, e->n_failed * sizeof *e->failed) == 0);
 }
 
-/* The latest outcomes: points with a reward, and those that failed and have none. Returns how many. */
-static size_t outcomes(const bandit_space_batch *b, const bandit_select_limits *limits, uint32_t *arms,
-                       bool *failed)
-{
-    size_t n = 0, i = b->ledger.n, k = limits->n_failed;
-    while (n < BANDIT_FEASIBILITY_MOST && (i > 0 || k > 0)) {
-        bool fails = i == 0 || (k > 0 && limits->failed[k - 1] > b->ledger.sums[i - 1].arm);
-        uint32_t arm = fails ? limits->failed[--k] : b->ledger.sums[--i].arm;
-        while (k > 0 && limits->failed[k - 1] == arm)
-            k--;
-        arms[n] = arm;
-        failed[n++] = fails;
-    }
-    return n;
-}
-
 static bandit_status learn_feasibility(bandit_space_engine *e, const bandit_space_batch *b,
                                        const bandit_select_limits *limits, bandit_error *err)
 {
-    const bandit_kernel *kernel = &e->base.options.kernel;
-    uint32_t arms[BANDIT_FEASIBILITY_MOST];
-    bool failed[BANDIT_FEASIBILITY_MOST];
     size_t d = bandit_arms_dimension(e->base.arms);
     if (same_failures(e, limits))
         return BANDIT_OK;
-    size_t n = limits->n_failed > 0 ? outcomes(b, limits, arms, failed) : 0;
-    bandit_status status = bandit_feasibility_start(&e->feasibility, n, d, err);
-    if (status == BANDIT_OK &&
-        (!bandit_reserve((void **)&e->failed, &e->capacity_failed, limits->n_failed, sizeof *e->failed) ||
-         !bandit_reserve((void **)&e->shortfall, &e->capacity_shortfall, e->maximizer.n_grid,
-                         sizeof(double))))
-        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (!bandit_reserve((void **)&e->failed, &e->capacity_failed, limits->n_failed, sizeof *e->failed) ||
+        !bandit_reserve((void **)&e->shortfall, &e->capacity_shortfall, e->maximizer.n_grid, sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status = bandit_feasibility_learn_arms(&e->feasibility, e->base.arms, &e->base.options.kernel,
+                                                         b->ledger.sums, b->ledger.n, limits->failed,
+                                                         limits->n_failed, false, err);
     if (status != BANDIT_OK)
         return status;
-    for (size_t j = 0; j < d; j++) {
-        double l =
-            kernel->n_lengthscales > 0 ? kernel->lengthscales[kernel->n_lengthscales == 1 ? 0 : j] : 1.0;
-        e->feasibility.scale[j] = fmin(1.0, l);
-    }
-    for (size_t i = 0; i < n; i++) {
-        e->feasibility.failed[i] = failed[i];
-        bandit_space_features_of(e->base.arms, arms[i], e->feasibility.points + i * d);
-    }
-    bandit_feasibility_learn(&e->feasibility);
+    size_t n = e->feasibility.n;
     for (size_t i = 0; n > 0 && i < e->maximizer.n_grid; i++)
         e->shortfall[i] = bandit_feasibility_shortfall(&e->feasibility, e->maximizer.features + i * d, NULL);
     if (limits->n_failed > 0)

@@ -1,5 +1,6 @@
 #include "core/selection/feasibility.h"
 
+#include "core/arms/arms_storage.h"
 #include "core/base/allocate.h"
 
 #include <assert.h>
@@ -82,6 +83,52 @@ void bandit_feasibility_learn(bandit_feasibility *f)
             f->bandwidth = bandwidth;
         }
     }
+}
+
+/* The outcomes in the order of arms, from the last one on, but only every `step`-th. Returns how many. */
+static size_t outcomes(const bandit_arm_sum *sums, size_t n_sums, const uint32_t *failed, size_t n_failed,
+                       size_t step, uint32_t *arms, bool *has_failed)
+{
+    size_t n = 0, met = 0, i = n_sums, k = n_failed;
+    while (n < BANDIT_FEASIBILITY_MOST && (i > 0 || k > 0)) {
+        bool fails = i == 0 || (k > 0 && failed[k - 1] > sums[i - 1].arm);
+        uint32_t arm = fails ? failed[--k] : sums[--i].arm;
+        while (k > 0 && failed[k - 1] == arm)
+            k--;
+        if (met++ % step != 0)
+            continue;
+        arms[n] = arm;
+        has_failed[n++] = fails;
+    }
+    return n;
+}
+
+bandit_status bandit_feasibility_learn_arms(bandit_feasibility *f, const bandit_arms *set,
+                                            const bandit_kernel *kernel, const bandit_arm_sum *sums,
+                                            size_t n_sums, const uint32_t *failed, size_t n_failed,
+                                            bool spread, bandit_error *err)
+{
+    uint32_t arms[BANDIT_FEASIBILITY_MOST];
+    bool has_failed[BANDIT_FEASIBILITY_MOST];
+    size_t d = bandit_arms_dimension(set), n = 0, most = BANDIT_FEASIBILITY_MOST;
+    size_t step = spread ? (n_sums + n_failed + most - 1) / most : 1;
+    if (n_failed > 0)
+        n = outcomes(sums, n_sums, failed, n_failed, step, arms, has_failed);
+    bandit_status status = bandit_feasibility_start(f, n, d, err);
+    if (status != BANDIT_OK)
+        return status;
+    for (size_t j = 0; j < d; j++) {
+        double l =
+            kernel->n_lengthscales > 0 ? kernel->lengthscales[kernel->n_lengthscales == 1 ? 0 : j] : 1.0;
+        f->scale[j] = fmin(1.0, l);
+    }
+    for (size_t i = 0; i < n; i++) {
+        f->failed[i] = has_failed[i];
+        for (size_t j = 0; j < d; j++)
+            f->points[i * d + j] = bandit_arms_feature(set, arms[i], j);
+    }
+    bandit_feasibility_learn(f);
+    return BANDIT_OK;
 }
 
 double bandit_feasibility_shortfall(const bandit_feasibility *f, const double *x, double *gradient)

@@ -15,6 +15,9 @@
 #ifndef CORE_SELECTION_FEASIBILITY_H
 #define CORE_SELECTION_FEASIBILITY_H
 
+#include "bandit/arms.h"
+#include "bandit/engine.h"
+#include "bandit/kernel.h"
 #include "bandit/status.h"
 
 #include <stdbool.h>
@@ -39,6 +42,15 @@ bandit_status bandit_feasibility_start(bandit_feasibility *feasibility, size_t n
                                        bandit_error *err);
 /* Divides, and chooses the bandwidth: O(n^2 dimension). */
 void bandit_feasibility_learn(bandit_feasibility *feasibility);
+/* The same from the arms of a study that have features: those of `sums` (n_sums, ascending) have succeeded,
+ * those of `failed` (n_failed, ascending) that are not among them have failed. Of more than
+ * BANDIT_FEASIBILITY_MOST the last ones count, or, where `spread`, evenly spaced ones of both kinds: arms of
+ * a space are in the order of their first visit, candidates in none. A distance of 1 is a lengthscale of the
+ * kernel, at most 1. Nothing failed: no outcomes. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_feasibility_learn_arms(bandit_feasibility *feasibility, const bandit_arms *arms,
+                                            const bandit_kernel *kernel, const bandit_arm_sum *sums,
+                                            size_t n_sums, const uint32_t *failed, size_t n_failed,
+                                            bool spread, bandit_error *err);
 void bandit_feasibility_clear(bandit_feasibility *feasibility);
 size_t bandit_feasibility_memory(const bandit_feasibility *feasibility);
 

@@ -1,0 +1,320 @@
+/* log_ei on candidates and enumerated spaces: the arms with the largest log expected gain of one more
+ * measurement (gain.h), under BBKB's posterior, dictionary and batches.
+ *
+ * Before the first reward picks are drawn without replacement, up to FIRST_PICKS at once. Then a batch is one
+ * pick long while a new result may still change much, up to SEQUENTIAL_RESULTS results; from there on it ends
+ * by BBKB's rule, when what is out may have shrunk a variance by more than ratio_bound. Where there is no noise
+ * (bandit_is_silent) arms with a result or in flight are left out while there are others.
+ *
+ * Arms that failed and have no reward, with those that have one, teach where evaluations fail (feasibility.h):
+ * the logarithm of the share that succeeds is added to an arm's gain. All of it is ours. */
+#include "core/algorithms/bbkb.h"
+#include "core/algorithms/enumerated.h"
+#include "core/base/allocate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_PICKS = 6, SEQUENTIAL_RESULTS = 100 };
+
+typedef struct log_ei_list {
+    bandit_bbkb bbkb;
+    /* of the batch in force, made when picks are asked for: */
+    bandit_feasibility feasibility;
+    bool has_feasibility; /* it is of this batch, and of these failures: */
+    uint32_t *failed;
+    size_t n_failed, capacity_failed;
+    uint32_t *withheld; /* before the first reward: what may not be picked */
+    size_t capacity_withheld;
+} log_ei_list;
+
+static log_ei_list *self(bandit_engine *engine)
+{
+    return (log_ei_list *)engine;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------- */
+
+static bandit_status open_list(bandit_engine *engine, bandit_error *err)
+{
+    /* Two batches of mean, variance, heap entry, stamp, slot number and mark an arm, and the reference's
+     * variance. */
+    double batch = (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + 2 * sizeof(uint32_t) +
+                            sizeof(bool));
+    double arm = 2.0 * batch + (double)sizeof(double);
+    return bandit_engine_check_memory(engine, (double)bandit_arms_count(engine->arms) * arm, err);
+}
+
+static void close_list(bandit_engine *engine)
+{
+    bandit_feasibility_clear(&self(engine)->feasibility);
+    free(self(engine)->failed);
+    free(self(engine)->withheld);
+    bandit_bbkb_close(engine);
+}
+
+static size_t list_memory(const bandit_engine *engine)
+{
+    const log_ei_list *e = (const log_ei_list *)engine;
+    return bandit_bbkb_memory(engine) + bandit_feasibility_memory(&e->feasibility) +
+           (e->capacity_failed + e->capacity_withheld) * sizeof(uint32_t);
+}
+
+static bandit_status begin_list(bandit_engine *engine, const bandit_result *results, size_t n_results,
+                                const bandit_pick *pending, size_t n_pending,
+                                const bandit_executor *executor, bandit_error *err)
+{
+    bandit_status status =
+        bandit_bbkb_begin_batch(engine, results, n_results, pending, n_pending, executor, err);
+    if (status == BANDIT_OK)
+        self(engine)->has_feasibility = false;
+    return status;
+}
+
+/* ---- a batch begins ------------------------------------------------------------------------------------ */
+
+/* The largest posterior mean among the pulled arms, by the same operations for each whatever else is known of
+ * it. Errors: BANDIT_NO_MEMORY. */
+static bandit_status find_incumbent(const bandit_engine *engine, const bandit_bbkb_batch *batch,
+                                    double *incumbent, bandit_error *err)
+{
+    size_t scratch = bandit_posterior_scratch(&batch->posterior) + engine->covariance.dimension;
+    double *w = bandit_alloc(batch->posterior.m, sizeof *w), *work = bandit_alloc(scratch, sizeof *work);
+    *incumbent = -INFINITY;
+    for (size_t i = 0; w && work && i < batch->ledger.n; i++) {
+        uint32_t arm = batch->ledger.sums[i].arm;
+        double near = 2.0 * batch->posterior.mean_error + 1e-12 * fabs(*incumbent);
+        if (batch->mean[arm] >= *incumbent - near)
+            *incumbent =
+                fmax(*incumbent, bandit_posterior_embed_both(&batch->posterior, arm, NULL, w, work).mean);
+    }
+    bool done = w && work;
+    free(w);
+    free(work);
+    return done ? BANDIT_OK : bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+}
+
+/* bandit_bbkb_rule's. */
+static bandit_status start(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
+                           const bandit_executor *executor, bandit_error *err)
+{
+    double incumbent;
+    (void)executor;
+    batch->n_first = 0;
+    if (!batch->has_model) {
+        if (!bandit_reserve((void **)&batch->first, &batch->capacity_first, n_pending, sizeof(uint32_t)))
+            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+        return BANDIT_OK;
+    }
+    bandit_status status = find_incumbent(engine, batch, &incumbent, err);
+    if (status == BANDIT_OK)
+        status =
+            bandit_gain_start(&batch->gain, &batch->posterior, bandit_is_silent(engine), incumbent,
+                              batch->mean, batch->variance, batch->ledger.sums, batch->ledger.n, err);
+    return status == BANDIT_OK ? bandit_gain_reserve(&batch->gain, n_pending, err) : status;
+}
+
+/* bandit_bbkb_rule's; room is there. */
+static double hallucinate(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
+                          const bandit_executor *executor)
+{
+    size_t place;
+    (void)executor;
+    if (batch->has_model)
+        return bandit_gain_take_out(&batch->gain, arm);
+    BANDIT_LOWER_BOUND(place, batch->n_first, i, batch->first[i] < arm);
+    if (place == batch->n_first || batch->first[place] != arm) {
+        memmove(batch->first + place + 1, batch->first + place,
+                (batch->n_first - place) * sizeof *batch->first);
+        batch->first[place] = arm;
+        batch->n_first++;
+    }
+    double variance = bandit_bbkb_prior_variance(engine, arm);
+    batch->total += variance;
+    return variance;
+}
+
+static bandit_status make_room(bandit_bbkb_batch *batch, size_t more, bandit_error *err)
+{
+    if (batch->has_model)
+        return bandit_gain_reserve(&batch->gain, more, err);
+    if (!bandit_reserve_keep((void **)&batch->first, &batch->capacity_first, batch->n_first,
+                             batch->n_first + more, sizeof(uint32_t)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    return BANDIT_OK;
+}
+
+/* ---- picks --------------------------------------------------------------------------------------------- */
+
+static double total_out(const bandit_bbkb_batch *batch)
+{
+    return batch->has_model ? batch->gain.total : batch->total;
+}
+
+/* How many picks come before the first reward. */
+static uint64_t first_picks(const bandit_engine *engine, const bandit_bbkb_batch *batch)
+{
+    uint64_t horizon = engine->options.horizon, most = horizon > 0 ? horizon / 4 : FIRST_PICKS;
+    if (batch->n_planned > 0)
+        return batch->n_planned;
+    most = most < FIRST_PICKS ? most : FIRST_PICKS;
+    return most > 0 ? most : 1;
+}
+
+/* Does the batch end before another pick? */
+static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb_batch *batch)
+{
+    if (!batch->has_model)
+        return batch->n_picks + batch->n_pending >= first_picks(engine, batch) ? BANDIT_STOP_INITIAL
+                                                                               : BANDIT_STOP_NONE;
+    if (batch->ledger.observations < SEQUENTIAL_RESULTS)
+        return batch->n_picks > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
+    if (1.0 + total_out(batch) > engine->options.ratio_bound && batch->n_picks > 0)
+        return BANDIT_STOP_GLOBAL;
+    return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
+}
+
+/* A pick before the first reward: as planned while the plan lasts, else drawn without replacement. */
+static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
+                               const bandit_select_limits *limits, uint32_t *arm, bool *found,
+                               bandit_error *err)
+{
+    const bandit_engine *engine = &e->bbkb.base;
+    size_t n = 0, i = 0, k = 0;
+    bandit_select_limits others = *limits;
+    if (batch->n_picks < batch->n_planned && !bandit_is_withheld(limits, batch->planned[batch->n_picks])) {
+        *arm = batch->planned[batch->n_picks];
+        *found = true;
+        return BANDIT_OK;
+    }
+    if (!bandit_reserve((void **)&e->withheld, &e->capacity_withheld, limits->n_withheld + batch->n_first,
+                        sizeof *e->withheld))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    while (i < limits->n_withheld || k < batch->n_first) { /* both ascending */
+        bool out = i == limits->n_withheld || (k < batch->n_first && batch->first[k] < limits->withheld[i]);
+        uint32_t next = out ? batch->first[k] : limits->withheld[i];
+        e->withheld[n++] = next;
+        i += i < limits->n_withheld && limits->withheld[i] == next;
+        k += k < batch->n_first && batch->first[k] == next;
+    }
+    others.withheld = e->withheld;
+    others.n_withheld = n;
+    *found = bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, batch->n_picks, &others, arm) ||
+             bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, batch->n_picks, limits, arm);
+    return BANDIT_OK;
+}
+
+static bool same_failures(const log_ei_list *e, const bandit_select_limits *limits)
+{
+    return e->has_feasibility && e->n_failed == limits->n_failed &&
+           (e->n_failed == 0 || memcmp(e->failed, limits->failed, e->n_failed * sizeof *e->failed) == 0);
+}
+
+/* What the failures teach, for the picks to come. Arms known by a kernel matrix alone have no features. */
+static bandit_status heed_failures(log_ei_list *e, bandit_bbkb_batch *batch,
+                                   const bandit_select_limits *limits, bandit_error *err)
+{
+    bandit_engine *engine = &e->bbkb.base;
+    if (same_failures(e, limits) || bandit_arms_dimension(engine->arms) == 0)
+        return BANDIT_OK;
+    bandit_status status = bandit_gain_heed(&batch->gain, NULL, err);
+    e->has_feasibility = false;
+    if (status == BANDIT_OK && !bandit_reserve((void **)&e->failed, &e->capacity_failed, limits->n_failed,
+                                               sizeof *e->failed))
+        status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    if (status == BANDIT_OK)
+        status = bandit_feasibility_learn_arms(&e->feasibility, engine->arms, &engine->options.kernel,
+                                               batch->ledger.sums, batch->ledger.n, limits->failed,
+                                               limits->n_failed, true, err);
+    if (status == BANDIT_OK)
+        status = bandit_gain_heed(&batch->gain, e->feasibility.n > 0 ? &e->feasibility : NULL, err);
+    if (status != BANDIT_OK)
+        return status;
+    if (limits->n_failed > 0)
+        memcpy(e->failed, limits->failed, limits->n_failed * sizeof *e->failed);
+    e->n_failed = limits->n_failed;
+    e->has_feasibility = true;
+    return BANDIT_OK;
+}
+
+/* The next arm, with room for it to be out. */
+static bandit_status choose(log_ei_list *e, bandit_bbkb_batch *batch, const bandit_select_limits *limits,
+                            uint32_t *arm, bool *found, bandit_error *err)
+{
+    bandit_status status = make_room(batch, 1, err);
+    if (status == BANDIT_OK && !batch->has_model)
+        status = first_arm(e, batch, limits, arm, found, err);
+    if (status != BANDIT_OK || !batch->has_model)
+        return status;
+    *found = bandit_gain_best(&batch->gain, limits->withheld, limits->n_withheld, false, arm) ||
+             bandit_gain_best(&batch->gain, limits->withheld, limits->n_withheld, true, arm);
+    return BANDIT_OK;
+}
+
+static bandit_status select_list(bandit_engine *engine, const bandit_select_limits *limits,
+                                 const bandit_executor *executor, bandit_pick *picks, bandit_selection *out,
+                                 bandit_error *err)
+{
+    log_ei_list *e = self(engine);
+    bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
+    bandit_status status = batch->has_model ? heed_failures(e, batch, limits, err) : BANDIT_OK;
+    if (status != BANDIT_OK)
+        return status;
+    while (bandit_engine_wants_pick(limits, stop_rule(engine, batch), out)) {
+        uint32_t arm;
+        bool found;
+        status = choose(e, batch, limits, &arm, &found, err);
+        if (status != BANDIT_OK && out->n_picks == 0)
+            return status;
+        if (status != BANDIT_OK) /* the picks made stand; the next call says why there are no more */
+            break;
+        if (!found) {
+            out->stop_rule = BANDIT_STOP_EXHAUSTED;
+            break;
+        }
+        picks[out->n_picks++] =
+            (bandit_pick){.arm = arm, .variance = hallucinate(engine, batch, arm, executor)};
+        batch->n_picks++;
+    }
+    out->ratio = 1.0 + total_out(batch);
+    return BANDIT_OK;
+}
+
+static bandit_status replay_list(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
+                                 const bandit_executor *executor, bandit_error *err)
+{
+    bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
+    bandit_status status = make_room(batch, n_picks, err);
+    if (status != BANDIT_OK)
+        return status;
+    for (size_t i = 0; i < n_picks; i++)
+        hallucinate(engine, batch, picks[i].arm, executor);
+    batch->n_picks += n_picks;
+    return BANDIT_OK;
+}
+
+/* ---- the table ----------------------------------------------------------------------------------------- */
+
+static const bandit_bbkb_rule gain_rule = {
+    .state = "log_ei1",
+    .start = start,
+    .hallucinate = hallucinate,
+};
+
+const bandit_algorithm_table bandit_log_ei_list_table = {
+    .size = sizeof(log_ei_list),
+    .from_sums = true,
+    .rule = &gain_rule,
+    .open = open_list,
+    .close = close_list,
+    .begin_batch = begin_list,
+    .amend = bandit_bbkb_amend,
+    .restore = bandit_bbkb_restore,
+    .select = select_list,
+    .replay_picks = replay_list,
+    .checkpoint = bandit_bbkb_checkpoint,
+    .predict = bandit_bbkb_predict,
+    .describe = bandit_bbkb_describe,
+    .memory = list_memory,
+};
