@@ -79,7 +79,8 @@ static bandit_status read_state(bandit_engine *engine, bandit_bbkb_batch *batch,
                                 const bandit_checkpoint *checkpoint, bandit_bbkb_state *state,
                                 bandit_error *err)
 {
-    bandit_status status = bandit_state_read(state, sizeof *state, bandit_bbkb_rule_of(engine)->state, checkpoint, err);
+    bandit_status status =
+        bandit_state_read(state, sizeof *state, bandit_bbkb_rule_of(engine)->state, checkpoint, err);
     if (status != BANDIT_OK)
         return status;
     if (state->has_model != (checkpoint->n_sums > 0) || state->has_model != (checkpoint->n_dictionary > 0) ||

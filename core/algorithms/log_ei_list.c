@@ -12,7 +12,6 @@
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,8 +39,8 @@ static bandit_status open_list(bandit_engine *engine, bandit_error *err)
 {
     /* Two batches of mean, variance, heap entry, stamp, slot number and mark an arm, and the reference's
      * variance. */
-    double batch = (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + 2 * sizeof(uint32_t) +
-                            sizeof(bool));
+    double batch =
+        (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + 2 * sizeof(uint32_t) + sizeof(bool));
     double arm = 2.0 * batch + (double)sizeof(double);
     return bandit_engine_check_memory(engine, (double)bandit_arms_count(engine->arms) * arm, err);
 }
@@ -62,8 +61,8 @@ static size_t list_memory(const bandit_engine *engine)
 }
 
 static bandit_status begin_list(bandit_engine *engine, const bandit_result *results, size_t n_results,
-                                const bandit_pick *pending, size_t n_pending,
-                                const bandit_executor *executor, bandit_error *err)
+                                const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
+                                bandit_error *err)
 {
     bandit_status status =
         bandit_bbkb_begin_batch(engine, results, n_results, pending, n_pending, executor, err);
@@ -74,32 +73,10 @@ static bandit_status begin_list(bandit_engine *engine, const bandit_result *resu
 
 /* ---- a batch begins ------------------------------------------------------------------------------------ */
 
-/* The largest posterior mean among the pulled arms, by the same operations for each whatever else is known of
- * it. Errors: BANDIT_NO_MEMORY. */
-static bandit_status find_incumbent(const bandit_engine *engine, const bandit_bbkb_batch *batch,
-                                    double *incumbent, bandit_error *err)
-{
-    size_t scratch = bandit_posterior_scratch(&batch->posterior) + engine->covariance.dimension;
-    double *w = bandit_alloc(batch->posterior.m, sizeof *w), *work = bandit_alloc(scratch, sizeof *work);
-    *incumbent = -INFINITY;
-    for (size_t i = 0; w && work && i < batch->ledger.n; i++) {
-        uint32_t arm = batch->ledger.sums[i].arm;
-        double near = 2.0 * batch->posterior.mean_error + 1e-12 * fabs(*incumbent);
-        if (batch->mean[arm] >= *incumbent - near)
-            *incumbent =
-                fmax(*incumbent, bandit_posterior_embed_both(&batch->posterior, arm, NULL, w, work).mean);
-    }
-    bool done = w && work;
-    free(w);
-    free(work);
-    return done ? BANDIT_OK : bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-}
-
 /* bandit_bbkb_rule's. */
 static bandit_status start(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
                            const bandit_executor *executor, bandit_error *err)
 {
-    double incumbent;
     (void)executor;
     batch->n_first = 0;
     if (!batch->has_model) {
@@ -107,11 +84,9 @@ static bandit_status start(bandit_engine *engine, bandit_bbkb_batch *batch, size
             return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         return BANDIT_OK;
     }
-    bandit_status status = find_incumbent(engine, batch, &incumbent, err);
-    if (status == BANDIT_OK)
-        status =
-            bandit_gain_start(&batch->gain, &batch->posterior, bandit_is_silent(engine), incumbent,
-                              batch->mean, batch->variance, batch->ledger.sums, batch->ledger.n, err);
+    bandit_status status =
+        bandit_gain_start(&batch->gain, &batch->posterior, bandit_is_silent(engine), batch->mean,
+                          batch->variance, batch->ledger.sums, batch->ledger.n, err);
     return status == BANDIT_OK ? bandit_gain_reserve(&batch->gain, n_pending, err) : status;
 }
 
@@ -220,8 +195,8 @@ static bandit_status heed_failures(log_ei_list *e, bandit_bbkb_batch *batch,
         return BANDIT_OK;
     bandit_status status = bandit_gain_heed(&batch->gain, NULL, err);
     e->has_feasibility = false;
-    if (status == BANDIT_OK && !bandit_reserve((void **)&e->failed, &e->capacity_failed, limits->n_failed,
-                                               sizeof *e->failed))
+    if (status == BANDIT_OK &&
+        !bandit_reserve((void **)&e->failed, &e->capacity_failed, limits->n_failed, sizeof *e->failed))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (status == BANDIT_OK)
         status = bandit_feasibility_learn_arms(&e->feasibility, engine->arms, &engine->options.kernel,

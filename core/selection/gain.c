@@ -94,13 +94,19 @@ static void set_slots(bandit_gain_selector *s)
     s->next_slot = 0;
 }
 
+/* mean − f+, but of the leader. */
+static double gap_of(const bandit_gain_selector *s, uint32_t arm, double mean)
+{
+    return (arm == s->leader ? s->second : mean) - s->incumbent;
+}
+
 /* Bounds from what the batch began with. */
 static void start_bounds(bandit_gain_selector *s)
 {
     const bandit_posterior *p = s->posterior;
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
     for (size_t a = 0; a < s->n_arms; a++) {
-        double gap = s->mean[a] + p->mean_error - s->incumbent;
+        double gap = gap_of(s, (uint32_t)a, s->mean[a]) + p->mean_error;
         double variance = fabs(s->variance[a]) * (1.0 + 1e-12) + p->variance_error;
         s->entries[a].arm = (uint32_t)a;
         s->entries[a].bound = with_slack(bandit_log_gain_bound(gap, variance, p->lambda, s->smallest));
@@ -111,9 +117,32 @@ static void start_bounds(bandit_gain_selector *s)
     bandit_stage_switch(outer);
 }
 
+/* f+, its arm and f2, of means by substitution, which have the same bits however `mean` was made. */
+static void find_leaders(bandit_gain_selector *s, const bandit_arm_sum *pulled, size_t n_pulled)
+{
+    const double error = 2.0 * s->posterior->mean_error;
+    bandit_conditioned at = {.z = s->vectors, .w = s->vectors + s->conditioning.stride};
+    s->incumbent = s->second = -INFINITY;
+    for (size_t i = 0; i < n_pulled; i++) {
+        uint32_t arm = pulled[i].arm;
+        if (s->mean[arm] < s->second - error - 1e-12 * fabs(s->second))
+            continue;
+        bandit_conditioning_embed(&s->conditioning, arm, &at);
+        if (at.mean > s->incumbent) {
+            s->second = s->incumbent;
+            s->incumbent = at.mean;
+            s->leader = arm;
+        } else {
+            s->second = fmax(s->second, at.mean);
+        }
+    }
+    if (n_pulled < 2)
+        s->second = s->incumbent;
+}
+
 bandit_status bandit_gain_start(bandit_gain_selector *s, const bandit_posterior *posterior, bool once,
-                                double incumbent, const double *mean, const double *variance,
-                                const bandit_arm_sum *pulled, size_t n_pulled, bandit_error *err)
+                                const double *mean, const double *variance, const bandit_arm_sum *pulled,
+                                size_t n_pulled, bandit_error *err)
 {
     size_t n = posterior->covariance->arms->n;
     bandit_status status = bandit_conditioning_start(&s->conditioning, posterior, BANDIT_TILE, err);
@@ -135,14 +164,14 @@ bandit_status bandit_gain_start(bandit_gain_selector *s, const bandit_posterior 
     s->posterior = posterior;
     s->mean = mean;
     s->variance = variance;
-    s->incumbent = incumbent;
     s->smallest = SMALLEST * sqrt(posterior->covariance->kappa2) + DBL_MIN;
     s->once = once;
     s->total = 0.0;
     s->n_out = 0;
     s->feasibility = NULL;
     for (size_t i = 0; i < n_pulled; i++)
-        s->met[pulled[i].arm] = true;
+        s->met[pulled[i].arm] = BANDIT_GAIN_RESULT;
+    find_leaders(s, pulled, n_pulled);
     start_bounds(s);
     return BANDIT_OK;
 }
@@ -246,7 +275,7 @@ double bandit_gain_value(bandit_gain_selector *s, uint32_t arm)
 {
     bandit_gain_slot *slot = slot_for(s, arm);
     double variance = bandit_conditioning_variance(&s->conditioning, arm, &slot->at);
-    return bandit_log_gain(slot->at.mean - s->incumbent, variance, s->posterior->lambda, s->smallest) +
+    return bandit_log_gain(gap_of(s, arm, slot->at.mean), variance, s->posterior->lambda, s->smallest) +
            log_share_of(s, arm);
 }
 
@@ -254,7 +283,7 @@ double bandit_gain_take_out(bandit_gain_selector *s, uint32_t arm)
 {
     bandit_gain_slot *slot = slot_for(s, arm);
     bandit_conditioning_add(&s->conditioning, arm, &slot->at);
-    s->met[arm] = true;
+    s->met[arm] |= BANDIT_GAIN_OUT;
     if (s->once)
         s->incumbent = fmax(s->incumbent, slot->at.mean);
     s->total += slot->at.variance;
@@ -264,10 +293,15 @@ double bandit_gain_take_out(bandit_gain_selector *s, uint32_t arm)
 
 /* ---- the best arm -------------------------------------------------------------------------------------- */
 
+static bool are_few(const bandit_gain_selector *s)
+{
+    return !s->once && s->n_arms / BANDIT_GAIN_FEW <= s->n_out;
+}
+
 /* Brings the arms set aside back when they were set aside under another withheld set (FNV-1a over it). */
 static void heed_withheld(bandit_gain_selector *s, const uint32_t *withheld, size_t n, bool again)
 {
-    uint64_t key = 0xcbf29ce484222325u ^ (2 * n + again);
+    uint64_t key = 0xcbf29ce484222325u ^ (4 * n + 2 * are_few(s) + again);
     for (size_t i = 0; i < n; i++)
         key = (key ^ withheld[i]) * 0x100000001b3u;
     if (key == s->aside_key)
@@ -281,7 +315,7 @@ typedef struct search {
     bandit_gain_selector *s;
     const uint32_t *withheld;
     size_t n_withheld;
-    bool again, found;
+    bool again, few, found;
     double best;
     uint32_t arm;
 } search;
@@ -292,6 +326,15 @@ static bool goes_on(const search *f)
     return heap->size > 0 && (!f->found || heap->entries[0].bound >= f->best);
 }
 
+static bool may_be_picked(const search *f, uint32_t arm)
+{
+    unsigned met = f->s->met[arm];
+    bool is_out = (met & BANDIT_GAIN_OUT) != 0, has_result = (met & BANDIT_GAIN_RESULT) != 0;
+    if (!f->again && (f->s->once ? met != 0 : is_out && !(f->few && has_result)))
+        return false;
+    return f->n_withheld == 0 || !bandit_is_among(f->withheld, f->n_withheld, arm);
+}
+
 /* Pops at most `most` arms that may be picked. Returns how many entries from the heap's end on have them all;
  * some of these may have been popped before. */
 static size_t pop_block(search *f, size_t most)
@@ -299,13 +342,11 @@ static size_t pop_block(search *f, size_t most)
     bandit_gain_selector *s = f->s;
     size_t n = 0, n_aside = 0;
     while (n < most && n_aside < LAST_BLOCK && goes_on(f)) {
-        uint32_t arm = bandit_heap_pop(&s->heap)->arm;
-        if ((s->once && !f->again && s->met[arm]) ||
-            (f->n_withheld > 0 && bandit_is_among(f->withheld, f->n_withheld, arm))) {
+        if (may_be_picked(f, bandit_heap_pop(&s->heap)->arm)) {
+            n++;
+        } else {
             bandit_heap_set_aside(&s->heap);
             n_aside++; /* an arm popped long ago has taken its place */
-        } else {
-            n++;
         }
     }
     size_t popped = bandit_heap_popped(&s->heap);
@@ -329,7 +370,7 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
     bandit_conditioning_gains(&s->conditioning, arms, stale, gains);
     for (size_t k = 0; k < stale; k++) {
         uint32_t arm = arms[k];
-        double gap = s->mean[arm] + p->mean_error - s->incumbent;
+        double gap = gap_of(s, arm, s->mean[arm]) + p->mean_error;
         double variance = fabs(s->variance[arm]) * (1.0 + 1e-12) + p->variance_error - gains[k];
         double bound = bandit_log_gain(gap, fmax(0.0, variance), p->lambda, s->smallest);
         if (!f->found || with_slack(bound) >= f->best)
@@ -368,7 +409,12 @@ static void evaluate(search *f, bandit_heap_entry *entries, size_t n)
 bool bandit_gain_best(bandit_gain_selector *s, const uint32_t *withheld, size_t n_withheld, bool again,
                       uint32_t *arm)
 {
-    search f = {.s = s, .withheld = withheld, .n_withheld = n_withheld, .again = again, .best = -INFINITY};
+    search f = {.s = s,
+                .withheld = withheld,
+                .n_withheld = n_withheld,
+                .again = again,
+                .few = are_few(s),
+                .best = -INFINITY};
     heed_withheld(s, withheld, n_withheld, again);
     for (size_t block = FIRST_BLOCK; goes_on(&f); block = block < LAST_BLOCK ? 2 * block : block) {
         size_t n = pop_block(&f, block);

@@ -8,10 +8,11 @@
  *
  *   s~ h((mu − f+) / s~),   h(z) = phi(z) + z Phi(z)
  *
- * (Frazier, Powell, Dayanik 2009, with f+ fixed; Huang et al. 2006 have the same factor sigma/sqrt(sigma^2 +
- * lambda) before the expected improvement). Where noise is small beside sigma this is the expected improvement.
- * An arm that is known as well as its noise allows has s~ near 0: a repeat must be worth its trial. What is
- * compared is the logarithm, which does not underflow, plus the logarithm of the share of evaluations that
+ * (the knowledge gradient of Frazier, Powell, Dayanik 2009 among the arms with a result and this one; Huang et
+ * al. 2006 have the same factor sigma/sqrt(sigma^2 + lambda) before the expected improvement). Measuring the
+ * leader, the arm of f+, is worth something only if it may fall behind the second, f2: its gap is f2 − f+. Where
+ * noise is small beside sigma all this is the expected improvement. An arm that is known as well as its noise
+ * allows has s~ near 0: a repeat must be worth its trial. What is compared is the logarithm, which does not underflow, plus the logarithm of the share of evaluations that
  * succeed there (feasibility.h).
  *
  * Arms that are out shrink the variances around them (conditioning.h); the means stay. Without noise f+ is also
@@ -33,6 +34,12 @@ double bandit_log_gain(double gap, double variance, double lambda, double smalle
 /* At or above bandit_log_gain, by at most 0.4, with fewer operations (h(z) <= phi(z) / (1 + z^2) + max(0, z)). */
 double bandit_log_gain_bound(double gap, double variance, double lambda, double smallest);
 
+/* What has happened to an arm. Without noise neither kind is picked again. With noise an arm with a result is,
+ * where its gain is worth it; one that is out is not, unless arms are few for what is out (BANDIT_GAIN_FEW for
+ * each) and it has a result: then the gains decide here too. */
+enum { BANDIT_GAIN_RESULT = 1, BANDIT_GAIN_OUT = 2 };
+enum { BANDIT_GAIN_FEW = 10 };
+
 typedef struct bandit_gain_slot bandit_gain_slot;
 
 typedef struct bandit_gain_selector {
@@ -40,6 +47,8 @@ typedef struct bandit_gain_selector {
     const double *mean, *variance; /* n_arms; below 0: minus an upper bound (screening.h) */
     size_t n_arms;
     double incumbent; /* f+, reward units */
+    uint32_t leader;  /* its arm */
+    double second;    /* f2 */
     double smallest;  /* s~ at least */
     bool once;        /* no noise: arms with a result or in flight are not picked again */
     double total;     /* sum of start-of-batch variances of all that is out */
@@ -50,7 +59,7 @@ typedef struct bandit_gain_selector {
     bandit_heap heap;
     bandit_heap_entry *entries; /* n_arms */
     uint32_t *stamp;            /* n_arms: n_out + 1 when the bound was brought up to date; 0: never */
-    bool *met;                  /* n_arms: has a result or is out */
+    uint8_t *met;               /* n_arms: BANDIT_GAIN_RESULT, BANDIT_GAIN_OUT */
     double *log_share;          /* n_arms: of evaluations that succeed; NAN: not yet looked at */
     uint64_t aside_key;         /* what withheld set the arms set aside belong to */
 
@@ -65,11 +74,11 @@ typedef struct bandit_gain_selector {
 
 /* Starts a batch. *selector is {0} or used before. The posterior, mean and variance (what
  * bandit_posterior_evaluate_all or bandit_screening_evaluate gave) are borrowed until the next start.
- *   pulled  n_pulled arms with a result, of which f+ is the largest mean
+ *   pulled  n_pulled >= 1 arms with a result, of which f+ and f2 are the largest means
  * Errors: BANDIT_NO_MEMORY (the selector can be started again or cleared). */
 bandit_status bandit_gain_start(bandit_gain_selector *selector, const bandit_posterior *posterior, bool once,
-                                double incumbent, const double *mean, const double *variance,
-                                const bandit_arm_sum *pulled, size_t n_pulled, bandit_error *err);
+                                const double *mean, const double *variance, const bandit_arm_sum *pulled,
+                                size_t n_pulled, bandit_error *err);
 void bandit_gain_clear(bandit_gain_selector *selector);
 size_t bandit_gain_memory(const bandit_gain_selector *selector);
 
@@ -84,8 +93,8 @@ bandit_status bandit_gain_reserve(bandit_gain_selector *selector, size_t more, b
 /* One more pull of `arm` is out, room being there; returns its start-of-batch variance (paper's scale). */
 double bandit_gain_take_out(bandit_gain_selector *selector, uint32_t arm);
 
-/* The arm to pick next; not out yet. `again`: arms that are picked once only may be picked as well. false when
- * no arm is left (withheld: ascending). */
+/* The arm to pick next; not out yet. `again`: also of those that are not picked again. false when no arm is
+ * left (withheld: ascending). */
 bool bandit_gain_best(bandit_gain_selector *selector, const uint32_t *withheld, size_t n_withheld, bool again,
                       uint32_t *arm);
 
