@@ -50,7 +50,7 @@ static bandit_options inner_options(const bandit_refitting_engine *e, const band
     bandit_options o = e->base.options;
     double unit = bandit_fitted_unit(l);
     o.learn_lengthscale = o.learn_noise = o.learn_norm_bound = o.standardize_rewards = o.warp_rewards = false;
-    o.noise_std = e->settings.learn_noise ? sqrt(l->noise / l->signal) : o.noise_std / unit;
+    o.noise_std = bandit_refitting_noise(e, l);
     if (o.lambda_from_noise)
         o.lambda = fmax(smallest_lambda(e), o.noise_std * o.noise_std);
     o.lambda_from_noise = false;
@@ -126,6 +126,7 @@ static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, 
         status = new_inner(inner, e, l, err);
     if (status != BANDIT_OK)
         return status;
+    (*inner)->options.noise_std = bandit_refitting_noise_seen(e, l, e->next_within, e->next_degrees);
     bandit_refitting_map_ledger(e, l, &e->next);
     history = bandit_alloc(e->mapped.n, sizeof *history);
     if (!history)
@@ -149,15 +150,18 @@ static bandit_status begin_as_before(bandit_refitting_engine *e, const bandit_pi
                                      const bandit_executor *executor, bandit_error *err)
 {
     bandit_engine *inner = e->inner;
-    double norm_bound = inner->options.norm_bound;
+    double norm_bound = inner->options.norm_bound, noise_std = inner->options.noise_std;
     size_t n = e->n_taken;
+    inner->options.noise_std = bandit_refitting_noise_seen(e, &e->fitted, e->next_within, e->next_degrees);
     bandit_refitting_map_ledger(e, &e->fitted, &e->next);
     bandit_refitting_standardize_results(e);
     inner->given = inner->table->from_sums ? &e->mapped : NULL;
     bandit_status status = bandit_engine_begin_batch(inner, e->results, n, pending, n_pending, executor, err);
     inner->given = NULL;
-    if (status != BANDIT_OK)
+    if (status != BANDIT_OK) {
         inner->options.norm_bound = norm_bound;
+        inner->options.noise_std = noise_std;
+    }
     return status;
 }
 
@@ -251,6 +255,7 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
     e->inner = NULL;
     bandit_options o = inner_options(e, &e->fitted, e->lengthscales);
     o.norm_bound = state.norm_bound;
+    o.noise_std = bandit_refitting_noise_seen(e, &e->fitted, e->within, e->within_degrees);
     status = bandit_engine_restore(&e->inner, engine->arms, &o, engine->memory_limit, &inner, pending,
                                    n_pending, executor, err);
     if (status != BANDIT_OK)

@@ -60,6 +60,12 @@ bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n);
 void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted *l,
                                  const bandit_ledger *ledger);
 
+/* The noise's deviation in the units of the inner engine, as learned or given; and the one that repeats show,
+ * which is 0 where they agree: for log_ei on a list, whose model may take for noise what it cannot follow. */
+double bandit_refitting_noise(const bandit_refitting_engine *e, const bandit_fitted *l);
+double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l, double within,
+                                   double degrees);
+
 /* Converts e->results to the units of the inner engine. */
 void bandit_refitting_standardize_results(bandit_refitting_engine *e);
 

@@ -112,3 +112,21 @@ void bandit_refitting_standardize_results(bandit_refitting_engine *e)
     for (size_t i = 0; i < e->n_taken; i++)
         e->results[i].reward = standardized(&e->fitted, e->results[i].reward);
 }
+
+double bandit_refitting_noise(const bandit_refitting_engine *e, const bandit_fitted *l)
+{
+    return e->settings.learn_noise ? sqrt(l->noise / l->signal)
+                                   : e->base.options.noise_std / bandit_fitted_unit(l);
+}
+
+/* Two repeats must agree to all digits: one may do so by chance. */
+double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l, double within,
+                                   double degrees)
+{
+    const double same = 1e-10 * l->scale;
+    bool asks = e->base.options.algorithm == BANDIT_LOG_EI && e->settings.learn_noise &&
+                !bandit_arms_is_open_space(e->base.arms);
+    if (asks && degrees >= 2.0 && within <= degrees * same * same)
+        return 0.0;
+    return bandit_refitting_noise(e, l);
+}
