@@ -6,8 +6,8 @@
  * by BBKB's rule, when what is out may have shrunk a variance by more than ratio_bound. Where there is no noise
  * (bandit_is_silent) arms with a result or in flight are left out while there are others.
  *
- * Arms that failed and have no reward, with those that have one, teach where evaluations fail (feasibility.h):
- * the logarithm of the share that succeeds is added to an arm's gain. All of it is ours. */
+ * Arms that failed and have no reward, with those that have one, teach where evaluations fail (feasibility.h);
+ * arms that surely fail come last. All of it is ours. */
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"

@@ -182,7 +182,7 @@ void bandit_gain_clear(bandit_gain_selector *s)
     free(s->entries);
     free(s->stamp);
     free(s->met);
-    free(s->log_share);
+    free(s->penalty);
     free(s->slots);
     free(s->slot_of);
     free(s->vectors);
@@ -195,7 +195,7 @@ size_t bandit_gain_memory(const bandit_gain_selector *s)
     return bandit_conditioning_memory(&s->conditioning) + s->capacity_entries * sizeof *s->entries +
            (s->capacity_stamp + s->capacity_slot_of) * sizeof(uint32_t) + s->capacity_met * sizeof *s->met +
            s->capacity_slots * sizeof *s->slots +
-           (s->capacity_log_share + s->capacity_vectors + s->capacity_scratch) * sizeof(double);
+           (s->capacity_penalty + s->capacity_vectors + s->capacity_scratch) * sizeof(double);
 }
 
 bandit_status bandit_gain_heed(bandit_gain_selector *s, const bandit_feasibility *feasibility,
@@ -204,10 +204,10 @@ bandit_status bandit_gain_heed(bandit_gain_selector *s, const bandit_feasibility
     bool had = s->feasibility != NULL;
     s->feasibility = NULL;
     if (feasibility &&
-        !bandit_reserve((void **)&s->log_share, &s->capacity_log_share, s->n_arms, sizeof *s->log_share))
+        !bandit_reserve((void **)&s->penalty, &s->capacity_penalty, s->n_arms, sizeof *s->penalty))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t a = 0; feasibility && a < s->n_arms; a++)
-        s->log_share[a] = (double)NAN;
+        s->penalty[a] = (double)NAN;
     s->feasibility = feasibility;
     if (had) /* values may have grown */
         start_bounds(s);
@@ -257,26 +257,27 @@ static bandit_gain_slot *slot_for(bandit_gain_selector *s, uint32_t arm)
     return slot;
 }
 
-/* log(1 − shortfall) of the arm. */
-static double log_share_of(bandit_gain_selector *s, uint32_t arm)
+/* What is taken off the arm's value because evaluations fail there. */
+static double penalty_of(bandit_gain_selector *s, uint32_t arm)
 {
     const bandit_arms *arms = s->posterior->covariance->arms;
     if (!s->feasibility)
         return 0.0;
-    if (isnan(s->log_share[arm])) {
+    if (isnan(s->penalty[arm])) {
         for (size_t j = 0; j < arms->dimension; j++)
             s->scratch[j] = bandit_arms_feature(arms, arm, j);
-        s->log_share[arm] = log1p(-bandit_feasibility_shortfall(s->feasibility, s->scratch, NULL));
+        s->penalty[arm] =
+            BANDIT_GAIN_PENALTY * bandit_feasibility_shortfall(s->feasibility, s->scratch, NULL);
     }
-    return s->log_share[arm];
+    return s->penalty[arm];
 }
 
 double bandit_gain_value(bandit_gain_selector *s, uint32_t arm)
 {
     bandit_gain_slot *slot = slot_for(s, arm);
     double variance = bandit_conditioning_variance(&s->conditioning, arm, &slot->at);
-    return bandit_log_gain(gap_of(s, arm, slot->at.mean), variance, s->posterior->lambda, s->smallest) +
-           log_share_of(s, arm);
+    return bandit_log_gain(gap_of(s, arm, slot->at.mean), variance, s->posterior->lambda, s->smallest) -
+           penalty_of(s, arm);
 }
 
 double bandit_gain_take_out(bandit_gain_selector *s, uint32_t arm)
@@ -374,7 +375,7 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
         double variance = fabs(s->variance[arm]) * (1.0 + 1e-12) + p->variance_error - gains[k];
         double bound = bandit_log_gain(gap, fmax(0.0, variance), p->lambda, s->smallest);
         if (!f->found || with_slack(bound) >= f->best)
-            bound += log_share_of(s, arm);
+            bound -= penalty_of(s, arm);
         entries[at[k]].bound = fmin(entries[at[k]].bound, with_slack(bound));
         s->stamp[arm] = now;
     }

@@ -12,8 +12,8 @@
  * al. 2006 have the same factor sigma/sqrt(sigma^2 + lambda) before the expected improvement). Measuring the
  * leader, the arm of f+, is worth something only if it may fall behind the second, f2: its gap is f2 − f+. Where
  * noise is small beside sigma all this is the expected improvement. An arm that is known as well as its noise
- * allows has s~ near 0: a repeat must be worth its trial. What is compared is the logarithm, which does not underflow, plus the logarithm of the share of evaluations that
- * succeed there (feasibility.h).
+ * allows has s~ near 0: a repeat must be worth its trial. What is compared is the logarithm, which does not
+ * underflow, less a penalty where evaluations fail (feasibility.h).
  *
  * Arms that are out shrink the variances around them (conditioning.h); the means stay. Without noise f+ is also
  * at least the mean of every arm that is out. So values only fall inside a batch, and an old value is an upper
@@ -31,7 +31,7 @@
  * `smallest` > 0. */
 double bandit_log_gain(double gap, double variance, double lambda, double smallest);
 
-/* At or above bandit_log_gain, by at most 0.4, with fewer operations (h(z) <= phi(z) / (1 + z^2) + max(0, z)). */
+/* At or above bandit_log_gain, by at most 0.5, with fewer operations (h(z) <= phi(z) / (1 + z^2) + max(0, z)). */
 double bandit_log_gain_bound(double gap, double variance, double lambda, double smallest);
 
 /* What has happened to an arm. Without noise neither kind is picked again. With noise an arm with a result is,
@@ -39,6 +39,11 @@ double bandit_log_gain_bound(double gap, double variance, double lambda, double 
  * each) and it has a result: then the gains decide here too. */
 enum { BANDIT_GAIN_RESULT = 1, BANDIT_GAIN_OUT = 2 };
 enum { BANDIT_GAIN_FEW = 10 };
+
+/* Of a shortfall of 1 (feasibility.h), on the scale of log gains: so large that arms come by their shortfall
+ * first. What is not known to fail may be worth e^-1000 and less where the model is sure of its values, and the
+ * best values are often just beyond the border of what fails. */
+#define BANDIT_GAIN_PENALTY 1e9
 
 typedef struct bandit_gain_slot bandit_gain_slot;
 
@@ -60,7 +65,7 @@ typedef struct bandit_gain_selector {
     bandit_heap_entry *entries; /* n_arms */
     uint32_t *stamp;            /* n_arms: n_out + 1 when the bound was brought up to date; 0: never */
     uint8_t *met;               /* n_arms: BANDIT_GAIN_RESULT, BANDIT_GAIN_OUT */
-    double *log_share;          /* n_arms: of evaluations that succeed; NAN: not yet looked at */
+    double *penalty;            /* n_arms: what failures take off the value; NAN: not yet looked at */
     uint64_t aside_key;         /* what withheld set the arms set aside belong to */
 
     bandit_gain_slot *slots; /* arms evaluated in this batch; a ring: the oldest gives way */
@@ -68,8 +73,8 @@ typedef struct bandit_gain_selector {
     size_t n_slots, next_slot;
     double *vectors; /* n_slots x (2 stride + ld): z, w and c */
     double *scratch; /* dimension */
-    size_t capacity_entries, capacity_stamp, capacity_met, capacity_log_share, capacity_slots,
-        capacity_slot_of, capacity_vectors, capacity_scratch;
+    size_t capacity_entries, capacity_stamp, capacity_met, capacity_penalty, capacity_slots, capacity_slot_of,
+        capacity_vectors, capacity_scratch;
 } bandit_gain_selector;
 
 /* Starts a batch. *selector is {0} or used before. The posterior, mean and variance (what

@@ -119,7 +119,8 @@ bool study_failed(const study *s, uint32_t **out, size_t *n)
     size_t candidates = (size_t)s->candidates, room = 0;
     *out = NULL;
     *n = 0;
-    if (!s->failures || !s->config->parameters || s->reference_candidates > 0)
+    bool open_space = s->config->parameters && s->reference_candidates == 0;
+    if (!s->failures || (!open_space && s->config->options.algorithm != BANDIT_LOG_EI))
         return true;
     if (candidates > s->failures_capacity)
         candidates = s->failures_capacity;

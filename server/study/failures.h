@@ -26,8 +26,8 @@ bool study_mark_retired(study *s, uint32_t candidate); /* in memory; false: out 
  * evaluated candidates may be picked, and *out has room for every candidate. False: out of memory. */
 bool study_withheld(const study *s, uint32_t **out, size_t *n, bool *once);
 
-/* Points of an open space whose last trials failed or were infeasible, ascending; *out is the caller's to free.
- * False: out of memory. */
+/* Candidates whose last trials failed or were infeasible, ascending, where the algorithm learns from them: all do in an
+ * open space, log_ei on finite sets. *out is the caller's to free. False: out of memory. */
 bool study_failed(const study *s, uint32_t **out, size_t *n);
 
 /* Makes all records again from the store, where everything that was recorded must be. */

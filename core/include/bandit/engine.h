@@ -129,8 +129,8 @@ typedef struct bandit_select_limits {
     bool beyond_bound;        /* choose max_picks more even when the batch's rule says stop */
     const uint32_t *withheld; /* arms that may not be chosen, ascending; borrowed */
     size_t n_withheld;
-    /* In an open space: arms whose last pulls failed, ascending; borrowed. Those among them that have no
-     * reward teach where evaluations fail, and picks keep away from there (feasibility.h). */
+    /* In an open space, and on lists for log_ei: arms whose last pulls failed, ascending; borrowed. Those among
+     * them that have no reward teach where evaluations fail, and picks keep away from there (feasibility.h). */
     const uint32_t *failed;
     size_t n_failed;
     /* In a space: values that the picks must have, an entry a parameter, coded, NaN where it is open. NULL:
