@@ -68,22 +68,33 @@ void algorithm_kernel_complete(wire_kernel *kernel, wire_domain_type domain, com
     }
 }
 
+static bool is_number(const wire_number *field)
+{
+    return field->given && !field->word;
+}
+
+/* These say what rewards are like before any is known: the papers' units, in which rewards are not scaled. */
+static bool is_in_paper_units(const wire_algorithm *a)
+{
+    return is_number(&a->norm_bound) || is_number(&a->lambda) || is_word(a->confidence, "theory");
+}
+
 /* Noise, what rewards are scaled by, and the regularization that follows from both. */
 static void complete_noise(wire_algorithm *a, bandit_algorithm algorithm, double horizon, completion *found)
 {
     if (!a->standardize_rewards_given)
-        a->standardize_rewards = is_auto(&a->noise_std);
+        a->standardize_rewards = !is_in_paper_units(a);
     a->standardize_rewards_given = true;
+    if (is_number(&a->noise_std) && !isfinite(a->noise_std.value * a->noise_std.value))
+        wire_errors_add(found->errors, "/algorithm/noise_std", "is too large: its square overflows");
     if (a->lambda.given)
         return;
     if (bandit_algorithm_about(algorithm)->lambda_by_horizon)
         default_number(&a->lambda, 1 + (horizon > 0 ? 2 / horizon : 0));
     else if (is_auto(&a->noise_std) || a->standardize_rewards)
         default_word(&a->lambda, automatic);
-    else if (isfinite(a->noise_std.value * a->noise_std.value))
-        default_number(&a->lambda, fmax(a->noise_std.value * a->noise_std.value, 1e-6));
     else
-        wire_errors_add(found->errors, "/algorithm/noise_std", "is too large: its square overflows");
+        default_number(&a->lambda, fmax(a->noise_std.value * a->noise_std.value, 1e-6));
 }
 
 /* The default that the engine has for an option. */

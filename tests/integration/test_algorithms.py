@@ -81,6 +81,7 @@ def test_the_width_is_that_of_its_gamma(server):
 
     def gamma(**options):
         algorithm = {"name": "gp_ts", "kernel": {"type": "gaussian", "lengthscale": 0.3}, "noise_std": 0.1, "delta": 0.01}
+        algorithm["standardize_rewards"] = False
         study = client.create({**definition(grid(3)), "feedback": "async", "algorithm": {**algorithm, **options}})["id"]
         work(client, study, 12, 2)
         client.ask(study, wait_seconds=30)

@@ -21,7 +21,8 @@ MIXED = [
 
 
 def mixed(algorithm=None, **fields):
-    return space(MIXED, {"kernel": {"type": "matern", "lengthscale": 0.5}, "noise_std": 0.1, **(algorithm or {})}, **fields)
+    given = {"kernel": {"type": "matern", "lengthscale": 0.5}, "noise_std": 0.1, "standardize_rewards": False}
+    return space(MIXED, {**given, **(algorithm or {})}, **fields)
 
 
 def loss(values):
@@ -121,13 +122,12 @@ def test_from_ask_to_best(server):
     assert not any("candidate" in trial or "point" in trial for trial in trials)
     lowest = min(trials, key=lambda trial: trial["value"])
     best = client.read(study, "best")
-    assert best["observed"] == {
-        "trial": lowest["id"],
-        "parameters": lowest["parameters"],
-        "value": lowest["value"],
-    }, best
+    observed = {"trial": lowest["id"], "parameters": lowest["parameters"], "value": lowest["value"]}
+    (believed,) = client.predict(study, parameters=[lowest["parameters"]])
+    lucky = lowest["value"] < believed["mean"] - believed["std"]
+    assert best["observed"] == {**observed, "expected": believed["mean"], "lucky": lucky}, (best, believed)
     assert best["recommended"]["parameters"] in chosen, best
-    assert client.study(study)["best"] == best["observed"]
+    assert client.study(study)["best"] == observed
     client.ask(study, worker="w")
     model = client.read(study, "model")
     assert all(point in chosen for point in model["dictionary"]["points"]), model

@@ -25,7 +25,10 @@ def test_whole_way_inline(server):
     assert [trial["candidate"] for trial in trials] == chosen
     first_best = max(trials, key=lambda trial: (trial["value"], -trial["id"]))
     observed = {name: first_best[key] for name, key in (("trial", "id"), ("candidate", "candidate"), ("value", "value"))}
-    assert best["observed"] == observed == study["best"], (best, study)
+    assert study["best"] == observed, study
+    (believed,) = client.predict("whole", candidates=[observed["candidate"]])
+    lucky = observed["value"] > believed["mean"] + believed["std"]
+    assert best["observed"] == {**observed, "expected": believed["mean"], "lucky": lucky}, (best, believed)
 
     batches = client.items("/v1/studies/whole/batches")
     assert sum(batch["size"] for batch in batches) == 60
@@ -37,7 +40,8 @@ def test_whole_way_inline(server):
 def test_created_study_shows_every_value_in_force(server):
     client = server.client()
     body = definition(id="values", horizon=1000)
-    del body["algorithm"]["lambda"]
+    body["algorithm"].pop("lambda")
+    body["algorithm"]["standardize_rewards"] = False
     answer = client.post("/v1/studies", body)
     assert answer.status == 201 and answer.headers["Location"] == "/v1/studies/values", answer.headers.items()
     study = answer.json
@@ -61,7 +65,7 @@ def test_created_study_shows_every_value_in_force(server):
     assert {name: algorithm[name] for name in defaults} == defaults, algorithm
     assert study["domain"]["dimension"] == 2 and study["domain"]["scaling"] == "none", study
     assert (study["seed"], study["horizon"], study["lease_seconds"], study["max_attempts"]) == (7, 1000, 600, 3)
-    assert study["feedback"] == "batch" and study["metric"]["goal"] == "maximize"
+    assert study["feedback"] == "batch" and study["repeats"] == "auto" and study["metric"]["goal"] == "maximize"
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", study["created_at"]), study
     assert client.study("values") == answer.json
 
@@ -71,7 +75,8 @@ def test_defaults_that_depend(server):
     del body["algorithm"]["lambda"], body["domain"]["scaling"], body["algorithm"]["name"], body["seed"]
     study = server.client().create(body)
     assert study["algorithm"]["name"] == "bbkb"
-    assert abs(study["algorithm"]["lambda"] - 0.04) < 1e-15, "lambda is the noise variance"
+    learned = {"lambda": "auto", "norm_bound": "auto", "standardize_rewards": True, "confidence": "calibrated"}
+    assert {name: study["algorithm"][name] for name in learned} == learned, study
     assert study["algorithm"]["delta"] == 0.001, "without a horizon"
     assert study["algorithm"]["kernel"] == {"type": "matern", "nu": 2.5, "lengthscale": 0.5}
     assert study["domain"]["scaling"] == "standardize"

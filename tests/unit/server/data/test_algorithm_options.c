@@ -171,7 +171,8 @@ static void defaults_are_the_engines(void **state)
 /* What is given arrives in the engine's options. */
 static void given_options_arrive(void **state)
 {
-    study_config *config = completed("gp_ucb", ",\"gamma\":\"bound\",\"delta\":0.25,\"noise_std\":0.5");
+    study_config *config = completed(
+        "gp_ucb", ",\"gamma\":\"bound\",\"delta\":0.25,\"noise_std\":0.5,\"standardize_rewards\":false");
     (void)state;
     assert_int_equal(config->options.gamma, BANDIT_GAMMA_BOUND);
     assert_true(config->options.gamma_scale == 1.0);
@@ -199,6 +200,48 @@ static void given_options_arrive(void **state)
     study_config_free(config);
 }
 
+/* Noise or a kernel that is given leaves scale and mean to be learned; the papers' options do not. */
+static void what_is_given_does_not_end_learning(void **state)
+{
+    static const char *const learned[] = {
+        "",
+        ",\"noise_std\":2",
+        ",\"noise_std\":0",
+        ",\"kernel\":{\"type\":\"gaussian\",\"lengthscale\":0.5}",
+        ",\"noise_std\":2,\"kernel\":{\"type\":\"linear\"},\"confidence\":{\"beta\":2}",
+        ",\"lambda\":\"auto\",\"norm_bound\":\"auto\",\"noise_std\":2",
+    };
+    static const char *const papers[] = {
+        ",\"standardize_rewards\":false",
+        ",\"norm_bound\":1",
+        ",\"lambda\":0.25",
+        ",\"confidence\":\"theory\"",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof learned / sizeof *learned; i++) {
+        study_config *config = completed("bbkb", learned[i]);
+        const bandit_options *o = &config->options;
+        if (!o->standardize_rewards || !o->learn_norm_bound || !o->lambda_from_noise)
+            fail_msg("%s ends the learning of scale and mean", learned[i]);
+        assert_int_equal(o->learn_noise, !strstr(learned[i], "noise_std"));
+        assert_true(o->learn_noise || o->noise_std == (strstr(learned[i], ":0") ? 0.0 : 2.0));
+        study_config_free(config);
+    }
+    for (size_t i = 0; i < sizeof papers / sizeof *papers; i++) {
+        char fields[96];
+        snprintf(fields, sizeof fields, ",\"noise_std\":0.5%s", papers[i]);
+        study_config *config = completed("bbkb", fields);
+        const bandit_options *o = &config->options;
+        if (o->standardize_rewards || o->learn_norm_bound || o->lambda_from_noise)
+            fail_msg("%s does not select the papers' units", papers[i]);
+        assert_true(o->norm_bound == 1.0 && o->lambda == 0.25 && o->noise_std == 0.5);
+        study_config_free(config);
+    }
+    study_config *both = completed("bbkb", ",\"norm_bound\":3,\"standardize_rewards\":true");
+    assert_true(both->options.standardize_rewards && both->options.norm_bound == 3.0);
+    study_config_free(both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +252,7 @@ int main(void)
         cmocka_unit_test(lambda_names_its_exceptions),
         cmocka_unit_test(defaults_are_the_engines),
         cmocka_unit_test(given_options_arrive),
+        cmocka_unit_test(what_is_given_does_not_end_learning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
