@@ -72,7 +72,9 @@ typedef struct study_filling {
 static void fill_study(wire_decoder *d, json_t *body, void *out)
 {
     const study_filling *filling = out;
-    static const char *const feedbacks[] = {"async", "batch", NULL}, *const aims[] = {"best", "regret", NULL};
+    static const char *const aims[] = {"best", "regret", NULL};
+    static const char *const feedbacks[] = {"async", "batch", NULL};
+    static const char *const repeats[] = {"auto", "never", NULL};
     static const wire_range lease = {.min = 1, .max = WIRE_MAX_LEASE_SECONDS};
     wire_study *study = filling->study;
     wire_object o;
@@ -91,6 +93,7 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     fill_study_id(&o, "history_from", &study->history_from);
     wire_take_given_integer(&o, "seed", 0, WIRE_MAX_INTEGER, &study->seed);
     wire_take_word_text(&o, "feedback", WIRE_OPTIONAL, feedbacks, &study->feedback);
+    wire_take_word_text(&o, "repeats", WIRE_OPTIONAL, repeats, &study->repeats);
     wire_take_given_integer(&o, "min_in_flight", 1, WIRE_MAX_COUNT, &study->min_in_flight);
     wire_take_number(&o, "lease_seconds", &lease, NULL, &study->lease_seconds);
     wire_take_given_integer(&o, "max_attempts", 1, WIRE_MAX_COUNT, &study->max_attempts);
@@ -129,6 +132,7 @@ void wire_study_free(wire_study *study)
     wire_domain_clear(study);
     wire_algorithm_clear(&study->algorithm);
     free(study->feedback);
+    free(study->repeats);
     free(study->history_from);
     free(study);
 }

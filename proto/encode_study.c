@@ -218,6 +218,7 @@ static void encode_members(wire_writer *w, const wire_study *study)
     wire_given_integer(w, "seed", study->seed);
     wire_optional_string(w, "history_from", study->history_from);
     wire_optional_string(w, "feedback", study->feedback);
+    wire_optional_string(w, "repeats", study->repeats);
     wire_given_integer(w, "min_in_flight", study->min_in_flight);
     wire_given_number(w, "lease_seconds", study->lease_seconds);
     wire_given_integer(w, "max_attempts", study->max_attempts);

@@ -163,6 +163,7 @@ typedef struct wire_study {
     wire_integer horizon, seed;
     char *history_from; /* the study whose results the new study starts with; NULL */
     char *feedback;     /* "async", "batch"; NULL */
+    char *repeats;      /* "auto", "never"; NULL: left out, also in definitions older than this member */
     wire_integer min_in_flight;
     wire_number lease_seconds;
     wire_integer max_attempts;
@@ -181,13 +182,19 @@ void wire_study_free(wire_study *study);
  * candidates. wire_decode_study reads it back: a stored definition has no `points` but a `dimension`. */
 void wire_encode_definition(wire_writer *w, const wire_study *study);
 
-/* The best reported value, as part of responses. */
+/* The best told or imported value, as part of responses. */
 typedef struct wire_best {
     bool given;
-    int64_t trial, candidate; /* candidate < 0: left out */
+    int64_t trial;       /* 0: the value was imported */
+    int64_t observation; /* of an imported value: its number, from 1 in the order of import */
+    int64_t candidate;   /* < 0: left out */
     const wire_study *space;
     const double *parameters; /* coded, of the space; NULL: left out */
     double value;
+    bool with_belief; /* shows the next two */
+    bool has_expected;
+    double expected; /* the model's mean at that point; null where there is none */
+    bool lucky;      /* the value is better than the model believes of its point */
 } wire_best;
 
 /* What a new study has taken over from another study. */
@@ -371,9 +378,10 @@ typedef struct wire_recommended {
     double mean;
     bool has_std;
     double std;
+    int64_t pulls; /* measurements of this point */
 } wire_recommended;
 
-/* {"trial", "candidate", "value"}, or null if there is none. */
+/* {"trial" or "observation", "candidate", "value"}, or null if there is none. */
 void wire_encode_observed(wire_writer *w, const wire_best *best);
 /* {"observed": …, "recommended": …}; each is null if there is none. */
 void wire_encode_best(wire_writer *w, const wire_best *observed, const wire_recommended *recommended);

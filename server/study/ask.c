@@ -21,7 +21,10 @@ const char *study_shortage(const study *s)
         return "finished";
     if (plan_state_is_computing(s->plans))
         return "computing";
-    return s->trials >= study_horizon(s) ? "horizon_reached" : "awaiting_feedback";
+    if (s->trials >= study_horizon(s))
+        return "horizon_reached";
+    bool exhausted = s->config->never_repeats && plan_state_is_exhausted(s->plans);
+    return exhausted ? "exhausted" : "awaiting_feedback";
 }
 
 /* The trial as answers show it; borrows from it and from `point`, where its features are read to. */
@@ -105,8 +108,8 @@ static bool has_values(const study *s, const trial *t, const double *fixed)
     return has;
 }
 
-/* The pending trials of this worker with those values, by number: a restarted worker gets its trials back. */
-static size_t own_trials(study *s, const wire_ask *ask, const double *fixed, trial **out)
+/* A restarted worker gets its trials back. */
+size_t study_own_trials(study *s, const wire_ask *ask, const double *fixed, trial **out)
 {
     size_t n = 0;
     trial *t;
@@ -191,12 +194,13 @@ void study_ask(study *s, study_request *request)
     double *fixed;
     if (!code_fixed(&fixed, s, request))
         return;
-    size_t n = own_trials(s, ask, fixed, own);
-    if (n > 0) {
+    size_t n = study_own_trials(s, ask, fixed, own);
+    bool enough = n == (size_t)ask->count || s->state != STUDY_ACTIVE ||
+                  !study_config_serves_in_full(s->config); /* otherwise the rest is planned */
+    if (n > 0 && enough) {
         study_serve(s, request, ask, !fixed, own, n, now);
         free(fixed);
         return;
     }
-    waiting_line_add(s->waiting, request, fixed); /* served at the end of the turn, in order */
-    ;
+    waiting_line_add(s->waiting, request, fixed, n); /* served at the end of the turn, in order */
 }

@@ -12,6 +12,10 @@ enum { ASK_MAXIMUM = 1000 }; /* trials of one ask */
 bool study_serve(study *s, study_request *request, const wire_ask *ask, bool from_queue, trial **trials,
                  size_t n, int64_t now);
 
+/* The pending trials of the ask's worker, by number, that have the values in `fixed` (NULL: any), at most as many as it
+ * wants; out has room for ask->count. Returns how many. */
+size_t study_own_trials(study *s, const wire_ask *ask, const double *fixed, trial **out);
+
 /* Answers an ask with these trials. reason: why they are fewer than it asked for; NULL: they are not. */
 void study_answer_ask(study *s, study_request *request, trial **trials, size_t n, const char *reason);
 const char *study_shortage(const study *s); /* the reason now */

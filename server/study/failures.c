@@ -18,14 +18,16 @@ static bool grow_failures(study *s)
 bool study_pulls_once(const study *s)
 {
     const bandit_options *options = &s->config->options;
+    if (s->config->never_repeats)
+        return true;
     return s->config->parameters && s->reference_candidates > 0 && options->noise_std == 0 &&
            !s->config->wire->algorithm.noise_std.word;
 }
 
-bool study_count_outcome(study *s, uint32_t arm, trial_state state)
+bool study_count_outcome(study *s, uint32_t arm, trial_state state, bool has_value)
 {
     bool failed = state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
-    bool evaluated = state == TRIAL_COMPLETED && study_pulls_once(s);
+    bool evaluated = state == TRIAL_COMPLETED ? study_pulls_once(s) : has_value && s->config->never_repeats;
     if ((!s->failures && !failed && !evaluated) || (int64_t)arm >= s->candidates)
         return true; /* a sound database has no such candidate */
     if (!grow_failures(s))
@@ -63,13 +65,20 @@ static bool is_withheld(const study *s, size_t arm)
     return s->failures[arm] >= (limit < ARM_FAILURES ? limit : ARM_FAILURES);
 }
 
-/* Where no point is worth a second pull: the candidates of trials in flight, and those with results that are not
+pick_repeats study_pick_repeats(const study *s, bool first_batch)
+{
+    if (study_pulls_once(s))
+        return PICKS_ONCE_ONLY;
+    return first_batch && s->config->has_repeats ? PICKS_DIFFER : PICKS_REPEAT;
+}
+
+/* The candidates of trials in flight and, when they may be evaluated only once, those with results that are not
  * counted yet. *out is the caller's to free; NULL: points may be pulled again. */
-static bool mark_open(bool **out, const study *s)
+static bool mark_open(bool **out, const study *s, pick_repeats repeats)
 {
     trial *t;
     *out = NULL;
-    if (!study_pulls_once(s))
+    if (repeats == PICKS_REPEAT)
         return true;
     if (!(*out = calloc((size_t)s->candidates, sizeof **out)))
         return false;
@@ -77,8 +86,10 @@ static bool mark_open(bool **out, const study *s)
         (*out)[t->candidate] = true;
     for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t))
         (*out)[t->candidate] = true;
+    if (repeats == PICKS_DIFFER)
+        return true;
     for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
-        (*out)[t->candidate] = true;
+        (*out)[t->candidate] |= t->has_value || t->state == TRIAL_INFEASIBLE || !s->config->never_repeats;
     size_t n;
     const store_observation *imported = pending_results_observations(s->results, &n);
     for (size_t i = 0; i < n; i++)
@@ -86,19 +97,18 @@ static bool mark_open(bool **out, const study *s)
     return true;
 }
 
-bool study_withheld(const study *s, uint32_t **out, size_t *n, bool *once)
+bool study_withheld(const study *s, pick_repeats repeats, uint32_t **out, size_t *n)
 {
     size_t room = 0, candidates = (size_t)s->candidates;
     bool *open;
     *out = NULL;
     *n = 0;
-    *once = study_pulls_once(s);
-    if (!s->failures && !*once)
+    if (!s->failures && repeats == PICKS_REPEAT)
         return true;
-    if (!mark_open(&open, s))
+    if (!mark_open(&open, s, repeats))
         return false;
     for (size_t i = 0; i < candidates; i++)
-        room += *once || is_withheld(s, i);
+        room += is_withheld(s, i) || (open && open[i]);
     uint32_t *list = malloc((room ? room : 1) * sizeof *list);
     for (size_t i = 0; list && i < candidates; i++)
         if (is_withheld(s, i) || (open && open[i]))
@@ -140,6 +150,7 @@ typedef struct outcome {
     int64_t trial;
     uint32_t candidate;
     trial_state state;
+    bool has_value;
 } outcome;
 
 typedef struct outcomes {
@@ -165,7 +176,8 @@ static void take_outcome(void *arg, const store_trial *row)
     o->list[o->n++] = (outcome){.batch = (int64_t)batch,
                                 .trial = row->trial,
                                 .candidate = (uint32_t)row->candidate,
-                                .state = row->state};
+                                .state = row->state,
+                                .has_value = row->has_value};
 }
 
 static int compare_outcomes(const void *a, const void *b)
@@ -180,7 +192,7 @@ static void count_imported(void *arg, int64_t seq, const store_observation *row)
 {
     study *s = arg;
     (void)seq;
-    if (!study_count_outcome(s, row->candidate, TRIAL_COMPLETED))
+    if (!study_count_outcome(s, row->candidate, TRIAL_COMPLETED, true))
         commit_fail(s->commit, STORE_NO_MEMORY);
 }
 
@@ -207,7 +219,7 @@ store_status study_recount_failures(study *s)
     if (status == STORE_OK)
         qsort(o.list, o.n, sizeof *o.list, compare_outcomes);
     for (size_t i = 0; status == STORE_OK && i < o.n; i++)
-        if (!study_count_outcome(s, o.list[i].candidate, o.list[i].state))
+        if (!study_count_outcome(s, o.list[i].candidate, o.list[i].state, o.list[i].has_value))
             status = STORE_NO_MEMORY;
     if (status == STORE_OK && study_pulls_once(s))
         status =

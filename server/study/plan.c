@@ -23,6 +23,7 @@ void plan_free(plan *p)
     free(p->amended_sums);
     free(p->pending);
     free(p->withheld);
+    free(p->always_withheld);
     free(p->failed);
     free(p->withheld_fixed);
     free(p->fixed);
@@ -178,6 +179,8 @@ static void plan_done(study *s, study_job *job)
         study_begin_fixed(s, p->ask);
         take_plan(s, p);
         serve_fixed(s, p);
+    } else if (s->config->never_repeats) {
+        take_plan(s, p); /* where nothing is left, candidates may still be added */
     } else if (p->exhausted && p->n_picks == 0 && trial_queue_open(s->queue) == 0 && study_pulls_once(s)) {
         take_plan(s, p);
         study_set_state(s, STUDY_FINISHED, "every point of the space has been evaluated", NULL);
@@ -275,7 +278,7 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
     bool news = s->batches == 0 || (s->config->asynchronous && study_has_news(s) &&
                                     trial_queue_is_empty(s->queue, TRIALS_QUEUED));
     plan *p = news ? plan_gather(s, false) : plan_gather_extension(s);
-    if (!p || !fix_values(s, p, ask->fixed, (size_t)ask->ask->count)) {
+    if (!p || !fix_values(s, p, ask->fixed, (size_t)ask->ask->count - ask->n_held)) {
         plan_free(p);
         commit_fail(s->commit,
                     STORE_NO_MEMORY); /* the record of failures may be half counted: load the study again */

@@ -109,7 +109,7 @@ static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, 
     if (bandit_engine_select(s->engine.engine, &limits, &executor, p->picks + p->n_picks, &selection,
                              &p->outcome.error) != BANDIT_OK)
         return false;
-    for (size_t i = 0; p->once && i < selection.n_picks; i++) {
+    for (size_t i = 0; p->repeats != PICKS_REPEAT && i < selection.n_picks; i++) {
         withhold(p->withheld, &p->n_withheld, p->picks[p->n_picks + i].arm);
         if (p->withheld_fixed)
             withhold(p->withheld_fixed, &p->n_withheld_fixed, p->picks[p->n_picks + i].arm);
@@ -126,15 +126,35 @@ static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, 
     return selection.n_picks > 0 && (beyond_bound || selection.stop_rule == BANDIT_STOP_NONE);
 }
 
+/* All have been picked once: from now on they may be picked again. */
+static void allow_repeats(plan *p)
+{
+    free(p->withheld);
+    p->withheld = p->always_withheld;
+    p->n_withheld = p->n_always_withheld;
+    p->always_withheld = NULL;
+    p->repeats = PICKS_REPEAT;
+}
+
 /* Appends at most max_picks picks. */
 static void select_picks(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
     size_t end = p->n_picks + max_picks;
-    if (!p->once)
-        select_some(s, p, max_picks, beyond_bound, fixed);
-    else
-        while (p->n_picks < end && select_some(s, p, 1, beyond_bound, fixed))
-            continue;
+    while (p->repeats != PICKS_REPEAT && p->n_picks < end && select_some(s, p, 1, beyond_bound, fixed))
+        continue;
+    if (p->repeats == PICKS_DIFFER && p->exhausted && p->n_picks < end)
+        allow_repeats(p);
+    if (p->repeats == PICKS_REPEAT && p->n_picks < end)
+        select_some(s, p, end - p->n_picks, beyond_bound, fixed);
+}
+
+/* Room for all picks among the arms that may not be picked again. */
+static bool make_room(plan *p)
+{
+    size_t most = p->n_withheld + p->max_picks + p->n_fixed + 1;
+    uint32_t *grown = p->repeats == PICKS_REPEAT ? NULL : realloc(p->withheld, most * sizeof *grown);
+    p->withheld = grown ? grown : p->withheld;
+    return grown || p->repeats == PICKS_REPEAT;
 }
 
 /* Changes results that the model has taken in. */
@@ -177,6 +197,8 @@ static void withhold_others(const study *s, plan *p)
 /* The picks of an ask that fixes parameters; they do not wait in the queue. */
 static void select_fixed(study *s, plan *p)
 {
+    if (p->repeats == PICKS_DIFFER)
+        allow_repeats(p); /* few points may have these values */
     if (!bandit_arms_is_open_space(s->engine.arms))
         withhold_others(s, p);
     if (engine_fine(&p->outcome))
@@ -218,7 +240,7 @@ void plan_compute(study *s, plan *p)
     double start = clock_steady();
     engine_ensure(s, &p->source, out);
     p->picks = malloc((p->max_picks + p->n_fixed + 1) * sizeof *p->picks);
-    if (!p->picks)
+    if (!p->picks || !make_room(p))
         out->stored = STORE_NO_MEMORY;
     amend_model(s, p);
     if (engine_fine(out) && !p->extends)

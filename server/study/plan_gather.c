@@ -57,7 +57,7 @@ static bool gather_told(study *s, plan *p, trial **told, size_t n)
     for (size_t i = 0; i < n; i++) {
         t = told[i];
         t->joining = true;
-        if (!study_count_outcome(s, t->candidate, t->state))
+        if (!study_count_outcome(s, t->candidate, t->state, t->has_value))
             return false;
         if (t->has_value)
             p->results[p->n_results++] = told_trial(s, t);
@@ -82,7 +82,7 @@ static bool gather_imported(study *s, plan *p, const store_observation *list, si
     bool fine = true;
     for (size_t i = 0; fine && i < n; i++) {
         p->results[p->n_results++] = imported(s, &list[i]);
-        fine = !study_pulls_once(s) || study_count_outcome(s, list[i].candidate, TRIAL_COMPLETED);
+        fine = !study_pulls_once(s) || study_count_outcome(s, list[i].candidate, TRIAL_COMPLETED, true);
     }
     return fine;
 }
@@ -174,6 +174,15 @@ static plan *plan_new(study *s)
     return p;
 }
 
+static bool gather_withheld(const study *s, plan *p)
+{
+    p->repeats = study_pick_repeats(s, s->batches == (p->extends ? 1 : 0));
+    return study_withheld(s, p->repeats, &p->withheld, &p->n_withheld) &&
+           (p->repeats != PICKS_DIFFER ||
+            study_withheld(s, PICKS_REPEAT, &p->always_withheld, &p->n_always_withheld)) &&
+           study_failed(s, &p->failed, &p->n_failed);
+}
+
 plan *plan_gather(study *s, bool closes_model)
 {
     plan *p = plan_new(s);
@@ -184,9 +193,7 @@ plan *plan_gather(study *s, bool closes_model)
     if (closes_model)
         p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
     pending_results_begin(s->results);
-    if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) &&
-        study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
-        study_failed(s, &p->failed, &p->n_failed)) {
+    if (gather_amendments(s, p) && gather_results(s, p) && gather_pending(s, p) && gather_withheld(s, p)) {
         p->through_seq = commit_next_seq(s->commit) - 1;
         return p;
     }
@@ -202,8 +209,7 @@ plan *plan_gather_extension(study *s)
     p->extends = true;
     p->by_rule = plan_state_continues(s->plans);
     p->through_seq = commit_next_seq(s->commit) - 1;
-    if (study_withheld(s, &p->withheld, &p->n_withheld, &p->once) &&
-        study_failed(s, &p->failed, &p->n_failed))
+    if (gather_withheld(s, p))
         return p;
     plan_free(p);
     return NULL;

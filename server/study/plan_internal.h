@@ -5,6 +5,7 @@
 
 #include "server/data/stop_rule.h"
 #include "server/study/engine_lane.h"
+#include "server/study/failures.h"
 #include "server/study/plan.h"
 
 struct plan {
@@ -32,11 +33,13 @@ struct plan {
     int64_t joined_through; /* log position up to which results were in the model before */
     bandit_pick *pending;   /* trials in flight, by number (asynchronous feedback) */
     size_t n_pending;
-    uint32_t *withheld; /* with room for every candidate where `once` is set */
+    uint32_t *withheld;
     size_t n_withheld;
+    pick_repeats repeats;
+    uint32_t *always_withheld; /* with PICKS_DIFFER: those of `withheld` that are not in flight */
+    size_t n_always_withheld;
     uint32_t *failed; /* in an open space */
     size_t n_failed;
-    bool once; /* no arm may be picked twice */
     uint64_t remaining;
     size_t max_picks;
     bool limited_lookahead; /* max_picks is a few picks ahead, and not the largest batch */

@@ -181,6 +181,13 @@ bool trial_queue_is_empty(const trial_queue *q, trial_list list)
     return TAILQ_EMPTY(&q->lists[list]);
 }
 
+bool trial_queue_has(const trial_queue *q, trial_list list, size_t n)
+{
+    for (const trial *t = trial_queue_first(q, list); n > 0 && t; t = trial_queue_next(t))
+        n--;
+    return n == 0;
+}
+
 size_t trial_queue_open(const trial_queue *q)
 {
     return q->n_open;

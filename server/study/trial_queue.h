@@ -36,7 +36,8 @@ void trial_queue_put(trial_queue *q, trial *t);
 trial *trial_queue_first(const trial_queue *q, trial_list list);
 trial *trial_queue_next(const trial *t);
 bool trial_queue_is_empty(const trial_queue *q, trial_list list);
-size_t trial_queue_open(const trial_queue *q); /* queued and pending ones */
+bool trial_queue_has(const trial_queue *q, trial_list list, size_t n); /* n or more */
+size_t trial_queue_open(const trial_queue *q);                         /* queued and pending ones */
 
 /* ms of the wall clock: not later than the first lease of a pending trial expires; INT64_MAX: none is pending.
  * `renew` makes it exact again. */

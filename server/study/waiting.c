@@ -17,9 +17,14 @@ static bool may_pick(const study *s)
            !commit_is_broken(s->commit) && !atomic_load(&s->app->stopping);
 }
 
+static bool may_find_picks(const study *s)
+{
+    return may_pick(s) && !plan_state_is_exhausted(s->plans);
+}
+
 bool study_may_plan(const study *s)
 {
-    return may_pick(s) && !plan_state_is_exhausted(s->plans) && trial_queue_is_empty(s->queue, TRIALS_QUEUED);
+    return may_find_picks(s) && trial_queue_is_empty(s->queue, TRIALS_QUEUED);
 }
 
 /* ---- who is at work ------------------------------------------------------------------------------------ */
@@ -76,6 +81,39 @@ static void plan_for_waiting(study *s)
         study_extend_batch(s, min_picks);
 }
 
+/* ---- asks that get all that they want ------------------------------------------------------------------ */
+
+static size_t wants(const waiting_ask *w)
+{
+    return w->fixed ? 0 : (size_t)w->ask->count - w->n_held;
+}
+
+/* How many trials the queue lacks for all asks that wait. */
+static size_t shortage(const study *s)
+{
+    size_t wanted = 0;
+    for (const waiting_ask *w = waiting_line_first(s->waiting); w; w = waiting_line_next(w))
+        wanted += wants(w);
+    for (const trial *t = trial_queue_first(s->queue, TRIALS_QUEUED); t && wanted > 0;
+         t = trial_queue_next(t))
+        wanted--;
+    return wanted;
+}
+
+/* Is something planned for this ask, or can it be, because the queue has too few trials for it? Starts the plan. */
+static bool plans_the_rest(study *s, const waiting_ask *w)
+{
+    if (w->fixed || s->state != STUDY_ACTIVE || !study_config_serves_in_full(s->config) ||
+        trial_queue_has(s->queue, TRIALS_QUEUED, wants(w)))
+        return false;
+    bool may_plan = may_find_picks(s) && (s->config->asynchronous || trial_queue_open(s->queue) == 0);
+    if (may_plan && (s->batches == 0 || !s->config->asynchronous || study_has_news(s)))
+        study_plan_batch(s, shortage(s));
+    else if (may_plan)
+        study_extend_batch(s, shortage(s));
+    return plan_state_is_computing(s->plans);
+}
+
 /* ---- serving ------------------------------------------------------------------------------------------- */
 
 void study_answer_waiting(study *s, const char *reason)
@@ -100,28 +138,40 @@ void study_begin_fixed(study *s, uint64_t number)
         commit_submit(s->commit); /* its reply gets a write of its own */
 }
 
-/* Answers an ask with no trial, and why. */
-static void end_waiting(study *s, waiting_ask *w)
+/* Answers an ask with the trials that its worker has already, or with none, and why. */
+static void end_waiting(study *s, waiting_ask *w, bool gone)
 {
+    trial *held[ASK_MAXIMUM];
+    const wire_ask *ask = w->ask;
+    size_t n = w->holds && !gone ? study_own_trials(s, ask, w->fixed, held) : 0;
     study_request *request = waiting_line_take(s->waiting, w);
-    if (!request->key)                   /* an answer without trials is not stored under a key */
-        commit_hold(s->commit, request); /* but the reason that it gives must be on disk */
-    study_answer_ask(s, request, NULL, 0, study_shortage(s));
+    bool keyed = request->key != NULL;
+    if (n > 0 && keyed)
+        commit_submit(s->commit); /* its reply gets a write of its own */
+    if (n > 0) {
+        study_serve(s, request, ask, false, held, n, clock_now());
+    } else {
+        if (!keyed)                          /* an answer without trials is not stored under a key */
+            commit_hold(s->commit, request); /* but the reason that it gives must be on disk */
+        study_answer_ask(s, request, NULL, 0, study_shortage(s));
+    }
+    if (n > 0 && keyed)
+        commit_submit(s->commit);
 }
 
 void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
 {
     waiting_ask *w = waiting_line_find(s->waiting, number);
     trial *trials[ASK_MAXIMUM];
-    size_t found = 0;
     if (!w || commit_has_failed(s->commit))
         return;
     if (waiting_ask_is_gone(w, clock_steady_ms())) {
-        end_waiting(s, w);
+        end_waiting(s, w, true);
         return;
     }
     bool keyed = w->request->key != NULL;
-    for (size_t i = 0; i < n && i < ASK_MAXIMUM; i++)
+    size_t found = w->holds ? study_own_trials(s, w->ask, w->fixed, trials) : 0;
+    for (size_t i = 0; i < n && found < (size_t)w->ask->count; i++)
         if ((trials[found] = trial_queue_find(s->queue, first + (int64_t)i)))
             found++;
     const wire_ask *wanted = w->ask;
@@ -138,10 +188,12 @@ void study_serve_fixed(study *s, uint64_t number, int64_t first, size_t n)
 
 static void plan_for(study *s, waiting_ask *w)
 {
-    if (w->fixed && may_pick(s))
+    if (w->fixed && may_pick(s) && w->n_held < (size_t)w->ask->count)
         study_plan_fixed(s, w);
     else if (w->fixed)
         ; /* later, when the plan under way is done */
+    else if (study_config_serves_in_full(s->config))
+        ; /* plans_the_rest has done so */
     else if (study_may_plan(s) && s->config->asynchronous)
         plan_for_waiting(s);
     else if (study_may_plan(s) && trial_queue_open(s->queue) == 0)
@@ -155,6 +207,7 @@ void study_serve_waiting(study *s, int64_t now)
 {
     int64_t steady = clock_steady_ms();
     waiting_ask *w, *next;
+    bool kept_back = false; /* an ask waits for the rest of its trials, and those behind it for their turn */
     for (w = waiting_line_first(s->waiting); w; w = next) {
         next = waiting_line_next(w);
         if (s->state == STUDY_ERROR) {
@@ -163,15 +216,18 @@ void study_serve_waiting(study *s, int64_t now)
             reply_problem(request, REPLY_CONFLICT, NULL, "the study has stopped: %s", s->state_reason);
             continue;
         }
-        trial *trials[ASK_MAXIMUM];
-        bool may_serve =
-            s->state == STUDY_ACTIVE && !trial_queue_is_empty(s->queue, TRIALS_QUEUED) && !w->fixed;
+        trial *held[ASK_MAXIMUM];
+        w->n_held = w->holds ? study_own_trials(s, w->ask, w->fixed, held) : 0;
+        bool late = steady >= w->deadline && steady >= w->planning_deadline;
+        kept_back |= plans_the_rest(s, w) && !late;
+        bool has_some = w->n_held > 0 || !trial_queue_is_empty(s->queue, TRIALS_QUEUED);
+        bool may_serve = s->state == STUDY_ACTIVE && has_some && !w->fixed && (!kept_back || late);
         bool comes = w->checked_at == 0;
         bool gone = !comes && (may_serve || waiting_ask_is_due(w, steady)) && waiting_ask_is_gone(w, steady);
         bool keyed = may_serve && !gone && w->request->key;
         if (keyed)
             commit_submit(s->commit); /* its reply gets a write of its own */
-        if (may_serve && !gone && study_serve(s, w->request, w->ask, true, trials, 0, now)) {
+        if (may_serve && !gone && study_serve(s, w->request, w->ask, true, held, w->n_held, now)) {
             waiting_line_take(s->waiting, w);
             if (keyed)
                 commit_submit(s->commit);
@@ -182,8 +238,12 @@ void study_serve_waiting(study *s, int64_t now)
         bool computing = plan_state_is_computing(s->plans);
         bool over = steady >= w->deadline && (!computing || steady >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
-        if (over || no_hope || gone || (comes && waiting_ask_is_gone(w, steady)))
-            end_waiting(s, w);
+        bool settled = w->n_held > 0 && !computing; /* there is nothing more to wait for */
+        bool ends = over || no_hope || settled || gone;
+        if (!ends && comes)
+            ends = gone = waiting_ask_is_gone(w, steady);
+        if (ends)
+            end_waiting(s, w, gone);
     }
 }
 

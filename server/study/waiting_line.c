@@ -46,7 +46,7 @@ static void count_out(app *a)
     atomic_fetch_sub(&a->waiting, 1);
 }
 
-void waiting_line_add(waiting_line *line, study_request *request, double *fixed)
+void waiting_line_add(waiting_line *line, study_request *request, double *fixed, size_t n_held)
 {
     const wire_ask *ask = request->context;
     app *a = line->app;
@@ -68,6 +68,8 @@ void waiting_line_add(waiting_line *line, study_request *request, double *fixed)
                        .request = request,
                        .ask = ask,
                        .fixed = fixed,
+                       .holds = n_held > 0,
+                       .n_held = n_held,
                        .deadline = start + wait,
                        .planning_deadline = start + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
     request->may_wait = ask->wait_seconds;

@@ -13,6 +13,8 @@ typedef struct waiting_ask {
     study_request *request;
     const wire_ask *ask; /* the request's context */
     double *fixed;       /* the parameters that it fixes, one each, NaN: open; NULL: none */
+    bool holds;          /* its worker has trials already, which count */
+    size_t n_held;       /* so many when they were last looked at */
     /* ms of the steady clock: */
     int64_t checked_at;            /* when its client was last looked at; 0: never */
     int64_t deadline;              /* it is answered then, unless a batch is being planned */
@@ -26,8 +28,9 @@ waiting_line *waiting_line_new(app *a);     /* NULL: out of memory */
 void waiting_line_free(waiting_line *line); /* must be empty; NULL is fine */
 
 /* Lets an ask wait for wait_seconds, or, when that is shorter, for as long as a batch is being planned; takes
- * `fixed`. Replies when too many asks wait in the server, or there is no memory. */
-void waiting_line_add(waiting_line *line, study_request *request, double *fixed);
+ * `fixed`. n_held: trials that its worker has already. Replies when too many asks wait in the server, or there is no
+ * memory. */
+void waiting_line_add(waiting_line *line, study_request *request, double *fixed, size_t n_held);
 
 /* Takes an ask out of the line and frees it; the caller replies to its request. */
 study_request *waiting_line_take(waiting_line *line, waiting_ask *w);

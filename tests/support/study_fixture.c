@@ -2,6 +2,7 @@
 
 #include "server/data/definition.h"
 #include "server/study/create.h"
+#include "server/study/observations.h"
 #include "server/study/registry.h"
 #include "server/study/requests.h"
 #include "tests/support/refusals.h"
@@ -224,9 +225,9 @@ static void free_tell(void *tell)
     wire_tell_free(tell);
 }
 
-static void free_amendment(void *amendment)
+static void free_amendment(void *change)
 {
-    wire_amendment_free(amendment);
+    wire_amendment_free(change);
 }
 
 static study_call *post(study_fixture *f, study_call *call, void (*run)(study *s, study_request *request))
@@ -261,14 +262,45 @@ study_answer study_fixture_tell(study_fixture *f, const char *id, const char *bo
     return study_call_wait(post(f, call_new(id, -1, tell, free_tell), study_tell));
 }
 
-study_answer study_fixture_amend(study_fixture *f, const char *id, int64_t trial, const char *body)
+study_answer study_fixture_amend(study_fixture *f, const char *id, int64_t number, const char *body)
 {
-    wire_amendment *amendment;
+    wire_amendment *change;
     wire_errors errors = {0};
     char *text = with_quotes(body);
-    assert_int_equal(wire_decode_amendment(&amendment, text, strlen(text), &errors), WIRE_OK);
+    assert_int_equal(wire_decode_amendment(&change, text, strlen(text), &errors), WIRE_OK);
     free(text);
-    return study_call_wait(post(f, call_new(id, trial, amendment, free_amendment), study_amend));
+    return study_call_wait(post(f, call_new(id, number, change, free_amendment), study_amend));
+}
+
+static void free_import(void *in)
+{
+    free(((import *)in)->list);
+    free(in);
+}
+
+static void take_place(void *arg, const store_study *row)
+{
+    import *in = arg;
+    in->study = row->study;
+    in->candidates = row->candidates;
+    strncpy(in->digest, row->digest, sizeof in->digest - 1);
+}
+
+study_answer study_fixture_observe(study_fixture *f, const char *id, const store_observation *list, size_t n)
+{
+    import *in = calloc(1, sizeof *in);
+    assert_non_null(in);
+    in->list = malloc(n * sizeof *list);
+    assert_non_null(in->list);
+    memcpy(in->list, list, n * sizeof *list);
+    in->n = n;
+    assert_int_equal(store_read_study(f->app.store, id, take_place, in, NULL), STORE_OK);
+    return study_call_wait(post(f, call_new(id, -1, in, free_import), study_observe));
+}
+
+study_answer study_fixture_best(study_fixture *f, const char *id)
+{
+    return study_call_wait(post(f, call_new(id, -1, NULL, NULL), study_best));
 }
 
 study_answer study_fixture_delete(study_fixture *f, const char *id)
@@ -301,6 +333,14 @@ int64_t study_answer_integer(const study_answer *a, const char *path)
     if (!json_is_integer(found))
         fail_msg("the answer has no whole number at %s", path);
     return json_integer_value(found);
+}
+
+double study_answer_number(const study_answer *a, const char *path)
+{
+    json_t *found = find(a, path);
+    if (!json_is_number(found))
+        fail_msg("the answer has no number at %s", path);
+    return json_number_value(found);
 }
 
 const char *study_answer_text(const study_answer *a, const char *path)

@@ -45,6 +45,9 @@ study_answer study_fixture_try_create(study_fixture *f, const char *definition);
 study_answer study_fixture_ask(study_fixture *f, const char *id, const char *body);
 study_answer study_fixture_tell(study_fixture *f, const char *id, const char *body);
 study_answer study_fixture_amend(study_fixture *f, const char *id, int64_t trial, const char *body);
+/* Imports n values of candidates. */
+study_answer study_fixture_observe(study_fixture *f, const char *id, const store_observation *list, size_t n);
+study_answer study_fixture_best(study_fixture *f, const char *id);
 study_answer study_fixture_delete(study_fixture *f, const char *id);
 
 /* The same in two steps. */
@@ -55,6 +58,7 @@ study_answer study_call_wait(study_call *call); /* frees the call */
 
 /* An integer of the answer's body, by a path such as "trials/0/id"; the test fails when there is none. */
 int64_t study_answer_integer(const study_answer *a, const char *path);
+double study_answer_number(const study_answer *a, const char *path);    /* the same for any number */
 const char *study_answer_text(const study_answer *a, const char *path); /* borrowed; NULL: there is none */
 
 /* The number of the study in the store. */

@@ -226,7 +226,7 @@ static const char *const study =
     "'domain':{'type':'candidates','points':[[1,2],[3,4]],'scaling':'unit','names':['x','y']},"
     "'algorithm':{'name':'bbkb','kernel':{'type':'matern','lengthscale':[1,2]},'confidence':{'beta':3},"
     "'init':{'type':'uniform'},'resample':'fresh','batch_rule':'global','posterior':'dtc','features':'rff'},"
-    "'feedback':'batch'}";
+    "'feedback':'batch','repeats':'auto'}";
 
 static void test_decoders(void **state)
 {

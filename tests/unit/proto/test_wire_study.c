@@ -59,7 +59,7 @@ static const char full[] =
     "'init':{'type':'uncertainty','parallelism':7.5},'gamma':'bound','gamma_scale':0.5,'scale':2.0,"
     "'epsilon':0.0,'zeta':0.25,'population':50,'sample':50,'posterior':'dtc','features':'eigen',"
     "'inducing':10,'prior_features':20,'dpp_steps':0,'initial_cells':30},"
-    "'horizon':10000,'seed':9007199254740991,'feedback':'batch','min_in_flight':3,"
+    "'horizon':10000,'seed':9007199254740991,'feedback':'batch','repeats':'never','min_in_flight':3,"
     "'lease_seconds':1.5,'max_attempts':5}";
 
 static void test_full(void **state)
@@ -114,6 +114,7 @@ static void test_full(void **state)
     assert_true(a->dpp_steps.given && a->dpp_steps.value == 0 && a->initial_cells.value == 30);
     assert_true(s->horizon.value == 10000 && s->seed.value == WIRE_MAX_INTEGER);
     assert_string_equal(s->feedback, "batch");
+    assert_string_equal(s->repeats, "never");
     assert_true(s->min_in_flight.value == 3 && s->lease_seconds.value == 1.5 && s->max_attempts.value == 5);
     wire_study_free(s);
 }
@@ -129,6 +130,7 @@ static void test_least(void **state)
     assert_null(s->aim);
     assert_null(s->scaling);
     assert_null(s->feedback);
+    assert_null(s->repeats);
     assert_false(s->algorithm.given || s->algorithm.kernel.given || s->horizon.given || s->seed.given);
     assert_false(s->optimum.given || s->lease_seconds.given || s->max_attempts.given);
     wire_study_free(s);
@@ -229,6 +231,8 @@ static void test_refused_members(void **state)
         {WITH("'seed':-1"), "/seed", "must be at least 0"},
         {WITH("'seed':9007199254740993"), "/seed", "must be at most 9007199254740991"},
         {WITH("'aim':'worst'"), "/aim", "must be \"best\" or \"regret\""},
+        {WITH("'repeats':'once'"), "/repeats", "must be \"auto\" or \"never\""},
+        {WITH("'repeats':true"), "/repeats", "must be \"auto\" or \"never\""},
         {WITH("'feedback':'sync'"), "/feedback", "must be \"async\" or \"batch\""},
         {WITH("'min_in_flight':0"), "/min_in_flight", "must be at least 1"},
         {WITH("'lease_seconds':0.5"), "/lease_seconds", "must be at least 1"},

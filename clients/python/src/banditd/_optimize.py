@@ -45,11 +45,12 @@ class _Work:
                 if asked.trials:
                     wait = 0.0  # to notice the end of the study at once
                     continue
-                if asked.reason == "finished" or (asked.reason == "horizon_reached" and self.all_told()):
+                nothing_new = asked.reason in ("horizon_reached", "exhausted")
+                if asked.reason == "finished" or (nothing_new and self.all_told()):
                     self.stop.set()
-                # Once the horizon is reached, only a trial that another worker lost can be handed out.
-                wait = 0.0 if asked.reason == "horizon_reached" else ASK_SECONDS
-                self.stop.wait(1 if asked.reason in ("horizon_reached", "paused") else 0)
+                # When there is nothing new, only a trial that another worker lost can be handed out.
+                wait = 0.0 if nothing_new else ASK_SECONDS
+                self.stop.wait(1 if nothing_new or asked.reason == "paused" else 0)
         except BaseException as error:  # raised again by the thread that called optimize
             self.end_with(error)
         finally:

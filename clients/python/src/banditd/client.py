@@ -186,7 +186,7 @@ class Study:
         fixed: Optional[Mapping[str, Any]] = None,
     ) -> Asked:
         """The trials, and the reason if there are fewer than `count`: "awaiting_feedback", "computing", "paused",
-        "finished" or "horizon_reached"; otherwise None."""
+        "finished", "horizon_reached" or "exhausted"; otherwise None."""
         names = self._feature_names()
         call = _calls.ask(self.id, names, count, worker, wait_seconds, lease_seconds, fresh, fixed)
         asked: Asked = self._client._run(call)

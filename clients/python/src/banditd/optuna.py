@@ -109,7 +109,7 @@ class BanditdSampler(BaseSampler):
             if asked.trials:
                 return asked.trials[0]
             waited += min(self._wait_seconds, 300)
-            if asked.reason in ("finished", "horizon_reached") or waited >= self._wait_seconds:
+            if asked.reason in ("finished", "horizon_reached", "exhausted") or waited >= self._wait_seconds:
                 raise BanditdError(f"study {server.id} has no trial to hand out: {asked.reason}")
 
     # ---- after a trial ----
