@@ -33,6 +33,17 @@ void wire_encode_candidates_answer(wire_writer *w, int64_t count, int64_t dimens
     wire_object_end(w);
 }
 
+static void encode_belief(wire_writer *w, const wire_best *best)
+{
+    wire_key(w, "expected");
+    if (best->has_expected)
+        wire_real(w, best->expected);
+    else
+        wire_null(w);
+    wire_key(w, "lucky");
+    wire_boolean(w, best->lucky);
+}
+
 void wire_encode_observed(wire_writer *w, const wire_best *best)
 {
     if (!best->given) {
@@ -40,9 +51,14 @@ void wire_encode_observed(wire_writer *w, const wire_best *best)
         return;
     }
     wire_object_begin(w);
-    wire_integer_member(w, "trial", best->trial);
+    if (best->trial > 0)
+        wire_integer_member(w, "trial", best->trial);
+    else
+        wire_integer_member(w, "observation", best->observation);
     wire_arm_members(w, best->candidate, best->space, best->parameters);
     wire_real_member(w, "value", best->value);
+    if (best->with_belief)
+        encode_belief(w, best);
     wire_object_end(w);
 }
 
@@ -60,6 +76,7 @@ static void encode_recommended(wire_writer *w, const wire_recommended *recommend
         wire_real(w, recommended->std);
     else
         wire_null(w);
+    wire_integer_member(w, "pulls", recommended->pulls);
     wire_object_end(w);
 }
 

@@ -185,7 +185,8 @@ exit_status command_study_show(const arguments *a)
     const json_t *best = json_object_get(study, "best");
     if (json_is_object(best)) {
         char *value = printable_value(json_object_get(best, "value"));
-        printf("%-20s %s (trial %lld)\n", "best value", value, json_count(best, "trial"));
+        const char *source = json_object_get(best, "observation") ? "observation" : "trial";
+        printf("%-20s %s (%s %lld)\n", "best value", value, source, json_count(best, source));
         free(value);
     }
     json_decref(study);

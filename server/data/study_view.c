@@ -1,5 +1,6 @@
 #include "server/data/study_view.h"
 
+#include "server/data/best_value.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/definition.h"
 #include "server/data/study_space.h"
@@ -9,32 +10,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* In a space, reads the parameters of the best point into *out (to be freed). STORE_CORRUPT: the stored best
- * trial is not valid. */
-static store_status read_best(double **out, store *s, const store_study *row, const wire_study *definition)
+/* What an answer shows of the best value; the row is the caller's to free. */
+typedef struct shown_best {
+    best_value value;
+    double *row; /* in a space: the coded point */
+} shown_best;
+
+/* Reads the best value, of trials and imports, and its point. STORE_CORRUPT: the stored best trial is not valid. */
+static store_status read_best(shown_best *out, store *s, const store_study *row, const wire_study *definition)
 {
     size_t width = candidate_width(definition);
     store_error error = {0};
-    *out = NULL;
-    if (row->best_trial > 0 && row->best_candidate >= row->candidates)
+    store_status status = STORE_OK;
+    best_value *best = &out->value;
+    if (row->best_trial > 0)
+        *best = (best_value){.given = true,
+                             .trial = row->best_trial,
+                             .candidate = row->best_candidate,
+                             .value = row->best_value};
+    if (row->observations > row->by_state[TRIAL_COMPLETED]) /* otherwise nothing was imported */
+        status =
+            best_value_compare_imported(best, s, row->study, wire_objective(definition)->minimize, &error);
+    if (status == STORE_OK && best->given && best->candidate >= row->candidates)
         return STORE_CORRUPT;
-    if (definition->domain_type != WIRE_DOMAIN_SPACE || row->best_trial == 0)
-        return STORE_OK;
-    *out = malloc(width * sizeof **out);
-    return *out ? candidate_rows_at(*out, s, row->study, definition, width, &row->best_candidate, 1, &error)
-                : STORE_NO_MEMORY;
+    if (status != STORE_OK || definition->domain_type != WIRE_DOMAIN_SPACE || !best->given)
+        return status;
+    out->row = malloc(width * sizeof *out->row);
+    return out->row
+               ? candidate_rows_at(out->row, s, row->study, definition, width, &best->candidate, 1, &error)
+               : STORE_NO_MEMORY;
 }
 
-static store_status encode(wire_writer *w, store *s, const store_study *row, const wire_taken_over *history)
+/* The same for a study that is not stored yet. */
+static store_status best_of_history(shown_best *out, const history_transfer *history, const double *points,
+                                    const wire_study *definition)
 {
-    wire_study *definition;
-    store_status status = study_config_read(&definition, row->definition);
-    if (status != STORE_OK)
-        return status;
-    double *best;
-    status = read_best(&best, s, row, definition);
+    size_t width = candidate_width(definition);
+    best_value_compare(&out->value, wire_objective(definition)->minimize, 1, history->list, history->n);
+    if (definition->domain_type != WIRE_DOMAIN_SPACE || !out->value.given)
+        return STORE_OK;
+    const double *rows = history->n_points > 0 ? history->points : points;
+    out->row = malloc(width * sizeof *out->row);
+    if (!out->row)
+        return STORE_NO_MEMORY;
+    memcpy(out->row, rows + (size_t)out->value.candidate * width, width * sizeof *out->row);
+    return STORE_OK;
+}
+
+static void encode(wire_writer *w, const store_study *row, const wire_study *definition,
+                   const shown_best *best, const wire_taken_over *history)
+{
     candidate_view shown =
-        candidate_view_of(definition, row->reference_candidates > 0, row->best_candidate, best);
+        candidate_view_of(definition, row->reference_candidates > 0, best->value.candidate, best->row);
     wire_study_view view = {
         .definition = definition,
         .state = study_state_name(row->state),
@@ -51,28 +78,47 @@ static store_status encode(wire_writer *w, store *s, const store_study *row, con
         .batch = row->batches,
         .candidates = row->candidates,
         .history = history,
-        .best = {.given = row->best_trial > 0,
-                 .trial = row->best_trial,
+        .best = {.given = best->value.given,
+                 .trial = best->value.trial,
+                 .observation = best->value.observation,
                  .candidate = shown.candidate,
                  .space = shown.space,
                  .parameters = shown.parameters,
-                 .value = row->best_value},
+                 .value = best->value.value},
     };
-    if (status == STORE_OK)
-        wire_encode_study(w, &view);
-    free(best);
-    wire_study_free(definition);
-    return status;
+    wire_encode_study(w, &view);
 }
 
 store_status study_view_encode(wire_writer *w, store *s, const store_study *row)
 {
-    return encode(w, s, row, NULL);
+    wire_study *definition;
+    shown_best best = {0};
+    store_status status = study_config_read(&definition, row->definition);
+    if (status != STORE_OK)
+        return status;
+    status = read_best(&best, s, row, definition);
+    if (status == STORE_OK)
+        encode(w, row, definition, &best, NULL);
+    free(best.row);
+    wire_study_free(definition);
+    return status;
 }
 
-store_status study_view_encode_new(wire_writer *w, const store_study *row, const wire_taken_over *history)
+store_status study_view_encode_new(wire_writer *w, const store_study *row, const history_transfer *history,
+                                   const double *points)
 {
-    return encode(w, NULL, row, history);
+    wire_study *definition;
+    shown_best best = {0};
+    store_status status = study_config_read(&definition, row->definition);
+    if (status != STORE_OK)
+        return status;
+    if (history)
+        status = best_of_history(&best, history, points, definition);
+    if (status == STORE_OK)
+        encode(w, row, definition, &best, history ? &history->shown : NULL);
+    free(best.row);
+    wire_study_free(definition);
+    return status;
 }
 
 void study_etag(char out[40], int64_t number, int64_t last_seq)

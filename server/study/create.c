@@ -151,10 +151,11 @@ static store_status make_reply(creation *c)
                        .state_reason = "",
                        .created_at = c->now,
                        .updated_at = c->now,
+                       .reference_candidates = (int64_t)c->points.n_points,
                        .candidates = (int64_t)(c->points.n_points + (history ? history->n_points : 0)),
                        .observations = history ? (int64_t)history->n : 0};
     wire_writer w = WIRE_WRITER_INIT;
-    store_status status = study_view_encode_new(&w, &row, history ? &history->shown : NULL);
+    store_status status = study_view_encode_new(&w, &row, history, c->points.points);
     if (status != STORE_OK) {
         wire_writer_clear(&w);
         return status;

@@ -1,8 +1,7 @@
-/* Questions to the model: predict, model, best. candidate_list.c has those about candidates. */
+/* Questions to the model: predict and model. best.c and candidate_list.c have the others. */
 #include "server/study/queries.h"
 
 #include "server/base/log.h"
-#include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
 #include "server/study/engine_lane.h"
 #include "server/study/requests.h"
@@ -248,103 +247,4 @@ static void model(study *s, question *q)
 void study_model(study *s, study_request *request)
 {
     question_ask(s, request, model);
-}
-
-/* The evaluated arm with the best posterior mean; without a model, with the best mean of its rewards. False: the model
- * cannot be evaluated. */
-static bool recommend(const study *s, const question *q, wire_recommended *out)
-{
-    bandit_checkpoint checkpoint;
-    bandit_description d;
-    bandit_error error = {0};
-    double best = -INFINITY, sign = q->source.config->minimize ? -1 : 1;
-    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
-    bandit_engine_describe(s->engine.engine, &d);
-    for (size_t i = 0; i < checkpoint.n_sums; i++) {
-        const bandit_arm_sum *sum = &checkpoint.sums[i];
-        bandit_prediction p = {.mean = sum->sum / (double)sum->count};
-        if (d.has_model &&
-            bandit_engine_predict_arms(s->engine.engine, &sum->arm, 1, &p, &error) != BANDIT_OK)
-            return false;
-        double std = sqrt(p.variance);
-        if (p.mean > best && isfinite(p.mean)) {
-            best = p.mean;
-            *out = (wire_recommended){.given = true,
-                                      .candidate = sum->arm,
-                                      .mean = sign * p.mean,
-                                      .has_std = d.has_model && isfinite(std),
-                                      .std = std};
-        }
-    }
-    return true;
-}
-
-static void take_candidate(void *arg, const store_trial *row)
-{
-    *(int64_t *)arg = row->candidate;
-}
-
-/* In a space, the rows of the observed and the recommended candidate: two of the width; *rows is the caller's. */
-static store_status read_named(double **rows, const study *s, const question *q, const wire_best *observed,
-                               const wire_recommended *recommended)
-{
-    store_error error = {0};
-    size_t width = q->source.config->wire->n_parameters;
-    store_status status = STORE_OK;
-    *rows = malloc((width ? 2 * width : 1) * sizeof **rows);
-    if (!*rows)
-        return STORE_NO_MEMORY;
-    if (width > 0 && observed->given)
-        status = candidate_rows(*rows, s->app->store, q->source.number, q->source.config->wire, width,
-                                observed->candidate, 1, &error);
-    if (status == STORE_OK && width > 0 && recommended->given)
-        bandit_arms_coded(s->engine.arms, (size_t)recommended->candidate, *rows + width);
-    return status;
-}
-
-static void answer_best(const study *s, const question *q, wire_best *observed, wire_recommended *recommended)
-{
-    const wire_study *definition = q->source.config->wire;
-    bool finite = q->source.reference_candidates > 0;
-    double *rows;
-    store_status status = read_named(&rows, s, q, observed, recommended);
-    if (status == STORE_OK) {
-        candidate_view first = candidate_view_of(definition, finite, observed->candidate, rows);
-        candidate_view second =
-            candidate_view_of(definition, finite, recommended->candidate, rows + definition->n_parameters);
-        observed->candidate = first.candidate;
-        observed->space = recommended->space = first.space;
-        observed->parameters = first.parameters;
-        recommended->candidate = second.candidate;
-        recommended->parameters = second.parameters;
-        wire_writer w = WIRE_WRITER_INIT;
-        wire_encode_best(&w, observed, recommended);
-        reply_json(q->request, &w);
-    } else {
-        reply_store_problem(q->request, status);
-    }
-    free(rows);
-}
-
-static void best(study *s, question *q)
-{
-    wire_best observed = {.given = q->best_trial > 0, .trial = q->best_trial, .value = q->best_value};
-    wire_recommended recommended = {0};
-    store_error error = {0};
-    store_status status = STORE_OK;
-    if (observed.given)
-        status = store_read_trial(s->app->store, q->source.number, observed.trial, take_candidate,
-                                  &observed.candidate, &error);
-    if (status != STORE_OK) {
-        reply_store_problem(q->request, status);
-    } else if (q->source.batches > 0 && !recommend(s, q, &recommended)) {
-        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
-    } else {
-        answer_best(s, q, &observed, &recommended);
-    }
-}
-
-void study_best(study *s, study_request *request)
-{
-    question_ask(s, request, best);
 }

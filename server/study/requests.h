@@ -85,9 +85,12 @@ void study_retire_candidates(study *s, study_request *request); /* wire_retire *
 
 void study_list_candidates(study *s, study_request *request); /* candidate_range */
 
-/* ---- queries.c ------------------------------------------------------------------------------------------------ */
+/* ---- best.c --------------------------------------------------------------------------------------------------- */
 
 void study_best(study *s, study_request *request);
+
+/* ---- queries.c ------------------------------------------------------------------------------------------------ */
+
 void study_predict(study *s, study_request *request); /* wire_predict */
 void study_model(study *s, study_request *request);
 

@@ -42,6 +42,11 @@ function tile(label) {
   return { element: h('div', { class: 'tile' }, h('dt', {}, label), value, note), value, note };
 }
 
+function bestNote(best) {
+  if (!best) return 'no values yet';
+  return best.trial === undefined ? `imported value ${count(best.observation)}` : `trial ${count(best.trial)}`;
+}
+
 function head(feed, signal) {
   const tiles = {
     best: tile('Best'),
@@ -70,7 +75,7 @@ function head(feed, signal) {
     setText(title.firstChild, text);
     setText(title.lastChild, `${study.display_name ? `${study.id} · ` : ''}${goal} ${name} · ${study.algorithm.name}`);
     setText(tiles.best.value, study.best ? number(study.best.value) : '–');
-    setText(tiles.best.note, study.best ? `trial ${count(study.best.trial)}` : 'no values yet');
+    setText(tiles.best.note, bestNote(study.best));
     const n = told(study);
     setText(tiles.told.value, count(n));
     setText(tiles.told.note, study.horizon ? `of ${count(study.horizon)}, ${percent(n / study.horizon)}` : failures(study));

@@ -26,7 +26,7 @@ async function basePoint(feed, which, signal) {
   const chosen = best[which] ?? best.observed;
   if (!chosen) return null;
   if (chosen.parameters) return { parameters: chosen.parameters };
-  if (chosen === best.observed) return get(studyPath(feed.id, `/trials/${chosen.trial}`), signal);
+  if (chosen === best.observed && chosen.trial !== undefined) return get(studyPath(feed.id, `/trials/${chosen.trial}`), signal);
   try {
     return await get(studyPath(feed.id, `/candidates/${chosen.candidate}`), signal);
   } catch (error) {

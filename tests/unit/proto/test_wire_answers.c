@@ -136,14 +136,26 @@ static void test_reading(void **state)
     wire_encode_best(&w, &best, &recommended);
     assert_written(&w, "{'observed':null,'recommended':null}");
     best = (wire_best){.given = true, .trial = 3, .candidate = 4, .value = 0.5};
-    recommended = (wire_recommended){.given = true, .candidate = 5, .mean = 1, .has_std = true, .std = 0.25};
+    recommended = (wire_recommended){
+        .given = true, .candidate = 5, .mean = 1, .has_std = true, .std = 0.25, .pulls = 2};
     wire_encode_best(&w, &best, &recommended);
     assert_written(&w, "{'observed':{'trial':3,'candidate':4,'value':0.5},"
-                       "'recommended':{'candidate':5,'mean':1.0,'std':0.25}}");
+                       "'recommended':{'candidate':5,'mean':1.0,'std':0.25,'pulls':2}}");
     recommended.has_std = false;
+    best.with_belief = true;
     wire_encode_best(&w, &best, &recommended);
-    assert_written(&w, "{'observed':{'trial':3,'candidate':4,'value':0.5},"
-                       "'recommended':{'candidate':5,'mean':1.0,'std':null}}");
+    assert_written(&w, "{'observed':{'trial':3,'candidate':4,'value':0.5,'expected':null,'lucky':false},"
+                       "'recommended':{'candidate':5,'mean':1.0,'std':null,'pulls':2}}");
+    best = (wire_best){.given = true,
+                       .observation = 6,
+                       .candidate = -1,
+                       .value = 0.5,
+                       .with_belief = true,
+                       .has_expected = true,
+                       .expected = 0.25,
+                       .lucky = true};
+    wire_encode_observed(&w, &best);
+    assert_written(&w, "{'observation':6,'value':0.5,'expected':0.25,'lucky':true}");
 
     static const wire_prediction predictions[] = {{1, 2, 3}, {-0.5, 0, 4}};
     wire_encode_predictions(&w, predictions, 2);

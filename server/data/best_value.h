@@ -1,0 +1,24 @@
+/* The best value that a study has: told for a trial, or imported. */
+#ifndef SERVER_DATA_BEST_VALUE_H
+#define SERVER_DATA_BEST_VALUE_H
+
+#include "server/store/store.h"
+
+typedef struct best_value {
+    bool given;
+    int64_t trial;       /* 0: the value was imported */
+    int64_t observation; /* of an imported value: its number, from 1 in the order of import */
+    int64_t candidate;
+    double value;
+} best_value;
+
+/* Compares with n imported values, whose numbers begin with `first`. Of equal values that of a trial stays the best,
+ * and otherwise the first. */
+void best_value_compare(best_value *best, bool minimize, int64_t first, const store_observation *list,
+                        size_t n);
+
+/* Compares with all imported values of the study. */
+store_status best_value_compare_imported(best_value *best, store *s, int64_t study, bool minimize,
+                                         store_error *err);
+
+#endif

@@ -1,0 +1,248 @@
+/* The best value that the study has, and the point that the model recommends. */
+#include "proto/arrays.h"
+#include "server/data/best_value.h"
+#include "server/data/candidate_rows.h"
+#include "server/data/study_space.h"
+#include "server/study/queries.h"
+#include "server/study/requests.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- with a model ----------------------------------------------------------------------------------------- */
+
+/* Does the metric have noise worth speaking of: at least a hundredth of the model's prior deviation? */
+static bool has_noise(const bandit_description *d)
+{
+    static const double least = 1e-4; /* of noise variance to prior variance */
+    return d->has_model && d->noise_std * d->noise_std >= least * d->signal_std * d->signal_std;
+}
+
+/* The evaluated arm with the best posterior mean; where there is noise, with the best mean less one deviation, since a
+ * single lucky measurement may have the best mean. Without a model, the arm with the best mean of its rewards. False:
+ * the model cannot be evaluated. */
+static bool recommend(const study *s, const question *q, wire_recommended *out)
+{
+    bandit_checkpoint checkpoint;
+    bandit_description d;
+    bandit_error error = {0};
+    double best = -INFINITY, sign = q->source.config->minimize ? -1 : 1;
+    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
+    bandit_engine_describe(s->engine.engine, &d);
+    bool careful = has_noise(&d);
+    for (size_t i = 0; i < checkpoint.n_sums; i++) {
+        const bandit_arm_sum *sum = &checkpoint.sums[i];
+        bandit_prediction p = {.mean = sum->sum / (double)sum->count};
+        if (d.has_model &&
+            bandit_engine_predict_arms(s->engine.engine, &sum->arm, 1, &p, &error) != BANDIT_OK)
+            return false;
+        double std = sqrt(p.variance), worth = careful && isfinite(std) ? p.mean - std : p.mean;
+        if (worth > best && isfinite(p.mean)) {
+            best = worth;
+            *out = (wire_recommended){.given = true,
+                                      .candidate = sum->arm,
+                                      .mean = sign * p.mean,
+                                      .has_std = d.has_model && isfinite(std),
+                                      .std = std,
+                                      .pulls = (int64_t)sum->count};
+        }
+    }
+    return true;
+}
+
+/* What the model believes of the best value's point, if it knows a result there. */
+static void believe(const study *s, const question *q, const best_value *observed, wire_best *out)
+{
+    bandit_checkpoint checkpoint;
+    bandit_description d;
+    bandit_error error = {0};
+    bandit_prediction p;
+    double sign = q->source.config->minimize ? -1 : 1;
+    size_t i = 0;
+    bandit_engine_checkpoint(s->engine.engine, &checkpoint);
+    bandit_engine_describe(s->engine.engine, &d);
+    while (i < checkpoint.n_sums && checkpoint.sums[i].arm != observed->candidate)
+        i++;
+    if (i == checkpoint.n_sums || !d.has_model ||
+        bandit_engine_predict_arms(s->engine.engine, &checkpoint.sums[i].arm, 1, &p, &error) != BANDIT_OK ||
+        !isfinite(p.mean))
+        return;
+    out->has_expected = true;
+    out->expected = sign * p.mean + 0.0; /* no -0.0 */
+    out->lucky = has_noise(&d) && sign * observed->value > p.mean + sqrt(p.variance);
+}
+
+/* ---- before a batch has taken in the first results --------------------------------------------------------- */
+
+/* The results so far, when there is no model yet. */
+typedef struct results {
+    struct result {
+        int64_t candidate;
+        double pulls, value;
+    } * list;
+    size_t n, capacity;
+    bool no_memory;
+} results;
+
+static void add_result(results *r, int64_t candidate, int64_t repeats, double value)
+{
+    r->no_memory |= !wire_grow(&r->list, &r->capacity, r->n + 1, 64, sizeof *r->list);
+    if (!r->no_memory)
+        r->list[r->n++] = (struct result){.candidate = candidate, .pulls = (double)repeats, .value = value};
+}
+
+static void take_observation(void *arg, int64_t seq, const store_observation *row)
+{
+    (void)seq;
+    add_result(arg, row->candidate, row->repeats, row->value);
+}
+
+static void take_trial(void *arg, const store_trial *row)
+{
+    if (row->has_value)
+        add_result(arg, row->candidate, row->repeats, row->value);
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const struct result *x = a, *y = b;
+    return (x->candidate > y->candidate) - (x->candidate < y->candidate);
+}
+
+/* The candidate with the best mean of its values. */
+static wire_recommended best_mean(results *r, bool minimize)
+{
+    wire_recommended best = {0};
+    if (r->n > 0)
+        qsort(r->list, r->n, sizeof *r->list, compare_candidates);
+    for (size_t i = 0, next; i < r->n; i = next) {
+        double pulls = 0, sum = 0;
+        for (next = i; next < r->n && r->list[next].candidate == r->list[i].candidate; next++) {
+            pulls += r->list[next].pulls;
+            sum += r->list[next].pulls * r->list[next].value;
+        }
+        double mean = sum / pulls;
+        if (!best.given || (minimize ? mean < best.mean : mean > best.mean))
+            best = (wire_recommended){
+                .given = true, .candidate = r->list[i].candidate, .mean = mean, .pulls = (int64_t)pulls};
+    }
+    return best;
+}
+
+static store_status recommend_without_model(const study *s, const question *q, wire_recommended *out)
+{
+    results r = {0};
+    store_error error = {0};
+    store_trial_filter told = {.told = true, .told_through = INT64_MAX};
+    store *from = s->app->store;
+    store_status status =
+        store_read_observations(from, q->source.number, 0, INT64_MAX, take_observation, &r, &error);
+    if (status == STORE_OK)
+        status = store_read_trials(from, q->source.number, &told, SIZE_MAX, take_trial, &r, &error);
+    if (status == STORE_OK && r.no_memory)
+        status = STORE_NO_MEMORY;
+    if (status == STORE_OK)
+        *out = best_mean(&r, q->source.config->minimize);
+    free(r.list);
+    return status;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------------------- */
+
+static void take_candidate(void *arg, const store_trial *row)
+{
+    *(int64_t *)arg = row->candidate;
+}
+
+/* In a space, the rows of the observed and the recommended candidate: two of the width; *rows is the caller's. */
+static store_status read_named(double **rows, const study *s, const question *q, const wire_best *observed,
+                               const wire_recommended *recommended)
+{
+    store_error error = {0};
+    size_t width = q->source.config->wire->n_parameters;
+    store_status status = STORE_OK;
+    *rows = malloc((width ? 2 * width : 1) * sizeof **rows);
+    if (!*rows)
+        return STORE_NO_MEMORY;
+    if (width > 0 && observed->given)
+        status = candidate_rows(*rows, s->app->store, q->source.number, q->source.config->wire, width,
+                                observed->candidate, 1, &error);
+    if (status == STORE_OK && width > 0 && recommended->given)
+        status = candidate_rows(*rows + width, s->app->store, q->source.number, q->source.config->wire, width,
+                                recommended->candidate, 1, &error);
+    return status;
+}
+
+static void answer_best(const study *s, const question *q, wire_best *observed, wire_recommended *recommended)
+{
+    const wire_study *definition = q->source.config->wire;
+    bool finite = q->source.reference_candidates > 0;
+    double *rows;
+    store_status status = read_named(&rows, s, q, observed, recommended);
+    if (status == STORE_OK) {
+        candidate_view first = candidate_view_of(definition, finite, observed->candidate, rows);
+        candidate_view second =
+            candidate_view_of(definition, finite, recommended->candidate, rows + definition->n_parameters);
+        observed->candidate = first.candidate;
+        observed->space = recommended->space = first.space;
+        observed->parameters = first.parameters;
+        recommended->candidate = second.candidate;
+        recommended->parameters = second.parameters;
+        wire_writer w = WIRE_WRITER_INIT;
+        wire_encode_best(&w, observed, recommended);
+        reply_json(q->request, &w);
+    } else {
+        reply_store_problem(q->request, status);
+    }
+    free(rows);
+}
+
+/* The best of all values that are stored: told for trials, as this turn had them, and imported. */
+static store_status find_observed(const study *s, const question *q, best_value *best)
+{
+    store_error error = {0};
+    store_status status = STORE_OK;
+    *best = (best_value){.given = q->best_trial > 0, .trial = q->best_trial, .value = q->best_value};
+    if (best->given)
+        status = store_read_trial(s->app->store, q->source.number, best->trial, take_candidate,
+                                  &best->candidate, &error);
+    if (status == STORE_OK)
+        status = best_value_compare_imported(best, s->app->store, q->source.number,
+                                             q->source.config->minimize, &error);
+    return status;
+}
+
+static void best(study *s, question *q)
+{
+    best_value found;
+    wire_recommended recommended = {0};
+    bandit_description d;
+    bandit_engine_describe(s->engine.engine, &d);
+    bool has_results = d.observations > 0;
+    store_status status = find_observed(s, q, &found);
+    if (status == STORE_OK && !has_results)
+        status = recommend_without_model(s, q, &recommended);
+    if (status != STORE_OK) {
+        reply_store_problem(q->request, status);
+        return;
+    }
+    if (has_results && !recommend(s, q, &recommended)) {
+        reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
+        return;
+    }
+    wire_best observed = {.given = found.given,
+                          .trial = found.trial,
+                          .observation = found.observation,
+                          .candidate = found.candidate,
+                          .value = found.value,
+                          .with_belief = true};
+    if (has_results && found.given)
+        believe(s, q, &found, &observed);
+    answer_best(s, q, &observed, &recommended);
+}
+
+void study_best(study *s, study_request *request)
+{
+    question_ask(s, request, best);
+}

@@ -1,0 +1,133 @@
+/* The best value of a study, and the point that is recommended. */
+#include "tests/support/study_fixture.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define DEFINITION(goal, algorithm)                                                                          \
+    "{'id':'s','metric':{'name':'y','goal':'" goal "'},'seed':5,'algorithm':" algorithm ","                  \
+    "'domain':{'type':'candidates','scaling':'none','points':[[0],[0.3],[0.6],[5]]}}"
+
+static void observe(study_fixture *f, const store_observation *list, size_t n)
+{
+    study_answer a = study_fixture_observe(f, "s", list, n);
+    assert_int_equal(study_answer_integer(&a, "accepted"), n);
+    study_answer_clear(&a);
+}
+
+static int64_t ask(study_fixture *f)
+{
+    study_answer a = study_fixture_ask(f, "s", "{'wait_seconds':60}");
+    int64_t trial = study_answer_integer(&a, "trials/0/id");
+    study_answer_clear(&a);
+    return trial;
+}
+
+static bool is_true(const study_answer *a, const char *member)
+{
+    return json_is_true(json_object_get(json_object_get(a->body, "observed"), member));
+}
+
+/* Before there is a model, the means of the values speak: candidate 1 has the best of all values and candidate 2 the
+ * better mean. */
+static void imports_count_before_the_first_batch(void **state)
+{
+    static const store_observation imported[] = {
+        {.candidate = 1, .repeats = 1, .value = 0.25},
+        {.candidate = 1, .repeats = 1, .value = 9},
+        {.candidate = 2, .repeats = 3, .value = 1},
+        {.candidate = 2, .repeats = 1, .value = 3},
+    };
+    study_fixture *f = *state;
+    study_fixture_create(f, DEFINITION("minimize", "{'name':'bbkb'}"));
+    study_answer none = study_fixture_best(f, "s");
+    assert_true(json_is_null(json_object_get(none.body, "observed")));
+    assert_true(json_is_null(json_object_get(none.body, "recommended")));
+    study_answer_clear(&none);
+    observe(f, imported, 4);
+    study_answer a = study_fixture_best(f, "s");
+    assert_int_equal(study_answer_integer(&a, "observed/observation"), 1);
+    assert_int_equal(study_answer_integer(&a, "observed/candidate"), 1);
+    assert_true(study_answer_number(&a, "observed/value") == 0.25);
+    assert_true(json_is_null(json_object_get(json_object_get(a.body, "observed"), "expected")));
+    assert_false(is_true(&a, "lucky"));
+    assert_int_equal(study_answer_integer(&a, "recommended/candidate"), 2);
+    assert_true(study_answer_number(&a, "recommended/mean") == 1.5);
+    assert_int_equal(study_answer_integer(&a, "recommended/pulls"), 4);
+    study_answer_clear(&a);
+}
+
+/* A trial's value and an imported one: the better of both, and of equal ones the trial's. */
+static void trials_and_imports_are_compared(void **state)
+{
+    static const store_observation imported[] = {{.candidate = 3, .repeats = 1, .value = 2},
+                                                 {.candidate = 0, .repeats = 1, .value = 4}};
+    study_fixture *f = *state;
+    study_fixture_create(f, DEFINITION("maximize", "{'name':'uniform'}"));
+    int64_t trial = ask(f);
+    study_answer told = study_fixture_tell(f, "s", "{'results':[{'trial':1,'value':2}]}");
+    assert_int_equal(told.kind, REPLY_OK);
+    study_answer_clear(&told);
+    observe(f, imported, 1);
+    study_answer a = study_fixture_best(f, "s");
+    assert_int_equal(study_answer_integer(&a, "observed/trial"), trial);
+    study_answer_clear(&a);
+    observe(f, imported + 1, 1);
+    a = study_fixture_best(f, "s");
+    assert_int_equal(study_answer_integer(&a, "observed/observation"), 2);
+    assert_int_equal(study_answer_integer(&a, "observed/candidate"), 0);
+    study_answer_clear(&a);
+}
+
+#define NOISY                                                                                                \
+    "{'name':'gp_ucb','kernel':{'type':'gaussian','lengthscale':0.5},'noise_std':1,'norm_bound':1,'lambda':1}"
+#define EXACT                                                                                                \
+    "{'name':'gp_ucb','kernel':{'type':'gaussian','lengthscale':0.5},'noise_std':0,'norm_bound':1,'lambda':1e-6}"
+
+/* Candidate 3 is far from the others and has one lucky value; candidate 0 has many of nearly that. */
+static void recommend_among(study_fixture *f, const char *definition, int64_t recommended, bool lucky)
+{
+    static const store_observation imported[] = {{.candidate = 3, .repeats = 1, .value = 1.9},
+                                                 {.candidate = 0, .repeats = 50, .value = 0.9}};
+    study_fixture_create(f, definition);
+    observe(f, imported, 2);
+    ask(f);
+    study_answer a = study_fixture_best(f, "s");
+    assert_int_equal(study_answer_integer(&a, "observed/candidate"), 3);
+    assert_int_equal(study_answer_integer(&a, "recommended/candidate"), recommended);
+    assert_int_equal(study_answer_integer(&a, "recommended/pulls"), recommended == 3 ? 1 : 50);
+    assert_true(study_answer_number(&a, "recommended/std") >= 0);
+    assert_int_equal(is_true(&a, "lucky"), lucky);
+    double expected = study_answer_number(&a, "observed/expected");
+    assert_true(lucky ? fabs(expected - 0.95) < 1e-6 : fabs(expected - 1.9) < 1e-3);
+    study_answer_clear(&a);
+}
+
+/* One pull with unit noise on a unit prior: mean 1.9/2 = 0.95, variance 1/2. Fifty pulls: 0.882 and 1/51. */
+static void a_lucky_value_is_not_recommended(void **state)
+{
+    recommend_among(*state, DEFINITION("maximize", NOISY), 0, true);
+}
+
+static void without_noise_the_mean_decides(void **state)
+{
+    recommend_among(*state, DEFINITION("maximize", EXACT), 3, false);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, study_fixture_setup, study_fixture_teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(imports_count_before_the_first_batch),
+        TEST(trials_and_imports_are_compared),
+        TEST(a_lucky_value_is_not_recommended),
+        TEST(without_noise_the_mean_decides),
+    };
+    return cmocka_run_group_tests_name("best", tests, NULL, NULL);
+}
