@@ -112,13 +112,6 @@ class Model:
             t.attempts.append({"attempt": t.attempt, "worker": worker, "issued_at": self.now, "lease_expires_at": lease})
         t.lease = t.shown_lease = lease
 
-    def slots(self, worker, count):
-        """How many trials are out when nobody is idle: one a name, and what is held or asked for without a name."""
-        names = {t.worker for t in self.pending() if t.worker}
-        if worker:
-            names.add(worker)
-        return len(names) + sum(not t.worker for t in self.pending()) + (0 if worker else count)
-
     def shortage(self):
         if self.state != "active":
             return self.state
@@ -129,12 +122,12 @@ class Model:
         own = [t for t in self.pending() if worker and t.worker == worker and not fresh][:count]
         given = list(own)
         added = 0
-        if not own and self.state == "active" and not self.queue() and not self.is_full():
-            added = planned()
-            assert added > 0 or len(self.pending()) >= self.slots(worker, count), "an idle worker gets nothing"
-            for _ in range(added):
+        wanted = count - len(own)
+        if self.state == "active" and len(self.queue()) < wanted and not self.is_full():
+            for _ in range(planned()):
                 self.trials.append(Trial(len(self.trials) + 1, own=False))
             assert self.horizon is None or len(self.trials) <= self.horizon, "more trials than the horizon"
+            assert len(self.queue()) >= wanted or self.is_full(), "an ask gets fewer than it wants"
         if self.state == "active":
             given += self.queue()[: count - len(given)]
         for t in given:
