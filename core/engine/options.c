@@ -36,8 +36,8 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
            "Standard deviation of the noise of one evaluation; \"auto\" learns it.",
            AT_LEAST(0.0), .learned = true),
     OPTION(STANDARDIZE_REWARDS, standardize_rewards, OTHER,
-           "Whether the model sees rewards shifted and scaled, without outliers; by default exactly when "
-           "noise_std is \"auto\"."),
+           "Whether the model sees rewards shifted and scaled, without outliers; by default true unless "
+           "norm_bound or lambda is a number or confidence is \"theory\"."),
     OPTION(NORM_BOUND, norm_bound, REAL,
            "Bound on the norm of the function in the kernel's space. \"auto\", the default where rewards "
            "are standardized, is 1 in the units of the model, doubled while the data contradict it. The "

@@ -183,7 +183,7 @@ export async function createPage(main, { signal }) {
           make({ pointer: '/feedback', label: 'Feedback', options: [['', 'default: async'], ['async', 'async'], ['batch', 'batch']] }),
           make({ pointer: '/lease_seconds', label: 'Lease, seconds', kind: KINDS.number, placeholder: 'default: 600' }),
           make({ pointer: '/max_attempts', label: 'Maximum attempts', kind: KINDS.number, placeholder: 'default: 3' }),
-          make({ pointer: '/min_in_flight', label: 'Minimum in flight', kind: KINDS.number, placeholder: 'default: one per worker' }),
+          make({ pointer: '/min_in_flight', label: 'Minimum in flight', kind: KINDS.number, placeholder: 'default: as many as asked for' }),
           make({ pointer: '/seed', label: 'Seed', kind: KINDS.number, placeholder: 'random' }),
         ),
       ),
