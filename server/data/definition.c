@@ -224,16 +224,10 @@ void study_config_free(study_config *config)
     free(config);
 }
 
-bool study_config_aims_at_best(const study_config *config)
-{
-    (void)config;
-    return false; /* every study has the aim "regret" */
-}
-
 bool study_config_serves_in_full(const study_config *config)
 {
     return config->has_repeats && !config->wire->min_in_flight.given &&
-           (config->asynchronous || study_config_aims_at_best(config));
+           (config->asynchronous || config->seeks_best);
 }
 
 store_status study_config_status(wire_status status)

@@ -36,9 +36,6 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors);
 wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors);
 void study_config_free(study_config *config);
 
-/* Is the study's aim to find the best candidate, and not to have little regret on the way? */
-bool study_config_aims_at_best(const study_config *config);
-
 /* Must an ask get as many trials as it wants, whatever the batch's rule says? Definitions older than "repeats" and
  * those that say themselves how many should be in flight follow the rule. */
 bool study_config_serves_in_full(const study_config *config);

@@ -417,7 +417,7 @@ static void test_answers(void **state)
     const wire_best best = {
         .given = true, .trial = 1, .candidate = -1, .space = s, .parameters = values, .value = 2};
     const wire_recommended recommended = {
-        .given = true, .candidate = -1, .space = s, .parameters = values, .mean = 1};
+        .given = true, .candidate = -1, .space = s, .parameters = values, .mean = 1, .pulls = 3};
     wire_writer w = WIRE_WRITER_INIT;
     wire_array_begin(&w);
     wire_encode_trial(&w, &trial);
@@ -426,7 +426,7 @@ static void test_answers(void **state)
     char *text,
         *expected = with_quotes("[{'id':1,'state':'pending','batch':0,'attempt':1,'parameters':{'x':7}},"
                                 "{'observed':{'trial':1,'parameters':{'x':7},'value':2.0},"
-                                "'recommended':{'parameters':{'x':7},'mean':1.0,'std':null}}]");
+                                "'recommended':{'parameters':{'x':7},'mean':1.0,'std':null,'pulls':3}}]");
     size_t size;
     assert_true(wire_writer_finish(&w, &text, &size));
     assert_string_equal(text, expected);
