@@ -227,17 +227,21 @@ bench-engine: deps-test ## compare the engine's speed with a model of the machin
 
 $(B)/bench_fit: $(B)/tests/bench/bench_fit.o $(LIBBANDIT)
 $(B)/bench_space: $(B)/tests/bench/bench_space.o $(LIBBANDIT)
-$(B)/bench_fit $(B)/bench_space:
+$(B)/bench_gain: $(patsubst %,$(B)/tests/bench/%.o,bench_gain problem rates) $(LIBBANDIT)
+$(B)/bench_fit $(B)/bench_space $(B)/bench_gain:
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-.PHONY: bench-fit bench-space
+.PHONY: bench-fit bench-space bench-gain
 bench-fit: deps-test ## measure the time to learn hyper-parameters
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_fit
 	@build/release/bench_fit
 bench-space: deps-test ## measure the time of an ask on a space of parameters
 	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_space
 	@build/release/bench_space
+bench-gain: deps-test ## compare the time of an ask for the best candidate with that of bbkb
+	@$(MAKE) --no-print-directory -j$(JOBS) build/release/bench_gain
+	@build/release/bench_gain
 
 .PHONY: bench-quality
 bench-quality: all ## compare what banditd and its peers find (at most 12 hours; resumes if interrupted; QUICK=1: ten minutes)

@@ -40,6 +40,7 @@ static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, bandit_
     /* The ratio bound is what the variance of the arm that gains most from the picks shrinks by, at most; its
      * root is nearer to what the others do. */
     bandit_screen screen = {.reference = reference,
+                            .by_gain = !bandit_bbkb_rule_of(&bbkb->base)->has_bounds,
                             .alpha = batch->alpha,
                             .shrinkage = sqrt(bbkb->base.options.ratio_bound),
                             .pulled = batch->ledger.sums,
@@ -67,7 +68,7 @@ static bandit_status evaluate(bandit_engine *engine, bandit_bbkb_batch *batch,
                               const bandit_executor *executor, bandit_error *err)
 {
     bandit_bbkb *bbkb = (bandit_bbkb *)engine;
-    bool some = !bandit_bbkb_is_global_local(engine) && bandit_bbkb_rule_of(engine)->has_bounds;
+    bool some = !bandit_bbkb_is_global_local(engine);
     bool pays = some && bandit_screening_pays(&batch->posterior, batch->ledger.n);
     bool by_rows = some && !pays && bandit_screening_by_rows_pays(&batch->posterior, batch->ledger.n);
     bool done = false;

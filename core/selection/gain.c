@@ -2,7 +2,6 @@
 
 #include "core/base/allocate.h"
 #include "core/base/stage_clock.h"
-#include "core/selection/acquisition.h"
 
 #include <assert.h>
 #include <float.h>
@@ -25,28 +24,6 @@ static const double SLACK = 1e-9;
 
 /* s~ counts as at least this share of the prior's deviation. */
 static const double SMALLEST = 1e-9;
-
-/* ---- the value ----------------------------------------------------------------------------------------- */
-
-static double deviation_of(double variance, double lambda, double smallest)
-{
-    return fmax(smallest, sqrt(lambda) * variance / sqrt(variance + 1.0));
-}
-
-double bandit_log_gain(double gap, double variance, double lambda, double smallest)
-{
-    double s = deviation_of(variance, lambda, smallest);
-    return log(s) + bandit_log_improvement(gap / s);
-}
-
-double bandit_log_gain_bound(double gap, double variance, double lambda, double smallest)
-{
-    static const double log_sqrt_two_pi = 0.918938533204672741780;
-    double s = deviation_of(variance, lambda, smallest), z = gap / s, tail = s / (1.0 + z * z);
-    if (gap <= 0.0)
-        return log(tail) - 0.5 * z * z - log_sqrt_two_pi;
-    return log(gap + tail * exp(-0.5 * z * z - log_sqrt_two_pi));
-}
 
 static double with_slack(double value)
 {

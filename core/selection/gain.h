@@ -26,13 +26,7 @@
 #include "core/base/bound_heap.h"
 #include "core/posterior/conditioning.h"
 #include "core/selection/feasibility.h"
-
-/* log(s~ h(gap / s~)): gap = mu − f+ in reward units, variance v in the paper's scale; s~ counts as at least
- * `smallest` > 0. */
-double bandit_log_gain(double gap, double variance, double lambda, double smallest);
-
-/* At or above bandit_log_gain, by at most 0.5, with fewer operations (h(z) <= phi(z) / (1 + z^2) + max(0, z)). */
-double bandit_log_gain_bound(double gap, double variance, double lambda, double smallest);
+#include "core/selection/log_gain.h"
 
 /* What has happened to an arm. Without noise neither kind is picked again. With noise an arm with a result is,
  * where its gain is worth it; one that is out is not, unless arms are few for what is out (BANDIT_GAIN_FEW for

@@ -3,6 +3,8 @@
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
 #include "core/base/stage_clock.h"
+#include "core/posterior/ledger.h"
+#include "core/selection/log_gain.h"
 
 #include <cblas.h>
 #include <float.h>
@@ -21,6 +23,9 @@ enum { PART = 1024, GROUP = 4 };
 /* One tile in so many, but not more than a number of them, tells how many arms would have to be evaluated. */
 enum { SAMPLE_STEP = 64, SAMPLE = 32 };
 static const double TOO_MANY = 0.6; /* the share from which on all of them are */
+
+/* Below the largest log gain of that sample, arms are left out. */
+static const double MARGIN = 1.0;
 
 bool bandit_screening_by_rows_pays(const bandit_posterior *p, size_t n_pulled)
 {
@@ -212,11 +217,12 @@ size_t bandit_reference_memory(const bandit_reference *r)
 typedef struct screening {
     const bandit_posterior *posterior;
     const bandit_screen *screen;
-    double threshold;        /* what an arm must reach to be evaluated */
-    double *mean, *variance; /* n_arms */
-    double *pulled;          /* 2 n_pulled: means and variances of the pulled arms */
-    double *smallest;        /* per part: the smallest variance before clamping */
-    double *work;            /* per worker: `stride` doubles */
+    double threshold;           /* what an arm must reach to be evaluated */
+    bandit_gain_threshold gain; /* in its place, by gain */
+    double *mean, *variance;    /* n_arms */
+    double *pulled;             /* 2 n_pulled: means and variances of the pulled arms */
+    double *smallest;           /* per part: the smallest variance before clamping */
+    double *work;               /* per worker: `stride` doubles */
     size_t stride;
 } screening;
 
@@ -265,17 +271,24 @@ static double bound_of(const bandit_screen *screen, size_t arm)
     return screen->ratio * (screen->reference->variance[arm] + screen->reference->variance_error);
 }
 
+/* May an arm of this mean and at most this variance come to the top? */
+static bool may_matter(const screening *job, double mean, double most)
+{
+    double alpha = job->screen->alpha, gap = job->threshold - mean;
+    if (job->screen->by_gain)
+        return most >= bandit_gain_threshold_variance(&job->gain, mean);
+    return !(gap > 0.0 && alpha * alpha * most < gap * gap);
+}
+
 /* One tile: means, and which of its arms matter. Returns how many. */
 static size_t mark(const screening *job, const double *tile, size_t first, size_t lanes, double *means,
                    bool *matters)
 {
     const bandit_posterior *p = job->posterior;
-    double alpha2 = job->screen->alpha * job->screen->alpha;
     size_t n = 0;
     p->covariance->simd->means(p->weights, p->m, tile, means);
     for (size_t lane = 0; lane < lanes; lane++) {
-        double gap = job->threshold - means[lane];
-        matters[lane] = !(gap > 0.0 && alpha2 * bound_of(job->screen, first + lane) < gap * gap);
+        matters[lane] = may_matter(job, means[lane], bound_of(job->screen, first + lane));
         n += matters[lane];
     }
     return n;
@@ -310,12 +323,17 @@ static void sift(const screening *job, double *tile, size_t first, size_t lanes,
     }
 }
 
+/* Every so many-th tile belongs to the sample. */
+static size_t sample_step(size_t tiles)
+{
+    return tiles / SAMPLE > SAMPLE_STEP ? tiles / SAMPLE : SAMPLE_STEP;
+}
+
 /* The share of the arms that matter, by tiles spread over them. */
 static double share_that_matters(const screening *job)
 {
     const bandit_covariance *covariance = job->posterior->covariance;
-    size_t tiles = covariance->arms->n / BANDIT_TILE, n = 0, of = 0;
-    size_t step = tiles / SAMPLE > SAMPLE_STEP ? tiles / SAMPLE : SAMPLE_STEP;
+    size_t tiles = covariance->arms->n / BANDIT_TILE, n = 0, of = 0, step = sample_step(tiles);
     double *tile = job->work, *scratch = tile + job->posterior->m * BANDIT_TILE, means[BANDIT_TILE];
     bool matters[BANDIT_TILE];
     for (size_t t = 0; t < tiles; t += step) {
@@ -341,10 +359,12 @@ static double sift_by_rows(const screening *job, const double *tile, size_t firs
     bandit_covariance_diagonal(p->covariance, arms, lanes, diagonal);
     p->covariance->simd->means(p->weights, p->m, tile, means);
     for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
-        double gap = lane < lanes ? job->threshold - means[lane] : 0.0;
+        double gap = lane < lanes ? job->threshold - means[lane] : 0.0, least = gap * gap / alpha2;
         need[lane] = lane < lanes ? INFINITY : 0.0;
+        if (lane < lanes && job->screen->by_gain)
+            gap = least = bandit_gain_threshold_variance(&job->gain, means[lane]);
         if (gap > 0.0)
-            need[lane] = diagonal[lane] / p->lambda - gap * gap / alpha2;
+            need[lane] = diagonal[lane] / p->lambda - least;
     }
     p->covariance->simd->norms_until(p->R, p->m, tile, need, norms, whole);
     for (size_t lane = 0; lane < lanes; lane++) {
@@ -399,6 +419,34 @@ static double threshold_of(const screening *job)
     return best - 2.0 * job->posterior->mean_error;
 }
 
+/* The incumbent, and the largest log gain of the sample less a margin. */
+static void set_gain_threshold(screening *job)
+{
+    const bandit_screen *screen = job->screen;
+    const bandit_posterior *p = job->posterior;
+    const bandit_covariance *covariance = p->covariance;
+    size_t tiles = covariance->arms->n / BANDIT_TILE;
+    double *tile = job->work, *scratch = tile + p->m * BANDIT_TILE, means[BANDIT_TILE],
+           variances[BANDIT_TILE];
+    double incumbent = -INFINITY, best = -INFINITY;
+    for (size_t i = 0; i < screen->n_pulled; i++)
+        incumbent = fmax(incumbent, job->pulled[i]);
+    for (size_t t = 0; t < tiles; t += sample_step(tiles)) {
+        uint32_t arms[BANDIT_TILE];
+        for (size_t lane = 0; lane < BANDIT_TILE; lane++)
+            arms[lane] = (uint32_t)(t * BANDIT_TILE + lane);
+        bandit_covariance_tile(covariance, t, &p->points, 0, p->m, tile, BANDIT_TILE, scratch);
+        bandit_posterior_evaluate_tile(p, tile, arms, BANDIT_TILE, means, variances);
+        for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
+            if (!bandit_sum_of(screen->pulled, screen->n_pulled, arms[lane])) /* it may not be picked again */
+                best = fmax(best, bandit_log_gain_bound(means[lane] - incumbent, variances[lane], p->lambda,
+                                                        DBL_MIN));
+        }
+    }
+    bandit_gain_threshold_set(&job->gain, incumbent - 2.0 * p->mean_error, best - MARGIN, p->lambda,
+                              covariance->kappa2 / p->lambda + DBL_MIN);
+}
+
 bandit_status bandit_screening_evaluate(bandit_posterior *p, const bandit_screen *screen,
                                         const bandit_executor *executor, double *mean, double *variance,
                                         bool *done, bandit_error *err)
@@ -423,7 +471,10 @@ bandit_status bandit_screening_evaluate(bandit_posterior *p, const bandit_screen
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_PRODUCT);
     executor->for_each(executor->context, pulled_parts, pulled_part, &job);
     bandit_stage_switch(outer);
-    job.threshold = threshold_of(&job);
+    if (screen->by_gain)
+        set_gain_threshold(&job);
+    else
+        job.threshold = threshold_of(&job);
     if (screen->reference && share_that_matters(&job) > TOO_MANY)
         return BANDIT_OK;
     executor->for_each(executor->context, parts, screen_part, &job);

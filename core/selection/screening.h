@@ -17,6 +17,9 @@
  * ends with the row that leaves none of them enough to matter. Neighbours on a grid lie in a tile, and half
  * the rows, a quarter of the product, are enough for most.
  *
+ * Picks by their log gain come from the few arms with the largest ones. Arms spread over the set tell what those
+ * have; what does not come near that by mean and bound is left out.
+ *
  * † ours, not the papers'. */
 #ifndef CORE_SELECTION_SCREENING_H
 #define CORE_SELECTION_SCREENING_H
@@ -62,7 +65,8 @@ size_t bandit_reference_memory(const bandit_reference *reference);
 typedef struct bandit_screen {
     const bandit_reference *reference; /* NULL: by the first rows of R */
     double ratio;                      /* bandit_reference_compare's; with a reference */
-    double alpha;                      /* the width of the confidence bounds */
+    bool by_gain;                      /* log gains are compared (log_gain.h), not confidence bounds: */
+    double alpha;                      /* the width of the bounds */
     double shrinkage;             /* how much variances are expected to shrink inside the batch, at least 1 */
     const bandit_arm_sum *pulled; /* n_pulled >= 1 arms that are evaluated in any case */
     size_t n_pulled;

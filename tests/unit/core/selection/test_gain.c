@@ -133,6 +133,36 @@ static void bound_is_above_and_near(void **state)
     }
 }
 
+/* With the variance of the table, one step nearer at most, the gain is below the threshold; above it, it is not. */
+static void threshold_is_where_gains_reach_it(void **state)
+{
+    (void)state;
+    static const double lambdas[] = {1e-6, 0.01, 2.0}, wanted[] = {-30.0, -6.0, -1.5};
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t j = 0; j < 3; j++) {
+            bandit_gain_threshold t;
+            double lambda = lambdas[i], most = 1.0 / lambda, last = 0.0;
+            bandit_gain_threshold_set(&t, 0.7, wanted[j], lambda, most);
+            assert_true(bandit_gain_threshold_variance(&t, 0.7) == 0.0);
+            assert_true(bandit_gain_threshold_variance(&t, 0.8) == 0.0);
+            assert_true(isinf(bandit_gain_threshold_variance(&t, -1e9)));
+            for (int k = 1; k < 2000; k++) {
+                double gap = k * 0.004, least = bandit_gain_threshold_variance(&t, 0.7 - gap);
+                double begin = floor(gap * t.per_gap) / t.per_gap; /* of the step */
+                assert_true(least >= last);
+                last = least;
+                if (isinf(least)) {
+                    assert_true(bandit_log_gain(-gap, most, lambda, 1e-12) < wanted[j] + 1e-6);
+                    continue;
+                }
+                assert_true(bandit_log_gain(-gap, 0.999 * least, lambda, 1e-12) < wanted[j]);
+                assert_true(bandit_log_gain_bound(-begin, 1.001 * least + 1e-12, lambda, 1e-12) >=
+                            wanted[j] - 1e-6);
+            }
+        }
+    }
+}
+
 /* ---- picks --------------------------------------------------------------------------------------------- */
 
 /* May the arm be picked? */
@@ -347,6 +377,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(is_the_log_of_an_expectation),
                                        cmocka_unit_test(bound_is_above_and_near),
+                                       cmocka_unit_test(threshold_is_where_gains_reach_it),
                                        cmocka_unit_test(picks_equal_full_recomputation),
                                        cmocka_unit_test(values_fall_and_picks_depend_on_nothing_else),
                                        cmocka_unit_test(withheld_arms_are_passed_over),
