@@ -135,7 +135,9 @@ static double along(unsigned n, const double *x, double *gradient, void *context
 {
     pi_search *s = context;
     bandit_surface *surface = &s->cell->surface;
-    const bandit_acquisition a = {BANDIT_ACQUIRE_UCB, s->cell->width, 1e-12 * s->e->base.covariance.kappa2};
+    const bandit_acquisition a = {.kind = BANDIT_ACQUIRE_UCB,
+                                  .parameter = s->cell->width,
+                                  .smallest = 1e-12 * s->e->base.covariance.kappa2};
     double by_mean, by_variance, slope[BANDIT_PI_DIMENSIONS];
     for (unsigned k = 0; k < n; k++)
         s->features[s->free[k]] = x[k];

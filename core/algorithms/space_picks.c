@@ -41,6 +41,13 @@ static bool is_visited(const bandit_space_batch *b, uint32_t arm)
     return false;
 }
 
+/* Is noise no reason to pick a point twice? Where the best point is sought the noise that the prior alone would
+ * say (a variance of e^-9) is none, either. */
+static bool is_silent(const bandit_space_engine *e)
+{
+    return bandit_is_silent(&e->base) || (e->rule->seeks_best && e->base.options.lambda < exp(-8.0));
+}
+
 static bool accepts(void *context, const double *coded, const double *features)
 {
     const choice *c = context;
@@ -50,7 +57,7 @@ static bool accepts(void *context, const double *coded, const double *features)
         return false;
     if (!c->strict)
         return true;
-    return !bandit_is_silent(&c->e->base) || arm == SIZE_MAX || !is_visited(c->b, (uint32_t)arm);
+    return !is_silent(c->e) || arm == SIZE_MAX || !is_visited(c->b, (uint32_t)arm);
 }
 
 /* ---- where evaluations fail ---------------------------------------------------------------------------- */
@@ -266,13 +273,15 @@ static bandit_acquisition acquisition_of(const bandit_space_engine *e, const ban
     bandit_acquisition a = {.kind = e->rule->acquire, .smallest = 1e-12 * e->base.covariance.kappa2};
     double exploring = b->has_model ? exploring_width(e, b) : 0.0;
     if (exploring > 0.0)
-        a = (bandit_acquisition){BANDIT_ACQUIRE_UCB, exploring, a.smallest};
+        a = (bandit_acquisition){.kind = BANDIT_ACQUIRE_UCB, .parameter = exploring, .smallest = a.smallest};
     else if (!b->has_model)
         a.kind = BANDIT_ACQUIRE_VARIANCE;
+    else if (e->rule->seeks_best)
+        a = (bandit_acquisition){a.kind, b->incumbent, a.smallest, o->lambda};
     else if (a.kind == BANDIT_ACQUIRE_UCB)
         a.parameter = width_of_pick(e, b);
     else
-        a.parameter = b->incumbent + (e->rule->seeks_best ? 0.0 : o->zeta);
+        a.parameter = b->incumbent + o->zeta;
     return a;
 }
 

@@ -1,6 +1,7 @@
 #include "core/selection/acquisition.h"
 
 #include <math.h>
+#include <stddef.h>
 
 static const double LOG_SQRT_TWO_PI = 0.918938533204672741780;
 
@@ -31,11 +32,20 @@ static void improvement_shares(double z, double *share_of_cdf, double *share_of_
     *share_of_cdf = -(1.0 - q * series) / z * *share_of_density;
 }
 
+/* The deviation that one more measurement can remove, and its derivative with respect to the variance c. */
+static double removable(const bandit_acquisition *a, double c, double *by_variance)
+{
+    double all = c + a->noise, root = sqrt(all);
+    if (by_variance)
+        *by_variance = (0.5 * c + a->noise) / (all * root);
+    return a->noise > 0.0 ? c / root : root;
+}
+
 double bandit_acquisition_slopes(const bandit_acquisition *a, double mean, double variance, double *by_mean,
                                  double *by_variance)
 {
     double c = fmax(variance, a->smallest), sigma = sqrt(c), moves = variance >= a->smallest ? 1.0 : 0.0;
-    double z, cdf, density;
+    double z, cdf, density, slope;
     *by_mean = *by_variance = 0.0;
     switch (a->kind) {
     case BANDIT_ACQUIRE_UCB:
@@ -43,10 +53,11 @@ double bandit_acquisition_slopes(const bandit_acquisition *a, double mean, doubl
         *by_variance = moves * 0.5 * a->parameter / sigma;
         return mean + a->parameter * sigma;
     case BANDIT_ACQUIRE_IMPROVEMENT: /* EI = sigma (phi + z Phi); dEI = Phi dmean + phi dsigma */
+        sigma = removable(a, c, &slope);
         z = (mean - a->parameter) / sigma;
         improvement_shares(z, &cdf, &density);
         *by_mean = cdf / sigma;
-        *by_variance = moves * 0.5 * density / c;
+        *by_variance = a->noise > 0.0 ? moves * density * slope / sigma : moves * 0.5 * density / c;
         return log(sigma) + bandit_log_improvement(z);
     case BANDIT_ACQUIRE_PROBABILITY:
         z = (mean - a->parameter) / sigma;
@@ -70,6 +81,7 @@ double bandit_acquisition_value(const bandit_acquisition *a, double mean, double
     case BANDIT_ACQUIRE_UCB:
         return mean + a->parameter * sigma;
     case BANDIT_ACQUIRE_IMPROVEMENT:
+        sigma = removable(a, fmax(variance, a->smallest), NULL);
         return log(sigma) + bandit_log_improvement((mean - a->parameter) / sigma);
     case BANDIT_ACQUIRE_PROBABILITY:
         return (mean - a->parameter) / sigma;

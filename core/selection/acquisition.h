@@ -14,6 +14,9 @@ typedef struct bandit_acquisition {
     bandit_acquisition_kind kind;
     double parameter; /* width, or target */
     double smallest;  /* > 0: variances below it are taken for it, so that slopes stay finite */
+    double noise; /* >= 0, of an improvement: the variance of one more measurement, whose gain counts. It can
+                         remove the deviation c / sqrt(c + noise) of a variance c, and no more: a point that is
+                         known as well as its noise allows is worth little (after Huang et al. 2006) */
 } bandit_acquisition;
 
 double bandit_acquisition_value(const bandit_acquisition *acquisition, double mean, double variance);

@@ -181,7 +181,8 @@ static void worth(study *s, double width, const double (*points)[2], size_t n, d
     double penalty = penalty_of(s, width, improves || exceeds);
     bandit_acquisition a = {.kind = improves ? BANDIT_ACQUIRE_IMPROVEMENT : BANDIT_ACQUIRE_PROBABILITY,
                             .parameter = incumbent(s) + (seeks_best ? 0.0 : s->o.zeta),
-                            .smallest = 1e-12};
+                            .smallest = 1e-12,
+                            .noise = seeks_best ? s->o.lambda : 0.0};
     bandit_feasibility f = {0};
     posterior(s, points, n, mean, variance);
     if (s->o.algorithm == BANDIT_BBKB && s->n_results > 0)
