@@ -1,8 +1,6 @@
 """What a study is for: `aim`, the algorithm that follows from it, and what a definition without one means."""
 
-
 from support import cases, grid, refusal, work
-
 
 
 def study_of(aim=None, algorithm=None, domain=None, **fields):
@@ -82,3 +80,42 @@ def test_a_stored_definition_without_an_aim_keeps_what_it_had(server):
     old = client.study("old")
     assert "aim" not in old and old["algorithm"]["name"] == "bbkb", old
     assert work(client, "old", 15, count=1) == work(client, "new", 15, count=1)
+
+
+def space(kind, n):
+    low, high = (0, 12) if kind == "integer" else (-5, 5)
+    return {
+        "type": "space",
+        "parameters": [{"name": f"x{i}", "type": kind, "min": low, "max": high} for i in range(n)],
+    }
+
+
+def search(client, study, trials, value):
+    """Asks and tells one at a time. -> the points, and the values told"""
+    points, values = [], []
+    for _ in range(trials):
+        (trial,) = client.ask(study, wait_seconds=30)["trials"]
+        points.append(tuple(trial["parameters"].values()))
+        values.append(value(points[-1]))
+        client.tell(study, [{"trial": trial["id"], "value": values[-1]}])
+    return points, values
+
+
+def test_best_follows_an_optimum(server):
+    """Of a function whose values span six powers of ten, to a thousandth of what the first points have."""
+    client = server.client()
+    study = client.create(study_of("best", domain=space("double", 4)))["id"]
+    _, values = search(client, study, 45, lambda x: sum(10 ** (2 * i) * (v - 1) ** 2 for i, v in enumerate(x)))
+    assert min(values) < 1e-3 * min(values[:6]), (min(values[:6]), min(values))
+    model = client.read(study, "model")
+    assert model["warp"]["power"] > 1.2 and model["fitted_on"] >= 40, model
+    predictions = client.predict(study, parameters=[{f"x{i}": 1 for i in range(4)}, {f"x{i}": -5 for i in range(4)}])
+    assert predictions[0]["mean"] < 10 and predictions[1]["mean"] > 1e5, predictions
+
+
+def test_best_tries_no_point_twice_without_noise(server):
+    client = server.client()
+    study = client.create(study_of("best", domain=space("integer", 4)))["id"]
+    points, values = search(client, study, 45, lambda x: sum((v - 7) ** 2 for v in x))
+    assert len(set(points)) == 45, points
+    assert min(values) == 0, values
