@@ -1,5 +1,7 @@
 /* Bounds on all arms' variances from a former posterior's, against each arm evaluated alone. */
 #include "core/selection/screening.h"
+
+#include "core/selection/log_gain.h"
 #include "tests/support/must.h"
 #include "tests/support/random_problem.h"
 
@@ -322,6 +324,58 @@ static void screened_by_rows(void **state)
     assert_true(versions == 0 || (left_out > 5000 && idle > 5000 && evaluated > 1000));
 }
 
+/* By the log gain, with a reference and by rows: what is evaluated has the bits that it has among all arms, and the
+ * bounds of what is not hold. The arm with the largest gain is mostly among those evaluated. */
+static void screened_by_gain(void **state)
+{
+    const bandit_executor executor = {.for_each = scrambled, .workers = 3};
+    size_t left_out = 0, evaluated = 0, screens = 0, found = 0;
+    (void)state;
+    for (size_t i = 0; i < 60; i++) {
+        pair x;
+        bandit_error err;
+        double all_mean[ARMS], all[ARMS], mean[ARMS], variance[ARMS], incumbent = -INFINITY, best = -INFINITY;
+        bool done = false, by_rows = i % 2;
+        size_t top = 0;
+        open_pair(&x, i, 1.0);
+        bandit_posterior_clear(&x.after);
+        build(&x.after, &x, 2, 1.0, x.n_sums);
+        bandit_screen screen = {.by_gain = true, .pulled = x.sums, .n_pulled = x.n_sums};
+        if (by_rows ? bandit_screening_by_rows_pays(&x.after, 1) : x.reference.kept && x.after.one_factor) {
+            screen.reference = by_rows ? NULL : &x.reference;
+            if (!by_rows)
+                must(bandit_reference_compare(&x.reference, &x.after, &screen.ratio, &err), &err);
+            must(bandit_posterior_evaluate_all(&x.after, &executor, all_mean, all, &err), &err);
+            if (isfinite(screen.ratio))
+                must(bandit_screening_evaluate(&x.after, &screen, &executor, mean, variance, &done, &err),
+                     &err);
+        }
+        for (size_t u = 0; done && u < x.n_sums; u++) {
+            incumbent = fmax(incumbent, all_mean[x.sums[u].arm]);
+            assert_true(!signbit(variance[x.sums[u].arm]));
+        }
+        for (size_t a = 0; done && a < ARMS; a++) {
+            double gain = bandit_log_gain(all_mean[a] - incumbent, all[a], x.after.lambda, 1e-12);
+            top = gain > best ? a : top;
+            best = fmax(best, gain);
+            assert_memory_equal(&mean[a], &all_mean[a], sizeof(double));
+            left_out += signbit(variance[a]) != 0;
+            if (signbit(variance[a]))
+                assert_true(-variance[a] + x.after.variance_error >= all[a]);
+            else
+                assert_memory_equal(&variance[a], &all[a], sizeof(double));
+        }
+        evaluated += done && !signbit(variance[top]);
+        found += done;
+        screens += done;
+        close_pair(&x);
+    }
+    print_message("%zu arms left out of %zu; the best evaluated in %zu\n", left_out, screens * ARMS,
+                  evaluated);
+    assert_true(screens > 10 && left_out > screens * ARMS / 4);
+    assert_true(evaluated >= found - found / 10);
+}
+
 /* Where nearly all arms may be the best, none is left out. */
 static void wide_bounds_are_not_screened(void **state)
 {
@@ -373,6 +427,7 @@ int main(void)
         cmocka_unit_test(the_ratio_is_what_is_needed),
         cmocka_unit_test(screened_arms_do_not_matter),
         cmocka_unit_test(screened_by_rows),
+        cmocka_unit_test(screened_by_gain),
         cmocka_unit_test(wide_bounds_are_not_screened),
         cmocka_unit_test(who_is_screened),
     };
