@@ -2,7 +2,9 @@
  * over the largest posterior mean among the pulled arms itself (zeta = 0): a search that asks for a gain of one
  * hundredth of the scale never refines the digits below. The rewards that it sees are warped (hyperparameters.h).
  *
- * With gain mu - f+ and Z = (mu - f+) / sigma,  log EI = log sigma + log h(Z),  h(Z) = phi(Z) + Z Phi(Z). */
+ * With gain mu - f+ and Z = (mu - f+) / sigma,  log EI = log sigma + log h(Z),  h(Z) = phi(Z) + Z Phi(Z).
+ *
+ * On lists it has an engine of its own: log_ei_list.c. */
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/space_engine.h"
 
