@@ -12,7 +12,7 @@ enum { BLOCK = BANDIT_CONDITIONING_BLOCK };
 
 /* ---- memory -------------------------------------------------------------------------------------------- */
 
-/* The triangle of shares, moved to a longer leading dimension. */
+/* Moves the triangle of shares to a larger leading dimension. */
 static bool reserve_shares(bandit_conditioning *c, size_t room, size_t ld)
 {
     double *old = c->shares;
@@ -30,7 +30,7 @@ static bool reserve_shares(bandit_conditioning *c, size_t room, size_t ld)
     return true;
 }
 
-/* Room for `room` rows, the first c->n of which are kept. */
+/* Reserves memory for `room` rows; the first c->n are kept. */
 static bool reserve_rows(bandit_conditioning *c, size_t room)
 {
     size_t d = c->posterior->covariance->dimension, ld = bandit_aligned_doubles(room), n = c->n;
@@ -107,8 +107,8 @@ void bandit_conditioning_embed(bandit_conditioning *c, uint32_t index, bandit_co
     arm->n = arm->n_closed = 0;
 }
 
-/* c_j of the arm for the rows that are new to it; one product each, so that its bits do not depend on how many
- * are. */
+/* Computes c_j of the arm for the rows that are new to it. Each is its own product, so that its bits do not
+ * depend on how many there are. */
 static void bring_up_to_date(bandit_conditioning *c, uint32_t index, bandit_conditioned *arm)
 {
     const bandit_posterior *p = c->posterior;
@@ -138,7 +138,7 @@ double bandit_conditioning_variance(bandit_conditioning *c, uint32_t index, band
     return fmax(0.0, arm->closed - last * last / c->divisor[c->n - 1]);
 }
 
-/* products = L^{-T} (z / lambda − L_V^{-T} w), and what rounding does to k(x, x_j) / lambda − products'k. */
+/* products = L^{-T} (z / lambda − L_V^{-T} w), and the rounding error of k(x, x_j) / lambda − products'k. */
 static void write_products(bandit_conditioning *c, size_t row, const bandit_conditioned *arm)
 {
     const bandit_posterior *p = c->posterior;
@@ -185,8 +185,9 @@ void bandit_conditioning_add(bandit_conditioning *c, uint32_t index, bandit_cond
 
 /* ---- many arms ----------------------------------------------------------------------------------------- */
 
-/* The errors e_j of c(x, x_j) reach u_j = c_j / sqrt(d_j) through the inverse of a factor of C + diag(1 / n_j),
- * whose norm is at most the root of the largest n_j: |u|^2 with u off by e is at least |u|^2 − 2 |u| |e|. */
+/* The errors e_j of c(x, x_j) propagate to u_j = c_j / sqrt(d_j) through the inverse of a factor of
+ * C + diag(1 / n_j), whose norm is at most the square root of the largest n_j. With an error e of u, |u|^2 is
+ * at least |u|^2 − 2 |u| |e|. */
 void bandit_conditioning_gains(bandit_conditioning *c, const uint32_t *arms, size_t n, double *gains)
 {
     const bandit_posterior *p = c->posterior;
@@ -205,7 +206,8 @@ void bandit_conditioning_gains(bandit_conditioning *c, const uint32_t *arms, siz
     } else {
         cblas_dscal((int)(rows * n_rows), 1.0 / p->lambda, values, 1);
     }
-    /* By rows the shares are the strict lower triangle of a unit matrix: by columns the transpose. */
+    /* Read by rows, the shares are the strict lower triangle of a unit triangular matrix; read by columns,
+     * its transpose. */
     cblas_dtrsm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasUnit, (int)n, (int)n_rows, 1.0,
                 c->shares, (int)c->ld, values, (int)rows);
     for (size_t j = 0; j < n_rows; j++) {

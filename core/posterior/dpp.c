@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* K_Z^{-1} is updated by formula and computed afresh after so many accepted exchanges, before rounding
- * accumulates. */
+/* Exchanges update K_Z^{-1} by a rank-two formula. After this many accepted exchanges it is recomputed,
+ * before rounding errors accumulate. */
 enum { REFRESH = 32 };
 
 bandit_status bandit_dpp_greedy(const bandit_covariance *covariance, const uint32_t *ground, size_t n_ground,
@@ -68,16 +68,17 @@ out:
     return status;
 }
 
-/* The chain's state: positions 0 … m−1 of `order` are members, the others are not. */
+/* The state of the Markov chain. Positions 0 … m−1 of `order` are the members of the subset, the others are
+ * not. */
 typedef struct chain {
     const bandit_covariance *covariance;
-    uint32_t *order; /* n */
+    uint32_t *order; /* n entries */
     size_t n, m, ld;
     double *inverse; /* m x m: K_Z^{-1}, lower triangle */
     double *block;   /* ld x m: K_Z */
     double *column;  /* ld: k(Z, candidate) */
     double *product; /* m: K_Z^{-1} k(Z, candidate) */
-    double *member;  /* m: column of K_Z^{-1} of the member that would leave */
+    double *member;  /* m: the column of K_Z^{-1} of the member that may leave */
     double *scratch;
     bandit_points points;
 } chain;
@@ -101,9 +102,10 @@ static bandit_status invert_members(chain *c, bandit_error *err)
     return BANDIT_OK;
 }
 
-/* Should member `leave` give way to `candidate`? With P = K_Z^{-1}, y = P k(Z, j) and p its column of the
- * leaving member i, the candidate's residual given the others is k_jj − y'k(Z, j) + y_i^2 / P_ii and the
- * member's own 1 / P_ii; the ratio of determinants is that of the two. Leaves y and p behind. */
+/* Decides whether member `leave` is exchanged for `candidate`. With P = K_Z^{-1}, y = P k(Z, j) and p the
+ * column of P for the leaving member i: given the other members, the candidate's residual variance is
+ * k_jj − y'k(Z, j) + y_i^2 / P_ii, and the member's own is 1 / P_ii. The ratio of the determinants is the
+ * ratio of these two. Leaves y in c->product and p in c->member. */
 static bool accepts(chain *c, size_t leave, uint32_t candidate, double floor, double uniform,
                     double *residual, bandit_status *status, bandit_error *err)
 {
@@ -122,8 +124,8 @@ static bool accepts(chain *c, size_t leave, uint32_t candidate, double floor, do
     return *residual > floor && uniform < *residual * own;
 }
 
-/* P without the leaving member is P − p p' / P_ii; the newcomer with residual s adds b b' / s with
- * b = y − p y_i / P_ii in the others' places and −1 in its own. */
+/* Updates P = K_Z^{-1}. Without the leaving member it is P − p p' / P_ii. The new member, with residual
+ * variance s, adds b b' / s, where b = y − p y_i / P_ii at the other members and −1 at its own place. */
 static void exchange(chain *c, size_t leave, double residual)
 {
     int m = (int)c->m;
@@ -131,7 +133,7 @@ static void exchange(chain *c, size_t leave, double residual)
     cblas_daxpy(m, -y / own, c->member, 1, c->product, 1);
     c->product[leave] = -1.0;
     cblas_dsyr(CblasColMajor, CblasLower, m, -1.0 / own, c->member, 1, c->inverse, m);
-    /* row and column `leave` are now zero in exact arithmetic; make them so */
+    /* Row and column `leave` are now zero except for rounding. */
     for (size_t k = 0; k < leave; k++)
         c->inverse[k * c->m + leave] = 0.0;
     memset(c->inverse + leave * c->m + leave, 0, (c->m - leave) * sizeof(double));
@@ -161,7 +163,7 @@ static bandit_status run_chain(chain *c, const bandit_dpp_options *options, band
     return status;
 }
 
-/* order = the members, then the others in the ground set's order */
+/* Sets `order` to the members, followed by the other arms in the order of the ground set. */
 static bandit_status members_first(chain *c, const uint32_t *ground, const uint32_t *members,
                                    bandit_error *err)
 {

@@ -1,5 +1,5 @@
-/* What follows from the columns of an exact posterior: the norm of its mean, the information gain,
- * predictions at any point, and samples of the prior that are made samples of the posterior. */
+/* Quantities derived from an exact posterior: the norm of its mean, the information gain, predictions at
+ * arbitrary points, and posterior samples made from prior samples. */
 #include "core/posterior/exact_posterior.h"
 
 #include "core/base/allocate.h"
@@ -14,7 +14,8 @@
 double bandit_exact_mean_norm(bandit_exact *p)
 {
     size_t n = p->n_solid;
-    double *alpha = p->pulled, norm2 = 0.0; /* BANDIT_EXACT_BLOCK x columns: room for more than n */
+    double *alpha = p->pulled, norm2 = 0.0; /* holds BANDIT_EXACT_BLOCK x columns doubles, more than the n
+                                             * used here */
     for (size_t i = 0; i < n; i++)
         alpha[i] = p->columns[i].e;
     for (size_t i = n; i-- > 0;) {
@@ -28,8 +29,8 @@ double bandit_exact_mean_norm(bandit_exact *p)
 
 double bandit_exact_information_gain(const bandit_exact *p)
 {
-    /* det(I + K_t/lambda) = prod of d^2 / tau: k pulls of an arm are one observation of variance lambda / k.
-     */
+    /* det(I + K_t/lambda) = prod of d^2 / tau: the mean of k pulls of an arm is one observation of variance
+     * lambda / k. */
     double sum = 0.0;
     for (size_t j = 0; j < p->n_solid; j++)
         sum += log(p->columns[j].d * p->columns[j].d / p->columns[j].tau);
@@ -84,8 +85,8 @@ out:
 
 typedef struct exact_combination {
     const bandit_exact *p;
-    const double *weights; /* n_solid */
-    double *f;             /* stride */
+    const double *weights; /* n_solid entries */
+    double *f;             /* stride entries */
 } exact_combination;
 
 static void combine_stripe(void *arg, size_t stripe, size_t worker)

@@ -57,7 +57,7 @@ size_t bandit_exact_need(const bandit_exact *held, const bandit_covariance *cova
     size_t columns = n_solid + n_hallucinated, chunks = bandit_pieces(columns, BANDIT_EXACT_CHUNK);
     size_t stride = covariance->arms->n_tiles * BANDIT_TILE;
     size_t capacity = bandit_capacity_kept(p->capacity_columns, columns);
-    /* In double: the product of hopeless sizes must not wrap around. */
+    /* Computed in double, because the product of absurdly large sizes would overflow size_t. */
     double doubles =
         (double)stride * ((double)(p->n_chunks > chunks ? p->n_chunks : chunks) * BANDIT_EXACT_CHUNK + 3.0);
     doubles += (double)bandit_capacity_kept(p->capacity_factor, bandit_exact_packed(n_solid));
@@ -83,7 +83,8 @@ size_t bandit_exact_memory(const bandit_exact *p)
                sizeof(double);
 }
 
-/* A block's rows of as many columns as there is room for, and no more: the columns have grown already. */
+/* Reserves a block's rows for exactly as many columns as `columns` has capacity for. That capacity has
+ * already grown by a margin, so none is added here. */
 static bool reserve_pulled(bandit_exact *p)
 {
     size_t wanted = BANDIT_EXACT_BLOCK * p->capacity_columns;
@@ -153,13 +154,14 @@ void bandit_exact_reset(bandit_exact *p)
 
 typedef struct exact_block {
     bandit_exact *p;
-    size_t first, n; /* columns first … first+n−1 */
+    size_t first, n; /* columns first … first+n−1 of the posterior */
     bool solid;
     double corner[BANDIT_EXACT_BLOCK *
                   BANDIT_EXACT_BLOCK]; /* Cholesky factor of the block, column-major, lower */
 } exact_block;
 
-/* target −= columns first … first+n_columns−1 (of one chunk) times the block's rows of `pulled`. */
+/* Subtracts from the block's columns the product of columns first … first+n_columns−1 (all in one chunk) and
+ * the block's rows of `pulled`. */
 static void subtract_chunk(const exact_block *b, size_t start, size_t rows, size_t first, size_t n_columns)
 {
     bandit_exact *p = b->p;
@@ -176,7 +178,7 @@ static void subtract_chunk(const exact_block *b, size_t start, size_t rows, size
                     source, ld, weights, ld_pulled, 1.0, target, ld);
 }
 
-/* One stripe of c(x, x_p) for the block's arms, before the block. */
+/* One stripe of the covariances c(x, x_p) with the block's arms, given all columns before the block. */
 static void covariance_stripe(void *arg, size_t stripe, size_t worker)
 {
     const exact_block *b = arg;
@@ -193,7 +195,7 @@ static void covariance_stripe(void *arg, size_t stripe, size_t worker)
     }
 }
 
-/* Turns one stripe of covariances into columns, and brings mean and variances up to date. */
+/* Turns one stripe of covariances into columns, and updates the mean and the variances. */
 static void columns_stripe(void *arg, size_t stripe, size_t worker)
 {
     (void)worker;
@@ -209,7 +211,7 @@ static void columns_stripe(void *arg, size_t stripe, size_t worker)
         double *variance = (b->solid ? p->variance : p->selection) + start;
         for (size_t row = 0; row < rows; row++) {
             double reduced = variance[row] - a[row] * a[row];
-            variance[row] = reduced > 0.0 ? reduced : 0.0; /* rounding: it is a variance */
+            variance[row] = reduced > 0.0 ? reduced : 0.0; /* rounding can make it negative */
         }
         if (b->solid) {
             double *mean = p->mean + start, e = p->columns[b->first + i].e;
@@ -221,8 +223,8 @@ static void columns_stripe(void *arg, size_t stripe, size_t worker)
         memcpy(p->selection + start, p->variance + start, rows * sizeof *p->variance);
 }
 
-/* The block's own Cholesky factor, pivots d and residuals e, from the covariances at its arms. A pivot is at
- * least tau > 0: what rounding leaves of a variance that is used up is taken for 0. */
+/* Computes the block's own Cholesky factor, pivots d and residuals e from the covariances at its arms. A
+ * variance that rounding has made negative counts as 0, so every pivot is at least tau > 0. */
 static void factor_corner(exact_block *b, const double *rewards)
 {
     bandit_exact *p = b->p;
@@ -255,7 +257,7 @@ static void factor_corner(exact_block *b, const double *rewards)
     }
 }
 
-/* Rows first … first+n−1 of the packed factor. */
+/* Stores rows first … first+n−1 of the packed factor. */
 static void store_factor_rows(const exact_block *b)
 {
     bandit_exact *p = b->p;
@@ -268,7 +270,7 @@ static void store_factor_rows(const exact_block *b)
     }
 }
 
-/* Columns for n <= BANDIT_EXACT_BLOCK pulls that fit the chunk they start in. */
+/* Appends columns for n <= BANDIT_EXACT_BLOCK pulls, which must fit into the current chunk. */
 static void append(bandit_exact *p, const bandit_pull *pulls, size_t n, bool solid,
                    const bandit_executor *executor)
 {
@@ -288,7 +290,7 @@ static void append(bandit_exact *p, const bandit_pull *pulls, size_t n, bool sol
             row[j] = bandit_exact_column_at(p, j)[pulls[i].arm];
     }
     bandit_status status = bandit_points_set(&p->points, p->covariance, arms, n, NULL);
-    assert(status == BANDIT_OK); /* room was reserved */
+    assert(status == BANDIT_OK); /* memory was reserved */
     (void)status;
 
     executor->for_each(executor->context, bandit_exact_stripes(p), covariance_stripe, &b);

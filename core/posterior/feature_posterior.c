@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The coordinates of BANDIT_TILE points, dimension x BANDIT_TILE, and what evaluating features at them wants.
- */
+/* Memory for evaluating features at BANDIT_TILE points: the points' coordinates, dimension x BANDIT_TILE, and
+ * scratch. */
 typedef struct tile_space {
     double *tile, *scratch;
 } tile_space;
@@ -40,7 +40,7 @@ static bool reserve(bandit_feature_posterior *p, const bandit_features *features
            bandit_reserve((void **)&p->scratch, &p->capacity_scratch, scratch_size(features), sizeof(double));
 }
 
-/* z = the rows of up to BANDIT_TILE pulled arms. -> how many */
+/* Fills p->z with the feature rows of up to BANDIT_TILE pulled arms. Returns how many. */
 static size_t rows_of(bandit_feature_posterior *p, const bandit_arm_sum *sums, size_t n)
 {
     tile_space space = tile_space_of(p->features, p->scratch);
@@ -51,7 +51,7 @@ static size_t rows_of(bandit_feature_posterior *p, const bandit_arm_sum *sums, s
     return lanes;
 }
 
-/* V (lower) and sum r z of these arms are added to L_V and g. */
+/* Adds the contribution of these arms to V (lower triangle, in L_V) and to sum r z (in g). */
 static void accumulate(bandit_feature_posterior *p, const bandit_arm_sum *sums, size_t n)
 {
     int m = (int)p->m;
@@ -69,12 +69,13 @@ static void accumulate(bandit_feature_posterior *p, const bandit_arm_sum *sums, 
                 m);
 }
 
-/* From the row of z that begins at `row`; overwrites it with w. */
+/* The prediction for one row of z, which begins at `row` and is overwritten by w. */
 static bandit_embedding embed_row(const bandit_feature_posterior *p, double *row)
 {
     int m = (int)p->m;
     double explained = cblas_ddot(m, row, BANDIT_TILE, row, BANDIT_TILE);
-    /* k(x, x): of a linear kernel the coordinates are all there is; the others are stationary. */
+    /* k(x, x). For a linear kernel the coordinates explain all of it; the other kernels are stationary with
+     * k(x, x) = 1. */
     double k_self = p->features->expansion == BANDIT_EXPANSION_LINEAR ? explained : 1.0;
     cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, m, p->L_V, m, row, BANDIT_TILE);
     return (bandit_embedding){.mean = cblas_ddot(m, row, BANDIT_TILE, p->g, 1),

@@ -47,20 +47,21 @@ void bandit_hallucination_clear(bandit_hallucination *h)
     *h = (bandit_hallucination){0};
 }
 
-/* Product with one distinct pick; one ddot each, so that its bits do not depend on how many there are. */
+/* Product of w with the i-th distinct pick. Each is its own ddot, so that its bits do not depend on how many
+ * distinct picks there are. */
 static double coordinate(const bandit_hallucination *h, size_t i, const double *w)
 {
     return cblas_ddot((int)h->m, h->W + i * h->m, 1, w, 1);
 }
 
-/* out = Q c over the closed coordinates. */
+/* out = Q c over the coordinates that Q acts on. */
 static void apply_closed(const bandit_hallucination *h, const double *c, double *out)
 {
     bandit_symmetric_times_vector(out, h->Q, h->n_closed, h->m, c);
 }
 
-/* From products with distinct picks to w itself: Q becomes W Q W'. When m distinct picks are known and one
- * more comes; once a batch at most. */
+/* Changes the coordinates from products with the distinct picks to w itself: Q becomes W Q W'. This happens
+ * at most once per batch, when a pick comes that is distinct from m earlier ones. */
 static void change_to_w(bandit_hallucination *h)
 {
     int m = (int)h->m;
@@ -71,12 +72,12 @@ static void change_to_w(bandit_hallucination *h)
     h->version++;
 }
 
-/* The open run into Q: Q += p p' / (1/n + g). */
+/* Adds the open run to Q: Q += p p' / (1/n + g). */
 static void close_run(bandit_hallucination *h)
 {
     size_t n = h->in_w ? h->m : h->n_distinct;
     double scale = 1.0 / (1.0 / (double)h->open_count + h->open_gain);
-    for (size_t k = h->n_closed; k < n; k++) { /* a new pick borders Q with zeros */
+    for (size_t k = h->n_closed; k < n; k++) { /* new distinct picks extend Q with zeros */
         for (size_t j = 0; j <= k; j++)
             h->Q[j * h->m + k] = 0.0;
     }
@@ -86,7 +87,8 @@ static void close_run(bandit_hallucination *h)
     h->version++;
 }
 
-/* p = e − Q c, or w − Q w, with c the coordinates of the arm; g = p' c. */
+/* Opens a run of `arm`: p = e − Q c (or w − Q w when the coordinates are w), and g = p' c, where c are the
+ * arm's coordinates. */
 static void open_run(bandit_hallucination *h, uint32_t arm, const double *w)
 {
     size_t index = 0, n = h->m;
@@ -135,7 +137,7 @@ void bandit_hallucination_add(bandit_hallucination *h, uint32_t arm, const doubl
 
 double bandit_hallucination_norm2(const bandit_hallucination *h, bandit_shadow *shadow)
 {
-    if (!h->open) /* before the first pick; then there is always an open run */
+    if (!h->open) /* only before the first pick; after it a run is always open */
         return shadow->norm2;
 
     size_t n = h->in_w ? h->m : h->n_distinct;

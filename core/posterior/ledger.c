@@ -31,7 +31,7 @@ static bandit_status check_results(size_t n_arms, const bandit_result *results, 
     return BANDIT_OK;
 }
 
-/* What a result adds to the sum of squares. */
+/* A result's contribution to the sum of squares. */
 static double squares(uint32_t repeats, double reward)
 {
     return repeats > 0 ? repeats * (reward * reward) : 0.0;

@@ -34,7 +34,7 @@ void bandit_partition_clear(bandit_partition *partition)
     partition->n = 0;
 }
 
-/* The cell's own number of `arm`, or −1. */
+/* The number of `arm` within the cell, or −1. */
 static int64_t local_number(const bandit_cell *cell, uint32_t arm)
 {
     size_t place = bandit_arm_place(cell->members, cell->n, arm);
@@ -43,8 +43,9 @@ static int64_t local_number(const bandit_cell *cell, uint32_t arm)
 
 /* ---- regions ------------------------------------------------------------------------------------------- */
 
-/* The ledger's entries of a cell's members, ascending, as the posterior takes them; *pulls their number.
- * Looks up the shorter list in the longer one. *out is the caller's to free. */
+/* The pulls of a cell's members, ascending, in the form that the posterior takes; *pulls is their total
+ * count. Each entry of the shorter list (members or ledger) is looked up in the longer one. The caller frees
+ * *out. */
 static bandit_status pulls_in_cell(const bandit_cell *cell, const bandit_ledger *ledger, bandit_pull **out,
                                    size_t *n_out, uint64_t *pulls, bandit_error *err)
 {
@@ -73,7 +74,7 @@ static bandit_status pulls_in_cell(const bandit_cell *cell, const bandit_ledger 
     return BANDIT_OK;
 }
 
-/* The members as a set of arms of their own. */
+/* The members as a separate set of arms. */
 static bandit_status member_arms(bandit_arms **out, const bandit_cover *cover, const bandit_cell *cell,
                                  bandit_error *err)
 {
@@ -119,7 +120,7 @@ static bandit_status count_bytes(bandit_partition_change *change, double bytes, 
     return check_bytes(change->bytes, change->most_bytes, err);
 }
 
-/* A region with its posterior; takes cell->members over, also when it fails. */
+/* Adds a region and builds its posterior. Takes ownership of cell->members, also on failure. */
 static bandit_status region_add(const bandit_partition *partition, bandit_partition_change *change,
                                 bandit_cell *cell, const bandit_pull *pulls, size_t n_pulls,
                                 uint64_t total_pulls, const bandit_executor *executor, bandit_error *err)
@@ -161,7 +162,8 @@ static bandit_status region_add(const bandit_partition *partition, bandit_partit
     return BANDIT_OK;
 }
 
-/* Splits the cell until no part qualifies, and adds the parts. Takes cell->members over. */
+/* Splits the cell until no part must be split any more, and adds the parts as regions. Takes ownership of
+ * cell->members. */
 static bandit_status refine(const bandit_partition *partition, bandit_partition_change *change,
                             bandit_cell *cell, const bandit_ledger *ledger, const bandit_executor *executor,
                             bandit_error *err)
@@ -223,7 +225,8 @@ static bandit_status first_regions(const bandit_partition *partition, bandit_par
     return status;
 }
 
-/* The region goes on, or is replaced by what its cell refines to. */
+/* Keeps the region if it has no new results; otherwise replaces it by the regions that its cell refines
+ * to. */
 static bandit_status renew(const bandit_partition *partition, bandit_partition_change *change,
                            bandit_region *region, const bandit_ledger *ledger, const bandit_result *results,
                            size_t n_results, const bandit_executor *executor, bandit_error *err)
@@ -241,7 +244,7 @@ static bandit_status renew(const bandit_partition *partition, bandit_partition_c
     return refine(partition, change, &cell, ledger, executor, err);
 }
 
-/* Room for the pending picks in each of the change's regions. */
+/* Reserves memory for the pending picks in each of the change's regions. */
 static bandit_status reserve_pending(const bandit_partition *partition, bandit_partition_change *change,
                                      const bandit_pick *pending, size_t n_pending,
                                      const bandit_executor *executor, bandit_error *err)
@@ -287,7 +290,7 @@ bandit_status bandit_partition_prepare(const bandit_partition *partition, bandit
 
 void bandit_partition_commit(bandit_partition *partition, bandit_partition_change *change)
 {
-    /* A kept region is in both: mark those, free the others. */
+    /* Regions that were kept are in both arrays. Mark them, and free the others. */
     for (size_t i = 0; i < partition->n; i++)
         partition->regions[i]->fresh = true;
     for (size_t i = 0; i < change->n; i++)
@@ -317,8 +320,8 @@ void bandit_partition_abandon(bandit_partition_change *change)
 
 /* ---- picks --------------------------------------------------------------------------------------------- */
 
-/* The next region, from number *next on, that contains the arm, with the arm's number in it; NULL at the end.
- */
+/* The next region, from number *next on, that contains the arm, and the arm's number in it; NULL if there is
+ * none. */
 static bandit_region *next_home(const bandit_partition *partition, uint32_t arm, size_t *next,
                                 uint32_t *local)
 {

@@ -10,9 +10,10 @@
 
 static const double pi = 3.141592653589793238463;
 
-/* cos(2 pi t). The fraction of t is exact, so that large arguments cost no accuracy beyond that of t itself;
- * with h = 1/4 − |fraction| it is sin(2 pi h), |2 pi h| <= pi/2, whose Taylor series to y^19 leaves 3e-16.
- * Anything out of range (|t| >= 2^51, infinite, NaN) ends in [−1, 1]. Free of branches. */
+/* cos(2 pi t). Taking the fraction of t is exact, so that large arguments lose no accuracy beyond that of t
+ * itself. With h = 1/4 − |fraction| the result is sin(2 pi h), |2 pi h| <= pi/2, by a Taylor series to y^19
+ * with an error of 3e-16. Arguments out of range (|t| >= 2^51, infinite, NaN) give some value in [−1, 1].
+ * There are no branches, so that the compiler can vectorize it. */
 static inline __attribute__((always_inline)) double cosine_of_turns(double t)
 {
     const double to_integer = 0x1.8p52;
@@ -32,8 +33,8 @@ static inline __attribute__((always_inline)) double cosine_of_turns(double t)
     return y + y * s * p;
 }
 
-/* sum[lane] += amplitude * cos(2 pi (phase + frequency . x_lane)) over n terms. Lanes are independent: every
- * instruction set gives the same bits (the build allows no contraction). */
+/* out[lane] = sum over n terms of amplitude * cos(2 pi (phase + frequency . x_lane)). Lanes are independent,
+ * and the build allows no contraction, so every instruction set gives the same bits. */
 static inline __attribute__((always_inline)) void fourier_body(const bandit_prior_draw *draw, size_t n,
                                                                size_t d, const double *tile, double *out)
 {
@@ -63,7 +64,7 @@ static void fourier_portable(const bandit_prior_draw *draw, size_t n, size_t d, 
 #if defined(__x86_64__)
 #if defined(__clang__)
 #define WITH_AVX512 __attribute__((target("avx512f")))
-#else /* GCC takes vectors half as wide, unless it is told otherwise */
+#else /* by default GCC uses vectors of half the width */
 #define WITH_AVX512 __attribute__((target("avx512f,prefer-vector-width=512")))
 #endif
 
@@ -116,8 +117,8 @@ static unsigned twice_nu(bandit_profile profile)
     return 0;
 }
 
-/* Coordinate k is multiplied by factor[k] inside the kernel's formula, `inside` of which is the formula's
- * own constant: the lengthscale is inside / factor. */
+/* The lengthscale of coordinate k. The kernel multiplies the coordinate by factor[k] = inside / lengthscale,
+ * where `inside` is the constant of the kernel's formula. */
 static double lengthscale(const bandit_covariance *covariance, size_t k)
 {
     unsigned nu2 = twice_nu(covariance->profile);
@@ -125,8 +126,8 @@ static double lengthscale(const bandit_covariance *covariance, size_t k)
     return inside / covariance->factor[k];
 }
 
-/* Spectral density of the kernel, per angular frequency, at q = sum_k (omega_k l_k)^2, without the product
- * of the lengthscales. Rasmussen and Williams 2006, eq. 4.15, and the Gaussian's. */
+/* Spectral density of the kernel, per angular frequency, at q = sum_k (omega_k l_k)^2, without the product of
+ * the lengthscales. Rasmussen and Williams 2006, eq. 4.15, and the formula for the Gaussian kernel. */
 static double spectral_density(bandit_profile profile, size_t dimension, double q)
 {
     double d = (double)dimension, nu = 0.5 * twice_nu(profile);
@@ -136,8 +137,9 @@ static double spectral_density(bandit_profile profile, size_t dimension, double 
                (nu + 0.5 * d) * log(2.0 * nu + q));
 }
 
-/* A box around the arms, wide enough that its boundary, where all eigenfunctions vanish, is not felt:
- * half widths of max(1.2 S, c l), S the arms' own; c as Riutort-Mayol et al. recommend. */
+/* A box around the arms. All eigenfunctions vanish on its boundary, so the box is wide enough that this does
+ * not affect the arms: half widths of max(1.2 S, c l), where S is the arms' half range, l the lengthscale,
+ * and c as Riutort-Mayol et al. recommend. */
 static void eigen_box(bandit_features *f)
 {
     const bandit_arms *arms = f->covariance->arms;
@@ -156,11 +158,11 @@ static void eigen_box(bandit_features *f)
     }
 }
 
-/* An index of a tensor product of sines, with its q. */
+/* Orders of the sines whose product is one eigenfunction, with its q. */
 typedef struct eigen_index {
     double q;
     uint32_t order[BANDIT_EIGEN_DIMENSIONS];
-    uint32_t last; /* dimensions before it are never raised: each index has one parent */
+    uint32_t last; /* only dimensions from this one on are raised, so that each index has one parent */
 } eigen_index;
 
 static bool comes_before(const eigen_index *a, const eigen_index *b)
@@ -206,13 +208,14 @@ static double eigen_q(const bandit_features *f, const uint32_t *order)
     return q;
 }
 
-/* The n indices of the smallest q (the spectral density falls with q), best first. */
+/* Finds the n indices with the smallest q, in ascending order. The spectral density decreases with q, so
+ * these have the largest eigenvalues. */
 static bandit_status eigen_init(bandit_features *f, bandit_error *err)
 {
     size_t d = f->dimension, n_heap = 0;
     f->order = bandit_alloc(f->n, d * sizeof *f->order);
     f->root = bandit_alloc(f->n, sizeof *f->root);
-    /* a step takes one out and puts at most d in */
+    /* a step removes one index and adds at most d */
     eigen_index *heap = bandit_alloc(f->n * d + 1, sizeof *heap);
     if (!f->order || !f->root || !heap) {
         free(heap);
@@ -221,7 +224,8 @@ static bandit_status eigen_init(bandit_features *f, bandit_error *err)
     eigen_box(f);
 
     double scale =
-        1.0; /* prod_k l_k (spectral density) and prod_k 2 / width_k (squared norms of the sines) */
+        1.0; /* prod_k l_k (from the spectral density) times prod_k 2 / width_k (squared norms of the
+              * sines) */
     for (size_t k = 0; k < d; k++)
         scale *= lengthscale(f->covariance, k) * 2.0 / f->width[k];
     eigen_index first = {.order = {1, 1, 1}};
@@ -231,7 +235,7 @@ static bandit_status eigen_init(bandit_features *f, bandit_error *err)
         eigen_index top = heap_pop(heap, &n_heap);
         memcpy(f->order + j * d, top.order, d * sizeof *f->order);
         f->root[j] = sqrt(scale * spectral_density(f->covariance->profile, d, top.q));
-        for (uint32_t k = top.last; k < d; k++) { /* those before it were counted with an earlier index */
+        for (uint32_t k = top.last; k < d; k++) { /* raising an earlier dimension would repeat an index */
             eigen_index next = top;
             f->highest[k] = top.order[k] > f->highest[k] ? top.order[k] : f->highest[k];
             next.order[k]++;
@@ -304,8 +308,8 @@ void bandit_prior_draw_clear(bandit_prior_draw *draw)
     *draw = (bandit_prior_draw){0};
 }
 
-/* Frequencies from the spectral density: normal for the Gaussian kernel; for Matérn a multivariate t with
- * 2 nu degrees of freedom, z / (l sqrt(chi^2_{2 nu} / 2 nu)). In the kernel's own coordinates x * factor the
+/* Samples frequencies from the spectral density: normal for the Gaussian kernel; for Matérn a multivariate t
+ * with 2 nu degrees of freedom, z / (l sqrt(chi^2_{2 nu} / 2 nu)). In the kernel's coordinates x * factor the
  * first is sqrt(2) z, the second z / sqrt(chi^2_{2 nu}). */
 static void draw_fourier(const bandit_features *f, uint64_t seed, uint64_t batch, uint64_t first,
                          bandit_prior_draw *draw)
@@ -362,7 +366,7 @@ size_t bandit_features_scratch(const bandit_features *features)
     return rows * BANDIT_TILE;
 }
 
-/* sines[k] + (i − 1) * BANDIT_TILE: sin(i pi (x_k − low_k) / width_k) of the tile's lanes. */
+/* Sets sines[k] + (i − 1) * BANDIT_TILE to sin(i pi (x_k − low_k) / width_k) for the lanes of the tile. */
 static void eigen_sines(const bandit_features *f, const double *tile, double *scratch,
                         const double *sines[BANDIT_EIGEN_DIMENSIONS])
 {
@@ -376,7 +380,7 @@ static void eigen_sines(const bandit_features *f, const double *tile, double *sc
     }
 }
 
-/* out[lane] = psi_j */
+/* out[lane] = psi_j(x_lane) */
 static void eigen_column(const bandit_features *f, size_t j,
                          const double *const sines[BANDIT_EIGEN_DIMENSIONS], double *out)
 {

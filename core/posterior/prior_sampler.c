@@ -12,17 +12,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STRIPE = 2048 }; /* arms of one part of a job */
+enum { STRIPE = 2048 }; /* number of arms in one part of a parallel job */
 
 struct bandit_prior_sampler {
     const bandit_covariance *covariance;
     bandit_prior_way way;
     size_t stride;
-    size_t rank;     /* FACTOR */
-    double *factor;  /* FACTOR: stride x rank, column-major */
-    double *numbers; /* FACTOR: rank, the draw's */
+    size_t rank;     /* BANDIT_PRIOR_FACTOR */
+    double *factor;  /* BANDIT_PRIOR_FACTOR: stride x rank, column-major */
+    double *numbers; /* BANDIT_PRIOR_FACTOR: rank random numbers of the draw */
     bandit_features features;
-    bandit_prior_draw draw; /* otherwise */
+    bandit_prior_draw draw; /* for the other ways */
 };
 
 static size_t factor_limit(const bandit_covariance *covariance)
@@ -40,12 +40,13 @@ size_t bandit_prior_sampler_need(const bandit_covariance *covariance)
     if (covariance->profile == BANDIT_PROFILE_LINEAR)
         return covariance->dimension * sizeof(double);
     size_t features = BANDIT_PRIOR_FEATURES / 2 * (covariance->dimension + 2);
-    return (2 * limit * stride + features) * sizeof(double); /* two factors side by side, for a moment */
+    return (2 * limit * stride + features) * sizeof(double); /* two factors exist at the same time while one
+                                                              * is copied */
 }
 
 /* ---- factors ------------------------------------------------------------------------------------------- */
 
-/* Columns k(., arms[i]) for all arms; out is stride x n. */
+/* Computes the kernel columns k(., arms[i]) on all arms; `out` is stride x n. */
 static bandit_status kernel_columns(const bandit_covariance *covariance, const uint32_t *arms, size_t n,
                                     double *out, bandit_error *err)
 {
@@ -64,7 +65,8 @@ static bandit_status kernel_columns(const bandit_covariance *covariance, const u
     return status;
 }
 
-/* F = K(., S) L^{-T} with S and L from LAPACK's pivoted Cholesky of the whole of K. */
+/* F = K(., S) L^{-T}, with the pivots S and the factor L from LAPACK's pivoted Cholesky of the whole matrix
+ * K. */
 static bandit_status dense_factor(bandit_prior_sampler *s, bandit_error *err)
 {
     const bandit_covariance *covariance = s->covariance;
@@ -81,7 +83,7 @@ static bandit_status dense_factor(bandit_prior_sampler *s, bandit_error *err)
     status = kernel_columns(covariance, pivots, n, k, err);
     if (status != BANDIT_OK)
         goto out;
-    for (size_t a = 1; a < n; a++) /* LAPACK's leading dimension here is n */
+    for (size_t a = 1; a < n; a++) /* for LAPACK the leading dimension is n here */
         memmove(k + a * n, k + a * s->stride, n * sizeof *k);
     double tolerance = (double)n * DBL_EPSILON * covariance->kappa2;
     status = bandit_pivoted_cholesky(k, n, tolerance, pivots, &s->rank, err);
@@ -103,8 +105,9 @@ out:
     return status;
 }
 
-/* The same column by column, without K: the arm with the largest residual variance is next. No factor
- * results when the columns allowed do not bring every residual below the tolerance. */
+/* The same factor, computed column by column without forming K: the next pivot is the arm with the largest
+ * residual variance. Leaves no factor if BANDIT_PRIOR_MAX_RANK columns do not bring every residual below the
+ * tolerance. */
 static bandit_status growing_factor(bandit_prior_sampler *s, bandit_error *err)
 {
     const double tolerance = 1e-10 * s->covariance->kappa2;
@@ -129,7 +132,8 @@ static bandit_status growing_factor(bandit_prior_sampler *s, bandit_error *err)
         }
         if (residual[next] <= tolerance)
             break;
-        /* Residuals fall about geometrically: half of the columns must have brought half of the digits. */
+        /* Residuals decrease about geometrically, so half of the columns must have gained half of the
+         * digits. */
         bool hopeless =
             rank == BANDIT_PRIOR_MAX_RANK / 2 && residual[next] > sqrt(tolerance * s->covariance->kappa2);
         if (hopeless || rank == BANDIT_PRIOR_MAX_RANK)

@@ -9,7 +9,7 @@
 
 enum { SHORTEST_FOLD = 64 };
 
-/* As stored, in the machine's own byte order: a header, then the base, then the log. */
+/* The stored form, in the machine's byte order: a header, then the base, then the log. */
 typedef struct stored_header {
     uint64_t version;
     uint64_t n_base, n_log;
@@ -88,7 +88,7 @@ bandit_status bandit_history_prepare(bandit_history *h, const bandit_result *res
     size_t longest = h->next.n / 4 > SHORTEST_FOLD ? h->next.n / 4 : SHORTEST_FOLD;
     h->fold = h->keep == 0 && (h->amended || h->n_log + n > longest);
 
-    /* What is in force stays: the batch may still fail to begin. */
+    /* Base and log stay as they are, because starting the batch may still fail. */
     size_t n_log = h->n_log + n;
     if (h->keep > 0 && n_log > h->keep)
         n_log = h->keep;
@@ -101,7 +101,7 @@ bandit_status bandit_history_prepare(bandit_history *h, const bandit_result *res
 
 static void append_log(bandit_history *h, const bandit_result *results, size_t n)
 {
-    if (h->keep > 0) { /* the last `keep` of old and new */
+    if (h->keep > 0) { /* keep the last `keep` of old and new results */
         if (n > h->keep) {
             results += n - h->keep;
             n = h->keep;
@@ -135,7 +135,8 @@ void bandit_history_commit(bandit_history *h, const bandit_result *results, size
     write_state(h);
 }
 
-/* A reward that was none joins as the youngest: when it happened is not known here. */
+/* A result that has a reward only since the amendment is appended as the newest entry, because its time is
+ * not known here. */
 static bandit_status amend_log(bandit_history *h, const bandit_amendment *a, bandit_error *err)
 {
     size_t i = h->n_log;
@@ -173,7 +174,7 @@ static stored_entry entry_at(const bandit_checkpoint *checkpoint, size_t i)
     return entry;
 }
 
-/* base and log from the checkpoint's bytes. */
+/* Reads base and log from the checkpoint's bytes. */
 static bandit_status load_entries(bandit_history *h, const bandit_checkpoint *checkpoint, size_t n_base,
                                   size_t n_log, bandit_error *err)
 {
@@ -203,7 +204,8 @@ out:
     return status;
 }
 
-/* sums = base + log, in the log's order: the additions of the engine that wrote them. */
+/* Computes sums = base + log in the log's order. These are the additions that the engine which wrote the
+ * checkpoint made, so the bits agree. */
 static bandit_status add_up(bandit_history *h, bandit_error *err)
 {
     bandit_result *results = bandit_alloc(h->n_log, sizeof *results);

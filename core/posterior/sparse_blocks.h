@@ -1,5 +1,5 @@
-/* Blocks of embedded arms, for sparse_posterior.c and sparse_evaluation.c: rows are arms, columns the members
- * of the dictionary, column-major with leading dimension BANDIT_BLOCK. */
+/* Blocks of embedded arms, shared by sparse_posterior.c and sparse_evaluation.c: one row per arm, one column
+ * per member of the dictionary, column-major with leading dimension BANDIT_BLOCK. */
 #ifndef CORE_POSTERIOR_SPARSE_BLOCKS_H
 #define CORE_POSTERIOR_SPARSE_BLOCKS_H
 
@@ -8,11 +8,12 @@
 #include <cblas.h>
 #include <string.h>
 
-/* Arms are embedded in blocks of this many rows. Fixed: it is part of the order of sums. */
+/* Arms are embedded in blocks of this many rows. It is fixed, because the order of summation depends on
+ * it. */
 enum { BANDIT_BLOCK = 256 };
 
-/* block <- block T^{-T} for the rows x m matrix `block` (leading dimension BANDIT_BLOCK): z or w of each row.
- */
+/* block <- block T^{-T} for the rows x m matrix `block` (leading dimension BANDIT_BLOCK) and the lower
+ * triangle T. This turns kernel columns into z, and z into w. */
 static inline void bandit_solve_rows(const double *triangle, size_t m, double *block, size_t rows)
 {
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)rows, (int)m, 1.0,

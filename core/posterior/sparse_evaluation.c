@@ -1,5 +1,5 @@
-/* Mean and variance of all arms under a sparse posterior: in blocks by BLAS, or tile by tile in the
- * processor's own loops. */
+/* Mean and variance of all arms under a sparse posterior, either in blocks by BLAS, or tile by tile with the
+ * SIMD loops of core/simd. */
 #include "core/base/allocate.h"
 #include "core/base/stage_clock.h"
 #include "core/posterior/sparse_blocks.h"
@@ -16,7 +16,8 @@ typedef struct evaluation {
     size_t stride;
 } evaluation;
 
-/* Mean and |w|^2 of the rows of a block of kernel columns, and the residual in `variance`: two solves. */
+/* The two-norm form for a block of kernel columns, with two triangular solves: the mean and |w|^2 of each
+ * row, and the residual in `variance`. */
 static void plain_block(const evaluation *job, double *block, size_t rows, const double *diagonal,
                         double *mean, double *variance, double *norms)
 {
@@ -37,7 +38,8 @@ static void plain_block(const evaluation *job, double *block, size_t rows, const
     }
 }
 
-/* Part `index`: arms index * BANDIT_BLOCK … + BANDIT_BLOCK−1, in the two-norm form or by BLAS with R. */
+/* Evaluates part `index`, the BANDIT_BLOCK arms from index * BANDIT_BLOCK on, in the two-norm form or with R
+ * by BLAS. */
 static void evaluate_part(void *arg, size_t index, size_t worker)
 {
     const evaluation *job = arg;
@@ -106,9 +108,9 @@ double bandit_posterior_evaluate_tile(const bandit_posterior *p, double *tile, c
     return smallest;
 }
 
-/* The same by the processor's own loops: tiles of arms that stay in its caches, from coordinates to
- * variances. A few at a time, so that the two kinds of loop alternate seldom enough for a clock between them.
- */
+/* The same with the SIMD loops: from coordinates to variances on tiles of arms that stay in the processor's
+ * caches. The kernel loop and the norm loop alternate after a group of tiles, not after each tile, so that
+ * the time spent in each can be measured. */
 static void evaluate_part_fused(void *arg, size_t index, size_t worker)
 {
     enum { GROUP = 4 };

@@ -17,7 +17,7 @@ static size_t max_size(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* K_S = L L' by pivoted Cholesky; keeps the m members found independent. */
+/* Factors K_S = L L' by pivoted Cholesky and keeps the m members that are numerically independent. */
 static bandit_status factor_dictionary(bandit_posterior *p, const uint32_t *dictionary, size_t n,
                                        bandit_error *err)
 {
@@ -40,8 +40,8 @@ static bandit_status factor_dictionary(bandit_posterior *p, const uint32_t *dict
     for (size_t k = 0; k < n; k++)
         memcpy(p->L + k * n, p->work + k * ld, n * sizeof(double));
 
-    /* Relative tolerance max(m eps, min(1e-10, 1e-8 lambda / kappa^2)): what is left out changes a variance
-     * by at most tolerance * kappa^2 / lambda. */
+    /* Relative tolerance max(m eps, min(1e-10, 1e-8 lambda / kappa^2)): leaving out a member changes a
+     * variance by at most tolerance * kappa^2 / lambda. */
     double relative =
         fmax((double)n * DBL_EPSILON, kappa2 > 0.0 ? fmin(1e-10, 1e-8 * p->lambda / kappa2) : 1e-10);
     status = bandit_pivoted_cholesky(p->L, n, relative * kappa2, pivot, &p->m, err);
@@ -57,7 +57,7 @@ out:
     return status;
 }
 
-/* One block of pulled arms into V (lower triangle), b = sum r_i z_i and the residual sum. */
+/* Adds one block of pulled arms to V (lower triangle, in L_V), to b = sum r_i z_i and to the residual sum. */
 static void accumulate_block(bandit_posterior *p, double *block, double *scratch, const bandit_arm_sum *sums,
                              size_t rows, double *b)
 {
@@ -90,7 +90,7 @@ static void accumulate_block(bandit_posterior *p, double *block, double *scratch
                 p->L_V, (int)m);
 }
 
-/* effective dimension: sum n_i |w_i|^2 = tr(L_V^{-1} (V − lambda I) L_V^{-T}) = m − lambda |L_V^{-1}|_F^2. */
+/* Effective dimension: sum n_i |w_i|^2 = tr(L_V^{-1} (V − lambda I) L_V^{-T}) = m − lambda |L_V^{-1}|_F^2. */
 static bandit_status effective_dimension(bandit_posterior *p, double *inverse, bandit_error *err)
 {
     size_t m = p->m;
@@ -106,8 +106,9 @@ static bandit_status effective_dimension(bandit_posterior *p, double *inverse, b
     return BANDIT_OK;
 }
 
-/* Rounding of z = L^{-1} k is amplified by at most |L^{-1}|, which pivoting keeps near 1 / min L_ii; the
- * factor 16 covers the inner products' growth (checked against one arm at a time in the tests). */
+/* Error bounds of the two-norm form. Rounding in z = L^{-1} k is amplified by at most |L^{-1}|, which
+ * pivoting keeps near 1 / min L_ii. The factor 16 covers the growth of the error in the inner products; a
+ * test compares with the evaluation of one arm at a time. */
 void bandit_posterior_evaluate_plainly(bandit_posterior *p)
 {
     double smallest = INFINITY, kappa2 = p->covariance->kappa2;
@@ -119,11 +120,11 @@ void bandit_posterior_evaluate_plainly(bandit_posterior *p)
     p->one_factor = false;
 }
 
-/* R and the weights. `inverse` holds L_V^{-1} (lower triangle), `a`, `b`: m x m scratch each.
+/* Computes R and the weights. `inverse` holds L_V^{-1} (lower triangle); `a` and `b` are m x m scratch.
  *
- * What the cancellation costs: the shift moves a variance by up to shift kappa^2, and R k is off by
- * eps |R|_F |k|, times 16 for the growth of the inner products. Where that is not small beside the
- * variances that matter, the two-norm form stays in use. */
+ * The single-norm form suffers from cancellation. The shift changes a variance by up to shift kappa^2, and R
+ * k has an error of eps |R|_F |k|, times 16 for the growth in the inner products. If this error is not small
+ * compared with the variances that matter, the posterior keeps the two-norm form. */
 static bandit_status factor_once(bandit_posterior *p, const double *inverse, double *a, double *b,
                                  bandit_error *err)
 {
@@ -147,7 +148,7 @@ static bandit_status factor_once(bandit_posterior *p, const double *inverse, dou
     while (!bandit_reversed_cholesky(b, a, n, shift)) {
         shift *= 10.0;
         if (++tries == 4)
-            return BANDIT_OK; /* two norms, then */
+            return BANDIT_OK; /* keep the two-norm form */
     }
     /* a = L^{-1}; weights = L^{-T} L_V^{-T} g; b = C L^{-1} */
     for (size_t k = 0; k < n; k++) {
@@ -197,7 +198,7 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
         !bandit_reserve((void **)&p->R, &p->capacity_R, max_size(bandit_simd_packed_size(m), m * m),
                         sizeof(double)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for a dictionary of %zu", m);
-    if (m > 0) { /* a dictionary of arms that are all zero leaves nothing to store */
+    if (m > 0) { /* with m = 0 (all arms of the dictionary are zero) there is nothing to store */
         memset(p->L_V, 0, m * m * sizeof(double));
         memset(p->g, 0, m * sizeof(double));
     }
@@ -237,7 +238,7 @@ void bandit_posterior_clear(bandit_posterior *p)
 double bandit_posterior_mean_norm(const bandit_posterior *posterior)
 {
     size_t m = posterior->m;
-    double *x = posterior->work; /* at least m: build's */
+    double *x = posterior->work; /* build reserved at least m entries */
     if (m == 0)
         return 0.0;
     memcpy(x, posterior->g, m * sizeof *x);
@@ -276,7 +277,7 @@ size_t bandit_posterior_scratch(const bandit_posterior *p)
     return p->m * BANDIT_TILE + bandit_covariance_scratch(p->covariance);
 }
 
-/* w: the kernel column, overwritten by w(x). z: receives z(x), or NULL. */
+/* w: the kernel column, overwritten by w(x). z: receives z(x); may be NULL. */
 static bandit_embedding embed_column(const bandit_posterior *p, double diagonal, double *z, double *w)
 {
     int m = (int)p->m;

@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Points are evaluated in blocks of this many. Fixed: it is part of the order of sums. */
+/* Points are evaluated in blocks of this many. It is fixed, because the order of summation depends on it. */
 enum { BLOCK = 256 };
 
 /* ---- the start ----------------------------------------------------------------------------------------- */
 
-/* C with C'C = I − lambda V^{-1}, lower triangle; the eigenvalues of that matrix are in [0, 1), and those of
- * directions without data are 0, so that it may need a shift to have a factor: that much a variance may be
- * off, times |z|^2 <= kappa^2. With much data and hardly any noise V is so ill-conditioned that its inverse
- * is off by more; then negative eigenvalues are taken for the zeros that they are. `inverse`, `matrix`: m x m
- * scratch. */
+/* C with C'C = I − lambda V^{-1}, lower triangle. The eigenvalues of that matrix are in [0, 1), and 0 in
+ * directions without data, so that a Cholesky factor may need a diagonal shift. The shift changes a variance
+ * by at most shift * |z|^2, |z|^2 <= kappa^2. With many observations and very little noise, V is so
+ * ill-conditioned that the error of its inverse exceeds any acceptable shift; negative eigenvalues are then
+ * replaced by zero. `inverse` and `matrix` are m x m scratch. */
 static bandit_status factor_gain(const bandit_posterior *p, double *inverse, double *matrix, double *out,
                                  bandit_error *err)
 {
@@ -45,7 +45,7 @@ static bandit_status factor_gain(const bandit_posterior *p, double *inverse, dou
     return bandit_nearest_root(out, matrix, m, err);
 }
 
-/* R = C L^{-1}, by rows. */
+/* R = C L^{-1}, stored by rows. */
 static bandit_status factor_members(bandit_surface *s, bandit_error *err)
 {
     const bandit_posterior *p = s->posterior;
@@ -75,7 +75,7 @@ static bandit_status factor_members(bandit_surface *s, bandit_error *err)
     return BANDIT_OK;
 }
 
-/* Arrays for `room` points in all; R's `used` rows are kept. */
+/* Grows the arrays to `room` points in total; the first `used` rows of R are kept. */
 static bool reserve_rows(bandit_surface *s, size_t room, size_t used)
 {
     size_t d = s->posterior->covariance->dimension;
@@ -134,7 +134,7 @@ bandit_status bandit_surface_reserve(bandit_surface *s, size_t more, bandit_erro
         return BANDIT_OK;
     size_t room = s->n + more + s->n / 4 + 16;
     size_t scratch = bandit_covariance_scratch(s->posterior->covariance) + 2 * BLOCK;
-    /* The rows last: their number is what says that there is room. */
+    /* reserve_rows must come last: it raises s->room, which says that the memory is there. */
     if (!bandit_reserve((void **)&s->scratch, &s->capacity_scratch, scratch + room * BLOCK, sizeof(double)) ||
         !reserve_rows(s, room, s->n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu points in flight", more);
@@ -161,7 +161,7 @@ size_t bandit_surface_memory(const bandit_surface *s)
 
 /* ---- one point ----------------------------------------------------------------------------------------- */
 
-/* k of the scaled squared distance s, and dk/ds. */
+/* The kernel k as a function of the scaled squared distance s, and its derivative dk/ds. */
 static double profile(bandit_profile profile, double s, double *slope)
 {
     double r = sqrt(s), e = exp(profile == BANDIT_PROFILE_GAUSSIAN ? -s : -r);
@@ -170,7 +170,8 @@ static double profile(bandit_profile profile, double s, double *slope)
         *slope = -e;
         return e;
     case BANDIT_PROFILE_MATERN12:
-        *slope = r > 0.0 ? -0.5 * e / r : 0.0; /* a cusp: any slope is one of its tangents' */
+        *slope = r > 0.0 ? -0.5 * e / r : 0.0; /* k has a cusp at distance 0, where 0 is a valid
+                                                * subgradient */
         return e;
     case BANDIT_PROFILE_MATERN32:
         *slope = -0.5 * e;
@@ -186,7 +187,7 @@ static double profile(bandit_profile profile, double s, double *slope)
     return 0.0;
 }
 
-/* u, k, slope, and k(x, x). */
+/* Sets u, k and slope for the point x. Returns k(x, x). */
 static double look_at_kernel(bandit_surface *s, const double *x)
 {
     const bandit_covariance *c = s->posterior->covariance;
@@ -212,7 +213,7 @@ static double look_at_kernel(bandit_surface *s, const double *x)
     return c->profile == BANDIT_PROFILE_LINEAR ? own : 1.0;
 }
 
-/* v = T v for the leading n rows of R (transposed: R'). */
+/* v = R v for the leading n rows of R, or v = R' v when transposed. */
 static void apply(const bandit_surface *s, CBLAS_TRANSPOSE transpose, double *v)
 {
     if (s->n > 0)
@@ -228,7 +229,7 @@ void bandit_surface_look(bandit_surface *s, const double *coordinates)
     s->variance = own - cblas_ddot((int)s->n, s->y, 1, s->y, 1);
 }
 
-/* gradient += slope of sum_{j < n} c_j k(x, D_j) */
+/* Adds to `gradient` the gradient of sum_{j < n} c_j k(x, D_j). */
 static void add_kernel_slope(const bandit_surface *s, const double *c, size_t n, double *gradient)
 {
     const bandit_covariance *covariance = s->posterior->covariance;
@@ -258,7 +259,7 @@ void bandit_surface_slope(bandit_surface *s, double a, double b, double *gradien
     const bandit_covariance *c = s->posterior->covariance;
     size_t d = c->dimension;
     for (size_t j = 0; j < d; j++)
-        gradient[j] = c->profile == BANDIT_PROFILE_LINEAR ? 2.0 * b * s->u[j] : 0.0; /* ∇k(x,x) */
+        gradient[j] = c->profile == BANDIT_PROFILE_LINEAR ? 2.0 * b * s->u[j] : 0.0; /* gradient of k(x,x) */
     /* ∇|R k|^2 = 2 (∇k)' R'R k */
     memset(s->q, 0, s->n * sizeof *s->q);
     if (b != 0.0) {
@@ -289,7 +290,8 @@ double bandit_surface_hallucinate(bandit_surface *s, const double *coordinates)
 
 /* ---- many points --------------------------------------------------------------------------------------- */
 
-/* Kernel columns of `rows` points with the first n of D, `ld` >= BLOCK rows each; diagonal: k(x, x). */
+/* Kernel columns of `rows` points with the first n of D, with leading dimension `ld` >= BLOCK; diagonal: k(x,
+ * x). */
 static void columns_of(bandit_surface *s, const double *coordinates, size_t rows, size_t n, double *columns,
                        size_t ld, double *diagonal)
 {
@@ -299,7 +301,8 @@ static void columns_of(bandit_surface *s, const double *coordinates, size_t rows
                                s->scratch + s->room * BLOCK + 2 * BLOCK);
 }
 
-/* block (rows x n, leading dimension BLOCK) becomes block R'; out = diagonal − squared norms of its rows. */
+/* Replaces block (rows x n, leading dimension BLOCK) by block R'; out = diagonal − squared norms of its
+ * rows. */
 static void block_variances(const bandit_surface *s, double *block, size_t rows, size_t n,
                             const double *diagonal, double *out)
 {
@@ -351,7 +354,7 @@ void bandit_surface_combine(bandit_surface *s, const double *c, const double *co
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */
 
-/* Room for `room` columns; the first `used` are kept. */
+/* Reserves memory for `room` columns; the first `used` are kept. */
 static bool reserve_columns(bandit_grid *g, size_t room, size_t used)
 {
     if (!bandit_reserve_keep((void **)&g->columns, &g->capacity_columns, used * g->ld, room * g->ld,

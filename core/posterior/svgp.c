@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Tiles of one part of an argmax. */
+/* Number of tiles in one part of an argmax. */
 enum { PART = 16 };
 
 static size_t schedule(double value, size_t most)
@@ -99,7 +99,7 @@ void bandit_svgp_sampler_clear(bandit_svgp_sampler *sampler)
     *sampler = (bandit_svgp_sampler){0};
 }
 
-/* work = f(Z), a tile of members at a time. */
+/* work = f(Z), one tile of members at a time. */
 static void prior_at_inducing(bandit_svgp_sampler *s)
 {
     const bandit_posterior *p = s->posterior;
@@ -129,7 +129,7 @@ void bandit_svgp_draw(bandit_svgp_sampler *sampler, double alpha, uint64_t seed,
         return;
 
     double *v = sampler->weight, *f = sampler->work, width = alpha * sqrt(p->lambda);
-    uint64_t first = sample << 40 | (uint64_t)1 << 39; /* the prior's numbers are below */
+    uint64_t first = sample << 40 | (uint64_t)1 << 39; /* the prior's random numbers have smaller indices */
     for (size_t j = 0; j < p->m; j++)
         v[j] = p->g[j] + width * bandit_random_normal(seed, batch, BANDIT_PURPOSE_POSTERIOR, first + j);
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, p->L_V, m, v, 1);
