@@ -5,7 +5,8 @@
 
 static const double LOG_SQRT_TWO_PI = 0.918938533204672741780;
 
-/* Far below 0, phi and z Phi cancel to phi / z^2 times the asymptotic series of Mills' ratio. */
+/* Far below 0, phi and z Phi cancel. What remains is phi / z^2 times the asymptotic series of Mills'
+ * ratio. */
 double bandit_log_improvement(double z)
 {
     if (z > -30.0)
@@ -25,14 +26,15 @@ static void improvement_shares(double z, double *share_of_cdf, double *share_of_
         *share_of_density = density / whole;
         return;
     }
-    /* both by phi: 1 + z m = q (1 − 3 q + …) with m = −(1 − q (1 − 3 q + …)) / z Mills' ratio */
+    /* both divided by phi: 1 + z m = q (1 − 3 q + …), where m = −(1 − q (1 − 3 q + …)) / z is Mills' ratio */
     double q = 1.0 / (z * z);
     double series = 1.0 - q * (3.0 - q * (15.0 - q * (105.0 - q * 945.0)));
     *share_of_density = 1.0 / (q * series);
     *share_of_cdf = -(1.0 - q * series) / z * *share_of_density;
 }
 
-/* The deviation that one more measurement can remove, and its derivative with respect to the variance c. */
+/* The standard deviation that one more measurement can remove, and its derivative with respect to the
+ * variance c. */
 static double removable(const bandit_acquisition *a, double c, double *by_variance)
 {
     double all = c + a->noise, root = sqrt(all);

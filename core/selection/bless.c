@@ -12,7 +12,8 @@
 
 enum { BLOCK = 256 };
 
-/* The set J of a level: distinct arms, the copies of each, and the probability it was kept with. */
+/* The set J of one level: distinct arms, the number of copies of each, and the probability with which it was
+ * kept. */
 typedef struct level_set {
     size_t n;
     uint32_t *arms;
@@ -25,15 +26,16 @@ typedef struct bless {
     size_t n;
     level_set current, next;
     bandit_points points;
-    double *factor; /* Cholesky of K_J + rho diag(p_J / copies) */
+    double *factor; /* Cholesky factor of K_J + rho diag(p_J / copies) */
     double *block;
     size_t capacity_factor, capacity_block;
-    uint32_t *candidates; /* offers preselected at this level: indices, and how many pulls of each */
+    uint32_t *candidates; /* offers preselected at this level: their indices, and the number of pulls
+                           * preselected of each */
     double *preselected;
 } bless;
 
-/* The smallest k with P(k or fewer of n trials) > u, by adding up from 0; exp(log_mass) is the probability of
- * none. */
+/* The smallest k with P(k or fewer of n trials) > u, found by summing from 0. exp(log_mass) is the
+ * probability of no success. */
 static double invert_binomial(double u, double n, double p, double log_mass)
 {
     double mass = exp(log_mass), k = 0.0;
@@ -45,9 +47,9 @@ static double invert_binomial(double u, double n, double p, double log_mass)
     return k;
 }
 
-/* A binomial number of n trials of probability p, from the generator's number at `index`: by inversion where
- * the distribution starts, or ends, within reach, else rounded from a normal of the same mean and variance.
- */
+/* A binomial number of n trials with probability p, from the random number at `index`. Large means use a
+ * normal number with the same mean and variance, rounded. Otherwise the distribution is inverted from
+ * whichever end is near. */
 static double binomial(const bandit_resampling *how, uint64_t index, double n, double p)
 {
     if (p >= 1.0 || n == 0.0)
@@ -57,9 +59,9 @@ static double binomial(const bandit_resampling *how, uint64_t index, double n, d
         return fmin(n, fmax(0.0, rint(n * p + sqrt(n * p * (1.0 - p)) * z)));
     }
     double u = bandit_random_uniform(how->seed, how->batch, BANDIT_PURPOSE_BLESS, index);
-    const double smallest = -700.0; /* below, the probability of none is no normal number */
+    const double smallest = -700.0; /* below it, exp(log_mass) would be subnormal or 0 */
     double log_mass = n * log1p(-p);
-    if (log_mass < smallest) /* nearly all succeed: the failures are few */
+    if (log_mass < smallest) /* nearly all trials succeed, so invert the number of failures */
         return n - invert_binomial(u, n, 1.0 - p, n * log(p));
     return invert_binomial(u, n, p, log_mass);
 }
@@ -71,7 +73,7 @@ static double diagonal(const bless *b, size_t offer)
     return k;
 }
 
-/* u = min(1, q_bar k / (k + rho)). */
+/* The preselection probability u = min(1, q_bar k / (k + rho)). */
 static double preselection(const bless *b, size_t offer, double rho)
 {
     double k = diagonal(b, offer);
@@ -103,7 +105,7 @@ static bandit_status factor_level(bless *b, double rho, bandit_error *err)
     return bandit_cholesky(b->factor, m, ld, "K_J + rho diag(p)", err);
 }
 
-/* scores[i] = (k − k_J' (K_J + rho diag(p_J))^{-1} k_J) / rho of `rows` candidates. */
+/* scores[i] = (k − k_J' (K_J + rho diag(p_J))^{-1} k_J) / rho for `rows` candidates. */
 static void score_block(bless *b, const uint32_t *candidates, size_t rows, double rho, double *scores)
 {
     uint32_t arms[BLOCK];
@@ -120,7 +122,7 @@ static void score_block(bless *b, const uint32_t *candidates, size_t rows, doubl
     }
 }
 
-/* One level: preselect, score under J, keep. */
+/* One level: preselects pulls, scores them under J, and keeps some as the next J. */
 static bandit_status descend(bless *b, uint64_t level, double rho, bandit_error *err)
 {
     const bandit_resampling *how = b->how;
@@ -133,7 +135,7 @@ static bandit_status descend(bless *b, uint64_t level, double rho, bandit_error 
             b->preselected[n_candidates++] = c;
         }
     }
-    if (n_candidates == 0) { /* never empty: J stays for the next level */
+    if (n_candidates == 0) { /* J must not become empty: keep it for the next level */
         return BANDIT_OK;
     }
     bandit_status status = factor_level(b, rho, err);
@@ -219,7 +221,7 @@ bandit_status bandit_dictionary_bless(uint32_t *dictionary, size_t *size, const 
     }
     if (status == BANDIT_OK) {
         memcpy(dictionary, b.current.arms,
-               b.current.n * sizeof *dictionary); /* ascending, as the offers are */
+               b.current.n * sizeof *dictionary); /* ascending, because the offers are */
         *size = b.current.n;
     }
 out:

@@ -10,7 +10,7 @@
 
 double bandit_confidence_calibrated(const bandit_options *options, uint64_t pick, uint64_t stagnation)
 {
-    const double patience = 12.0; /* rewards */
+    const double patience = 12.0; /* number of rewards */
     double xi = options->noise_std;
     double closer = stagnation < UINT64_MAX ? fmin(1.0, patience / (1.0 + (double)stagnation)) : 1.0;
     switch (pick % 3) {
@@ -34,7 +34,7 @@ bandit_status bandit_log_sums_start(bandit_log_sums *sums, const bandit_posterio
     return BANDIT_OK;
 }
 
-/* out = log det(I + c G), G the lower triangle of an m x m matrix. */
+/* out = log det(I + c G), where `gram` is the lower triangle of the m x m matrix G. */
 static bandit_status log_det_shifted(double *out, double *copy, const double *gram, double c, size_t m,
                                      bandit_error *err)
 {
@@ -48,7 +48,7 @@ static bandit_status log_det_shifted(double *out, double *copy, const double *gr
     return status;
 }
 
-/* The results that the engine did not choose: log det(V + dV) − log det V = log det(I + W N W') with
+/* Adds the results that the engine did not choose: log det(V + dV) − log det V = log det(I + W N W') with
  * w = L_V^{-1} z. */
 static bandit_status add_unchosen(bandit_log_sums *sums, const bandit_posterior *posterior,
                                   const bandit_result *results, size_t n_results, bandit_error *err)
@@ -169,7 +169,7 @@ double bandit_confidence_q_bar(const bandit_options *options, uint64_t observati
     return 72.0 * (single ? 1.0 : options->ratio_bound) * log(4.0 * fmax(1.0, t) / options->delta);
 }
 
-/* Upper bounds up to constants (Srinivas et al. 2010, Thm. 5). t = 1 gives 0. */
+/* Upper bounds on gamma up to constants (Srinivas et al. 2010, Thm. 5); 0 for t = 1. */
 static double gamma_bound(const bandit_options *o, size_t dimension, double t)
 {
     double d = (double)dimension, exponent;
@@ -181,7 +181,7 @@ static double gamma_bound(const bandit_options *o, size_t dimension, double t)
         return pow(t, exponent) * log(t);
     case BANDIT_KERNEL_LINEAR:
         return d * log(t);
-    case BANDIT_KERNEL_PRECOMPUTED: /* refused by bandit_options_check */
+    case BANDIT_KERNEL_PRECOMPUTED: /* rejected by bandit_options_check */
         break;
     }
     return NAN;

@@ -60,7 +60,7 @@ bandit_resampling bandit_resampling_of(const bandit_options *o, uint64_t batch,
     };
 }
 
-/* The probability of an arm with this variance and n pulls; grows with both. */
+/* The inclusion probability of an arm with this variance and n pulls. It increases with both. */
 static double inclusion(const bandit_resampling *how, double variance, uint64_t n)
 {
     double p = how->q_bar * variance;
@@ -89,13 +89,13 @@ bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, con
     for (size_t i = 0; i < n; i++) {
         uint32_t arm = offers[i].arm;
         double u = bandit_random_uniform(how->seed, how->batch, BANDIT_PURPOSE_RESAMPLE, arm);
-        /* The variances of all arms are exact to `error`: evaluate the arm alone only where that decides.
-         */
+        /* The given variances have errors up to `error`. Evaluate the arm exactly only if that could change
+         * the decision. */
         double variance = how->variance[arm];
         bool known = variance >= 0.0;
         bool surely_in = u < inclusion(how, fmax(0.0, variance - error), offers[i].count);
         bool surely_out = u >= inclusion(how, variance + error, offers[i].count);
-        bool matters = *size == 0 && variance + error >= largest; /* may be the fallback */
+        bool matters = *size == 0 && variance + error >= largest; /* it may become the fallback */
         if (!known || (!surely_in && !surely_out) || (surely_out && matters)) {
             bandit_embedding exact = bandit_posterior_embed(posterior, arm, w, scratch);
             variance = exact.residual + exact.norm2;

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double strength = 0.5, expected = 0.9; /* s, pi */
-static const double enough = 0.8;                   /* of evaluations succeed: nothing is lost */
+static const double strength = 0.5, expected = 0.9; /* s and pi of feasibility.h */
+static const double enough = 0.8;                   /* where this share of evaluations succeeds, there is no
+                                                     * penalty */
 
 bandit_status bandit_feasibility_start(bandit_feasibility *f, size_t n, size_t dimension, bandit_error *err)
 {
@@ -49,7 +50,8 @@ static double squared_distance(const double *a, const double *b, size_t d)
     return sum;
 }
 
-/* Log likelihood of every outcome given the others; `distances`: squared, the lower triangle by rows. */
+/* The sum of the log likelihoods of each outcome given all others. `distances` holds squared distances, the
+ * lower triangle by rows. */
 static double leave_one_out(const bandit_feasibility *f, const double *distances, double bandwidth)
 {
     double value = 0.0, by = -0.5 / (bandwidth * bandwidth);
@@ -85,7 +87,7 @@ void bandit_feasibility_learn(bandit_feasibility *f)
     }
 }
 
-/* The outcomes in the order of arms, from the last one on, but only every `step`-th. Returns how many. */
+/* Lists every `step`-th outcome in the order of arms, from the last one on. Returns how many. */
 static size_t outcomes(const bandit_arm_sum *sums, size_t n_sums, const uint32_t *failed, size_t n_failed,
                        size_t step, uint32_t *arms, bool *has_failed)
 {

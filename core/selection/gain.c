@@ -16,13 +16,14 @@ struct bandit_gain_slot {
 
 enum { MIN_SLOTS = 16, MAX_SLOT_BYTES = 4 << 20 };
 
-/* Arms brought up to date at once: few at first, since the first are mostly enough. */
+/* Number of arms updated at once: few at first, because the first are usually enough. */
 enum { FIRST_BLOCK = BANDIT_TILE, LAST_BLOCK = BANDIT_CONDITIONING_BLOCK };
 
-/* A value computed later, from other, rounded, sums may be above an earlier one by less than this. */
+/* A value that is computed later, from sums with other rounding, may exceed an earlier one by less than
+ * this. */
 static const double SLACK = 1e-9;
 
-/* s~ counts as at least this share of the prior's deviation. */
+/* s~ is raised to at least this share of the prior's standard deviation. */
 static const double SMALLEST = 1e-9;
 
 static double with_slack(double value)
@@ -44,7 +45,7 @@ static size_t slots_of(const bandit_gain_selector *s, size_t doubles)
     return slots < s->n_arms ? slots : s->n_arms;
 }
 
-/* Forgets what was evaluated. */
+/* Drops all evaluated arms. */
 static void empty_slots(bandit_gain_selector *s)
 {
     for (size_t i = 0; i < s->n_slots; i++) {
@@ -55,7 +56,7 @@ static void empty_slots(bandit_gain_selector *s)
     s->next_slot = 0;
 }
 
-/* Arrays for slots of so many doubles; the slots must be empty. */
+/* Reserves memory for slots with this many doubles each; the slots must be empty. */
 static bool reserve_slots(bandit_gain_selector *s, size_t doubles)
 {
     size_t slots = slots_of(s, doubles);
@@ -71,13 +72,13 @@ static void set_slots(bandit_gain_selector *s)
     s->next_slot = 0;
 }
 
-/* mean − f+, but of the leader. */
+/* mean − f+; for the leader f2 − f+. */
 static double gap_of(const bandit_gain_selector *s, uint32_t arm, double mean)
 {
     return (arm == s->leader ? s->second : mean) - s->incumbent;
 }
 
-/* Bounds from what the batch began with. */
+/* Computes all bounds from the values at the start of the batch. */
 static void start_bounds(bandit_gain_selector *s)
 {
     const bandit_posterior *p = s->posterior;
@@ -94,7 +95,8 @@ static void start_bounds(bandit_gain_selector *s)
     bandit_stage_switch(outer);
 }
 
-/* f+, its arm and f2, of means by substitution, which have the same bits however `mean` was made. */
+/* Finds f+, its arm and f2, from means by substitution. These have the same bits however `mean` was
+ * computed. */
 static void find_leaders(bandit_gain_selector *s, const bandit_arm_sum *pulled, size_t n_pulled)
 {
     const double error = 2.0 * s->posterior->mean_error;
@@ -186,13 +188,13 @@ bandit_status bandit_gain_heed(bandit_gain_selector *s, const bandit_feasibility
     for (size_t a = 0; feasibility && a < s->n_arms; a++)
         s->penalty[a] = (double)NAN;
     s->feasibility = feasibility;
-    if (had) /* values may have grown */
+    if (had) /* values may have increased */
         start_bounds(s);
     return BANDIT_OK;
 }
 
-/* The slots become longer, and fewer: reserved first, so that those that are there can be used when there is
- * no memory. */
+/* Makes the slots longer, and fewer. Their memory is reserved first, so that the present ones can still be
+ * used if there is not enough. */
 bandit_status bandit_gain_reserve(bandit_gain_selector *s, size_t more, bandit_error *err)
 {
     bandit_conditioning *c = &s->conditioning;
@@ -213,7 +215,7 @@ bandit_status bandit_gain_reserve(bandit_gain_selector *s, size_t more, bandit_e
 
 /* ---- one arm ------------------------------------------------------------------------------------------- */
 
-/* The arm's slot, embedded now if it has none. Valid until the next call. */
+/* The arm's slot. If it has none, the arm is embedded now. Valid until the next call. */
 static bandit_gain_slot *slot_for(bandit_gain_selector *s, uint32_t arm)
 {
     if (s->slot_of[arm] != 0)
@@ -234,7 +236,7 @@ static bandit_gain_slot *slot_for(bandit_gain_selector *s, uint32_t arm)
     return slot;
 }
 
-/* What is taken off the arm's value because evaluations fail there. */
+/* The penalty on the arm's value for evaluations that fail there. */
 static double penalty_of(bandit_gain_selector *s, uint32_t arm)
 {
     const bandit_arms *arms = s->posterior->covariance->arms;
@@ -276,7 +278,8 @@ static bool are_few(const bandit_gain_selector *s)
     return !s->once && s->n_arms / BANDIT_GAIN_FEW <= s->n_out;
 }
 
-/* Brings the arms set aside back when they were set aside under another withheld set (FNV-1a over it). */
+/* Arms were set aside because of the withheld set of that time. If the set differs now (by an FNV-1a hash),
+ * they are brought back. */
 static void heed_withheld(bandit_gain_selector *s, const uint32_t *withheld, size_t n, bool again)
 {
     uint64_t key = 0xcbf29ce484222325u ^ (4 * n + 2 * are_few(s) + again);
@@ -313,8 +316,8 @@ static bool may_be_picked(const search *f, uint32_t arm)
     return f->n_withheld == 0 || !bandit_is_among(f->withheld, f->n_withheld, arm);
 }
 
-/* Pops at most `most` arms that may be picked. Returns how many entries from the heap's end on have them all;
- * some of these may have been popped before. */
+/* Pops at most `most` arms that may be picked. Returns the length of the part after the heap's end that
+ * includes them all; some of that part may have been popped before. */
 static size_t pop_block(search *f, size_t most)
 {
     bandit_gain_selector *s = f->s;
@@ -324,14 +327,14 @@ static size_t pop_block(search *f, size_t most)
             n++;
         } else {
             bandit_heap_set_aside(&s->heap);
-            n_aside++; /* an arm popped long ago has taken its place */
+            n_aside++; /* it changed places with an arm that was popped earlier */
         }
     }
     size_t popped = bandit_heap_popped(&s->heap);
     return n + n_aside < popped ? n + n_aside : popped;
 }
 
-/* Brings the bounds of those that have old ones up to date. */
+/* Updates outdated bounds among these entries. */
 static void refresh(search *f, bandit_heap_entry *entries, size_t n)
 {
     bandit_gain_selector *s = f->s;
@@ -358,7 +361,7 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
     }
 }
 
-/* Evaluates what may be the best of n entries, the largest bounds first. */
+/* Evaluates those of n entries that may be the best, the largest bounds first. */
 static void evaluate(search *f, bandit_heap_entry *entries, size_t n)
 {
     bandit_gain_selector *s = f->s;

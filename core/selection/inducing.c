@@ -14,8 +14,9 @@ static double tolerance(double kappa2, double lambda, size_t m)
     return fmax((double)m * DBL_EPSILON, relative);
 }
 
-/* The pulled arms that the k-DPP may choose from, ascending: all, or a uniform sample of
- * BANDIT_INDUCING_GROUND (the i-th of n with probability (wanted still) / (n − i)). `ground` has room. */
+/* The pulled arms that the k-DPP may choose from, ascending: all of them, or a uniform sample of
+ * BANDIT_INDUCING_GROUND. The i-th of n arms is taken with probability (still to take) / (n − i). `ground`
+ * has enough memory. */
 static size_t ground_set(uint64_t seed, uint64_t batch, const bandit_ledger *ledger, uint32_t *ground)
 {
     size_t n = 0, wanted = ledger->n < BANDIT_INDUCING_GROUND ? ledger->n : BANDIT_INDUCING_GROUND;
@@ -45,7 +46,8 @@ bandit_status bandit_inducing_draw(uint32_t *dictionary, size_t *n_dictionary, s
     bandit_status status =
         bandit_dpp_sample(covariance, ground, n_ground, &how, dictionary, n_dictionary, err);
     free(ground);
-    if (status == BANDIT_OK && *n_dictionary == 0) /* only arms of no variance: any one will do */
+    if (status == BANDIT_OK && *n_dictionary == 0) /* all arms have zero variance, so any one of them
+                                                    * serves */
         dictionary[(*n_dictionary)++] = ledger->sums[0].arm;
     return status;
 }

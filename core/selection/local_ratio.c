@@ -69,7 +69,7 @@ typedef struct column_job {
     bandit_local_ratio *ratio;
     const double *projection; /* m: w(x)'w_s = projection' k(x) */
     const double *explained;  /* m: z(x)'z_s = explained' k(x) */
-    bandit_points pick;       /* the pick alone */
+    bandit_points pick;       /* the pick, as the only point */
     double *column;           /* 2 n_arms */
     double *workers;
     size_t stride;
@@ -103,7 +103,8 @@ static const double *column(const bandit_local_ratio *r, size_t index)
     return r->columns + index * 2 * r->n_arms;
 }
 
-/* Where the squares for one pick stand: kept, or computed now, in another place than the run's. */
+/* Index of the kept column of squares for one pick. If there is none, it is computed now, in another place
+ * than the column of the open run. */
 static size_t column_of(bandit_local_ratio *r, uint32_t arm, const bandit_executor *executor)
 {
     const bandit_posterior *p = r->posterior;
@@ -137,7 +138,7 @@ static size_t column_of(bandit_local_ratio *r, uint32_t arm, const bandit_execut
         cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, p->L_V, m, projection, 1);
         cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, p->L, m, projection, 1);
     }
-    /* The pick as a point: its coordinates in the workers' scaling. */
+    /* The pick as a point, with its coordinates multiplied by the kernel's factors. */
     double *coordinates = scratch;
     for (size_t j = 0; j < d; j++)
         coordinates[j] = bandit_arms_feature(p->covariance->arms, arm, j) * p->covariance->factor[j];
@@ -150,12 +151,12 @@ static size_t column_of(bandit_local_ratio *r, uint32_t arm, const bandit_execut
 typedef struct run_job {
     bandit_local_ratio *ratio;
     const double *ended;  /* column of the run that ends, or NULL */
-    const double *begins; /* and of the one that begins */
-    double *room;         /* per part */
+    const double *begins; /* column of the run that starts */
+    double *room;         /* one entry per part */
 } run_job;
 
-/* How many pulls there is room for, when each adds `step` to `sum`, which must stay within `limit`: `room`,
- * unless it is less. */
+/* Lowers `room`, a number of pulls, if `sum` would exceed `limit` after that many pulls that each add `step`
+ * to it. */
 static double less_room(double room, double limit, double sum, double step)
 {
     double left = limit - sum;
@@ -164,7 +165,7 @@ static double less_room(double room, double limit, double sum, double step)
     return left < room * step ? left / step : room;
 }
 
-/* The run that ends into the sums; the pulls that the run which begins has room for. */
+/* Adds the run that ends to the sums, and computes how many pulls the run that starts may have. */
 static void run_part(void *arg, size_t index, size_t worker)
 {
     const run_job *job = arg;
@@ -177,7 +178,7 @@ static void run_part(void *arg, size_t index, size_t worker)
             r->projections[a] += count * job->ended[a];
             r->covariances[a] += count * job->ended[n + a];
         }
-        /* A variance within rounding of 0 has no meaningful ratio: it counts as 0. */
+        /* A variance within rounding of 0 has no meaningful ratio and is treated as 0. */
         if (r->variance[a] > nothing) {
             double limit = (r->bound - 1.0) * r->variance[a];
             room = less_room(room, limit, r->projections[a], job->begins[a]);

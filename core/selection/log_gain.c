@@ -26,7 +26,7 @@ double bandit_log_gain_bound(double gap, double variance, double lambda, double 
     return log(gap + tail * exp(-0.5 * z * z - log_sqrt_two_pi));
 }
 
-/* A variance in [low, high] whose log gain is below `wanted` by hardly anything; `low` where none is needed. */
+/* A variance in [low, high] whose log gain is just below `wanted`; `low` if that suffices. */
 static double variance_for(double gap, double wanted, double lambda, double low, double high)
 {
     for (int i = 0; i < HALVINGS && low < high; i++) {
@@ -45,7 +45,7 @@ void bandit_gain_threshold_set(bandit_gain_threshold *t, double incumbent, doubl
     double low = 0.0, high = sqrt(lambda * most) + DBL_MIN, least = 0.0;
     while (bandit_log_gain_bound(-high, most, lambda, DBL_MIN) >= log_gain && high < DBL_MAX / 4.0)
         high *= 2.0;
-    for (int i = 0; i < HALVINGS; i++) { /* the gap from which on nothing is enough */
+    for (int i = 0; i < HALVINGS; i++) { /* the gap beyond which no variance suffices */
         double middle = 0.5 * (low + high);
         if (bandit_log_gain_bound(-middle, most, lambda, DBL_MIN) >= log_gain)
             low = middle;

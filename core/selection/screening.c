@@ -13,18 +13,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The values of rho that are tried. */
+/* The values of rho that are tried, in this order. */
 static const double rungs[] = {1.05, 1.1, 1.2, 1.3, 1.45, 1.6, 1.8, 2.0, 2.25, 2.5, 2.8, 3.2, 4.0};
 enum { RUNGS = sizeof rungs / sizeof *rungs };
 
-/* Arms a part; tiles whose kernel entries are computed before any is used. */
+/* PART: arms in one part of a parallel job. GROUP: tiles whose kernel entries are computed before any of them
+ * is used. */
 enum { PART = 1024, GROUP = 4 };
 
-/* One tile in so many, but not more than a number of them, tells how many arms would have to be evaluated. */
+/* The share of arms that must be evaluated is estimated from one tile in SAMPLE_STEP, but from no more than
+ * about SAMPLE tiles. */
 enum { SAMPLE_STEP = 64, SAMPLE = 32 };
-static const double TOO_MANY = 0.6; /* the share from which on all of them are */
+static const double TOO_MANY = 0.6; /* from this share on, screening is not worth its cost */
 
-/* Below the largest log gain of that sample, arms are left out. */
+/* margin below the largest log gain of that sample; arms below it are left out */
 static const double MARGIN = 1.0;
 
 bool bandit_screening_by_rows_pays(const bandit_posterior *p, size_t n_pulled)
@@ -42,9 +44,9 @@ bool bandit_screening_pays(const bandit_posterior *p, size_t n_pulled)
 
 /* ---- comparing posteriors ------------------------------------------------------------------------------ */
 
-/* Kernel entries are off by eps kappa^2, so that a basis Q = Phi L^{-T} of the members' span is orthonormal
- * but for an error of eps kappa^2 / (L_ii L_jj) between its vectors i and j, times what sums of m terms add.
- * Less than this in vector i, as a variance, for all of them together: */
+/* An upper bound, as a variance, on the error of basis vector i. Kernel entries have an error of eps kappa^2.
+ * The basis Q = Phi L^{-T} of the members' span is therefore orthonormal up to an error of eps
+ * kappa^2 / (L_ii L_jj) between its vectors i and j, times the growth in sums of m terms. */
 static double basis_error(const bandit_posterior *p, size_t i)
 {
     double pivot = p->L[i * p->m + i];
@@ -83,7 +85,8 @@ bandit_status bandit_reference_keep(bandit_reference *r, const bandit_posterior 
         status = shrinkage_of(p, r->work, err);
     if (status != BANDIT_OK)
         return status;
-    /* The shift covers the rounding of V^{-1}: a larger F F' only makes the inequality harder to prove. */
+    /* The shift covers rounding in V^{-1}. A larger F F' is safe: it only makes the inequality harder to
+     * prove. */
     for (double shift = 1e-12; shift < 1e-8 && !r->kept; shift *= 10.0) {
         memcpy(r->F, r->work, m * m * sizeof(double));
         for (size_t k = 0; k < m; k++)
@@ -104,23 +107,24 @@ bandit_status bandit_reference_keep(bandit_reference *r, const bandit_posterior 
 
 typedef struct comparison {
     const bandit_reference *reference;
-    size_t m;          /* of the new posterior */
-    const double *B;   /* m x m: I − lambda V^{-1} of the new one, lower triangle */
-    const double *H;   /* m x reference's m: Q' Q_r F */
-    const double *T;   /* reference's m, squared: F'F − H'H and its rounding, lower triangle */
-    double *N, *Y, *X; /* scratch of the sizes of B, H and T */
+    size_t m;          /* size of the new posterior */
+    const double *B;   /* m x m: I − lambda V^{-1} of the new posterior, lower triangle */
+    const double *H;   /* m x the reference's m: Q' Q_r F */
+    const double *T;   /* square of the reference's m: F'F − H'H and its rounding, lower triangle */
+    double *N, *Y, *X; /* scratch with the sizes of B, H and T */
 } comparison;
 
-/* Is M_r <= rho M? That is rho M_r^{-1} − M^{-1} >= 0, or, times lambda,
+/* Whether M_r <= rho M is proved. That is rho M_r^{-1} − M^{-1} >= 0, or, times lambda,
  *
- *   rho Q_r B_r Q_r' <= (rho − 1) I + Q B Q' = N,  B = I − lambda V^{-1},
+ *   rho Q_r B_r Q_r' <= (rho − 1) I + Q B Q' = N,  B = I − lambda V^{-1}.
  *
- * which for B_r <= F F' holds when rho F' Q_r' N^{-1} Q_r F <= I; and
+ * For B_r <= F F' it holds when rho F' Q_r' N^{-1} Q_r F <= I, where
  *
  *   N^{-1} = (I − Q Q') / (rho − 1) + Q ((rho − 1) I + B)^{-1} Q'.
  *
- * All that is inverted has eigenvalues of at least rho − 1. What is known exactly, of either posterior, has
- * little to spare in this form: rounding is taken off by direction (basis_error), not all at its worst. */
+ * All matrices that are inverted have eigenvalues of at least rho − 1. Directions that either posterior knows
+ * exactly satisfy this form with little margin. Rounding is therefore bounded separately for each direction
+ * (basis_error), not by one worst case for all. */
 static bool proves(const comparison *c, double rho)
 {
     size_t m = c->m, n = c->reference->m;
@@ -142,7 +146,8 @@ static bool proves(const comparison *c, double rho)
     return bandit_cholesky(c->X, n, n, "X", &ignored) == BANDIT_OK;
 }
 
-/* The first rung that is proved, from *start on; *start becomes the one to begin with the next time. */
+/* The first rung, from *start on, that is proved. *start becomes the rung at which the next comparison
+ * starts. */
 static size_t climb(const comparison *c, size_t *start)
 {
     size_t rung = *start;
@@ -168,7 +173,7 @@ bandit_status bandit_reference_compare(bandit_reference *r, const bandit_posteri
                            n);
     double *B = r->work, *H = B + m * m, *T = H + m * n, *N = T + n * n, *X = N + m * m, *Y = X + n * n;
 
-    /* H = L^{-1} K(S, S_r) L_r^{-T} F; the entries come with a leading dimension of whole tiles. */
+    /* H = L^{-1} K(S, S_r) L_r^{-T} F. The kernel block has a leading dimension of whole tiles. */
     bandit_covariance_block(p->covariance, p->points.arms, m, &r->points, Y, ld, Y + ld * n);
     for (size_t k = 0; k < n; k++)
         memcpy(H + k * m, Y + k * ld, m * sizeof(double));
@@ -217,16 +222,16 @@ size_t bandit_reference_memory(const bandit_reference *r)
 typedef struct screening {
     const bandit_posterior *posterior;
     const bandit_screen *screen;
-    double threshold;           /* what an arm must reach to be evaluated */
-    bandit_gain_threshold gain; /* in its place, by gain */
-    double *mean, *variance;    /* n_arms */
+    double threshold;           /* upper bounds below it need no evaluation */
+    bandit_gain_threshold gain; /* used instead of `threshold` when screening by gain */
+    double *mean, *variance;    /* n_arms entries */
     double *pulled;             /* 2 n_pulled: means and variances of the pulled arms */
     double *smallest;           /* per part: the smallest variance before clamping */
     double *work;               /* per worker: `stride` doubles */
     size_t stride;
 } screening;
 
-/* A part of the pulled arms. */
+/* Evaluates one part of the pulled arms. */
 static void pulled_part(void *arg, size_t index, size_t worker)
 {
     const screening *job = arg;
@@ -245,7 +250,7 @@ static void pulled_part(void *arg, size_t index, size_t worker)
     }
 }
 
-/* Arms that have to be evaluated, with their kernel columns, until there is a tile of them. */
+/* Arms that must be evaluated, collected with their kernel columns until they fill a tile. */
 typedef struct gathered {
     uint32_t arms[BANDIT_TILE];
     size_t n;
@@ -265,13 +270,13 @@ static void flush(const screening *job, gathered *g)
     g->n = 0;
 }
 
-/* The variance that an arm has at most. */
+/* An upper bound on the arm's variance. */
 static double bound_of(const bandit_screen *screen, size_t arm)
 {
     return screen->ratio * (screen->reference->variance[arm] + screen->reference->variance_error);
 }
 
-/* May an arm of this mean and at most this variance come to the top? */
+/* Whether an arm with this mean and at most this variance may come to the top of the heap. */
 static bool may_matter(const screening *job, double mean, double most)
 {
     double alpha = job->screen->alpha, gap = job->threshold - mean;
@@ -280,7 +285,7 @@ static bool may_matter(const screening *job, double mean, double most)
     return !(gap > 0.0 && alpha * alpha * most < gap * gap);
 }
 
-/* One tile: means, and which of its arms matter. Returns how many. */
+/* Computes the means of one tile, and marks the arms that must be evaluated. Returns their number. */
 static size_t mark(const screening *job, const double *tile, size_t first, size_t lanes, double *means,
                    bool *matters)
 {
@@ -294,7 +299,8 @@ static size_t mark(const screening *job, const double *tile, size_t first, size_
     return n;
 }
 
-/* One tile: means, and variances now, with others' later, or not at all. */
+/* Handles one tile. All its means are computed; its variances are computed now, later with those of other
+ * tiles, or not at all. */
 static void sift(const screening *job, double *tile, size_t first, size_t lanes, gathered *g)
 {
     size_t m = job->posterior->m;
@@ -323,13 +329,13 @@ static void sift(const screening *job, double *tile, size_t first, size_t lanes,
     }
 }
 
-/* Every so many-th tile belongs to the sample. */
+/* The distance between the tiles of the sample. */
 static size_t sample_step(size_t tiles)
 {
     return tiles / SAMPLE > SAMPLE_STEP ? tiles / SAMPLE : SAMPLE_STEP;
 }
 
-/* The share of the arms that matter, by tiles spread over them. */
+/* Estimates the share of arms that must be evaluated from tiles spread over all arms. */
 static double share_that_matters(const screening *job)
 {
     const bandit_covariance *covariance = job->posterior->covariance;
@@ -345,8 +351,9 @@ static double share_that_matters(const screening *job)
     return of > 0 ? (double)n / (double)of : 1.0;
 }
 
-/* One tile: means, and as many rows of R as it takes to tell that none of its arms matters; variances where
- * that was all of them. Returns the smallest before clamping. */
+/* Handles one tile without a reference. Computes the means, and as many rows of R as it takes to show that
+ * none of its arms matters; lanes that needed all rows get their variance. Returns the smallest variance
+ * before clamping. */
 static double sift_by_rows(const screening *job, const double *tile, size_t first, size_t lanes)
 {
     const bandit_posterior *p = job->posterior;
@@ -386,7 +393,7 @@ static void screen_part(void *arg, size_t index, size_t worker)
     double *tiles = job->work + worker * job->stride, *scratch = tiles + (GROUP + 1) * stride;
     gathered g = {.tile = tiles + GROUP * stride, .smallest = INFINITY};
 
-    memset(g.tile, 0, stride * sizeof *g.tile); /* lanes that a last tile does not use */
+    memset(g.tile, 0, stride * sizeof *g.tile); /* the last tile may not fill all lanes */
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
     for (size_t group = index * PART; group < end; group += (size_t)GROUP * BANDIT_TILE) {
         bandit_stage_switch(BANDIT_STAGE_KERNEL);
@@ -408,7 +415,8 @@ static void screen_part(void *arg, size_t index, size_t worker)
     bandit_stage_switch(outer);
 }
 
-/* What some pulled arm is worth until the batch ends, less what the means may be off. */
+/* A lower estimate of the largest upper bound that a pulled arm will have at the end of the batch, less the
+ * error of the means. */
 static double threshold_of(const screening *job)
 {
     const bandit_screen *screen = job->screen;
@@ -419,7 +427,7 @@ static double threshold_of(const screening *job)
     return best - 2.0 * job->posterior->mean_error;
 }
 
-/* The incumbent, and the largest log gain of the sample less a margin. */
+/* Sets the threshold from the incumbent and the largest log gain of the sample, less a margin. */
 static void set_gain_threshold(screening *job)
 {
     const bandit_screen *screen = job->screen;
@@ -438,7 +446,8 @@ static void set_gain_threshold(screening *job)
         bandit_covariance_tile(covariance, t, &p->points, 0, p->m, tile, BANDIT_TILE, scratch);
         bandit_posterior_evaluate_tile(p, tile, arms, BANDIT_TILE, means, variances);
         for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
-            if (!bandit_sum_of(screen->pulled, screen->n_pulled, arms[lane])) /* it may not be picked again */
+            if (!bandit_sum_of(screen->pulled, screen->n_pulled, arms[lane])) /* a pulled arm may be excluded
+                                                                               * from further picks */
                 best = fmax(best, bandit_log_gain_bound(means[lane] - incumbent, variances[lane], p->lambda,
                                                         DBL_MIN));
         }

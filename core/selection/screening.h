@@ -1,24 +1,26 @@
-/* All arms under a new posterior, most of them by bounds alone.
+/* Evaluates all arms under a new posterior, most of them only by bounds.
  *
- * A batch asks for the arms that may come to the top, a few per cent. The variances of a former batch, the
- * reference, bound those of the new one: with M = lambda I + Q (V − lambda I) Q', Q an orthonormal basis of
- * the dictionary's span, an arm's variance is phi(x)' M^{-1} phi(x) (paper's scale), so that
+ * A batch needs only those arms that may reach the top of the heap, a few per cent. The variances of an
+ * earlier batch, the reference, bound the new ones. With M = lambda I + Q (V − lambda I) Q', where Q is an
+ * orthonormal basis of the dictionary's span, an arm's variance is phi(x)' M^{-1} phi(x) (paper's scale), so
+ * that
  *
- *   variance_new(x) <= rho variance_reference(x) for every x  when  M_reference <= rho M_new,
+ *   variance_new(x) <= rho variance_reference(x) for every x  when  M_reference <= rho M_new.
  *
- * an inequality between matrices of the dictionaries' sizes that a Cholesky factor proves, whatever the
- * dictionaries have in common †. Means cost one product a kernel entry: they are computed for all arms. What
- * is left out is the triangular product, m/2 times as much, for arms whose mean and bound stay below what a
- * pulled arm is likely to keep to the batch's end. That is a guess which only costs time: the selector
- * (selection.h) evaluates whatever reaches the top, and the bounds hold, so that the picks are the same.
+ * This is an inequality between matrices of the dictionaries' sizes, which a Cholesky factorization proves,
+ * whatever the two dictionaries have in common †. Means cost one product per kernel entry and are computed
+ * for all arms. Variances need a triangular product, which costs m/2 times as much. Screening omits it for
+ * arms whose mean and bound stay below the value that some pulled arm is likely to keep until the end of the
+ * batch. A wrong guess of that value only costs time: the selector (selection.h) evaluates any arm that
+ * reaches the top of the heap, and the bounds hold, so that the picks are the same.
  *
- * Where no reference pays, because the dictionary is large beside the number of arms, a variance is bounded
- * by the first rows of R, in pivot order: of k / lambda − |R k|^2, what each row subtracts. A tile of arms
- * ends with the row that leaves none of them enough to matter. Neighbours on a grid lie in a tile, and half
- * the rows, a quarter of the product, are enough for most.
+ * A reference does not pay when the dictionary is large compared with the number of arms. A variance is then
+ * bounded by the first rows of R, in pivot order: each row subtracts a term from k / lambda − |R k|^2. The
+ * rows of a tile end as soon as none of its arms can matter any more. Neighbours on a grid share a tile, and
+ * for most tiles half of the rows, a quarter of the product, are enough.
  *
- * Picks by their log gain come from the few arms with the largest ones. Arms spread over the set tell what those
- * have; what does not come near that by mean and bound is left out.
+ * Picks by log gain come from the few arms with the largest gains. A sample spread over all arms shows how
+ * large these are; arms whose mean and bound do not allow a gain near that are left out.
  *
  * † ours, not the papers'. */
 #ifndef CORE_SELECTION_SCREENING_H
@@ -27,35 +29,36 @@
 #include "core/posterior/sparse_posterior.h"
 
 typedef struct bandit_reference {
-    bool kept;            /* false: there is none */
-    bandit_points points; /* its dictionary's members */
+    bool kept;            /* false: there is no reference */
+    bandit_points points; /* the members of its dictionary */
     size_t m;
     double *L;        /* m x m, lower triangle: K = L L' */
     double *F;        /* m x m, lower triangle: I − lambda V^{-1} <= F F' */
-    double *gram;     /* m x m, lower triangle: F'F and what the basis may be off */
-    double *variance; /* one an arm, paper's scale: at most variance_error off */
+    double *gram;     /* m x m, lower triangle: F'F plus the error of the basis */
+    double *variance; /* one per arm, paper's scale, with an error of at most variance_error */
     double variance_error;
-    size_t rung; /* where the next comparison begins */
+    size_t rung; /* rung at which the next comparison starts */
     size_t capacity_L, capacity_F, capacity_gram, capacity_variance, capacity_work;
-    double *work; /* of keep and compare */
+    double *work; /* scratch of keep and compare */
 } bandit_reference;
 
-/* Can arms be screened under this posterior at all? It takes one that is evaluated with one factor, a kernel
- * that is positive semi-definite by its formula, and more arms than comparing posteriors pays for. */
+/* Whether screening against a reference pays under this posterior. It requires the single-norm form
+ * (one_factor), a kernel that is positive semi-definite by its formula, and enough arms to be worth comparing
+ * posteriors. */
 bool bandit_screening_pays(const bandit_posterior *posterior, size_t n_pulled);
 
-/* And by the first rows of R, without a reference? With one factor, a version of the product that can stop
- * early, and few pulled arms, which are evaluated twice. */
+/* Whether screening by the first rows of R, without a reference, pays. It requires the single-norm form, a
+ * version of the product that can stop early, and few pulled arms, because these are evaluated twice. */
 bool bandit_screening_by_rows_pays(const bandit_posterior *posterior, size_t n_pulled);
 
 /* Makes `posterior` with the variances of all arms (bandit_posterior_evaluate_all) the reference; both are
- * copied. *reference is {0} or used before. Errors: BANDIT_NO_MEMORY; there is no reference then. */
+ * copied. *reference is {0} or used before. Errors: BANDIT_NO_MEMORY; there is then no reference. */
 bandit_status bandit_reference_keep(bandit_reference *reference, const bandit_posterior *posterior,
                                     const double *variance, bandit_error *err);
 
-/* *ratio: a rho > 1 for which M_reference <= rho M_new is proved, with rounding, among a few values; INFINITY
- * where none of them is. Both posteriors are of one kernel, set of arms and lambda. Errors:
- * BANDIT_NO_MEMORY. */
+/* Sets *ratio to a rho > 1, one of a few values, for which M_reference <= rho M_new is proved with rounding
+ * taken into account, or to INFINITY if none is proved. Both posteriors have the same kernel, arms and
+ * lambda. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_reference_compare(bandit_reference *reference, const bandit_posterior *posterior,
                                        double *ratio, bandit_error *err);
 
@@ -63,19 +66,21 @@ void bandit_reference_clear(bandit_reference *reference);
 size_t bandit_reference_memory(const bandit_reference *reference);
 
 typedef struct bandit_screen {
-    const bandit_reference *reference; /* NULL: by the first rows of R */
-    double ratio;                      /* bandit_reference_compare's; with a reference */
-    bool by_gain;                      /* log gains are compared (log_gain.h), not confidence bounds: */
+    const bandit_reference *reference; /* NULL: screen by the first rows of R */
+    double ratio;                      /* from bandit_reference_compare; used only with a reference */
+    bool by_gain;                      /* compare log gains (log_gain.h), not confidence bounds */
     double alpha;                      /* the width of the bounds */
-    double shrinkage;             /* how much variances are expected to shrink inside the batch, at least 1 */
-    const bandit_arm_sum *pulled; /* n_pulled >= 1 arms that are evaluated in any case */
+    double shrinkage;                  /* factor by which variances are expected to shrink within the
+                                   * batch, >= 1 */
+    const bandit_arm_sum *pulled;      /* n_pulled >= 1 arms that are always evaluated */
     size_t n_pulled;
 } bandit_screen;
 
-/* Means of all arms, variances of those that matter, as exact as by bandit_posterior_evaluate_all, whose
- * arrays they are.
- *   variance    of an arm left out: minus an upper bound, below 0
- *   *done       false: too many arms matter, by a sample, and neither array is of use; true by rows
+/* Computes the means of all arms, and the variances of those that matter, as accurately as
+ * bandit_posterior_evaluate_all.
+ *   mean, variance  as for that function; the variance of an arm left out is minus an upper bound, below 0
+ *   *done           false: a sample shows that too many arms matter, and both arrays are unusable; always
+ *                   true when screening by rows
  * Errors: as for bandit_posterior_evaluate_all. */
 bandit_status bandit_screening_evaluate(bandit_posterior *posterior, const bandit_screen *screen,
                                         const bandit_executor *executor, double *mean, double *variance,

@@ -17,8 +17,8 @@ struct bandit_shadow_slot {
 
 enum { MIN_SLOTS = 16, MAX_SLOT_BYTES = 8 << 20 };
 
-/* A bound must stay above the values computed later from other, rounded, sums: slack relative to the norm
- * that the picks take variance from. */
+/* A bound must stay above values that are computed later from sums with other rounding. This slack is
+ * relative to the norm from which the picks subtract variance. */
 static const double NORM_SLACK = 1e-10;
 
 static double bound_of(double mean, double alpha, double variance, double slack)
@@ -82,7 +82,7 @@ void bandit_selector_clear(bandit_selector *s)
     *s = (bandit_selector){0};
 }
 
-/* The arm's slot, evaluated now if it has none. Valid until the next call. */
+/* The arm's slot. If it has none, the arm is evaluated now. Valid until the next call. */
 static bandit_shadow_slot *slot_for(bandit_selector *s, uint32_t arm)
 {
     if (s->slot_of[arm] != 0)
@@ -114,7 +114,7 @@ double bandit_selector_hallucinate(bandit_selector *s, uint32_t arm)
     return variance;
 }
 
-/* *bound: at or above what later picks can leave of the value. */
+/* Returns the arm's current value; *bound is an upper bound on it after any later picks. */
 static double evaluate(bandit_selector *s, uint32_t arm, double *bound)
 {
     bandit_shadow_slot *slot = slot_for(s, arm);
@@ -129,7 +129,8 @@ double bandit_selector_value(bandit_selector *s, uint32_t arm)
     return evaluate(s, arm, &bound);
 }
 
-/* Brings the arms set aside back when they were set aside under another withheld set (FNV-1a over it). */
+/* Arms were set aside because of the withheld set of that time. If the set differs now (by an FNV-1a hash),
+ * they are brought back. */
 static void heed_withheld(bandit_selector *s, const uint32_t *withheld, size_t n)
 {
     uint64_t key = 0xcbf29ce484222325u ^ n;
@@ -141,7 +142,7 @@ static void heed_withheld(bandit_selector *s, const uint32_t *withheld, size_t n
     bandit_heap_push_aside(&s->heap);
 }
 
-/* Do two arms stand at the same point? Then their values are equal in all bits, for the whole batch. */
+/* Whether two arms are the same point. Their values then agree to the bit for the whole batch. */
 static bool same_point(const bandit_arms *arms, uint32_t a, uint32_t b)
 {
     if (arms->dimension == 0)
@@ -170,7 +171,7 @@ bool bandit_selector_best(bandit_selector *s, const uint32_t *withheld, size_t n
         uint32_t candidate = entry->arm;
         double value = evaluate(s, candidate, &entry->bound);
         if (found && value == best && same_point(arms, candidate, *arm)) {
-            /* A duplicate: of the two, only the lower index can ever be picked. */
+            /* Of two duplicates, only the one with the lower index can ever be picked. */
             if (candidate < *arm) {
                 for (size_t i = s->heap.size + 1; i < s->n_arms - s->heap.n_aside; i++) {
                     if (s->entries[i].arm == *arm) {

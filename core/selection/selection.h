@@ -1,9 +1,9 @@
-/* A batch in the making: lazy argmax of mean + alpha * (standard deviation after the picks so far).
+/* Selects the picks of a batch: lazy argmax of mean + alpha * (standard deviation after the picks so far).
  *
- * Upper bounds only go down inside a batch ([BBKB] A.3), so an arm's old bound stays an upper bound. A heap
- * holds one for every arm; only arms that reach its top are evaluated, from their features, by
- * substitution. The pick is the arm whose value is largest among all, ties to the lowest index: a function
- * of the posterior and the picks so far alone, to the bit, however little was evaluated. */
+ * Within a batch upper bounds only decrease ([BBKB] A.3), so an outdated value is still an upper bound. A
+ * heap holds one bound for every arm. Only arms that reach its top are evaluated, from their features, by
+ * substitution. The pick is the arm with the largest value of all; ties go to the lowest index. To the bit,
+ * it depends only on the posterior and the picks so far, however few arms were evaluated. */
 #ifndef CORE_SELECTION_SELECTION_H
 #define CORE_SELECTION_SELECTION_H
 
@@ -18,14 +18,15 @@ typedef struct bandit_selector {
     double alpha;
     size_t n_arms;
     bandit_hallucination hallucination;
-    double total; /* sum of start-of-batch variances of all that is out: the stop rule's sum, without the 1 */
+    double total; /* sum of the start-of-batch variances of all picks in flight: the stopping rule's sum,
+                   * without the 1 */
     uint64_t n_out;
 
     bandit_heap heap;
-    bandit_heap_entry *entries; /* n_arms */
-    uint64_t aside_key;         /* what withheld set the arms set aside belong to */
+    bandit_heap_entry *entries; /* n_arms entries */
+    uint64_t aside_key;         /* hash of the withheld set for which arms were set aside */
 
-    bandit_shadow_slot *slots; /* arms evaluated in this batch; a ring: the oldest gives way */
+    bandit_shadow_slot *slots; /* arms evaluated in this batch; a ring, in which the oldest is overwritten */
     uint32_t *slot_of;         /* n_arms: slot + 1, or 0 */
     size_t n_slots, next_slot;
     double *vectors; /* n_slots x 2 stride: w and coordinates */
@@ -34,22 +35,23 @@ typedef struct bandit_selector {
     size_t capacity_entries, capacity_slots, capacity_slot_of, capacity_vectors, capacity_scratch;
 } bandit_selector;
 
-/* Starts a batch. *selector is {0} or used before. mean and variance: what bandit_posterior_evaluate_all
- * or bandit_screening_evaluate gave; read here only. Errors: BANDIT_NO_MEMORY (the selector can be started
+/* Starts a batch. *selector is {0} or used before. mean and variance come from bandit_posterior_evaluate_all
+ * or bandit_screening_evaluate, and are only read here. Errors: BANDIT_NO_MEMORY (the selector can be started
  * again or cleared). */
 bandit_status bandit_selector_start(bandit_selector *selector, const bandit_posterior *posterior,
                                     double alpha, const double *mean, const double *variance,
                                     bandit_error *err);
 void bandit_selector_clear(bandit_selector *selector);
 
-/* One more pull of `arm` that is out; returns its start-of-batch variance (paper's scale). */
+/* Adds one pull of `arm` in flight. Returns the arm's start-of-batch variance (paper's scale). */
 double bandit_selector_hallucinate(bandit_selector *selector, uint32_t arm);
 
-/* The arm to pick next; not hallucinated yet. false when all arms are withheld (ascending list). */
+/* Finds the arm to pick next, without hallucinating it. Returns false when all arms are withheld (ascending
+ * list). */
 bool bandit_selector_best(bandit_selector *selector, const uint32_t *withheld, size_t n_withheld,
                           uint32_t *arm);
 
-/* The value of an arm now: mean + alpha * standard deviation after the picks so far. */
+/* The arm's current value: mean + alpha * standard deviation after the picks so far. */
 double bandit_selector_value(bandit_selector *selector, uint32_t arm);
 
 /* Bytes held. */

@@ -12,25 +12,25 @@
 #include <string.h>
 
 /* The picks so far span u independent arms with K_u = L L' and V = sum n_i z_i z_i' + lambda I, z = L^{-1} k.
- * A new pick only appends a row to L; earlier z have no component along it, so V^{-1} grows by 1 / lambda on
- * its diagonal and then takes one rank-one update, as it does for a repeat.
+ * A new pick only appends a row to L. Earlier z have no component along it, so V^{-1} gets another diagonal
+ * entry of 1 / lambda, followed by one rank-one update, the same as for a repeated arm.
  *
- * Variances only shrink, so that stale ones are upper bounds: only arms whose stale variance is the largest
- * are computed again. */
+ * Variances only shrink, so that earlier ones are upper bounds: only arms whose bound is the largest are
+ * recomputed. */
 enum { FIRST_MEMBERS = 16 };
 
 typedef struct sampler {
     const bandit_covariance *covariance;
     double lambda;
-    size_t n, u, capacity; /* arms; members; members that fit */
-    size_t most;           /* members that there can be */
+    size_t n, u, capacity; /* arms; members; capacity in members */
+    size_t most;           /* the largest number of members possible */
     double most_bytes;
     bandit_points points; /* the members */
     uint32_t *members;
     double *L, *P; /* capacity x capacity: lower triangles of L and V^{-1} */
     double *column, *product, *scratch;
     bandit_heap heap;
-    bandit_heap_entry *entries; /* n: variances, or bounds on them */
+    bandit_heap_entry *entries; /* n: variances, or upper bounds on them */
 } sampler;
 
 static void sampler_clear(sampler *s)
@@ -45,12 +45,13 @@ static void sampler_clear(sampler *s)
     free(s->entries);
 }
 
-/* Bytes of what has room for so many members. */
+/* Bytes of the arrays with capacity for this many members. */
 static double bytes_of(const sampler *s, size_t capacity)
 {
     const double c = (double)capacity, d = (double)s->covariance->dimension;
     const double points =
-        2.5 * (d * sizeof(double) + sizeof(uint32_t)); /* as they grow by half, old and new */
+        2.5 * (d * sizeof(double) + sizeof(uint32_t)); /* they grow by half, and old and new exist at the same
+                                                        * time */
     return c * (2.0 * (c + 1.0) * sizeof(double) + BANDIT_TILE * sizeof(double) + sizeof(uint32_t) + points) +
            (double)bandit_covariance_scratch(s->covariance) * sizeof(double);
 }
@@ -70,7 +71,8 @@ static bandit_status reserve_members(sampler *s, size_t wanted, bandit_error *er
     size_t grown = 2 * wanted < s->most ? 2 * wanted : s->most;
     size_t scratch = bandit_covariance_scratch(s->covariance);
     double others =
-        (double)s->n * sizeof *s->entries + bytes_of(s, s->capacity); /* while it grows, both are held */
+        (double)s->n * sizeof *s->entries + bytes_of(s, s->capacity); /* old and new arrays exist at the same
+                                                                       * time */
     if (others + bytes_of(s, grown) > s->most_bytes)
         return no_room(s, wanted, err);
     double *L = bandit_alloc_zeroed(grown, grown * sizeof *L),
@@ -108,7 +110,8 @@ static bandit_status reserve_members(sampler *s, size_t wanted, bandit_error *er
     return BANDIT_OK;
 }
 
-/* column = z of the arm; *residual = k − |z|^2, not clamped; returns z' V^{-1} z, product = V^{-1} z. */
+/* Sets column = z of the arm, *residual = k − |z|^2 (not clamped) and product = V^{-1} z. Returns z' V^{-1}
+ * z. */
 static double embed(sampler *s, uint32_t arm, double *residual)
 {
     int u = (int)s->u, ld = (int)s->capacity;
@@ -130,7 +133,8 @@ static double variance_of(sampler *s, uint32_t arm)
     return fmax(0.0, residual) / s->lambda + norm2;
 }
 
-/* One more pull of `arm`. Members that depend on others to working precision add nothing and stay out. */
+/* Adds one pull of `arm`. An arm that depends on the members to working precision does not become a member,
+ * because it would add nothing. */
 static bandit_status add_pull(sampler *s, uint32_t arm, bandit_error *err)
 {
     double residual;
@@ -141,7 +145,7 @@ static bandit_status add_pull(sampler *s, uint32_t arm, bandit_error *err)
         bandit_status status = reserve_members(s, u + 1, err);
         if (status != BANDIT_OK)
             return status;
-        embed(s, arm, &residual); /* again: the arrays may have moved */
+        embed(s, arm, &residual); /* repeated, because the arrays may have moved */
         for (size_t k = 0; k < u; k++) {
             s->L[k * s->capacity + u] = s->column[k];
             s->P[k * s->capacity + u] = 0.0;
@@ -161,8 +165,8 @@ static bandit_status add_pull(sampler *s, uint32_t arm, bandit_error *err)
     return BANDIT_OK;
 }
 
-/* The arm with the largest variance, and the variance. Bounds within rounding of the best so far are computed
- * again, so that ties are decided by values, not by what happened to be stale. */
+/* Returns the arm with the largest variance, and sets *largest to it. Bounds within rounding of the best so
+ * far are recomputed, so that ties are decided by exact values and not by outdated ones. */
 static uint32_t most_uncertain(sampler *s, double *largest)
 {
     const double slack = 1e-10;
@@ -181,8 +185,8 @@ static uint32_t most_uncertain(sampler *s, double *largest)
     return best;
 }
 
-/* The heap of all arms by their prior variances, and room for the first members. Errors: BANDIT_NO_MEMORY,
- * BANDIT_MEMORY_LIMIT. */
+/* Builds the heap of all arms by their prior variances, and reserves memory for the first members. Errors:
+ * BANDIT_NO_MEMORY, BANDIT_MEMORY_LIMIT. */
 static bandit_status open_sampler(sampler *s, bandit_error *err)
 {
     if ((double)s->n * sizeof *s->entries > s->most_bytes)
@@ -214,7 +218,8 @@ bandit_status bandit_uncertainty_picks(uint32_t **picks, size_t *n_picks, const 
                  .n = n_arms,
                  .most = max_picks < n_arms ? max_picks : n_arms,
                  .most_bytes =
-                     most_bytes - 8.0 * (double)(max_picks + FIRST_ROOM)}; /* the picks themselves */
+                     most_bytes - 8.0 * (double)(max_picks + FIRST_ROOM)}; /* the rest is for the picks
+                                                                            * themselves */
     uint32_t *out = NULL;
     *picks = NULL;
     *n_picks = 0;
