@@ -102,9 +102,9 @@ bandit_status bandit_arms_set_rows(bandit_arms *arms, size_t first, size_t n, co
     return BANDIT_OK;
 }
 
-/* Shift and factor of feature j from the first n arms; no finite factor: its range has none. Two passes: the
- * mean is exact enough that a constant feature gives exactly zero deviations only if all its values are
- * equal, which is tested directly. */
+/* Computes shift and factor of feature j from the first n arms. A factor that is not finite means that the
+ * range of the feature is not finite. A constant feature is recognized by range == 0, not by its deviations,
+ * because the mean is rounded. */
 static void scaling_statistics(bandit_arms *arms, bandit_scaling scaling, size_t n, size_t j)
 {
     double low = INFINITY, high = -INFINITY, sum = 0.0;
@@ -117,7 +117,8 @@ static void scaling_statistics(bandit_arms *arms, bandit_scaling scaling, size_t
     double range = high - low, squares = 0.0;
     switch (scaling) {
     case BANDIT_SCALING_STANDARDIZE:
-        /* Squares relative to the range: no overflow, no underflow, whatever the raw units. */
+        /* Squares are taken relative to the range, so that they neither overflow nor underflow, whatever the
+         * units. */
         for (size_t a = 0; a < n && range > 0.0; a++) {
             double e = (bandit_arms_feature(arms, a, j) - sum) / range;
             squares += e * e;
@@ -160,7 +161,8 @@ static bandit_status finish_features(bandit_arms *arms, bandit_scaling scaling, 
     return BANDIT_OK;
 }
 
-/* Symmetric to 1e-8 of the largest diagonal entry (then averaged) and no eigenvalue below −1e-8 of it. */
+/* Checks that the matrix is symmetric to 1e-8 of its largest diagonal entry, averages it with its transpose,
+ * and checks that no eigenvalue is below −1e-8 of that entry. */
 static bandit_status finish_matrix(bandit_arms *arms, bandit_error *err)
 {
     const double tolerance = 1e-8;

@@ -1,4 +1,4 @@
-/* Sets of arms that grow: the points of a space that have been visited, and candidates added to a study. */
+/* Sets of arms that grow: the visited points of a space, and candidates that are added to a study. */
 #include "core/arms/arms_storage.h"
 #include "core/base/allocate.h"
 
@@ -72,7 +72,7 @@ static bool same_point(const double *a, const double *b, size_t n)
     return true;
 }
 
-/* FNV-1a over the values' bits, −0 as 0 and all NaN alike, then mixed. */
+/* FNV-1a over the bits of the values, with an extra mixing step. −0 counts as 0, and all NaN are alike. */
 static size_t hash_point(const double *coded, size_t n)
 {
     uint64_t h = 0xcbf29ce484222325u;
@@ -86,7 +86,7 @@ static size_t hash_point(const double *coded, size_t n)
     return (size_t)(h ^ h >> 32);
 }
 
-/* The entry of the table that holds this point, or the free one where it belongs. */
+/* The slot of the table that holds this point, or the free slot where it belongs. */
 static size_t slot_of(const bandit_space *s, const double *coded)
 {
     size_t mask = s->n_table - 1, slot = hash_point(coded, s->n) & mask;
@@ -114,7 +114,7 @@ void bandit_arms_coded(const bandit_arms *arms, size_t arm, double *out)
 
 /* ---- growing ------------------------------------------------------------------------------------------- */
 
-/* A table at most half full with `wanted` arms, of the n that are there. */
+/* Makes the table large enough to be at most half full with `wanted` arms, and enters the n existing ones. */
 static bool reserve_table(bandit_space *s, size_t n, size_t wanted)
 {
     size_t size = s->n_table ? s->n_table : SMALLEST_TABLE;
@@ -133,7 +133,7 @@ static bool reserve_table(bandit_space *s, size_t n, size_t wanted)
     return true;
 }
 
-/* Room for n more arms; features beyond those in use are zero (the last tile's padding). */
+/* Reserves memory for n more arms. Unused features are set to zero, because they pad the last tile. */
 static bool reserve_arms(bandit_arms *arms, size_t n)
 {
     bandit_space *s = arms->space;
@@ -152,7 +152,7 @@ static bool reserve_arms(bandit_arms *arms, size_t n)
            reserve_table(s, arms->n, wanted);
 }
 
-/* The arm behind the last, its features given; room is there. */
+/* Appends an arm with these features; its memory must have been reserved. */
 static void add_arm(bandit_arms *arms, const double *features)
 {
     size_t a = arms->n, d = arms->dimension;
@@ -162,7 +162,7 @@ static void add_arm(bandit_arms *arms, const double *features)
     arms->n_tiles = bandit_pieces(arms->n, BANDIT_TILE);
 }
 
-/* Takes back the arms from n on. */
+/* Removes the arms from n on. */
 static void drop_arms(bandit_arms *arms, size_t n)
 {
     for (size_t a = n; a < arms->n; a++) {
@@ -179,7 +179,7 @@ static void drop_arms(bandit_arms *arms, size_t n)
     }
 }
 
-/* Room is there; `features` is scratch. */
+/* Appends a point; its memory must have been reserved. `features` is scratch. */
 static bandit_status append_point(bandit_arms *arms, const double *coded, double *features, size_t row,
                                   bandit_error *err)
 {
@@ -192,7 +192,8 @@ static bandit_status append_point(bandit_arms *arms, const double *coded, double
         return bandit_fail(err, BANDIT_INVALID_ARMS, "", "row %zu repeats the point of arm %u", row,
                            s->table[slot] - 1);
     for (size_t i = 0; i < s->n; i++)
-        s->coded[arms->n * s->n + i] = isnan(coded[i]) ? (double)NAN : coded[i] + 0.0; /* no −0 */
+        s->coded[arms->n * s->n + i] = isnan(coded[i]) ? (double)NAN : coded[i] + 0.0; /* adding 0 turns −0
+                                                                                        * into 0 */
     bandit_space_encode(s, coded, features);
     add_arm(arms, features);
     s->table[slot] = (uint32_t)arms->n;

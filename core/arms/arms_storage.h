@@ -1,9 +1,11 @@
-/* How arms are stored; for the engine's own files.
+/* The storage of arms, for core only.
  *
- * Features live in tiles of BANDIT_TILE arms, structure of arrays inside: feature j of arm a is
- *   features[(a / BANDIT_TILE * dimension + j) * BANDIT_TILE + a % BANDIT_TILE],
- * so that a kernel evaluates a tile with whole vector registers and a stride that never meets a power of
- * two. The last tile is padded with zeros. A precomputed set holds its n x n matrix, row-major. */
+ * Features are stored in tiles of BANDIT_TILE arms, with one array per feature inside a tile: feature j of
+ * arm a is
+ *   features[(a / BANDIT_TILE * dimension + j) * BANDIT_TILE + a % BANDIT_TILE].
+ * A kernel so evaluates a tile with full vector registers, and the stride between tiles does not depend on
+ * the number of arms. The last tile is padded with zeros. A precomputed set has its n x n matrix,
+ * row-major. */
 #ifndef CORE_ARMS_ARMS_STORAGE_H
 #define CORE_ARMS_ARMS_STORAGE_H
 
@@ -30,10 +32,10 @@ struct bandit_arms {
     bool finished;
 };
 
-/* Into ascending order. */
+/* Sorts arms in ascending order. */
 void bandit_sort_arms(uint32_t *arms, size_t n);
 
-/* Of n ascending arms, the place of the first that is not below `arm`; n where all are. */
+/* The position of the first of n ascending arms that is not below `arm`; n if there is none. */
 static inline size_t bandit_arm_place(const uint32_t *arms, size_t n, uint32_t arm)
 {
     size_t place;
@@ -41,14 +43,14 @@ static inline size_t bandit_arm_place(const uint32_t *arms, size_t n, uint32_t a
     return place;
 }
 
-/* Is it one of n ascending arms? */
+/* Whether `arm` is one of n ascending arms. */
 static inline bool bandit_is_among(const uint32_t *arms, size_t n, uint32_t arm)
 {
     size_t place = bandit_arm_place(arms, n, arm);
     return place < n && arms[place] == arm;
 }
 
-/* Start of a tile's features: dimension x BANDIT_TILE. */
+/* The features of a tile: dimension x BANDIT_TILE. */
 static inline const double *bandit_arms_tile(const bandit_arms *arms, size_t tile)
 {
     return arms->features + tile * arms->dimension * BANDIT_TILE;

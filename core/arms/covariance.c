@@ -37,7 +37,7 @@ bandit_status bandit_kernel_check(const bandit_kernel *kernel, size_t dimension,
                            "must be one number or a list of %zu numbers, one per dimension, not %zu",
                            dimension, kernel->n_lengthscales);
     for (size_t j = 0; j < kernel->n_lengthscales; j++) {
-        /* 1e±150 keeps squares of scaled differences from over- and underflowing to NaN. */
+        /* Within 1e±150, squares of scaled differences cannot overflow or underflow to NaN. */
         if (!(kernel->lengthscales[j] >= 1e-150 && kernel->lengthscales[j] <= 1e150))
             return bandit_fail(err, BANDIT_INVALID_OPTION, "kernel/lengthscale",
                                "must be greater than 0 and finite");
@@ -45,7 +45,7 @@ bandit_status bandit_kernel_check(const bandit_kernel *kernel, size_t dimension,
     return BANDIT_OK;
 }
 
-/* The profile, and in *inside what the scaled distance is multiplied by inside its formula. */
+/* The kernel's profile. *inside is the constant by which its formula multiplies the distance. */
 static bandit_profile profile_of(const bandit_kernel *kernel, double *inside)
 {
     *inside = 1.0;
@@ -67,8 +67,8 @@ static bandit_profile profile_of(const bandit_kernel *kernel, double *inside)
     return BANDIT_PROFILE_GAUSSIAN;
 }
 
-/* At least max |x|^2 over a space, x its features: of a parameter's either each may be as large as 1, or, for
- * words and activities, as 1/sqrt(2). */
+/* An upper bound on max |x|^2 over the features x of a space. Each feature is at most 1; those of categorical
+ * parameters and activities are at most 1/sqrt(2). */
 static double largest_norm2(const bandit_space *space)
 {
     double sum = 0.0;

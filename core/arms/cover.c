@@ -23,7 +23,7 @@ void bandit_cover_init(bandit_cover *out, const bandit_arms *arms, uint32_t init
             low = fmin(low, x);
             high = fmax(high, x);
         }
-        out->low[k] = arms->space ? 0.0 : low; /* a space is its own box */
+        out->low[k] = arms->space ? 0.0 : low; /* the features of a space already fill [0,1]^d */
         out->width[k] = arms->space ? 1.0 : high - low;
     }
 }
@@ -45,14 +45,14 @@ bool bandit_cover_must_split(const bandit_cover *cover, uint32_t level, uint64_t
            pow(bandit_cover_per_side(cover, level), cover->exponent) < (double)pulls + 1.0;
 }
 
-/* Of the box, along a side. */
+/* Whether a coordinate lies within the side of the box, up to the tolerance. */
 static bool is_inside(double u)
 {
     return u >= -face_tolerance && u <= 1.0 + face_tolerance;
 }
 
-/* The cells first … last, of per_side in a row, that hold a coordinate inside: two on a face. Scaling by
- * powers of two is exact: a cell's children hold what it holds. */
+/* The cells first … last of a row of per_side that contain a coordinate inside the box; two if it lies on a
+ * face. Scaling by powers of two is exact, so a cell's children contain exactly what the cell contains. */
 static void cells_along_side(double u, double per_side, uint64_t *first, uint64_t *last)
 {
     assert(is_inside(u));
@@ -74,7 +74,7 @@ void bandit_cover_lowest_cell(const bandit_cover *cover, uint32_t level, const d
     }
 }
 
-/* A feature that is the same in all arms spans nothing: it stays at 0. */
+/* A feature that is the same for all arms has width 0. It stays at 0. */
 static double to_unit(const bandit_cover *cover, size_t k, double x)
 {
     return cover->width[k] > 0.0 ? (x - cover->low[k]) / cover->width[k] : x - cover->low[k];
@@ -116,9 +116,9 @@ static bandit_status append(bandit_cells *out, bandit_cell cell, bandit_error *e
     return BANDIT_OK;
 }
 
-/* Cuts the members of a slab (a product of intervals, dimensions before k cut already) along dimension k into
- * the pieces from `base[k]` on, `pieces` of them, each of the side of `per_side`; then each piece along the
- * next. Takes cell.members over. */
+/* Divides the members of a slab, a product of intervals whose dimensions before k are already cut. They are
+ * cut along dimension k into `pieces` intervals from base[k] on, each of length 1 / per_side, and then each
+ * piece along the next dimension. Takes ownership of cell.members. */
 static bandit_status cut(const bandit_cover *cover, bandit_cell cell, size_t k, const uint64_t *base,
                          uint64_t pieces, double per_side, bandit_cells *out, bandit_error *err)
 {
@@ -127,12 +127,13 @@ static bandit_status cut(const bandit_cover *cover, bandit_cell cell, size_t k, 
 
     bandit_status status = BANDIT_OK;
     size_t *start = bandit_alloc_zeroed(pieces + 1, sizeof *start);
-    uint32_t *sorted = bandit_alloc(2 * cell.n, sizeof *sorted); /* by piece; an arm on a face twice */
+    uint32_t *sorted = bandit_alloc(2 * cell.n, sizeof *sorted); /* by piece; an arm on a face is in two
+                                                                  * pieces */
     if (!start || !sorted) {
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         goto out;
     }
-    /* Counting sort in two passes; pass 0 counts into start[piece + 1], pass 1 places at start[piece]. */
+    /* Counting sort in two passes: pass 0 counts into start[piece + 1], pass 1 places at start[piece]. */
     for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; i < cell.n; i++) {
             uint64_t first, last;
@@ -140,7 +141,8 @@ static bandit_status cut(const bandit_cover *cover, bandit_cell cell, size_t k, 
             cells_along_side(u, per_side, &first, &last);
             for (uint64_t p = first; p <= last; p++) {
                 if (p < base[k] || p - base[k] >= pieces)
-                    continue; /* the neighbour's side of the parent's face */
+                    continue; /* the arm lies on a face of the parent, and this piece belongs to the parent's
+                               * neighbour */
                 if (pass == 0)
                     start[p - base[k] + 1]++;
                 else

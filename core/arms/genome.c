@@ -15,7 +15,8 @@ static bool is_number(const bandit_parameter *p)
     return p->type == BANDIT_PARAMETER_DOUBLE || p->type == BANDIT_PARAMETER_INTEGER;
 }
 
-/* The parent's choices become those among them with which parameter i is active. false: no memory. */
+/* Restricts the choices of the parent to those with which parameter i is active. Returns false when out of
+ * memory. */
 static bool restrict_parent(bandit_genome *g, size_t i)
 {
     const bandit_parameter *p = &g->space->parameters[i];
@@ -123,8 +124,8 @@ double bandit_genome_gene(const bandit_genome *g, size_t i, double t)
         return gene_of_value(g, i, g->fixed[i]);
     if (p->type == BANDIT_PARAMETER_DOUBLE)
         return t;
-    /* Integers evenly in the scale of their features: rounded values of it, each with the same share where
-     * the scale is linear. */
+    /* For a logarithmic integer, t is uniform in the logarithm and the value is rounded. Otherwise each value
+     * gets the same share of [0, 1). */
     if (p->type == BANDIT_PARAMETER_INTEGER && !g->choices[i].values && p->log)
         return bandit_space_encode_number(g->space, i, bandit_space_decode_number(g->space, i, t));
     uint64_t n = bandit_genome_values(g, i), k = (uint64_t)(t * (double)n);
@@ -138,7 +139,7 @@ void bandit_genome_coded(const bandit_genome *g, const double *genes, double *co
         size_t i = s->order[at];
         coded[i] = bandit_space_is_active(s, coded, i) ? bandit_genome_value(g, i, genes[i]) : (double)NAN;
         if (!isnan(coded[i]) && !isnan(g->fixed[i]))
-            coded[i] = g->fixed[i]; /* a value may be rounded by its gene */
+            coded[i] = g->fixed[i]; /* converting to a gene and back may have rounded it */
     }
 }
 
@@ -164,7 +165,7 @@ void bandit_genome_take(const bandit_genome *g, const double *coded, double *gen
 
 /* ---- sequences ----------------------------------------------------------------------------------------- */
 
-enum { PRIMES = 168 }; /* below 1000; parameters beyond begin again, with other permutations */
+enum { PRIMES = 168 }; /* below 1000; the primes repeat for further parameters, with other permutations */
 
 static bool is_prime(uint32_t x)
 {
@@ -183,7 +184,7 @@ static uint32_t next_prime(uint32_t prime)
     return prime;
 }
 
-/* Digits that are permuted: 2^24 points are told apart. What is below is random. */
+/* The number of digits that are permuted, enough to distinguish 2^24 points. Lower digits are random. */
 static unsigned levels_of(uint32_t base)
 {
     unsigned levels = 0;
@@ -224,7 +225,7 @@ bandit_status bandit_genome_sequence(bandit_genome *g, uint64_t stream, bandit_e
 
 void bandit_genome_net(const bandit_genome *g, uint64_t stream, uint32_t index, double *genes)
 {
-    enum { DIGITS = 24 }; /* what is below is random */
+    enum { DIGITS = 24 }; /* lower digits are random */
     for (size_t i = 0; i < g->space->n; i++) {
         uint32_t x = bandit_sobol(index, i % BANDIT_SOBOL_DIMENSIONS), before = 1, scrambled = 0;
         uint64_t of_parameter = (uint64_t)3 << 62 | (uint64_t)i << 33;

@@ -1,9 +1,9 @@
-/* Points of a space as something to search over: a gene for every parameter, active or not.
+/* A point of a space in the form that a search changes: one gene for every parameter, active or not.
  *
- * The gene of a double or integer parameter is its feature, in [0, 1]; of any other the number of its value
- * (bandit_space_value). What is not active keeps its gene, so that a change that makes it active finds a
- * value there. A genome knows what is held fixed: such genes are put in and never changed, and the ancestors
- * of a fixed parameter take only values with which it is active. */
+ * The gene of a double or integer parameter is its feature, in [0, 1]. The gene of any other parameter is the
+ * number of its value (bandit_space_value). An inactive parameter keeps its gene, so that it has a value if a
+ * change makes it active. A genome also stores which parameters are fixed. Their genes are set and never
+ * changed, and their ancestors only take values with which they are active. */
 #ifndef CORE_ARMS_GENOME_H
 #define CORE_ARMS_GENOME_H
 
@@ -14,64 +14,70 @@
 #include <stdint.h>
 
 typedef struct bandit_choices {
-    double *values; /* n, coded; NULL: not restricted. Owned */
+    double *values; /* n allowed values, coded; NULL: all values. Owned */
     size_t n;
 } bandit_choices;
 
 typedef struct bandit_genome {
     const bandit_space *space; /* borrowed */
-    double *fixed;             /* n: coded, NaN where open */
-    bandit_choices *choices;   /* n */
+    double *fixed;             /* n: coded values; NaN if not fixed */
+    bandit_choices *choices;   /* n entries */
     uint64_t seed, stream;
-    uint16_t *permutations; /* of the sequence set up last */
+    uint16_t *permutations; /* of the latest bandit_genome_sequence */
     size_t capacity_permutations;
 } bandit_genome;
 
-/* `fixed` (coded, NaN where open) may be NULL. *genome is {0}. Errors: BANDIT_NO_MEMORY;
- * BANDIT_INVALID_OPTION, field "fixed", when no point of the space has these values. Clear in any case. */
+/* Initializes a genome. `fixed` (coded, NaN for parameters that are not fixed) may be NULL; *genome is {0}.
+ * Clear it even after an error. Errors: BANDIT_NO_MEMORY; BANDIT_INVALID_OPTION, field "fixed", if no point
+ * of the space has these values. */
 bandit_status bandit_genome_init(bandit_genome *genome, const bandit_space *space, const double *fixed,
                                  uint64_t seed, bandit_error *err);
 void bandit_genome_clear(bandit_genome *genome);
 size_t bandit_genome_memory(const bandit_genome *genome);
 
-/* The gene of parameter i at share t in [0, 1) of its values. */
+/* The gene of parameter i at position t in [0, 1) of its values. */
 double bandit_genome_gene(const bandit_genome *genome, size_t i, double t);
 
-/* Number of values that parameter i, not double, may take here, and the gene of the k-th. */
+/* The number of values that parameter i, which must not be a double, may take under the fixed parameters, and
+ * the gene of the k-th of them. */
 uint64_t bandit_genome_values(const bandit_genome *genome, size_t i);
 double bandit_genome_value_gene(const bandit_genome *genome, size_t i, uint64_t k);
 
-/* The value that gene stands for. */
+/* The value of parameter i for a gene. */
 double bandit_genome_value(const bandit_genome *genome, size_t i, double gene);
 
-/* The point: NaN for what is not active. */
+/* The point that the genes describe; NaN for inactive parameters. */
 void bandit_genome_coded(const bandit_genome *genome, const double *genes, double *coded);
 
-/* The same for a point that is to be evaluated: doubles rounded, so that a point taken apart into genes comes
- * back as it was. */
+/* The same for a point that will be evaluated: doubles are rounded, so that converting the point to genes and
+ * back does not change it. */
 void bandit_genome_point(const bandit_genome *genome, const double *genes, double *coded);
 
-/* Genes of a point; what is not active in it, and what may not be what it is, keeps the gene it has. */
+/* Sets the genes of a point. A parameter that is fixed or inactive, or has a value that is not allowed, keeps
+ * its gene. */
 void bandit_genome_take(const bandit_genome *genome, const double *coded, double *genes);
 
-/* Sets up a randomized Halton sequence: digits of the index in base the i-th prime, each permuted at random,
- * for parameter i (Owen 2017). `stream` tells sequences apart. Errors: BANDIT_NO_MEMORY. */
+/* Prepares a randomized Halton sequence: for parameter i, the digits of the index in the base of the i-th
+ * prime, with each digit permuted at random (Owen 2017). `stream` distinguishes sequences. Errors:
+ * BANDIT_NO_MEMORY. */
 bandit_status bandit_genome_sequence(bandit_genome *genome, uint64_t stream, bandit_error *err);
-/* A point of Sobol's sequence, its digits scrambled at random, those of each coordinate below the digits before
- * them (Owen 1995): of the first 2^k points each parameter has one in each of 2^k equal parts. For a few points;
- * `stream` tells sequences apart. index < 2^32; of more than 64 parameters the sequence begins again. */
+/* A point of Sobol's sequence with scrambled digits: each digit is flipped at random, depending on the digits
+ * before it (Owen 1995). Of the first 2^k points, each parameter has one in each of 2^k equal parts. Meant
+ * for a few points; `stream` distinguishes sequences. index < 2^32. Beyond 64 parameters, the dimensions of
+ * the sequence repeat. */
 void bandit_genome_net(const bandit_genome *genome, uint64_t stream, uint32_t index, double *genes);
 
-/* Point `index` of the sequence set up last. */
+/* The genes of point `index` of the sequence prepared last. */
 void bandit_genome_sweep(const bandit_genome *genome, uint64_t index, double *genes);
 
-/* Every gene uniform, by random numbers index * n …. */
+/* Draws every gene uniformly, with the random numbers from index * n on. */
 void bandit_genome_random(const bandit_genome *genome, uint64_t batch, bandit_purpose purpose, uint64_t index,
                           double *genes);
 
-/* Changes one gene of an active parameter that is not fixed to another value: numbers by a normal step of a
- * fifth of their range, reflected, integers by one at least; the others to any other. `coded` is the point.
- * Uses the random numbers first … first + 15. False when there is nothing to change. */
+/* Changes one gene of an active parameter that is not fixed. A number takes a normal step of a fifth of its
+ * range, reflected at the ends, and an integer moves by at least one; any other parameter takes any other
+ * value. `coded` is the point. Uses the random numbers first … first + 15. Returns false if no parameter can
+ * change. */
 bool bandit_genome_mutate(const bandit_genome *genome, uint64_t batch, bandit_purpose purpose, uint64_t first,
                           const double *coded, double *genes);
 

@@ -32,7 +32,7 @@ static bool same_condition(const bandit_parameter *a, const bandit_parameter *b)
            memcmp(a->parent_values, b->parent_values, a->n_parent_values * sizeof(double)) == 0;
 }
 
-/* Copies what the parameters borrow. parent_values become ascending. */
+/* Copies the arrays that the parameters borrow, and sorts parent_values. */
 static bool copy_parameters(bandit_space *s, const bandit_parameter *parameters)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -58,7 +58,7 @@ static bool copy_parameters(bandit_space *s, const bandit_parameter *parameters)
 static void order_parameters(bandit_space *s)
 {
     size_t n = 0;
-    /* by depth: 0 for those that are always active */
+    /* by depth; always active parameters have depth 0 */
     for (size_t depth = 0; n < s->n; depth++) {
         for (size_t i = 0; i < s->n; i++) {
             size_t own = 0;
@@ -83,7 +83,7 @@ static void place_parameter(bandit_space *s, size_t i)
     }
 }
 
-/* One activity for all parameters with the same condition. */
+/* Parameters with the same condition share one activity feature. */
 static void place_activity(bandit_space *s, size_t i)
 {
     s->places[i].activity = SIZE_MAX;
@@ -110,19 +110,21 @@ static size_t capped_sum(size_t a, size_t b)
     return b > SIZE_MAX - a ? SIZE_MAX : a + b;
 }
 
-/* Has a child of parameter i before the k-th value of child c's condition made `value` counted? */
+/* Whether `value`, the k-th in the condition of child c, was already counted for an earlier child of
+ * parameter i, or earlier in this condition. */
 static bool is_counted(const bandit_space *s, size_t i, size_t c, size_t k)
 {
     const double *values = s->parameters[c].parent_values;
-    assert(values);                                     /* c is a child */
-    bool counted = k > 0 && values[k] == values[k - 1]; /* they are ascending */
+    assert(values);                                     /* because c has a parent */
+    bool counted = k > 0 && values[k] == values[k - 1]; /* the values are ascending */
     for (size_t e = 0; e < c && !counted; e++)
         counted = s->parameters[e].parent == i && bandit_condition_holds(&s->parameters[e], values[k]);
     return counted;
 }
 
-/* Points of the subtree of parameter i, its children's being known: over its values, the products of what
- * each makes active. Values that no condition is on are counted at once. */
+/* The number of points in the subtree of parameter i, given those of its children: the sum over the values of
+ * i of the product of the subtrees that each value makes active. Values without a condition are counted
+ * together. */
 static size_t subtree_size(const bandit_space *s, size_t i)
 {
     if (s->parameters[i].type == BANDIT_PARAMETER_DOUBLE)

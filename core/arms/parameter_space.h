@@ -1,5 +1,5 @@
-/* What a space is to the engine's own files: parameters in an order in which parents come first, and where
- * the features of each stand. See bandit/space.h for points and features. */
+/* The internal form of a space: parameters, in an order in which parents come first, and the position of each
+ * parameter's features. bandit/space.h explains points and features. */
 #ifndef CORE_ARMS_PARAMETER_SPACE_H
 #define CORE_ARMS_PARAMETER_SPACE_H
 
@@ -8,49 +8,51 @@
 
 #include <stdint.h>
 
-/* 2^53: whole numbers are exact up to here. */
+/* 2^53: integers up to this are exact in a double. */
 #define BANDIT_LARGEST_INTEGER 9007199254740992.0
 
 typedef struct bandit_place {
-    size_t first, n;   /* its features */
-    size_t activity;   /* the feature that says whether it is active; SIZE_MAX: it always is */
-    double low, width; /* double, integer: value = low + width * feature, of logarithms where asked */
+    size_t first, n;   /* the position and the number of its features */
+    size_t activity;   /* the feature for its activity; SIZE_MAX: it is always active */
+    double low, width; /* double, integer: value = low + width * feature; for log scales, of logarithms */
     double *sorted;    /* discrete: the numbers, ascending; owned */
     double *condition; /* the parameter's parent_values, ascending; owned */
-    bool has_children; /* there is a condition on it */
-    size_t subtree;    /* points of the parameter and what it makes active; SIZE_MAX: at least as many */
+    bool has_children; /* some parameter has a condition on this one */
+    size_t subtree;    /* number of points of the parameter and those it makes active; SIZE_MAX: at least that
+                        * many */
 } bandit_place;
 
 typedef struct bandit_space {
     size_t n;                     /* parameters */
-    bandit_parameter *parameters; /* n; with their own numbers and parent_values */
-    bandit_place *places;         /* n */
-    size_t *order;                /* n: parameters, parents before children */
-    size_t dimension;             /* features */
-    size_t *owner;                /* dimension: the parameter a feature belongs to */
-    size_t size;                  /* points; SIZE_MAX: at least as many */
-    bool closed;                  /* enumerated */
+    bandit_parameter *parameters; /* n; with owned numbers and parent_values */
+    bandit_place *places;         /* n entries */
+    size_t *order;                /* n: parameter numbers, parents before children */
+    size_t dimension;             /* number of features */
+    size_t *owner;                /* dimension: the parameter that a feature belongs to */
+    size_t size;                  /* number of points; SIZE_MAX: at least that many */
+    bool closed;                  /* all points are enumerated; none can be added */
 
-    double *coded; /* an arm's n entries each */
+    double *coded; /* n entries per arm */
     size_t capacity_coded;
-    uint32_t *table; /* open addressing: arm + 1, or 0; n_table a power of two */
+    uint32_t *table; /* hash table with open addressing: arm + 1, or 0; n_table is a power of two */
     size_t n_table;
 } bandit_space;
 
 bandit_status bandit_space_new(bandit_space **out, const bandit_parameter *parameters, size_t n,
                                bandit_error *err);
-void bandit_space_free(bandit_space *space); /* NULL is fine */
+void bandit_space_free(bandit_space *space); /* accepts NULL */
 size_t bandit_space_memory(const bandit_space *space);
 
-/* Are all parameters double or integer, and always active? */
+/* Whether all parameters are double or integer, and always active. */
 bool bandit_space_is_numeric(const bandit_space *space);
 
 /* ---- values and conditions ----------------------------------------------------------------------------- */
 
-/* The n values in ascending order, finite all of them, as a copy that the caller frees; NULL: no memory. */
+/* A copy of the n values, which must be finite, in ascending order. The caller frees it. NULL when out of
+ * memory. */
 double *bandit_sorted_values(const double *values, size_t n);
 
-/* How many of n values, which are ascending, are smaller. NaN: 0. */
+/* How many of n ascending values are smaller than `value`. NaN: 0. */
 static inline size_t bandit_values_below(double value, const double *values, size_t n)
 {
     size_t place;
@@ -58,32 +60,32 @@ static inline size_t bandit_values_below(double value, const double *values, siz
     return place;
 }
 
-/* Is it one of n values, which are ascending? */
+/* Whether `value` is one of n ascending values. */
 static inline bool bandit_is_one_of(double value, const double *values, size_t n)
 {
     size_t k = bandit_values_below(value, values, n);
     return k < n && values[k] == value;
 }
 
-/* Does the parameter's condition, its values ascending, hold where the one that it is on has this value? */
+/* Whether the parameter's condition, whose values are ascending, holds when its parent has this value. */
 static inline bool bandit_condition_holds(const bandit_parameter *parameter, double parent_value)
 {
     return bandit_is_one_of(parent_value, parameter->parent_values, parameter->n_parent_values);
 }
 
-/* Is it a value of the parameter, whose numbers are ascending? */
+/* Whether the parameter, whose numbers are ascending, has this value. */
 bool bandit_parameter_has_value(const bandit_parameter *parameter, double value);
 
 /* ---- space_points.c ------------------------------------------------------------------------------------ */
 
-/* Is parameter i active, its ancestors' values given? */
+/* Whether parameter i is active, given the values of its ancestors. */
 bool bandit_space_is_active(const bandit_space *space, const double *coded, size_t i);
 
-/* Is it a value of parameter i? */
+/* Whether `value` is a value of parameter i. */
 bool bandit_space_is_value(const bandit_space *space, size_t i, double value);
 
-/* The first point in a fixed order, and the one after `coded`: false after the last. No parameter is double.
- */
+/* The first point in a fixed order, and the next one after `coded`; false after the last. The space must have
+ * no double parameters. */
 void bandit_space_first_point(const bandit_space *space, double *coded);
 bool bandit_space_next_point(const bandit_space *space, double *coded);
 
@@ -95,22 +97,23 @@ uint64_t bandit_space_values(const bandit_parameter *parameter);
 /* The k-th of them, ascending for numbers. */
 double bandit_space_value(const bandit_space *space, size_t i, uint64_t k);
 
-/* The k of a value. */
+/* The k of a value: the inverse of bandit_space_value. */
 uint64_t bandit_space_rank(const bandit_space *space, size_t i, double value);
 
-/* The features of a point; features[dimension]. */
+/* Computes the features of a point; `features` has `dimension` entries. */
 void bandit_space_encode(const bandit_space *space, const double *coded, double *features);
-/* Those of one parameter, its activity included (NaN: not active), among the features of the whole point. */
+/* Sets the features of one parameter, including its activity, in the features of the whole point. NaN: not
+ * active. */
 void bandit_space_encode_parameter(const bandit_space *space, size_t i, double value, double *features);
 
-/* The value of active double or integer parameter i at feature u in [0, 1] (clamped), integers rounded. */
+/* The value of the double or integer parameter i at feature u in [0, 1] (clamped); integers are rounded. */
 double bandit_space_decode_number(const bandit_space *space, size_t i, double u);
 
-/* A value of a double parameter rounded to about 12 digits of its range (of its factor, on a log scale): what
- * comes back from a feature is then what went into it, and numbers are short to read. */
+/* Rounds a value of a double parameter to about 12 digits of its range (on a log scale, of the value itself).
+ * Converting to a feature and back then returns the same value, and numbers are short to read. */
 double bandit_space_round_number(const bandit_space *space, size_t i, double value);
 
-/* The feature of double or integer parameter i at a value. */
+/* The feature of the double or integer parameter i at a value. */
 double bandit_space_encode_number(const bandit_space *space, size_t i, double value);
 
 #endif

@@ -1,4 +1,4 @@
-/* What makes parameters a space: ranges, values, defaults, conditions. */
+/* Validation of a space's parameters: ranges, values, defaults, conditions. */
 #include "core/arms/parameter_space.h"
 
 #include "core/base/allocate.h"
@@ -76,7 +76,7 @@ static bandit_status check_condition(const bandit_parameter *parameters, size_t 
     return BANDIT_OK;
 }
 
-/* A discrete parameter's finite numbers become a sorted copy, *own. */
+/* Replaces the numbers of a discrete parameter by a sorted copy, *own. */
 static bandit_status sort_numbers(bandit_parameter *p, double **own, size_t i, bandit_error *err)
 {
     p->numbers = *own = bandit_sorted_values(p->numbers, p->n_values);
@@ -89,7 +89,7 @@ static bandit_status sort_numbers(bandit_parameter *p, double **own, size_t i, b
     return BANDIT_OK;
 }
 
-/* The numbers of discrete parameters become the sorted copies that `sorted` holds. */
+/* Checks all parameters. The numbers of discrete ones are replaced by sorted copies, which `sorted` holds. */
 static bandit_status check_all(bandit_parameter *parameters, size_t n, double **sorted, bandit_error *err)
 {
     bandit_status status = BANDIT_OK;

@@ -1,5 +1,4 @@
-/* Points of a space: which parameters are active, values and their numbers, features, and one point after the
- * other. */
+/* Points of a space: active parameters, values and their numbers, features, and enumeration. */
 #include "core/arms/parameter_space.h"
 
 #include <assert.h>
@@ -58,7 +57,7 @@ uint64_t bandit_space_values(const bandit_parameter *p)
 {
     assert(p->type != BANDIT_PARAMETER_DOUBLE);
     switch (p->type) {
-    case BANDIT_PARAMETER_DOUBLE: /* not asked for */
+    case BANDIT_PARAMETER_DOUBLE: /* callers exclude it */
     case BANDIT_PARAMETER_BOOLEAN:
         break;
     case BANDIT_PARAMETER_INTEGER:
@@ -108,7 +107,7 @@ double bandit_space_decode_number(const bandit_space *s, size_t i, double u)
         value = exp(value);
     if (p->type == BANDIT_PARAMETER_INTEGER)
         value = round(value);
-    return fmin(p->max, fmax(p->min, value)) + 0.0; /* no −0 */
+    return fmin(p->max, fmax(p->min, value)) + 0.0; /* adding 0 turns −0 into 0 */
 }
 
 double bandit_space_round_number(const bandit_space *s, size_t i, double value)
@@ -116,7 +115,7 @@ double bandit_space_round_number(const bandit_space *s, size_t i, double value)
     const bandit_parameter *p = &s->parameters[i];
     double width = p->log ? fabs(value) * s->places[i].width : s->places[i].width, rounded;
     double exponent = floor(log10(width)) - 12.0;
-    if (!(fabs(exponent) <= 22.0)) /* beyond, powers of ten are not exact */
+    if (!(fabs(exponent) <= 22.0)) /* larger powers of ten are not exact */
         return value;
     double power = pow(10.0, fabs(exponent));
     double steps = exponent < 0.0 ? value * power : value / power;
@@ -165,7 +164,7 @@ void bandit_space_encode(const bandit_space *s, const double *coded, double *fea
 
 /* ---- one point after the other ------------------------------------------------------------------------- */
 
-/* The first values of the parameters from order[from] on, given those before. */
+/* Sets the parameters from order[from] on to their first values, given those of the earlier ones. */
 static void first_values(const bandit_space *s, size_t from, double *coded)
 {
     for (size_t at = from; at < s->n; at++) {
