@@ -9,7 +9,7 @@ void *bandit_alloc(size_t n, size_t size)
     size_t bytes;
     if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX - BANDIT_ALIGNMENT)
         return NULL;
-    /* aligned_alloc wants a multiple of the alignment */
+    /* aligned_alloc requires a multiple of the alignment */
     bytes = bandit_whole(bytes, BANDIT_ALIGNMENT);
     return aligned_alloc(BANDIT_ALIGNMENT, bytes ? bytes : BANDIT_ALIGNMENT);
 }
@@ -24,7 +24,7 @@ void *bandit_alloc_zeroed(size_t n, size_t size)
 
 size_t bandit_capacity(size_t capacity, size_t n)
 {
-    size_t grown = capacity + capacity / 2; /* batches differ little in size: grow by half at least */
+    size_t grown = capacity + capacity / 2; /* grow by at least half, because batches differ little in size */
     return n <= capacity ? capacity : grown < n ? n : grown;
 }
 

@@ -1,45 +1,46 @@
-/* Aligned arrays for the numerical parts. */
+/* Memory for numerical arrays, aligned and growing. */
 #ifndef CORE_BASE_ALLOCATE_H
 #define CORE_BASE_ALLOCATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#define BANDIT_ALIGNMENT 64 /* a cache line and an AVX-512 register; also keeps BLAS on one code path */
+#define BANDIT_ALIGNMENT 64 /* a cache line and an AVX-512 register; it also keeps BLAS on one code path */
 
-/* How many pieces of `size` n elements are, the last one perhaps not whole. */
+/* The number of pieces of `size` that n elements fill, counting an incomplete last piece. */
 static inline size_t bandit_pieces(size_t n, size_t size)
 {
     return (n + size - 1) / size;
 }
 
-/* n in whole pieces of `size`. */
+/* n rounded up to a multiple of `size`. */
 static inline size_t bandit_whole(size_t n, size_t size)
 {
     return bandit_pieces(n, size) * size;
 }
 
-/* n doubles and what it takes for an array behind them to be aligned too. */
+/* n rounded up, so that an array after n doubles is aligned as well. */
 static inline size_t bandit_aligned_doubles(size_t n)
 {
     return bandit_whole(n, BANDIT_ALIGNMENT / sizeof(double));
 }
 
-/* n elements of `size` bytes, uninitialized, aligned to BANDIT_ALIGNMENT; never NULL for n = 0. NULL when
- * memory is out or n * size does not fit. The caller owns it: free(). */
+/* Allocates n elements of `size` bytes, uninitialized, aligned to BANDIT_ALIGNMENT. n = 0 is valid and does
+ * not return NULL. Returns NULL when out of memory or when n * size overflows. The caller frees it with
+ * free(). */
 void *bandit_alloc(size_t n, size_t size);
 
-/* The same, zeroed. */
+/* The same, set to zero. */
 void *bandit_alloc_zeroed(size_t n, size_t size);
 
-/* Makes *array hold at least n elements; what it held is lost when it grows. *capacity follows.
- * false when memory is out: then *array and *capacity are as before. */
+/* Grows *array to at least n elements and updates *capacity. The contents are lost when it grows. Returns
+ * false when out of memory; *array and *capacity are then as before. */
 bool bandit_reserve(void **array, size_t *capacity, size_t n, size_t size);
 
-/* The same, but the first `used` elements are kept; it grows by a quarter at least. */
+/* The same, but the first `used` elements are kept, and it grows by at least a quarter. */
 bool bandit_reserve_keep(void **array, size_t *capacity, size_t used, size_t n, size_t size);
 
-/* What the capacity becomes by bandit_reserve, by bandit_reserve_keep. */
+/* The capacity after bandit_reserve, and after bandit_reserve_keep. */
 size_t bandit_capacity(size_t capacity, size_t n);
 size_t bandit_capacity_kept(size_t capacity, size_t n);
 

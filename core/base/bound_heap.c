@@ -25,7 +25,7 @@ static void sift_down(bandit_heap_entry *entries, size_t size, size_t at)
     entries[at] = moved;
 }
 
-/* Takes entries[size], whatever stands there, into the heap. */
+/* Adds entries[size], whatever it holds, to the heap. */
 static void push_next(bandit_heap *heap)
 {
     bandit_heap_entry *entries = heap->entries;
@@ -60,7 +60,8 @@ bandit_heap_entry *bandit_heap_pop(bandit_heap *heap)
 void bandit_heap_set_aside(bandit_heap *heap)
 {
     assert(bandit_heap_popped(heap) > 0);
-    /* The entry popped first stands where the arms set aside will begin: it changes places. */
+    /* Entries set aside are at the end of the array. The new one changes places with the entry just before
+     * them. */
     size_t end = heap->n - ++heap->n_aside;
     bandit_heap_entry moved = heap->entries[end];
     heap->entries[end] = heap->entries[heap->size];

@@ -28,7 +28,7 @@ bandit_status bandit_pivoted_cholesky(double *a, size_t n, double tolerance, uin
     lapack_int info = LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'L', (lapack_int)n, a, (lapack_int)n, order,
                                           &found, tolerance, work);
     assert(info >= 0);
-    /* dpstrf gives rank 0 only when the largest diagonal entry is not positive or a NaN. */
+    /* dpstrf returns rank 0 only if the largest diagonal entry is not positive or is NaN. */
     if (found == 0 && isnan(a[0])) {
         status = bandit_fail(err, BANDIT_NUMERICAL, "", "a kernel matrix contains NaN");
         goto out;
@@ -56,13 +56,14 @@ bool bandit_reversed_cholesky(double *out, const double *M, size_t m, double shi
 {
     for (size_t k = 0; k < m; k++) {
         for (size_t i = k; i < m;
-             i++) /* reversed entry (i, k) is entry (m−1−i, m−1−k), of the upper triangle */
+             i++) /* entry (i, k) of the reversed matrix is entry (m−1−i, m−1−k), in the upper triangle */
             out[k * m + i] = M[(m - 1 - i) * m + (m - 1 - k)];
         out[k * m + k] += shift;
     }
     if (bandit_cholesky(out, m, m, "", NULL) != BANDIT_OK)
         return false;
-    /* J G' J of the factor G: entry (i, k) is G(m−1−k, m−1−i). Swap the two halves of the lower triangle. */
+    /* Replaces the factor G by J G' J, where J reverses the order: entry (i, k) becomes G(m−1−k, m−1−i). This
+     * swaps the two halves of the lower triangle. */
     for (size_t k = 0; k < m; k++) {
         for (size_t i = k; i < m - k; i++) {
             size_t other_row = m - 1 - k, other_column = m - 1 - i;
@@ -74,8 +75,8 @@ bool bandit_reversed_cholesky(double *out, const double *M, size_t m, double shi
     return true;
 }
 
-/* Only kernels whose dsymv has been seen to stay inside of its arguments: those of processors with SSE4 or AVX,
- * and all that are not for x86. */
+/* Whether OpenBLAS's dsymv kernel for this processor is known to stay inside its arguments: those for
+ * processors with SSE4 or AVX, and all that are not for x86. */
 static bool lower_dsymv_is_usable(void)
 {
 #ifdef __x86_64__
@@ -113,15 +114,15 @@ bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error
     double *values = bandit_alloc(n, sizeof *values);
     lapack_int info = LAPACK_WORK_MEMORY_ERROR;
     char triangle = 'L';
-    if (!lower_dsymv_is_usable()) { /* dsyev calls it */
+    if (!lower_dsymv_is_usable()) { /* dsyev calls dsymv */
         bandit_mirror_lower(M, n);
         triangle = 'U';
     }
     if (values)
         info = LAPACKE_dsyev(LAPACK_COL_MAJOR, 'V', triangle, order, M, order, values);
     if (info == 0) {
-        /* rows sqrt(value) times eigenvector: their Gram matrix is what is wanted, and Q does not change it
-         */
+        /* Rows are sqrt(value) times the eigenvector. Their Gram matrix is the one required, and the Q of the
+         * factorization does not change it. */
         for (size_t i = 0; i < n; i++) {
             cblas_dcopy(order, M + i * n, 1, out + i, order);
             cblas_dscal(order, sqrt(fmax(0.0, values[i])), out + i, order);
@@ -136,8 +137,8 @@ bandit_status bandit_nearest_root(double *out, double *M, size_t n, bandit_error
     return bandit_fail(err, BANDIT_NUMERICAL, "", "a symmetric matrix of order %zu has no eigenvalues", n);
 }
 
-/* x = A x for the lower triangular n x n matrix A, by squares on its diagonal and what lies below them; their
- * size is part of the order of sums. */
+/* x = A x for the lower triangular n x n matrix A: squares on the diagonal by SIMD loops, the part below each
+ * by BLAS. The size of the squares is fixed, because the order of summation depends on it. */
 static void multiply_lower(const bandit_simd *simd, size_t n, const double *a, size_t ld, double *x)
 {
     enum { SQUARE = 64 };
@@ -151,12 +152,13 @@ static void multiply_lower(const bandit_simd *simd, size_t n, const double *a, s
     }
 }
 
-/* Larger triangles than this leave the cache, and LAPACK's blocks are faster. */
+/* Larger triangles do not fit into the cache, and LAPACK's blocked inversion is faster. */
 enum { LARGEST_BY_COLUMNS = 512 };
 
-/* Small triangles column by column from the last, as LAPACK's dtrti2: with X the inverse of what follows a
- * diagonal entry d and l the column below it, the inverse's column is −X l / d. There OpenBLAS's dtrtri takes
- * twice as long: a call of daxpy for each column of a square. */
+/* Small triangles are inverted column by column from the last, as in LAPACK's dtrti2. With X the inverse
+ * of the triangle that follows a diagonal entry d, and l the column below d, the inverse's column is −X
+ * l / d. OpenBLAS's dtrtri takes twice as long for these sizes, because it calls daxpy for each column of
+ * a square. */
 bandit_status bandit_invert_lower(double *l, size_t n, size_t ld, bandit_error *err)
 {
     const bandit_simd *simd = bandit_simd_best();
@@ -230,8 +232,9 @@ bandit_status bandit_is_positive_definite(bool *out, const double *a, size_t n, 
     return BANDIT_OK;
 }
 
-/* basis: n x (step + 1), orthonormal so far. next becomes A * last, orthogonal to the basis (twice, which is
- * enough: Parlett's "twice is enough"); returns its norm, and the diagonal entry in *diagonal. */
+/* One step of the Lanczos iteration. basis: n x (step + 1), orthonormal. `next` becomes A * last,
+ * orthogonalized against the basis twice (Parlett: "twice is enough"). Returns its norm, and the diagonal
+ * entry in *diagonal. */
 static double lanczos_step(double *diagonal, double *next, const double *a, size_t n, const double *basis,
                            size_t step, double *products)
 {
@@ -255,7 +258,8 @@ bandit_status bandit_smallest_eigenvalue(double *out, const double *a, size_t n,
     if (!basis)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
 
-    /* A start that is neither constant nor sparse; its component along no eigenvector is zero by design. */
+    /* A fixed start vector that is neither constant nor sparse, so that it is unlikely to be orthogonal to an
+     * eigenvector. */
     for (size_t i = 0; i < n; i++)
         basis[i] = 1.0 + 0.5 * sin(1.0 + 12.9898 * (double)i);
     cblas_dscal((int)n, 1.0 / cblas_dnrm2((int)n, basis, 1), basis, 1);

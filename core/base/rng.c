@@ -19,7 +19,7 @@ void bandit_philox4x32(uint32_t out[4], const uint32_t counter[4], const uint32_
         c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
         c3 = (uint32_t)p0;
         k0 += 0x9E3779B9u; /* Weyl sequence of the golden ratio */
-        k1 += 0xBB67AE85u; /* and of sqrt(3) − 1 */
+        k1 += 0xBB67AE85u; /* Weyl sequence of sqrt(3) − 1 */
     }
     out[0] = c0;
     out[1] = c1;
@@ -28,7 +28,7 @@ void bandit_philox4x32(uint32_t out[4], const uint32_t counter[4], const uint32_
 }
 
 /* The two 64-bit words of one block. key = seed; counter = index (low half), attempt << 56 ^ batch << 8 |
- * purpose (high half): batches up to 2^48 never meet an attempt's bits. */
+ * purpose (high half). Batches below 2^48 do not overlap the bits of `attempt`. */
 static void random_block(uint64_t words[2], uint64_t seed, uint64_t batch, bandit_purpose purpose,
                          uint64_t index, uint64_t attempt)
 {
@@ -65,8 +65,9 @@ uint64_t bandit_random_below(uint64_t seed, uint64_t batch, bandit_purpose purpo
                              uint64_t n)
 {
     assert(n > 0);
-    /* 2^64 mod n values at the bottom would make the others rarer: draw again on them. A draw is refused
-     * with probability below 1/2, so the last attempt's bias (after 512 words) is below 2^-512. */
+    /* 2^64 is not a multiple of n, so the lowest 2^64 mod n words are rejected and drawn again; otherwise
+     * some results would be more likely than others. A word is rejected with probability below 1/2, so the
+     * bias after 512 words is below 2^-512. */
     uint64_t refused = (0 - n) % n, words[2] = {0, 0}, word = 0;
     for (uint64_t attempt = 0; attempt < 512; attempt++) {
         if (attempt % 2 == 0)

@@ -4,7 +4,7 @@
 
 enum { MOST_DEGREE = 9, BITS = 32 };
 
-/* A primitive polynomial over GF(2), its coefficients as bits, and as many odd numbers as its degree. */
+/* A primitive polynomial over GF(2), with its coefficients as bits, and as many odd numbers as its degree. */
 typedef struct direction {
     uint16_t polynomial, first[MOST_DEGREE];
 } direction;

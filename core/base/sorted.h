@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Sets `place`, a size_t, to the first of `count` places at which is_below, an expression in the place `i`,
- * does not hold; `count` where it always holds. It must hold at no place after one where it does not. */
+/* Binary search. Sets `place`, a size_t, to the first of `count` positions at which is_below, an expression
+ * in the position `i`, is false; `count` if it is true everywhere. Once false, is_below must stay false. */
 #define BANDIT_LOWER_BOUND(place, count, i, is_below)                                                        \
     do {                                                                                                     \
         size_t low_ = 0, high_ = (count);                                                                    \
