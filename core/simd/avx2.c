@@ -1,5 +1,5 @@
-/* AVX2 and FMA: four doubles a vector. Half a tile at a time; half a panel of R keeps 12 sums in registers.
- */
+/* AVX2 and FMA: four doubles per vector. Half a tile is processed at a time, so that half a panel of R keeps
+ * 12 sums in registers. */
 #if defined(__x86_64__)
 
 #if !defined(__clang__)
@@ -76,9 +76,9 @@ ALWAYS VECTOR vec_sqrt(VECTOR a)
     return _mm256_sqrt_pd(a);
 }
 
-/* exp(−s) for s >= 0: −s = n ln2 + r, |r| <= ln2/2, and 2^n exp(r), the last by its Taylor polynomial of
- * degree 12 (next term 2e-16 at the end of the range). Exactly 1 at 0; 0 from 708 on, where 2^n would leave
- * the normal numbers: kernel entries that small are nothing beside the others' rounding. */
+/* exp(−s) for s >= 0: −s = n ln2 + r, |r| <= ln2/2. The result is 2^n exp(r), with exp(r) from its Taylor
+ * polynomial of degree 12 (next term 2e-16 at the end of the range). Exactly 1 at 0. From 708 on it is 0,
+ * because 2^n would be subnormal; kernel entries that small are below the rounding errors of the others. */
 ALWAYS VECTOR vec_exp_negative(VECTOR s)
 {
     const double ln2 = 0x1.62e42fefa39efp-1, ln2_low = 0x1.abc9e3b39803fp-56;
@@ -104,7 +104,8 @@ ALWAYS VECTOR vec_exp_negative(VECTOR s)
     VECTOR p = vec_set(factorials[0]);
     _Pragma("GCC unroll 16") for (size_t i = 1; i < sizeof factorials / sizeof *factorials; i++) p =
         vec_fma(p, r, vec_set(factorials[i]));
-    /* Adding 2^52 + 2^51 leaves the integer in the low bits: shifted up it is the exponent to add. */
+    /* Adding 2^52 + 2^51 moves the integer n to the low bits. Shifted up, it is what to add to the
+     * exponent. */
     __m256i bits = _mm256_castpd_si256(_mm256_add_pd(n, vec_set(0x1.8p52)));
     __m256i scaled = _mm256_add_epi64(_mm256_castpd_si256(p), _mm256_slli_epi64(bits, 52));
     return _mm256_and_pd(_mm256_castsi256_pd(scaled), in_range);
@@ -125,5 +126,5 @@ const bandit_simd bandit_simd_avx2 = {.name = "avx2",
 #endif
 
 #else
-typedef int bandit_no_avx2; /* ISO C wants a declaration */
+typedef int bandit_no_avx2; /* ISO C requires a declaration */
 #endif

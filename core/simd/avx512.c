@@ -1,4 +1,4 @@
-/* AVX-512: eight doubles a vector. A tile is two vectors; a panel of R keeps 24 sums in registers. */
+/* AVX-512: eight doubles per vector. A tile is two vectors, and a panel of R keeps 24 sums in registers. */
 #if defined(__x86_64__)
 
 #if !defined(__clang__)
@@ -74,8 +74,9 @@ ALWAYS VECTOR vec_sqrt(VECTOR a)
     return _mm512_sqrt_pd(a);
 }
 
-/* exp(−s) for s >= 0: −s = (16 n + i) ln2/16 + r, |r| <= ln2/32, and 2^n 2^(i/16) exp(r), the last by its
- * Taylor polynomial of degree 6 (next term 5e-16 at the end of the range). Exactly 1 at 0; 0 from 745 on. */
+/* exp(−s) for s >= 0: −s = (16 n + i) ln2/16 + r, |r| <= ln2/32. The result is 2^n 2^(i/16) exp(r), with
+ * exp(r) from its Taylor polynomial of degree 6 (next term 5e-16 at the end of the range). Exactly 1 at 0; 0
+ * from 745 on. */
 ALWAYS VECTOR vec_exp_negative(VECTOR s)
 {
     const VECTOR low = _mm512_setr_pd(0x1p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0,
@@ -95,7 +96,7 @@ ALWAYS VECTOR vec_exp_negative(VECTOR s)
     p = vec_fma(p, r, vec_set(0.5));
     p = vec_fma(p, r, vec_set(1.0));
     p = vec_fma(p, r, vec_set(1.0));
-    /* Adding 2^52 + 2^51 leaves the integer in the low bits: the table index is the last four. */
+    /* Adding 2^52 + 2^51 moves the integer to the low bits, whose last four are the table index. */
     __m512i index = _mm512_castpd_si512(_mm512_add_pd(steps, vec_set(0x1.8p52)));
     VECTOR table = _mm512_permutex2var_pd(low, index, high);
     return _mm512_scalef_pd(vec_mul(p, table), vec_mul(steps, vec_set(0.0625)));
@@ -116,5 +117,5 @@ const bandit_simd bandit_simd_avx512 = {.name = "avx512",
 #endif
 
 #else
-typedef int bandit_no_avx512; /* ISO C wants a declaration */
+typedef int bandit_no_avx512; /* ISO C requires a declaration */
 #endif

@@ -1,10 +1,10 @@
-/* Kernel entries and what is multiplied by them, for a file that has defined its vectors:
+/* Kernel entries and products with them. The including file defines its vectors:
  *   VECTOR, LANES, ALWAYS, vec_load, vec_store, vec_set, vec_zero, vec_add, vec_sub, vec_mul,
  *   vec_fma (a b + c), vec_sqrt, vec_exp_negative (exp(−s), s >= 0),
  *   vec_load_first, vec_store_first (the first n lanes; zeros in the others),
  *   vec_with_lane (a, with that lane of b), vec_all_reach (is a >= b in every lane?)
  *
- * Distances by direct differences: they do not cancel for near-duplicates. */
+ * Distances are computed from direct differences, which do not cancel for near-duplicates. */
 #include "core/simd/simd.h"
 
 enum { VECTORS = BANDIT_TILE / LANES };
@@ -23,7 +23,8 @@ ALWAYS VECTOR profile_value(bandit_profile profile, VECTOR s)
     return vec_mul(vec_fma(s, vec_set(1.0 / 3.0), vec_fma(r, vec_set(1.0), vec_set(1.0))), e);
 }
 
-/* `count` points (a constant) against the whole tile, sharing the loads of its coordinates. */
+/* Kernel entries of `count` points, a compile-time constant, with the whole tile, so that the tile's
+ * coordinates are loaded once for all of them. */
 ALWAYS void points_entries(bandit_profile profile, size_t d, const double *tile, const double *points,
                            size_t count, double *out, size_t ld)
 {
@@ -110,7 +111,7 @@ static void distances(size_t d, const double *x, size_t ld, const double *point,
     }
 }
 
-/* a'k of vectors `v` … v + WIDTH − 1 of a tile. */
+/* a'k for WIDTH vectors of a tile. */
 ALWAYS void lanes_means(const double *a, size_t m, const double *k, double *means)
 {
     VECTOR mean[WIDTH];
@@ -129,12 +130,12 @@ static void means_of_tile(const double *a, size_t m, const double *k, double *me
         lanes_means(a, m, k + lane, means + lane);
 }
 
-/* |R k|^2 of WIDTH vectors of a tile: panels of R against all k; with `need`, until all lanes have reached
- * theirs. Were these all panels? */
+/* |R k|^2 for WIDTH vectors of a tile, by panels of R, each for all k. With `need`, it stops as soon as every
+ * lane has reached its entry of `need`. Returns whether all panels were used. */
 ALWAYS bool lanes_norms(const double *packed, size_t m, const double *k, const double *need, double *norms)
 {
     VECTOR norm[WIDTH];
-    bool left = true; /* some lane has not */
+    bool left = true; /* some lane has not reached its `need` */
     _Pragma("GCC unroll 8") for (size_t v = 0; v < WIDTH; v++) norm[v] = vec_zero();
     size_t first = 0;
     for (; first < m && left; first += BANDIT_PANEL) {
@@ -193,8 +194,9 @@ static void norms_until(const double *packed, size_t m, const double *k, const d
     }
 }
 
-/* Rows first … first + rows − 1 of A x into x: as much of A as stands in those rows, from its last column to
- * its first. What lies above the diagonal is read, and in the lanes that it came to overwritten. */
+/* Writes rows first … first + rows − 1 of A x to x. Only the part of A in those rows is used, from its last
+ * column to its first. Entries above the diagonal are read; the lanes that they affect are overwritten
+ * afterwards. */
 ALWAYS void rows_of_product(size_t first, size_t rows, const double *a, size_t ld, double *x)
 {
     VECTOR sum = vec_zero();

@@ -1,4 +1,4 @@
-/* Plain C: kernel entries with libm's exp; products by BLAS, in the caller. */
+/* Plain C: kernel entries with libm's exp. The caller computes products by BLAS. */
 #include "core/simd/simd.h"
 
 #include <assert.h>

@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-/* Best first. */
+/* Fastest first. */
 static const bandit_simd *const versions[] = {
 #if defined(__x86_64__)
     &bandit_simd_avx512, &bandit_simd_avx2,
 #endif
-    &bandit_simd_portable, &bandit_simd_plain, /* by name only */
+    &bandit_simd_portable, &bandit_simd_plain, /* selected only by name */
 };
 enum { VERSIONS = sizeof versions / sizeof *versions };
 
