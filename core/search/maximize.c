@@ -8,9 +8,9 @@
 #include <string.h>
 
 enum {
-    SWEEP_LEAST = 256, /* points of a sweep: so many, … */
-    SWEEP_EACH = 96,   /* … so many more for every parameter, … */
-    SWEEP_MOST = 2048  /* … and no more */
+    SWEEP_LEAST = 256, /* points of a sweep: at least this many, … */
+    SWEEP_EACH = 96,   /* … plus this many per parameter, … */
+    SWEEP_MOST = 2048  /* … but at most this many */
 };
 
 /* ---- the grid ------------------------------------------------------------------------------------------ */
@@ -39,7 +39,7 @@ static bool has_fixed_values(const bandit_genome *g, const double *coded)
     return true;
 }
 
-/* All points of a small space. */
+/* Makes the grid of all points of a small space. */
 static bandit_status list_points(bandit_maximizer *max, bandit_error *err)
 {
     const bandit_space *s = max->genome.space;
@@ -113,7 +113,7 @@ bandit_status bandit_maximizer_add(bandit_maximizer *max, const double *coded, b
     if (!reserve_grid(max, max->n_grid + 1))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     double *genes = max->genes + max->n_grid * s->n;
-    /* what is not active: as at some point of the sweep */
+    /* inactive parameters get the genes of some point of the sweep */
     memcpy(genes, max->genes + (max->n_grid % sweep_size(s->n)) * s->n, s->n * sizeof *genes);
     bandit_genome_take(&max->genome, coded, genes);
     bandit_maximizer_express(max, genes, max->run, max->features + max->n_grid * s->dimension);

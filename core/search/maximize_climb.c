@@ -1,4 +1,4 @@
-/* Uphill from a start: L-BFGS over the numbers, in turns with moves of discrete parameters. */
+/* Climbing from a start: L-BFGS over the numbers, alternating with moves of discrete parameters. */
 #include "core/search/maximize_search.h"
 
 #include <math.h>
@@ -7,14 +7,14 @@
 
 enum {
     EVALUATIONS = 60, /* of one ascent, at most */
-    ROUNDS = 6,       /* of ascent and moves; the last without moves */
-    MOVES = 12,       /* of discrete parameters between two ascents, at most */
+    ROUNDS = 6,       /* of ascent and moves; the last has no moves */
+    MOVES = 12,       /* rounds of moves between two ascents, at most */
     LISTED = 16       /* values of a parameter that a move tries, at most */
 };
 
 /* ---- ascents ------------------------------------------------------------------------------------------- */
 
-/* The objective over the numbers that are free, integers relaxed; NLopt's function. */
+/* The objective as a function of the free numbers, with integers relaxed, as NLopt calls it. */
 static double along(unsigned n, const double *x, double *gradient, void *context)
 {
     bandit_search *s = context;
@@ -44,14 +44,14 @@ bool bandit_ascend(bandit_slope_function *f, void *context, size_t n, double *x,
                  nlopt_set_ftol_rel(optimizer, 1e-14) == NLOPT_SUCCESS &&
                  nlopt_set_vector_storage(optimizer, 8) == NLOPT_SUCCESS;
     double reached;
-    /* Stopping for rounding or at a limit is as good: the best point met is what counts. */
+    /* It may stop because of rounding or at a limit; in any case the best point seen counts. */
     nlopt_result result = ready ? nlopt_optimize(optimizer, x, &reached) : NLOPT_OUT_OF_MEMORY;
     nlopt_destroy(optimizer);
     return result != NLOPT_OUT_OF_MEMORY;
 }
 
-/* From s->genes, whose value is `value`, to where its doubles are best; relaxed: integers as well, which are
- * rounded then. Nothing changes if that is no better. false: no memory. */
+/* Ascends over the doubles from s->genes, whose value is `value`; with `relaxed` over integers as well, which
+ * are then rounded. Nothing changes unless the result is better. Returns false when out of memory. */
 static bool ascend(bandit_search *s, bool relaxed, double *value)
 {
     const bandit_genome *g = &s->max->genome;
@@ -95,7 +95,8 @@ static bool ascend(bandit_search *s, bool relaxed, double *value)
 
 /* ---- moves --------------------------------------------------------------------------------------------- */
 
-/* Trials that differ from s->genes, whose features are s->features, in one parameter each. */
+/* Evaluates the trials, which differ from s->genes in one parameter each. s->features are the features of
+ * s->genes. */
 static void evaluate_moves(bandit_search *s)
 {
     size_t n = s->space->n, d = s->space->dimension;
@@ -124,8 +125,8 @@ static void add_trial(bandit_search *s, size_t i, double gene)
     genes[i] = gene;
 }
 
-/* Values of parameter i to try instead of the one it has: all if they are few, else neighbours and a few far
- * ones. */
+/* Adds values of parameter i to try instead of its present one: all if there are few, otherwise neighbours
+ * and a few distant ones. */
 static void add_moves(bandit_search *s, size_t i)
 {
     const bandit_genome *g = &s->max->genome;
@@ -155,8 +156,8 @@ static void add_moves(bandit_search *s, size_t i)
     }
 }
 
-/* Every parameter's best change among the trials: its gene in s->x (NaN: none helps), what it gains in
- * s->low. Returns how many there are; *best is the best trial. */
+/* Finds the best change of every parameter among the trials: its gene in s->x (NaN: none helps) and its gain
+ * in s->low. Returns the number of parameters with a helpful change; *best is the best trial. */
 static size_t sort_out_moves(bandit_search *s, double value, size_t *best)
 {
     size_t n = s->space->n, helpful = 0;
@@ -177,7 +178,7 @@ static size_t sort_out_moves(bandit_search *s, double value, size_t *best)
     return helpful;
 }
 
-/* The best single change, and several at once: all that gain, and those that gain most. */
+/* Tries the best single change, and several at once: all that gain, and those that gain most. */
 static void combine_moves(bandit_search *s, size_t best)
 {
     static const double shares[] = {0.0, 0.25, 0.5, 0.75};
@@ -193,7 +194,8 @@ static void combine_moves(bandit_search *s, size_t best)
     bandit_search_evaluate(s);
 }
 
-/* Changes of discrete parameters, one by one and together, as long as they help. True: moved. */
+/* Changes discrete parameters, one by one and together, as long as that helps. Returns whether anything
+ * changed. */
 static bool move(bandit_search *s, double *value)
 {
     bool moved = false;
@@ -201,7 +203,7 @@ static bool move(bandit_search *s, double *value)
     for (int round = 0; round < MOVES; round++) {
         s->n_trials = 0;
         bandit_maximizer_express(s->max, s->genes, s->coded, s->features);
-        /* where trials do not suffice for all, another part of the parameters each time */
+        /* if there are not enough trials for all parameters, each round takes others */
         for (size_t k = 0; k < n; k++) {
             size_t i = (k + (size_t)s->pick + (size_t)round * (BANDIT_MAXIMIZE_TRIALS / LISTED)) % n;
             if (!isnan(s->coded[i]) && isnan(s->max->genome.fixed[i]) &&

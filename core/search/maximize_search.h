@@ -1,4 +1,4 @@
-/* What the files of a maximization share: maximize.c (the grid, a run from end to end), maximize_starts.c
+/* Shared by the files of a maximization: maximize.c (the grid, and a run as a whole), maximize_starts.c
  * (where a run climbs from) and maximize_climb.c (ascents and moves). */
 #ifndef CORE_SEARCH_MAXIMIZE_SEARCH_H
 #define CORE_SEARCH_MAXIMIZE_SEARCH_H
@@ -7,39 +7,40 @@
 
 #include <math.h>
 
-/* Best points, from which starts apart from each other are taken. */
+/* The number of best points from which starts are chosen that lie apart from each other. */
 #define BANDIT_SEARCH_POOL 272
 
-/* Ascents from beside the point that the caller names. */
+/* The number of ascents that start beside the point that the caller names. */
 #define BANDIT_SEARCH_BESIDE 2
 
-/* A run. Its arrays are parts of max->run. */
+/* One run. Its arrays are parts of max->run. */
 typedef struct bandit_search {
     bandit_maximizer *max;
     const bandit_space *space;
     const bandit_objective *objective;
     uint64_t pick;
-    double *trial_genes, *trial_features, *trial_values; /* BANDIT_MAXIMIZE_TRIALS each */
-    size_t n_trials, moved[BANDIT_MAXIMIZE_TRIALS];      /* in a move: the parameter that a trial changes */
-    double *start_genes, *start_values; /* BANDIT_SEARCH_POOL each: the best points, best first */
+    double *trial_genes, *trial_features, *trial_values; /* for BANDIT_MAXIMIZE_TRIALS points each */
+    size_t n_trials, moved[BANDIT_MAXIMIZE_TRIALS];      /* in a move: the parameter that each trial
+                                                          * changes */
+    double *start_genes, *start_values; /* for BANDIT_SEARCH_POOL points each: the best points, best first */
     size_t n_starts;
-    double *beside_genes, *beside_values; /* BANDIT_SEARCH_BESIDE each, best first */
+    double *beside_genes, *beside_values; /* for BANDIT_SEARCH_BESIDE points each, best first */
     size_t n_beside;
-    double *genes;          /* n: where a climb stands */
-    double *features;       /* dimension: of it */
+    double *genes;          /* n: the current point of a climb */
+    double *features;       /* dimension: its features */
     double *gradient;       /* dimension */
-    double *coded, *answer; /* n: scratch, and the best point accepted */
-    double *x, *best_x;     /* n: the numbers that an ascent moves */
+    double *coded, *answer; /* n each: scratch, and the best accepted point */
+    double *x, *best_x;     /* n each: the numbers that an ascent changes */
     double *low, *high;     /* n */
-    size_t n_free;          /* parameters max->list[0 …] */
-    double best_value;      /* of an ascent */
-    double value;           /* of the answer */
+    size_t n_free;          /* number of these, which are the parameters max->list[0 …] */
+    double best_value;      /* largest value of an ascent */
+    double value;           /* value of the answer */
     bool found;
 } bandit_search;
 
 /* ---- maximize.c ---------------------------------------------------------------------------------------- */
 
-/* Features of genes; coded: scratch that receives the point. */
+/* Computes the features of genes. `coded` is scratch, and receives the point. */
 static inline void bandit_maximizer_express(const bandit_maximizer *max, const double *genes, double *coded,
                                             double *features)
 {
@@ -47,10 +48,11 @@ static inline void bandit_maximizer_express(const bandit_maximizer *max, const d
     bandit_space_encode(max->genome.space, coded, features);
 }
 
-/* The answer becomes this point if it is accepted: bandit_search_offer, for a value that is better. */
+/* Makes this point the answer if it is accepted: the part of bandit_search_offer after the value was found to
+ * be better. */
 void bandit_search_take(bandit_search *s, const double *genes, const double *features, double value);
 
-/* Offers a point as the answer. */
+/* Makes this point the answer if its value is better and it is accepted. */
 static inline void bandit_search_offer(bandit_search *s, const double *genes, const double *features,
                                        double value)
 {
@@ -59,23 +61,24 @@ static inline void bandit_search_offer(bandit_search *s, const double *genes, co
     bandit_search_take(s, genes, features, value);
 }
 
-/* Values of the trials, each offered as the answer; of trials whose features are there already. */
+/* Evaluates the trials, and offers each as the answer. The second takes the features as already computed. */
 void bandit_search_evaluate(bandit_search *s);
 void bandit_search_evaluate_expressed(bandit_search *s);
 
 /* ---- maximize_starts.c --------------------------------------------------------------------------------- */
 
-/* The best of the grid, each offered as the answer, and of perturbations around them, as far as they are
- * apart from each other: start_genes, start_values. Of an exhaustive grid there is nothing to climb from. */
+/* Sets start_genes and start_values to the best points of the grid and of perturbations around them that lie
+ * apart from each other. Offers every point of the grid as the answer. If the grid has every point of the
+ * space, there is nothing to climb to. */
 void bandit_search_choose_starts(bandit_search *s, const double *grid_values);
 
-/* The best perturbations of max->beside, if there is one: beside_genes, beside_values. */
+/* Sets beside_genes and beside_values to the best perturbations of max->beside, if there is such a point. */
 void bandit_search_look_beside(bandit_search *s);
 
 /* ---- maximize_climb.c ---------------------------------------------------------------------------------- */
 
-/* From s->genes, whose value is `value`, in turns of ascent and moves until neither helps; what is met is
- * offered as the answer. false: no memory. */
+/* Climbs from s->genes, whose value is `value`, alternating ascents and moves until neither helps. Points on
+ * the way are offered as the answer. Returns false when out of memory. */
 bool bandit_search_climb(bandit_search *s, double value);
 
 #endif

@@ -1,14 +1,15 @@
-/* Where a run climbs from: the best of the grid and of what is around them, a few that are apart. */
+/* Where a run climbs from: a few points, apart from each other, among the best of the grid and of
+ * perturbations around these. */
 #include "core/search/maximize_search.h"
 
 #include <string.h>
 
 enum {
-    CENTRES = 4, /* of the perturbations */
+    CENTRES = 4, /* points of the grid that are perturbed */
     AROUND = 64, /* perturbations of each */
-    STARTS = 5,  /* of ascents */
+    STARTS = 5,  /* number of ascents */
     BESIDE = 96, /* perturbations of the point that the caller names, … */
-    SIZES = 8    /* … of so many sizes */
+    SIZES = 8    /* … of this many sizes */
 };
 
 static bool same_genes(const bandit_search *s, const double *a, const double *b)
@@ -16,7 +17,7 @@ static bool same_genes(const bandit_search *s, const double *a, const double *b)
     return memcmp(a, b, s->space->n * sizeof *a) == 0;
 }
 
-/* Keeps the best few, best first; a point that is there already is not kept twice. */
+/* Adds a point to the list of the best, which is in descending order, unless the list already has it. */
 static void keep_start(bandit_search *s, const double *genes, double value)
 {
     size_t n = s->space->n;
@@ -36,7 +37,7 @@ static void keep_start(bandit_search *s, const double *genes, double value)
     memcpy(s->start_genes + place * n, genes, n * sizeof *genes);
 }
 
-/* A step of parameter i from the point of genes: of numbers logistic, which is normal enough and cheap. */
+/* Moves parameter i of `genes`. Steps of numbers are logistic, which is close to normal and cheap. */
 static void move_gene(const bandit_search *s, size_t i, double step, double u, double t, double *genes)
 {
     const bandit_genome *g = &s->max->genome;
@@ -53,7 +54,8 @@ static void move_gene(const bandit_search *s, size_t i, double step, double u, d
     }
 }
 
-/* Steps of a few parameters, or of all; the discrete ones jump seldom. `steps`: of each, times `size`; NULL: that. */
+/* Moves a few parameters, or all; discrete ones jump rarely. Steps have size `size`, times the parameter's
+ * entry of `steps` unless that is NULL. */
 static void perturb_by(bandit_search *s, const double *centre, uint64_t number, double size, double share,
                        const double *steps, double *genes)
 {
@@ -69,7 +71,7 @@ static void perturb_by(bandit_search *s, const double *centre, uint64_t number, 
     }
 }
 
-/* Of many sizes. */
+/* Perturbs a centre; the number of the perturbation determines its size. */
 static void perturb(bandit_search *s, const double *centre, uint64_t number, double *genes)
 {
     double size = 0.3 * pow(0.1, (double)(number % 8) / 3.0);
@@ -77,7 +79,8 @@ static void perturb(bandit_search *s, const double *centre, uint64_t number, dou
     perturb_by(s, centre, number, size, share, NULL, genes);
 }
 
-/* Mean squared difference of numbers, 1 for any in what is discrete. Of random points it is about 1/6. */
+/* The mean over the parameters of squared differences of numbers, and of 1 for different discrete values. For
+ * random points it is about 1/6. */
 static double apart(const bandit_search *s, const double *a, const double *b)
 {
     double sum = 0.0;
@@ -89,7 +92,8 @@ static double apart(const bandit_search *s, const double *a, const double *b)
     return sum / (double)s->space->n;
 }
 
-/* Of the pool, the best, and the best of those that are apart from the ones before; only so many stay. */
+/* Keeps the best point of the pool, then always the best one that is apart from those already kept, `wanted`
+ * in all. */
 static void spread_starts(bandit_search *s, size_t wanted)
 {
     const double enough = 0.04;
@@ -133,7 +137,7 @@ void bandit_search_look_beside(bandit_search *s)
     const bandit_maximizer *max = s->max;
     size_t n = s->space->n;
     memcpy(s->genes, max->genes,
-           n * sizeof *s->genes); /* what is not active: as at some point of the sweep */
+           n * sizeof *s->genes); /* inactive parameters get the genes of some point of the sweep */
     bandit_genome_take(&max->genome, max->beside, s->genes);
     s->n_trials = BESIDE;
     for (size_t t = 0; t < s->n_trials; t++) {
