@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One maximization: theta's entries that are learned are the optimizer's variables. */
+/* One maximization. The optimizer's variables are the entries of theta that are learned. */
 typedef struct ascent {
     bandit_likelihood *objective;
     const size_t *free; /* n_free: entries of theta that are learned */
     size_t n_free, n;
     double *theta, *slope; /* n */
-    double *best;          /* n: the best theta met */
-    double best_value;     /* −infinity: none */
+    double *best;          /* n: the best theta so far */
+    double best_value;     /* −infinity: none so far */
 } ascent;
 
 static double climb(unsigned n, const double *x, double *gradient, void *context)
@@ -28,7 +28,7 @@ static double climb(unsigned n, const double *x, double *gradient, void *context
     for (unsigned i = 0; gradient && i < n; i++)
         gradient[i] = fine ? a->slope[a->free[i]] : 0.0;
     if (!fine)
-        return -1e100; /* the optimizer turns back */
+        return -1e100; /* makes the optimizer turn back */
     if (value > a->best_value) {
         a->best_value = value;
         memcpy(a->best, a->theta, a->n * sizeof *a->best);
@@ -36,7 +36,7 @@ static double climb(unsigned n, const double *x, double *gradient, void *context
     return value;
 }
 
-/* Limits of theta: what single precision of the data could tell apart, and no more. */
+/* Limits of theta. They are no wider than what data in single precision can distinguish. */
 static void limits_of(const bandit_fit_data *data, size_t entry, double *low, double *high)
 {
     if (entry < data->n_lengthscales) {
@@ -48,13 +48,13 @@ static void limits_of(const bandit_fit_data *data, size_t entry, double *low, do
     } else if (entry == data->n_lengthscales + 1) {
         *low = log(1e-8);
         *high = log(1e2);
-    } else { /* a root of what is good, a logarithm of logarithms of what is bad */
+    } else { /* from the square root of good values to bad values that are bounded by −1/2 (warp.h) */
         *low = 0.5;
         *high = 4.0;
     }
 }
 
-/* From a->theta. A start that cannot be evaluated leaves `best` as it is. */
+/* Ascends from a->theta. If the start cannot be evaluated, `best` is not changed. */
 static bool maximize(ascent *a, size_t max_evaluations)
 {
     const bandit_fit_data *data = a->objective->data;
@@ -72,7 +72,7 @@ static bool maximize(ascent *a, size_t max_evaluations)
                nlopt_set_max_objective(optimizer, climb, a) == NLOPT_SUCCESS &&
                nlopt_set_maxeval(optimizer, (int)max_evaluations) == NLOPT_SUCCESS &&
                nlopt_set_ftol_abs(optimizer, 1e-3) == NLOPT_SUCCESS;
-        /* How it ends does not matter: the best point met is kept. */
+        /* Whatever ends the ascent, the best point seen is kept. */
         if (fine)
             fine = nlopt_optimize(optimizer, x, &value) != NLOPT_OUT_OF_MEMORY;
     }
@@ -100,7 +100,7 @@ static void write_theta(const bandit_fit_data *data, const bandit_hyperparameter
 
 enum { STARTS = 4 };
 
-/* Of warped data: itself, and the priors' peak with either of two powers. */
+/* Starts for warped data: the given one, and the peak of the priors with either of two powers. */
 static void start_warped(const bandit_fit_data *data, size_t k, double *theta)
 {
     static const double powers[] = {1.0, 2.0};
@@ -121,7 +121,7 @@ static size_t starts_of(const bandit_fit_data *data)
     return data->warped ? 3 : STARTS;
 }
 
-/* The k-th start, from the one given: itself, the priors' peak, and rougher and smoother ones. */
+/* The k-th start, from the given one: itself, the peak of the priors, and rougher and smoother ones. */
 static void start_theta(const bandit_fit_data *data, const double *given, size_t k, double *theta)
 {
     static const double shift[STARTS] = {0.0, 0.0, -1.4, 1.4};
@@ -142,16 +142,17 @@ static void start_theta(const bandit_fit_data *data, const double *given, size_t
     theta[p + 1] = log(peak.noise);
 }
 
-/* The ascents of a fit, as parts of a job: each from a start of its own, so that they may run at once. */
+/* The ascents of a fit, as parts of a parallel job. Each has its own start, so that they may run at the same
+ * time. */
 typedef struct ascents {
     const bandit_fit_data *data;
     const bandit_fit_limits *limits;
-    const double *lengthscales; /* given */
+    const double *lengthscales; /* as given */
     const size_t *free;
     size_t n_free, n;
     const double *given;          /* n */
-    bandit_likelihood *objective; /* one a worker: {0} until it has a part */
-    double *scratch;              /* 2 n a worker */
+    bandit_likelihood *objective; /* one per worker; {0} until the worker has its first part */
+    double *scratch;              /* 2 n per worker */
     double *best;                 /* STARTS x n */
     double value[STARTS];
     bandit_status status[STARTS];
@@ -185,8 +186,7 @@ static void ascend_from(void *arg, size_t start, size_t worker)
     job->value[start] = a.best_value;
 }
 
-/* The best that starts first … STARTS − 1 have led to, the first of equals; STARTS: none could be evaluated.
- */
+/* The best result among starts first … STARTS − 1, the first of equals; STARTS if none could be evaluated. */
 static size_t best_from(const ascents *job, size_t first)
 {
     size_t best = STARTS;
@@ -200,7 +200,8 @@ static size_t best_from(const ascents *job, size_t first)
     return best;
 }
 
-/* The ascents, but for those whose end is known: all that begin elsewhere than at `start` end as one did. */
+/* Runs the ascents whose results are not known. `fixed` holds the best result of all ascents that do not
+ * start at `start`, because it does not depend on `start`. */
 static void run_ascents(ascents *job, bandit_fit_fixed *fixed, const bandit_executor *executor)
 {
     bool known = fixed && fixed->known;
@@ -220,7 +221,7 @@ static void run_ascents(ascents *job, bandit_fit_fixed *fixed, const bandit_exec
     memcpy(fixed->theta, job->best + best * job->n, job->n * sizeof(double));
 }
 
-/* The entries of theta that are learned, into `free`; returns how many. */
+/* Lists the entries of theta that are learned in `free`. Returns how many. */
 static size_t free_entries(const bandit_fit_data *data, size_t *free)
 {
     size_t p = data->n_lengthscales, n_free = 0;
@@ -235,7 +236,7 @@ static size_t free_entries(const bandit_fit_data *data, size_t *free)
     return n_free;
 }
 
-/* The point that was reached, and its value (and surprise). Errors: BANDIT_NUMERICAL. */
+/* Reads the best point, and its value (and surprise). Errors: BANDIT_NUMERICAL. */
 static bandit_status read_best(ascents *job, bandit_hyperparameters *out, double *objective, double *surprise,
                                bandit_error *err)
 {
@@ -248,7 +249,7 @@ static bandit_status read_best(ascents *job, bandit_hyperparameters *out, double
         return bandit_fail(err, BANDIT_NUMERICAL, "", "the likelihood of the rewards cannot be evaluated");
     for (size_t i = 0; i < p; i++)
         out->lengthscales[i] = exp(best[i]);
-    double root = job->objective[0].root; /* 1 where the signal is in theta */
+    double root = job->objective[0].root; /* 1 if the signal is in theta */
     out->signal = exp(best[p]) * root * root;
     out->noise = exp(best[p + 1]) * root * root;
     out->mean = job->objective[0].mean;

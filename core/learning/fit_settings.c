@@ -1,4 +1,4 @@
-/* What the fits of a study learn and what is given, the priors' peak, and when a fit is due. */
+/* What the fits of a study learn and what is given, the peak of the priors, and when a fit is due. */
 #include "core/learning/fit_settings.h"
 
 #include "core/base/allocate.h"
@@ -8,11 +8,11 @@
 #include <string.h>
 
 enum {
-    MOST_LENGTHSCALES = 100, /* beyond, one for all */
-    EACH_TIME = 100          /* warped rewards: up to so many, a fit at each */
+    MOST_LENGTHSCALES = 100, /* with more, one lengthscale for all features */
+    EACH_TIME = 100          /* warped rewards: up to this many, each new one makes a fit due */
 };
 
-/* Root of 12 standard deviations: the range, of a feature that is uniform. 1 where it is constant. */
+/* sqrt(12) standard deviations, which is the range of a uniform feature; 1 for a constant feature. */
 static double extent_of(const bandit_arms *arms, size_t j)
 {
     double mean = 0.0, squares = 0.0;
@@ -25,7 +25,7 @@ static double extent_of(const bandit_arms *arms, size_t j)
     return squares > 0.0 && isfinite(squares) ? sqrt(12.0 * squares) : 1.0;
 }
 
-/* One lengthscale a feature, or a parameter of a space; or one for all. */
+/* Assigns lengthscales: one per feature, or per parameter of a space; or one for all. */
 static void group_features(bandit_fit_settings *l, size_t n_given)
 {
     const bandit_arms *arms = l->arms;

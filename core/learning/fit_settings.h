@@ -1,4 +1,4 @@
-/* What the files of bandit_refit share: fit_settings.c (what is constant) and hyperparameters.c (fits). */
+/* Shared by the files of bandit_refit: fit_settings.c (the constant part) and hyperparameters.c (fits). */
 #ifndef CORE_LEARNING_FIT_SETTINGS_H
 #define CORE_LEARNING_FIT_SETTINGS_H
 
@@ -6,10 +6,10 @@
 #include "core/arms/arms_storage.h"
 #include "core/learning/hyperparameters.h"
 
-/* The data of a fit without its points and rewards. Borrows from the settings. */
+/* The data of a fit, without points and rewards. Borrows from the settings. */
 bandit_fit_data bandit_fit_settings_data(const bandit_fit_settings *settings);
 
-/* What was found, borrowing the lengthscales. */
+/* The fitted hyper-parameters. Borrows the lengthscales. */
 bandit_hyperparameters bandit_fitted_hyperparameters(const bandit_fitted *fitted);
 
 /* The given noise variance in the units of standardized rewards, at least 1e-8. */

@@ -11,33 +11,34 @@
 #include <string.h>
 
 enum {
-    EXACT = 256,      /* arms fitted exactly */
-    MOST_ARMS = 1000, /* fitted at all: beyond, every n-th */
+    EXACT = 256,      /* up to this many arms are fitted exactly */
+    MOST_ARMS = 1000, /* with more arms, every n-th is fitted */
     INDUCING = 128,
     EXACT_EVALUATIONS = 60,
     SPARSE_EVALUATIONS = 25,
-    FEWEST_JUDGED = 10, /* arms, before any reward can look out of place */
-    MOST_JUDGED = 32    /* set aside in one fit, and a tenth of the arms */
+    FEWEST_JUDGED = 10, /* fewer arms have no outliers */
+    MOST_JUDGED = 32    /* arms set aside in one fit, at most; also at most a tenth of all */
 };
 
 /* ---- one fit ------------------------------------------------------------------------------------------- */
 
-/* The rewards of a fit: a row an arm's pulls, or what of them is set aside. */
+/* The rewards of a fit. A row has the pulls of one arm that are used, or those that are set aside. */
 typedef struct sample {
     const bandit_fit_settings *settings;
     const bandit_executor *executor;
     size_t n;
-    bandit_arm_sum *rows; /* n: as told; what is kept first, what is set aside after it */
+    bandit_arm_sum *rows; /* n: as reported; the rows that are kept come first, then those set aside */
     size_t n_kept;
-    bandit_arm_sum *former; /* n_former: what judge's fit before kept */
+    bandit_arm_sum *former; /* n_former: the rows that the previous fit in judge kept */
     size_t n_former;
-    bandit_fit_fixed fixed; /* of that fit */
+    bandit_fit_fixed fixed; /* the results of that fit that can be used again */
     double *value;          /* n: standardized means */
     double *count;          /* n */
     double *points;         /* n x dimension */
-    double *gram; /* n x n where the kernel has no lengthscales; leading dimension n_kept while fitting */
+    double *gram; /* n x n if the kernel has no lengthscales; leading dimension n_kept while fitting */
     double *surprise, *scratch;    /* n */
-    double within, within_degrees; /* of standardized rewards */
+    double within, within_degrees; /* sum of squares within arms, in standardized units, and its degrees of
+                                    * freedom */
 } sample;
 
 static void sample_clear(sample *s)
@@ -59,7 +60,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of n >= 1 ascending values, interpolated. */
+/* The quantile of n >= 1 ascending values, interpolated. */
 static double quantile(const double *sorted, size_t n, double q)
 {
     double place = q * (double)(n - 1);
@@ -73,14 +74,15 @@ static double mean_of(const bandit_arm_sum *row)
     return row->sum / (double)row->count;
 }
 
-/* Of warped rewards from `worst` to `best`: below a bound of the warp there is no inverse. */
+/* The lowest value to which warped rewards from `worst` to `best` are read back: below a bound, the warp has
+ * no inverse. */
 static double lowest_read(double worst, double best)
 {
     double low = worst - (best - worst);
     return fmax(low < worst ? low : worst - fmax(1.0, fabs(worst)), -DBL_MAX);
 }
 
-/* Step 1 of the header. */
+/* Step 1 of hyperparameters.h. */
 static void standardize(bandit_fitted *out, sample *s)
 {
     size_t n = s->n;
@@ -99,15 +101,17 @@ static void standardize(bandit_fitted *out, sample *s)
         out->range = range;
     }
     out->offset = quantile(sorted, n, 0.5);
-    out->scale = out->warped ? range : range / 1.349; /* of a normal distribution: its standard deviation */
+    out->scale = out->warped ? range : range / 1.349; /* for a normal distribution, this is the standard
+                                                       * deviation */
     if (!(out->scale > 0.0))
         out->scale = 0.5 * (sorted[n - 1] - sorted[0]);
     double largest = fmax(fabs(sorted[0]), fabs(sorted[n - 1]));
     if (!(out->scale > 1e-9 * largest))
-        out->scale = 1.0; /* all the same */
+        out->scale = 1.0; /* all rewards are the same */
 }
 
-/* The arms with a reward, and what is set aside of them as rows of its own; every n-th when they are many. */
+/* Collects the arms with a reward, with separate rows for what is set aside of them. If there are many arms,
+ * only every n-th. */
 static bandit_status sample_rows(sample *s, const bandit_fitted *from, const bandit_ledger *ledger,
                                  bandit_error *err)
 {
@@ -143,14 +147,14 @@ static bandit_status sample_rows(sample *s, const bandit_fitted *from, const ban
     return BANDIT_OK;
 }
 
-/* A row's mean in scales from the offset: folded, or, if it is to be warped, as it is. */
+/* A row's mean, in scales from the offset: folded; or, if it is to be warped, not yet warped. */
 static double value_of(const bandit_fitted *l, const bandit_arm_sum *row)
 {
     double y = mean_of(row);
     return l->warped ? bandit_fitted_value(l, y) : (bandit_fitted_fold(l, y) - l->offset) / l->scale;
 }
 
-/* Values, weights and places of the kept rows, as the fit wants them. */
+/* Prepares values, counts and points of the kept rows for the fit. */
 static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
 {
     const bandit_arms *arms = s->settings->arms;
@@ -182,8 +186,8 @@ static bandit_fit_data lay_out(sample *s, const bandit_fitted *l)
     return data;
 }
 
-/* Fits the kept rows, from what *l says; *value: the objective. `evaluations` 0: only surprise at *l.
- * `fixed`: of these rows, or NULL. */
+/* Fits the kept rows, starting from *l; *value: the objective. With `evaluations` 0 it only computes the
+ * surprise at *l. `fixed`: reusable results for these rows, or NULL. */
 static bandit_status fit(sample *s, bandit_fitted *l, size_t evaluations, bandit_fit_fixed *fixed,
                          double *value, bandit_error *err)
 {
@@ -207,15 +211,15 @@ static bandit_status fit(sample *s, bandit_fitted *l, size_t evaluations, bandit
     return status;
 }
 
-/* ---- what is set aside --------------------------------------------------------------------------------- */
+/* ---- outliers ------------------------------------------------------------------------------------------ */
 
-/* What the likelihood gains when a residual of this squared size has a variance of its own. */
+/* The gain in log likelihood when a residual of this squared size gets a variance of its own. */
 static double gain_of(double surprise)
 {
     return surprise > 1.0 ? 0.5 * (surprise - 1.0 - log(surprise)) : 0.0;
 }
 
-/* log density of a reward that is one of the 2 % that mean nothing: a Cauchy distribution ten scales wide. */
+/* The log density of an outlier. 2 % of rewards are outliers, with a Cauchy distribution ten scales wide. */
 static double stray_density(double value)
 {
     const double pi = 3.14159265358979323846, width = 10.0;
@@ -229,7 +233,7 @@ static void swap_rows(sample *s, size_t i, size_t k)
     s->rows[k] = kept;
 }
 
-/* Moves rows far above the others behind those that are kept. */
+/* Moves rows far above the others behind the kept ones. */
 static void set_aside_far(sample *s, const bandit_fitted *l, size_t most)
 {
     const double far = 20.0;
@@ -238,7 +242,7 @@ static void set_aside_far(sample *s, const bandit_fitted *l, size_t most)
             swap_rows(s, i, --s->n_kept);
 }
 
-/* Moves the rows that surprise under *l, worst first, behind those that are kept. */
+/* Moves the rows that are suspects under *l behind the kept ones, the worst first. */
 static bandit_status set_aside(sample *s, bandit_fitted *l, bandit_error *err)
 {
     size_t most = s->n / 10 < MOST_JUDGED ? s->n / 10 : MOST_JUDGED;
@@ -273,7 +277,7 @@ static bandit_status copy_fitted(bandit_fitted *out, const bandit_fitted *from, 
     return BANDIT_OK;
 }
 
-/* Are the kept rows those of the fit before, in their order? */
+/* Whether the kept rows are those of the previous fit, in the same order. */
 static bool keeps_the_same(const sample *s)
 {
     bool same = s->n_kept == s->n_former;
@@ -283,7 +287,7 @@ static bool keeps_the_same(const sample *s)
     return same;
 }
 
-/* log density of what is set aside, as strays. */
+/* The log density of the rows set aside, as outliers. */
 static double strays(const sample *s, const bandit_fitted *l)
 {
     double sum = 0.0;
@@ -292,8 +296,8 @@ static double strays(const sample *s, const bandit_fitted *l)
     return sum;
 }
 
-/* Step 2 of the header. *l is fitted to all rows, with value `all`; becomes the fit without what is set aside
- * if that is the likelier one. `before`: hyper-parameters that the newest rewards had no part in. */
+/* Step 2 of hyperparameters.h. *l is the fit to all rows, with value `all`. It becomes the fit without the
+ * suspects if that is likelier. `before`: hyper-parameters that do not depend on the newest rewards. */
 static bandit_status judge(sample *s, bandit_fitted *l, const bandit_fitted *before, double all,
                            bandit_error *err)
 {
@@ -345,7 +349,7 @@ static bandit_status keep_aside(const sample *s, bandit_fitted *out, bandit_erro
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     memcpy(out->aside, s->rows + s->n_kept, n * sizeof *out->aside);
     qsort(out->aside, n, sizeof *out->aside, compare_rows);
-    for (size_t i = 0; i < n; i++) { /* an arm may have been set aside before, and again */
+    for (size_t i = 0; i < n; i++) { /* an arm may have been set aside both before and now */
         if (out->n_aside > 0 && out->aside[out->n_aside - 1].arm == out->aside[i].arm) {
             out->aside[out->n_aside - 1].count += out->aside[i].count;
             out->aside[out->n_aside - 1].sum += out->aside[i].sum;
@@ -356,7 +360,7 @@ static bandit_status keep_aside(const sample *s, bandit_fitted *out, bandit_erro
     return BANDIT_OK;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------------------- */
+/* ---- the whole ----------------------------------------------------------------------------------------- */
 
 bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
                            const bandit_ledger *ledger, double within, double within_degrees,
@@ -373,7 +377,7 @@ bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const 
         standardize(out, &s);
     if (!settings->learn_noise)
         out->noise = bandit_fit_given_noise(settings, out->scale);
-    s.within = within / out->scale / out->scale; /* the square of a scale may overflow */
+    s.within = within / out->scale / out->scale; /* the square of a scale may overflow, so divide twice */
     s.within_degrees = within_degrees;
     status = fit(&s, out, EXACT_EVALUATIONS, NULL, &all, err);
     if (status == BANDIT_OK && settings->standardize && s.n >= FEWEST_JUDGED)

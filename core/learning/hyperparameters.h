@@ -3,32 +3,33 @@
  *
  * The mean reward y of an arm enters the model as
  *   (fold(y) − shift) / unit,   shift = offset + scale mu,  unit = scale s,
- * so that the model has a unit kernel, a mean of zero and the noise variance tau / s^2. All of it except fold
- * is affine, and stays as it is until the next fit. fold(y) is y up to `high`, and logarithmic below `low`:
+ * so that the model has a unit kernel, a mean of zero and the noise variance tau / s^2. Everything except
+ * fold is affine, and stays the same until the next fit. fold(y) is y up to `high`, and logarithmic below
+ * `low`:
  *   low − range log(1 + (low − y) / range).
  *
- * Of warped rewards (bandit_options.warp_rewards) fold(y) is instead
+ * For warped rewards (bandit_options.warp_rewards) fold(y) is instead
  *   offset + scale warp((y − offset) / scale; power),
- * warp that of Yeo and Johnson (warp.h), its power learned with the rest: the density of the rewards has its
- * slopes. scale is then the interquartile range itself. Nothing is folded or cut, and what the model says is read
- * back at no less than `low`, one range of all rewards below the worst. A fit is due at every reward up to a
- * hundred.
+ * where warp is that of Yeo and Johnson (warp.h). Its power is learned with the other hyper-parameters; the
+ * density of the rewards includes the slopes of the warp. scale is then the interquartile range itself.
+ * Nothing is folded or cut, and predictions are read back at no less than `low`, which is one range of all
+ * rewards below the worst. A fit is due at every reward up to a hundred.
  *
  * Three steps make it robust. All three are ours; no paper has them.
  *
  * (1) offset and scale are the median and the interquartile range of the means of the arms; low is one range
- * below the lower quartile, high 20 ranges above the upper one. Values below low are folded. Left as they are,
- * the worst points would swamp differences among the good ones; clipped, they would show no differences among
- * the bad ones.
+ * below the lower quartile, high 20 ranges above the upper one. Values below low are folded. Left as they
+ * are, the worst points would swamp differences among the good ones; clipped, they would show no differences
+ * among the bad ones.
  *
  * (2) A reward is a suspect when the others make it nearly impossible (leave-one-out, z above 5.5). Suspects
- * are set aside if the data without them are likelier than all data with hyper-parameters of their own. Each
- * suspect then costs a draw from a broad distribution that 2 % of rewards have. A new peak that a shorter
- * lengthscale explains therefore stays. The pulls of an arm so far are set aside; its later pulls count, and
- * every fit decides again. Of warped rewards those more than 20 ranges above the median are suspects, too: a
- * warp of their own may hide them.
+ * are set aside if the data without them are likelier than all data, each with the hyper-parameters fitted to
+ * it. Each suspect then costs a draw from a broad distribution that 2 % of rewards have. A new peak that a
+ * shorter lengthscale explains therefore stays. The pulls of an arm so far are set aside; its later pulls
+ * count, and every fit decides again. Warped rewards more than 20 ranges above the median are always
+ * suspects, because a warp fitted to them might hide them.
  *
- * (3) A reward of an arm with earlier pulls joins its mean from at most max(6 sqrt(tau), 3) scales away. */
+ * (3) A reward of an arm with earlier pulls changes its mean from at most max(6 sqrt(tau), 3) scales away. */
 #ifndef CORE_LEARNING_HYPERPARAMETERS_H
 #define CORE_LEARNING_HYPERPARAMETERS_H
 
@@ -38,31 +39,31 @@
 
 #include <math.h>
 
-/* What the fits of a study learn, and what is given. Constant. */
+/* What the fits of a study learn, and what is given. It does not change. */
 typedef struct bandit_fit_settings {
     const bandit_arms *arms; /* borrowed */
     bandit_kernel_type kernel;
     double nu;
     bool learn_lengthscale, learn_noise, standardize, warp;
-    const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL when they are learned */
-    size_t n_lengthscales;      /* of the fit */
+    const double *lengthscales; /* as given: n_lengthscales; borrowed. NULL if they are learned */
+    size_t n_lengthscales;      /* number of lengthscales of the fit */
     size_t *group;              /* for each feature, the index of its lengthscale; owned */
     double *extent;             /* n_lengthscales; owned */
-    double noise_std;           /* as given, in the units of the rewards; where noise is not learned */
+    double noise_std;           /* as given, in the units of the rewards; used if noise is not learned */
 } bandit_fit_settings;
 
-/* What the last fit found. Starts as {0}. */
+/* The results of the last fit. Starts as {0}. */
 typedef struct bandit_fitted {
     double offset, scale, low, high,
-        range; /* low is −infinity where nothing is folded, high infinity where nothing is cut */
+        range; /* low is −infinity if nothing is folded, high infinity if nothing is cut */
     bool warped;
-    double power;               /* of the warp; 1 where there is none */
+    double power;               /* of the warp; 1 without a warp */
     double signal, noise, mean; /* s^2, tau, mu: of standardized rewards */
     double *lengthscales;       /* n_lengthscales; owned */
     size_t n_lengthscales;
     bandit_arm_sum *aside; /* n_aside: outliers, ascending by arm; owned */
     size_t n_aside;
-    uint64_t fitted_on; /* number of rewards; 0: the peak of the priors */
+    uint64_t fitted_on; /* number of rewards; 0: the values are the peak of the priors */
 } bandit_fitted;
 
 /* Errors: BANDIT_NO_MEMORY. `options` and `arms` are borrowed. */
@@ -74,26 +75,26 @@ void bandit_fit_settings_clear(bandit_fit_settings *settings);
 bandit_status bandit_fitted_prior(bandit_fitted *out, const bandit_fit_settings *settings, bandit_error *err);
 void bandit_fitted_clear(bandit_fitted *fitted);
 
-/* A fit to all rewards so far, at least one. `from` is the previous fit. `within` is the sum of squares of
+/* Fits all rewards so far, at least one. `from` is the previous fit. `within` is the sum of squares of
  * rewards about the means of their arms, `within_degrees` its degrees of freedom. The time is bounded: a fit
- * uses at most 256 arms exactly, or at most a thousand with 128 inducing points. The result does not depend on
- * the executor. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
+ * uses at most 256 arms exactly, or at most a thousand with 128 inducing points. The result does not depend
+ * on the executor. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL; *out is then empty. */
 bandit_status bandit_refit(bandit_fitted *out, const bandit_fitted *from, const bandit_fit_settings *settings,
                            const bandit_ledger *ledger, double within, double within_degrees,
                            const bandit_executor *executor, bandit_error *err);
 
-/* Is a fit due at this number of rewards? At the latest when it has doubled; sooner while fits are cheap, of
- * warped rewards at each while they are cheaper than a pick. */
+/* Whether a fit is due at this number of rewards. It is at the latest when the number has doubled; sooner
+ * while fits are cheap, and for warped rewards at each one while a fit is cheaper than a pick. */
 bool bandit_refit_is_due(const bandit_fitted *fitted, uint64_t observations);
 
-/* What is warped: a reward in scales from the offset. The limit only keeps powers of it finite. */
+/* The argument of the warp: a reward in scales from the offset. The limit only keeps its powers finite. */
 static inline double bandit_fitted_value(const bandit_fitted *fitted, double y)
 {
     const double furthest = 1e9;
     return fmin(fmax((y - fitted->offset) / fitted->scale, -furthest), furthest);
 }
 
-/* A reward as the model sees it, before shift and unit; and the inverse. */
+/* A reward as the model uses it, before shift and unit; and the inverse. */
 static inline double bandit_fitted_fold(const bandit_fitted *fitted, double y)
 {
     if (fitted->warped)
@@ -103,7 +104,7 @@ static inline double bandit_fitted_fold(const bandit_fitted *fitted, double y)
 }
 static inline double bandit_fitted_unfold(const bandit_fitted *fitted, double y)
 {
-    const double furthest = 50.0; /* ranges: no reward was that low */
+    const double furthest = 50.0; /* in ranges; no reward is that low */
     if (fitted->warped)
         return fmax(fitted->low,
                     fitted->offset +

@@ -15,14 +15,15 @@ size_t bandit_likelihood_size(const bandit_fit_data *data)
 
 /* ---- priors -------------------------------------------------------------------------------------------- */
 
-/* Log-normal: where the density of the logarithm peaks, and its standard deviation. A lengthscale grows with
- * the root of the dimension, as the distances between points do. */
+/* A log-normal prior: where the density of the logarithm peaks, and its standard deviation. The peak of a
+ * lengthscale grows with the square root of the dimension, as the distances between points do. */
 typedef struct prior {
     double peak, deviation;
 } prior;
 
-/* For the best point soon: weak where data are few, so that long lengthscales, large amplitudes and no noise
- * at all are found with some ten rewards. The power, not its logarithm, is normal about the identity. */
+/* Priors for finding the best point soon. They are weak where data are few, so that about ten rewards suffice
+ * to learn long lengthscales, large amplitudes or the absence of noise. The power itself, not its logarithm,
+ * is normal about the identity. */
 static prior warped_prior_of(const bandit_fit_data *data, size_t entry)
 {
     if (entry < data->n_lengthscales)
@@ -99,7 +100,8 @@ static bool allocate(bandit_likelihood *o)
     size_t n = o->data->n, d = o->data->dimension, m = o->m, widest = n > m ? n : m;
     size_t sparse = o->exact ? 0 : 1;
     o->inducing = bandit_alloc(m, sizeof *o->inducing);
-    o->scaled = zeros(bandit_whole_tiles(n), d); /* what pads the last tile has no meaning, but is a number */
+    o->scaled = zeros(bandit_whole_tiles(n), d); /* the padding of the last tile is unused, but must be
+                                                  * finite */
     o->scaled_inducing = zeros(sparse * bandit_whole_tiles(m), d);
     o->centre = reals(1, d);
     o->point = reals(1, d);
@@ -159,7 +161,8 @@ double bandit_likelihood_profile(bandit_likelihood *o, double quadratic, double 
     return 1.0 / o->root;
 }
 
-/* o->values and their derivatives at this power. Returns the sum of the log slopes, and adds its derivative. */
+/* Sets o->values and their derivatives at this power. Returns the sum of the log slopes, and adds its
+ * derivative to the gradient. */
 static double warp_values(bandit_likelihood *o, double power, double *gradient)
 {
     const bandit_fit_data *data = o->data;

@@ -1,4 +1,4 @@
-/* The exact likelihood of means about a constant, its gradient, and leave-one-out residuals:
+/* The exact likelihood of means about a constant, its gradient, and leave-one-out residuals: the form of
  * bandit_likelihood with a matrix of all points. */
 #include "core/learning/likelihood_parts.h"
 
@@ -9,7 +9,8 @@
 #include <math.h>
 #include <string.h>
 
-/* −1/2 of everything but the quadratic form and the determinant, of single rewards about their means. */
+/* The part of the value without the quadratic form and the determinant, for single rewards about their
+ * means. */
 static double value_within(const bandit_likelihood *o, double noise)
 {
     const bandit_fit_data *data = o->data;
@@ -19,7 +20,7 @@ static double value_within(const bandit_likelihood *o, double noise)
     return -0.5 * value;
 }
 
-/* Of symmetric matrices the lower triangle. */
+/* Only the lower triangles of symmetric matrices are set. */
 bool bandit_likelihood_exact_value(bandit_likelihood *o, double signal, double noise, double *value)
 {
     const bandit_fit_data *data = o->data;
@@ -53,7 +54,7 @@ bool bandit_likelihood_exact_value(bandit_likelihood *o, double signal, double n
     return isfinite(*value);
 }
 
-/* After the value. With G = −1/2 (A^{-1} − alpha alpha'), d value = tr(G dA). */
+/* Call after the value. With G = −1/2 (A^{-1} − alpha alpha'), d value = tr(G dA). */
 bool bandit_likelihood_exact_gradient(bandit_likelihood *o, double noise, double *gradient)
 {
     const bandit_fit_data *data = o->data;
@@ -82,8 +83,8 @@ bool bandit_likelihood_exact_gradient(bandit_likelihood *o, double noise, double
     return true;
 }
 
-/* After the value; Rasmussen and Williams 2006, eq. 5.10–5.12: deviation alpha_i /
- * [A^{-1}]_ii, variance 1 / [A^{-1}]_ii. */
+/* Call after the value. Rasmussen and Williams 2006, eq. 5.10–5.12: deviation alpha_i / [A^{-1}]_ii, variance
+ * 1 / [A^{-1}]_ii. */
 bool bandit_likelihood_exact_surprise(bandit_likelihood *o, double *out)
 {
     const bandit_fit_data *data = o->data;

@@ -1,15 +1,16 @@
-/* Kernel matrices of a fit's points, a column at a time, and what their derivatives add to a gradient. */
+/* Kernel matrices of a fit's points, one column at a time, and the contributions of their derivatives to a
+ * gradient. */
 #include "core/learning/likelihood_parts.h"
 
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
 
-/* Kernel entries are computed so many at a time. */
+/* Number of kernel entries that are computed at a time. */
 enum { TILE = BANDIT_TILE };
 
-/* Coordinates about their mean (distances do not change, and products of them cancel less), by lengthscale.
- */
+/* Coordinates divided by lengthscales. They are first centred: distances stay the same, and products cancel
+ * less. */
 void bandit_likelihood_scale(bandit_likelihood *o, const double *lengthscales)
 {
     const bandit_fit_data *data = o->data;
@@ -30,20 +31,21 @@ void bandit_likelihood_scale_inducing(bandit_likelihood *o)
     }
 }
 
-/* Is the kernel a function of the distance, not of its square? */
+/* Whether the kernel is a function of the distance rather than of its square. */
 static bool is_of_distance(const bandit_fit_data *data)
 {
     return data->kernel != BANDIT_KERNEL_GAUSSIAN;
 }
 
-/* What a squared distance is multiplied by inside the kernel's formula. */
+/* The constant by which the kernel's formula multiplies a squared distance. */
 static double inside(const bandit_fit_data *data)
 {
     return data->kernel == BANDIT_KERNEL_GAUSSIAN ? 0.5 : 2.0 * data->nu;
 }
 
-/* k and dk / d(r^2), both times s^2, at TILE values u of inside r^2 or its root; of use are entries from …
- * end − 1. Loops of a constant length, which the compiler makes vectors of, but for the exponentials. */
+/* k and dk / d(r^2), both times s^2, for TILE values u, which are `inside` times r^2 or the root of that.
+ * Only entries from … end − 1 are used. Except for the exponentials, loops have a constant length, so that
+ * the compiler vectorizes them. */
 static void profiles(const bandit_fit_data *data, double signal, const double *u, size_t from, size_t end,
                      double *k, double *slope)
 {
@@ -55,7 +57,7 @@ static void profiles(const bandit_fit_data *data, double signal, const double *u
             slope[i] = -0.5 * e[i] * signal;
             k[i] = signal * e[i];
         }
-    } else if (data->nu == 0.5) { /* its slope is infinite at 0, where it multiplies a difference of 0 */
+    } else if (data->nu == 0.5) { /* the slope is infinite at 0, but there it multiplies a difference of 0 */
         for (size_t i = 0; i < TILE; i++) {
             slope[i] = u[i] > 0.0 ? -0.5 * e[i] / u[i] * signal : 0.0;
             k[i] = signal * e[i];
@@ -73,7 +75,8 @@ static void profiles(const bandit_fit_data *data, double signal, const double *u
     }
 }
 
-/* Entries first … rows.n − 1 of the column of s^2 R and its slopes that point `column` of all has. */
+/* Computes entries first … rows.n − 1 of the column of s^2 R for point number `column` of all, and their
+ * slopes. */
 void bandit_likelihood_column(const bandit_likelihood *o, double signal, bandit_row_points rows, size_t first,
                               size_t column, double *k, double *slope)
 {
@@ -99,8 +102,6 @@ void bandit_likelihood_column(const bandit_likelihood *o, double signal, bandit_
     }
 }
 
-/* gradient[lengthscale of j] −= 2 sum_ab T_ab (x_a − x_b)^2 over coordinate j, a of the row points, b of the
- * column points. */
 void bandit_likelihood_add_distances(bandit_likelihood *o, const double *T, bandit_row_points rows,
                                      bandit_row_points columns, double *gradient)
 {

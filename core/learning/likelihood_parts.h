@@ -1,6 +1,6 @@
-/* What the files of the likelihood share: likelihood.c (priors, memory, evaluation), likelihood_kernel.c
- * (kernel matrices), likelihood_exact.c and likelihood_sparse.c (its two forms). Symbols as in likelihood.h.
- */
+/* Shared by the files of the likelihood: likelihood.c (priors, memory, evaluation), likelihood_kernel.c
+ * (kernel matrices), likelihood_exact.c and likelihood_sparse.c (its two forms). Symbols as in
+ * likelihood.h. */
 #ifndef CORE_LEARNING_LIKELIHOOD_PARTS_H
 #define CORE_LEARNING_LIKELIHOOD_PARTS_H
 
@@ -9,16 +9,16 @@
 
 #define BANDIT_LOG_TWO_PI 1.83787706640934548356
 
-/* mu ~ N(0, 1): rewards are of about unit variance, and about 0. */
+/* The precision of the prior mu ~ N(0, 1): standardized rewards have about unit variance, and are about 0. */
 #define BANDIT_MEAN_PRECISION 1.0
 
-/* The same, of these data: 0 where mu has no prior. */
+/* The precision for these data: 0 if mu has no prior. */
 static inline double bandit_likelihood_precision(const bandit_fit_data *data)
 {
     return data->warped ? 0.0 : BANDIT_MEAN_PRECISION;
 }
 
-/* The mean's value, given 1'A^{-1}y and 1'A^{-1}1. */
+/* The best mu, given 1'A^{-1}y and 1'A^{-1}1. */
 static inline double bandit_likelihood_best_mean(const bandit_fit_data *data, double one_y, double one_one)
 {
     return data->has_mean ? one_y / (one_one + bandit_likelihood_precision(data)) : 0.0;
@@ -26,8 +26,8 @@ static inline double bandit_likelihood_best_mean(const bandit_fit_data *data, do
 
 /* ---- likelihood_kernel.c ------------------------------------------------------------------------------- */
 
-/* Which points stand in the rows of a matrix: coordinates, column-major with a leading dimension of n rounded
- * up to tiles; and their numbers among all (NULL: they are all). Borrowed. */
+/* The points in the rows of a matrix: their coordinates, column-major with a leading dimension of n rounded
+ * up to tiles, and their numbers among all points (NULL: they are all points). Borrowed. */
 typedef struct bandit_row_points {
     const double *coordinates;
     const uint32_t *number;
@@ -44,38 +44,39 @@ static inline bandit_row_points bandit_inducing_rows(const bandit_likelihood *o)
     return (bandit_row_points){o->scaled_inducing, o->inducing, o->m};
 }
 
-/* R's diagonal entry at point i of all. */
+/* The diagonal entry of R at point i of all. */
 static inline double bandit_likelihood_diagonal(const bandit_fit_data *data, size_t i)
 {
     return data->gram ? data->gram[i * data->n + i] : 1.0;
 }
 
-/* o->scaled under these lengthscales; and o->scaled_inducing, of o->scaled. */
+/* Set o->scaled for these lengthscales, and o->scaled_inducing from o->scaled. */
 void bandit_likelihood_scale(bandit_likelihood *o, const double *lengthscales);
 void bandit_likelihood_scale_inducing(bandit_likelihood *o);
 
-/* k[i] = s^2 R and slope[i] = s^2 dR / d(r^2) for rows i = first … rows.n − 1 of the column that point
- * `column` of all has, under o->scaled. Overwrites o->point. */
+/* Sets k[i] = s^2 R and slope[i] = s^2 dR / d(r^2), for rows i = first … rows.n − 1 of the column for point
+ * number `column` of all, under o->scaled. Overwrites o->point. */
 void bandit_likelihood_column(const bandit_likelihood *o, double signal, bandit_row_points rows, size_t first,
                               size_t column, double *k, double *slope);
 
-/* gradient[lengthscale of j] −= 2 sum_ab T_ab (x_a − x_b)^2 over coordinate j, a of the row points, b of the
- * column points; T: rows.n x columns.n, column-major, symmetric where o->exact. Overwrites o->sums, o->ones.
- */
+/* gradient[lengthscale of j] −= 2 sum_ab T_ab (x_a − x_b)^2 in coordinate j, where a runs over the row points
+ * and b over the column points. T: rows.n x columns.n, column-major, symmetric if o->exact. Overwrites
+ * o->sums and o->ones. */
 void bandit_likelihood_add_distances(bandit_likelihood *o, const double *T, bandit_row_points rows,
                                      bandit_row_points columns, double *gradient);
 
 /* ---- likelihood.c -------------------------------------------------------------------------------------- */
 
-/* Where s^2 is profiled out: o->root and o->within by the quadratic form y'A^{-1}y + W / tau, the factor by
- * which y is to be multiplied, and what is added to the value. Otherwise 1, and 0. */
+/* If s^2 is profiled out: sets o->root and o->within from the quadratic form y'A^{-1}y + W / tau, sets *value
+ * to what must be added to the value, and returns the factor by which y must be multiplied. Otherwise *value
+ * is 0, and it returns 1. */
 double bandit_likelihood_profile(bandit_likelihood *o, double quadratic, double *value);
 
 /* ---- likelihood_exact.c -------------------------------------------------------------------------------- */
 
-/* The value under o->scaled (and o->scaled_inducing) and o->mean, mu; false where a matrix is not positive
- * definite. Then, once, either adds the gradient of all entries of theta, or gives the squared standardized
- * leave-one-out residuals, out[n]. */
+/* The value under o->scaled (and o->scaled_inducing) and o->mean, mu. Returns false if a matrix is not
+ * positive definite. After it, one of the other two may be called once: the gradient adds to all entries of
+ * theta, and the surprise sets out[n] to the squared standardized leave-one-out residuals. */
 bool bandit_likelihood_exact_value(bandit_likelihood *o, double signal, double noise, double *value);
 bool bandit_likelihood_exact_gradient(bandit_likelihood *o, double noise, double *gradient);
 bool bandit_likelihood_exact_surprise(bandit_likelihood *o, double *out);
@@ -87,8 +88,9 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
 bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, double noise, double *gradient);
 bool bandit_likelihood_sparse_surprise(bandit_likelihood *o, double signal, double noise, double *out);
 
-/* o->inducing, and o->m if fewer do: the points whose variance given those before is largest, by pivoted
- * Cholesky under these lengthscales. Overwrites o->cross, o->scaled and vectors of n. */
+/* Sets o->inducing, and lowers o->m if fewer points suffice: each is the point with the largest variance
+ * given those before, by pivoted Cholesky under these lengthscales. Overwrites o->cross, o->scaled and
+ * vectors of n. */
 void bandit_likelihood_choose_inducing(bandit_likelihood *o, const double *lengthscales);
 
 #endif

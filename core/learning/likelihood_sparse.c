@@ -1,5 +1,5 @@
 /* The likelihood on inducing points, a lower bound of the exact one (Titsias 2009), its gradient, and
- * leave-one-out residuals: bandit_likelihood with matrices of m x n. */
+ * leave-one-out residuals: the form of bandit_likelihood with m x n matrices. */
 #include "core/learning/likelihood_parts.h"
 
 #include "core/base/linalg.h"
@@ -9,11 +9,10 @@
 #include <math.h>
 #include <string.h>
 
-/* Relative to s^2, on the diagonal of P: inducing points may be as good as equal. */
+/* Added to the diagonal of P, relative to s^2, because inducing points may nearly coincide. */
 static const double jitter = 1e-8;
 
-/* The m points whose variance given those before is largest, by pivoted Cholesky under these lengthscales;
- * `cross` holds its rows. */
+/* While the points are chosen, `cross` holds the rows of the pivoted Cholesky factor. */
 void bandit_likelihood_choose_inducing(bandit_likelihood *o, const double *lengthscales)
 {
     size_t n = o->data->n;
@@ -48,7 +47,7 @@ void bandit_likelihood_choose_inducing(bandit_likelihood *o, const double *lengt
 
 /* P = L L', z = L^{-1} U, B = I + z C z' / tau = L_B L_B', b = z C y, e = L_B^{-1} b:
  *   −1/2 ((n + w) log(2 pi tau) + log det B + (y'Cy − e'e / tau + W + sum_i c_i (k_ii − |z_i|^2)) / tau).
- * `square` becomes L, `solved` z, `factor` L_B, `right` e. */
+ * Leaves L in `square`, z in `solved`, L_B in `factor` and e in `right`. */
 bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double noise, double *value)
 {
     const bandit_fit_data *data = o->data;
@@ -112,8 +111,9 @@ bool bandit_likelihood_sparse_value(bandit_likelihood *o, double signal, double 
  *   G_P = −1/2 (L^{-T} (B^{-1} + B − 2I) L^{-1} + alpha alpha')
  *   G_U = −1/tau (L^{-T} (B^{-1} − I) z + alpha (U'alpha − y)') C. */
 
-/* The entries of the noise and the power. `inverse` is B^{-1}, `weight` B^{-1} b, q = |L_B^{-1} b|^2. Leaves y − U'alpha of all
- * points in o->product (the posterior mean is z'weight / tau) and gives sum_i c_i k_ii / s^2. */
+/* Adds the entries of the noise and the power. `inverse` is B^{-1}, `weight` B^{-1} b, q = |L_B^{-1} b|^2.
+ * Leaves y − U'alpha of all points in o->product (the posterior mean is z'weight / tau). Returns sum_i c_i
+ * k_ii / s^2. */
 static double add_noise_entry(bandit_likelihood *o, double signal, double noise, const double *inverse,
                               const double *weight, double q, double *gradient)
 {
@@ -141,7 +141,7 @@ static double add_noise_entry(bandit_likelihood *o, double signal, double noise,
     return counts;
 }
 
-/* o->gradient = L^{-T} (B^{-1} + B − 2I) L^{-1}; B is made again from the weighted z that the value left in
+/* o->gradient = L^{-T} (B^{-1} + B − 2I) L^{-1}. B is recomputed from the weighted z that the value left in
  * o->cross. */
 static void form_inducing_weights(bandit_likelihood *o, const double *inverse)
 {
@@ -159,7 +159,7 @@ static void form_inducing_weights(bandit_likelihood *o, const double *inverse)
                 (int)m, G, (int)m);
 }
 
-/* o->cross = G_U before its factor −C / tau, and o->alpha = alpha. Subtracts I from `inverse`. */
+/* Sets o->cross to G_U without its factor −C / tau, and o->alpha to alpha. Subtracts I from `inverse`. */
 static void form_point_weights(bandit_likelihood *o, double noise, double *inverse, const double *weight)
 {
     size_t n = o->data->n, m = o->m;
@@ -176,8 +176,8 @@ static void form_point_weights(bandit_likelihood *o, double noise, double *inver
     cblas_dger(CblasColMajor, (int)m, (int)n, -1.0, alpha, 1, o->product, 1, GU, (int)m);
 }
 
-/* The entry of the signal, with which P and U scale: U = L z, P = L L'; tr(G_P P) and tr(G_U U') from the
- * matrices. G_P and G_U become their products with the kernel's slopes. */
+/* The entry of the signal, in which P and U are linear: tr(G_P P) and tr(G_U U'), from the matrices U = L z
+ * and P = L L'. Multiplies G_P and G_U by the kernel's slopes. */
 static double signal_entry(bandit_likelihood *o, double signal, double noise, double counts)
 {
     size_t n = o->data->n, m = o->m;
@@ -205,7 +205,7 @@ static double signal_entry(bandit_likelihood *o, double signal, double noise, do
     return by_signal;
 }
 
-/* After the value. */
+/* Call after the value. */
 bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, double noise, double *gradient)
 {
     const bandit_fit_data *data = o->data;
@@ -223,7 +223,7 @@ bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, doub
     form_point_weights(o, noise, inverse, weight);
     gradient[data->n_lengthscales] += signal_entry(o, signal, noise, counts);
     if (data->dimension > 0) {
-        /* add_distances writes o->product: the deviations in it are no longer needed. */
+        /* add_distances overwrites o->product, whose deviations are no longer needed */
         bandit_likelihood_add_distances(o, o->gradient, bandit_inducing_rows(o), bandit_inducing_rows(o),
                                         gradient);
         bandit_likelihood_add_distances(o, o->cross, bandit_inducing_rows(o), bandit_all_rows(o), gradient);
@@ -231,8 +231,8 @@ bool bandit_likelihood_sparse_gradient(bandit_likelihood *o, double signal, doub
     return true;
 }
 
-/* After the value; leave-one-out as of the exact form under the bound's A, with what the
- * inducing points leave of k_ii added to the variance. */
+/* Call after the value. The leave-one-out residuals are as in the exact form under the bound's A; the part of
+ * k_ii that the inducing points do not explain is added to the variance. */
 bool bandit_likelihood_sparse_surprise(bandit_likelihood *o, double signal, double noise, double *out)
 {
     const bandit_fit_data *data = o->data;

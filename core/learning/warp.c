@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Both branches are +-expm1(q a) / q with a = log(1 + |v|); q of the one in which v is. */
+/* Both branches are +-expm1(q a) / q with a = log(1 + |v|); this is q for the branch of v. */
 static double exponent(double v, double power)
 {
     return v < 0.0 ? 2.0 - power : power;
@@ -27,7 +27,8 @@ double bandit_warp_log_slope(double v, double power)
     return (power - 1.0) * bandit_warp_log_slope_by_power(v);
 }
 
-/* With x = q a: dz/dp = a^2 (x e^x − (e^x − 1)) / x^2 on either side, a^2 (1/2 + x/3 + x^2/8 + …). */
+/* With x = q a: dz/dp = a^2 (x e^x − (e^x − 1)) / x^2 for either sign of v, which is a^2
+ * (1/2 + x/3 + x^2/8 + …). */
 double bandit_warp_by_power(double v, double power)
 {
     double a = log1p(fabs(v)), x = exponent(v, power) * a;
