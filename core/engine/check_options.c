@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* A number that is no option of its own: finite, and above (or at) its lower bound. */
+/* Checks a number that is not itself an option: finite, and above (or at) its lower bound. */
 static bandit_status check_number(double value, const char *field, double low, bool above, bandit_error *err)
 {
     if (isfinite(value) && (value > low || (!above && value == low)))
@@ -11,7 +11,7 @@ static bandit_status check_number(double value, const char *field, double low, b
                        above ? "greater than" : "at least", low);
 }
 
-/* Does the number count, by the other options? */
+/* Whether the option is used, given the other options. */
 static bool counts(const bandit_options *options, bandit_option option)
 {
     if (option == BANDIT_OPTION_Q_BAR)
@@ -32,7 +32,7 @@ static bandit_status check_real(const bandit_options *options, bandit_option opt
     return status;
 }
 
-/* Every number by its own bounds. */
+/* Checks every number against its bounds. */
 static bandit_status check_numbers(const bandit_options *options, bandit_error *err)
 {
     bandit_status status = BANDIT_OK;
@@ -70,7 +70,7 @@ static bandit_status check_gamma(const bandit_options *options, bandit_error *er
     return BANDIT_OK;
 }
 
-/* The kernel; a lengthscale that is learned may be absent. */
+/* Checks the kernel. A lengthscale that is learned may be absent. */
 static bandit_status check_kernel(const bandit_options *options, size_t dimension, bandit_error *err)
 {
     const double any = 1.0;

@@ -45,14 +45,14 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
         memcpy(engine->lengthscales, options->kernel.lengthscales,
                options->kernel.n_lengthscales * sizeof(double));
     engine->options.kernel.lengthscales = engine->lengthscales;
-    engine->has_model = models && !refits; /* where it refits, the inner engine has the model */
+    engine->has_model = models && !refits; /* if it refits, the inner engine has the model */
     if (engine->has_model) {
         status = bandit_covariance_init(&engine->covariance, &engine->options.kernel, arms, err);
         if (status != BANDIT_OK)
             goto fail;
     }
     status = table->open(engine, err);
-    if (status == BANDIT_OK && !refits) /* the inner engine sees to that */
+    if (status == BANDIT_OK && !refits) /* if it refits, the inner engine does this */
         status = bandit_enumerated_new(&engine->enumerated, arms, err);
     if (status != BANDIT_OK)
         goto fail;
@@ -129,13 +129,14 @@ bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_resu
                                         const bandit_executor *executor, bandit_error *err)
 {
     bandit_status status = check_picks(engine, pending, n_pending, err);
-    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_FACTOR); /* but for the parts that say otherwise */
+    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_FACTOR); /* stages inside begin_batch switch the
+                                                                    * clock themselves */
     double norm_bound = engine->options.norm_bound;
     if (status == BANDIT_OK)
         status = engine->table->begin_batch(engine, results, n_results, pending, n_pending, executor, err);
     bandit_stage_switch(outer);
     if (status != BANDIT_OK) {
-        engine->options.norm_bound = norm_bound; /* it may have grown already */
+        engine->options.norm_bound = norm_bound; /* the failed batch may have increased it */
         return status;
     }
     engine->batch = bandit_engine_next_batch(engine);

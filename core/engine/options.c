@@ -1,5 +1,5 @@
-/* The options by name: their ranges, which have a default, and what they are. The defaults themselves stand in
- * BANDIT_OPTIONS_INIT. */
+/* The options by name: their ranges, whether they have a default, and their descriptions. The defaults
+ * themselves are in BANDIT_OPTIONS_INIT. */
 #include "bandit/algorithm.h"
 
 #include <assert.h>
@@ -116,7 +116,7 @@ static const bandit_option_info options_by_name[BANDIT_OPTION_COUNT] = {
 /* clang-format on */
 
 _Static_assert(BANDIT_OPTION_COUNT <= 32, "bandit_algorithm_info.options has a bit for each");
-/* Enumerations are read and written as this. */
+/* bandit_option_number reads enumerations as unsigned int. */
 _Static_assert(sizeof(bandit_batch_rule) == sizeof(unsigned), "an enumeration is an unsigned int");
 
 const bandit_option_info *bandit_option_about(bandit_option option)

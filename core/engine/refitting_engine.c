@@ -1,5 +1,5 @@
-/* An engine that refits: it wraps an inner engine of the study's algorithm, which sees standardized rewards and
- * a unit kernel. Its options do not change between fits.
+/* An engine that refits. It wraps an inner engine of the study's algorithm, which gets standardized rewards
+ * and a unit kernel. The options of the inner engine do not change between fits.
  *
  * The wrapper keeps the ledger of rewards as reported. At a fit (core/learning/hyperparameters.h) it replaces
  * the inner engine by a new one with the new hyper-parameters, and gives it all rewards so far as history.
@@ -7,9 +7,9 @@
  * (from_sums), these are computed from the ledger at every batch, so that only the ledger has to be stored.
  * Other algorithms store their own pulls, in the units of the model.
  *
- * Width: sums gathered under former hyper-parameters are in other units. At a fit the log-sum therefore starts
- * again from log det V of all rewards under the first dictionary. Rewards that join later add
- * log det (V + dV) − log det V, as pulls do that the engine did not choose (ours). */
+ * Width: sums gathered under former hyper-parameters are in other units. At a fit the log-sum therefore
+ * starts again from log det V of all rewards under the first dictionary. Rewards that join later add log det
+ * (V + dV) − log det V, as pulls do that the engine did not choose (ours). */
 #include "core/engine/refitting_engine.h"
 
 #include "core/base/allocate.h"
@@ -18,9 +18,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* In units of the prior variance of the model. The model cannot resolve differences below about its root. On a
- * list it must tell one candidate from the next; in an open space it follows a function without noise to its
- * optimum, to the digits that the factors (surface.h) carry. */
+/* In units of the prior variance. The model cannot resolve differences below about the square root of this.
+ * On a list it only has to distinguish candidates. In an open space it follows a noise-free function to its
+ * optimum, as far as the digits of the factors (surface.h) allow. */
 static double smallest_lambda(const bandit_refitting_engine *e)
 {
     return bandit_arms_is_open_space(e->base.arms) ? 1e-9 : 1e-6;
@@ -112,8 +112,8 @@ static void refitting_close(bandit_engine *engine)
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
-/* Fits to e->next, and makes *inner begin the batch on it. If no rewards are left, the priors of a study
- * without rewards apply again. */
+/* Fits to e->next, and lets *inner begin the batch with the fit. If no rewards are left, the priors of a
+ * study without rewards apply again. */
 static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, bandit_engine **inner,
                                   const bandit_pick *pending, size_t n_pending,
                                   const bandit_executor *executor, bandit_error *err)
@@ -133,7 +133,7 @@ static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, 
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t i = 0; i < e->mapped.n; i++) {
         const bandit_arm_sum *sum = &e->mapped.sums[i];
-        uint64_t most = UINT32_MAX; /* of an arm with more pulls, this many count */
+        uint64_t most = UINT32_MAX; /* more pulls of an arm count as this many */
         history[i] = (bandit_result){.arm = sum->arm,
                                      .repeats = (uint32_t)(sum->count < most ? sum->count : most),
                                      .reward = sum->sum / (double)sum->count};
@@ -211,8 +211,8 @@ static bandit_status refitting_begin_batch(bandit_engine *engine, const bandit_r
     return BANDIT_OK;
 }
 
-/* No sum of the inner engine has the corrected rewards, so the next batch fits and replaces it. Outliers of the
- * corrected arms are judged again. */
+/* The sums of the inner engine do not have the corrected rewards, so the next batch fits and replaces it.
+ * Outliers of the corrected arms are judged again. */
 static bandit_status refitting_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
                                      const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
@@ -270,7 +270,7 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
     return BANDIT_OK;
 }
 
-/* ---- picks and reading: the inner engine's ------------------------------------------------------------- */
+/* ---- picks and reading: by the inner engine ------------------------------------------------------------ */
 
 static bandit_status refitting_select(bandit_engine *engine, const bandit_select_limits *limits,
                                       const bandit_executor *executor, bandit_pick *picks,
@@ -295,13 +295,14 @@ static void refitting_checkpoint(const bandit_engine *engine, bandit_checkpoint 
     out->n_state = e->n_state;
 }
 
-/* Half of what lies between the quantiles of 16 and 84 %: of a normal distribution its deviation. */
+/* Half the distance between the quantiles of 16 and 84 %, which is the standard deviation of a normal
+ * distribution. */
 static double spread(const bandit_fitted *l, double mean, double deviation)
 {
     return 0.5 * (bandit_fitted_unfold(l, mean + deviation) - bandit_fitted_unfold(l, mean - deviation));
 }
 
-/* Where rewards are warped, quantiles are read back: the mean becomes the median. */
+/* For warped rewards, quantiles are converted back: the mean becomes the median. */
 static void unwarp(const bandit_refitting_engine *e, bandit_prediction *p, size_t n)
 {
     const bandit_fitted *l = &e->fitted;
@@ -314,8 +315,8 @@ static void unwarp(const bandit_refitting_engine *e, bandit_prediction *p, size_
     }
 }
 
-/* Where rewards are folded, mean and bound are unfolded, and the deviation is multiplied by the slope at the
- * mean. */
+/* For folded rewards, mean and bound are unfolded, and the standard deviation is multiplied by the slope at
+ * the mean. */
 static void in_reward_units(const bandit_refitting_engine *e, bandit_prediction *p, size_t n)
 {
     const bandit_fitted *l = &e->fitted;

@@ -1,4 +1,4 @@
-/* What the files of the refitting engine share: refitting_engine.c (fits, batches, reading),
+/* Shared by the files of the refitting engine: refitting_engine.c (fits, batches, reading),
  * refitting_rewards.c (how rewards join) and refitting_state.c (the stored state). */
 #ifndef CORE_ENGINE_REFITTING_ENGINE_H
 #define CORE_ENGINE_REFITTING_ENGINE_H
@@ -11,20 +11,21 @@ typedef struct bandit_refitting_engine {
     bandit_fit_settings settings;
     bandit_fitted fitted;
     bandit_ledger ledger, next, mapped; /* current; of the next batch; in the units of the inner engine */
-    double within, within_degrees;      /* squares about the means of the arms; degrees of freedom */
+    double within, within_degrees;      /* sum of squares about the means of the arms, and its degrees of
+                                         * freedom */
     double next_within, next_degrees;
     bandit_engine *inner;
-    bool stale;             /* rewards were corrected: the next batch fits */
-    bandit_result *results; /* n_taken: of the batch that begins */
+    bool stale;             /* rewards were corrected, so the next batch fits */
+    bandit_result *results; /* n_taken: the results of the batch that is starting */
     size_t n_taken;
-    double *lengthscales; /* the inner kernel's */
+    double *lengthscales; /* those of the inner kernel */
     size_t n_inner_lengthscales;
     unsigned char *state;
     size_t n_state;
     size_t capacity_results, capacity_state;
 } bandit_refitting_engine;
 
-/* The stored state, in the byte order of the machine. Where rewards are warped the power follows; then
+/* The stored state, in the byte order of the machine. After it come the power, if rewards are warped, then
  * lengthscales, outliers and the inner state. */
 typedef struct bandit_refitting_state {
     char magic[8];
@@ -40,28 +41,29 @@ typedef struct bandit_refitting_state {
 /* The table of an engine that refits, around any algorithm with a model. */
 extern const bandit_algorithm_table bandit_refitting_table;
 
-/* Do the options ask for one: is anything learned, or are rewards standardized? */
+/* Whether the options require such an engine: something is learned, or rewards are standardized. */
 bool bandit_refitting_applies(const bandit_options *options);
 
 /* ---- refitting_rewards.c ------------------------------------------------------------------------------- */
 
-/* e->results (n_taken) becomes `results`, each reward as it joins the ledger; e->next_within and
- * e->next_degrees become the squares within arms with them. Errors: BANDIT_NO_MEMORY. */
+/* Sets e->results (n_taken) to `results`, with each reward as it joins the ledger, and e->next_within and
+ * e->next_degrees to the squares within arms including them. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const bandit_result *results,
                                             size_t n, bandit_error *err);
 
-/* Is one of e->results (which e->next has) the first pull of its arm, and above `high`? Then only a fit can
- * tell whether it is a peak or an outlier. false while the last fit is too recent. */
+/* Whether one of e->results (which e->next includes) is the first pull of its arm and above `high`. Then only
+ * a fit can tell whether it is a peak or an outlier. Always false while the last fit is too recent. */
 bool bandit_refitting_is_beyond(const bandit_refitting_engine *e);
 
-/* e->mapped becomes `ledger` in the units of the inner engine under *l. Room for its arms must be reserved
- * (false: no memory). */
+/* bandit_refitting_map_ledger sets e->mapped to `ledger`, in the units of the inner engine under *l. Memory
+ * for its arms must have been reserved by the first function (false: out of memory). */
 bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n);
 void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted *l,
                                  const bandit_ledger *ledger);
 
-/* The noise's deviation in the units of the inner engine, as learned or given; and the one that repeats show,
- * which is 0 where they agree: for log_ei on a list, whose model may take for noise what it cannot follow. */
+/* The first returns the noise's standard deviation in the units of the inner engine, as learned or given. The
+ * second returns the one that repeats show, which is 0 if they agree. It is for log_ei on a list, where a
+ * model may mistake what it cannot follow for noise. */
 double bandit_refitting_noise(const bandit_refitting_engine *e, const bandit_fitted *l);
 double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l, double within,
                                    double degrees);
@@ -74,14 +76,15 @@ void bandit_refitting_standardize_results(bandit_refitting_engine *e);
 /* Bytes of the state with n_inner bytes of the inner engine. */
 size_t bandit_refitting_state_bytes(const bandit_fitted *l, size_t n_inner);
 
-/* Reserves room for the state of a batch that takes n results. false: no memory. */
+/* Reserves memory for the state of a batch that takes n results. Returns false when out of memory. */
 bool bandit_refitting_reserve_state(bandit_refitting_engine *e, const bandit_fitted *l, size_t n);
 
-/* Writes e->state for the current batch. Room must be reserved. */
+/* Writes e->state for the current batch. Its memory must have been reserved. */
 void bandit_refitting_write_state(bandit_refitting_engine *e);
 
-/* Reads a checkpoint: e->fitted, the squares within arms and *state, its first part. *inner becomes the
- * checkpoint of the inner engine, borrowed from it. Errors: BANDIT_INVALID_STATE, BANDIT_NO_MEMORY. */
+/* Reads a checkpoint: e->fitted, the squares within arms, and *state, which is its first part. *inner becomes
+ * the checkpoint of the inner engine, and borrows from `checkpoint`. Errors: BANDIT_INVALID_STATE,
+ * BANDIT_NO_MEMORY. */
 bandit_status bandit_refitting_read_state(bandit_refitting_engine *e, const bandit_checkpoint *checkpoint,
                                           bandit_refitting_state *state, bandit_checkpoint *inner,
                                           bandit_error *err);

@@ -1,5 +1,5 @@
-/* How rewards join an engine that refits: what counts, what they add to the squares within arms, and what the
- * inner engine sees. */
+/* How rewards join an engine that refits: which pulls count, what they add to the squares within arms, and
+ * which rewards the inner engine gets. */
 #include "core/engine/refitting_engine.h"
 
 #include "core/base/allocate.h"
@@ -49,14 +49,14 @@ bool bandit_refitting_reserve_mapped(bandit_refitting_engine *e, size_t n)
     return bandit_reserve((void **)&e->mapped.sums, &e->mapped.capacity, n, sizeof *e->mapped.sums);
 }
 
-/* A reward of an arm with a mean: moved to at most six noise deviations, or three scales, from that mean. */
+/* A further reward of an arm, moved to at most six noise deviations or three scales from the arm's mean. */
 static double near_mean(const bandit_fitted *l, double reward, double mean)
 {
     double reach = fmax(6.0 * sqrt(l->noise), 3.0) * l->scale;
     return fmin(fmax(reward, mean - reach), mean + reach);
 }
 
-/* The first rewards do not enter the squares: too little is known to recognize an outlier. */
+/* The first rewards do not enter the squares, because too little is known to recognize outliers. */
 bandit_status bandit_refitting_take_results(bandit_refitting_engine *e, const bandit_result *results,
                                             size_t n, bandit_error *err)
 {
@@ -119,7 +119,7 @@ double bandit_refitting_noise(const bandit_refitting_engine *e, const bandit_fit
                                    : e->base.options.noise_std / bandit_fitted_unit(l);
 }
 
-/* Two repeats must agree to all digits: one may do so by chance. */
+/* At least two repeats must agree in all digits, because one may do so by chance. */
 double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l, double within,
                                    double degrees)
 {

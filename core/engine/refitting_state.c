@@ -9,7 +9,7 @@
 
 static const char STATE_MAGIC[8] = "learn 2", WARPED_MAGIC[8] = "learn 3";
 
-/* Bytes of the power, where there is one. */
+/* Bytes of the power, if it is stored. */
 static size_t power_bytes(bool warped)
 {
     return warped ? sizeof(double) : 0;
@@ -53,7 +53,7 @@ void bandit_refitting_write_state(bandit_refitting_engine *e)
     at += l->n_lengthscales * sizeof(double);
     for (size_t i = 0; i < l->n_aside; i++, at += sizeof(bandit_arm_sum)) {
         bandit_arm_sum sum;
-        memset(&sum, 0, sizeof sum); /* padding is stored too: make it 0 */
+        memset(&sum, 0, sizeof sum); /* padding is stored as well, so set it to 0 */
         sum.arm = l->aside[i].arm;
         sum.count = l->aside[i].count;
         sum.sum = l->aside[i].sum;
@@ -65,7 +65,7 @@ void bandit_refitting_write_state(bandit_refitting_engine *e)
     assert(e->n_state <= e->capacity_state);
 }
 
-/* Exact engines store most: one entry per arm and per result. */
+/* Exact engines store the most: one entry per arm and per result. */
 bool bandit_refitting_reserve_state(bandit_refitting_engine *e, const bandit_fitted *l, size_t n)
 {
     size_t inner = 1024 + (e->next.n + n + e->n_state / 24 + 1) * 24;
@@ -83,7 +83,7 @@ static bool is_at_least_0(double x)
     return isfinite(x) && x >= 0.0;
 }
 
-/* Are these values that an engine can have written? `left`: number of bytes after them. */
+/* Whether an engine can have written these values. `left`: number of bytes after them. */
 static bool is_valid(const bandit_refitting_engine *e, const bandit_refitting_state *state, size_t left)
 {
     bool fits = state->n_lengthscales == e->settings.n_lengthscales &&
@@ -96,7 +96,7 @@ static bool is_valid(const bandit_refitting_engine *e, const bandit_refitting_st
            is_at_least_0(state->sum_squares);
 }
 
-/* Reads lengthscales and outliers at *at, and moves *at behind them. */
+/* Reads lengthscales and outliers at *at, and advances *at. */
 static bandit_status read_lists(bandit_fitted *l, size_t n_aside, const unsigned char **at, bandit_error *err)
 {
     for (size_t i = 0; i < l->n_lengthscales; i++, *at += sizeof(double)) {
