@@ -98,7 +98,7 @@ bool bandit_engine_uniform_arm(const bandit_engine *engine, bandit_purpose purpo
         return false;
     uint64_t place =
         bandit_random_below(engine->options.seed, engine->batch, purpose, index, n - limits->n_withheld);
-    /* the arm at that place among those that are left */
+    /* the arm at that position among the arms that are not withheld */
     for (size_t i = 0; i < limits->n_withheld && limits->withheld[i] <= place; i++)
         place++;
     *arm = (uint32_t)place;

@@ -1,10 +1,11 @@
 /* BBKB, batch budgeted kernelized bandits ([BBKB] Algorithm 1), and BKB ([BKB] Algorithm 1), which is the
- * same with batches of one and its own confidence width.
+ * same algorithm with batches of one pick and another confidence width.
  *
  * [BBKB] Calandriello, Carratino, Lazaric, Valko, Rosasco: Near-linear time Gaussian process optimization
  * with adaptive batching and resparsification. ICML 2020.
- * [BKB] the same: Gaussian process optimization with adaptive sketching: scalable and no regret. COLT 2019.
- */
+ *
+ * [BKB] the same authors: Gaussian process optimization with adaptive sketching: scalable and no regret. COLT
+ * 2019. */
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/space_engine.h"
 
@@ -21,7 +22,8 @@ bandit_status bandit_bbkb_open(bandit_engine *engine, bandit_error *err)
 {
     const bandit_log_sums none = {0};
     size_t n = bandit_arms_count(engine->arms);
-    /* Two batches of mean, variance, heap entry and slot number an arm, and the reference's variance. */
+    /* Per arm: mean, variance, heap entry and slot number for two batches, and the variance of the
+     * reference. */
     double batch_bytes = (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + sizeof(uint32_t));
     double arm_bytes = 2.0 * batch_bytes + (double)sizeof(double);
     if (bandit_bbkb_rule_of(engine)->has_bounds)
@@ -64,7 +66,8 @@ size_t bandit_bbkb_memory(const bandit_engine *engine)
            bandit_reference_memory(&bbkb->reference);
 }
 
-/* The dictionary and the posterior of the batch in force stay; the next batch is made from the ledger. */
+/* The dictionary and the posterior of the current batch stay; the next batch starts from the corrected
+ * ledger. */
 bandit_status bandit_bbkb_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
                                 const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
@@ -128,7 +131,7 @@ void bandit_bbkb_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
     out->n_state = sizeof batch->state;
 }
 
-/* By arm, or by coordinates where `arms` is NULL. */
+/* Predicts by arm, or by coordinates if `arms` is NULL. */
 bandit_status bandit_bbkb_predict(const bandit_engine *engine, const uint32_t *arms,
                                   const double *coordinates, size_t n, bandit_prediction *out,
                                   bandit_error *err)

@@ -1,6 +1,6 @@
-/* What the files of BBKB share: bbkb.c (an engine's life: memory, stored states, predictions), bbkb_batch.c
- * (how a batch begins: dictionary, posterior, width) and bbkb_picks.c (the picks in it, and when it ends).
- * log_ei_list.c picks by another rule from the same posteriors. */
+/* Shared by the files of BBKB: bbkb.c (creation, memory, stored states, predictions), bbkb_batch.c (the start
+ * of a batch: dictionary, posterior, width) and bbkb_picks.c (its picks, and its end). log_ei_list.c picks by
+ * another rule from the same posteriors. */
 #ifndef CORE_ALGORITHMS_BBKB_H
 #define CORE_ALGORITHMS_BBKB_H
 
@@ -12,7 +12,7 @@
 #include "core/selection/screening.h"
 #include "core/selection/selection.h"
 
-/* The scalars of a batch as stored. Without bounds alpha and the log-sums are 0. */
+/* The stored scalars of a batch. Without bounds, alpha and the log-sums are 0. */
 
 typedef struct bandit_bbkb_state {
     char magic[BANDIT_STATE_KIND];
@@ -24,43 +24,45 @@ typedef struct bandit_bbkb_state {
     double sum_squares;
 } bandit_bbkb_state;
 
-/* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the one in
- * force as it was. */
+/* The frozen state of a batch. An engine has two, so that a batch that fails to begin leaves the current one
+ * unchanged. */
 typedef struct bandit_bbkb_batch {
     bandit_ledger ledger;
-    bool has_model; /* false: no rewards yet; the initial picks are uniform */
+    bool has_model; /* false: there are no rewards yet, and the initial picks are uniform */
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
-    bandit_posterior posterior; /* V_D: what has its rewards in */
-    double *mean, *variance;    /* n arms: at the batch's start; variances below 0 are bounds (screening.h) */
+    bandit_posterior posterior; /* V_D: given the observed rewards */
+    double *mean, *variance;    /* n arms, at the start of the batch; a variance below 0 is minus an upper
+                                 * bound (screening.h) */
     size_t capacity_mean, capacity_variance;
-    bandit_selector selector; /* V: V_D and everything that is out; with a model */
+    bandit_selector selector; /* V: V_D and all picks in flight; only with a model */
     bandit_log_sums log_sums;
     double alpha;
-    uint64_t n_picks;   /* of this batch */
-    uint64_t n_pending; /* of former batches, still out when it began */
-    double total;       /* without a model: sum of the prior variances of what is out */
-    uint32_t *planned;  /* without a model: the picks of uncertainty sampling */
+    uint64_t n_picks;   /* picks made in this batch */
+    uint64_t n_pending; /* picks of earlier batches that were in flight when this one began */
+    double total;       /* without a model: sum of the prior variances of the picks in flight */
+    uint32_t *planned;  /* without a model: the picks that uncertainty sampling planned */
     size_t n_planned;
-    bandit_local_ratio local; /* with a model and the global-local rule */
-    bool past_global;         /* the global bound has failed: `local` is up to date */
-    bandit_offer *out;        /* until then: the distinct arms that are out and their pulls */
+    bandit_local_ratio local; /* used with a model and the global-local rule */
+    bool past_global;         /* `local` is up to date, because the global bound was exceeded or `out` was
+                               * full */
+    bandit_offer *out;        /* until past_global: the distinct arms in flight, and their pulls */
     size_t n_out, capacity_out;
-    bandit_gain_selector gain; /* of log_ei, in the selector's place */
-    uint32_t *first;           /* likewise, without a model: the arms that are out, ascending */
+    bandit_gain_selector gain; /* for log_ei, instead of the selector */
+    uint32_t *first;           /* for log_ei without a model: the arms in flight, ascending */
     size_t n_first, capacity_first;
     bandit_bbkb_state state;
 } bandit_bbkb_batch;
 
-/* How an algorithm picks: `rule` of its table. */
+/* How an algorithm picks; the `rule` of its table. */
 typedef struct bandit_bbkb_rule {
-    const char *state; /* what its stored states begin with */
-    bool has_bounds;   /* alpha, the log-sums and the norm bound are kept */
-    /* Room for so many pulls that are out; with a model, what picks are chosen by starts. Errors:
-     * BANDIT_NO_MEMORY. */
+    const char *state; /* first bytes of its stored states */
+    bool has_bounds;   /* alpha, the log-sums and the norm bound are used */
+    /* Reserves memory for this many pulls in flight. With a model, also starts what the picks are chosen by.
+     * Errors: BANDIT_NO_MEMORY. */
     bandit_status (*start)(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
                            const bandit_executor *executor, bandit_error *err);
-    /* One more pull that is out; its start-of-batch variance. */
+    /* Adds one pull in flight. Returns the arm's start-of-batch variance. */
     double (*hallucinate)(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
                           const bandit_executor *executor);
 } bandit_bbkb_rule;
@@ -69,9 +71,9 @@ typedef struct bandit_bbkb {
     bandit_engine base;
     bandit_bbkb_batch batches[2];
     unsigned in_force;
-    bandit_reference reference; /* a former batch, whose variances bound those of the next */
-    unsigned failures;          /* of screening by it, in a row */
-    unsigned batches_without;   /* to be made before the next is kept */
+    bandit_reference reference; /* an earlier batch, whose variances bound those of the next */
+    unsigned failures;          /* consecutive failures of screening */
+    unsigned batches_without;   /* batches still to be evaluated without screening */
 } bandit_bbkb;
 
 static inline const bandit_bbkb_rule *bandit_bbkb_rule_of(const bandit_engine *engine)
@@ -115,24 +117,24 @@ bandit_status bandit_bbkb_begin_batch(bandit_engine *engine, const bandit_result
                                       const bandit_pick *pending, size_t n_pending,
                                       const bandit_executor *executor, bandit_error *err);
 
-/* The posterior on the batch's dictionary and ledger. Errors: those of bandit_posterior_build. */
+/* Builds the posterior from the batch's dictionary and ledger. Errors: those of bandit_posterior_build. */
 bandit_status bandit_bbkb_build_posterior(bandit_engine *engine, bandit_bbkb_batch *batch, bandit_error *err);
 
-/* From ledger, dictionary, posterior and alpha to the frozen batch, with what is out hallucinated in it: the
- * same path for a batch that begins and for one that is restored. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL,
+/* Completes the frozen batch from its ledger, dictionary, posterior and alpha, and hallucinates the picks in
+ * flight. A new batch and a restored one both take this path. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL,
  * BANDIT_MEMORY_LIMIT. */
 bandit_status bandit_bbkb_freeze(bandit_engine *engine, bandit_bbkb_batch *batch, const bandit_pick *pending,
                                  size_t n_pending, const bandit_executor *executor, bandit_error *err);
 
-/* How many of the n arms have a bound in the place of their variance (screening.h), in a batch with a model.
- */
+/* The number of arms, of n, that have a bound instead of a variance (screening.h). The batch must have a
+ * model. */
 size_t bandit_bbkb_left_out(const bandit_bbkb_batch *batch, size_t n);
 
 /* ---- bbkb_picks.c -------------------------------------------------------------------------------------- */
 
 bool bandit_bbkb_is_global_local(const bandit_engine *engine);
 
-/* Entries of bandit_bbkb_rule, of picks by confidence bounds. */
+/* For bandit_bbkb_rule: picks by confidence bounds. */
 bandit_status bandit_bbkb_start_picks(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
                                       const bandit_executor *executor, bandit_error *err);
 double bandit_bbkb_hallucinate(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,

@@ -1,4 +1,4 @@
-/* How a batch begins: [BBKB] Alg. 1, l. 11–16 and 4–5; the same with [BKB]'s width. */
+/* The start of a batch: [BBKB] Alg. 1, l. 11–16 and 4–5; for BKB the same with the width of [BKB]. */
 #include "core/algorithms/bbkb.h"
 
 #include "core/base/allocate.h"
@@ -29,16 +29,17 @@ size_t bandit_bbkb_left_out(const bandit_bbkb_batch *batch, size_t n)
     return left_out;
 }
 
-/* Means and variances of the arms that matter, by the reference's bounds or, where that is NULL, by the first
- * rows of R. *done: false where the reference's leave too few arms out. After bounds of either kind that left
- * out too few, the next one, three, seven or fifteen batches are made without. */
+/* Computes the means, and the variances of the arms that matter, screened by the reference or, if that is
+ * NULL, by the first rows of R. *done is false if the reference would leave out too few arms. After each
+ * screening that leaves out too few, the next one, three, seven, then fifteen batches are evaluated without
+ * screening. */
 static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, bandit_reference *reference,
                             const bandit_executor *executor, bool *done, bandit_error *err)
 {
     const unsigned most_failures = 4;
     size_t n = bandit_arms_count(bbkb->base.arms);
-    /* The ratio bound is what the variance of the arm that gains most from the picks shrinks by, at most; its
-     * root is nearer to what the others do. */
+    /* The ratio bound limits by how much any variance shrinks within the batch. Its square root is a better
+     * estimate for most arms. */
     bandit_screen screen = {.reference = reference,
                             .by_gain = !bandit_bbkb_rule_of(&bbkb->base)->has_bounds,
                             .alpha = batch->alpha,
@@ -62,8 +63,9 @@ static bandit_status screen(bandit_bbkb *bbkb, bandit_bbkb_batch *batch, bandit_
     return status;
 }
 
-/* Means and variances of the arms. Of all of them where screening does not pay, or where the global-local
- * rule asks for them; where a reference pays, these are the next one. */
+/* Computes means and variances: of all arms if screening does not pay or the global-local rule needs them,
+ * else with screening. Where screening against a reference pays, a full evaluation becomes the next
+ * reference. */
 static bandit_status evaluate(bandit_engine *engine, bandit_bbkb_batch *batch,
                               const bandit_executor *executor, bandit_error *err)
 {
@@ -91,7 +93,7 @@ static bandit_status evaluate(bandit_engine *engine, bandit_bbkb_batch *batch,
     return bandit_reference_keep(&bbkb->reference, &batch->posterior, batch->variance, err);
 }
 
-/* The posterior of all arms under the batch's dictionary and alpha. */
+/* Evaluates the arms under the batch's posterior and alpha. */
 static bandit_status freeze_model(bandit_engine *engine, bandit_bbkb_batch *batch,
                                   const bandit_executor *executor, bandit_error *err)
 {
@@ -102,7 +104,7 @@ static bandit_status freeze_model(bandit_engine *engine, bandit_bbkb_batch *batc
     return evaluate(engine, batch, executor, err);
 }
 
-/* [BBKB] Algorithm 3, where it is asked for and nothing is out. */
+/* Plans the first picks by [BBKB] Algorithm 3, if that was chosen and no picks are in flight. */
 static bandit_status plan_first_picks(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
                                       bandit_error *err)
 {
@@ -117,8 +119,6 @@ static bandit_status plan_first_picks(const bandit_engine *engine, bandit_bbkb_b
                                     options->parallelism, most, room, err);
 }
 
-/* From ledger, dictionary and alpha to the frozen batch, with what is out hallucinated in it: the same path
- * for a batch that begins and for one that is restored. */
 bandit_status bandit_bbkb_freeze(bandit_engine *engine, bandit_bbkb_batch *batch, const bandit_pick *pending,
                                  size_t n_pending, const bandit_executor *executor, bandit_error *err)
 {
@@ -148,8 +148,8 @@ bandit_status bandit_bbkb_build_posterior(bandit_engine *engine, bandit_bbkb_bat
                                   err);
 }
 
-/* The dictionary of the batch to begin, from the batch that has ended. has_history: among the first results
- * are some that the engine did not choose. */
+/* Chooses the dictionary of the batch about to begin, from the batch that has ended. has_history: the first
+ * results include some that the engine did not choose. */
 static bandit_status choose_dictionary(const bandit_engine *engine, const bandit_bbkb_batch *ended,
                                        bandit_bbkb_batch *next, bool has_history, const bandit_pick *pending,
                                        size_t n_pending, bandit_error *err)
@@ -171,7 +171,7 @@ static bandit_status choose_dictionary(const bandit_engine *engine, const bandit
             bandit_dictionary_resample(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
     } else if (has_history) {
         status = bandit_dictionary_bless(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
-    } else { /* the first picks: all of them ([BBKB] Algorithm 3) */
+    } else { /* all of the first picks ([BBKB] Algorithm 3) */
         for (size_t i = 0; i < n_offers; i++)
             next->dictionary[i] = offers[i].arm;
         next->n_dictionary = n_offers;

@@ -1,5 +1,5 @@
-/* The picks of a batch: [BBKB] Alg. 1, l. 6–10, Algorithm 3 before the first reward, and when the batch ends.
- */
+/* The picks of a batch: [BBKB] Alg. 1, l. 6–10, Algorithm 3 before the first reward, and the end of the
+ * batch. */
 #include "core/algorithms/bbkb.h"
 
 #include "core/base/allocate.h"
@@ -33,8 +33,9 @@ static void note_out(bandit_bbkb_batch *batch, uint32_t arm)
     batch->out[i - 1].count++;
 }
 
-/* The sums of the global-local rule run over all that is out, but nobody looks at them before the global
- * bound fails: then they take in what is out by arm, and from there on every pick. */
+/* The sums of the global-local rule cover all picks in flight, but are not needed until the global bound is
+ * exceeded. Until then only the arms in flight are noted. At that moment they are added to the sums, arm by
+ * arm, and from then on each pick is added at once. */
 static void follow_local_ratio(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
                                const bandit_executor *executor)
 {
@@ -56,7 +57,6 @@ bool bandit_bbkb_is_global_local(const bandit_engine *engine)
            engine->options.batch_rule == BANDIT_BATCH_GLOBAL_LOCAL;
 }
 
-/* One more pull that is out; its start-of-batch variance. */
 double bandit_bbkb_hallucinate(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
                                const bandit_executor *executor)
 {
@@ -71,7 +71,7 @@ double bandit_bbkb_hallucinate(const bandit_engine *engine, bandit_bbkb_batch *b
     return variance;
 }
 
-/* The sums of the global-local rule begin, with the batch's posterior and variances. */
+/* Starts the sums of the global-local rule, with the batch's posterior and variances. */
 static bandit_status start_local_ratio(const bandit_engine *engine, bandit_bbkb_batch *batch,
                                        size_t n_pending, const bandit_executor *executor, bandit_error *err)
 {
@@ -97,7 +97,7 @@ bandit_status bandit_bbkb_start_picks(bandit_engine *engine, bandit_bbkb_batch *
     return status;
 }
 
-/* Does the batch end before another pick? */
+/* Whether and why the batch ends before another pick. */
 static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb_batch *batch)
 {
     if (!batch->has_model) {
@@ -116,7 +116,7 @@ static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb
     return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
 }
 
-/* A pick before the first reward: as planned while the plan lasts, else uniform. */
+/* A pick before the first reward: the planned one if there is one left, otherwise uniform. */
 static bool first_arm(const bandit_engine *engine, const bandit_bbkb_batch *batch,
                       const bandit_select_limits *limits, uint32_t *arm)
 {

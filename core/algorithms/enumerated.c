@@ -73,7 +73,7 @@ static bool fits(const bandit_enumerated *l, const bandit_arms *arms, size_t arm
     return true;
 }
 
-/* The point of the defaults, or SIZE_MAX where an active parameter has none. */
+/* The point of the default values; SIZE_MAX if an active parameter has none. */
 static size_t default_arm(const bandit_enumerated *l, const bandit_arms *arms)
 {
     const bandit_space *s = arms->space;
@@ -87,7 +87,7 @@ static size_t default_arm(const bandit_enumerated *l, const bandit_arms *arms)
     return bandit_arms_find(arms, l->coded);
 }
 
-/* l->withheld: what may not be picked next. Returns how many. */
+/* Sets l->withheld to the arms that may not be picked next. Returns how many. */
 static size_t withhold(bandit_enumerated *l, const bandit_engine *engine, const bandit_select_limits *limits,
                        bool repeats)
 {
@@ -125,7 +125,7 @@ bandit_status bandit_enumerated_select(bandit_enumerated *l, bandit_engine *engi
     bool silent = bandit_is_silent(engine);
     if (limits->fixed && !has_fixed(l, engine->arms, limits->fixed))
         return bandit_fail(err, BANDIT_INVALID_OPTION, "fixed", "no point of the space has these values");
-    for (;;) { /* one pick at a time: each may not be picked next */
+    for (;;) { /* one pick at a time, because each pick changes what may be picked next */
         bandit_select_limits one = *limits;
         size_t n_withheld = withhold(l, engine, limits, !silent);
         if (n_withheld == engine->arms->n)
@@ -139,7 +139,7 @@ bandit_status bandit_enumerated_select(bandit_enumerated *l, bandit_engine *engi
         bandit_status status = engine->table->select(engine, &one, executor, picks + n, out, err);
         if (status != BANDIT_OK && n == 0)
             return status;
-        if (status != BANDIT_OK) { /* the picks made stand; the next call says why there are no more */
+        if (status != BANDIT_OK) { /* keep the picks made; the next call reports the error */
             *out = last;
             break;
         }

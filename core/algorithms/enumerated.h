@@ -1,37 +1,39 @@
-/* Picks among the points of an enumerated space. It adds to an engine on candidates:
+/* Selection among the points of an enumerated space. It adds to an engine on candidates:
  *
  *   fixed     points without the fixed values may not be chosen
- *   silence   where noise is below BANDIT_SILENT of the deviation of the prior, a point that was pulled or is
- *             in flight is not picked again while there is another (ours)
+ *   silence   if the noise is below BANDIT_SILENT times the standard deviation of the prior, a point that was
+ *             pulled or is in flight is not picked again while another point may be picked (ours)
  *   defaults  the very first pick is the point of the defaults, if every active parameter has one */
 #ifndef CORE_ALGORITHMS_ENUMERATED_H
 #define CORE_ALGORITHMS_ENUMERATED_H
 
 #include "core/algorithms/algorithm.h"
 
-/* Share of the deviation of the prior below which noise is no reason to evaluate a point twice. */
+/* If the noise is a smaller share of the prior's standard deviation, evaluating a point twice is
+ * pointless. */
 #define BANDIT_SILENT 0.01
 
 bool bandit_is_silent(const bandit_engine *engine);
 
 typedef struct bandit_enumerated {
     bool *met;          /* one per arm: pulled, or in flight */
-    uint32_t *withheld; /* room for every arm */
+    uint32_t *withheld; /* has memory for every arm */
     double *coded;      /* one per parameter */
     size_t n_met;
 } bandit_enumerated;
 
-/* *out is NULL where the arms are not an enumerated space. Errors: BANDIT_NO_MEMORY. */
+/* *out is NULL if the arms are not those of an enumerated space. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_enumerated_new(bandit_enumerated **out, const bandit_arms *arms, bandit_error *err);
-void bandit_enumerated_free(bandit_enumerated *enumerated); /* NULL is fine */
+void bandit_enumerated_free(bandit_enumerated *enumerated); /* accepts NULL */
 
-/* A batch has begun with these pulls in flight. The sums are taken from the engine. */
+/* Call when a batch has begun with these picks in flight. Pulled arms are read from the engine's sums. */
 void bandit_enumerated_begin(bandit_enumerated *enumerated, const bandit_engine *engine,
                              const bandit_pick *pending, size_t n_pending);
-/* Picks have been made. */
+/* Call when picks have been made. */
 void bandit_enumerated_note(bandit_enumerated *enumerated, const bandit_pick *picks, size_t n);
 
-/* bandit_engine_select. Errors also: BANDIT_INVALID_OPTION, field "fixed", when no point has the values. */
+/* As bandit_engine_select. Errors also: BANDIT_INVALID_OPTION, field "fixed", if no point has the fixed
+ * values. */
 bandit_status bandit_enumerated_select(bandit_enumerated *enumerated, bandit_engine *engine,
                                        const bandit_select_limits *limits, const bandit_executor *executor,
                                        bandit_pick *picks, bandit_selection *out, bandit_error *err);

@@ -1,4 +1,4 @@
-/* Epsilon-greedy: the largest posterior mean, or with probability epsilon a uniform arm. */
+/* Epsilon-greedy: the arm with the largest posterior mean, or with probability epsilon a uniform arm. */
 #include "core/algorithms/exact_engine.h"
 #include "core/algorithms/space_engine.h"
 
@@ -8,8 +8,8 @@ static bool choose_epsilon_greedy(bandit_exact_engine *e, const bandit_select_li
     (void)executor;
     const bandit_options *o = &e->engine.options;
     uint64_t coin = 2 * e->n_picked, place = coin + 1;
-    /* Before the first reward all means are 0: more picks than one are no reason to crowd on the first arm.
-     */
+    /* Before the first reward all means are 0, so the largest mean would always be the first arm: pick
+     * uniformly. */
     if (e->initial ||
         bandit_random_uniform(o->seed, e->engine.batch, BANDIT_PURPOSE_UNIFORM, coin) < o->epsilon)
         return bandit_exact_uniform(e, BANDIT_PURPOSE_UNIFORM, place, limits, arm);

@@ -1,9 +1,10 @@
 /* Regularized evolution (Real et al. 2019, Alg. 1) on a finite set.
  *
- * The population is the last `population` results; until it is full, counting what is out, picks are uniform.
- * Then the best of `sample` members drawn with replacement is the parent (ties: the youngest), and its child
- * is one of its NEIGHBOURS nearest arms, uniformly: our mutation on a finite set. Nearest is by the features
- * as scaled, or by k(x,x) + k(x',x') − 2 k(x,x') for a precomputed set; ties to the lowest index. */
+ * The population is the last `population` results. Until there are that many, counting picks in flight, picks
+ * are uniform. Then the parent is the best of `sample` members drawn with replacement (ties: the newest), and
+ * its child is uniform among its NEIGHBOURS nearest arms. The latter is our mutation for finite sets.
+ * Distance is measured in the scaled features, or by k(x,x) + k(x',x') − 2 k(x,x') for a precomputed set;
+ * ties go to the lowest index. */
 #include "core/algorithms/exact_engine.h"
 
 #include "core/arms/arms_storage.h"
@@ -27,7 +28,7 @@ static double squared_distance(const bandit_arms *arms, size_t a, size_t b)
     return sum;
 }
 
-/* The arms nearest to `parent`, itself and the withheld excluded, nearest first; returns how many. */
+/* Finds the arms nearest to `parent`, except itself and withheld arms, nearest first. Returns how many. */
 static size_t nearest(const bandit_arms *arms, size_t parent, const bandit_select_limits *limits,
                       uint32_t out[NEIGHBOURS])
 {
@@ -53,7 +54,7 @@ static size_t nearest(const bandit_arms *arms, size_t parent, const bandit_selec
     return n;
 }
 
-/* The best of a sample drawn with the random numbers first …; ties: the youngest. */
+/* The best of a sample that is drawn with the random numbers from `first` on; ties go to the newest. */
 static const bandit_pull *best_of_sample(const bandit_exact_engine *e, uint64_t first)
 {
     const bandit_options *o = &e->engine.options;
@@ -66,7 +67,7 @@ static const bandit_pull *best_of_sample(const bandit_exact_engine *e, uint64_t 
             (member->reward == parent->reward && member > parent))
             parent = member;
     }
-    assert(parent); /* the sample has a member */
+    assert(parent); /* o->sample is at least 1 */
     return parent;
 }
 
@@ -81,7 +82,7 @@ static bool choose_child(bandit_exact_engine *e, const bandit_select_limits *lim
 {
     (void)executor;
     const bandit_options *o = &e->engine.options;
-    /* This pick's numbers: the members of the sample, then the child. */
+    /* The random numbers of this pick: the members of the sample, then the child. */
     const uint64_t first = e->n_picked << 32, last = first + o->sample;
     if (!has_population(e))
         return bandit_exact_uniform(e, BANDIT_PURPOSE_EVOLUTION, last, limits, arm);
@@ -89,25 +90,26 @@ static bool choose_child(bandit_exact_engine *e, const bandit_select_limits *lim
     const bandit_pull *parent = best_of_sample(e, first);
     uint32_t children[NEIGHBOURS];
     size_t n = nearest(e->engine.arms, parent->arm, limits, children);
-    if (n == 0) /* the parent may be the only arm left */
+    if (n == 0) /* the parent may be the only arm that is not withheld */
         return bandit_exact_uniform(e, BANDIT_PURPOSE_EVOLUTION, last, limits, arm);
     *arm = children[bandit_random_below(o->seed, e->engine.batch, BANDIT_PURPOSE_EVOLUTION, last, n)];
     return true;
 }
 
-/* In a space: one parameter of the parent is changed (bandit_genome_mutate). */
+/* In a space, a child differs from its parent in one parameter (bandit_genome_mutate). */
 static void choose_child_point(const bandit_exact_engine *e, const bandit_genome *genome, uint64_t attempt,
                                double *genes, double *coded)
 {
     const bandit_options *o = &e->engine.options;
     const uint64_t first = e->n_picked << 32, last = first + o->sample + 16 * attempt;
-    const uint64_t random = (uint64_t)1 << 20 | attempt; /* of points: beyond the samples' numbers */
+    const uint64_t random = (uint64_t)1 << 20 | attempt; /* for random points: beyond the numbers of the
+                                                          * samples */
     bandit_genome_random(genome, e->engine.batch, BANDIT_PURPOSE_UNIFORM, (e->n_picked << 24) + random,
                          genes);
     if (has_population(e)) {
         bandit_arms_coded(e->engine.arms, best_of_sample(e, first)->arm, coded);
         bandit_genome_take(genome, coded, genes);
-        bandit_genome_coded(genome, genes, coded); /* with what is fixed */
+        bandit_genome_coded(genome, genes, coded); /* with the fixed values */
         bandit_genome_mutate(genome, e->engine.batch, BANDIT_PURPOSE_EVOLUTION, last, coded, genes);
     }
     bandit_genome_point(genome, genes, coded);

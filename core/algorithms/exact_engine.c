@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MORE_PICKS = 64 }; /* hallucinated columns that room is made for at once */
+enum { MORE_PICKS = 64 }; /* number of hallucinated columns for which memory is reserved at once */
 
-/* The rule's factor before the Bayesian standard deviation. */
+/* The rule's factor of the Bayesian standard deviation. */
 static double width(const bandit_exact_engine *e)
 {
     return e->rule->width(&e->engine.options, bandit_exact_gamma(e), e->history.sums.observations);
 }
 
-/* Refuses what would hold more than allowed, naming the need and an algorithm that does with less. */
+/* Rejects a need beyond the memory limit, naming the bytes needed and an algorithm that needs less. */
 static bandit_status check_memory(const bandit_exact_engine *e, size_t n_solid, size_t n_hallucinated,
                                   size_t workers, bandit_error *err)
 {
@@ -60,7 +60,7 @@ bandit_status bandit_exact_engine_open(bandit_engine *engine, bandit_error *err)
     if (e->posterior && !e->score)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     if (e->rule->width)
-        e->width = width(e); /* of the first batch: what is predicted before it begins */
+        e->width = width(e); /* for predictions before the first batch */
     return BANDIT_OK;
 }
 
@@ -82,7 +82,7 @@ static bool looks_ahead(const bandit_exact_engine *e)
     return e->rule->hallucinates || (e->initial && e->engine.options.init == BANDIT_INIT_UNCERTAINTY);
 }
 
-/* A pull whose reward is out: the ratio grows, and the selection variance shrinks where it is looked at. */
+/* Adds a pull in flight: the ratio grows, and the selection variances shrink if they will be used. */
 static void take_out(bandit_exact_engine *e, uint32_t arm, const bandit_executor *executor)
 {
     if (!e->posterior)
@@ -99,7 +99,7 @@ static void take_out(bandit_exact_engine *e, uint32_t arm, const bandit_executor
     e->ratio += variance / lambda;
 }
 
-/* Everything that commit, build and freeze use. What is in force stays. */
+/* Reserves all memory that commit, build and freeze use. The current state stays as it is. */
 static bandit_status reserve_batch(bandit_exact_engine *e, size_t n_solid, size_t n_pulled, size_t n_pending,
                                    const bandit_executor *executor, bandit_error *err)
 {
@@ -118,8 +118,8 @@ static bandit_status reserve_batch(bandit_exact_engine *e, size_t n_solid, size_
     return BANDIT_OK;
 }
 
-/* The posterior from base and log: the same calls, hence the same bits, as in an engine that lived through
- * them. */
+/* Builds the posterior from base and log. These are the calls that a running engine has made, so the bits
+ * agree. */
 static void build(bandit_exact_engine *e, const bandit_executor *executor)
 {
     enum { AT_ONCE = 64 };
@@ -144,7 +144,8 @@ static double radius(const bandit_engine *engine, const void *batch)
     return width((const bandit_exact_engine *)engine);
 }
 
-/* The batch's constants, and what is out. Allocates nothing and cannot fail. */
+/* Sets the constants of the batch, and hallucinates the picks in flight. Allocates nothing and cannot
+ * fail. */
 static void freeze(bandit_exact_engine *e, const bandit_pick *pending, size_t n_pending,
                    const bandit_executor *executor)
 {
@@ -164,7 +165,7 @@ static void freeze(bandit_exact_engine *e, const bandit_pick *pending, size_t n_
     if (e->rule->width && e->engine.grows_norm_bound)
         bandit_engine_grow_norm_bound(&e->engine, bandit_exact_mean_norm(e->posterior), radius, NULL);
     e->width = e->rule->width ? width(e) : 0.0;
-    e->incumbent = sums->n > 0 ? -INFINITY : 0.0; /* before the first reward: the prior mean */
+    e->incumbent = sums->n > 0 ? -INFINITY : 0.0; /* before the first reward, the prior mean */
     for (size_t i = 0; i < sums->n; i++)
         e->incumbent = fmax(e->incumbent, mean[sums->sums[i].arm]);
     for (size_t i = 0; i < n_pending; i++)
@@ -223,7 +224,7 @@ bandit_status bandit_exact_engine_restore(bandit_engine *engine, const bandit_ch
 
 /* ---- picks --------------------------------------------------------------------------------------------- */
 
-/* Room for `more` hallucinated picks; made for many at once. */
+/* Reserves memory for `more` hallucinated picks, and if possible for many at once. */
 static bandit_status make_room(bandit_exact_engine *e, size_t more, const bandit_executor *executor,
                                bandit_error *err)
 {
@@ -238,7 +239,8 @@ static bandit_status make_room(bandit_exact_engine *e, size_t more, const bandit
                                : bandit_exact_reserve(e->posterior, n_solid, wanted, executor->workers, err);
 }
 
-/* Largest selection variance (paper's scale) among the arms that may be chosen; false when none may. */
+/* Finds the largest selection variance (paper's scale) among the arms that may be chosen. Returns false if
+ * none may. */
 static bool most_uncertain(const bandit_exact_engine *e, const bandit_select_limits *limits, uint32_t *arm,
                            double *variance)
 {
@@ -295,7 +297,7 @@ static bool choose(bandit_exact_engine *e, const bandit_select_limits *limits,
     return e->rule->choose(e, limits, executor, arm);
 }
 
-/* The next point of a space, appended when it is new. *found is false when the points that were tried are
+/* Chooses the next point of a space, and appends it if it is new. *found is false if all points tried are
  * withheld. */
 static bandit_status choose_in_space(bandit_exact_engine *e, const bandit_select_limits *limits,
                                      uint32_t *arm, bool *found, bandit_error *err)
@@ -344,7 +346,7 @@ bandit_status bandit_exact_engine_select(bandit_engine *engine, const bandit_sel
         if (status != BANDIT_OK && n == 0)
             return status;
         if (status != BANDIT_OK)
-            break; /* the picks made stand; the next call says why there are no more */
+            break; /* keep the picks made; the next call reports the error */
         uint32_t arm = 0;
         bool found = true;
         if (bandit_arms_is_open_space(engine->arms))
@@ -437,8 +439,8 @@ void bandit_exact_engine_describe(const bandit_engine *engine, bandit_descriptio
     if (!e->posterior)
         return;
     const double *variance = bandit_exact_variance(e->posterior);
-    out->beta = e->width * sqrt(engine->options.lambda); /* before the paper's standard deviation */
-    out->dictionary = e->pulled;                         /* exact: all pulled arms */
+    out->beta = e->width * sqrt(engine->options.lambda); /* the factor of the paper's standard deviation */
+    out->dictionary = e->pulled;                         /* the posterior is exact: all pulled arms */
     out->n_dictionary = e->n_pulled;
     for (size_t i = 0; i < sums->n; i++)
         out->effective_dimension +=

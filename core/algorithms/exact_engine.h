@@ -1,9 +1,10 @@
-/* The engine that the exact Gaussian-process algorithms and the baselines share. An algorithm is a rule: how
- * wide its confidence bound is, which arm comes next, and when a batch ends.
+/* The engine of the algorithms with an exact Gaussian process, and of the baselines. An algorithm is a rule:
+ * the width of its confidence bound, which arm comes next, and when a batch ends.
  *
- * A batch before the first reward follows options.init; every other batch follows the rule. Pending picks and
- * picks of the batch are hallucinated in the posterior if the rule uses the selection variance. The stored
- * state is that of bandit_history; the rest follows from it, the pending picks and the number of the batch. */
+ * A batch before the first reward follows options.init; every other batch follows the rule. If the rule uses
+ * the selection variance, the pending picks and the picks of the batch are hallucinated in the posterior. The
+ * stored state is that of bandit_history. Everything else follows from it, the pending picks and the number
+ * of the batch. */
 #ifndef CORE_ALGORITHMS_EXACT_ENGINE_H
 #define CORE_ALGORITHMS_EXACT_ENGINE_H
 
@@ -20,45 +21,47 @@ typedef struct bandit_exact_engine bandit_exact_engine;
 typedef enum bandit_batch_end {
     BANDIT_END_SEQUENTIAL, /* after every pick */
     BANDIT_END_PRODUCT,    /* after the pick at which prod (1 + sigma^2_{s−1}/lambda) exceeds ratio_bound */
-    BANDIT_END_NEVER       /* at max_batch and the horizon only */
+    BANDIT_END_NEVER       /* only at max_batch or the horizon */
 } bandit_batch_end;
 
 typedef struct bandit_exact_rule {
     bandit_batch_end end;
-    bool hallucinates;     /* `choose` looks at the selection variance */
-    bool samples;          /* `choose` draws from the posterior */
-    bool keeps_population; /* the last options.population results */
+    bool hallucinates;     /* `choose` uses the selection variance */
+    bool samples;          /* `choose` samples from the posterior */
+    bool keeps_population; /* the history is the last options.population results */
 
-    bandit_gain_width *width; /* of the batch's bounds; NULL: there are none */
-    /* The next arm; false when all are withheld. `limits` is select's. */
+    bandit_gain_width *width; /* of the batch's bounds; NULL: the rule has no bounds */
+    /* Chooses the next arm. Returns false when all are withheld. `limits` is that of select. */
     bool (*choose)(bandit_exact_engine *engine, const bandit_select_limits *limits,
                    const bandit_executor *executor, uint32_t *arm);
-    /* The same on a space that grows, for rules without a model: the next point, coded, by random numbers of
-     * this attempt of this pick. `genome` knows what is fixed; genes: scratch, one a parameter. */
+    /* The same in a space that grows, for rules without a model: sets `coded` to the next point, from the
+     * random numbers of this attempt at this pick. `genome` holds the fixed values; genes: scratch, one per
+     * parameter. */
     void (*choose_point)(const bandit_exact_engine *engine, const bandit_genome *genome, uint64_t attempt,
                          double *genes, double *coded);
 } bandit_exact_rule;
 
 struct bandit_exact_engine {
-    bandit_engine engine; /* first */
+    bandit_engine engine; /* must be first */
     const bandit_exact_rule *rule;
     bandit_history history;
-    bandit_exact *posterior;       /* with a model */
-    bandit_prior_sampler *sampler; /* for rules that sample */
-    double *score;                 /* with a model: one an arm, what `choose` maximizes */
-    double *noise;                 /* for samples: one a solid column */
+    bandit_exact *posterior;       /* NULL without a model */
+    bandit_prior_sampler *sampler; /* only for rules that sample */
+    double *score;                 /* with a model: one per arm, the score that `choose` maximizes */
+    double *noise;                 /* for samples: one per solid column */
     size_t capacity_noise;
-    uint32_t *pulled; /* n_pulled: the arms that were when the batch began, ascending */
+    uint32_t *pulled; /* n_pulled: the arms that had been pulled when the batch began, ascending */
     size_t n_pulled, capacity_pulled;
 
-    /* constant during a batch, except the last two */
-    bool initial;            /* no rewards yet: the batch is `init` */
+    /* Constant during a batch, except the last two. */
+    bool initial;            /* there are no rewards yet, and the batch follows `init` */
     double information_gain; /* 1/2 log det(I + K/lambda) */
-    double width;            /* the rule's; 0 without a bound */
-    double incumbent;        /* f+: largest mean among the pulled arms */
-    uint64_t n_pending;      /* in flight since former batches */
-    uint64_t n_picked;       /* in this batch */
-    double ratio; /* 1 + sum of sigma^2_fb over all in flight, paper's scale; END_PRODUCT: the product */
+    double width;            /* from the rule; 0 without a bound */
+    double incumbent;        /* f+: the largest mean among the pulled arms */
+    uint64_t n_pending;      /* picks of earlier batches in flight */
+    uint64_t n_picked;       /* picks of this batch */
+    double ratio; /* 1 + sum of sigma^2_fb over all picks in flight, paper's scale; for END_PRODUCT the
+                   * product */
 };
 
 /* Entries of bandit_algorithm_table. */
@@ -98,21 +101,23 @@ size_t bandit_exact_engine_memory(const bandit_engine *engine);
 
 /* ---- what rules share ---------------------------------------------------------------------------------- */
 
-/* `choose` of the algorithms that maximize mean + width * (selection's standard deviation). */
+/* `choose` for algorithms that maximize mean + width * (standard deviation from the selection variance). */
 bool bandit_exact_choose_ucb(bandit_exact_engine *engine, const bandit_select_limits *limits,
                              const bandit_executor *executor, uint32_t *arm);
 
-/* The arm of largest score that is not withheld, ties to the lowest index; false when all are. */
+/* Finds the arm with the largest score that is not withheld; ties go to the lowest index. Returns false when
+ * all are withheld. */
 bool bandit_exact_best(const double *score, size_t n, const bandit_select_limits *limits, uint32_t *arm);
 
-/* A uniform arm among those not withheld; false when all are. */
+/* Chooses a uniform arm among those not withheld. Returns false when all are. */
 bool bandit_exact_uniform(const bandit_exact_engine *engine, bandit_purpose purpose, uint64_t index,
                           const bandit_select_limits *limits, uint32_t *arm);
 
-/* gamma_{t−1} as options.gamma says; t = observations + 1. */
+/* gamma_{t−1} as options.gamma prescribes; t = observations + 1. */
 double bandit_exact_gamma(const bandit_exact_engine *engine);
 
-/* engine->score becomes the draw of GP(0, k_{t−1}) with this number in the batch, jointly over all arms. */
+/* Sets engine->score to the draw of GP(0, k_{t−1}) that has this number in the batch, jointly over all
+ * arms. */
 void bandit_exact_draw(bandit_exact_engine *engine, uint64_t number, const bandit_executor *executor);
 
 #endif

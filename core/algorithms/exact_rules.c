@@ -1,4 +1,4 @@
-/* What several rules share: confidence widths, and the choice of an arm by its score. */
+/* Shared by several rules: confidence widths, and the choice of an arm by its score. */
 #include "core/algorithms/exact_engine.h"
 
 #include "core/selection/confidence.h"
@@ -30,7 +30,7 @@ bool bandit_exact_uniform(const bandit_exact_engine *e, bandit_purpose purpose, 
         return false;
     uint64_t place =
         bandit_random_below(e->engine.options.seed, e->engine.batch, purpose, index, n - limits->n_withheld);
-    /* The arm at that place among those that are left. */
+    /* The arm at that position among the arms that are not withheld. */
     for (size_t w = 0; w < limits->n_withheld && limits->withheld[w] <= place; w++)
         place++;
     *arm = (uint32_t)place;

@@ -1,10 +1,11 @@
-/* GP-EI and GP-PI: expected improvement over, and probability of improving on, f+ + zeta, f+ the largest
- * posterior mean among the pulled arms. With Z = (mu − f+ − zeta) / sigma,
+/* GP-EI and GP-PI: the expected improvement over f+ + zeta, and the probability of improving on it, where f+
+ * is the largest posterior mean among the pulled arms. With Z = (mu − f+ − zeta) / sigma,
  *
  *   EI = sigma h(Z),  h(Z) = phi(Z) + Z Phi(Z);   PI = Phi(Z).
  *
- * Both underflow to 0 on all arms once the posterior is narrow, so what is compared is log EI and, Phi being
- * increasing, Z itself: the same argmax, without a tie of zeros. sigma is the selection variance's. */
+ * Both underflow to 0 on all arms once the posterior is narrow. The algorithms therefore compare log EI, and
+ * Z instead of Phi(Z), which is increasing in Z. The argmax is the same, but zeros cannot tie. sigma belongs
+ * to the selection variance. */
 #include "core/algorithms/exact_engine.h"
 #include "core/algorithms/space_engine.h"
 #include "core/selection/acquisition.h"
@@ -18,7 +19,7 @@ static double log_expected_improvement(double gain, double sigma)
     return gain > 0.0 ? log(gain) : -INFINITY;
 }
 
-/* Z, of which PI is an increasing function. */
+/* Z, an increasing function of PI. */
 static double standardized_gain(double gain, double sigma)
 {
     if (sigma > 0.0)

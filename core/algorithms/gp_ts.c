@@ -3,14 +3,15 @@
  * f_t is a draw of the Gaussian process with mean mu_{t−1} and covariance v_t^2 k_{t−1}, jointly over all
  * arms, and x_t its argmax. v_t = B + R sqrt(2 (gamma_{t−1} + 1 + ln(2/delta))), divided by `scale`.
  *
- * The draw: f0 of the prior on all arms (prior_sampler.h), conditioned on the pulls by Matheron's rule
- * (bandit_exact_condition), O(A r + A J + J^2) for a prior factor of rank r and J columns of the posterior.
- * It is exact, jointly over all arms, where f0 is: with a precomputed kernel, with a linear one, up to
- * BANDIT_PRIOR_EXACT_ARMS arms, and with Gaussian kernels of low rank. Beyond, f0 comes from random features,
- * fresh ones for every draw: mean and covariance stay exact, the law is only near a normal one.
+ * A draw starts from a draw f0 of the prior on all arms (prior_sampler.h), which is conditioned on the pulls
+ * by Matheron's rule (bandit_exact_condition), O(A r + A J + J^2) for a prior factor of rank r and J columns
+ * of the posterior. It is exact, jointly over all arms, if f0 is: with a precomputed or linear kernel, for up
+ * to BANDIT_PRIOR_EXACT_ARMS arms, and for Gaussian kernels of low rank. Otherwise f0 comes from random
+ * features, new ones for every draw. Mean and covariance are then still exact, but the distribution is only
+ * approximately normal.
  *
- * Pulls whose rewards are out do not enter: independent draws are what keeps simultaneous picks apart, so
- * both algorithms take a draw a pick, keyed by the batch and the pick's number in it. */
+ * Picks in flight are not conditioned on. Independent draws keep simultaneous picks apart: both algorithms
+ * take one draw per pick, keyed by the batch and the number of the pick in it. */
 #include "core/algorithms/exact_engine.h"
 #include "core/algorithms/space_engine.h"
 
@@ -23,7 +24,7 @@ static double width(const bandit_options *o, double gamma, uint64_t observations
 void bandit_exact_draw(bandit_exact_engine *e, uint64_t number, const bandit_executor *executor)
 {
     const uint64_t seed = e->engine.options.seed, batch = e->engine.batch;
-    /* The prior's numbers have the lower half of the draw's indices, the noises the upper. */
+    /* The prior uses the lower half of the draw's indices, the noise the upper half. */
     const uint64_t noises = (number << 40) + ((uint64_t)1 << 39);
     bandit_prior_sampler_draw(e->sampler, seed, batch, number, executor, e->score);
     for (size_t j = 0; j < bandit_exact_solid(e->posterior); j++)
@@ -34,7 +35,7 @@ void bandit_exact_draw(bandit_exact_engine *e, uint64_t number, const bandit_exe
 static bool choose_sample(bandit_exact_engine *e, const bandit_select_limits *limits,
                           const bandit_executor *executor, uint32_t *arm)
 {
-    const uint64_t draws = (uint64_t)1 << 24; /* different ones in a batch */
+    const uint64_t draws = (uint64_t)1 << 24; /* number of different draws in a batch */
     bandit_exact_draw(e, e->n_picked % draws, executor);
     const double *mean = bandit_exact_mean(e->posterior);
     for (size_t a = 0; a < e->history.n_arms; a++)

@@ -2,8 +2,8 @@
 #include "core/algorithms/exact_engine.h"
 #include "core/algorithms/space_engine.h"
 
-/* Srinivas et al. 2010, as [CG17] section 3 restates it: sqrt(2 B^2 + 300 gamma_{t−1} ln^3(t/delta)) is
- * bandit_confidence_gp_ucb. [CG17] Alg. 1: */
+/* [CG17] Alg. 1. GP-UCB uses bandit_confidence_gp_ucb instead: sqrt(2 B^2 + 300 gamma_{t−1} ln^3(t/delta)),
+ * Srinivas et al. 2010, as [CG17] section 3 restates it. */
 static double igp_ucb_width(const bandit_options *o, double gamma, uint64_t observations)
 {
     (void)observations;

@@ -1,10 +1,10 @@
-/* Log expected improvement for the search of the best point: what `aim: best` selects. As GP-EI (gp_ei.c), but
- * over the largest posterior mean among the pulled arms itself (zeta = 0): a search that asks for a gain of one
- * hundredth of the scale never refines the digits below. The rewards that it sees are warped (hyperparameters.h).
+/* Log expected improvement for finding the best point, which `aim: best` selects. It is GP-EI (gp_ei.c) over
+ * the largest posterior mean among the pulled arms itself (zeta = 0): a search that requires a gain of a
+ * hundredth of the scale never refines the digits below that. The rewards are warped (hyperparameters.h).
  *
  * With gain mu - f+ and Z = (mu - f+) / sigma,  log EI = log sigma + log h(Z),  h(Z) = phi(Z) + Z Phi(Z).
  *
- * On lists it has an engine of its own: log_ei_list.c. */
+ * On lists it has its own engine: log_ei_list.c. */
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/space_engine.h"
 

@@ -1,13 +1,14 @@
-/* log_ei on candidates and enumerated spaces: the arms with the largest log expected gain of one more
+/* log_ei on candidates and enumerated spaces: it picks the arm with the largest log expected gain of one more
  * measurement (gain.h), under BBKB's posterior, dictionary and batches.
  *
- * Before the first reward picks are drawn without replacement, up to FIRST_PICKS at once. Then a batch is one
- * pick long while a new result may still change much, up to SEQUENTIAL_RESULTS results; from there on it ends
- * by BBKB's rule, when what is out may have shrunk a variance by more than ratio_bound. Where there is no noise
- * (bandit_is_silent) arms with a result or in flight are left out while there are others.
+ * Before the first reward picks are drawn without replacement, up to FIRST_PICKS at once. Then, up to
+ * SEQUENTIAL_RESULTS results, a batch is one pick, because a new result may still change much. From there on
+ * a batch ends by BBKB's rule, when the picks in flight may have shrunk a variance by more than ratio_bound.
+ * If there is no noise (bandit_is_silent), arms with a result or in flight are left out while there are
+ * others.
  *
- * Arms that failed and have no reward, with those that have one, teach where evaluations fail (feasibility.h);
- * arms that surely fail come last. All of it is ours. */
+ * Arms that failed and have no reward, together with those that have one, teach where evaluations fail
+ * (feasibility.h). Arms that surely fail come last. All of this is ours. */
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
@@ -19,12 +20,12 @@ enum { FIRST_PICKS = 6, SEQUENTIAL_RESULTS = 100 };
 
 typedef struct log_ei_list {
     bandit_bbkb bbkb;
-    /* of the batch in force, made when picks are asked for: */
+    /* Data of the current batch, computed when picks are requested. */
     bandit_feasibility feasibility;
-    bool has_feasibility; /* it is of this batch, and of these failures: */
+    bool has_feasibility; /* `feasibility` belongs to this batch and to these failures: */
     uint32_t *failed;
     size_t n_failed, capacity_failed;
-    uint32_t *withheld; /* before the first reward: what may not be picked */
+    uint32_t *withheld; /* before the first reward: the arms that may not be picked */
     size_t capacity_withheld;
 } log_ei_list;
 
@@ -37,8 +38,8 @@ static log_ei_list *self(bandit_engine *engine)
 
 static bandit_status open_list(bandit_engine *engine, bandit_error *err)
 {
-    /* Two batches of mean, variance, heap entry, stamp, slot number and mark an arm, and the reference's
-     * variance. */
+    /* Per arm: mean, variance, heap entry, stamp, slot number and mark for two batches, and the variance of
+     * the reference. */
     double batch =
         (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + 2 * sizeof(uint32_t) + sizeof(bool));
     double arm = 2.0 * batch + (double)sizeof(double);
@@ -73,7 +74,7 @@ static bandit_status begin_list(bandit_engine *engine, const bandit_result *resu
 
 /* ---- a batch begins ------------------------------------------------------------------------------------ */
 
-/* bandit_bbkb_rule's. */
+/* As in bandit_bbkb_rule. */
 static bandit_status start(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
                            const bandit_executor *executor, bandit_error *err)
 {
@@ -90,7 +91,7 @@ static bandit_status start(bandit_engine *engine, bandit_bbkb_batch *batch, size
     return status == BANDIT_OK ? bandit_gain_reserve(&batch->gain, n_pending, err) : status;
 }
 
-/* bandit_bbkb_rule's; room is there. */
+/* As in bandit_bbkb_rule; its memory must have been reserved. */
 static double hallucinate(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
                           const bandit_executor *executor)
 {
@@ -127,7 +128,7 @@ static double total_out(const bandit_bbkb_batch *batch)
     return batch->has_model ? batch->gain.total : batch->total;
 }
 
-/* How many picks come before the first reward. */
+/* Number of picks before the first reward. */
 static uint64_t first_picks(const bandit_engine *engine, const bandit_bbkb_batch *batch)
 {
     uint64_t horizon = engine->options.horizon, most = horizon > 0 ? horizon / 4 : FIRST_PICKS;
@@ -137,7 +138,7 @@ static uint64_t first_picks(const bandit_engine *engine, const bandit_bbkb_batch
     return most > 0 ? most : 1;
 }
 
-/* Does the batch end before another pick? */
+/* Whether and why the batch ends before another pick. */
 static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb_batch *batch)
 {
     if (!batch->has_model)
@@ -150,7 +151,8 @@ static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb
     return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
 }
 
-/* A pick before the first reward: as planned while the plan lasts, else drawn without replacement. */
+/* Chooses a pick before the first reward: the planned one if there is one left, otherwise drawn without
+ * replacement. */
 static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
                                const bandit_select_limits *limits, uint32_t *arm, bool *found,
                                bandit_error *err)
@@ -166,7 +168,7 @@ static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
     if (!bandit_reserve((void **)&e->withheld, &e->capacity_withheld, limits->n_withheld + batch->n_first,
                         sizeof *e->withheld))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    while (i < limits->n_withheld || k < batch->n_first) { /* both ascending */
+    while (i < limits->n_withheld || k < batch->n_first) { /* both lists are ascending */
         bool out = i == limits->n_withheld || (k < batch->n_first && batch->first[k] < limits->withheld[i]);
         uint32_t next = out ? batch->first[k] : limits->withheld[i];
         e->withheld[n++] = next;
@@ -186,7 +188,8 @@ static bool same_failures(const log_ei_list *e, const bandit_select_limits *limi
            (e->n_failed == 0 || memcmp(e->failed, limits->failed, e->n_failed * sizeof *e->failed) == 0);
 }
 
-/* What the failures teach, for the picks to come. Arms known by a kernel matrix alone have no features. */
+/* Learns from the failures, for the picks that follow. Arms that are only given by a kernel matrix have no
+ * features to learn from. */
 static bandit_status heed_failures(log_ei_list *e, bandit_bbkb_batch *batch,
                                    const bandit_select_limits *limits, bandit_error *err)
 {
@@ -213,7 +216,7 @@ static bandit_status heed_failures(log_ei_list *e, bandit_bbkb_batch *batch,
     return BANDIT_OK;
 }
 
-/* The next arm, with room for it to be out. */
+/* Chooses the next arm, and reserves memory for it to be in flight. */
 static bandit_status choose(log_ei_list *e, bandit_bbkb_batch *batch, const bandit_select_limits *limits,
                             uint32_t *arm, bool *found, bandit_error *err)
 {
@@ -242,7 +245,7 @@ static bandit_status select_list(bandit_engine *engine, const bandit_select_limi
         status = choose(e, batch, limits, &arm, &found, err);
         if (status != BANDIT_OK && out->n_picks == 0)
             return status;
-        if (status != BANDIT_OK) /* the picks made stand; the next call says why there are no more */
+        if (status != BANDIT_OK) /* keep the picks made; the next call reports the error */
             break;
         if (!found) {
             out->stop_rule = BANDIT_STOP_EXHAUSTED;

@@ -2,18 +2,18 @@
  *
  * Janz, Burt, González: Bandit optimisation of functions in the Matérn kernel RKHS. AISTATS 2020.
  *
- * An independent exact Gaussian process on each cell of a cover that is refined where pulls gather
- * (partition.h, cover.h); x_t = argmax_A max_{x in A} mu_A(x) + beta_A sigma_A(x),
+ * There is an independent exact Gaussian process on each cell of a cover, which is refined where there are
+ * many pulls (partition.h, cover.h); x_t = argmax_A max_{x in A} mu_A(x) + beta_A sigma_A(x),
  *
  *   beta_A = B + L sqrt(2 (gamma_A + 1 + log(N~_t / delta))),   N~_t = 4 (t + 1)^{bd},  b = (d+1)/(d+2 nu),
  *
- * gamma_A the information gain of the pulls in A, exactly. When several rewards come in at once, cells are
- * split until none qualifies; one at a time that is the paper's one level per step (cover.h). The theory has
- * nu > 1.
+ * where gamma_A is the exact information gain of the pulls in A. When several rewards arrive together, cells
+ * are split until none must be split any more. If rewards arrive one at a time, that is the paper's one level
+ * per step (cover.h). The theory assumes nu > 1.
  *
- * A batch is one pick, when nothing is out. Picks beyond it, and pulls that are still out, shrink the
- * selection variance of their cells and nothing else, as in GP-BUCB †. The state is the ledger alone: cover
- * and posteriors follow. */
+ * A batch is one pick, made when no picks are in flight. Picks beyond it, and earlier picks in flight, only
+ * shrink the selection variances of their cells, as in GP-BUCB (ours, not the paper's). The state is only the
+ * ledger; cover and posteriors follow from it. */
 #include "core/algorithms/pi_gp_ucb_space.h"
 #include "core/algorithms/stored_state.h"
 #include "core/base/allocate.h"
@@ -28,20 +28,20 @@
 typedef struct pi_engine {
     bandit_engine base;
     bandit_partition partition;
-    bandit_ledger ledgers[2]; /* the one in force, and room for the next */
+    bandit_ledger ledgers[2]; /* the current one, and memory for the next */
     unsigned in_force;
-    uint32_t *pulled; /* n_pulled: the ledger's arms when the batch began, ascending */
+    uint32_t *pulled; /* n_pulled: the arms of the ledger when the batch began, ascending */
     size_t n_pulled, capacity_pulled;
 
-    /* of the batch */
+    /* State of the current batch. */
     uint64_t n_picks;
-    uint64_t n_pending; /* of former batches, still out when it began */
-    double total;       /* sum of the start-of-batch variances of what is out, paper's scale */
+    uint64_t n_pending; /* picks of earlier batches that were in flight when it began */
+    double total;       /* sum of the start-of-batch variances of the picks in flight, paper's scale */
     unsigned char state[32];
     size_t n_state;
 } pi_engine;
 
-/* The scalars as stored: native byte order. */
+/* The stored scalars, in the machine's byte order. */
 typedef struct pi_state {
     char magic[BANDIT_STATE_KIND];
     uint64_t observations;
@@ -65,7 +65,7 @@ static const bandit_ledger *ledger_of(const pi_engine *pi)
     return &pi->ledgers[pi->in_force];
 }
 
-/* beta_A before step t = observations + 1, for a cell of this information gain. */
+/* beta_A before step t = observations + 1, for a cell with this information gain. */
 static double width(const pi_engine *pi, double information_gain)
 {
     const bandit_options *o = &pi->base.options;
@@ -83,7 +83,7 @@ static bandit_status pi_open(bandit_engine *engine, bandit_error *err)
                                         : bandit_cover_initial_for(d, o->kernel.nu, (double)o->horizon);
     bandit_partition_init(&self(engine)->partition, engine->arms, &engine->options.kernel, o->lambda,
                           initial);
-    /* what every arm has in its cell: features, mean, two variances, its number */
+    /* each arm has features, a mean, two variances and a number in its cell */
     double arm_bytes = (double)(d + 3) * sizeof(double) + sizeof(uint32_t);
     return bandit_engine_check_memory(engine, (double)n * arm_bytes, err);
 }
@@ -103,7 +103,7 @@ static size_t own_memory(const pi_engine *pi)
            pi->capacity_pulled * sizeof *pi->pulled;
 }
 
-/* Bytes that the cells may hold. */
+/* Memory in bytes that is left for the cells. */
 static double room_for_cells(const pi_engine *pi)
 {
     return (double)pi->base.memory_limit - (double)bandit_engine_own_memory(&pi->base) -
@@ -123,7 +123,7 @@ static void hallucinate(pi_engine *pi, uint32_t arm, double variance, const band
     bandit_partition_hallucinate(&pi->partition, arm, executor);
 }
 
-/* Start-of-batch variance in the paper's scale, of the cell that gives the arm its bound. */
+/* Start-of-batch variance, in the paper's scale, in the cell that gives the arm its upper bound. */
 static double variance_of(const pi_engine *pi, uint32_t arm)
 {
     return bandit_partition_bound(&pi->partition, arm).variance / pi->base.options.lambda;
@@ -134,15 +134,15 @@ static double radius(const bandit_engine *engine, const void *region)
     return width(self_const(engine), ((const bandit_region *)region)->information_gain);
 }
 
-/* Puts the ledger in place `which` in force: cells, widths, what is out. `results` are those that the former
- * ledger lacks. On an error nothing has changed. */
+/* Makes ledger number `which` the current one, with its cells, widths and hallucinated picks. `results` are
+ * those that the former ledger does not include. After an error nothing has changed. */
 static bandit_status begin(pi_engine *pi, unsigned which, const bandit_result *results, size_t n_results,
                            const bandit_pick *pending, size_t n_pending, const bandit_executor *executor,
                            bandit_error *err)
 {
     const bandit_ledger *ledger = &pi->ledgers[which];
     bandit_partition_change change = {0};
-    /* What is in it is kept: on failure it is still described. */
+    /* The content is kept, because a failed batch still describes it. */
     if (!bandit_reserve_keep((void **)&pi->pulled, &pi->capacity_pulled, pi->n_pulled, ledger->n,
                              sizeof *pi->pulled))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -191,7 +191,7 @@ static bandit_status pi_begin_batch(bandit_engine *engine, const bandit_result *
                                : status;
 }
 
-/* The regions stay in force; the next batch builds them all from the ledger, as a restored engine does. */
+/* The regions stay. The next batch rebuilds them all from the ledger, as a restored engine does. */
 static bandit_status pi_amend(bandit_engine *engine, const bandit_amendment *amendments, size_t n,
                               const bandit_arm_sum *sums, size_t n_sums, bandit_error *err)
 {
@@ -252,7 +252,7 @@ static bandit_status pi_select(bandit_engine *engine, const bandit_select_limits
         if (status != BANDIT_OK && out->n_picks == 0)
             return status;
         if (status != BANDIT_OK)
-            break; /* the picks made stand; the next call says why there are no more */
+            break; /* keep the picks made; the next call reports the error */
         bandit_pick pick = {.arm = arm, .variance = variance_of(pi, arm)};
         hallucinate(pi, arm, pick.variance, executor);
         picks[out->n_picks++] = pick;
@@ -288,7 +288,7 @@ static void pi_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
     out->n_state = pi->n_state;
 }
 
-/* Before the first batch there are no cells: the prior of a Matérn kernel, whose variance is 1. */
+/* Before the first batch there are no cells. The prediction is then the Matérn prior, with variance 1. */
 static bandit_status pi_predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
                                 size_t n, bandit_prediction *out, bandit_error *err)
 {
@@ -303,14 +303,14 @@ static bandit_status pi_predict(const bandit_engine *engine, const uint32_t *arm
     return BANDIT_OK;
 }
 
-/* beta is the widest cell's; effective dimension and information gain are sums over cells, in which an arm on
- * faces counts once for each of its cells. */
+/* beta is that of the widest cell. Effective dimension and information gain are sums over cells; an arm on
+ * faces is counted in each of its cells. */
 static void pi_describe(const bandit_engine *engine, bandit_description *out)
 {
     const pi_engine *pi = self_const(engine);
     double widest = width(pi, 0.0);
     out->observations = ledger_of(pi)->observations;
-    out->dictionary = pi->pulled; /* exact: all pulled arms */
+    out->dictionary = pi->pulled; /* the posteriors are exact: all pulled arms */
     out->n_dictionary = pi->n_pulled;
     for (size_t i = 0; i < pi->partition.n; i++) {
         const bandit_region *region = pi->partition.regions[i];
@@ -318,7 +318,7 @@ static void pi_describe(const bandit_engine *engine, bandit_description *out)
         out->effective_dimension += region->pulled_variance / engine->options.lambda;
         out->information_gain += region->information_gain;
     }
-    out->beta = widest * sqrt(engine->options.lambda); /* before the paper's standard deviation */
+    out->beta = widest * sqrt(engine->options.lambda); /* the factor of the paper's standard deviation */
 }
 
 static const bandit_algorithm_table list_table = {

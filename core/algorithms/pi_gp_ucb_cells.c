@@ -7,14 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MORE_PICKS = 16 }; /* that are out: room made for at once */
+enum { MORE_PICKS = 16 }; /* picks in flight for which memory is reserved at once */
 
 static double per_paper(const bandit_pi_space *e, double variance)
 {
     return fmax(0.0, variance) / e->base.options.lambda;
 }
 
-/* beta_A before step t = observations + 1, for a cell of this information gain. */
 double bandit_pi_width(const bandit_pi_space *e, const bandit_pi_batch *b, double information_gain)
 {
     const bandit_options *o = &e->base.options;
@@ -66,7 +65,7 @@ static uint64_t pulls_in(const bandit_ledger *ledger, const bandit_cell *cell)
     return pulls;
 }
 
-/* A cell with its posterior and room for what will be out; takes cell's members over. */
+/* Adds a cell with its posterior, and memory for picks in flight. Takes ownership of the cell's members. */
 static bandit_status add_cell(bandit_pi_space *e, bandit_pi_batch *b, bandit_cell cell, bandit_error *err)
 {
     const bandit_options *o = &e->base.options;
@@ -101,7 +100,7 @@ static bandit_status add_cell(bandit_pi_space *e, bandit_pi_batch *b, bandit_cel
     return BANDIT_OK;
 }
 
-/* Drops members without a pull. */
+/* Removes the members that have no pulls. */
 static void keep_pulled(const bandit_ledger *ledger, bandit_cell *cell)
 {
     size_t kept = 0;
@@ -112,11 +111,10 @@ static void keep_pulled(const bandit_ledger *ledger, bandit_cell *cell)
     cell->n = kept;
 }
 
-/* b->cells: the leaves with pulls, as the ledger makes them. */
 bandit_status bandit_pi_make_cells(bandit_pi_space *e, bandit_pi_batch *b, bandit_error *err)
 {
     bandit_cells open = {0};
-    double bytes = (double)bandit_engine_memory(&e->base); /* the cells of the batch that ends among them */
+    double bytes = (double)bandit_engine_memory(&e->base); /* includes the cells of the batch that ends */
     bandit_status status = b->ledger.n > 0 ? bandit_cover_first_cells(&e->cover, &open, err) : BANDIT_OK;
     for (size_t i = 0; i < open.n; i++)
         keep_pulled(&b->ledger, &open.cells[i]);
@@ -139,7 +137,7 @@ bandit_status bandit_pi_make_cells(bandit_pi_space *e, bandit_pi_batch *b, bandi
     return status;
 }
 
-/* The leaf that contains the point, where no cell with pulls does: added, with the prior. */
+/* Adds the leaf that contains the point, with the prior. Called if no cell with pulls contains the point. */
 static bandit_status add_leaf(bandit_pi_space *e, bandit_pi_batch *b, const double *features,
                               bandit_error *err)
 {
@@ -165,8 +163,7 @@ static bandit_status add_leaf(bandit_pi_space *e, bandit_pi_batch *b, const doub
 
 /* ---- bounds -------------------------------------------------------------------------------------------- */
 
-/* The largest bound of the batch's start among the cells that contain the point; the prior's where none does.
- * w and scratch are made for the call: not on the way to a pick. */
+/* Allocates w and scratch for each call, because it is not used for making picks. */
 bandit_status bandit_pi_bound_at(const bandit_pi_space *e, const bandit_pi_batch *b, const double *features,
                                  bandit_prediction *out, bandit_error *err)
 {

@@ -1,5 +1,5 @@
-/* The next point of pi_gp_ucb on a space: a sweep of every cell with pulls, L-BFGS in the best few, and a
- * point outside of them. */
+/* Finds the next point of pi_gp_ucb on a space: a sweep of every cell with pulls, L-BFGS in the best few, and
+ * one point outside of them. */
 #include "core/algorithms/pi_gp_ucb_space.h"
 #include "core/algorithms/space_design.h"
 
@@ -12,8 +12,8 @@
 #include <string.h>
 
 enum {
-    SWEEP = 48,    /* points tried in a cell, … */
-    OUTSIDE = 256, /* … and for one outside of all */
+    SWEEP = 48,    /* points tried in each cell */
+    OUTSIDE = 256, /* points tried to find one outside of all cells */
     REFINED = 4    /* cells whose maximum is refined */
 };
 
@@ -28,10 +28,10 @@ typedef struct pi_search {
     const bandit_select_limits *limits;
     bandit_genome genome;
     bool strict;
-    bandit_pi_cell *cell; /* in which an ascent goes on */
+    bandit_pi_cell *cell; /* the cell of the ascent in progress */
     size_t n_free, free[BANDIT_PI_DIMENSIONS];
     double features[BANDIT_PI_DIMENSIONS], best_x[BANDIT_PI_DIMENSIONS], best_value; /* of the ascent */
-    double value;                                                                    /* of the answer */
+    double value;                                                                    /* value of `answer` */
     bool found;
     double answer[BANDIT_PI_DIMENSIONS], point[BANDIT_PI_DIMENSIONS]; /* coded */
 } pi_search;
@@ -40,7 +40,7 @@ static bool is_met(const bandit_pi_batch *b, const bandit_pi_space *e, uint32_t 
 {
     if (bandit_sum_of(b->ledger.sums, b->ledger.n, arm))
         return true;
-    for (size_t i = 0; i < b->n; i++) { /* out: a row of the cell's surface stands at the point */
+    for (size_t i = 0; i < b->n; i++) { /* points in flight are rows of the cell's surface */
         const bandit_surface *s = &b->cells[i]->surface;
         size_t d = e->cover.dimension;
         for (size_t r = s->m; bandit_pi_contains(e, b->cells[i], features) && r < s->n; r++) {
@@ -67,7 +67,8 @@ static bool may_pick(const pi_search *s, const double *coded)
     return !s->strict || !bandit_is_silent(&s->e->base) || !is_met(s->b, s->e, (uint32_t)arm, features);
 }
 
-/* The point of these features with what is fixed put in, integers rounded: s->point, and its features. */
+/* Sets s->point to the point of these features, with the fixed values and with integers rounded, and updates
+ * the features to match. */
 static void settle(pi_search *s, double *features)
 {
     const bandit_space *space = s->genome.space;
@@ -97,8 +98,8 @@ static double bound_of(const bandit_pi_cell *c, double mean, double variance)
     return mean + c->width * sqrt(fmax(0.0, variance));
 }
 
-/* The best of a sweep of the cell and its members; its value, and where it is in *x. −INFINITY: the cell has
- * no point with what is fixed. */
+/* Evaluates a sweep of the cell and some of its members. Returns the best value, and the place in *x;
+ * −INFINITY if no point of the cell has the fixed values. */
 static double sweep_cell(pi_search *s, bandit_pi_cell *c, double *x)
 {
     size_t d = s->e->cover.dimension, members = c->cell.n, n = 0;
@@ -108,7 +109,7 @@ static double sweep_cell(pi_search *s, bandit_pi_cell *c, double *x)
     assert(d == s->genome.space->n);
     for (size_t k = 0; k < SWEEP; k++) {
         double *f = features + n * d;
-        if (k < kept) { /* members, spread over the list */
+        if (k < kept) { /* members, spread evenly over the list */
             features_of(s->e, c->cell.members[k * members / kept], f);
         } else {
             double t[BANDIT_PI_DIMENSIONS] = {0};
@@ -154,7 +155,7 @@ static double along(unsigned n, const double *x, double *gradient, void *context
     return value;
 }
 
-/* Uphill over the doubles, inside the cell. false: no memory. */
+/* Ascends over the double parameters within the cell. Returns false when out of memory. */
 static bool refine(pi_search *s, bandit_pi_cell *c, const double *from)
 {
     double side = 1.0 / bandit_cover_per_side(&s->e->cover, c->cell.level);
@@ -182,7 +183,8 @@ static bool refine(pi_search *s, bandit_pi_cell *c, const double *from)
     return true;
 }
 
-/* A point outside of all cells with pulls, where there is one: the bound is the same in all of them. */
+/* Tries to find a point outside of all cells with pulls. One is enough, because the bound is the same
+ * everywhere there. */
 static void look_outside(pi_search *s)
 {
     double value = bandit_pi_width(s->e, s->b, 0.0) * sqrt(s->e->base.covariance.kappa2);
@@ -231,7 +233,7 @@ bandit_status bandit_pi_choose(bandit_pi_space *e, bandit_pi_batch *b, const ban
     if (b->ledger.n == 0)
         return bandit_design_next(&e->base, false, b->n_out, limits, e->coded, found, err);
     pi_search s = {.e = e, .b = b, .limits = limits};
-    /* A sequence of its own for each pick: the batch's number and the pick's. */
+    /* Each pick has its own sequence, identified by the numbers of the batch and the pick. */
     uint64_t stream = e->base.batch + (b->n_picks << 40);
     bandit_status status =
         bandit_genome_init(&s.genome, e->base.arms->space, limits->fixed, e->base.options.seed, err);

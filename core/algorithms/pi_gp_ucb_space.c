@@ -1,11 +1,11 @@
-/* Partitioned improved GP-UCB on a space of numbers. [JBG20], as pi_gp_ucb.c has it for candidates.
+/* Partitioned improved GP-UCB on a space of numbers. [JBG20], as in pi_gp_ucb.c for candidates.
  *
- * The box of the features, [0,1]^d, is covered by closed cubes that are refined where pulls gather (cover.h).
- * An independent exact posterior stands on the pulls in each; the next point is the maximum over cells of
- * mu_A + beta_A sigma_A, found inside each cell by a sweep and, in the best few, by L-BFGS. Only cells with
- * pulls are kept: in all others the bound is beta_A of no pulls, everywhere, so that a point of a sequence in
- * any of them stands for all. What is out shrinks the variance in its cells (surface.h); the first batch is a
- * design (space_design.h). The state is the ledger alone. */
+ * The box of the features, [0,1]^d, is covered by closed cubes that are refined where there are many pulls
+ * (cover.h). Each has an independent exact posterior on its pulls. The next point is the maximum over cells
+ * of mu_A + beta_A sigma_A, found inside each cell by a sweep and, in the best few, by L-BFGS. Only cells
+ * with pulls are stored. In all others the bound is the same constant, that of no pulls, so one point of a
+ * sequence that lies in any of them represents them all. Picks in flight shrink the variance in their cells
+ * (surface.h). The first batch is a design (space_design.h). The state is only the ledger. */
 #include "core/algorithms/pi_gp_ucb_space.h"
 #include "core/algorithms/space_design.h"
 
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scalars as stored: native byte order. */
+/* The stored scalars, in the machine's byte order. */
 typedef struct pi_state {
     char magic[BANDIT_STATE_KIND];
     char code_path[BANDIT_STATE_CODE_PATH];
@@ -99,7 +99,7 @@ static bandit_status take_out_arm(bandit_pi_space *e, bandit_pi_batch *b, uint32
     return status;
 }
 
-/* From the ledger to the frozen batch: the same path for one that begins and one that is restored. */
+/* Completes the frozen batch from its ledger. A new batch and a restored one both take this path. */
 static bandit_status freeze(bandit_pi_space *e, bandit_pi_batch *b, const bandit_pick *pending,
                             size_t n_pending, bandit_error *err)
 {
@@ -186,7 +186,7 @@ static bandit_stop_rule stop_rule(const bandit_pi_space *e, const bandit_pi_batc
     return b->n_out > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
 }
 
-/* The pick at e->coded, its arm appended when it is new. A pick that fails leaves nothing behind. */
+/* Makes the pick at e->coded, and appends its arm if it is new. A pick that fails changes nothing. */
 static bandit_status take_choice(bandit_pi_space *e, bandit_pi_batch *b, bandit_pick *pick, bandit_error *err)
 {
     bandit_arms *arms = e->base.arms;
@@ -229,7 +229,7 @@ static bandit_status pi_select(bandit_engine *engine, const bandit_select_limits
         b->n_picks++;
     }
     out->ratio = 1.0 + b->total;
-    /* picks that were made stand; the next call says why there are no more */
+    /* keep the picks made; the next call reports the error */
     return out->n_picks > 0 ? BANDIT_OK : status;
 }
 
@@ -273,7 +273,7 @@ static bandit_status pi_predict(const bandit_engine *engine, const uint32_t *arm
     return status;
 }
 
-/* beta is the widest cell's; effective dimension and information gain are sums over cells. */
+/* beta is that of the widest cell; effective dimension and information gain are sums over cells. */
 static void pi_describe(const bandit_engine *engine, bandit_description *out)
 {
     const bandit_pi_space *e = (const bandit_pi_space *)engine;

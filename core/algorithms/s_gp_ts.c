@@ -2,7 +2,7 @@
  *
  * Vakili, Picheny, Artemev: Scalable Thompson sampling using sparse Gaussian process models. 2021.
  *
- * On candidates it has an engine of its own (s_gp_ts_list.c); in a space it is a rule of space_engine.h. */
+ * For candidates it has its own engine (s_gp_ts_list.c); in a space it is a rule of space_engine.h. */
 #include "core/algorithms/s_gp_ts.h"
 
 #include "core/algorithms/space_engine.h"

@@ -1,16 +1,17 @@
 /* S-GP-TS on candidates: the engine. [VPA21]
  *
- * A batch is one pick; whoever asks for more gets further samples of the same posterior (Kandasamy et al.
- * 2018): what is out does not enter the model, the samples' own randomness spreads the picks. Nothing is held
+ * A batch is one pick. Further picks are further samples of the same posterior (Kandasamy et al. 2018): picks
+ * in flight are not conditioned on, because the randomness of the samples keeps them apart. No data is held
  * per arm, and a pick costs O((m + M) A) (svgp.h).
  *
- * The inducing points are, with `posterior`
- *   svgp  all pulled arms while they are no more than m (the only k-DPP there is); then a sample of the k-DPP
- *         over the pulled arms, each once, redrawn when the rewards have doubled;
- *   dtc   BBKB's dictionary: resampled at each batch by ridge leverage scores, with no limit m but q_bar.
- *   features  none: the m eigenfunctions with the largest eigenvalues stand in their place
- *         (feature_posterior.h).
- * At equal points the first two give the same posterior (svgp.h): they differ in the choice of points. */
+ * The option `posterior` chooses the inducing points:
+ *   svgp      all pulled arms while there are at most m of them. Then a sample of the k-DPP over the pulled
+ *             arms, redrawn whenever the number of rewards has doubled.
+ *   dtc       BBKB's dictionary: resampled for each batch by ridge leverage scores, limited by q_bar and not
+ *             by m.
+ *   features  none; the m eigenfunctions with the largest eigenvalues replace them (feature_posterior.h).
+ * For the same points the first two give the same posterior (svgp.h); they differ only in the choice of
+ * points. */
 #include "core/algorithms/s_gp_ts.h"
 
 #include "core/algorithms/stored_state.h"
@@ -27,23 +28,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the one in
- * force as it was. */
+/* The frozen state of a batch. An engine has two, so that a batch that fails to begin leaves the current one
+ * unchanged. */
 typedef struct ts_batch {
     bandit_ledger ledger;
-    bool has_model; /* false: no rewards yet; the initial pick is uniform */
+    bool has_model; /* false: there are no rewards yet, and the initial pick is uniform */
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
-    uint64_t drawn_at;          /* rewards when the k-DPP was sampled; 0: the dictionary is another */
-    bandit_posterior posterior; /* `features`: of no points */
-    bandit_feature_posterior on_features; /* otherwise not built */
+    uint64_t drawn_at;          /* number of rewards when the k-DPP was sampled; 0: the dictionary was chosen
+                                 * otherwise */
+    bandit_posterior posterior; /* has no points for `features` */
+    bandit_feature_posterior on_features; /* only built for `features` */
     bandit_svgp_sampler sampler;
     double *w, *scratch; /* for the variance of one arm */
     size_t capacity_w, capacity_scratch;
-    double alpha;       /* before the Bayesian standard deviation */
-    uint64_t n_picks;   /* of this batch */
-    uint64_t n_pending; /* of former batches, still out when it began */
-    double total;       /* sum of the start-of-batch variances of what is out */
+    double alpha;       /* factor of the Bayesian standard deviation */
+    uint64_t n_picks;   /* picks made in this batch */
+    uint64_t n_pending; /* picks of earlier batches that were in flight when this one began */
+    double total;       /* sum of the start-of-batch variances of the picks in flight */
     unsigned char state[64];
     size_t n_state;
 } ts_batch;
@@ -51,13 +53,13 @@ typedef struct ts_batch {
 typedef struct ts_engine {
     bandit_engine base;
     bandit_features features;
-    size_t m;         /* inducing points */
-    double *variance; /* n arms, for `dtc`: only pulled arms' entries are set */
+    size_t m;         /* number of inducing points */
+    double *variance; /* n arms, for `dtc`: only the entries of pulled arms are set */
     ts_batch batches[2];
     unsigned in_force;
 } ts_engine;
 
-/* The scalars of a batch as stored: native byte order. */
+/* The stored scalars of a batch, in the machine's byte order. */
 typedef struct ts_state {
     char magic[BANDIT_STATE_KIND];
     uint64_t observations, drawn_at;
@@ -145,7 +147,7 @@ static size_t ts_memory(const bandit_engine *engine)
 
 /* ---- batches ------------------------------------------------------------------------------------------- */
 
-/* next->dictionary = at most m pulled arms: all, or a sample of the k-DPP. */
+/* Sets next->dictionary to at most m pulled arms: all of them, or a sample of the k-DPP. */
 static bandit_status draw_inducing(bandit_engine *engine, ts_batch *next, bandit_error *err)
 {
     bandit_status status =
@@ -207,8 +209,8 @@ static double variance_of(ts_batch *batch, uint32_t arm)
     return e.residual + e.norm2;
 }
 
-/* The dictionary by leverage scores under the batch that has ended; where that had no model, under the
- * posterior of a k-DPP's inducing points †. */
+/* Chooses the dictionary by leverage scores under the batch that has ended. If that had no model, the scores
+ * are those under the posterior of a sample of the k-DPP (ours, not the paper's). */
 static bandit_status resample_dictionary(bandit_engine *engine, ts_batch *ended, ts_batch *next,
                                          bandit_error *err)
 {
@@ -246,7 +248,8 @@ static double radius(const bandit_engine *engine, const void *batch)
     return bandit_confidence_sparse_sample(&engine->options, ((const ts_batch *)batch)->ledger.observations);
 }
 
-/* From ledger and dictionary to the frozen batch: the same path for one that begins and one restored. */
+/* Completes the frozen batch from its ledger and dictionary. A new batch and a restored one both take this
+ * path. */
 static bandit_status freeze(bandit_engine *engine, ts_batch *batch, const bandit_pick *pending,
                             size_t n_pending, const bandit_executor *executor, bandit_error *err)
 {
@@ -353,19 +356,19 @@ static bandit_stop_rule stop_rule(const ts_batch *batch)
     return batch->n_picks > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
 }
 
-/* The argmax of the batch's next sample; before the first rewards a uniform arm for the first pick, samples
- * of the prior for any more. */
+/* Chooses the argmax of the batch's next sample. Before the first rewards, the first pick is a uniform arm,
+ * and further ones are samples of the prior. */
 static bool choose(const bandit_engine *engine, ts_batch *batch, const bandit_select_limits *limits,
                    const bandit_executor *executor, uint32_t *arm)
 {
     if (!batch->has_model && batch->n_picks + batch->n_pending == 0)
         return bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, 0, limits, arm);
-    const uint64_t samples = (uint64_t)1 << 24; /* different ones in a batch */
+    const uint64_t samples = (uint64_t)1 << 24; /* number of different samples in a batch */
     uint64_t seed = engine->options.seed, sample = batch->n_picks % samples;
     if (stands_on_features(engine)) {
         bandit_feature_posterior_draw(&batch->on_features, batch->alpha, seed, engine->batch, sample,
                                       &batch->sampler.draw);
-        batch->sampler.alpha = 1.0; /* the weights have it */
+        batch->sampler.alpha = 1.0; /* the weights already include alpha */
     } else {
         bandit_svgp_draw(&batch->sampler, batch->alpha, seed, engine->batch, sample);
     }
@@ -423,13 +426,13 @@ static void ts_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
     out->n_state = batch->n_state;
 }
 
-/* Before the first batch begins it is that batch's. */
+/* alpha of the current batch; before the first batch begins, of that batch. */
 static double alpha_in_force(const bandit_engine *engine)
 {
     return engine->started ? in_force(engine)->alpha : bandit_confidence_sparse_sample(&engine->options, 0);
 }
 
-/* By arm, or by coordinates where `arms` is NULL. */
+/* Predicts by arm, or by coordinates if `arms` is NULL. */
 static bandit_status ts_predict(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
                                 size_t n, bandit_prediction *out, bandit_error *err)
 {
@@ -450,8 +453,8 @@ static void ts_describe(const bandit_engine *engine, bandit_description *out)
 {
     const ts_batch *batch = in_force(engine);
     out->observations = batch->ledger.observations;
-    out->beta =
-        alpha_in_force(engine) * sqrt(engine->options.lambda); /* before the paper's standard deviation */
+    out->beta = alpha_in_force(engine) * sqrt(engine->options.lambda); /* the factor of the paper's standard
+                                                                * deviation */
     out->dictionary = batch->dictionary;
     out->n_dictionary = batch->n_dictionary;
     bool on_features = stands_on_features(engine) && engine->started;

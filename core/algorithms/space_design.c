@@ -26,7 +26,7 @@ static bool has_default(const bandit_space *s)
     return false;
 }
 
-/* Defaults, and the middle where there is none; coded: scratch. */
+/* The genes of the defaults; of the middle for parameters without a default. `coded` is scratch. */
 static void default_genes(const bandit_genome *g, double *coded, double *genes)
 {
     for (size_t i = 0; i < g->space->n; i++) {
@@ -44,7 +44,7 @@ static bool accepts(const bandit_engine *engine, const bandit_select_limits *lim
     return arm == SIZE_MAX || (!strict && !bandit_is_withheld(limits, (uint32_t)arm));
 }
 
-/* How points are drawn: of the sequences, or each by itself. */
+/* How points are drawn: from one of two sequences, or independently. */
 typedef enum way { HALTON, SOBOL, RANDOM } way;
 
 static bandit_status choose(const bandit_engine *engine, uint64_t number, const bandit_select_limits *limits,

@@ -4,21 +4,21 @@
 
 #include "core/algorithms/algorithm.h"
 
-/* Points of a batch before the first reward: one more than there are parameters, 4 to 10, or six where the best
- * point is to be found soon; at most a quarter of the horizon. They depend on no reward, so that a few more than
- * one cost nobody any waiting (ours). */
+/* Number of points of a batch before the first reward: one more than there are parameters, within 4 to 10; or
+ * six if the search seeks the best point; but at most a quarter of the horizon. These points depend on no
+ * reward, so making several at once delays nothing (ours). */
 uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best);
 
-/* The next of them, coded, when `number` points are out: that of the defaults first, if any parameter has one
- * (others in the middle), then a randomized Halton sequence, a new one each batch; where the best point is
- * sought, Sobol's scrambled. New points while there are
- * any to be found, then any that is not withheld. Errors: BANDIT_NO_MEMORY, BANDIT_INVALID_OPTION ("fixed").
- */
+/* Chooses the next of them, coded, when `number` points are in flight. First comes the point of the defaults,
+ * if any parameter has one (others are in the middle). Then come points of a randomized Halton sequence, a
+ * new one for each batch, or of a scrambled Sobol sequence if the search seeks the best point. They are new
+ * points while any can be found, then any that is not withheld. Errors: BANDIT_NO_MEMORY,
+ * BANDIT_INVALID_OPTION ("fixed"). */
 bandit_status bandit_design_next(const bandit_engine *engine, bool seeks_best, uint64_t number,
                                  const bandit_select_limits *limits, double *coded, bool *found,
                                  bandit_error *err);
 
-/* A uniform point, by random numbers of the batch's pick `number`. */
+/* Chooses a uniform point, by the random numbers of pick `number` of the batch. */
 bandit_status bandit_design_random(const bandit_engine *engine, uint64_t number,
                                    const bandit_select_limits *limits, double *coded, bool *found,
                                    bandit_error *err);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The scalars of a batch as stored: native byte order. */
+/* The stored scalars of a batch, in the machine's byte order. */
 typedef struct space_state {
     char magic[BANDIT_STATE_KIND];
     char code_path[BANDIT_STATE_CODE_PATH];
@@ -112,7 +112,7 @@ size_t bandit_space_engine_memory(const bandit_engine *engine)
 
 /* ---- beginning a batch --------------------------------------------------------------------------------- */
 
-/* Start-of-batch variance of an arm, paper's scale. */
+/* Start-of-batch variance of an arm, in the paper's scale. */
 static double variance_of(const bandit_space_engine *e, const bandit_space_batch *b, uint32_t arm)
 {
     if (!b->has_model) {
@@ -124,7 +124,7 @@ static double variance_of(const bandit_space_engine *e, const bandit_space_batch
     return at.residual + at.norm2;
 }
 
-/* One more pull that is out, room for it being there. Returns its start-of-batch variance. */
+/* Adds one pull in flight; its memory must have been reserved. Returns the arm's start-of-batch variance. */
 static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t arm)
 {
     double variance = variance_of(e, b, arm), features[64], *x = features;
@@ -135,7 +135,7 @@ static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t a
         return variance;
     }
     if (d > 64)
-        x = b->scratch; /* has room: bandit_posterior_scratch is more */
+        x = b->scratch; /* it is large enough: bandit_posterior_scratch is more than d */
     bandit_space_features_of(e->base.arms, arm, x);
     double before = bandit_surface_hallucinate(&b->surface, x) / e->base.options.lambda;
     if (e->rule->end == BANDIT_SPACE_PRODUCT && b->has_model)
@@ -145,7 +145,7 @@ static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t a
     return variance;
 }
 
-/* Room for `more` points that are out. */
+/* Reserves memory for `more` points in flight. */
 static bandit_status make_room(bandit_space_engine *e, bandit_space_batch *b, size_t more, bandit_error *err)
 {
     if (!bandit_reserve_keep((void **)&b->out, &b->capacity_out, b->n_out, b->n_out + more, sizeof *b->out))
@@ -168,8 +168,8 @@ static void write_state(const bandit_space_engine *e, bandit_space_batch *b)
     b->n_state = sizeof state;
 }
 
-/* From ledger, posterior and log-sums to the frozen batch: the same path for one that begins and one that is
- * restored. */
+/* Completes the frozen batch from its ledger, posterior and log-sums. A new batch and a restored one both
+ * take this path. */
 static bandit_status freeze(bandit_space_engine *e, bandit_space_batch *b, const bandit_pick *pending,
                             size_t n_pending, bandit_error *err)
 {
@@ -304,17 +304,18 @@ bandit_status bandit_space_engine_restore(bandit_engine *engine, const bandit_ch
 
 /* ---- picks --------------------------------------------------------------------------------------------- */
 
-/* Does the batch end before another pick? */
+/* Whether and why the batch ends before another pick. */
 static bandit_stop_rule stop_rule(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     const bandit_options *o = &e->base.options;
     if (bandit_space_samples_uncertainty(e, b))
-        return b->n_picks >= o->max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE; /* and choose's */
+        return b->n_picks >= o->max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE; /* choose may end it
+                                                                                       * earlier */
     if (!b->has_model)
         return b->n_out >= bandit_design_size(&e->base, e->rule->seeks_best) ? BANDIT_STOP_INITIAL
                                                                              : BANDIT_STOP_NONE;
     if (e->rule->end == BANDIT_SPACE_SEQUENTIAL) {
-        /* Samples are independent: what is out is no reason to wait (Kandasamy et al. 2018). */
+        /* Samples are independent, so picks in flight are no reason to wait (Kandasamy et al. 2018). */
         return (e->rule->waits ? b->n_out : b->n_picks) > 0 ? BANDIT_STOP_SEQUENTIAL : BANDIT_STOP_NONE;
     }
     if (b->ratio > o->ratio_bound)
@@ -322,7 +323,7 @@ static bandit_stop_rule stop_rule(const bandit_space_engine *e, const bandit_spa
     return b->n_picks >= o->max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
 }
 
-/* The arm at e->coded, appended when it is new. */
+/* The arm of the point at e->coded, which is appended if it is new. */
 static bandit_status arm_of_choice(bandit_space_engine *e, uint32_t *arm, bandit_error *err)
 {
     size_t known = bandit_arms_find(e->base.arms, e->coded);
@@ -356,7 +357,7 @@ bandit_status bandit_space_engine_select(bandit_engine *engine, const bandit_sel
         b->n_picks++;
     }
     out->ratio = b->ratio;
-    /* picks that were made stand; the next call says why there are no more */
+    /* keep the picks made; the next call reports the error */
     return out->n_picks > 0 ? BANDIT_OK : status;
 }
 
@@ -388,7 +389,7 @@ void bandit_space_engine_checkpoint(const bandit_engine *engine, bandit_checkpoi
     out->n_state = b->n_state;
 }
 
-/* By arm, or by coordinates where `arms` is NULL. */
+/* Predicts by arm, or by coordinates if `arms` is NULL. */
 bandit_status bandit_space_engine_predict(const bandit_engine *engine, const uint32_t *arms,
                                           const double *coordinates, size_t n, bandit_prediction *out,
                                           bandit_error *err)

@@ -1,15 +1,16 @@
-/* The engine of algorithms with a model on an open space of parameters. An algorithm is a rule: it says on
- * which of the visited points the posterior stands, how wide its bound is, what is maximized, and when a batch
- * ends. All use the sparse posterior of [BBKB]; on all pulled points it is the exact one.
+/* The engine of algorithms with a model on an open space of parameters. An algorithm is a rule: which visited
+ * points are in the dictionary of the posterior, how wide its bound is, what is maximized, and when a batch
+ * ends. All use the sparse posterior of [BBKB]; with all pulled points in the dictionary it is exact.
  *
  * A batch before the first reward is a design: the point of the defaults, if any parameter has one, then
  * points of a low-discrepancy sequence. They depend on no reward, so several can be handed out at once †. In
  * every other batch the acquisition is maximized for each pick, under a posterior in which the points in
  * flight are hallucinated (surface.h). Picks are points of the space; new ones are appended to the arms.
  *
- * Where noise is no reason for it (bandit_is_silent), a point that was pulled or is in flight is not picked
- * again while there is another †. Where evaluations fail (feasibility.h) the acquisition is lowered by far more
- * than its values differ, so that points that surely fail come last †.   († ours) */
+ * If noise gives no reason to repeat an evaluation (bandit_is_silent), a point that was pulled or is in
+ * flight is not picked again while there is another †. Where evaluations fail (feasibility.h), the
+ * acquisition is lowered by far more than its values differ, so that points that surely fail come last †.
+ * († ours) */
 #ifndef CORE_ALGORITHMS_SPACE_ENGINE_H
 #define CORE_ALGORITHMS_SPACE_ENGINE_H
 
@@ -23,15 +24,16 @@
 #include "core/selection/feasibility.h"
 
 typedef enum bandit_space_dictionary {
-    BANDIT_SPACE_RESAMPLED, /* by ridge leverage scores: [BBKB] */
+    BANDIT_SPACE_RESAMPLED, /* resampled by ridge leverage scores: [BBKB] */
     BANDIT_SPACE_PULLED,    /* all pulled points: the exact posterior */
-    BANDIT_SPACE_INDUCING   /* at most options.inducing of them: [VPA21] */
+    BANDIT_SPACE_INDUCING   /* at most options.inducing pulled points: [VPA21] */
 } bandit_space_dictionary;
 
 typedef enum bandit_space_end {
     BANDIT_SPACE_SEQUENTIAL, /* after every pick */
     BANDIT_SPACE_SUM,        /* after the pick at which 1 + sum sigma^2_fb exceeds ratio_bound: [BBKB] */
-    BANDIT_SPACE_PRODUCT     /* … at which prod (1 + sigma^2_{s−1}) does: Desautels et al. 2014 */
+    BANDIT_SPACE_PRODUCT     /* after the pick at which prod (1 + sigma^2_{s−1}) does: Desautels et al.
+                              * 2014 */
 } bandit_space_end;
 
 typedef struct bandit_space_engine bandit_space_engine;
@@ -40,43 +42,45 @@ typedef struct bandit_space_batch bandit_space_batch;
 typedef struct bandit_space_rule {
     bandit_space_dictionary dictionary;
     bandit_space_end end;
-    bool waits;   /* with BANDIT_SPACE_SEQUENTIAL: no pick is made while another is in flight */
-    bool samples; /* maximizes a sample of the posterior; otherwise `acquire`, with hallucination */
+    bool waits;   /* with BANDIT_SPACE_SEQUENTIAL: makes no pick while another is in flight */
+    bool samples; /* maximizes a sample of the posterior; otherwise `acquire`, with points in flight
+                   * hallucinated */
     bandit_acquisition_kind acquire;
-    bool explores;        /* a pick is a uniform point with probability options.epsilon */
+    bool explores;        /* with probability options.epsilon, a pick is a uniform point */
     bool counts_log_sums; /* batch->log_sums are kept */
-    bool calibrated;      /* the width differs from pick to pick with BANDIT_CONFIDENCE_CALIBRATED */
-    bool seeks_best;      /* log_ei's: no gain less than zeta is passed over */
+    bool calibrated;      /* with BANDIT_CONFIDENCE_CALIBRATED the width differs from pick to pick */
+    bool seeks_best;      /* for log_ei: improvements smaller than zeta also count */
 
-    /* The factor before the Bayesian standard deviation: by the information gain alone, or by all that the
-     * batch knows. Both NULL: there is no bound. */
+    /* The factor of the Bayesian standard deviation, from the information gain or from the whole batch. Both
+     * NULL: the rule has no bound. */
     bandit_gain_width *gain_width;
     double (*width)(const bandit_space_engine *engine, const bandit_space_batch *batch);
 
-    /* Refuses options that are for candidates only, and sets engine->dictionary, n_features and inducing where
+    /* Rejects options that are for candidates only, and sets engine->dictionary, n_features and inducing if
      * options say so. Called before anything is allocated. May be NULL. Errors: BANDIT_INVALID_OPTION. */
     bandit_status (*open)(bandit_space_engine *engine, bandit_error *err);
 } bandit_space_rule;
 
-/* The frozen state of a batch. An engine holds two, so that a batch that fails to begin leaves the current one
- * as it was. */
+/* The frozen state of a batch. An engine has two, so that a batch that fails to begin leaves the current one
+ * unchanged. */
 struct bandit_space_batch {
     bandit_ledger ledger;
-    bool has_model; /* false: no rewards yet; the picks are the design's */
+    bool has_model; /* false: there are no rewards yet, and the picks are the design's */
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
-    uint64_t drawn_at; /* inducing points: rewards when they were drawn; 0: they are all pulled points */
+    uint64_t drawn_at; /* for inducing points: number of rewards when they were drawn; 0: they are all pulled
+                        * points */
     bandit_posterior posterior;
     bandit_surface surface; /* with the points in flight */
     bandit_log_sums log_sums;
-    double width;     /* before the Bayesian standard deviation */
+    double width;     /* factor of the Bayesian standard deviation */
     double incumbent; /* f+: the largest posterior mean among the pulled points */
-    uint32_t leader;  /* the point that has it, where there is a model */
+    uint32_t leader;  /* the point with this mean, if there is a model */
     double *w, *scratch;
     size_t capacity_w, capacity_scratch;
     uint32_t *out; /* the arms in flight */
     size_t n_out, capacity_out;
-    uint64_t n_picks; /* of this batch */
+    uint64_t n_picks; /* picks made in this batch */
     double ratio;
     unsigned char state[96];
     size_t n_state;
@@ -85,53 +89,54 @@ struct bandit_space_batch {
 struct bandit_space_engine {
     bandit_engine base;
     const bandit_space_rule *rule;
-    bandit_space_dictionary dictionary; /* the rule's, or what options ask for in its place */
-    size_t n_features;                  /* of rules that sample */
+    bandit_space_dictionary dictionary; /* the rule's, unless options choose another */
+    size_t n_features;                  /* for rules that sample */
     bandit_features features;
-    size_t inducing; /* most members, with BANDIT_SPACE_INDUCING */
+    size_t inducing; /* largest number of members, with BANDIT_SPACE_INDUCING */
     bandit_space_batch batches[2];
     unsigned in_force;
 
-    /* of the current batch, made at its first pick */
+    /* Data of the current batch, computed at its first pick. */
     bandit_maximizer maximizer;
     bandit_grid grid;
     bandit_svgp_sampler sampler;
     bool has_grid;
-    double *fixed;                  /* what the grid was made for */
+    double *fixed;                  /* the fixed values that the grid was made for */
     bandit_feasibility feasibility; /* empty while nothing has failed */
-    bool has_feasibility;           /* it is of this batch, and of these failures: */
+    bool has_feasibility;           /* `feasibility` belongs to this batch and to these failures: */
     uint32_t *failed;
     size_t n_failed, capacity_failed;
-    double *shortfall; /* of the grid */
+    double *shortfall; /* one per point of the grid */
     double *values, *coded;
-    double *leader, *steps;    /* of rules that seek the best point: what is looked beside, and how far */
-    double *means, *variances; /* of all arms: for resampling */
+    double *leader, *steps;    /* for rules that seek the best point: the point to search beside, and the
+                                * steps */
+    double *means, *variances; /* one per arm, for resampling */
     size_t capacity_values, capacity_means, capacity_variances, capacity_shortfall;
 };
 
-enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* points in flight for which room is made at once */
+enum { BANDIT_SPACE_MORE_PICKS = 16 }; /* points in flight for which memory is reserved at once */
 
 /* ---- space_model.c ------------------------------------------------------------------------------------- */
 
-/* The dictionary of the batch to begin, from the one that has ended. has_history: among the first results are
- * some that the engine did not choose. */
+/* Chooses the dictionary of the batch about to begin, from the batch that has ended. has_history: the first
+ * results include some that the engine did not choose. */
 bandit_status bandit_space_choose_dictionary(bandit_space_engine *engine, bandit_space_batch *ended,
                                              bandit_space_batch *next, bool has_history,
                                              const bandit_pick *pending, size_t n_pending, bandit_error *err);
-/* The posterior on the batch's dictionary and ledger. Errors also: BANDIT_MEMORY_LIMIT. */
+/* Builds the posterior from the batch's dictionary and ledger. Errors also: BANDIT_MEMORY_LIMIT. */
 bandit_status bandit_space_build(bandit_space_engine *engine, bandit_space_batch *batch, bandit_error *err);
-/* The factor before the Bayesian standard deviation. */
+/* The factor of the Bayesian standard deviation. */
 double bandit_space_width(const bandit_space_engine *engine, const bandit_space_batch *batch);
-/* batch->incumbent, where the rule looks at it. */
+/* Sets batch->incumbent, if the rule uses it. */
 bandit_status bandit_space_find_incumbent(bandit_space_engine *engine, bandit_space_batch *batch,
                                           bandit_error *err);
 void bandit_space_features_of(const bandit_arms *arms, uint32_t arm, double *features);
 
 /* ---- space_picks.c ------------------------------------------------------------------------------------- */
 
-/* Does the batch sample by uncertainty ([BBKB] Alg. 3)? */
+/* Whether the batch uses uncertainty sampling ([BBKB] Alg. 3). */
 bool bandit_space_samples_uncertainty(const bandit_space_engine *engine, const bandit_space_batch *batch);
-/* The next point in engine->coded; *stop when there is none. */
+/* Sets engine->coded to the next point, or *stop to the reason if there is none. */
 bandit_status bandit_space_choose(bandit_space_engine *engine, bandit_space_batch *batch,
                                   const bandit_select_limits *limits, bandit_stop_rule *stop,
                                   bandit_error *err);

@@ -1,5 +1,5 @@
-/* On which of the visited points the posterior stands, and how wide the bounds are: the part of an engine on
- * a space that differs by algorithm between two batches. */
+/* The dictionary of the posterior, and the width of the bounds: the parts of an engine on a space that differ
+ * by algorithm between two batches. */
 #include "core/algorithms/space_engine.h"
 
 #include "core/base/allocate.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* [BBKB] Alg. 1, l. 11–16. has_history: among the first results are some that the engine did not choose. */
+/* [BBKB] Alg. 1, l. 11–16. has_history: the first results include some that the engine did not choose. */
 static bandit_status resample(bandit_space_engine *e, bandit_space_batch *ended, bandit_space_batch *next,
                               bool has_history, const bandit_pick *pending, size_t n_pending,
                               bandit_error *err)
@@ -38,7 +38,7 @@ static bandit_status resample(bandit_space_engine *e, bandit_space_batch *ended,
                                                 err);
     } else if (has_history) {
         status = bandit_dictionary_bless(next->dictionary, &next->n_dictionary, offers, n_offers, &how, err);
-    } else { /* the first picks: all of them */
+    } else { /* all of the first picks */
         for (size_t i = 0; i < n_offers; i++)
             next->dictionary[i] = offers[i].arm;
         next->n_dictionary = n_offers;
@@ -55,8 +55,8 @@ static void take_pulled(bandit_space_batch *next)
         next->dictionary[i] = next->ledger.sums[i].arm;
 }
 
-/* [VPA21]: all pulled points while they are few enough, then a k-DPP, drawn again when rewards have doubled.
- */
+/* [VPA21]: all pulled points while there are few enough, then a k-DPP, redrawn whenever the number of rewards
+ * has doubled. */
 static bandit_status choose_inducing(bandit_space_engine *e, const bandit_space_batch *ended,
                                      bandit_space_batch *next, bandit_error *err)
 {
@@ -94,7 +94,7 @@ bandit_status bandit_space_choose_dictionary(bandit_space_engine *e, bandit_spac
     return choose_inducing(e, ended, next, err);
 }
 
-/* What building a posterior on so many points takes, with the surface and the grid. */
+/* Checks the memory for a posterior on this many points, including the surface and the grid. */
 static bandit_status check_need(const bandit_space_engine *e, const bandit_space_batch *b, bandit_error *err)
 {
     double m = (double)b->n_dictionary, room = m + (double)b->n_out + BANDIT_SPACE_MORE_PICKS;
@@ -111,7 +111,6 @@ bandit_status bandit_space_build(bandit_space_engine *e, bandit_space_batch *b, 
                                         b->dictionary, b->n_dictionary, b->ledger.sums, b->ledger.n, err);
 }
 
-/* The factor before the Bayesian standard deviation. */
 double bandit_space_width(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     const bandit_options *o = &e->base.options;
@@ -129,7 +128,8 @@ void bandit_space_features_of(const bandit_arms *arms, uint32_t arm, double *fea
         features[j] = bandit_arms_feature(arms, arm, j);
 }
 
-/* The largest posterior mean among the pulled points; before the first reward the prior's. */
+/* Finds the largest posterior mean among the pulled points; before the first reward it is that of the
+ * prior. */
 bandit_status bandit_space_find_incumbent(bandit_space_engine *e, bandit_space_batch *b, bandit_error *err)
 {
     enum { AT_ONCE = 256 };

@@ -24,10 +24,10 @@ typedef struct choice {
     bandit_space_batch *b;
     const bandit_select_limits *limits;
     bandit_acquisition acquisition;
-    bool strict;    /* no repeats where they are useless */
-    double penalty; /* of a point that is sure to fail; 0: nothing has failed */
+    bool strict;    /* exclude repeats, because noise gives no reason for them */
+    double penalty; /* for a point that is sure to fail; 0: nothing has failed */
     double *means, *variances;
-    double *slope; /* dimension: of the shortfall */
+    double *slope; /* dimension: gradient of the shortfall */
 } choice;
 
 static bool is_visited(const bandit_space_batch *b, uint32_t arm)
@@ -41,8 +41,8 @@ static bool is_visited(const bandit_space_batch *b, uint32_t arm)
     return false;
 }
 
-/* Is noise no reason to pick a point twice? Where the best point is sought the noise that the prior alone would
- * say (a variance of e^-9) is none, either. */
+/* Whether noise gives no reason to pick a point twice. If the search seeks the best point, that includes
+ * noise as small as the prior alone suggests (a variance of e^-9). */
 static bool is_silent(const bandit_space_engine *e)
 {
     return bandit_is_silent(&e->base) || (e->rule->seeks_best && e->base.options.lambda < exp(-8.0));
@@ -92,8 +92,8 @@ static bandit_status learn_feasibility(bandit_space_engine *e, const bandit_spac
     return BANDIT_OK;
 }
 
-/* Ten times what the objective's values differ by, about: so steep that a gain beyond a border is no reason
- * to pick far beyond it. */
+/* About ten times the range of the acquisition's values. It is so steep that a gain beyond the border of a
+ * failing region does not attract picks far beyond it. */
 static double penalty_of(const bandit_space_engine *e, const bandit_space_batch *b,
                          const bandit_acquisition *acquisition)
 {
@@ -101,8 +101,8 @@ static double penalty_of(const bandit_space_engine *e, const bandit_space_batch 
     if (e->feasibility.n == 0)
         return 0.0;
     switch (acquisition->kind) {
-    case BANDIT_ACQUIRE_IMPROVEMENT: /* a logarithm, and standard deviations: far below 0 where nothing */
-    case BANDIT_ACQUIRE_PROBABILITY: /* is to be gained */
+    case BANDIT_ACQUIRE_IMPROVEMENT: /* a logarithm or standard deviations, which are */
+    case BANDIT_ACQUIRE_PROBABILITY: /* far below 0 where no gain is expected */
         return 1e6;
     case BANDIT_ACQUIRE_VARIANCE:
         return e->base.covariance.kappa2;
@@ -205,8 +205,8 @@ static bool same_fixed(const bandit_space_engine *e, const double *fixed)
     return true;
 }
 
-/* The grid for these fixed values: sweep and dictionary. Made at the batch's first pick, and whenever other
- * values are fixed. */
+/* Makes the grid for these fixed values, from the sweep and the dictionary. It is made at the first pick of
+ * the batch, and whenever the fixed values change. */
 static bandit_status make_grid(bandit_space_engine *e, bandit_space_batch *b, const double *fixed,
                                bandit_error *err)
 {
@@ -223,7 +223,8 @@ static bandit_status make_grid(bandit_space_engine *e, bandit_space_batch *b, co
     size_t n = e->maximizer.n_grid, d = space->dimension;
     if (status == BANDIT_OK && !e->rule->samples)
         status = bandit_grid_start(&e->grid, &b->surface, e->maximizer.features, n, err);
-    size_t values = n + 2 * (size_t)BANDIT_MAXIMIZE_TRIALS + 2 * d; /* the grid's; means and variances */
+    size_t values = n + 2 * (size_t)BANDIT_MAXIMIZE_TRIALS + 2 * d; /* values of the grid, means and
+                                                                     * variances */
     if (status == BANDIT_OK &&
         !bandit_reserve((void **)&e->values, &e->capacity_values, values, sizeof(double)))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -236,8 +237,8 @@ static bandit_status make_grid(bandit_space_engine *e, bandit_space_batch *b, co
     return bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
 }
 
-/* Arms visited since the first that is as good as the best, to a thousandth of the prior's deviation; arms
- * are in the order of their first visit. */
+/* Number of arms visited since the first that is as good as the best, to a thousandth of the prior's standard
+ * deviation. Arms are in the order of their first visit. */
 static uint64_t stagnation(const bandit_ledger *ledger)
 {
     double best = -INFINITY;
@@ -257,12 +258,13 @@ static double width_of_pick(const bandit_space_engine *e, const bandit_space_bat
     return bandit_confidence_calibrated(o, e->base.batch + b->n_picks, stagnation(&b->ledger));
 }
 
-/* While nothing better is found, every fourth pick where the best point is sought is made by an optimistic bound,
- * the wider the longer it lasts: an improvement is expected near the leader for ever, and other basins are found by
- * width alone. Returns its deviations; 0: not this pick. */
+/* When the search seeks the best point and has not improved for some time, every fourth pick maximizes an
+ * upper confidence bound. The bound is the wider, the longer that time: some improvement near the leader is
+ * always expected, and other basins are only found through the width. Returns the width in standard
+ * deviations; 0: not for this pick. */
 static double exploring_width(const bandit_space_engine *e, const bandit_space_batch *b)
 {
-    const double patience = 8.0, widest = 3.0; /* arms; deviations */
+    const double patience = 8.0, widest = 3.0; /* in arms; in standard deviations */
     double width = fmin(widest, (double)stagnation(&b->ledger) / patience);
     return e->rule->seeks_best && (e->base.batch + b->n_picks) % 4 == 3 && width >= 1.0 ? width : 0.0;
 }
@@ -285,7 +287,8 @@ static bandit_acquisition acquisition_of(const bandit_space_engine *e, const ban
     return a;
 }
 
-/* Where the best point is sought, some ascents begin beside the leader, at steps of at most half a lengthscale. */
+/* If the search seeks the best point, some ascents start beside the leader, with steps of at most half a
+ * lengthscale. */
 static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch *b)
 {
     const bandit_kernel *kernel = &e->base.options.kernel;
@@ -302,7 +305,7 @@ static void look_beside_leader(bandit_space_engine *e, const bandit_space_batch 
     e->maximizer.steps = e->steps;
 }
 
-/* The maximizer's answer in e->coded. */
+/* Sets e->coded to the maximizer's answer. */
 static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
                               const bandit_select_limits *limits, bool *found, bandit_error *err)
 {
@@ -356,7 +359,6 @@ bool bandit_space_samples_uncertainty(const bandit_space_engine *e, const bandit
     return !b->has_model && e->base.options.init == BANDIT_INIT_UNCERTAINTY;
 }
 
-/* The next point in e->coded; *stop when there is none. */
 bandit_status bandit_space_choose(bandit_space_engine *e, bandit_space_batch *b,
                                   const bandit_select_limits *limits, bandit_stop_rule *stop,
                                   bandit_error *err)

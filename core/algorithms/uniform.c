@@ -1,5 +1,5 @@
-/* Uniform: every pick a uniform arm; in a space, every parameter uniform on its scale. Picks depend on no
- * reward, so a batch ends at max_batch only. */
+/* Uniform: every pick is a uniform arm; in a space, every parameter is uniform on its scale. Picks do not
+ * depend on rewards, so a batch ends only at max_batch. */
 #include "core/algorithms/exact_engine.h"
 
 static bool choose_uniform(bandit_exact_engine *e, const bandit_select_limits *limits,
