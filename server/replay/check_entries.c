@@ -84,8 +84,8 @@ static bool check_unchanged(rebuild *r, const study_config *config, rebuild_prob
     return same || rebuild_refuse(p, "definition", "changes fields that cannot be changed in a study");
 }
 
-/* Completes the definition. Definitions from before "aim" and "repeats" existed have a meaning without them, and
- * stay so; without an aim they meant what is "regret" now. */
+/* Completes the definition. Definitions from before "aim" and "repeats" existed stay without them, and keep
+ * their meaning; without an aim, it is that of "regret". */
 static wire_status complete(wire_study *definition, wire_errors *problems)
 {
     bool has_aim = definition->aim != NULL, has_repeats = definition->repeats != NULL;

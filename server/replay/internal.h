@@ -26,9 +26,9 @@ typedef struct replaying {
     int64_t number, last_seq, candidates, dimension, reference_candidates;
     planned_at *batches;
     size_t n_batches, capacity, next;
-    plan *plan; /* the last one made again, and not compared yet */
+    plan *plan; /* the latest replanned batch, if it has not been compared yet */
     store_event planned;
-    bool strayed; /* the engine has chosen otherwise: nothing is planned any more */
+    bool strayed; /* the engine has chosen otherwise, so no more batches are replanned */
     store_status status;
 } replaying;
 
