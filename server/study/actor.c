@@ -113,7 +113,7 @@ static void run_engine_turn(pool_task *task)
     if (!s->mail.engine_jobs)
         s->mail.last_engine_job = &s->mail.engine_jobs;
     pthread_mutex_unlock(&s->mail.lock);
-    job->run(s, job); /* ends by posting to the actor */
+    job->run(s, job); /* it ends by posting to the actor */
     pthread_mutex_lock(&s->mail.lock);
     bool more = s->mail.engine_jobs != NULL;
     s->mail.engine_scheduled = more;
@@ -133,14 +133,15 @@ bool study_is_meant(const study *s, study_request *request, int64_t number)
 
 /* ---- the turn ------------------------------------------------------------------------------------------ */
 
-/* After a failed write the memory may be ahead of the store. It is dropped as soon as no write is on its way. */
+/* After a failed write the memory may be ahead of the store. It is dropped as soon as no write is in
+ * progress. */
 static void recover(study *s)
 {
     if (!commit_is_broken(s->commit) || !commit_is_settled(s->commit) || s->engine_jobs_out > 0)
         return;
     study_fail_deferred(s, STORE_ABORTED);
     study_unload(s);
-    study_drop_engine(s);                              /* no engine job is out */
+    study_drop_engine(s);                              /* no engine job is queued or running */
     s->deleted = commit_deletion_is_stored(s->commit); /* the failed write may be the deletion */
     commit_mend(s->commit);
 }
@@ -159,7 +160,7 @@ static void run_turn(pool_task *task)
 {
     study *s = (study *)((char *)task - offsetof(study, mail.turn));
     recover(s);
-    if (s->loaded && !s->deleted) /* jobs must see the leases as they are now */
+    if (s->loaded && !s->deleted) /* jobs must see the current leases */
         study_expire_leases(s, clock_now());
     for (study_job *job = take_jobs(s), *next; job; job = next) {
         next = job->next;
@@ -210,7 +211,7 @@ static void run_request(study *s, study_job *job)
     if (status != STORE_OK) {
         refuse_unloaded(s, request, status);
     } else if (begin_keyed(s, request)) {
-        request->run(s, request); /* the request may be gone from here on */
+        request->run(s, request); /* the request may be freed from here on */
         if (keyed)
             commit_submit(s->commit); /* the reply, unless the request waits */
     }
@@ -222,9 +223,9 @@ void study_post_request(study *s, study_request *request)
     study_post(s, &request->job);
 }
 
-/* ---- what the registry asks ---------------------------------------------------------------------------- */
+/* ---- called by the registry ---------------------------------------------------------------------------- */
 
-/* The study is idle: its engine leaves memory and, unless leases must be watched, the rest does. */
+/* The study is idle: frees its engine and, unless its leases must be watched, the rest of its memory. */
 static void rest(study *s)
 {
     bool at_rest = !plan_state_is_busy(s->plans) && s->engine_jobs_out == 0 &&
@@ -235,7 +236,7 @@ static void rest(study *s)
         return;
     if (s->engine.engine || trial_queue_is_empty(s->queue, TRIALS_PENDING))
         atomic_fetch_add(&s->app->evicted, 1);
-    study_drop_engine(s); /* no engine job is out */
+    study_drop_engine(s); /* no engine job is queued or running */
     if (trial_queue_is_empty(s->queue, TRIALS_PENDING)) {
         study_unload(s);
         log_event(LOG_DEBUG, "study_evicted", "study", s->id, NULL);

@@ -38,7 +38,7 @@ store_status study_was_amended_from(study *s, const trial *t, const told_result 
     return status;
 }
 
-/* The best of all reported values; of equal ones that of the lowest trial. */
+/* The best of all reported values; among equal ones that of the lowest trial. */
 typedef struct best_search {
     study *s;
     int64_t trial;
@@ -202,7 +202,7 @@ void study_amend(study *s, study_request *request)
     if (status == STORE_OK && s->best_trial && s->best_trial != t->id)
         best = study_recall_trial(s, s->best_trial, &status);
     if (status != STORE_OK) {
-        commit_fail(s->commit, status); /* the memory is ahead of the log: the study is loaded again */
+        commit_fail(s->commit, status); /* the memory is ahead of the log, so the study is loaded again */
         reply_store_problem(request, status);
         goto out;
     }

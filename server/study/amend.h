@@ -4,7 +4,7 @@
 
 #include "server/study/trials.h"
 
-/* *so: was this the trial's result before it was amended? */
+/* Sets *so to whether this was the trial's result before it was amended. */
 store_status study_was_amended_from(study *s, const trial *t, const told_result *result, bool *so);
 
 #endif

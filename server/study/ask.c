@@ -1,4 +1,4 @@
-/* Asking: which trials an ask gets, and how they are answered. waiting.c has the asks that wait. */
+/* Asks: which trials an ask gets, and how they are answered. waiting.c handles asks that wait. */
 #include "server/study/ask.h"
 
 #include "server/base/clock.h"
@@ -27,7 +27,7 @@ const char *study_shortage(const study *s)
     return exhausted ? "exhausted" : "awaiting_feedback";
 }
 
-/* The trial as answers show it; borrows from it and from `point`, where its features are read to. */
+/* The trial as answers show it. *out borrows from the trial and from `point`, which receives its features. */
 static store_status view(const study *s, const trial *t, double *point, wire_trial *out)
 {
     store_error error = {0};
@@ -93,7 +93,7 @@ void study_answer_trial(study *s, study_request *request, const trial *t)
     free(point);
 }
 
-/* Does the trial's point have these values? fixed NULL: any point does. */
+/* Whether the trial's point has these values. fixed NULL: any point does. */
 static bool has_values(const study *s, const trial *t, const double *fixed)
 {
     wire_trial shown;
@@ -150,7 +150,8 @@ bool study_serve(study *s, study_request *request, const wire_ask *ask, bool fro
     return true;
 }
 
-/* The parameters that the ask fixes, coded; *out is the caller's, NULL: none. False: refused. */
+/* Codes the parameters that the ask fixes. The caller frees *out; NULL: there are none. False: the request
+ * was refused. */
 static bool code_fixed(double **out, const study *s, study_request *request)
 {
     const wire_ask *ask = request->context;
@@ -196,7 +197,7 @@ void study_ask(study *s, study_request *request)
         return;
     size_t n = study_own_trials(s, ask, fixed, own);
     bool enough = n == (size_t)ask->count || s->state != STUDY_ACTIVE ||
-                  !study_config_serves_in_full(s->config); /* otherwise the rest is planned */
+                  !study_config_serves_in_full(s->config); /* otherwise the rest is planned first */
     if (n > 0 && enough) {
         study_serve(s, request, ask, !fixed, own, n, now);
         free(fixed);

@@ -1,4 +1,4 @@
-/* The best value that the study has, and the point that the model recommends. */
+/* Answers with the best value of a study, and the point that the model recommends. */
 #include "proto/arrays.h"
 #include "server/data/best_value.h"
 #include "server/data/candidate_rows.h"
@@ -12,16 +12,16 @@
 
 /* ---- with a model ----------------------------------------------------------------------------------------- */
 
-/* Does the metric have noise worth speaking of: at least a hundredth of the model's prior deviation? */
+/* Whether the metric has relevant noise: a standard deviation of at least a hundredth of the prior's. */
 static bool has_noise(const bandit_description *d)
 {
-    static const double least = 1e-4; /* of noise variance to prior variance */
+    static const double least = 1e-4; /* ratio of the noise variance to the prior variance */
     return d->has_model && d->noise_std * d->noise_std >= least * d->signal_std * d->signal_std;
 }
 
-/* The evaluated arm with the best posterior mean; where there is noise, with the best mean less one deviation, since a
- * single lucky measurement may have the best mean. Without a model, the arm with the best mean of its rewards. False:
- * the model cannot be evaluated. */
+/* Finds the evaluated arm with the best posterior mean. If there is noise, it is the one with the best mean
+ * less one standard deviation, because a single lucky measurement may have the best mean. Without a model, it
+ * is the arm with the best mean of its rewards. False: the model cannot be evaluated. */
 static bool recommend(const study *s, const question *q, wire_recommended *out)
 {
     bandit_checkpoint checkpoint;
@@ -51,7 +51,7 @@ static bool recommend(const study *s, const question *q, wire_recommended *out)
     return true;
 }
 
-/* What the model believes of the best value's point, if it knows a result there. */
+/* Adds the model's prediction at the best value's point, if it knows a result there. */
 static void believe(const study *s, const question *q, const best_value *observed, wire_best *out)
 {
     bandit_checkpoint checkpoint;
@@ -73,9 +73,9 @@ static void believe(const study *s, const question *q, const best_value *observe
     out->lucky = has_noise(&d) && sign * observed->value > p.mean + sqrt(p.variance);
 }
 
-/* ---- before a batch has taken in the first results --------------------------------------------------------- */
+/* ---- before a batch includes the first results ------------------------------------------------------------- */
 
-/* The results so far, when there is no model yet. */
+/* The results so far, used while there is no model. */
 typedef struct results {
     struct result {
         int64_t candidate;
@@ -155,7 +155,8 @@ static void take_candidate(void *arg, const store_trial *row)
     *(int64_t *)arg = row->candidate;
 }
 
-/* In a space, the rows of the observed and the recommended candidate: two of the width; *rows is the caller's. */
+/* In a space, reads the rows of the observed and the recommended candidate, each of the space's width. The
+ * caller frees *rows. */
 static store_status read_named(double **rows, const study *s, const question *q, const wire_best *observed,
                                const wire_recommended *recommended)
 {
@@ -198,7 +199,7 @@ static void answer_best(const study *s, const question *q, wire_best *observed, 
     free(rows);
 }
 
-/* The best of all values that are stored: told for trials, as this turn had them, and imported. */
+/* The best of all stored values: those reported for trials, as of the question's turn, and imported ones. */
 static store_status find_observed(const study *s, const question *q, best_value *best)
 {
     store_error error = {0};

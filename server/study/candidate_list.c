@@ -1,4 +1,4 @@
-/* Lists of candidates with what the model knows of them, by number or sorted by it. */
+/* Lists of candidates with the model's predictions for them, sorted by number or by a prediction. */
 #include "server/base/ranking.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
@@ -62,7 +62,8 @@ static bool take_posterior(wire_candidate *shown, const study *s, const question
     return true;
 }
 
-/* The keys (n, of all arms) to sort by, the largest first: the engine maximizes, whatever the metric's goal. */
+/* Computes the n keys, of all arms, to sort by in descending order: the engine maximizes, whatever the
+ * metric's goal. */
 typedef struct key_job {
     const bandit_engine *engine;
     candidate_order order;
@@ -116,7 +117,7 @@ static bool take_keys(double *keys, size_t n, const study *s, const question *q,
     return !atomic_load(&job.failed);
 }
 
-/* Fills in the range->n arms that are listed. False: answered. */
+/* Fills in the range->n arms that are listed. False: the request has been answered. */
 static bool choose_arms(uint32_t *arms, const study *s, const question *q, const candidate_range *range)
 {
     size_t all = q->source.candidates;

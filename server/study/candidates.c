@@ -17,7 +17,7 @@
 
 enum { MOST_CANDIDATES = 0x7fffffff };
 
-/* ---- setting them -------------------------------------------------------------------------------------- */
+/* ---- setting ------------------------------------------------------------------------------------------- */
 
 static void answer_count(study_request *request, const candidate_upload *uploaded)
 {
@@ -71,9 +71,9 @@ void study_set_candidates(study *s, study_request *request)
     answer_count(request, uploaded);
 }
 
-/* ---- changing them ------------------------------------------------------------------------------------- */
+/* ---- changing ------------------------------------------------------------------------------------------ */
 
-/* False: refused. */
+/* Whether the candidates can be changed. False: the request was refused. */
 static bool may_change(const study *s, study_request *request)
 {
     const char *why = NULL;

@@ -5,7 +5,7 @@
 
 #include "server/study/study.h"
 
-/* Closes the queued trials of retired candidates: how many. */
+/* Closes the queued trials of retired candidates. Returns how many. */
 size_t study_cancel_retired(study *s);
 
 #endif

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <sys/queue.h>
 
-/* An idempotency key whose reply is on its way to the disk. */
+/* An idempotency key whose reply is not on disk yet. */
 typedef struct key_in_flight {
     study_request request; /* what request_repeats compares; key and caller are copies */
-    uint64_t write;        /* its number */
+    uint64_t write;        /* number of the write that stores it */
     STAILQ_ENTRY(key_in_flight) link;
 } key_in_flight;
 
@@ -20,7 +20,7 @@ struct commit {
     app *app;
     const char *id;
     atomic_llong *wake_at;
-    int64_t number; /* of the study */
+    int64_t number; /* of the study in the store */
     store_lane *lane;
     store_write *write;  /* of this turn; NULL: no event yet */
     store_status status; /* a failure of this turn */
@@ -31,7 +31,7 @@ struct commit {
     atomic_bool broken, deleted;
 };
 
-/* A write on its way, and the replies that wait for it. */
+/* A submitted write, and the replies that wait for it. */
 typedef struct write_in_flight {
     commit *c;
     study_request *replies;
@@ -47,7 +47,7 @@ static void free_key(key_in_flight *k)
     free(k);
 }
 
-/* Those whose replies are stored, or have failed to be: up to this write. */
+/* Frees the keys up to this write. Their replies are stored, or storing them has failed. */
 static void forget_keys(commit *c, uint64_t write)
 {
     for (key_in_flight *k; (k = STAILQ_FIRST(&c->keys)) && k->write <= write;) {
@@ -56,7 +56,7 @@ static void forget_keys(commit *c, uint64_t write)
     }
 }
 
-/* The reply to a request with a key goes into the turn's write. */
+/* Adds the reply to a request with a key to the turn's write. */
 static store_status keep_key(commit *c, const study_request *request)
 {
     if (!request->key)
@@ -190,7 +190,7 @@ static void release_all(study_request *replies, store_status status)
     }
 }
 
-/* The writer thread: a write of this study is on disk, or has failed. */
+/* Runs on the writer thread: a write of this study is on disk, or has failed. */
 static void write_done(void *arg, store_status status, int64_t number, int64_t last_seq)
 {
     write_in_flight *w = arg;
@@ -199,12 +199,12 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
     if (status != STORE_OK) {
         if (!atomic_exchange(&c->broken, true))
             log_event(LOG_ERROR, "write_failed", "study", c->id, "reason", store_status_text(status), NULL);
-        atomic_store(c->wake_at, 0); /* a turn, to recover */
+        atomic_store(c->wake_at, 0); /* wakes the study, which then recovers */
     }
     if (status == STORE_OK && w->deletion) {
         if (c->app->study_deleted)
             c->app->study_deleted(c->app, c->id);
-        atomic_store(&c->deleted, true); /* before any client is told */
+        atomic_store(&c->deleted, true); /* before any client learns of it */
     }
     if (status == STORE_OK)
         events_changed(c->app->events, number);
@@ -214,13 +214,14 @@ static void write_done(void *arg, store_status status, int64_t number, int64_t l
     release_all(replies, status);  /* last: a client that repeats a request at once finds its reply stored */
 }
 
-/* Takes what is held. False: out of memory, or the write could not be built; c->status says why. */
+/* Submits the turn's write with the held replies. False: out of memory, or the write could not be built;
+ * c->status says why. */
 static bool send_write(commit *c)
 {
     write_in_flight *w = malloc(sizeof *w);
     if (!w && c->status == STORE_OK)
         c->status = STORE_NO_MEMORY;
-    ensure_write(c); /* without events it takes its place in line */
+    ensure_write(c); /* a write without events keeps its replies in order */
     for (study_request *r = c->held; r && c->status == STORE_OK; r = r->next)
         c->status = keep_key(c, r);
     if (c->status != STORE_OK) {
@@ -238,9 +239,9 @@ void commit_submit(commit *c)
 {
     bool settled = commit_is_settled(c);
     for (const study_request *r = c->held; r && settled; r = r->next)
-        settled = !r->key; /* its reply is to be stored */
+        settled = !r->key; /* a reply to a request with a key must be stored */
     if (!c->write && c->status == STORE_OK && settled) {
-        release_all(c->held, STORE_OK); /* nothing new, and nothing on its way */
+        release_all(c->held, STORE_OK); /* there is nothing to write, and all earlier writes are on disk */
     } else if ((c->held || c->write || c->status != STORE_OK) && !send_write(c)) {
         atomic_store(&c->broken, true);
         release_all(c->held, c->status);
@@ -254,7 +255,7 @@ void commit_submit(commit *c)
 
 bool commit_submit_deletion(commit *c, study_request *request)
 {
-    commit_submit(c); /* what this turn has recorded so far goes first */
+    commit_submit(c); /* submits first what this turn has recorded so far */
     write_in_flight *w = malloc(sizeof *w);
     if (!w)
         return false;
@@ -267,7 +268,7 @@ bool commit_submit_deletion(commit *c, study_request *request)
     return true;
 }
 
-/* ---- what has become of them --------------------------------------------------------------------------- */
+/* ---- the outcome of writes ----------------------------------------------------------------------------- */
 
 uint64_t commit_done(const commit *c)
 {

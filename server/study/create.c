@@ -1,4 +1,5 @@
-/* Points are staged first, in blocks; then one write has the study's first events and makes them its own. */
+/* Creation of studies. Points are first staged in the store, in blocks. Then one write records the study's
+ * first events and assigns the points to it. */
 #include "server/study/create.h"
 
 #include "server/base/clock.h"
@@ -16,7 +17,7 @@ typedef struct creation {
     pool_task task;
     app *app;
     study_request *request;
-    wire_study *wanted; /* until it is completed */
+    wire_study *wanted; /* the user's definition, until it is completed */
     char *id;
     study_config *config;      /* of the completed definition */
     wire_study points;         /* n_points x dimension: inline, or of an enumerated space; NULL: none */
@@ -44,7 +45,7 @@ static void creation_free(creation *c)
 
 /* ---- the write ----------------------------------------------------------------------------------------- */
 
-/* The writer thread: the study is on disk, or is not. */
+/* Runs on the writer thread: the study is on disk, or writing has failed. */
 static void created(void *arg, store_status status, int64_t number, int64_t last_seq)
 {
     creation *c = arg;
@@ -69,7 +70,7 @@ static void created(void *arg, store_status status, int64_t number, int64_t last
     creation_free(c);
 }
 
-/* Once the points are staged: the study itself. */
+/* Called once the points are staged: submits the study itself. */
 static void submit(void *arg)
 {
     creation *c = arg;
@@ -96,8 +97,8 @@ static store_status stage_points(creation *c)
     return status;
 }
 
-/* A space needs no upload: the candidates of an enumerated one are made from its definition, those of an open
- * one while it is explored. */
+/* A space needs no upload: the candidates of an enumerated space follow from its definition, and those of an
+ * open space are made as it is explored. */
 static study_state first_state(const creation *c)
 {
     bool ready = c->points.n_points > 0 || c->config->wire->domain_type == WIRE_DOMAIN_SPACE;
@@ -140,7 +141,7 @@ static store_status add_events(creation *c)
     return status == STORE_OK && c->history ? add_history(c) : status;
 }
 
-/* The reply, held until the study is on disk. */
+/* Makes the reply, which is held until the study is on disk. */
 static store_status make_reply(creation *c)
 {
     study_request *request = c->request;
@@ -197,7 +198,7 @@ static void create(creation *c)
         creation_free(c);
         return;
     }
-    free(c->points.points); /* they are staged */
+    free(c->points.points); /* they are staged now */
     c->points.points = NULL;
     if (c->upload) {
         upload_wait(c->upload, 0, submit, c);
@@ -206,9 +207,9 @@ static void create(creation *c)
     }
 }
 
-/* ---- what it is created from --------------------------------------------------------------------------- */
+/* ---- the parts of a new study -------------------------------------------------------------------------- */
 
-/* The points of an enumerated space; none of an open one. */
+/* Makes the points of an enumerated space; an open space has none yet. */
 static wire_status list_space(creation *c, wire_errors *errors)
 {
     const wire_study *definition = c->config->wire;
@@ -227,7 +228,7 @@ static wire_status list_space(creation *c, wire_errors *errors)
     return WIRE_OK;
 }
 
-/* The points go into the store, not into the definition. */
+/* Completes the definition. Its points go to the store, and are not part of the stored definition. */
 static wire_status complete(creation *c, wire_errors *errors)
 {
     wire_study *wanted = c->wanted;
@@ -253,8 +254,8 @@ static bool fits(const creation *c)
     return columns == 0 || rows <= c->app->config->max_values / columns;
 }
 
-/* Everything that is decided before the study is written; with the results of another study, if the definition
- * asks for them. False: refused. */
+/* Decides everything that does not need the write, with the results of another study if the definition asks
+ * for them. False: the request was refused. */
 static bool decide(creation *c)
 {
     wire_errors errors = {0};
@@ -291,7 +292,7 @@ void study_create(app *a, study_request *request, wire_study *wanted)
         return;
     }
     *c = (creation){.task.run = run, .app = a, .request = request, .wanted = wanted};
-    if (wanted->history_from) /* another study's results are read */
+    if (wanted->history_from) /* reading another study's results may take long */
         pool_submit(a->pool, &c->task, POOL_LONG);
     else
         run(&c->task);

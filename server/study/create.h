@@ -5,10 +5,10 @@
 #include "server/app.h"
 #include "server/study/request.h"
 
-/* Creates the study of a definition as a user has written it, which it takes; with inline points, and with the
- * results of another study where the definition asks for them (history_from). Replies REPLY_CREATED once all of it
- * is on disk, or refuses. With an idempotency key the reply is kept in the same write; whether the key is known
- * already is for the caller to ask first. Call on a thread of the pool. */
+/* Creates the study from a user's definition, which it takes over, with inline points, and with the results
+ * of another study if the definition asks for them (history_from). Replies REPLY_CREATED once everything is
+ * on disk, or refuses. With an idempotency key, the same write stores the reply; the caller must check first
+ * whether the key is known. Call on a thread of the pool. */
 void study_create(app *a, study_request *request, wire_study *wanted);
 
 #endif

@@ -87,7 +87,7 @@ bool engine_state_pack(unsigned char **out, size_t *size, int64_t first_trial, c
     return true;
 }
 
-/* pending is the caller's to free, state points into `stored`. */
+/* The caller frees `pending`; `state` points into `stored`. */
 typedef struct unpacked_state {
     stored_head head;
     bandit_pick *pending;
@@ -123,7 +123,7 @@ static store_status unpack(unpacked_state *out, const store_engine_state *stored
 
 enum { ROWS_AT_ONCE = 4096 };
 
-/* How many numbers a stored row has. */
+/* Number of values in a stored row. */
 static size_t row_width(const engine_source *from)
 {
     return from->config->precomputed ? from->candidates : from->dimension;
@@ -142,7 +142,8 @@ static void new_arms(bandit_arms **arms, const engine_source *from, engine_outco
         bandit_arms_enumerate(*arms, &out->error);
 }
 
-/* An enumerated space makes its own arms; their order must be the stored one. */
+/* Whether the arms of an enumerated space, which are computed from its definition, are the stored ones in the
+ * same order. */
 static bool same_points(const bandit_arms *arms, size_t first, size_t n, const double *rows)
 {
     size_t width = bandit_arms_point_width(arms);
@@ -192,7 +193,7 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
     free(rows);
 }
 
-/* The picks of the current batch and the trials that no batch planned, by number. */
+/* The picks of the current batch, and the trials that no batch planned, ascending by number. */
 typedef struct pick_list {
     int64_t batch, last;
     bandit_pick *picks;
@@ -211,8 +212,8 @@ static void take_pick(void *arg, const store_trial *row)
     list->picks[list->n++] = (bandit_pick){.arm = (uint32_t)row->candidate, .variance = row->variance};
 }
 
-/* With asynchronous feedback the batch may continue: its picks, and users' own trials since it began, are
- * hallucinated again, by number. */
+/* With asynchronous feedback the batch may continue. Its picks, and users' own trials since it began, are
+ * therefore hallucinated again, in the order of their numbers. */
 static void hallucinate_picks(study *s, const engine_source *from, int64_t first_trial, engine_outcome *out)
 {
     pick_list list = {.batch = from->batches - 1, .last = from->trials};
@@ -237,7 +238,7 @@ static void restore_from(study *s, const engine_source *from, const store_engine
         size_t n_sums = 0;
         for (size_t i = 0; i < stored->n_sums; i++) {
             const store_arm_sum *sum = &stored->sums[i];
-            if (sum->count > 0) /* 0 when amendments took all values back */
+            if (sum->count > 0) /* 0 if amendments have removed all values */
                 sums[n_sums++] = (bandit_arm_sum){.arm = sum->arm, .count = sum->count, .sum = sum->sum};
         }
         bandit_checkpoint checkpoint = {.batch = (uint64_t)stored->batch,
@@ -340,7 +341,7 @@ void study_renew_engine(study *s)
 void study_start_renewal(study *s)
 {
     if (!plan_state_is_renewing(s->plans) || plan_state_is_busy(s->plans))
-        return; /* the store does not know the batch that is being planned */
+        return; /* the batch that is being planned is not in the store yet */
     renewal *r = calloc(1, sizeof *r);
     if (!r)
         return; /* the next turn tries again */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Makes room for every candidate. */
+/* Makes the array of records long enough for every candidate. */
 static bool grow_failures(study *s)
 {
     size_t before = s->failures_capacity;
@@ -29,7 +29,7 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state, bool has_val
     bool failed = state == TRIAL_FAILED || state == TRIAL_INFEASIBLE;
     bool evaluated = state == TRIAL_COMPLETED ? study_pulls_once(s) : has_value && s->config->never_repeats;
     if ((!s->failures && !failed && !evaluated) || (int64_t)arm >= s->candidates)
-        return true; /* a sound database has no such candidate */
+        return true; /* an undamaged database has no such candidate */
     if (!grow_failures(s))
         return false;
     uint8_t *count = &s->failures[arm];
@@ -72,8 +72,8 @@ pick_repeats study_pick_repeats(const study *s, bool first_batch)
     return first_batch && s->config->has_repeats ? PICKS_DIFFER : PICKS_REPEAT;
 }
 
-/* The candidates of trials in flight and, when they may be evaluated only once, those with results that are not
- * counted yet. *out is the caller's to free; NULL: points may be pulled again. */
+/* Marks the candidates of trials in flight and, if candidates may be evaluated only once, those with results
+ * that are not counted yet. The caller frees *out; NULL: points may be pulled again. False: out of memory. */
 static bool mark_open(bool **out, const study *s, pick_repeats repeats)
 {
     trial *t;
@@ -143,10 +143,10 @@ bool study_failed(const study *s, uint32_t **out, size_t *n)
     return *out != NULL;
 }
 
-/* ---- made again from the store ---------------------------------------------------------------------------- */
+/* ---- recounting from the store ---------------------------------------------------------------------------- */
 
 typedef struct outcome {
-    int64_t batch; /* the one that took it in */
+    int64_t batch; /* the batch that included it */
     int64_t trial;
     uint32_t candidate;
     trial_state state;
@@ -154,7 +154,7 @@ typedef struct outcome {
 } outcome;
 
 typedef struct outcomes {
-    int64_t *through; /* by batch */
+    int64_t *through; /* one position per batch: through_seq */
     size_t n_batches;
     outcome *list;
     size_t n, most;
@@ -196,8 +196,8 @@ static void count_imported(void *arg, int64_t seq, const store_observation *row)
         commit_fail(s->commit, STORE_NO_MEMORY);
 }
 
-/* Counts the trials that earlier batches have taken in, in the order in which they were counted then: batch by batch,
- * in each by number. */
+/* Counts the trials that earlier batches included, in the order in which they were counted then: by batch,
+ * and within a batch by number. */
 store_status study_recount_failures(study *s)
 {
     store_trial_filter closed = {

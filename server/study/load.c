@@ -25,7 +25,7 @@ typedef struct loading {
     bool strays;   /* a row names a candidate that does not exist */
 } loading;
 
-/* Lists by candidate have room for those that exist. */
+/* Whether the candidate exists. Arrays by candidate are only long enough for existing ones. */
 static bool is_known(loading *l, int64_t candidate)
 {
     bool known = candidate >= 0 && candidate < l->s->candidates;
@@ -105,7 +105,8 @@ static void take_last_batch(void *arg, const store_batch *row)
     plan_state_set_continues(l->s->plans, stop_rule_continues(row->stop_rule));
 }
 
-/* The place of a trial that was handed out before depends on how it came back. */
+/* Moves queued trials that were handed out before to their places, which depend on how their last attempts
+ * ended. */
 static store_status place_queued(study *s, store_error *err)
 {
     store_status status = STORE_OK;
@@ -121,7 +122,7 @@ static store_status place_queued(study *s, store_error *err)
     return status;
 }
 
-/* Trials that are open, and those reported since the last batch was planned. */
+/* Loads the open trials, and those reported since the last batch was planned. */
 static store_status load_trials(study *s, loading *l, store_error *err)
 {
     store_trial_filter open = {.states = 1u << TRIAL_QUEUED | 1u << TRIAL_PENDING};
@@ -137,7 +138,7 @@ static store_status load_trials(study *s, loading *l, store_error *err)
 
 /* ---- amendments ---------------------------------------------------------------------------------------- */
 
-/* Amendments since the last batch, of results that a batch has taken in. */
+/* Amendments since the last batch, of results that a batch includes. */
 typedef struct amendments {
     study *s;
     store_amendment *rows; /* without their strings */
@@ -162,8 +163,8 @@ static void take_row(void *arg, const store_trial *row)
     ((amendments *)arg)->trial = *row;
 }
 
-/* The change that an amendment made: from the result that it replaced to the one that the trial's next amendment
- * replaced, or, after the last, to the trial's result. */
+/* Adds the change that an amendment made: from the result that it replaced to the one that the trial's next
+ * amendment replaced, or, for the last amendment, to the trial's result. */
 static bool keep_change(amendments *a, size_t i)
 {
     const study *s = a->s;

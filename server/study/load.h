@@ -1,4 +1,4 @@
-/* A study's memory, from the store. load.c defines what is declared here. */
+/* Loading a study from the store into memory. load.c defines what is declared here. */
 #ifndef SERVER_STUDY_LOAD_H
 #define SERVER_STUDY_LOAD_H
 
@@ -7,7 +7,8 @@
 /* Fills the study's memory. Call while it is not loaded. */
 store_status study_load(study *s, store_error *err);
 
-/* Empties all of it but the engine lane, which study_drop_engine frees. Requests with points are refused. */
+/* Frees the study's memory except its engine, which study_drop_engine frees. Requests with points are
+ * refused. */
 void study_unload(study *s);
 
 #endif

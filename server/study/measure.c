@@ -17,13 +17,14 @@ typedef struct attempt_curve {
     stopping_curve curve;
 } attempt_curve;
 
-/* The attempt of a trial whose curve counts: the current one, or the one that completed it. */
+/* The attempt of a trial whose curve is used for comparison: the current one, or the one that completed the
+ * trial. */
 typedef struct counting {
     int32_t attempt;
     bool finished; /* with a value */
 } counting;
 
-/* In memory from the first measurement until the study leaves memory. */
+/* All curves, in memory from the first measurement until the study leaves memory. */
 struct study_curves {
     attempt_curve *list; /* ascending by trial and attempt */
     size_t n, capacity;
@@ -44,7 +45,7 @@ void study_drop_curves(study *s)
     s->curves = NULL;
 }
 
-/* ---- keeping ------------------------------------------------------------------------------------------- */
+/* ---- storing ------------------------------------------------------------------------------------------- */
 
 static bool is_before(const attempt_curve *c, int64_t number, int32_t attempt)
 {
@@ -66,7 +67,7 @@ static attempt_curve *find_curve(const struct study_curves *curves, int64_t numb
     return found ? &curves->list[at] : NULL;
 }
 
-/* False: out of memory. */
+/* Adds a measurement to a curve. False: out of memory. */
 static bool set_point(struct study_curves *curves, int64_t number, int32_t attempt, int64_t step,
                       double value)
 {
@@ -138,7 +139,8 @@ static void note_all(study *s, trial_list list)
             study_note_progress(s, t);
 }
 
-/* Called before the first measurement since the study was loaded, so none is on its way to the store. */
+/* Called before the first measurement since the study was loaded, so that the store already has all
+ * measurements. */
 static store_status load_curves(study *s)
 {
     store_error error = {0};
@@ -164,7 +166,8 @@ static store_status load_curves(study *s)
 
 /* ---- deciding ------------------------------------------------------------------------------------------ */
 
-/* The curve that counts of each trial, or, with `finished`, of each finished one. *out is the caller's to free. */
+/* For each trial the curve that is used for comparison; with `finished`, only for finished trials. The caller
+ * frees *out. */
 static bool select_curves(const stopping_curve ***out, size_t *n, const struct study_curves *curves,
                           bool finished)
 {
@@ -202,7 +205,7 @@ static store_status decide(bool *stop, const study *s, const stopping_curve *cur
     return fine ? STORE_OK : STORE_NO_MEMORY;
 }
 
-/* Keeps and records the measurement; *stop: the trial should stop. */
+/* Stores and records the measurement. *stop: the trial should stop. */
 static store_status measure(study *s, const trial *t, const wire_measurement *measurement, bool *stop)
 {
     *stop = false;

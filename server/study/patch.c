@@ -103,7 +103,7 @@ void study_free_old_configs(study *s)
     s->config->next = NULL;
 }
 
-/* The study as the store will have it once this turn is on disk. */
+/* The study as it will be stored by this turn's write. */
 typedef struct patched_view {
     const study *s;
     const char *definition;

@@ -4,7 +4,7 @@
 
 #include "server/study/study.h"
 
-/* Frees the definitions that have been replaced, once no engine job may be reading them. */
+/* Frees replaced definitions, once no engine job can be reading them. */
 void study_free_old_configs(study *s);
 
 #endif

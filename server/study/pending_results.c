@@ -8,7 +8,7 @@
 
 struct pending_results {
     store_observation *observations;
-    size_t n_observations, capacity, n_observations_joining; /* the first ones join */
+    size_t n_observations, capacity, n_observations_joining; /* those that are joining come first */
     amendment *amendments;
     size_t n_amendments, n_amendments_joining; /* likewise */
     TAILQ_HEAD(late_list, late_result) late;

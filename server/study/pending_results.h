@@ -1,9 +1,9 @@
-/* The results of a study that no stored model has taken in, beside those of the trial queue: imported
- * observations, late results, and amendments of results that a model has taken in already.
+/* The results of a study that no stored model includes, apart from those of trials in the trial queue:
+ * imported observations, late results, and amendments of results that a model already includes.
  *
- * A new batch takes in what is pending when its plan is gathered (pending_results_begin). When the plan is
- * recorded, that joins the model (pending_results_join). Late results stay until the write is on disk, because
- * reports are compared with them.
+ * Planning a new batch begins by taking all pending results (pending_results_begin). When the plan is
+ * recorded, they join the model (pending_results_join). Late results stay until that write is on disk,
+ * because further reports are compared with them.
  *
  * pending_results.c defines what is declared here. */
 #ifndef SERVER_STUDY_PENDING_RESULTS_H
@@ -21,10 +21,10 @@ typedef struct late_result {
     uint32_t candidate;
     double value;
     int64_t repeats;
-    char *recorded;                /* "" */
-    bool joining;                  /* among the results of the batch that is being planned */
-    uint64_t joined_by;            /* number of the write that made it part of the model; 0: none yet */
-    TAILQ_ENTRY(late_result) link; /* pending_results.c's */
+    char *recorded;                /* never NULL; "" if there is none */
+    bool joining;                  /* among the results for the batch being planned */
+    uint64_t joined_by;            /* number of the write by which it joined the model; 0: it has not */
+    TAILQ_ENTRY(late_result) link; /* used by pending_results.c */
 } late_result;
 
 /* A change of a result that is part of the model. */
@@ -40,26 +40,26 @@ pending_results *pending_results_new(void); /* NULL: out of memory */
 void pending_results_free(pending_results *p);
 void pending_results_clear(pending_results *p);
 
-/* Copies. False: out of memory. */
+/* Each copies its argument. False: out of memory. */
 bool pending_results_add_observations(pending_results *p, const store_observation *list, size_t n);
 bool pending_results_add_late(pending_results *p, const store_late_result *row);
 bool pending_results_add_amendment(pending_results *p, const amendment *a);
 
-/* Is there nothing that the current model does not know? */
+/* Whether the current model includes all results. */
 bool pending_results_is_empty(const pending_results *p);
 
-/* Borrowed until the next change; in the order of the log. */
+/* In the order of the log; borrowed until the next change. */
 const store_observation *pending_results_observations(const pending_results *p, size_t *n);
 const amendment *pending_results_amendments(const pending_results *p, size_t *n);
-/* Those that have joined are among them. NULL after the last. */
+/* Late results, including those that have joined. NULL after the last. */
 const late_result *pending_results_first_late(const pending_results *p);
 const late_result *pending_results_next_late(const late_result *late);
 
-/* All that is pending now is among the results of the batch that is being planned. */
+/* Marks everything pending as part of the batch being planned. */
 void pending_results_begin(pending_results *p);
-/* Those results have been taken into the model, by this write. */
+/* Marks those results as joined by this write. */
 void pending_results_join(pending_results *p, uint64_t write);
-/* Forgets what has joined by the writes up to `done`, which are on disk. */
+/* Removes the results that joined by writes up to number `done`, which are on disk. */
 void pending_results_drop_joined(pending_results *p, uint64_t done);
 
 #endif

@@ -1,4 +1,4 @@
-/* Planning batches: when a plan starts, and what becomes of it back in the turn. */
+/* Planning batches: starting plans, and recording them in a turn. */
 #include "server/study/plan.h"
 
 #include "server/base/log.h"
@@ -47,7 +47,7 @@ static void run_plan(study *s, engine_job *job)
     study_post(s, &p->done);
 }
 
-/* ---- back in the study's turn -------------------------------------------------------------------------- */
+/* ---- recording, in a turn of the study ----------------------------------------------------------------- */
 
 static void describe_batch(const study *s, const plan *p, store_event *event)
 {
@@ -72,7 +72,7 @@ static void describe_batch(const study *s, const plan *p, store_event *event)
     event->u.planned.first_trial = s->trials + 1;
 }
 
-/* The event of the log; borrows from p. False: out of memory. */
+/* Describes the picks as an event of the log, which borrows from p. False: out of memory. */
 static bool describe_picks(const study *s, plan *p, store_event *event)
 {
     store_pick *picks = malloc((p->n_picks ? p->n_picks : 1) * sizeof *picks);
@@ -147,7 +147,7 @@ static void take_plan(study *s, plan *p)
         plan_state_set_continues(s->plans, stop_rule_continues(p->stop_rule));
     if (!p->extends || p->n_picks > 0)
         record_picks(s, p);
-    study_cancel_retired(s); /* candidates that were retired while the plan was made */
+    study_cancel_retired(s); /* in case candidates were retired during the plan */
 }
 
 /* The ask gets the trials that were chosen for it. If it no longer waits, they stay queued. */
@@ -163,7 +163,7 @@ static void plan_done(study *s, study_job *job)
     study_engine_job_done(s);
     plan_state_end(s->plans);
     if (s->deleted || !s->loaded || commit_is_broken(s->commit)) {
-        /* the memory that it was planned for is gone */
+        /* the study's memory, which it was planned for, has been dropped */
     } else if (p->outcome.stored == STORE_CORRUPT) {
         study_set_state(s, STUDY_ERROR, "the database is damaged: `banditd check` says where", NULL);
         commit_break(s->commit);
@@ -180,7 +180,7 @@ static void plan_done(study *s, study_job *job)
         take_plan(s, p);
         serve_fixed(s, p);
     } else if (s->config->never_repeats) {
-        take_plan(s, p); /* where nothing is left, candidates may still be added */
+        take_plan(s, p); /* even if no candidate is left, more may be added */
     } else if (p->exhausted && p->n_picks == 0 && trial_queue_open(s->queue) == 0 && study_pulls_once(s)) {
         take_plan(s, p);
         study_set_state(s, STUDY_FINISHED, "every point of the space has been evaluated", NULL);
@@ -193,7 +193,7 @@ static void plan_done(study *s, study_job *job)
     plan_free(p);
 }
 
-/* ---- starting one -------------------------------------------------------------------------------------- */
+/* ---- starting ------------------------------------------------------------------------------------------ */
 
 /* Where each pick is a search of its own, at most this many are planned before they are asked for. While no result is
  * reported, the batch continues with more picks; a result ends it. */
@@ -241,7 +241,7 @@ static void start_batch(study *s, size_t min_picks, bool closes_model)
         start(s, p, min_picks);
     else
         commit_fail(s->commit,
-                    STORE_NO_MEMORY); /* the record of failures may be half counted: load the study again */
+                    STORE_NO_MEMORY); /* failures may be counted only in part, so load the study again */
 }
 
 void study_plan_batch(study *s, size_t min_picks)
@@ -258,10 +258,10 @@ void study_extend_batch(study *s, size_t min_picks)
 {
     plan *p = plan_gather_extension(s);
     if (p)
-        start(s, p, min_picks); /* if not, the next turn tries again */
+        start(s, p, min_picks); /* otherwise the next turn tries again */
 }
 
-/* The last n picks must have these values (one per parameter, NaN: open). False: out of memory. */
+/* Requires these values for the last n picks (one per parameter, NaN: not fixed). False: out of memory. */
 static bool fix_values(const study *s, plan *p, const double *values, size_t n)
 {
     size_t size = (size_t)s->dimension * sizeof *p->fixed;
@@ -281,7 +281,7 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
     if (!p || !fix_values(s, p, ask->fixed, (size_t)ask->ask->count - ask->n_held)) {
         plan_free(p);
         commit_fail(s->commit,
-                    STORE_NO_MEMORY); /* the record of failures may be half counted: load the study again */
+                    STORE_NO_MEMORY); /* failures may be counted only in part, so load the study again */
         return;
     }
     p->ask = ask->number;
@@ -290,10 +290,10 @@ void study_plan_fixed(study *s, const waiting_ask *ask)
     start(s, p, 0);
 }
 
-/* ---- once more, from the log --------------------------------------------------------------------------- */
+/* ---- replanning, from the log -------------------------------------------------------------------------- */
 
-/* The limits at the time of the recorded plan: at most as many picks as it made were beyond the rule's bound, and in
- * an extension all of them were. Where it ran out of candidates, one more pick had been asked for. */
+/* Sets the limits of the recorded plan. At most as many picks as it made were beyond the rule's bound, and in
+ * an extension all of them. If it ran out of candidates, one more pick had been requested. */
 static void set_limits_again(const study *s, plan *p, const char *stop_rule, size_t n_picks)
 {
     bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;

@@ -26,7 +26,7 @@ int plan_compare_arms(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The sums that results and amendments have changed, as the engine has them now. */
+/* The engine's present sums for the arms whose sums were changed by results and amendments. */
 static bool changed_sums(plan *p, const bandit_checkpoint *checkpoint)
 {
     size_t n = p->n_results + p->n_amended;
@@ -46,7 +46,7 @@ static bool changed_sums(plan *p, const bandit_checkpoint *checkpoint)
         if (i > 0 && arms[i] == arms[i - 1])
             continue;
         while (at < checkpoint->n_sums && checkpoint->sums[at].arm < arms[i])
-            at++; /* both lists ascend */
+            at++; /* both lists are ascending */
         store_arm_sum *sum = &p->sums[p->n_sums++];
         *sum = (store_arm_sum){.arm = arms[i]};
         if (at < checkpoint->n_sums && checkpoint->sums[at].arm == arms[i]) {
@@ -74,7 +74,7 @@ static void keep_state(plan *p, const bandit_engine *engine)
         p->outcome.stored = STORE_NO_MEMORY;
 }
 
-/* Adds an arm to an ascending list, once. */
+/* Adds an arm to an ascending list, unless the list has it. */
 static void withhold(uint32_t *list, size_t *n, uint32_t arm)
 {
     size_t i = *n;
@@ -87,7 +87,7 @@ static void withhold(uint32_t *list, size_t *n, uint32_t arm)
     ++*n;
 }
 
-/* One call of select; appends to the picks. False when it was the last. */
+/* One call of select, whose picks are appended. False if it was the last call. */
 static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
     bandit_executor executor = pool_executor(s->app->pool);
@@ -126,7 +126,7 @@ static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, 
     return selection.n_picks > 0 && (beyond_bound || selection.stop_rule == BANDIT_STOP_NONE);
 }
 
-/* All have been picked once: from now on they may be picked again. */
+/* All candidates have been picked once. From now on they may be picked again. */
 static void allow_repeats(plan *p)
 {
     free(p->withheld);
@@ -148,7 +148,7 @@ static void select_picks(study *s, plan *p, size_t max_picks, bool beyond_bound,
         select_some(s, p, end - p->n_picks, beyond_bound, fixed);
 }
 
-/* Room for all picks among the arms that may not be picked again. */
+/* Reserves memory for adding all picks to the withheld arms. */
 static bool make_room(plan *p)
 {
     size_t most = p->n_withheld + p->max_picks + p->n_fixed + 1;
@@ -157,7 +157,7 @@ static bool make_room(plan *p)
     return grown || p->repeats == PICKS_REPEAT;
 }
 
-/* Changes results that the model has taken in. */
+/* Amends results that the model includes. */
 static void amend_model(study *s, plan *p)
 {
     engine_outcome *out = &p->outcome;
@@ -171,7 +171,7 @@ static void amend_model(study *s, plan *p)
                             &out->error);
 }
 
-/* In an enumerated space, candidates with other values than the fixed ones are withheld. */
+/* In an enumerated space, withholds candidates with other values than the fixed ones. */
 static void withhold_others(const study *s, plan *p)
 {
     const bandit_arms *arms = s->engine.arms;
@@ -194,18 +194,18 @@ static void withhold_others(const study *s, plan *p)
     free(point);
 }
 
-/* The picks of an ask that fixes parameters; they do not wait in the queue. */
+/* Makes the picks of an ask that fixes parameters. They do not wait in the queue. */
 static void select_fixed(study *s, plan *p)
 {
     if (p->repeats == PICKS_DIFFER)
-        allow_repeats(p); /* few points may have these values */
+        allow_repeats(p); /* there may be few points with these values */
     if (!bandit_arms_is_open_space(s->engine.arms))
         withhold_others(s, p);
     if (engine_fine(&p->outcome))
         select_picks(s, p, p->n_fixed, true, true);
 }
 
-/* In an open space: the points of the picks, and those of them that are new. */
+/* In an open space: collects the points of the picks, and the new points among them. */
 static void take_points(const study *s, plan *p)
 {
     const bandit_arms *arms = s->engine.arms;
@@ -225,7 +225,7 @@ static void take_points(const study *s, plan *p)
         bandit_arms_coded(arms, known + i, p->added + i * width);
 }
 
-/* JSON cannot show figures that are not finite: the study stops with this error. */
+/* JSON cannot represent figures that are not finite, so the study stops with this error. */
 static void check_figures(plan *p)
 {
     if (!isfinite(p->description.beta))

@@ -1,5 +1,4 @@
-/* What a plan is computed from, as it is in a turn: results, trials in flight, and candidates that may not be
- * picked. */
+/* Gathers the input of a plan in a turn: results, trials in flight, and candidates that may not be picked. */
 #include "server/study/engine_lane.h"
 #include "server/study/failures.h"
 #include "server/study/plan_internal.h"
@@ -87,8 +86,9 @@ static bool gather_imported(study *s, plan *p, const store_observation *list, si
     return fine;
 }
 
-/* The results since the last batch: imports in the order of the log, then trials by number, then late results by
- * trial and attempt. The order decides how sums are rounded, so it must not depend on arrival. */
+/* Gathers the results since the last batch: imports in the order of the log, then trials by number, then late
+ * results by trial and attempt. Sums are rounded in this order, so it must not depend on the order of
+ * arrival. */
 static bool gather_results(study *s, plan *p)
 {
     trial *t;
@@ -111,7 +111,8 @@ static bool gather_results(study *s, plan *p)
     return fine;
 }
 
-/* Amendments of results that are in the model. Those of results that join now have changed the results themselves. */
+/* Gathers the amendments of results that the model includes. Amendments of results that join now have already
+ * changed these results. */
 static bool gather_amendments(study *s, plan *p)
 {
     size_t n, arms = 0;
@@ -138,7 +139,8 @@ static bool gather_amendments(study *s, plan *p)
     return p->n_amendments == 0 || study_recount_failures(s) == STORE_OK;
 }
 
-/* Trials in flight, by number and not by time, so that a replay of the log gathers the same. */
+/* Gathers the trials in flight, by number and not by time, so that a replay of the log gathers them in the
+ * same order. */
 static bool gather_pending(study *s, plan *p)
 {
     trial *t;
@@ -170,7 +172,7 @@ static plan *plan_new(study *s)
     p->remaining = definition->horizon.given ? (uint64_t)(definition->horizon.value - s->trials) : UINT64_MAX;
     p->source = engine_source_of(s);
     p->first_trial = s->trials + 1;
-    p->ratio = 1; /* of a batch without picks */
+    p->ratio = 1; /* the ratio of a batch without picks */
     return p;
 }
 

@@ -1,5 +1,5 @@
-/* The inside of a plan: gathered in the study's turn (plan_gather.c), computed on the engine lane
- * (plan_compute.c), recorded in a turn again (plan.c). For these files alone. */
+/* The internals of a plan: gathered in the study's turn (plan_gather.c), computed on the engine lane
+ * (plan_compute.c), and recorded in a turn (plan.c). Only for these files. */
 #ifndef SERVER_STUDY_PLAN_INTERNAL_H
 #define SERVER_STUDY_PLAN_INTERNAL_H
 
@@ -12,22 +12,22 @@ struct plan {
     engine_job job;
     study_job done;
     engine_source source;
-    bool closes_model; /* no picks: the study is finished */
+    bool closes_model; /* makes no picks, because the study is finished */
     bool extends;      /* more picks for the current batch; false: a new batch */
-    size_t
-        min_picks; /* picks to make at least, beyond the rule's bound if need be, so that no worker is idle */
-    bool by_rule;  /* makes picks as long as the batch's rule allows them */
+    size_t min_picks;  /* least number of picks, beyond the rule's bound if necessary, so that no worker is
+                    * idle */
+    bool by_rule;      /* makes picks as long as the batch's rule allows them */
     /* Picks for one ask that fixes parameters. */
-    uint64_t ask;  /* its number */
-    double *fixed; /* one per parameter, NaN: open; NULL: no such ask */
+    uint64_t ask;  /* the number of the ask */
+    double *fixed; /* one per parameter, NaN: not fixed; NULL: no such ask */
     size_t n_fixed;
-    uint32_t *withheld_fixed; /* in an enumerated space: also those with other values */
+    uint32_t *withheld_fixed; /* in an enumerated space: includes candidates with other values */
     size_t n_withheld_fixed;
     bandit_result *results;
     size_t n_results;
-    bandit_amendment *amendments; /* of results that earlier batches took in */
+    bandit_amendment *amendments; /* of results that earlier batches include */
     size_t n_amendments;
-    uint32_t *amended; /* their candidates, ascending, each once; as many sums */
+    uint32_t *amended; /* the candidates of these, ascending, each once; as many sums */
     bandit_arm_sum *amended_sums;
     size_t n_amended;
     int64_t joined_through; /* log position up to which results were in the model before */
@@ -36,29 +36,31 @@ struct plan {
     uint32_t *withheld;
     size_t n_withheld;
     pick_repeats repeats;
-    uint32_t *always_withheld; /* with PICKS_DIFFER: those of `withheld` that are not in flight */
+    uint32_t *always_withheld; /* with PICKS_DIFFER: the arms of `withheld` that are not in flight */
     size_t n_always_withheld;
-    uint32_t *failed; /* in an open space */
+    uint32_t *failed; /* only in an open space */
     size_t n_failed;
     uint64_t remaining;
     size_t max_picks;
-    bool limited_lookahead; /* max_picks is a few picks ahead, and not the largest batch */
+    bool limited_lookahead; /* max_picks is a few picks ahead, not the largest batch */
     int64_t through_seq, first_trial;
     /* The outcome. */
     engine_outcome outcome;
     bandit_pick *picks;
     size_t n_picks, n_by_rule; /* the picks for the ask come last */
     double *points;            /* in an open space: n_picks x parameters */
-    size_t n_added;            /* points that had not been visited: the arms after the source's */
+    size_t n_added;            /* number of points visited for the first time: the arms after the source's */
     double *added;             /* n_added x parameters */
-    store_pick *stored_picks;  /* the picks as the log has them */
+    store_pick *stored_picks;  /* the picks in the form of the log */
     double ratio;
     const char *stop_rule;
-    bool exhausted; /* no arm was left that may be picked */
+    bool exhausted; /* no arm was left that could be picked */
     bandit_description description;
-    char code_path[24];   /* what it was computed with: the engine's kernels, and OpenBLAS's for a model */
-    uint32_t *dictionary; /* copies: the engine may go on to the next plan before they are stored */
-    size_t n_dictionary;  /* 0 where the results alone make the model */
+    char code_path[24];   /* the code that computed it: the engine's SIMD version, and for a model
+                           * OpenBLAS's */
+    uint32_t *dictionary; /* copied, because the engine may continue with the next plan before these are
+                           * stored */
+    size_t n_dictionary;  /* 0 if the results alone determine the model */
     store_arm_sum *sums;
     size_t n_sums;
     unsigned char *state;
@@ -69,9 +71,10 @@ struct plan {
 
 /* ---- plan_gather.c ------------------------------------------------------------------------------------- */
 
-/* A new batch, from the results so far. NULL: out of memory, and the study must be loaded again. */
+/* Gathers a plan for a new batch from the results so far. NULL: out of memory, and the study must be loaded
+ * again. */
 plan *plan_gather(study *s, bool closes_model);
-/* More picks for the current batch. NULL: out of memory. */
+/* Gathers a plan for more picks of the current batch. NULL: out of memory. */
 plan *plan_gather_extension(study *s);
 
 /* ---- plan_compute.c, on the engine lane ---------------------------------------------------------------- */

@@ -1,6 +1,6 @@
-/* The engine's set of arms knows the points, so finding one is a job of the engine lane, and a new point gets its
- * number there. A plan numbers new points, too. Only one of such jobs may be out at a time (plan_state_is_busy), and
- * requests with points wait for it here. */
+/* The engine's set of arms knows the points of a study. Finding a point is therefore a job of the engine
+ * lane, which also numbers new points. A plan numbers new points as well. Only one such job may run at a time
+ * (plan_state_is_busy), and requests with points wait here for their turn. */
 #include "server/study/points.h"
 
 #include "server/base/clock.h"
@@ -14,13 +14,13 @@ struct placing {
     study_job done;
     engine_source source;
     study_request *request;
-    const double *points; /* n x width; they belong to the request */
+    const double *points; /* n x width; owned by the request */
     size_t n;
-    bool appends; /* candidates that follow the others, not points of a space */
+    bool appends; /* all points are new candidates, not points of a space */
     study_placed *placed;
     engine_outcome outcome;
-    uint32_t *arms; /* of the points */
-    double *added;  /* n_added x width: the new ones, in the order of their numbers */
+    uint32_t *arms; /* the arm of each point */
+    double *added;  /* n_added x width: the new points, in the order of their numbers */
     size_t n_added;
     STAILQ_ENTRY(placing) link;
 };
@@ -50,7 +50,8 @@ static void place_one(study *s, placing *p, size_t i)
     p->arms[i] = (uint32_t)arm;
 }
 
-/* A set of features may grow only while no engine uses it: the engine is freed, and restored when it is needed. */
+/* A set of arms may grow only while no engine uses it. The engine is therefore freed, and restored when it is
+ * needed. */
 static void append_all(study *s, placing *p)
 {
     size_t first = bandit_arms_count(s->engine.arms), width = p->source.dimension;
@@ -120,7 +121,7 @@ static void placing_done(study *s, study_job *job)
         refuse_points(p);
     } else {
         if (keyed)
-            commit_submit(s->commit); /* its reply gets a write of its own */
+            commit_submit(s->commit); /* its reply gets a separate write */
         record_points(s, p->added, p->n_added);
         p->placed(s, p->request, p->arms);
         if (keyed)
@@ -175,7 +176,7 @@ void study_refuse_placing(study *s)
     for (p = STAILQ_FIRST(plan_state_placing(s->plans)); p; p = next) {
         next = STAILQ_NEXT(p, link);
         if (p == first && p->source.config)
-            continue; /* it is at the engine, and is refused when it comes back */
+            continue; /* its job is on the engine lane; it is refused when the job ends */
         STAILQ_REMOVE(plan_state_placing(s->plans), p, placing, link);
         reply_problem(p->request, s->deleted ? REPLY_NOT_FOUND : REPLY_UNAVAILABLE, NULL, "the study is %s",
                       s->deleted ? "deleted" : "not available now");

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-/* What an engine's refusal means. */
+/* Translates an engine's refusal. */
 static store_status said(const engine_outcome *outcome, store_error *err)
 {
     switch (outcome->error.status) {
@@ -29,8 +29,8 @@ static store_status try_engine(study *s, store_error *err)
 {
     engine_source source = engine_source_of(s);
     engine_outcome outcome = {0};
-    bool stored =
-        s->batches > 0 || s->config->precomputed; /* an engine state or a kernel, which may be wrong */
+    bool stored = s->batches > 0 || s->config->precomputed; /* a stored engine state or a kernel matrix may be
+                                                   * damaged */
     if (!stored || s->state == STUDY_AWAITING_CANDIDATES || s->state == STUDY_ERROR)
         return STORE_OK;
     engine_ensure(s, &source, &outcome);

@@ -1,12 +1,13 @@
-/* Whether a staged study can be loaded. probe.c defines what is declared here. */
+/* Checking that a staged study can be loaded. probe.c defines what is declared here. */
 #ifndef SERVER_STUDY_PROBE_H
 #define SERVER_STUDY_PROBE_H
 
 #include "server/app.h"
 
-/* Loads the staged study of that number, and its engine if one is stored, and frees both. Call from a long task of the
- * pool; only the configuration, store and pool of the app are used. STORE_CORRUPT: it cannot be loaded, and *err
- * says why. A study that needs more memory than it may have is fine: it says so when it is asked. */
+/* Loads the staged study of that number, and its engine if one is stored, and frees both. Call from a long
+ * task of the pool. Only the configuration, the store and the pool of the app are used. STORE_CORRUPT: it
+ * cannot be loaded, and *err says why. A study that needs more memory than allowed passes the check; its asks
+ * will report the error. */
 store_status study_try(const app *a, const char *id, int64_t number, store_error *err);
 
 #endif

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the engine hears of it ---------------------------------------------------------------------------- */
+/* ---- notifying the engine ------------------------------------------------------------------------------ */
 
 typedef struct notice {
     engine_job job;
@@ -29,7 +29,7 @@ static void notice_done(study *s, study_job *job)
     free((char *)job - offsetof(notice, done));
 }
 
-/* An engine that is not loaded will be restored with the trial. */
+/* If the engine is not loaded, it will be restored with the trial. */
 static void run_notice(study *s, engine_job *job)
 {
     notice *n = (notice *)(void *)job;
@@ -43,7 +43,8 @@ static void run_notice(study *s, engine_job *job)
     study_post(s, &n->done);
 }
 
-/* With asynchronous feedback, further picks of the current batch must know all trials in flight. */
+/* With asynchronous feedback, the engine must condition further picks of the current batch on all trials in
+ * flight. */
 static void notify_engine(study *s, uint32_t candidate)
 {
     if (!s->config->asynchronous || s->batches == 0)
@@ -77,7 +78,7 @@ static const char *obstacle(const study *s)
     return s->trials >= study_horizon(s) ? "the study has reached its horizon" : NULL;
 }
 
-/* False: refused. */
+/* Whether a trial can be proposed now. False: the request was refused. */
 static bool is_possible(const study *s, study_request *request)
 {
     const char *why = obstacle(s);
@@ -86,7 +87,7 @@ static bool is_possible(const study *s, study_request *request)
     return !why;
 }
 
-/* point: in an open space; else NULL. */
+/* Queues and records the proposed trial. point: only in an open space; otherwise NULL. */
 static void add_proposed(study *s, study_request *request, uint32_t candidate, const double *point)
 {
     const bandit_pick own = {.arm = candidate, .variance = NAN};
@@ -112,7 +113,7 @@ static void placed(study *s, study_request *request, const uint32_t *arms)
         add_proposed(s, request, arms[0], p->point);
 }
 
-/* A point by its parameters: first its number must be found, or given. */
+/* Proposes a point given by its parameters. First its candidate number must be found, or assigned. */
 static void propose_point(study *s, study_request *request)
 {
     proposal *p = request->context;
@@ -159,7 +160,8 @@ void study_propose(study *s, study_request *request)
         propose(s, request);
         return;
     }
-    /* The engine must hear of trials in the order of their numbers: this one follows the picks that are being planned. */
+    /* The engine must be notified of trials in the order of their numbers, and this one follows the picks
+     * being planned. */
     plan_state_defer(s->plans, request);
 }
 
@@ -171,7 +173,7 @@ void study_run_deferred(study *s)
         next = request->next;
         bool keyed = request->key != NULL;
         if (keyed)
-            commit_submit(s->commit); /* its reply gets a write of its own */
+            commit_submit(s->commit); /* its reply gets a separate write */
         propose(s, request);
         if (keyed)
             commit_submit(s->commit);

@@ -4,8 +4,8 @@
 
 #include "server/study/study.h"
 
-/* Those that have waited for a plan: queued, unless another plan is being made; or refused, because the study is
- * deleted or with this status. */
+/* Handle the proposals that have waited for a plan. The first queues them, unless another plan is in
+ * progress. The second refuses them, because the study is deleted or with this status. */
 void study_run_deferred(study *s);
 void study_fail_deferred(study *s, store_status status);
 

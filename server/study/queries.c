@@ -1,4 +1,4 @@
-/* Questions to the model: predict and model. best.c and candidate_list.c have the others. */
+/* Questions to the model: predict and model. best.c and candidate_list.c answer the others. */
 #include "server/study/queries.h"
 
 #include "server/base/log.h"
@@ -17,7 +17,7 @@ static void question_done(study *s, study_job *job)
     bool keyed = q->request->key != NULL;
     if (keyed)
         commit_submit(s->commit);
-    commit_hold(s->commit, q->request); /* the state that it was answered from may not be on disk yet */
+    commit_hold(s->commit, q->request); /* the state that the answer is based on may not be on disk yet */
     if (keyed)
         commit_submit(s->commit);
     free(q);
@@ -83,13 +83,13 @@ static void answer_engine_error(study_request *request, const bandit_error *erro
         reply_problem(request, REPLY_INVALID, NULL, "%s", error->message);
 }
 
-/* The places of a prediction: one of the two. */
+/* Where to predict: `arms` or `points`. */
 typedef struct places {
     uint32_t *arms;
     double *points; /* n x the domain's width */
 } places;
 
-/* False: out of memory, or the problems are in *errors. */
+/* False: out of memory, or *errors has the problems. */
 static bool find_places(places *out, const question *q, const wire_predict *wanted, wire_errors *errors)
 {
     const wire_study *definition = q->source.config->wire;
@@ -123,7 +123,7 @@ static bool find_places(places *out, const question *q, const wire_predict *want
     return fine && errors->n == 0;
 }
 
-/* shown: room for n. */
+/* shown: an array for n predictions. */
 static void answer_predictions(const question *q, const bandit_prediction *raw, wire_prediction *shown,
                                size_t n)
 {
@@ -174,7 +174,8 @@ void study_predict(study *s, study_request *request)
     question_ask(s, request, predict);
 }
 
-/* The points of the dictionary, for an open space, whose candidates have no numbers outside. NULL: out of memory. */
+/* The points of the dictionary, for an open space, whose candidates have no public numbers. NULL: out of
+ * memory. */
 static double *dictionary_points(const study *s, const bandit_description *d)
 {
     size_t width = bandit_arms_point_width(s->engine.arms);

@@ -12,17 +12,17 @@ typedef struct question {
     int64_t best_trial, best_candidate;
     double best_value;
     engine_outcome outcome;
-    void (*answer)(study *s, struct question *q); /* on the engine lane; answers the request */
+    void (*answer)(study *s, struct question *q); /* runs on the engine lane; answers the request */
 } question;
 
-/* Has `answer` called on the engine lane, with the engine in the state of the study at this turn. It answers the
- * request, whose reply is held until that state is on disk. Call in the study's turn. */
+/* Calls `answer` on the engine lane, with the engine in the state of the study at this turn. `answer` must
+ * answer the request; its reply is held until that state is on disk. Call in the study's turn. */
 void question_ask(study *s, study_request *request, void (*answer)(study *s, question *q));
 
 /* The engine's prediction in the metric's units and with its sign. */
 wire_prediction question_in_units(const question *q, const bandit_prediction *p);
 
-/* Can JSON show it? Options at the ends of their range make infinities and NaN. */
+/* Whether JSON can show it. Options at the ends of their ranges can lead to infinities and NaN. */
 bool question_shows(const wire_prediction *p);
 
 #endif

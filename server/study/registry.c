@@ -15,11 +15,12 @@ enum { TRIM_MS = 2000, TICK_MS = 50, DISPOSE_AT_ONCE = 64 };
 
 struct registry {
     app *app;
-    pthread_mutex_t lock; /* guards by_id; a study in it may be freed only with the lock */
+    pthread_mutex_t lock; /* guards by_id; a study in it may be freed only while holding the lock */
     void *by_id;          /* tsearch tree of study */
     study *gone;          /* deleted studies that are not idle yet; their ids are free */
     uint64_t
-        given_back; /* the timer's own: evictions when memory was last given back to the system, and when */
+        given_back; /* used only by the timer: the count of evictions when memory was last returned to the
+                     * system, and the time */
     int64_t given_back_at;
     pthread_t timer;
     pthread_cond_t stop;
@@ -33,7 +34,8 @@ static int compare_ids(const void *a, const void *b)
 
 /* ---- requests ------------------------------------------------------------------------------------------- */
 
-/* The study of this id, in memory; made when there is none. NULL: out of memory. With the lock. */
+/* The study with this id in memory, created if there is none. NULL: out of memory. Call with the lock
+ * held. */
 static study *find_study(registry *r, const char *id)
 {
     study key;
@@ -71,7 +73,7 @@ void registry_post(registry *r, study_request *request)
 /* ---- the timer ----------------------------------------------------------------------------------------- */
 
 typedef struct walk {
-    int64_t now, steady; /* ms: the wall clock; the steady one */
+    int64_t now, steady; /* ms of the wall clock, and of the steady clock */
     int64_t evict;       /* ms: how long an unused study stays in memory */
     study *disposable[DISPOSE_AT_ONCE];
     size_t n;
@@ -113,8 +115,8 @@ static void dispose_of_gone(registry *r)
     }
 }
 
-/* The memory of evicted studies and engines is scattered among blocks in use: it is given back to the system now and
- * then. */
+/* The memory of evicted studies and engines is scattered among blocks in use, so it is returned to the system
+ * explicitly from time to time. */
 static void give_back(registry *r, int64_t steady)
 {
     if (atomic_load(&r->app->evicted) == r->given_back || steady - r->given_back_at < TRIM_MS)
@@ -163,7 +165,7 @@ registry *registry_new(app *a)
         return NULL;
     r->app = a;
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_t steady; /* the wall clock may jump */
+    pthread_condattr_t steady; /* the wall clock may jump, so use the steady clock */
     pthread_condattr_init(&steady);
     pthread_condattr_setclock(&steady, CLOCK_MONOTONIC);
     pthread_cond_init(&r->stop, &steady);
@@ -184,7 +186,7 @@ static void take_pending(void *arg, const store_study *row)
         return;
     study *s = study_new(r->app, row->id);
     if (!s)
-        return; /* loaded by the first request */
+        return; /* its first request will load it */
     atomic_store(&s->timing.needed, true);
     atomic_store(&s->timing.used_at, clock_steady_ms());
     atomic_store(&s->timing.wake_at, 0);
@@ -211,7 +213,7 @@ void registry_stop_waiting(registry *r)
 {
     pthread_mutex_lock(&r->lock);
     walk w = {.visit = wake_now};
-    twalk_r(r->by_id, walk_node, &w); /* app.stopping is set: their turns answer every ask */
+    twalk_r(r->by_id, walk_node, &w); /* app.stopping is set, so their turns answer every ask */
     pthread_mutex_unlock(&r->lock);
 }
 

@@ -1,5 +1,6 @@
-/* The studies in memory, found by id. A study is loaded by its first request and leaves memory after a while
- * without any; a timer wakes the studies whose waits or leases end. registry.c defines what is declared here. */
+/* The studies in memory, found by id. A study is loaded by its first request, and leaves memory after some
+ * time without requests. A timer wakes studies whose waits or leases end. registry.c defines what is declared
+ * here. */
 #ifndef SERVER_STUDY_REGISTRY_H
 #define SERVER_STUDY_REGISTRY_H
 
@@ -24,7 +25,7 @@ void registry_stop_waiting(registry *r);
 /* Stops the timer. Call after all requests have been answered, before the pool is freed. */
 void registry_stop(registry *r);
 
-/* Call after the pool and the store are closed: no write is on its way. NULL is fine. */
+/* Call after the pool and the store are closed, so that no write is in progress. Accepts NULL. */
 void registry_free(registry *r);
 
 #endif

@@ -1,27 +1,28 @@
-/* What a study can be asked. Each function is study_request.run: it is called in a turn, with the study loaded,
- * and replies at once or later. `context` is what the comment says. */
+/* The requests to a study. Each function is a study_request.run: it is called in a turn, with the study
+ * loaded, and replies at once or later. The comments give the type of `context`. */
 #ifndef SERVER_STUDY_REQUESTS_H
 #define SERVER_STUDY_REQUESTS_H
 
 #include "proto/changes.h"
 #include "server/study/request.h"
 
-/* How candidates are listed: by number, or by what the model knows of them, the best or the largest first. */
+/* How candidates are listed: by number, or by a prediction or the pulls in descending order. */
 typedef enum candidate_order { ORDER_NUMBER, ORDER_MEAN, ORDER_UCB, ORDER_STD, ORDER_PULLS } candidate_order;
 
 /* Which candidates are listed. */
 typedef struct candidate_range {
-    int64_t first; /* a number, or in another order a rank */
+    int64_t first; /* a number; for other orders a rank */
     size_t n;
-    bool alone; /* one, by its number: not as a list */
+    bool alone; /* a single candidate, by its number, not a list */
     candidate_order order;
-    bool *
-        retired; /* from `first`, or in another order of all; filled in the study's turn, the caller's to free */
+    bool
+        *retired; /* from `first` on, or for other orders of all candidates; set in the study's turn, freed by
+                  * the caller */
 } candidate_range;
 
-/* Candidates that have been uploaded. */
+/* Uploaded candidates. */
 typedef struct candidate_upload {
-    struct upload *upload; /* all of them are staged in it */
+    struct upload *upload; /* where all of them are staged */
     size_t dimension;
     int64_t study; /* the number of the study that they were read for */
 } candidate_upload;
@@ -29,13 +30,13 @@ typedef struct candidate_upload {
 /* A user's own trial. */
 typedef struct proposal {
     wire_proposal *wanted;
-    double *point; /* of a space: its parameters, coded in the study's turn; the caller's to free */
+    double *point; /* for a space: its parameters, coded in the study's turn; freed by the caller */
 } proposal;
 
 /* A change of a study's definition or state. */
 typedef struct study_change {
     wire_study_patch *patch;
-    const char *if_match; /* entity tags, one of which the study must have; NULL: any */
+    const char *if_match; /* entity tags, one of which must be the study's; NULL: any */
 } study_change;
 
 /* ---- actor.c -------------------------------------------------------------------------------------------------- */
@@ -77,7 +78,8 @@ void study_observe(study *s, study_request *request); /* import, of observations
 
 /* ---- candidates.c --------------------------------------------------------------------------------------------- */
 
-void study_set_candidates(study *s, study_request *request);    /* begins with a candidate_upload */
+void study_set_candidates(study *s, study_request *request);    /* a struct that begins with a
+                                                                 * candidate_upload */
 void study_add_candidates(study *s, study_request *request);    /* wire_points */
 void study_retire_candidates(study *s, study_request *request); /* wire_retire */
 

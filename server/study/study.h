@@ -1,6 +1,6 @@
-/* A study in memory, for the files of server/study and for replay. Its five parts keep their insides to themselves:
- * commit, trial_queue, waiting_line, pending_results and plan_state. actor.c makes and frees a study; load.c fills
- * and empties it. */
+/* A study in memory, for the files of server/study and for replay. The insides of its five parts are private:
+ * commit, trial_queue, waiting_line, pending_results and plan_state. actor.c creates and frees a study;
+ * load.c loads and unloads it. */
 #ifndef SERVER_STUDY_STUDY_H
 #define SERVER_STUDY_STUDY_H
 
@@ -20,18 +20,18 @@ typedef struct engine_job {
     struct engine_job *next;
 } engine_job;
 
-/* Used by engine jobs alone, or while there is none. */
+/* Used only by engine jobs, or while there are none. */
 typedef struct engine_lane {
     bandit_arms *arms;
     bandit_engine *engine;
-    size_t memory; /* bytes, as counted in the metrics */
+    size_t memory; /* bytes, as included in the metrics */
 } engine_lane;
 
 struct study {
     app *app;
     char id[64];
 
-    /* actor.c's: the jobs that wait for a turn, and those that wait for the engine lane. */
+    /* Used by actor.c: the jobs that wait for a turn, and those that wait for the engine lane. */
     struct {
         pthread_mutex_t lock; /* guards the rest */
         study_job *jobs, **last_job;
@@ -44,16 +44,16 @@ struct study {
 
     /* Shared with the registry's timer. */
     struct {
-        atomic_llong used_at; /* ms of the steady clock: the last request */
-        atomic_bool resting;  /* at the next tick, the study leaves memory if it is idle */
-        atomic_bool needed;   /* at the next tick, it is loaded: its leases may expire */
+        atomic_llong used_at; /* ms of the steady clock: time of the last request */
+        atomic_bool resting;  /* at the next tick, the study is evicted if it is idle */
+        atomic_bool needed;   /* at the next tick, the study is loaded, because its leases may expire */
         /* When the timer should post a tick; INT64_MAX: never. */
-        atomic_llong wake_at;   /* ms of the steady clock: for asks that wait */
-        atomic_llong lease_end; /* ms of the wall clock: the first lease to expire */
-        study *next_gone;       /* the registry's list of deleted studies */
+        atomic_llong wake_at;   /* ms of the steady clock: for waiting asks */
+        atomic_llong lease_end; /* ms of the wall clock: when the first lease expires */
+        study *next_gone;       /* link of the registry's list of deleted studies */
     } timing;
 
-    /* The rest belongs to the turn. */
+    /* The rest is only used in turns. */
     commit *commit;
     trial_queue *queue;
     waiting_line *waiting;
@@ -61,25 +61,25 @@ struct study {
     plan_state *plans;
 
     bool loaded, deleted;
-    int64_t staged; /* the number of a staged study, which is loaded to see whether it can be; 0: none */
+    int64_t staged; /* the number of a staged study that is being checked; 0: none */
     int64_t number;
     study_config
-        *config; /* never changed, only replaced: engine jobs read the one that they were made with */
+        *config; /* never changed, only replaced, because engine jobs read the one that they were made with */
     study_state state;
     char state_reason[300];
 
-    int64_t trials;      /* numbers given out */
-    int64_t batches;     /* planned */
-    int64_t through_seq; /* results up to this position of the log are in the stored model */
+    int64_t trials;      /* numbered so far */
+    int64_t batches;     /* planned so far */
+    int64_t through_seq; /* the stored model includes results up to this position of the log */
     int64_t candidates, dimension, reference_candidates;
     char digest[80];
     int64_t best_trial;
     double best_value;
 
-    size_t engine_jobs_out; /* posted, and not back in a turn */
-    uint8_t *failures;      /* failures.c's: the record of each candidate; NULL: nothing to record */
+    size_t engine_jobs_out; /* posted, and not finished in a turn yet */
+    uint8_t *failures;      /* for failures.c: the record of each candidate; NULL: nothing to record */
     size_t failures_capacity;
-    struct study_curves *curves; /* measure.c's: what trials have measured; NULL: not loaded */
+    struct study_curves *curves; /* for measure.c: intermediate measurements of trials; NULL: not loaded */
     engine_lane engine;
 };
 

@@ -1,4 +1,4 @@
-/* Reports of results: each is judged against its trial, and all are accepted or none. */
+/* Reports of results. Each result is checked against its trial, and either all are accepted or none. */
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/study/amend.h"
@@ -19,7 +19,7 @@ typedef struct telling {
     trial **trials;    /* one per result: the trial that it is for; NULL for some duplicates */
     char **recorded;   /* one per result: the text of its recorded metrics; NULL: the result was refused */
     wire_errors errors;
-    bool invalid; /* at least one result is invalid; otherwise they are in conflict with what is known */
+    bool invalid; /* at least one result is invalid; otherwise the refused ones contradict known results */
 } telling;
 
 static void refuse(telling *t, size_t i, const char *member, bool conflict, const char *detail)
@@ -115,13 +115,13 @@ static store_status judge_trial(study *s, telling *t, size_t i, trial *target)
     } else {
         bool current = !result->attempt.given || result->attempt.value == target->attempt;
         bool held = target->state == TRIAL_PENDING && current;
-        /* A trial that is back in the queue cannot be released again. */
+        /* A trial that is already back in the queue cannot be released again. */
         t->verdicts[i] = result->outcome == WIRE_RELEASED && !held ? DUPLICATE : ACCEPT;
     }
     return STORE_OK;
 }
 
-/* An earlier result of the same request for the same trial, or SIZE_MAX. */
+/* Index of an earlier result of the same request for the same trial, or SIZE_MAX. */
 static size_t earlier_result(const wire_tell *tell, size_t i)
 {
     for (size_t k = i; k-- > 0;)
@@ -148,7 +148,7 @@ static store_status judge(study *s, telling *t, size_t i)
     if (k != SIZE_MAX) {
         told_result earlier = told_of(t, k), told = told_of(t, i);
         if (!t->recorded[k])
-            t->verdicts[i] = DUPLICATE; /* the earlier one is refused, and so is the request */
+            t->verdicts[i] = DUPLICATE; /* the earlier result is refused, and with it the request */
         else if (earlier.state == told.state && same_values(&earlier, &told))
             t->verdicts[i] = DUPLICATE;
         else

@@ -1,5 +1,6 @@
-/* A trial in memory: one that is open, or reported and not yet part of a stored model. All others are in the
- * store alone. trial.c defines what is declared here; trial_queue.h has the lists that trials are in. */
+/* A trial in memory. It is open, or was reported and is not yet part of a stored model. All other trials
+ * are only in the store. trial.c defines what is declared here; trial_queue.h has the lists that trials
+ * are in. */
 #ifndef SERVER_STUDY_TRIAL_H
 #define SERVER_STUDY_TRIAL_H
 
@@ -14,31 +15,33 @@ typedef struct trial {
     int32_t attempt;
     int64_t batch;
     uint32_t candidate;
-    double variance; /* the pick's, paper's scale */
-    char *worker;    /* of the attempt; "" */
+    double variance; /* of the pick, paper's scale */
+    char *worker;    /* of the attempt; never NULL */
     int64_t issued_at, lease_expires_at;
     bool has_value;
     double value; /* as reported, or as amended */
     int64_t repeats;
-    char *recorded, *metadata; /* JSON objects as text; "" */
-    char *reason;              /* "" */
+    char *recorded, *metadata; /* JSON objects as text; never NULL */
+    char *reason;              /* never NULL */
     int64_t told_at, told_seq;
-    bool released;           /* while queued: its last attempt was released, not ended otherwise */
+    bool released;           /* while queued: its last attempt was released */
     int64_t requeued_at;     /* while queued: when its last attempt ended; 0: it was never handed out */
-    double *point;           /* in an open space: coded; may not be in the store yet. NULL: read it there */
-    bool joining;            /* among the results of the batch that is being planned */
-    uint64_t joined_by;      /* number of the write that made it part of the model; 0: none yet */
-    TAILQ_ENTRY(trial) link; /* trial_queue.c's */
+    double *point;           /* in an open space: coded; may not be in the store yet. NULL: read it from the
+                              * store */
+    bool joining;            /* among the results for the batch being planned */
+    uint64_t joined_by;      /* number of the write by which it joined the model; 0: it has not */
+    TAILQ_ENTRY(trial) link; /* used by trial_queue.c */
 } trial;
 
-/* With copies of the row's strings; in no list. NULL: out of memory. */
+/* A trial with copies of the row's strings, in no list. NULL: out of memory. */
 trial *trial_of_row(const store_trial *row);
-void trial_free(void *t); /* one that is in no list; for tdestroy, too */
+void trial_free(void *t); /* must be in no list; also for tdestroy */
 
 bool trial_is_open(const trial *t);                            /* queued or pending */
 bool trial_set_point(trial *t, const double *point, size_t n); /* a copy; false: out of memory */
 
-/* Replaces an owned string by a copy of this one; NULL counts as "". False: out of memory, and the field stays. */
+/* Replaces an owned string by a copy of this one; NULL counts as "". False: out of memory, and the field is
+ * unchanged. */
 bool text_replace(char **field, const char *text);
 
 #endif

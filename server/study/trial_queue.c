@@ -29,7 +29,7 @@ trial *trial_queue_find(const trial_queue *q, int64_t id)
 
 /* ---- the order of the queue ---------------------------------------------------------------------------- */
 
-/* Released, to be handed out again for another reason, a user's own, picked. */
+/* Places in the queue: released, requeued for another reason, proposed by a user, picked. */
 enum { PLACE_OF_RELEASED, PLACE_OF_REISSUED, PLACE_OF_OWN, PLACE_OF_PICKS };
 
 static int place_in_queue(const trial *t)
@@ -49,7 +49,7 @@ static bool goes_before(const trial *a, const trial *b)
     return a->requeued_at > b->requeued_at || (a->requeued_at == b->requeued_at && a->id > b->id);
 }
 
-/* The first in the queue that t goes before; NULL: none. */
+/* The first queued trial that t goes before; NULL: none. */
 static trial *first_after(const struct list *queued, const trial *t)
 {
     for (trial *other = TAILQ_FIRST(queued); other; other = TAILQ_NEXT(other, link)) {
@@ -59,7 +59,7 @@ static trial *first_after(const struct list *queued, const trial *t)
     return NULL;
 }
 
-/* The last in the queue that t does not go before; NULL: none. */
+/* The last queued trial that t does not go before; NULL: none. */
 static trial *last_before(const struct list *queued, const trial *t)
 {
     for (trial *other = TAILQ_LAST(queued, list); other; other = TAILQ_PREV(other, list, link)) {
@@ -69,8 +69,8 @@ static trial *last_before(const struct list *queued, const trial *t)
     return NULL;
 }
 
-/* Picks are numbered as they are queued, so a search from the end finds their place at once; the places of the
- * others are near the head. */
+/* Picks are numbered as they are queued, so a search from the end finds their place at once. The places of
+ * the others are near the head. */
 static void insert_queued(struct list *queued, trial *t)
 {
     if (place_in_queue(t) < PLACE_OF_PICKS) {
@@ -212,7 +212,7 @@ void trial_queue_join(trial_queue *q, uint64_t write)
     for (trial *t = trial_queue_first(q, TRIALS_REPORTED), *next; t; t = next) {
         next = trial_queue_next(t);
         if (!t->joining)
-            continue; /* reported while the batch was being planned */
+            continue; /* reported after the plan of the batch was gathered */
         trial_queue_take(q, t);
         t->joining = false;
         t->joined_by = write;

@@ -28,7 +28,7 @@ trial *study_queue_trial(study *s, int64_t id, int64_t batch, const bandit_pick 
     return t && trial_queue_add(s->queue, t) ? t : NULL;
 }
 
-/* ---- how they move ------------------------------------------------------------------------------------- */
+/* ---- transitions --------------------------------------------------------------------------------------- */
 
 bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now)
 {
@@ -143,7 +143,7 @@ void study_expire_leases(study *s, int64_t now)
     trial_queue_renew_expiry(s->queue);
 }
 
-/* ---- trials that only the store knows ------------------------------------------------------------------ */
+/* ---- trials that are only in the store ----------------------------------------------------------------- */
 
 typedef struct recalling {
     study *s;
@@ -156,7 +156,7 @@ static void read_told(void *arg, const store_trial *row)
     recalling *r = arg;
     trial *t = trial_of_row(row);
     if (t)
-        t->joined_by = 1; /* its result is in a model already, so that no batch takes it in again */
+        t->joined_by = 1; /* a model already includes its result, so no batch must add it again */
     if (t && trial_queue_add(r->s->queue, t))
         r->found = t;
     else

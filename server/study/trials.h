@@ -1,5 +1,5 @@
-/* How trials move: queued, handed out, reported, requeued, expired. Each function changes the memory and records
- * the event. trials.c defines what is declared here. */
+/* Transitions of trials: queued, handed out, reported, requeued, expired. Each function changes the memory
+ * and records the event. trials.c defines what is declared here. */
 #ifndef SERVER_STUDY_TRIALS_H
 #define SERVER_STUDY_TRIALS_H
 
@@ -9,7 +9,7 @@
 /* The reason of a trial whose lease expired at its last attempt; its result may still be reported. */
 extern const char study_lease_expired[];
 
-/* A result as the trial's row has it. */
+/* A result in the form stored with the trial. */
 typedef struct told_result {
     trial_state state;
     bool has_value;
@@ -18,19 +18,19 @@ typedef struct told_result {
     const char *recorded, *metadata, *reason; /* NULL: "" */
 } told_result;
 
-/* A new trial, in the queue; the caller records it. point: in an open space (copied), else NULL. NULL: out of
- * memory. */
+/* Adds a new trial to the queue; the caller records it. point: copied, in an open space; otherwise NULL.
+ * Returns NULL when out of memory. */
 trial *study_queue_trial(study *s, int64_t id, int64_t batch, const bandit_pick *pick, const double *point);
 
 /* Hands a queued trial out, or renews the lease of a pending one. False: out of memory. */
 bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now);
 
-/* Ends an attempt without a result: back into the queue, or out of it when its candidate was retired. `counts`: the
- * attempt counts towards max_attempts. */
+/* Ends an attempt without a result. The trial returns to the queue, or is closed if its candidate was
+ * retired. `counts`: the attempt counts towards max_attempts. */
 void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t now);
 
-/* Gives a trial its result. attempt: the one that it is reported for; 0: for none, and attempts stay as they
- * ended. */
+/* Gives a trial its result. attempt: the one that the result belongs to; 0: none, and the ends of attempts
+ * stay as they are. */
 void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now);
 
 /* Closes a queued trial because its candidate was retired. */
@@ -39,9 +39,9 @@ void study_cancel_trial(study *s, trial *t, int64_t now);
 /* Requeues or closes the trials whose leases have expired. */
 void study_expire_leases(study *s, int64_t now);
 
-bool study_is_better(const study *s, double value); /* than the best one so far */
+bool study_is_better(const study *s, double value); /* whether the value is better than the best one so far */
 
-/* The trial, in memory or brought back from the store; NULL: *status says why. */
+/* The trial, from memory or loaded from the store; NULL: *status says why. */
 trial *study_recall_trial(study *s, int64_t id, store_status *status);
 
 #endif

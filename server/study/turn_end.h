@@ -1,15 +1,18 @@
-/* The state of a study, and the end of a turn. turn_end.c defines what is declared here. */
+/* The state of a study, and what happens at the end of a turn. turn_end.c defines what is declared here. */
 #ifndef SERVER_STUDY_TURN_END_H
 #define SERVER_STUDY_TURN_END_H
 
 #include "server/study/study.h"
 
-int64_t study_horizon(const study *s); /* number of trials after which it is finished; INT64_MAX: none */
+int64_t study_horizon(const study *s); /* number of trials after which the study is finished; INT64_MAX:
+                                        * none */
 
-/* Sets the state and records it. reason: "" or why; definition: the new one, as text; NULL: it stays. */
+/* Sets the state and records it. reason: "" or the reason; definition: the new one, as text; NULL:
+ * unchanged. */
 void study_set_state(study *s, study_state state, const char *reason, const char *definition);
 
-/* What time and the turn's jobs have brought: expired leases, planning, asks that can be served; sets the timer. */
+/* Handles the consequences of time and of the turn's jobs: expired leases, planning, and asks that can be
+ * served. Sets the timer. */
 void study_after_turn(study *s);
 
 #endif

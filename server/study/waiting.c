@@ -1,4 +1,4 @@
-/* The asks that wait: what is planned for them, when they are served, and when their time is over. */
+/* Waiting asks: what is planned for them, when they are answered, and when their wait ends. */
 #include "server/study/waiting.h"
 
 #include "server/base/clock.h"
@@ -27,7 +27,7 @@ bool study_may_plan(const study *s)
     return may_find_picks(s) && trial_queue_is_empty(s->queue, TRIALS_QUEUED);
 }
 
-/* ---- who is at work ------------------------------------------------------------------------------------ */
+/* ---- workers ------------------------------------------------------------------------------------------- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -45,8 +45,8 @@ static bool is_new_name(void **names, const char *name)
     return !tfind(name, names, compare_names) && tsearch(name, names, compare_names);
 }
 
-/* How many trials should be in flight so that no worker is idle: one for each worker that has a trial or waits for
- * one, and those that are pending or asked for without a worker's name. */
+/* The number of trials that should be in flight so that no worker is idle: one for each worker that has a
+ * trial or waits for one, and one for each trial that is pending or asked for without a worker's name. */
 static size_t wanted_in_flight(const study *s)
 {
     const wire_study *definition = s->config->wire;
@@ -64,8 +64,8 @@ static size_t wanted_in_flight(const study *s)
     return n;
 }
 
-/* Asynchronous feedback, while asks wait and nothing is queued: plans a new batch if there are new results, and
- * otherwise more picks for the current batch, so that no worker is idle. */
+/* With asynchronous feedback, while asks wait and no trial is queued: plans a new batch if there are new
+ * results, and otherwise more picks for the current batch, so that no worker is idle. */
 static void plan_for_waiting(study *s)
 {
     size_t wanted = wanted_in_flight(s), asked = 0;
@@ -88,7 +88,7 @@ static size_t wants(const waiting_ask *w)
     return w->fixed ? 0 : (size_t)w->ask->count - w->n_held;
 }
 
-/* How many trials the queue lacks for all asks that wait. */
+/* The number of trials that the queue lacks for all waiting asks. */
 static size_t shortage(const study *s)
 {
     size_t wanted = 0;
@@ -100,7 +100,7 @@ static size_t shortage(const study *s)
     return wanted;
 }
 
-/* Is something planned for this ask, or can it be, because the queue has too few trials for it? Starts the plan. */
+/* Plans more trials if the queue has too few for this ask. Returns whether a plan for it is in progress. */
 static bool plans_the_rest(study *s, const waiting_ask *w)
 {
     if (w->fixed || s->state != STUDY_ACTIVE || !study_config_serves_in_full(s->config) ||
@@ -135,10 +135,10 @@ void study_begin_fixed(study *s, uint64_t number)
 {
     const waiting_ask *w = waiting_line_find(s->waiting, number);
     if (w && w->request->key)
-        commit_submit(s->commit); /* its reply gets a write of its own */
+        commit_submit(s->commit); /* its reply gets a separate write */
 }
 
-/* Answers an ask with the trials that its worker has already, or with none, and why. */
+/* Answers an ask with the trials that its worker already has, or with none and the reason. */
 static void end_waiting(study *s, waiting_ask *w, bool gone)
 {
     trial *held[ASK_MAXIMUM];
@@ -147,12 +147,12 @@ static void end_waiting(study *s, waiting_ask *w, bool gone)
     study_request *request = waiting_line_take(s->waiting, w);
     bool keyed = request->key != NULL;
     if (n > 0 && keyed)
-        commit_submit(s->commit); /* its reply gets a write of its own */
+        commit_submit(s->commit); /* its reply gets a separate write */
     if (n > 0) {
         study_serve(s, request, ask, false, held, n, clock_now());
     } else {
         if (!keyed)                          /* an answer without trials is not stored under a key */
-            commit_hold(s->commit, request); /* but the reason that it gives must be on disk */
+            commit_hold(s->commit, request); /* the reason that it gives must be on disk */
         study_answer_ask(s, request, NULL, 0, study_shortage(s));
     }
     if (n > 0 && keyed)
@@ -191,23 +191,24 @@ static void plan_for(study *s, waiting_ask *w)
     if (w->fixed && may_pick(s) && w->n_held < (size_t)w->ask->count)
         study_plan_fixed(s, w);
     else if (w->fixed)
-        ; /* later, when the plan under way is done */
+        ; /* planned when the present plan is done */
     else if (study_config_serves_in_full(s->config))
-        ; /* plans_the_rest has done so */
+        ; /* plans_the_rest has planned for it */
     else if (study_may_plan(s) && s->config->asynchronous)
         plan_for_waiting(s);
     else if (study_may_plan(s) && trial_queue_open(s->queue) == 0)
         study_plan_batch(s, 0);
 }
 
-/* An ask whose client has gone is ended. That is checked when the ask has found no trial at first, every few seconds,
- * and before a trial is handed out to an ask that has waited. It is not checked for an ask that has just come and
- * can be served: a client that has only shut down its sending side looks as if it had gone. */
+/* An ask whose client has disconnected is ended. That is checked when the ask first finds no trial, every few
+ * seconds, and before a trial is handed out to an ask that has waited. It is not checked for a new ask that
+ * can be served at once, because a client that has only shut down its sending side looks disconnected. */
 void study_serve_waiting(study *s, int64_t now)
 {
     int64_t steady = clock_steady_ms();
     waiting_ask *w, *next;
-    bool kept_back = false; /* an ask waits for the rest of its trials, and those behind it for their turn */
+    bool kept_back = false; /* an ask waits for the rest of its trials, and the asks behind it wait for their
+                             * turn */
     for (w = waiting_line_first(s->waiting); w; w = next) {
         next = waiting_line_next(w);
         if (s->state == STUDY_ERROR) {
@@ -226,7 +227,7 @@ void study_serve_waiting(study *s, int64_t now)
         bool gone = !comes && (may_serve || waiting_ask_is_due(w, steady)) && waiting_ask_is_gone(w, steady);
         bool keyed = may_serve && !gone && w->request->key;
         if (keyed)
-            commit_submit(s->commit); /* its reply gets a write of its own */
+            commit_submit(s->commit); /* its reply gets a separate write */
         if (may_serve && !gone && study_serve(s, w->request, w->ask, true, held, w->n_held, now)) {
             waiting_line_take(s->waiting, w);
             if (keyed)
@@ -238,7 +239,7 @@ void study_serve_waiting(study *s, int64_t now)
         bool computing = plan_state_is_computing(s->plans);
         bool over = steady >= w->deadline && (!computing || steady >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
-        bool settled = w->n_held > 0 && !computing; /* there is nothing more to wait for */
+        bool settled = w->n_held > 0 && !computing; /* waiting longer would not help */
         bool ends = over || no_hope || settled || gone;
         if (!ends && comes)
             ends = gone = waiting_ask_is_gone(w, steady);

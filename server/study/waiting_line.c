@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 enum {
-    PLANNING_GRACE_MS = 10000, /* for an ask that does not wish to wait, while a batch is being planned */
-    CLIENT_CHECK_MS = 2000     /* how often the client of a waiting ask is looked at */
+    PLANNING_GRACE_MS = 10000, /* for an ask without waiting time, while a batch is being planned */
+    CLIENT_CHECK_MS = 2000     /* interval of checks whether a waiting ask's client is connected */
 };
 
 struct waiting_line {
@@ -32,7 +32,7 @@ void waiting_line_free(waiting_line *line)
     free(line);
 }
 
-/* Counts one more ask that waits, among those of all studies. False: there are as many as there may be. */
+/* Counts one more waiting ask, among those of all studies. False: the limit is reached. */
 static bool count_in(app *a)
 {
     if (atomic_fetch_add(&a->waiting, 1) < a->config->max_waiting)

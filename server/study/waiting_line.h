@@ -1,5 +1,5 @@
-/* The asks of a study that wait for a trial, in the order in which they came. waiting_line.c defines what is
- * declared here; waiting.c serves the line. */
+/* The asks of a study that wait for a trial, in order of arrival. waiting_line.c defines what is declared
+ * here; waiting.c serves the line. */
 #ifndef SERVER_STUDY_WAITING_LINE_H
 #define SERVER_STUDY_WAITING_LINE_H
 
@@ -9,45 +9,45 @@
 #include <sys/queue.h>
 
 typedef struct waiting_ask {
-    uint64_t number; /* of the study's asks that have waited: 1, 2, … */
+    uint64_t number; /* among the study's asks that have waited: 1, 2, … */
     study_request *request;
-    const wire_ask *ask; /* the request's context */
-    double *fixed;       /* the parameters that it fixes, one each, NaN: open; NULL: none */
-    bool holds;          /* its worker has trials already, which count */
-    size_t n_held;       /* so many when they were last looked at */
-    /* ms of the steady clock: */
-    int64_t checked_at;            /* when its client was last looked at; 0: never */
-    int64_t deadline;              /* it is answered then, unless a batch is being planned */
-    int64_t planning_deadline;     /* it is answered then in any case */
-    TAILQ_ENTRY(waiting_ask) link; /* waiting_line.c's */
+    const wire_ask *ask; /* the context of the request */
+    double *fixed;       /* the parameters that it fixes, one entry each, NaN: not fixed; NULL: none */
+    bool holds;          /* its worker already has trials, which count */
+    size_t n_held;       /* the number of these when they were last counted */
+    /* Times in ms of the steady clock. */
+    int64_t checked_at;            /* when its client was last checked; 0: never */
+    int64_t deadline;              /* when it is answered, unless a batch is being planned */
+    int64_t planning_deadline;     /* when it is answered in any case */
+    TAILQ_ENTRY(waiting_ask) link; /* used by waiting_line.c */
 } waiting_ask;
 
 typedef struct waiting_line waiting_line;
 
 waiting_line *waiting_line_new(app *a);     /* NULL: out of memory */
-void waiting_line_free(waiting_line *line); /* must be empty; NULL is fine */
+void waiting_line_free(waiting_line *line); /* must be empty; accepts NULL */
 
-/* Lets an ask wait for wait_seconds, or, when that is shorter, for as long as a batch is being planned; takes
- * `fixed`. n_held: trials that its worker has already. Replies when too many asks wait in the server, or there is no
- * memory. */
+/* Lets an ask wait for wait_seconds, or, if that is shorter, while a batch is being planned. Takes ownership
+ * of `fixed`. n_held: number of trials that its worker already has. If too many asks wait in the server, or
+ * memory has run out, it replies instead. */
 void waiting_line_add(waiting_line *line, study_request *request, double *fixed, size_t n_held);
 
-/* Takes an ask out of the line and frees it; the caller replies to its request. */
+/* Removes an ask from the line and frees it. The caller replies to its request. */
 study_request *waiting_line_take(waiting_line *line, waiting_ask *w);
 
 bool waiting_line_is_empty(const waiting_line *line);
 waiting_ask *waiting_line_first(const waiting_line *line);
 waiting_ask *waiting_line_next(const waiting_ask *w);
 waiting_ask *waiting_line_find(const waiting_line *line, uint64_t number);
-/* Does the same request, by its idempotency key, wait already? */
+/* Whether the same request, by its idempotency key, already waits. */
 bool waiting_line_has_key(const waiting_line *line, const study_request *request);
 
-/* Is it time to look whether its client has gone away? */
+/* Whether it is time to check the ask's client. */
 bool waiting_ask_is_due(const waiting_ask *w, int64_t steady);
-/* Has it? Looks now. */
+/* Checks now whether the client has disconnected. */
 bool waiting_ask_is_gone(waiting_ask *w, int64_t steady);
 
-/* ms of the steady clock: when the line is to be looked at next; INT64_MAX: it is empty. */
+/* ms of the steady clock: when the line must be checked next; INT64_MAX: it is empty. */
 int64_t waiting_line_wake_at(const waiting_line *line, bool planning);
 
 #endif
