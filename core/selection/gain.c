@@ -403,6 +403,7 @@ bool bandit_gain_best(bandit_gain_selector *s, const uint32_t *withheld, size_t 
         evaluate(&f, s->entries + s->heap.size, n);
     }
     bandit_heap_push_popped(&s->heap);
-    *arm = f.found ? f.arm : *arm;
+    if (f.found)
+        *arm = f.arm;
     return f.found;
 }
