@@ -91,7 +91,8 @@ bandit_status bandit_reference_keep(bandit_reference *r, const bandit_posterior 
         memcpy(r->F, r->work, m * m * sizeof(double));
         for (size_t k = 0; k < m; k++)
             r->F[k * m + k] += shift;
-        r->kept = bandit_cholesky(r->F, m, m, "I - lambda / V", err) == BANDIT_OK;
+        bandit_error ignored; /* without a factor, posteriors are not compared */
+        r->kept = bandit_cholesky(r->F, m, m, "I - lambda / V", &ignored) == BANDIT_OK;
     }
     memcpy(r->L, p->L, m * m * sizeof(double));
     memcpy(r->gram, r->F, m * m * sizeof(double));
