@@ -202,3 +202,24 @@ def test_a_restart_changes_no_pick_and_check_agrees():
         status, out, err = run_to_end("check", "--db", str(server.db), timeout=300)
         assert (status, err) == (0, "") and "batches replanned" in out, (status, out, err)
         server.start()
+
+
+def test_eight_workers_on_features_that_nearly_agree(server):
+    """Such features make matrices nearly singular, and posteriors that cannot be compared with each other."""
+
+    def part(i, k):
+        return i * (2 * k + 3) * 7919 % 1009 / 1009
+
+    points = [[part(i, 0) + 0.1 * part(i, k) for k in range(1, 8)] for i in range(4000)]
+    client = server.client()
+    for seed in (1, 3):
+        study = best_study(client, {"type": "candidates", "points": points}, seed)
+        held = {}
+        for i in range(48):
+            worker = f"w{i % 8}"
+            if worker in held:
+                trial = held[worker]
+                x = points[trial["candidate"]]
+                client.tell(study, [{"trial": trial["id"], "value": round(20 * x[0] + 5 * x[1] - 5 * x[3])}])
+            held[worker] = ask_one(client, study, worker)
+        assert client.study(study)["state"] == "active"
