@@ -10,7 +10,7 @@
 
 const route api_routes[] = {
     {"/healthz", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_healthz, NULL},
-    {"/readyz", HTTP_GET, AUTH_OPEN, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_readyz, NULL},
+    {"/readyz", HTTP_GET, AUTH_OPEN, ROUTE_DEFERRED, ROUTE_BODY_NONE, 0, handle_readyz, NULL},
     {"/openapi.yaml", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_openapi, NULL},
     {"/", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_index, NULL},
     {"/{file}", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_file, NULL},

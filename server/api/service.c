@@ -4,23 +4,64 @@
 #include "server/data/algorithm_options.h"
 #include "server/watch/metrics.h"
 
+#include <stdlib.h>
+
 void handle_healthz(http_request *request)
 {
     static const char body[] = "{\"status\":\"ok\"}";
     http_answer_static(request, 200, "application/json", body, sizeof body - 1);
 }
 
+/* A request that waits for the outcome of a probe. */
+typedef struct readiness {
+    store_probe probe;
+    store_error outcome;
+    http_request *request;
+} readiness;
+
+static void answer_ready(http_request *request)
+{
+    static const char body[] = "{\"status\":\"ready\"}";
+    http_answer_static(request, 200, "application/json", body, sizeof body - 1);
+}
+
+static void answer_readiness(pool_task *task)
+{
+    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
+    const store_error *outcome = &((readiness *)request->context)->outcome;
+    if (outcome->status == STORE_OK)
+        answer_ready(request);
+    else if (outcome->status == STORE_BUSY && *outcome->message) /* by the disk, or by another process */
+        http_answer_problem(request, 503, NULL, "%s", outcome->message);
+    else
+        http_answer_problem(request, 503, NULL, "%s", store_status_text(outcome->status));
+}
+
+/* On the writer thread, which has other things to do than to answer thousands of requests. */
+static void take_outcome(store_probe *probe, const store_error *outcome)
+{
+    readiness *r = (readiness *)(void *)probe;
+    r->outcome = *outcome;
+    r->request->task.run = answer_readiness;
+    pool_submit(r->request->app->pool, &r->request->task, POOL_SHORT);
+}
+
 void handle_readyz(http_request *request)
 {
-    store_error error = {0};
-    store_status status = store_probe(request->app->store, &error);
-    static const char body[] = "{\"status\":\"ready\"}";
-    if (status == STORE_OK)
-        http_answer_static(request, 200, "application/json", body, sizeof body - 1);
-    else if (status == STORE_BUSY && *error.message) /* by the disk, or by another process */
-        http_answer_problem(request, 503, NULL, "%s", error.message);
-    else
-        http_answer_problem(request, 503, NULL, "%s", store_status_text(status));
+    store *s = request->app->store;
+    if (store_is_proved(s)) {
+        answer_ready(request);
+        return;
+    }
+    readiness *r = calloc(1, sizeof *r);
+    if (!r) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    *r = (readiness){.probe.done = take_outcome, .request = request};
+    request->context = r;
+    request->context_free = free;
+    store_probe_start(s, &r->probe);
 }
 
 void handle_version(http_request *request)

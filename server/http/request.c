@@ -231,6 +231,9 @@ static enum MHD_Result start_handler(http_connection *c)
     case ROUTE_IMMEDIATE:
         request->route->handler(request);
         return http_send_answer(c);
+    case ROUTE_DEFERRED:
+        request->route->handler(request);
+        return MHD_YES;
     case ROUTE_POOL:
         request->task.run = run_handler;
         pool_submit(request->app->pool, &request->task, POOL_SHORT);

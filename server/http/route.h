@@ -8,6 +8,7 @@ typedef enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELET
 
 typedef enum route_kind {
     ROUTE_IMMEDIATE, /* the handler answers at once, on the HTTP thread; it must not compute */
+    ROUTE_DEFERRED,  /* the same, but it may answer later; it must not wait */
     ROUTE_POOL,      /* the handler runs on the pool */
     ROUTE_UPLOAD     /* `piece` gets the body in pieces, then the handler is called; both on the pool */
 } route_kind;

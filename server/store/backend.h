@@ -200,15 +200,18 @@ struct store {
     pthread_t thread;
     bool running;
     pthread_mutex_t mutex; /* guards the members below, except observer and the counters */
-    pthread_cond_t work, probed;
+    pthread_cond_t work;
     op_queue writes, uploads;
     bool closing, stopped;
     int64_t next_content;
-    uint64_t probes_wanted, probes_done;
-    store_error probe, last_failure;
+    store_probe *probes;  /* that wait for an outcome */
+    double probing_since; /* of store_clock: when the probe under way was asked for; 0: none is */
+    store_error last_failure;
     store_observer *observer; /* NULL: none */
     void *observer_arg;
     _Atomic uint64_t commits, written, queued;
+    _Atomic double
+        proved_at; /* of store_clock: when a write last reached the disk; < 0: the last one failed */
 };
 
 /* Starts the writer thread. The backend has filled its own part of *s. On failure the caller still owns the

@@ -243,6 +243,16 @@ static void tell_observer(store *s, const store_op *first, const store_op *end, 
     s->observer(s->observer_arg, &commit);
 }
 
+/* A commit of failed writes alone, or of an upload abandoned before its first block, has written nothing. */
+static void note_proof(store *s, const store_op *first, const store_op *end, const store_error *err)
+{
+    bool wrote = false;
+    for (const store_op *op = first; op != end && !wrote; op = op->next)
+        wrote = op->status == STORE_OK && op->kind != OP_ABANDON;
+    if (err->status || wrote)
+        probe_note(s, !err->status);
+}
+
 store_op *group_run(store *s, store_op *first, double seconds)
 {
     store_error err = {0};
@@ -257,6 +267,7 @@ store_op *group_run(store *s, store_op *first, double seconds)
         fail_applied(first, end, status);
     if (err.status)
         remember_fault(s, &err);
+    note_proof(s, first, end, &err);
     if (s->observer)
         tell_observer(s, first, end, store_clock() - start);
     while (first != end) {

@@ -63,8 +63,19 @@ store_status store_open_memory(store **out, store_error *err);
 /* Finishes the queued writes, whose `done` is called, checkpoints and closes. `s` may be NULL. */
 void store_close(store *s);
 
-/* Readiness. STORE_OK: a small write has just succeeded. */
-store_status store_probe(store *s, store_error *err);
+/* Readiness. Has a write reached the disk within the last second, and none failed since? */
+bool store_is_proved(store *s);
+
+/* Finds out by a small write, one for all who ask meanwhile: `done` is called once, by any thread, also before
+ * store_probe_start returns. outcome->status STORE_OK: the write succeeded; STORE_BUSY: it takes too long. The
+ * probe is the caller's and must live until then. store_tick ends probes that take too long; call it several
+ * times a second. */
+typedef struct store_probe {
+    void (*done)(struct store_probe *probe, const store_error *outcome);
+    struct store_probe *next; /* the store's */
+} store_probe;
+void store_probe_start(store *s, store_probe *probe);
+void store_tick(store *s);
 
 /* ---- files that a server may be using ------------------------------------------------------------------ */
 

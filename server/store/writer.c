@@ -10,7 +10,6 @@
 static const double slice_seconds = 0.020;
 static const time_t idle_seconds = 1;
 static const double bulk_slice_seconds = 0.005; /* for uploads, whose commits take longer */
-static const time_t probe_seconds = 5;
 
 /* ---- the queue ----------------------------------------------------------------------------------------- */
 
@@ -85,24 +84,13 @@ static struct timespec seconds_from_now(time_t seconds)
 static bool wait_for_work(store *s, bool bounded)
 {
     struct timespec deadline = seconds_from_now(idle_seconds);
-    while (!s->writes.first && !s->uploads.first && !s->closing && s->probes_wanted == s->probes_done) {
+    while (!s->writes.first && !s->uploads.first && !s->closing && !(s->probing_since > 0)) {
         if (!bounded)
             pthread_cond_wait(&s->work, &s->mutex);
         else if (pthread_cond_timedwait(&s->work, &s->mutex, &deadline) == ETIMEDOUT)
             return false;
     }
     return true;
-}
-
-static void answer_probes(store *s, uint64_t wanted)
-{
-    store_error err = {0};
-    group_touch(s, &err);
-    pthread_mutex_lock(&s->mutex);
-    s->probe = err;
-    s->probes_done = wanted;
-    pthread_cond_broadcast(&s->probed);
-    pthread_mutex_unlock(&s->mutex);
 }
 
 static void *writer_main(void *arg)
@@ -117,8 +105,7 @@ static void *writer_main(void *arg)
         store_op *writes = take_all(&s->writes);
         if (!bulk)
             bulk = take_all(&s->uploads);
-        uint64_t probes = s->probes_wanted;
-        bool probing = probes != s->probes_done;
+        bool probing = s->probing_since > 0;
         bool end = s->closing && !writes && !bulk && !probing;
         s->stopped = end;
         pthread_mutex_unlock(&s->mutex);
@@ -132,7 +119,7 @@ static void *writer_main(void *arg)
         if (bulk)
             bulk = group_run(s, bulk, bulk_slice_seconds);
         if (probing)
-            answer_probes(s, probes);
+            probe_run(s);
         if (wrote || chore == CHORE_MORE || !woken)
             chore = s->backend->chore(s);
         if (chore == CHORE_MORE)
@@ -148,6 +135,7 @@ store_status store_start(store *s, const store_backend *backend, int64_t next_co
 {
     s->backend = backend;
     s->next_content = next_content;
+    probe_note(s, false);
     queue_init(&s->writes);
     queue_init(&s->uploads);
     pthread_condattr_t monotonic;
@@ -155,13 +143,11 @@ store_status store_start(store *s, const store_backend *backend, int64_t next_co
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_mutex_init(&s->mutex, NULL);
     pthread_cond_init(&s->work, &monotonic);
-    pthread_cond_init(&s->probed, &monotonic);
     pthread_condattr_destroy(&monotonic);
     int rc = pthread_create(&s->thread, NULL, writer_main, s);
     s->running = rc == 0;
     if (s->running)
         return STORE_OK;
-    pthread_cond_destroy(&s->probed);
     pthread_cond_destroy(&s->work);
     pthread_mutex_destroy(&s->mutex);
     return store_fail(err, STORE_NO_MEMORY, "cannot start the writer thread: %s", strerror(rc));
@@ -180,33 +166,9 @@ void store_close(store *s)
     pthread_cond_signal(&s->work);
     pthread_mutex_unlock(&s->mutex);
     pthread_join(s->thread, NULL);
-    pthread_cond_destroy(&s->probed);
     pthread_cond_destroy(&s->work);
     pthread_mutex_destroy(&s->mutex);
     s->backend->close(s);
-}
-
-store_status store_probe(store *s, store_error *err)
-{
-    struct timespec deadline = seconds_from_now(probe_seconds);
-    bool late = false;
-    store_error answer = {0};
-    pthread_mutex_lock(&s->mutex);
-    bool stopped = s->stopped;
-    uint64_t ticket = ++s->probes_wanted;
-    pthread_cond_signal(&s->work);
-    while (!stopped && !late && s->probes_done < ticket)
-        late = pthread_cond_timedwait(&s->probed, &s->mutex, &deadline) == ETIMEDOUT;
-    if (stopped)
-        store_error_set(&answer, STORE_CLOSED, "the store is closing");
-    else if (s->probes_done < ticket)
-        store_error_set(&answer, STORE_BUSY, "no write has reached the disk in %d s", (int)probe_seconds);
-    else
-        answer = s->probe;
-    pthread_mutex_unlock(&s->mutex);
-    if (answer.status && err)
-        *err = answer;
-    return answer.status;
 }
 
 void store_observe(store *s, store_observer *observer, void *arg)

@@ -144,6 +144,7 @@ static void *run_timer(void *arg)
         dispose_of_gone(r);
         pthread_mutex_unlock(&r->lock);
         events_tick(r->app->events);
+        store_tick(r->app->store);
         give_back(r, w.steady);
         pthread_mutex_lock(&r->lock);
         clock_gettime(CLOCK_MONOTONIC, &until);

@@ -7,6 +7,7 @@ import socket
 import sqlite3
 import subprocess
 import tempfile
+import threading
 import time
 
 import server as servers
@@ -75,6 +76,27 @@ def test_a_program_that_holds_the_database_up():
         other.execute("ROLLBACK")
         other.close()
         assert client.get("/readyz").status == 200
+
+
+def test_readiness_takes_no_thread_from_others():
+    """Probes that wait for a disk that does not answer leave the serving threads to reads."""
+    with Server("--threads", "2") as server:
+        client = server.client()
+        study = client.create(definition())["id"]
+        other = sqlite3.connect(server.db, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        assert client.post(f"/v1/studies/{study}/ask", {"count": 1}).status == 503, "the server notices"
+        probes = [threading.Thread(target=server.client().get, args=("/readyz",)) for _ in range(8)]
+        for probe in probes:
+            probe.start()
+        longest = 0
+        while any(probe.is_alive() for probe in probes):
+            start = time.monotonic()
+            assert client.get(f"/v1/studies/{study}").status == 200
+            longest = max(longest, time.monotonic() - start)
+        other.execute("ROLLBACK")
+        other.close()
+        assert longest < 1, longest
 
 
 def test_two_databases_at_once():

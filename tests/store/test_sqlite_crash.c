@@ -333,7 +333,7 @@ static bool run_with_fault(const char *path, store_fault fault, int nth, int onc
     store_faults_set(fault, nth, once);
     int64_t answered = write_ten(s, "x", &failure);
     assert_int_equal(study_of(s, "x").last_seq, before + answered); /* also while it lasts */
-    persists = store_probe(s, &err);
+    persists = store_fixture_probe(s, &err);
     bool struck = store_faults_failed() > 0;
     if (struck && !once)
         assert_int_not_equal(persists, STORE_OK);
@@ -346,7 +346,7 @@ static bool run_with_fault(const char *path, store_fault fault, int nth, int onc
                              fault == STORE_FAULT_FULL || fault == STORE_FAULT_SHORT ? STORE_FULL : STORE_IO);
     }
     store_faults_set(STORE_FAULT_NONE, 0, 0);
-    assert_int_equal(store_probe(s, NULL), STORE_OK);
+    assert_int_equal(store_fixture_probe(s, NULL), STORE_OK);
     answered += write_ten(s, "x", &failure);
     assert_int_equal(failure, STORE_OK);
     store_close(s);

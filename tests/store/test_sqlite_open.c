@@ -284,7 +284,7 @@ static store_status use(const char *path)
     if (!status)
         status = store_read_candidates(s, study, 0, 50, 3, rows, &err);
     if (!status)
-        status = store_probe(s, &err);
+        status = store_fixture_probe(s, &err);
     store_close(s);
     return status;
 }

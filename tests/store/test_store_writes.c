@@ -180,7 +180,54 @@ static void an_upload_without_all_its_blocks_is_refused(void **state)
     store_upload_append(s, content, 2, 1, 2, rows, store_waiter_done, &waiter);
     store_waiter_wait(&waiter, 3);
     assert_int_equal(waiter.last_status, STORE_ABORTED);
-    assert_int_equal(store_probe(s, NULL), STORE_OK);
+    assert_int_equal(store_fixture_probe(s, NULL), STORE_OK);
+}
+
+static store_waiter probes_done = STORE_WAITER_INIT;
+
+static void count_probe(store_probe *probe, const store_error *outcome)
+{
+    (void)probe;
+    store_waiter_done(&probes_done, outcome->status, 0, 0);
+}
+
+/* Keeps the writer thread from its next work, as a slow disk does. */
+static void hold_writer(void *arg, const store_commit *commit)
+{
+    (void)commit;
+    pthread_mutex_lock(arg);
+    pthread_mutex_unlock(arg);
+}
+
+/* However many ask, the disk writes once. */
+static void probes_share_a_write(void **state)
+{
+    enum { PROBES = 1000 };
+    static store_probe probes[PROBES];
+    store *s = ((suite_state *)*state)->s;
+    store_statistics before, after;
+    store_waiter written = STORE_WAITER_INIT;
+    pthread_mutex_t slow = PTHREAD_MUTEX_INITIALIZER;
+    size_t n = probes_done.n;
+    store_lane *lane = suite_create(s, "x", NULL);
+    store_event event = suite_issued(1, 1, "", 1);
+    pthread_mutex_lock(&slow);
+    store_observe(s, hold_writer, &slow);
+    store_fixture_submit(lane, &event, 1, &written); /* fails, and holds the writer */
+    store_read_statistics(s, &before);
+    for (size_t i = 0; i < PROBES; i++) {
+        probes[i] = (store_probe){.done = count_probe};
+        store_probe_start(s, &probes[i]);
+    }
+    pthread_mutex_unlock(&slow);
+    store_waiter_wait(&probes_done, n + PROBES);
+    assert_int_equal(probes_done.first_failure, STORE_OK);
+    store_waiter_wait(&written, 1);
+    store_read_statistics(s, &after);
+    assert_int_equal(after.commits, before.commits + 2); /* the write's own and one for all probes */
+    assert_true(store_is_proved(s)); /* for a second, the next ones need no write at all */
+    store_observe(s, NULL, NULL);
+    store_lane_close(lane);
 }
 
 static void statistics_and_probe(void **state)
@@ -198,7 +245,9 @@ static void statistics_and_probe(void **state)
     assert_int_equal(store_fixture_write(lane, &event, 1, NULL), STORE_NOT_FOUND);
     store_read_statistics(s, &after);
     assert_int_equal(after.last_failure.status, STORE_NOT_FOUND);
-    assert_int_equal(store_probe(s, NULL), STORE_OK);
+    assert_false(store_is_proved(s)); /* what failed may concern the disk: the next probe finds out */
+    assert_int_equal(store_fixture_probe(s, NULL), STORE_OK);
+    assert_true(store_is_proved(s));
     store_lane_close(lane);
 }
 
@@ -290,6 +339,7 @@ int main(void)
         SUITE_TEST(done_comes_in_the_order_of_submission),
         SUITE_TEST(an_upload_without_all_its_blocks_is_refused),
         SUITE_TEST(statistics_and_probe),
+        SUITE_TEST(probes_share_a_write),
         SUITE_TEST(an_answer_is_kept_for_a_day),
         SUITE_TEST(backends_agree),
     };

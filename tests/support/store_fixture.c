@@ -36,6 +36,29 @@ void store_waiter_wait(store_waiter *waiter, size_t n)
     pthread_mutex_unlock(&waiter->mutex);
 }
 
+typedef struct probing {
+    store_probe probe;
+    store_waiter waiter;
+    store_error outcome;
+} probing;
+
+static void probe_done(store_probe *probe, const store_error *outcome)
+{
+    probing *p = (probing *)(void *)probe;
+    p->outcome = *outcome;
+    store_waiter_done(&p->waiter, outcome->status, 0, 0);
+}
+
+store_status store_fixture_probe(store *s, store_error *err)
+{
+    probing p = {.probe.done = probe_done, .waiter = STORE_WAITER_INIT};
+    store_probe_start(s, &p.probe);
+    store_waiter_wait(&p.waiter, 1);
+    if (err)
+        *err = p.outcome;
+    return p.outcome.status;
+}
+
 void store_fixture_submit(store_lane *lane, const store_event *events, size_t n, store_waiter *waiter)
 {
     store_write *write;

@@ -24,6 +24,9 @@ typedef struct store_waiter {
 void store_waiter_done(void *arg, store_status status, int64_t study, int64_t last_seq); /* a store_done */
 void store_waiter_wait(store_waiter *waiter, size_t n); /* until n are done */
 
+/* Probes, and waits for the outcome; err may be NULL. */
+store_status store_fixture_probe(store *s, store_error *err);
+
 /* One write of these events, without waiting. */
 void store_fixture_submit(store_lane *lane, const store_event *events, size_t n, store_waiter *waiter);
 
