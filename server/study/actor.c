@@ -28,6 +28,7 @@ static void free_parts(study *s)
     waiting_line_free(s->waiting);
     pending_results_free(s->results);
     plan_state_free(s->plans);
+    workers_free(s->workers);
 }
 
 study *study_new(app *a, const char *id)
@@ -38,8 +39,9 @@ study *study_new(app *a, const char *id)
     s->app = a;
     strncpy(s->id, id, sizeof s->id - 1);
     s->commit = commit_new(a, s->id, &s->timing.wake_at);
-    s->queue = trial_queue_new();
-    s->waiting = waiting_line_new(a);
+    s->workers = workers_new();
+    s->queue = s->workers ? trial_queue_new(s->workers) : NULL;
+    s->waiting = s->workers ? waiting_line_new(a, s->workers) : NULL;
     s->results = pending_results_new();
     s->plans = plan_state_new();
     if (!s->commit || !s->queue || !s->waiting || !s->results || !s->plans) {

@@ -115,8 +115,8 @@ size_t study_own_trials(study *s, const wire_ask *ask, const double *fixed, tria
     trial *t;
     if (!ask->worker || ask->fresh)
         return 0;
-    for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t)) {
-        if (strcmp(t->worker, ask->worker) != 0 || !has_values(s, t, fixed))
+    for (t = workers_first_held(s->workers, ask->worker); t; t = workers_next_held(t)) {
+        if (!has_values(s, t, fixed))
             continue;
         size_t place = n;
         while (place > 0 && out[place - 1]->id > t->id)
@@ -138,7 +138,7 @@ bool study_serve(study *s, study_request *request, const wire_ask *ask, bool fro
         study_issue(s, trials[i], ask, now);
     while (from_queue && n < wanted && s->state == STUDY_ACTIVE &&
            !trial_queue_is_empty(s->queue, TRIALS_QUEUED)) {
-        trial *t = trial_queue_first(s->queue, TRIALS_QUEUED);
+        trial *t = trial_queue_head(s->queue);
         if (!study_issue(s, t, ask, now))
             break;
         trials[n++] = t;

@@ -110,15 +110,20 @@ static void take_last_batch(void *arg, const store_batch *row)
 static store_status place_queued(study *s, store_error *err)
 {
     store_status status = STORE_OK;
-    trial *t, *next;
-    for (t = trial_queue_first(s->queue, TRIALS_QUEUED); status == STORE_OK && t; t = next) {
-        next = trial_queue_next(t);
-        if (t->issued_at == 0)
-            continue;
-        trial_queue_take(s->queue, t);
-        status = store_read_attempts(s->app->store, s->number, t->id, take_last_attempt, t, err);
-        trial_queue_put(s->queue, t);
+    size_t n = 0, open = trial_queue_open(s->queue);
+    trial **queued = malloc((open ? open : 1) * sizeof(trial *)); /* the list changes on the way */
+    if (!queued)
+        return STORE_NO_MEMORY;
+    for (trial *t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = trial_queue_next(t))
+        if (t->issued_at != 0)
+            queued[n++] = t;
+    for (size_t i = 0; status == STORE_OK && i < n; i++) {
+        trial_queue_take(s->queue, queued[i]);
+        status =
+            store_read_attempts(s->app->store, s->number, queued[i]->id, take_last_attempt, queued[i], err);
+        trial_queue_put(s->queue, queued[i]);
     }
+    free(queued);
     return status;
 }
 
@@ -260,6 +265,7 @@ void study_unload(study *s)
     study_config_free(s->config);
     s->config = NULL;
     pending_results_clear(s->results);
+    s->expiry_write = 0;
     study_drop_curves(s);
     free(s->failures);
     s->failures = NULL;

@@ -55,6 +55,7 @@ struct study {
 
     /* The rest is only used in turns. */
     commit *commit;
+    workers *workers;
     trial_queue *queue;
     waiting_line *waiting;
     pending_results *results;
@@ -68,9 +69,10 @@ struct study {
     study_state state;
     char state_reason[300];
 
-    int64_t trials;      /* numbered so far */
-    int64_t batches;     /* planned so far */
-    int64_t through_seq; /* the stored model includes results up to this position of the log */
+    int64_t trials;        /* numbered so far */
+    int64_t batches;       /* planned so far */
+    uint64_t expiry_write; /* number of the last write that ended leases */
+    int64_t through_seq;   /* the stored model includes results up to this position of the log */
     int64_t candidates, dimension, reference_candidates;
     char digest[80];
     int64_t best_trial;

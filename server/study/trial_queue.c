@@ -1,15 +1,19 @@
 #include "server/study/trial_queue.h"
 
+#include "server/study/trial_heap.h"
+
 #include <search.h>
 #include <stdlib.h>
 
 TAILQ_HEAD(list, trial);
 
 struct trial_queue {
+    workers *workers;
     void *by_id; /* tsearch tree of trial */
     struct list lists[TRIAL_LISTS];
-    size_t n_open;
-    int64_t next_expiry;
+    trial_heap queued, leases; /* of the queued trials, and of the pending ones; with room for all trials */
+    size_t n, n_open;
+    size_t n_nameless; /* pending without a worker's name */
 };
 
 /* ---- by number ----------------------------------------------------------------------------------------- */
@@ -49,43 +53,10 @@ static bool goes_before(const trial *a, const trial *b)
     return a->requeued_at > b->requeued_at || (a->requeued_at == b->requeued_at && a->id > b->id);
 }
 
-/* The first queued trial that t goes before; NULL: none. */
-static trial *first_after(const struct list *queued, const trial *t)
+static bool expires_before(const trial *a, const trial *b)
 {
-    for (trial *other = TAILQ_FIRST(queued); other; other = TAILQ_NEXT(other, link)) {
-        if (goes_before(t, other))
-            return other;
-    }
-    return NULL;
-}
-
-/* The last queued trial that t does not go before; NULL: none. */
-static trial *last_before(const struct list *queued, const trial *t)
-{
-    for (trial *other = TAILQ_LAST(queued, list); other; other = TAILQ_PREV(other, list, link)) {
-        if (!goes_before(t, other))
-            return other;
-    }
-    return NULL;
-}
-
-/* Picks are numbered as they are queued, so a search from the end finds their place at once. The places of
- * the others are near the head. */
-static void insert_queued(struct list *queued, trial *t)
-{
-    if (place_in_queue(t) < PLACE_OF_PICKS) {
-        trial *after = first_after(queued, t);
-        if (after)
-            TAILQ_INSERT_BEFORE(after, t, link);
-        else
-            TAILQ_INSERT_TAIL(queued, t, link);
-        return;
-    }
-    trial *before = last_before(queued, t);
-    if (before)
-        TAILQ_INSERT_AFTER(queued, before, t, link);
-    else
-        TAILQ_INSERT_HEAD(queued, t, link);
+    return a->lease_expires_at < b->lease_expires_at ||
+           (a->lease_expires_at == b->lease_expires_at && a->id < b->id);
 }
 
 /* ---- the lists ----------------------------------------------------------------------------------------- */
@@ -99,9 +70,33 @@ static struct list *list_of(trial_queue *q, const trial *t)
     return &q->lists[t->state == TRIAL_PENDING ? TRIALS_PENDING : TRIALS_REPORTED];
 }
 
+/* Around the time in which a trial is pending. */
+static void begin_lease(trial_queue *q, trial *t)
+{
+    trial_heap_push(&q->leases, t);
+    if (t->holder)
+        workers_hold(q->workers, t->holder, t);
+    else
+        q->n_nameless++;
+}
+
+static void end_lease(trial_queue *q, trial *t)
+{
+    trial_heap_remove(&q->leases, t);
+    if (t->holder)
+        workers_let_go(q->workers, t->holder, t);
+    else
+        q->n_nameless--;
+}
+
 void trial_queue_take(trial_queue *q, trial *t)
 {
-    TAILQ_REMOVE(list_of(q, t), t, link);
+    struct list *list = list_of(q, t);
+    TAILQ_REMOVE(list, t, link);
+    if (list == &q->lists[TRIALS_QUEUED])
+        trial_heap_remove(&q->queued, t);
+    else if (list == &q->lists[TRIALS_PENDING])
+        end_lease(q, t);
     if (trial_is_open(t))
         q->n_open--;
 }
@@ -109,53 +104,83 @@ void trial_queue_take(trial_queue *q, trial *t)
 void trial_queue_put(trial_queue *q, trial *t)
 {
     struct list *list = list_of(q, t);
+    TAILQ_INSERT_TAIL(list, t, link);
     if (list == &q->lists[TRIALS_QUEUED])
-        insert_queued(list, t);
-    else
-        TAILQ_INSERT_TAIL(list, t, link);
+        trial_heap_push(&q->queued, t);
+    else if (list == &q->lists[TRIALS_PENDING])
+        begin_lease(q, t);
     if (trial_is_open(t))
         q->n_open++;
-    if (t->state == TRIAL_PENDING && t->lease_expires_at < q->next_expiry)
-        q->next_expiry = t->lease_expires_at;
+}
+
+static bool set_holder(trial_queue *q, trial *t)
+{
+    study_worker *holder = *t->worker ? workers_use(q->workers, t->worker) : NULL;
+    if (*t->worker && !holder)
+        return false;
+    if (t->holder)
+        workers_leave(q->workers, t->holder);
+    t->holder = holder;
+    return true;
+}
+
+bool trial_queue_set_worker(trial_queue *q, trial *t, const char *name)
+{
+    return text_replace(&t->worker, name) && set_holder(q, t);
 }
 
 bool trial_queue_add(trial_queue *q, trial *t)
 {
-    if (!tsearch(t, &q->by_id, compare_trials)) {
+    bool fine = trial_heap_reserve(&q->queued, q->n + 1) && trial_heap_reserve(&q->leases, q->n + 1) &&
+                set_holder(q, t);
+    if (!fine || !tsearch(t, &q->by_id, compare_trials)) {
+        if (t->holder)
+            workers_leave(q->workers, t->holder);
         trial_free(t);
         return false;
     }
+    q->n++;
     trial_queue_put(q, t);
     return true;
 }
 
-void trial_queue_drop(trial_queue *q, trial *t)
+/* Out of its list, and of its holder's. */
+static void forget(trial_queue *q, trial *t)
 {
     trial_queue_take(q, t);
+    if (t->holder)
+        workers_leave(q->workers, t->holder);
+    q->n--;
+}
+
+void trial_queue_drop(trial_queue *q, trial *t)
+{
+    forget(q, t);
     tdelete(t, &q->by_id, compare_trials);
     trial_free(t);
 }
 
-static void empty(trial_queue *q)
-{
-    q->by_id = NULL;
-    for (int i = 0; i < TRIAL_LISTS; i++)
-        TAILQ_INIT(&q->lists[i]);
-    q->n_open = 0;
-    q->next_expiry = INT64_MAX;
-}
-
 void trial_queue_clear(trial_queue *q)
 {
+    for (int i = 0; i < TRIAL_LISTS; i++)
+        for (trial *t; (t = TAILQ_FIRST(&q->lists[i]));)
+            forget(q, t);
     tdestroy(q->by_id, trial_free);
-    empty(q);
+    q->by_id = NULL;
+    trial_heap_free(&q->queued);
+    trial_heap_free(&q->leases);
 }
 
-trial_queue *trial_queue_new(void)
+trial_queue *trial_queue_new(workers *w)
 {
-    trial_queue *q = malloc(sizeof *q);
-    if (q)
-        empty(q);
+    trial_queue *q = calloc(1, sizeof *q);
+    if (!q)
+        return NULL;
+    q->workers = w;
+    q->queued.before = goes_before;
+    q->leases.before = expires_before;
+    for (int i = 0; i < TRIAL_LISTS; i++)
+        TAILQ_INIT(&q->lists[i]);
     return q;
 }
 
@@ -164,6 +189,11 @@ void trial_queue_free(trial_queue *q)
     if (q)
         trial_queue_clear(q);
     free(q);
+}
+
+trial *trial_queue_head(const trial_queue *q)
+{
+    return trial_heap_first(&q->queued);
 }
 
 trial *trial_queue_first(const trial_queue *q, trial_list list)
@@ -181,11 +211,9 @@ bool trial_queue_is_empty(const trial_queue *q, trial_list list)
     return TAILQ_EMPTY(&q->lists[list]);
 }
 
-bool trial_queue_has(const trial_queue *q, trial_list list, size_t n)
+size_t trial_queue_queued(const trial_queue *q)
 {
-    for (const trial *t = trial_queue_first(q, list); n > 0 && t; t = trial_queue_next(t))
-        n--;
-    return n == 0;
+    return q->queued.n;
 }
 
 size_t trial_queue_open(const trial_queue *q)
@@ -193,18 +221,20 @@ size_t trial_queue_open(const trial_queue *q)
     return q->n_open;
 }
 
-int64_t trial_queue_next_expiry(const trial_queue *q)
+size_t trial_queue_nameless(const trial_queue *q)
 {
-    return q->next_expiry;
+    return q->n_nameless;
 }
 
-void trial_queue_renew_expiry(trial_queue *q)
+trial *trial_queue_first_lease(const trial_queue *q)
 {
-    const trial *t;
-    q->next_expiry = INT64_MAX;
-    TAILQ_FOREACH (t, &q->lists[TRIALS_PENDING], link)
-        if (t->lease_expires_at < q->next_expiry)
-            q->next_expiry = t->lease_expires_at;
+    return trial_heap_first(&q->leases);
+}
+
+int64_t trial_queue_next_expiry(const trial_queue *q)
+{
+    const trial *t = trial_heap_first(&q->leases);
+    return t ? t->lease_expires_at : INT64_MAX;
 }
 
 void trial_queue_join(trial_queue *q, uint64_t write)

@@ -10,6 +10,7 @@
 #define SERVER_STUDY_TRIAL_QUEUE_H
 
 #include "server/study/trial.h"
+#include "server/study/workers.h"
 
 typedef struct trial_queue trial_queue;
 
@@ -21,7 +22,7 @@ typedef enum trial_list {
     TRIAL_LISTS
 } trial_list;
 
-trial_queue *trial_queue_new(void); /* NULL: out of memory */
+trial_queue *trial_queue_new(workers *w); /* borrowed until it is freed. NULL: out of memory */
 void trial_queue_free(trial_queue *q);
 void trial_queue_clear(trial_queue *q); /* frees all trials */
 
@@ -35,19 +36,24 @@ trial *trial_queue_find(const trial_queue *q, int64_t id); /* NULL: not in memor
 void trial_queue_take(trial_queue *q, trial *t);
 void trial_queue_put(trial_queue *q, trial *t);
 
-/* Iteration over a list. NULL after the last trial. */
+/* Another worker's name; the trial is not pending. False: out of memory. */
+bool trial_queue_set_worker(trial_queue *q, trial *t, const char *name);
+
+trial *trial_queue_head(
+    const trial_queue *q); /* the queued trial to be handed out next; NULL: none is queued */
+
+/* To go through a list, in no particular order; the next one is NULL after the last. */
 trial *trial_queue_first(const trial_queue *q, trial_list list);
 trial *trial_queue_next(const trial *t);
 bool trial_queue_is_empty(const trial_queue *q, trial_list list);
-bool trial_queue_has(const trial_queue *q, trial_list list, size_t n); /* whether the list has at least n
-                                                                        * trials */
-size_t trial_queue_open(const trial_queue *q);                         /* number of queued and pending
-                                                                        * trials */
+size_t trial_queue_queued(const trial_queue *q);
+size_t trial_queue_open(const trial_queue *q);                         /* queued and pending ones */
 
-/* ms of the wall clock, not later than the first expiry among pending trials; INT64_MAX: none is pending.
- * `renew` makes it exact. */
+size_t trial_queue_nameless(const trial_queue *q); /* pending ones without a worker's name */
+
+/* The pending trial whose lease expires first, NULL: none is pending; and when, ms of the wall clock, INT64_MAX. */
+trial *trial_queue_first_lease(const trial_queue *q);
 int64_t trial_queue_next_expiry(const trial_queue *q);
-void trial_queue_renew_expiry(trial_queue *q);
 
 /* The trials marked `joining` have joined the model by this write. Once the writes up to number `done` are on
  * disk, trials that joined by them are dropped from memory. */

@@ -34,7 +34,7 @@ bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now)
 {
     double lease = ask->lease_seconds.given ? ask->lease_seconds.value : s->config->wire->lease_seconds.value;
     bool renewed = t->state == TRIAL_PENDING;
-    if (!renewed && !text_replace(&t->worker, ask->worker))
+    if (!renewed && !trial_queue_set_worker(s->queue, t, ask->worker))
         return false;
     trial_queue_take(s->queue, t);
     t->state = TRIAL_PENDING;
@@ -124,14 +124,18 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t
         study_cancel_trial(s, t, now);
 }
 
+/* The leases of a hundred thousand trials may expire at one time. Other studies wait for the thread and for the
+ * writer while some are requeued, so one turn takes this many, and no more before these are on disk. The timer gives
+ * the study its next turn. */
+enum { EXPIRIES = 200 };
+
 void study_expire_leases(study *s, int64_t now)
 {
-    if (now < trial_queue_next_expiry(s->queue))
+    if (trial_queue_next_expiry(s->queue) > now || s->expiry_write > commit_done(s->commit))
         return;
-    for (trial *t = trial_queue_first(s->queue, TRIALS_PENDING), *next; t; t = next) {
-        next = trial_queue_next(t);
-        if (t->lease_expires_at > now)
-            continue;
+    s->expiry_write = commit_number(s->commit);
+    for (size_t n = 0; n < EXPIRIES && trial_queue_next_expiry(s->queue) <= now; n++) {
+        trial *t = trial_queue_first_lease(s->queue);
         metrics_count_expiry(s->app->metrics);
         if (t->attempt >= s->config->wire->max_attempts.value) {
             told_result nothing = {.state = TRIAL_FAILED, .repeats = 1, .reason = study_lease_expired};
@@ -140,7 +144,6 @@ void study_expire_leases(study *s, int64_t now)
             study_requeue(s, t, "expired", true, now);
         }
     }
-    trial_queue_renew_expiry(s->queue);
 }
 
 /* ---- trials that are only in the store ----------------------------------------------------------------- */

@@ -7,10 +7,6 @@
 #include "server/study/plan.h"
 #include "server/study/turn_end.h"
 
-#include <search.h>
-#include <stdlib.h>
-#include <string.h>
-
 static bool may_pick(const study *s)
 {
     return s->state == STUDY_ACTIVE && !plan_state_is_busy(s->plans) && s->trials < study_horizon(s) &&
@@ -29,49 +25,21 @@ bool study_may_plan(const study *s)
 
 /* ---- workers ------------------------------------------------------------------------------------------- */
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(a, b);
-}
-
-static void keep_name(void *name)
-{
-    (void)name;
-}
-
-/* Adds a name to the set. True: it is new. */
-static bool is_new_name(void **names, const char *name)
-{
-    return !tfind(name, names, compare_names) && tsearch(name, names, compare_names);
-}
-
-/* The number of trials that should be in flight so that no worker is idle: one for each worker that has a
- * trial or waits for one, and one for each trial that is pending or asked for without a worker's name. */
+/* How many trials should be in flight so that no worker is idle: one for each worker that has a trial or waits for
+ * one, and those that are pending or asked for without a worker's name. */
 static size_t wanted_in_flight(const study *s)
 {
     const wire_study *definition = s->config->wire;
-    size_t n = 0;
-    void *names = NULL;
-    trial *t;
-    waiting_ask *w;
     if (definition->min_in_flight.given)
         return (size_t)definition->min_in_flight.value;
-    for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t))
-        n += !*t->worker || is_new_name(&names, t->worker);
-    for (w = waiting_line_first(s->waiting); w; w = waiting_line_next(w))
-        n += w->fixed ? 0 : !w->ask->worker ? (size_t)w->ask->count : is_new_name(&names, w->ask->worker);
-    tdestroy(names, keep_name);
-    return n;
+    return workers_at_work(s->workers) + trial_queue_nameless(s->queue) + waiting_line_nameless(s->waiting);
 }
 
 /* With asynchronous feedback, while asks wait and no trial is queued: plans a new batch if there are new
  * results, and otherwise more picks for the current batch, so that no worker is idle. */
 static void plan_for_waiting(study *s)
 {
-    size_t wanted = wanted_in_flight(s), asked = 0;
-    waiting_ask *w;
-    for (w = waiting_line_first(s->waiting); w; w = waiting_line_next(w))
-        asked += w->fixed ? 0 : (size_t)w->ask->count;
+    size_t wanted = wanted_in_flight(s), asked = waiting_line_asked(s->waiting);
     size_t min_picks = wanted > trial_queue_open(s->queue) ? wanted - trial_queue_open(s->queue) : 0;
     if (min_picks > asked)
         min_picks = asked;
@@ -94,17 +62,15 @@ static size_t shortage(const study *s)
     size_t wanted = 0;
     for (const waiting_ask *w = waiting_line_first(s->waiting); w; w = waiting_line_next(w))
         wanted += wants(w);
-    for (const trial *t = trial_queue_first(s->queue, TRIALS_QUEUED); t && wanted > 0;
-         t = trial_queue_next(t))
-        wanted--;
-    return wanted;
+    size_t queued = trial_queue_queued(s->queue);
+    return wanted > queued ? wanted - queued : 0;
 }
 
 /* Plans more trials if the queue has too few for this ask. Returns whether a plan for it is in progress. */
 static bool plans_the_rest(study *s, const waiting_ask *w)
 {
     if (w->fixed || s->state != STUDY_ACTIVE || !study_config_serves_in_full(s->config) ||
-        trial_queue_has(s->queue, TRIALS_QUEUED, wants(w)))
+        trial_queue_queued(s->queue) >= wants(w))
         return false;
     bool may_plan = may_find_picks(s) && (s->config->asynchronous || trial_queue_open(s->queue) == 0);
     if (may_plan && (s->batches == 0 || !s->config->asynchronous || study_has_news(s)))

@@ -14,14 +14,17 @@ struct waiting_line {
     app *app;
     TAILQ_HEAD(waiting_list, waiting_ask) asks;
     uint64_t n_ever;
+    size_t asked, nameless; /* as waiting_line_asked and _nameless return them */
+    workers *workers;
 };
 
-waiting_line *waiting_line_new(app *a)
+waiting_line *waiting_line_new(app *a, workers *w)
 {
     waiting_line *line = calloc(1, sizeof *line);
     if (!line)
         return NULL;
     line->app = a;
+    line->workers = w;
     TAILQ_INIT(&line->asks);
     return line;
 }
@@ -56,8 +59,11 @@ void waiting_line_add(waiting_line *line, study_request *request, double *fixed,
                       a->config->max_waiting);
         return;
     }
+    bool named = !fixed && ask->worker && *ask->worker;
     waiting_ask *w = malloc(sizeof *w);
-    if (!w) {
+    study_worker *asking = w && named ? workers_use(line->workers, ask->worker) : NULL;
+    if (!w || (named && !asking)) {
+        free(w);
         free(fixed);
         count_out(a);
         reply_store_problem(request, STORE_NO_MEMORY);
@@ -70,16 +76,31 @@ void waiting_line_add(waiting_line *line, study_request *request, double *fixed,
                        .fixed = fixed,
                        .holds = n_held > 0,
                        .n_held = n_held,
+                       .worker = asking,
                        .deadline = start + wait,
                        .planning_deadline = start + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
     request->may_wait = ask->wait_seconds;
     TAILQ_INSERT_TAIL(&line->asks, w, link);
+    if (asking)
+        workers_wait(line->workers, asking);
+    if (!fixed)
+        line->asked += (size_t)ask->count;
+    if (!fixed && !asking)
+        line->nameless += (size_t)ask->count;
 }
 
 study_request *waiting_line_take(waiting_line *line, waiting_ask *w)
 {
     study_request *request = w->request;
     TAILQ_REMOVE(&line->asks, w, link);
+    if (!w->fixed)
+        line->asked -= (size_t)w->ask->count;
+    if (!w->fixed && !w->worker)
+        line->nameless -= (size_t)w->ask->count;
+    if (w->worker) {
+        workers_stop_waiting(line->workers, w->worker);
+        workers_leave(line->workers, w->worker);
+    }
     count_out(line->app);
     free(w->fixed);
     free(w);
@@ -117,6 +138,16 @@ bool waiting_line_has_key(const waiting_line *line, const study_request *request
         if (request_repeats(w->request, request))
             return true;
     return false;
+}
+
+size_t waiting_line_asked(const waiting_line *line)
+{
+    return line->asked;
+}
+
+size_t waiting_line_nameless(const waiting_line *line)
+{
+    return line->nameless;
 }
 
 bool waiting_ask_is_due(const waiting_ask *w, int64_t steady)

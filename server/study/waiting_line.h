@@ -5,27 +5,29 @@
 
 #include "server/app.h"
 #include "server/study/request.h"
+#include "server/study/workers.h"
 
 #include <sys/queue.h>
 
 typedef struct waiting_ask {
     uint64_t number; /* among the study's asks that have waited: 1, 2, … */
     study_request *request;
-    const wire_ask *ask; /* the context of the request */
-    double *fixed;       /* the parameters that it fixes, one entry each, NaN: not fixed; NULL: none */
-    bool holds;          /* its worker already has trials, which count */
-    size_t n_held;       /* the number of these when they were last counted */
-    /* Times in ms of the steady clock. */
-    int64_t checked_at;            /* when its client was last checked; 0: never */
-    int64_t deadline;              /* when it is answered, unless a batch is being planned */
-    int64_t planning_deadline;     /* when it is answered in any case */
-    TAILQ_ENTRY(waiting_ask) link; /* used by waiting_line.c */
+    const wire_ask *ask; /* the request's context */
+    double *fixed;       /* the parameters that it fixes, one each, NaN: open; NULL: none */
+    bool holds;          /* its worker has trials already, which count */
+    size_t n_held;       /* so many when they were last looked at */
+    /* ms of the steady clock: */
+    int64_t checked_at;            /* when its client was last looked at; 0: never */
+    int64_t deadline;              /* it is answered then, unless a batch is being planned */
+    int64_t planning_deadline;     /* it is answered then in any case */
+    TAILQ_ENTRY(waiting_ask) link; /* waiting_line.c's, and the next one */
+    study_worker *worker;          /* of the name that asks; NULL: without a name, or with fixed parameters */
 } waiting_ask;
 
 typedef struct waiting_line waiting_line;
 
-waiting_line *waiting_line_new(app *a);     /* NULL: out of memory */
-void waiting_line_free(waiting_line *line); /* must be empty; accepts NULL */
+waiting_line *waiting_line_new(app *a, workers *w); /* borrowed until it is freed. NULL: out of memory */
+void waiting_line_free(waiting_line *line);         /* must be empty; NULL is fine */
 
 /* Lets an ask wait for wait_seconds, or, if that is shorter, while a batch is being planned. Takes ownership
  * of `fixed`. n_held: number of trials that its worker already has. If too many asks wait in the server, or
@@ -42,7 +44,11 @@ waiting_ask *waiting_line_find(const waiting_line *line, uint64_t number);
 /* Whether the same request, by its idempotency key, already waits. */
 bool waiting_line_has_key(const waiting_line *line, const study_request *request);
 
-/* Whether it is time to check the ask's client. */
+/* Trials that all asks without fixed parameters ask for; and those of them that ask without a name. */
+size_t waiting_line_asked(const waiting_line *line);
+size_t waiting_line_nameless(const waiting_line *line);
+
+/* Is it time to look whether its client has gone away? */
 bool waiting_ask_is_due(const waiting_ask *w, int64_t steady);
 /* Checks now whether the client has disconnected. */
 bool waiting_ask_is_gone(waiting_ask *w, int64_t steady);

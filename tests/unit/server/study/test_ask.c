@@ -1,4 +1,5 @@
 /* Asks: the trials that they get, those that wait, and those that are refused. */
+#include "server/base/clock.h"
 #include "tests/support/study_fixture.h"
 
 #include <setjmp.h>
@@ -6,6 +7,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -111,6 +113,70 @@ static void more_asks_than_may_wait_are_refused(void **state)
     study_answer_clear(&first);
 }
 
+/* A turn costs no more than a look at each ask that waits. */
+static void thousands_of_asks_may_wait(void **state)
+{
+    enum { ASKS = 3000, TURNS = 30, SECONDS = 10 };
+    static study_call *waiting[ASKS];
+    study_fixture *f = *state;
+    f->config.max_waiting = 4 * ASKS;
+    study_fixture_create(f, DEFINITION(",'feedback':'async'"));
+    for (int i = 0; i < ASKS; i++) {
+        char body[96];
+        snprintf(body, sizeof body, "{'worker':'w%d','fresh':true,'lease_seconds':600}", i);
+        study_answer held = study_fixture_ask(f, "s", body);
+        assert_int_equal(held.kind, REPLY_OK);
+        study_answer_clear(&held);
+    }
+    int64_t start = clock_steady_ms();
+    for (int i = 0; i < ASKS; i++) {
+        char body[96];
+        snprintf(body, sizeof body, "{'worker':'w%d','fresh':true,'wait_seconds':300}", i);
+        waiting[i] = study_fixture_send_ask(f, "s", body);
+    }
+    for (int i = 0; i < TURNS; i++) {
+        study_answer a = study_fixture_ask(f, "s", "{'worker':'w1'}");
+        assert_int_equal(a.kind, REPLY_OK);
+        study_answer_clear(&a);
+    }
+    assert_in_range(clock_steady_ms() - start, 0, 1000 * SECONDS);
+    study_answer deleted = study_fixture_delete(f, "s");
+    assert_int_equal(deleted.kind, REPLY_EMPTY);
+    for (int i = 0; i < ASKS; i++) {
+        study_answer ended = study_call_wait(waiting[i]);
+        study_answer_clear(&ended);
+    }
+}
+
+/* More than one turn takes back: each of them is handed out once more. */
+static void leases_that_expire_together_are_all_ended(void **state)
+{
+    enum { TRIALS = 900 };
+    study_fixture *f = *state;
+    study_fixture_create(f, DEFINITION(",'feedback':'async','min_in_flight':2000"));
+    study_answer a = study_fixture_ask(f, "s", "{'count':900,'worker':'ada','lease_seconds':1}");
+    for (size_t n = json_array_size(json_object_get(a.body, "trials")); n < TRIALS;) {
+        study_answer more =
+            study_fixture_ask(f, "s", "{'count':300,'fresh':true,'worker':'ada','lease_seconds':1}");
+        n += json_array_size(json_object_get(more.body, "trials"));
+        study_answer_clear(&more);
+    }
+    study_answer_clear(&a);
+    struct timespec second = {.tv_sec = 1, .tv_nsec = 200000000};
+    nanosleep(&second, NULL);
+    size_t back = 0;
+    for (int asks = 0; back < TRIALS && asks < 100; asks++) {
+        study_answer some =
+            study_fixture_ask(f, "s", "{'count':100,'fresh':true,'worker':'bob','wait_seconds':20}");
+        json_t *trial;
+        size_t i;
+        json_array_foreach(json_object_get(some.body, "trials"), i, trial) back +=
+            json_integer_value(json_object_get(trial, "attempt")) == 2;
+        study_answer_clear(&some);
+    }
+    assert_int_equal(back, TRIALS);
+}
+
 static void asks_that_cannot_be_served_are_refused(void **state)
 {
     study_fixture *f = *state;
@@ -158,6 +224,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_client_that_has_gone_gets_no_trial, study_fixture_setup,
                                         study_fixture_teardown),
         cmocka_unit_test_setup_teardown(more_asks_than_may_wait_are_refused, study_fixture_setup,
+                                        study_fixture_teardown),
+        cmocka_unit_test_setup_teardown(thousands_of_asks_may_wait, study_fixture_setup,
+                                        study_fixture_teardown),
+        cmocka_unit_test_setup_teardown(leases_that_expire_together_are_all_ended, study_fixture_setup,
                                         study_fixture_teardown),
         cmocka_unit_test_setup_teardown(asks_that_cannot_be_served_are_refused, study_fixture_setup,
                                         study_fixture_teardown),

@@ -1,0 +1,77 @@
+#include "server/study/trial_heap.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+bool trial_heap_reserve(trial_heap *h, size_t n)
+{
+    if (n <= h->capacity)
+        return true;
+    size_t capacity = n < 2 * h->capacity ? 2 * h->capacity : n;
+    trial **items = realloc(h->items, capacity * sizeof(trial *));
+    if (!items)
+        return false;
+    h->items = items;
+    h->capacity = capacity;
+    return true;
+}
+
+void trial_heap_free(trial_heap *h)
+{
+    free(h->items);
+    h->items = NULL;
+    h->n = h->capacity = 0;
+}
+
+trial *trial_heap_first(const trial_heap *h)
+{
+    return h->n > 0 ? h->items[0] : NULL;
+}
+
+static void set(trial_heap *h, size_t place, trial *t)
+{
+    h->items[place] = t;
+    t->place = place;
+}
+
+/* Finds the place of t, from this one towards the first. */
+static void rise(trial_heap *h, size_t place, trial *t)
+{
+    while (place > 0 && h->before(t, h->items[(place - 1) / 2])) {
+        set(h, place, h->items[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    set(h, place, t);
+}
+
+/* Finds the place of t, from this one away from the first. */
+static void sink(trial_heap *h, size_t place, trial *t)
+{
+    for (size_t child; (child = 2 * place + 1) < h->n; place = child) {
+        if (child + 1 < h->n && h->before(h->items[child + 1], h->items[child]))
+            child++;
+        if (!h->before(h->items[child], t))
+            break;
+        set(h, place, h->items[child]);
+    }
+    set(h, place, t);
+}
+
+void trial_heap_push(trial_heap *h, trial *t)
+{
+    assert(h->n < h->capacity);
+    rise(h, h->n++, t);
+}
+
+void trial_heap_remove(trial_heap *h, trial *t)
+{
+    size_t place = t->place;
+    assert(place < h->n && h->items[place] == t);
+    trial *last = h->items[--h->n];
+    if (last == t)
+        return;
+    if (place > 0 && h->before(last, h->items[(place - 1) / 2]))
+        rise(h, place, last);
+    else
+        sink(h, place, last);
+}
