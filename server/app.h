@@ -2,6 +2,7 @@
 #ifndef SERVER_APP_H
 #define SERVER_APP_H
 
+#include "server/base/budget.h"
 #include "server/base/config.h"
 #include "server/base/pool.h"
 #include "server/store/store.h"
@@ -24,7 +25,12 @@ typedef struct app {
     struct events *events;
     struct metrics *metrics;
     atomic_size_t waiting; /* asks that wait for a trial */
-    atomic_bool stopping;  /* new requests are refused */
+    /* What callers hold; NULL: not counted. */
+    budget *places;       /* to wait in; --max-waiting */
+    budget *streams;      /* of events */
+    budget *reads;        /* long requests in progress; --max-reads */
+    budget *buffered;     /* bytes of bodies and answers; --max-buffered */
+    atomic_bool stopping; /* new requests are refused */
     /* A study has been deleted, and its id is free from now on. Called by the writer thread; may be NULL. */
     void (*study_deleted)(struct app *a, const char *id);
 } app;

@@ -142,7 +142,8 @@ study_request *call_new(http_request *request)
                          .context = request->context,
                          .key = request->idempotency_key,
                          .caller = request->caller.id,
-                         .operation = request->route->path},
+                         .operation = request->route->path,
+                         .holder = request->holder},
                 .http = request};
     return &c->base;
 }

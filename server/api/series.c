@@ -71,7 +71,7 @@ static void open_stream(http_request *request, int64_t after)
         return;
     case EVENTS_FULL:
         request->answer.retry_after = 5;
-        http_answer_problem(request, 429, NULL, "too many event streams (limit %d)",
+        http_answer_problem(request, 429, NULL, "this caller's streams fill its share of the server's %d",
                             EVENTS_LISTENERS_MAXIMUM);
         return;
     case EVENTS_FAILED:

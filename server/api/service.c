@@ -43,7 +43,7 @@ static void take_outcome(store_probe *probe, const store_error *outcome)
     readiness *r = (readiness *)(void *)probe;
     r->outcome = *outcome;
     r->request->task.run = answer_readiness;
-    pool_submit(r->request->app->pool, &r->request->task, POOL_SHORT);
+    http_read_later(r->request, &r->request->task);
 }
 
 void handle_readyz(http_request *request)

@@ -73,7 +73,7 @@ static ptrdiff_t send_part(http_request *request, char *out, size_t n)
     if (o->sent == o->size) {
         http_stream_suspend(request);
         request->task.run = read_next_part;
-        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        http_read_later(request, &request->task);
         return 0;
     }
     size_t left = o->size - o->sent, take = left < n ? left : n;

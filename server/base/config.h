@@ -29,6 +29,8 @@ typedef struct server_config {
     size_t max_values;      /* candidates x dimension of one study */
     size_t max_results;     /* in one tell */
     size_t max_waiting;     /* asks that wait at the same time */
+    size_t max_reads;       /* long requests of one caller in progress */
+    size_t max_buffered;    /* bytes of bodies and answers in memory */
     size_t slow_request_ms; /* slower requests are logged */
     size_t evict_seconds;   /* for which an idle study stays in memory */
     size_t study_memory;

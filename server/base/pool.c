@@ -1,6 +1,7 @@
 #include "server/base/pool.h"
 
 #include "server/base/clock.h"
+#include "server/base/fair_queue.h"
 #include "server/base/log.h"
 
 #include <assert.h>
@@ -13,11 +14,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-
-typedef struct task_queue {
-    pool_task *first, **last;
-    size_t n;
-} task_queue;
 
 /* One for_each in progress. Lives on the stack of the thread that called it. */
 typedef struct tile_job {
@@ -33,40 +29,20 @@ typedef struct tile_job {
 typedef struct lane {
     pthread_mutex_t lock;
     pthread_cond_t work;
-    task_queue queue;
+    fair_queue queue;
 } lane;
 
 struct pool {
-    lane lanes[2];       /* by priority */
+    lane lanes[POOL_PRIORITIES];
     tile_job *tiles;     /* of the computing lane */
     atomic_size_t tasks; /* queued or running; each may still add tiles or submit tasks */
     atomic_bool stopping;
-    size_t n_computing, n_serving;
+    size_t n_computing, n_threads;
     pthread_t *threads; /* computing threads first */
 };
 
 /* The number of this thread among the computing threads: the worker number of the tiles that it runs. */
 static _Thread_local size_t thread_index;
-
-static void queue_init(task_queue *queue)
-{
-    queue->first = NULL;
-    queue->last = &queue->first;
-    queue->n = 0;
-}
-
-static pool_task *queue_pop(task_queue *queue)
-{
-    pool_task *task = queue->first;
-    if (task) {
-        queue->first = task->next;
-        if (!queue->first)
-            queue->last = &queue->first;
-        queue->n--;
-        task->next = NULL;
-    }
-    return task;
-}
 
 static bool is_over(pool *p)
 {
@@ -75,7 +51,7 @@ static bool is_over(pool *p)
 
 static void wake_all(pool *p)
 {
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < POOL_PRIORITIES; i++) {
         pthread_mutex_lock(&p->lanes[i].lock);
         pthread_cond_broadcast(&p->lanes[i].work);
         pthread_mutex_unlock(&p->lanes[i].lock);
@@ -142,8 +118,8 @@ typedef struct thread_start {
 } thread_start;
 
 /* Sockets and the disk take precedence, so that more work collects for each turn and each commit; then
- * requests; then computations. */
-enum { SERVING_NICER = 5, COMPUTING_NICER = 10, NICEST = 19 };
+ * requests; then long reads and computations. */
+enum { SERVING_NICER = 5, READING_NICER = 10, COMPUTING_NICER = 10, NICEST = 19 };
 
 /* Raises the nice value of this thread above that of the process. On Linux each thread has its own. */
 static void be_nicer(int by)
@@ -164,7 +140,7 @@ static void *computing_thread(void *arg)
     lane *l = &p->lanes[POOL_LONG];
     pthread_mutex_lock(&l->lock);
     while (!is_over(p)) {
-        pool_task *task = p->tiles ? NULL : queue_pop(&l->queue);
+        pool_task *task = p->tiles ? NULL : fair_queue_take(&l->queue);
         if (task) {
             run_task(p, l, task);
         } else if (p->tiles) {
@@ -178,20 +154,32 @@ static void *computing_thread(void *arg)
     return NULL;
 }
 
-static void *serving_thread(void *arg)
+static void run_lane(pool *p, lane *l)
 {
-    pool *p = arg;
-    be_nicer(SERVING_NICER);
-    lane *l = &p->lanes[POOL_SHORT];
     pthread_mutex_lock(&l->lock);
     while (!is_over(p)) {
-        pool_task *task = queue_pop(&l->queue);
+        pool_task *task = fair_queue_take(&l->queue);
         if (task)
             run_task(p, l, task);
         else
             pthread_cond_wait(&l->work, &l->lock);
     }
     pthread_mutex_unlock(&l->lock);
+}
+
+static void *serving_thread(void *arg)
+{
+    pool *p = arg;
+    be_nicer(SERVING_NICER);
+    run_lane(p, &p->lanes[POOL_SHORT]);
+    return NULL;
+}
+
+static void *reading_thread(void *arg)
+{
+    pool *p = arg;
+    be_nicer(READING_NICER);
+    run_lane(p, &p->lanes[POOL_READING]);
     return NULL;
 }
 
@@ -228,13 +216,15 @@ bandit_executor pool_executor(pool *p)
 
 void pool_submit(pool *p, pool_task *task, pool_priority priority)
 {
+    pool_submit_for(p, task, priority, 0);
+}
+
+void pool_submit_for(pool *p, pool_task *task, pool_priority priority, uint64_t caller)
+{
     lane *l = &p->lanes[priority];
     atomic_fetch_add(&p->tasks, 1);
     pthread_mutex_lock(&l->lock);
-    task->next = NULL;
-    *l->queue.last = task;
-    l->queue.last = &task->next;
-    l->queue.n++;
+    fair_queue_add(&l->queue, task, caller);
     pthread_cond_signal(&l->work);
     pthread_mutex_unlock(&l->lock);
 }
@@ -247,7 +237,7 @@ size_t pool_threads(const pool *p)
 size_t pool_queued(pool *p)
 {
     size_t n = 0;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < POOL_PRIORITIES; i++) {
         pthread_mutex_lock(&p->lanes[i].lock);
         n += p->lanes[i].queue.n;
         pthread_mutex_unlock(&p->lanes[i].lock);
@@ -266,15 +256,15 @@ static bool start_computing(pool *p)
         return false;
     }
     p->n_computing++;
+    p->n_threads++;
     return true;
 }
 
-static bool start_serving(pool *p)
+static bool start_other(pool *p, void *(*run)(void *))
 {
-    pthread_t *thread = &p->threads[p->n_computing + p->n_serving];
-    if (pthread_create(thread, NULL, serving_thread, p) != 0)
+    if (pthread_create(&p->threads[p->n_threads], NULL, run, p) != 0)
         return false;
-    p->n_serving++;
+    p->n_threads++;
     return true;
 }
 
@@ -284,17 +274,17 @@ pool *pool_new(size_t threads)
     pool *p = calloc(1, sizeof *p);
     if (!p)
         return NULL;
-    p->threads = calloc(2 * threads, sizeof *p->threads);
-    for (size_t i = 0; i < 2; i++) {
+    p->threads = calloc(POOL_PRIORITIES * threads, sizeof *p->threads);
+    for (size_t i = 0; i < POOL_PRIORITIES; i++) {
         pthread_mutex_init(&p->lanes[i].lock, NULL);
         pthread_cond_init(&p->lanes[i].work, NULL);
-        queue_init(&p->lanes[i].queue);
+        fair_queue_init(&p->lanes[i].queue);
     }
     bool started = p->threads != NULL;
     for (size_t i = 0; started && i < threads; i++)
         started = start_computing(p);
     for (size_t i = 0; started && i < threads; i++)
-        started = start_serving(p);
+        started = start_other(p, serving_thread) && start_other(p, reading_thread);
     if (!started) {
         pool_free(p);
         return NULL;
@@ -308,9 +298,9 @@ void pool_free(pool *p)
         return;
     atomic_store(&p->stopping, true);
     wake_all(p);
-    for (size_t i = 0; i < p->n_computing + p->n_serving; i++)
+    for (size_t i = 0; i < p->n_threads; i++)
         pthread_join(p->threads[i], NULL);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < POOL_PRIORITIES; i++) {
         pthread_cond_destroy(&p->lanes[i].work);
         pthread_mutex_destroy(&p->lanes[i].lock);
     }

@@ -66,6 +66,19 @@ static void stop(running *r)
     registry_free(r->app.registry);
     metrics_free(r->app.metrics);
     auth_close(r->app.auth);
+    budget_free(r->app.places);
+    budget_free(r->app.streams);
+    budget_free(r->app.reads);
+    budget_free(r->app.buffered);
+}
+
+static bool open_budgets(app *a)
+{
+    a->places = budget_new();
+    a->streams = budget_new();
+    a->reads = budget_new();
+    a->buffered = budget_new();
+    return a->places && a->streams && a->reads && a->buffered;
 }
 
 /* address NULL: serves only on the database owner's socket. */
@@ -75,6 +88,11 @@ static bool start(running *r, const server_config *options, const char *address,
     store_error error = {0};
     if (store_open_sqlite(&r->app.store, options->db, &error) != STORE_OK) {
         log_event(LOG_ERROR, "database_failed", "db", options->db, "reason", error.message, NULL);
+        return false;
+    }
+    if (!open_budgets(&r->app)) {
+        log_event(LOG_ERROR, "out_of_memory", NULL);
+        stop(r);
         return false;
     }
     r->app.metrics = metrics_new(api_routes);

@@ -40,10 +40,13 @@ typedef struct http_connection {
     int socket;
     http_phase phase;
     bool counted;       /* by http_count_in */
+    bool reads;         /* counted among its caller's reads */
+    size_t buffered;    /* bytes counted for its caller */
     bool suspended;     /* until http_resume */
     bool opened;        /* the handler has been called for its headers */
     bool complete;      /* the whole request has been received */
     bool too_large;     /* the rest of the body is read and discarded */
+    bool too_many;      /* likewise: the caller's share of memory is full */
     bool encoded_slash; /* in its path: no route matches */
     http_refusal refusal;
     size_t limit;
@@ -69,6 +72,9 @@ enum MHD_Result http_handle(void *door, struct MHD_Connection *mhd, const char *
 void http_resume(http_connection *c);
 void http_request_completed(void *door, struct MHD_Connection *mhd, void **slot,
                             enum MHD_RequestTerminationCode why);
+
+/* Counts n more bytes for its caller until the request is freed. False: its share is full. */
+bool http_buffer(http_connection *c, size_t n);
 
 /* Answers a request whose body is larger than c->limit. */
 void http_refuse_too_large(http_connection *c);

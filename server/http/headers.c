@@ -6,6 +6,7 @@
 #include "server/http/route.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -177,6 +178,20 @@ static http_refusal check_request(http_connection *c, const char *version)
     return http_check_origin(c->mhd, c->method, c->request.app->config);
 }
 
+/* For whom is this request counted? */
+static void set_holder(http_connection *c)
+{
+    http_request *request = &c->request;
+    if (c->door->owners)
+        return;
+    if (*request->caller.id)
+        snprintf(request->holder, sizeof request->holder, "token %s", request->caller.id);
+    else if (c->link)
+        http_link_address(c->link, request->holder, sizeof request->holder);
+    if (!*request->holder)
+        snprintf(request->holder, sizeof request->holder, "unknown");
+}
+
 /* May the caller do this? If not, it answers with a text that does not depend on what exists. */
 static bool check_caller(http_connection *c)
 {
@@ -186,6 +201,7 @@ static bool check_caller(http_connection *c)
     else
         request->caller = auth_identify(
             request->app->auth, http_connection_header(c, MHD_HTTP_HEADER_AUTHORIZATION), clock_now());
+    set_holder(c);
     switch (auth_decide(request->route->access, &request->caller, request->study)) {
     case AUTH_ALLOWED:
         return true;

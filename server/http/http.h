@@ -8,6 +8,7 @@
 #define SERVER_HTTP_HTTP_H
 
 #include "proto/wire.h"
+#include "server/base/budget.h"
 #include "server/base/pool.h"
 #include "server/http/auth.h"
 #include "server/store/store.h"
@@ -51,6 +52,8 @@ struct http_request {
     const struct embedded_file *file; /* {file} of the path, NULL */
     char token[AUTH_ID_SIZE];         /* {token} of the path, "" */
     auth_identity caller;
+    char holder
+        [BUDGET_HOLDER_SIZE]; /* whom it is counted for: a token or an address; "": the owner, not counted */
     char *query[HTTP_QUERIES];
     char content_type[64]; /* lower case, without parameters; "" */
     char *body;            /* NUL-terminated; NULL for an upload or without a body */
@@ -112,6 +115,9 @@ void http_answer_stream(http_request *request, const char *content_type, http_re
 void http_stream_suspend(http_request *request);
 void http_stream_resume(http_request *request);
 void http_stream_cut(http_request *request); /* closes the connection under a stream that is not suspended */
+
+/* Gives the task to the reading threads, in its caller's turn. */
+void http_read_later(http_request *request, pool_task *task);
 
 /* A header of the request, before it is answered; NULL if it was not sent. */
 const char *http_header_value(http_request *request, const char *name);

@@ -15,6 +15,8 @@
 #endif
 enum { PIECE_SIZE = HTTP_PIECE_SIZE };
 
+enum { LARGE_BODY = 64 << 10 }; /* takes long to decode */
+
 /* ---- begin and end ------------------------------------------------------------------------------------- */
 
 /* More of the request is expected. Its time limit counts from the first line, without the time that the
@@ -53,6 +55,9 @@ static void connection_free(http_connection *c)
     http_request *request = &c->request;
     if (c->counted)
         http_count_out(c->door->server);
+    if (c->reads)
+        budget_give(request->app->reads, request->holder, 1);
+    budget_give(request->app->buffered, request->holder, c->buffered);
     if (request->context_free)
         request->context_free(request->context);
     for (int i = 0; i < HTTP_QUERIES; i++)
@@ -78,7 +83,63 @@ void http_request_completed(void *arg, struct MHD_Connection *mhd, void **slot,
     *slot = NULL;
 }
 
+/* ---- what the caller holds ----------------------------------------------------------------------------- */
+
+static void refuse_full(http_connection *c)
+{
+    c->request.answer.retry_after = 1;
+    http_answer_problem(&c->request, MHD_HTTP_TOO_MANY_REQUESTS, NULL,
+                        "this caller's requests and answers fill its share of memory (--max-buffered)");
+}
+
+/* Counts a long request. False: the caller has too many in progress, or too many bytes in memory, and it is
+ * answered so. */
+static bool begin_read(http_connection *c)
+{
+    http_request *request = &c->request;
+    const server_config *config = request->app->config;
+    if (c->reads)
+        return true;
+    c->reads = budget_take_at_most(request->app->reads, request->holder, 1, config->max_reads);
+    bool room = c->reads && c->buffered > 0; /* a body has been counted already */
+    room =
+        room || (c->reads && budget_has_room(request->app->buffered, request->holder, config->max_buffered));
+    if (room)
+        return true;
+    if (c->reads) {
+        refuse_full(c);
+        return false;
+    }
+    request->answer.retry_after = 1;
+    http_answer_problem(request, MHD_HTTP_TOO_MANY_REQUESTS, NULL,
+                        "this caller has %zu long requests in progress, the maximum (--max-reads)",
+                        config->max_reads);
+    return false;
+}
+
+static uint64_t caller_number(const http_request *request)
+{
+    uint64_t hash = 14695981039346656037u;
+    for (const char *byte = request->holder; *byte; byte++)
+        hash = (hash ^ (unsigned char)*byte) * 1099511628211u;
+    return hash;
+}
+
+void http_read_later(http_request *request, pool_task *task)
+{
+    pool_submit_for(request->app->pool, task, POOL_READING, caller_number(request));
+}
+
 /* ---- the body ------------------------------------------------------------------------------------------ */
+
+bool http_buffer(http_connection *c, size_t n)
+{
+    const http_request *request = &c->request;
+    bool taken = budget_take(request->app->buffered, request->holder, n, request->app->config->max_buffered);
+    if (taken)
+        c->buffered += n;
+    return taken;
+}
 
 static bool collect(http_connection *c, const char *data, size_t n)
 {
@@ -87,8 +148,15 @@ static bool collect(http_connection *c, const char *data, size_t n)
         c->too_large = true;
         return true;
     }
+    size_t capacity = c->capacity;
     if (!wire_grow(&request->body, &c->capacity, request->body_size + n + 1, 1024, 1))
         return false;
+    if (!http_buffer(c, c->capacity - capacity)) {
+        free(request->body);
+        request->body = NULL;
+        c->too_many = true;
+        return true;
+    }
     memcpy(request->body + request->body_size, data, n);
     if (request->idempotency_key)
         crypto_generichash_update(&c->hash, (const unsigned char *)data, n);
@@ -102,6 +170,16 @@ static void run_handler(pool_task *task)
 {
     http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
     request->route->handler(request);
+}
+
+/* Has the handler called on the threads of its route. */
+static void post(http_connection *c, void (*run)(pool_task *task))
+{
+    http_request *request = &c->request;
+    bool short_task = request->route->kind == ROUTE_POOL && request->body_size <= LARGE_BODY;
+    request->task.run = run;
+    pool_submit_for(request->app->pool, &request->task, short_task ? POOL_SHORT : POOL_READING,
+                    caller_number(request));
 }
 
 static void run_piece(pool_task *task)
@@ -158,8 +236,7 @@ void http_upload_continue(http_request *request)
 {
     http_connection *c = request->connection;
     if (c->last_piece) {
-        request->task.run = run_handler;
-        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        post(c, run_handler);
         return;
     }
     c->working += clock_steady() - c->suspended_at;
@@ -185,6 +262,11 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
         *n = 0;
         return MHD_YES;
     }
+    if (!request->body && !http_buffer(c, PIECE_SIZE + HTTP_HEAD_MEMORY)) {
+        refuse_full(c);
+        *n = 0;
+        return MHD_YES;
+    }
     if (!request->body && !(request->body = malloc(PIECE_SIZE + HTTP_HEAD_MEMORY)))
         return MHD_NO;
     size_t room = PIECE_SIZE + HTTP_HEAD_MEMORY - c->piece_size; /* a chunk may exceed the piece */
@@ -197,10 +279,11 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
     expect_more(c);
     *n -= take;
     if (c->piece_size >= PIECE_SIZE && request->body_size < c->length) {
+        if (!begin_read(c))
+            return MHD_YES;
         if (!suspend(c))
             return MHD_NO;
-        request->task.run = run_piece;
-        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        post(c, run_piece);
     }
     return MHD_YES;
 }
@@ -209,8 +292,11 @@ static enum MHD_Result upload_data(http_connection *c, const char *data, size_t 
 static enum MHD_Result start_handler(http_connection *c)
 {
     http_request *request = &c->request;
-    if (c->too_large) {
-        http_refuse_too_large(c);
+    if (c->too_large || c->too_many) {
+        if (c->too_large)
+            http_refuse_too_large(c);
+        else
+            refuse_full(c);
         return http_send_answer(c);
     }
     /* A resumed connection that was still reading is read again; if its client has ended its sending,
@@ -223,6 +309,9 @@ static enum MHD_Result start_handler(http_connection *c)
     request->started = clock_steady(); /* the time that the client took to send it does not count */
     if (request->idempotency_key)
         crypto_generichash_final(&c->hash, request->body_hash, sizeof request->body_hash);
+    bool long_one = request->route->kind == ROUTE_READ || request->route->kind == ROUTE_UPLOAD;
+    if (long_one && !begin_read(c))
+        return http_send_answer(c);
     if (request->route->kind != ROUTE_IMMEDIATE && !suspend(c)) {
         http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is shutting down");
         return http_send_answer(c);
@@ -235,13 +324,12 @@ static enum MHD_Result start_handler(http_connection *c)
         request->route->handler(request);
         return MHD_YES;
     case ROUTE_POOL:
-        request->task.run = run_handler;
-        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+    case ROUTE_READ:
+        post(c, run_handler);
         return MHD_YES;
     case ROUTE_UPLOAD:
         c->last_piece = true;
-        request->task.run = c->piece_size > 0 ? run_piece : run_handler;
-        pool_submit(request->app->pool, &request->task, POOL_SHORT);
+        post(c, c->piece_size > 0 ? run_piece : run_handler);
         return MHD_YES;
     }
     return MHD_NO;
@@ -273,7 +361,8 @@ enum MHD_Result http_handle(void *arg, struct MHD_Connection *mhd, const char *u
     if (c->phase == PHASE_ANSWERED && *data_size == 0)
         return http_send_answer(c);
     if (*data_size > 0) {
-        if (c->phase == PHASE_BODY && !c->too_large && c->request.route->body != ROUTE_BODY_NONE) {
+        if (c->phase == PHASE_BODY && !c->too_large && !c->too_many &&
+            c->request.route->body != ROUTE_BODY_NONE) {
             if (c->request.route->kind == ROUTE_UPLOAD)
                 return upload_data(c, data, data_size);
             if (!collect(c, data, *data_size))

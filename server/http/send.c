@@ -163,6 +163,10 @@ enum MHD_Result http_send_answer(http_connection *c)
                                                    MHD_RESPMEM_PERSISTENT);
     if (!response)
         return MHD_NO;
+    if (answer->body) {
+        c->buffered += answer->size;
+        budget_charge(c->request.app->buffered, c->request.holder, answer->size);
+    }
     answer->body = NULL; /* now owned by the response */
     if (answer->content_type)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->content_type);

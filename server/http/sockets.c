@@ -217,6 +217,13 @@ http_link *http_links_find(http_links *l, int fd)
     return link;
 }
 
+void http_link_address(const http_link *link, char *out, size_t size)
+{
+    *out = '\0';
+    if (link->peer) /* stays as long as the link */
+        sodium_bin2hex(out, size, link->peer->address, sizeof link->peer->address);
+}
+
 void http_link_gone(http_link *link)
 {
     http_links *l = link->links;

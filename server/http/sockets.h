@@ -45,6 +45,9 @@ size_t http_links_answer(char *out, size_t size, int status, const char *title, 
 /* The link of a taken socket, until http_link_gone. */
 http_link *http_links_find(http_links *l, int fd);
 
+/* The address that the connection is counted for, as text; "": none, on a unix socket. */
+void http_link_address(const http_link *link, char *out, size_t size);
+
 /* The socket is about to be closed. */
 void http_link_gone(http_link *link);
 

@@ -82,7 +82,7 @@ void study_post(study *s, study_job *job)
     s->mail.scheduled = true;
     pthread_mutex_unlock(&s->mail.lock);
     if (schedule)
-        pool_submit(s->app->pool, &s->mail.turn, POOL_SHORT);
+        pool_submit_for(s->app->pool, &s->mail.turn, POOL_SHORT, (uintptr_t)s >> 4);
 }
 
 void study_engine_job_done(study *s)
@@ -178,7 +178,7 @@ static void run_turn(pool_task *task)
     s->mail.scheduled = more;
     pthread_mutex_unlock(&s->mail.lock); /* without more, the registry may free the study from here on */
     if (more)
-        pool_submit(s->app->pool, &s->mail.turn, POOL_SHORT);
+        pool_submit_for(s->app->pool, &s->mail.turn, POOL_SHORT, (uintptr_t)s >> 4);
 }
 
 /* ---- requests ------------------------------------------------------------------------------------------ */

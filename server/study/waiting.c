@@ -166,9 +166,17 @@ static void plan_for(study *s, waiting_ask *w)
         study_plan_batch(s, 0);
 }
 
-/* An ask whose client has disconnected is ended. That is checked when the ask first finds no trial, every few
- * seconds, and before a trial is handed out to an ask that has waited. It is not checked for a new ask that
- * can be served at once, because a client that has only shut down its sending side looks disconnected. */
+static void refuse_place(study *s, waiting_ask *w)
+{
+    study_request *request = waiting_line_take(s->waiting, w);
+    reply_problem(request, REPLY_BUSY, NULL,
+                  "this caller's asks fill its share of the %zu places to wait (--max-waiting)",
+                  s->app->config->max_waiting);
+}
+
+/* An ask whose client has gone is ended. That is checked when the ask has found no trial at first, every few seconds,
+ * and before a trial is handed out to an ask that has waited. It is not checked for an ask that has just come and
+ * can be served: a client that has only shut down its sending side looks as if it had gone. */
 void study_serve_waiting(study *s, int64_t now)
 {
     int64_t steady = clock_steady_ms();
@@ -211,6 +219,8 @@ void study_serve_waiting(study *s, int64_t now)
             ends = gone = waiting_ask_is_gone(w, steady);
         if (ends)
             end_waiting(s, w, gone);
+        else if (!waiting_line_keep(s->waiting, w))
+            refuse_place(s, w);
     }
 }
 

@@ -35,37 +35,15 @@ void waiting_line_free(waiting_line *line)
     free(line);
 }
 
-/* Counts one more waiting ask, among those of all studies. False: the limit is reached. */
-static bool count_in(app *a)
-{
-    if (atomic_fetch_add(&a->waiting, 1) < a->config->max_waiting)
-        return true;
-    atomic_fetch_sub(&a->waiting, 1);
-    return false;
-}
-
-static void count_out(app *a)
-{
-    atomic_fetch_sub(&a->waiting, 1);
-}
-
 void waiting_line_add(waiting_line *line, study_request *request, double *fixed, size_t n_held)
 {
     const wire_ask *ask = request->context;
-    app *a = line->app;
-    if (!count_in(a)) {
-        free(fixed);
-        reply_problem(request, REPLY_BUSY, NULL, "%zu asks are already waiting, the maximum (--max-waiting)",
-                      a->config->max_waiting);
-        return;
-    }
     bool named = !fixed && ask->worker && *ask->worker;
     waiting_ask *w = malloc(sizeof *w);
     study_worker *asking = w && named ? workers_use(line->workers, ask->worker) : NULL;
     if (!w || (named && !asking)) {
         free(w);
         free(fixed);
-        count_out(a);
         reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
@@ -79,7 +57,6 @@ void waiting_line_add(waiting_line *line, study_request *request, double *fixed,
                        .worker = asking,
                        .deadline = start + wait,
                        .planning_deadline = start + (wait > PLANNING_GRACE_MS ? wait : PLANNING_GRACE_MS)};
-    request->may_wait = ask->wait_seconds;
     TAILQ_INSERT_TAIL(&line->asks, w, link);
     if (asking)
         workers_wait(line->workers, asking);
@@ -87,6 +64,19 @@ void waiting_line_add(waiting_line *line, study_request *request, double *fixed,
         line->asked += (size_t)ask->count;
     if (!fixed && !asking)
         line->nameless += (size_t)ask->count;
+}
+
+bool waiting_line_keep(waiting_line *line, waiting_ask *w)
+{
+    app *a = line->app;
+    if (w->keeps)
+        return true;
+    if (!budget_take(a->places, w->request->holder, 1, a->config->max_waiting))
+        return false;
+    w->keeps = true;
+    atomic_fetch_add(&a->waiting, 1);
+    w->request->may_wait = w->ask->wait_seconds;
+    return true;
 }
 
 study_request *waiting_line_take(waiting_line *line, waiting_ask *w)
@@ -101,7 +91,10 @@ study_request *waiting_line_take(waiting_line *line, waiting_ask *w)
         workers_stop_waiting(line->workers, w->worker);
         workers_leave(line->workers, w->worker);
     }
-    count_out(line->app);
+    if (w->keeps) {
+        budget_give(line->app->places, request->holder, 1);
+        atomic_fetch_sub(&line->app->waiting, 1);
+    }
     free(w->fixed);
     free(w);
     return request;

@@ -17,6 +17,7 @@ typedef struct waiting_ask {
     bool holds;          /* its worker has trials already, which count */
     size_t n_held;       /* so many when they were last looked at */
     /* ms of the steady clock: */
+    bool keeps;                    /* it has a place to wait */
     int64_t checked_at;            /* when its client was last looked at; 0: never */
     int64_t deadline;              /* it is answered then, unless a batch is being planned */
     int64_t planning_deadline;     /* it is answered then in any case */
@@ -29,10 +30,13 @@ typedef struct waiting_line waiting_line;
 waiting_line *waiting_line_new(app *a, workers *w); /* borrowed until it is freed. NULL: out of memory */
 void waiting_line_free(waiting_line *line);         /* must be empty; NULL is fine */
 
-/* Lets an ask wait for wait_seconds, or, if that is shorter, while a batch is being planned. Takes ownership
- * of `fixed`. n_held: number of trials that its worker already has. If too many asks wait in the server, or
- * memory has run out, it replies instead. */
+/* Puts an ask in the line, to be looked at in this turn; takes `fixed`. n_held: trials that its worker has already.
+ * Replies when there is no memory. */
 void waiting_line_add(waiting_line *line, study_request *request, double *fixed, size_t n_held);
+
+/* Lets an ask that was not served wait for wait_seconds, or, when that is shorter, for as long as a batch is being
+ * planned. False: its caller has as many waiting as it may; take the ask, and reply so. */
+bool waiting_line_keep(waiting_line *line, waiting_ask *w);
 
 /* Removes an ask from the line and frees it. The caller replies to its request. */
 study_request *waiting_line_take(waiting_line *line, waiting_ask *w);

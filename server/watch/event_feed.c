@@ -163,7 +163,7 @@ static void run_feed(pool_task *task)
     feed_drop(f); /* only if it is not needed */
     pthread_mutex_unlock(&e->lock);
     if (more)
-        pool_submit(e->app->pool, task, POOL_SHORT);
+        pool_submit_for(e->app->pool, task, POOL_READING, (uint64_t)f->study);
 }
 
 feed *feed_open(events *e, int64_t study, int64_t last_seq)
@@ -207,7 +207,7 @@ static void tick_feed(const void *node, VISIT which, void *arg)
         return;
     f->changed = false;
     f->reading = true;
-    pool_submit(f->hub->app->pool, &f->task, POOL_SHORT);
+    pool_submit_for(f->hub->app->pool, &f->task, POOL_READING, (uint64_t)f->study);
 }
 
 void events_tick_feeds(events *e, int64_t now)

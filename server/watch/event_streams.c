@@ -121,7 +121,7 @@ static void advance(listener *l)
         l->wanted = end - l->position < CHUNK_EVENTS ? end - l->position : CHUNK_EVENTS;
         l->suspended = l->reading = true;
         http_stream_suspend(l->request);
-        pool_submit(e->app->pool, &l->task, POOL_SHORT);
+        http_read_later(l->request, &l->task);
     } else if (l->feed->ended) {
         say_deleted(l);
     } else if (http_client_is_gone(l->request)) {
@@ -200,6 +200,7 @@ static void leave(void *arg)
     assert(!l->reading);
     drop_text(l);
     TAILQ_REMOVE(&e->listeners, l, link);
+    budget_give(e->app->streams, l->request->holder, 1);
     if (--e->n_listeners == 0)
         pthread_cond_signal(&e->none_left);
     l->feed->n_listeners--;
@@ -268,8 +269,10 @@ events_outcome events_open(events *e, http_request *request, int64_t after, stor
     bool joined = false, full = false;
     if (*status == STORE_OK) {
         pthread_mutex_lock(&e->lock);
-        full = e->n_listeners >= EVENTS_LISTENERS_MAXIMUM;
+        full = !budget_take(e->app->streams, request->holder, 1, EVENTS_LISTENERS_MAXIMUM);
         joined = !full && join(e, l, &at);
+        if (!full && !joined)
+            budget_give(e->app->streams, request->holder, 1);
         pthread_mutex_unlock(&e->lock);
     }
     if (joined) {

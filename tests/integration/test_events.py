@@ -336,12 +336,12 @@ def test_a_stream_outlives_the_limits_of_requests():
         stream.close()
 
 
-def listen_raw(server, study, n):
+def listen_raw(server, study, n, source="127.0.0.1"):
     """n sockets that have asked for events."""
     request = f"GET /v1/studies/{study}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     sockets = []
     for _ in range(n):
-        connection = socket.create_connection((server.host, server.port), timeout=TIMEOUT)
+        connection = socket.create_connection((server.host, server.port), timeout=TIMEOUT, source_address=(source, 0))
         connection.sendall(request)
         sockets.append(connection)
     return sockets
@@ -381,12 +381,14 @@ def test_there_is_an_end_to_listeners():
     with Server("--request-seconds", "3600") as server:  # however long it takes to open them
         client = server.client()
         study = client.create(definition())["id"]
-        sockets = listen_raw(server, study, 2000)
+        sockets = listen_raw(server, study, 1000)  # half of them: the share of one caller
         for data in read_all(sockets, lambda data: b"\nid: " in data).values():
             assert data.startswith(b"HTTP/1.1 200 "), data
         answer = client.get(f"/v1/studies/{study}/events")
         refusal(answer, 429)
         assert int(answer.headers["Retry-After"]) > 0
+        sockets += listen_raw(server, study, 1, source="127.0.0.2")
+        assert read_all(sockets[-1:], lambda data: b"\nid: " in data)[sockets[-1]].startswith(b"HTTP/1.1 200 ")
         for connection in sockets:
             connection.close()
 

@@ -164,6 +164,8 @@ study_fixture *study_fixture_new(void)
                                     .study_memory = (size_t)1 << 30}};
     f->app.config = &f->config;
     assert_int_equal(store_open_memory(&f->app.store, NULL), STORE_OK);
+    f->holder = "somebody";
+    assert_non_null(f->app.places = budget_new());
     assert_non_null(f->app.pool = pool_new(2));
     assert_non_null(f->app.registry = registry_new(&f->app));
     return f;
@@ -177,6 +179,8 @@ void study_fixture_free(study_fixture *f)
     pool_free(f->app.pool);
     store_close(f->app.store);
     registry_free(f->app.registry);
+    assert_int_equal(budget_used(f->app.places), 0);
+    budget_free(f->app.places);
     free(f);
 }
 
@@ -233,6 +237,7 @@ static void free_amendment(void *change)
 static study_call *post(study_fixture *f, study_call *call, void (*run)(study *s, study_request *request))
 {
     call->base.run = run;
+    call->base.holder = f->holder;
     registry_post(f->app.registry, &call->base);
     return call;
 }

@@ -11,6 +11,7 @@
 typedef struct study_fixture {
     server_config config; /* small limits; may be changed while nothing runs */
     app app;
+    const char *holder; /* whom the next requests are counted for */
 } study_fixture;
 
 study_fixture *study_fixture_new(void);

@@ -93,13 +93,20 @@ static void more_asks_than_may_wait_are_refused(void **state)
     study_fixture *f = *state;
     study_fixture_create(f, DEFINITION(",'feedback':'batch'"));
     study_answer first = study_fixture_ask(f, "s", "{'worker':'ada'}");
-    f->config.max_waiting = 2;
+    f->config.max_waiting = 4; /* one caller may have half of what the others leave */
     study_call *waiting[2];
     for (int i = 0; i < 2; i++)
         waiting[i] = study_fixture_send_ask(f, "s", "{'wait_seconds':60}");
     study_answer refused = study_fixture_ask(f, "s", "{'wait_seconds':60}");
     assert_int_equal(refused.kind, REPLY_BUSY);
     assert_int_equal(refused.retry_after, 1);
+    study_answer none = study_fixture_ask(f, "s", "{'worker':'bob'}"); /* takes no place */
+    assert_int_equal(none.kind, REPLY_OK);
+    study_answer_clear(&none);
+    f->holder = "another";
+    study_call *others = study_fixture_send_ask(f, "s", "{'wait_seconds':60}");
+    refused = study_fixture_ask(f, "s", "{'wait_seconds':60}");
+    assert_int_equal(refused.kind, REPLY_BUSY);
     /* Deleting the study ends the waits. */
     study_answer deleted = study_fixture_delete(f, "s");
     assert_int_equal(deleted.kind, REPLY_EMPTY);
@@ -108,6 +115,9 @@ static void more_asks_than_may_wait_are_refused(void **state)
         assert_int_equal(ended.kind, REPLY_NOT_FOUND);
         study_answer_clear(&ended);
     }
+    study_answer ended = study_call_wait(others);
+    assert_int_equal(ended.kind, REPLY_NOT_FOUND);
+    study_answer_clear(&ended);
     study_answer missing = study_fixture_ask(f, "s", "");
     assert_int_equal(missing.kind, REPLY_NOT_FOUND);
     study_answer_clear(&first);

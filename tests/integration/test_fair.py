@@ -1,0 +1,140 @@
+"""No study, token or reader stops the others: what each caller may use up, and that the others are served."""
+
+import socket
+import threading
+import time
+
+from client import exchange
+from server import Server
+from support import definition, refusal
+
+WIDE = {"type": "candidates", "scaling": "none"}
+
+
+def uniform(**fields):
+    return {
+        "metric": {"name": "value", "goal": "maximize"},
+        "domain": {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]},
+        "algorithm": {"name": "uniform"},
+        "seed": 3,
+        **fields,
+    }
+
+
+def send(server, request, source="127.0.0.1"):
+    """A connection that has sent this and reads nothing yet."""
+    connection = socket.create_connection((server.host, server.port), timeout=60, source_address=(source, 0))
+    connection.sendall(request)
+    return connection
+
+
+def get(path):
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
+def status(connection):
+    """The status of the answer that arrives."""
+    return int(connection.recv(1 << 16).split(b" ", 2)[1])
+
+
+def told(client, trials):
+    study = client.create(uniform())["id"]
+    for _ in range(trials // 500):
+        asked = client.ask(study, 500)["trials"]
+        client.tell(study, [{"trial": trial["id"], "value": trial["parameters"]["x"]} for trial in asked])
+    return study
+
+
+def test_reads_do_not_queue_before_asks():
+    """Dozens of readers of one address keep the reading threads busy; asks and tells are answered beside them."""
+    with Server("--threads", "2") as server:
+        client = server.client()
+        long, light = told(client, 20000), client.create(uniform())["id"]
+        path = f"/v1/studies/{long}/trials?worker=nobody"
+        over = threading.Event()
+
+        def read():
+            reader = server.client()
+            while not over.is_set():
+                assert reader.get(path).status in (200, 429)
+
+        readers = [threading.Thread(target=read) for _ in range(24)]
+        for reader in readers:
+            reader.start()
+        times = []
+        try:
+            time.sleep(0.5)
+            for _ in range(60):
+                start = time.monotonic()
+                trial = client.ask(light)["trials"][0]
+                client.tell(light, [{"trial": trial["id"], "value": 1}])
+                times.append(time.monotonic() - start)
+        finally:
+            over.set()
+            for reader in readers:
+                reader.join()
+        times.sort()
+        assert times[len(times) // 2] < 0.1, times
+
+
+def test_one_caller_has_few_long_requests_in_progress():
+    with Server("--max-reads", "3") as server:
+        client = server.client()
+        study = told(client, 2000)
+        client.ask(study)
+        path = f"/v1/studies/{study}/export"  # streams, and nobody reads it
+        for _ in range(40):
+            client.tell(study, [{"trial": t["id"], "value": 0, "metadata": {"note": "x" * 3000}} for t in client.ask(study, 500, fresh=True)["trials"]])
+        held = [send(server, get(path)) for _ in range(3)]
+        time.sleep(1)
+        answer = client.get(f"/v1/studies/{study}/series")
+        problem = refusal(answer, 429)
+        assert "--max-reads" in problem["detail"] and int(answer.headers["Retry-After"]) >= 1, problem
+        assert client.ask(study)["trials"], "asks are not counted"
+        other = send(server, get(f"/v1/studies/{study}/series"), source="127.0.0.2")
+        assert status(other) == 200, "another caller has reads of its own"
+        for connection in [*held, other]:
+            connection.close()
+        deadline = time.monotonic() + 10
+        while client.get(f"/v1/studies/{study}/series").status != 200:
+            assert time.monotonic() < deadline, "what has ended is not given back"
+            time.sleep(0.1)
+
+
+def test_bodies_that_do_not_end_fill_a_share_of_memory():
+    with Server("--max-buffered", "8MiB") as server:
+        client = server.client()
+        study = client.create(uniform())["id"]
+        body = b"[" + b" " * (1 << 20)
+        head = f"POST /v1/studies/{study}/predict HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        head = f"{head}Content-Length: {len(body) + 1}\r\n\r\n".encode()
+        held = [send(server, head + body) for _ in range(8)]
+        time.sleep(1)
+        full = exchange(server.host, server.port, head + body + b"]")
+        assert b" 429 " in full.split(b"\r\n", 1)[0] and b"--max-buffered" in full, full[:200]
+        other = send(server, head + body + b"]", source="127.0.0.2")
+        answered = other.recv(1 << 16)
+        assert answered.split()[1] in (b"400", b"422"), answered
+        for connection in [*held, other]:
+            connection.close()
+
+
+def test_a_caller_takes_half_of_the_places_to_wait():
+    with Server("--max-waiting", "8") as server:
+        client = server.client()
+        study = client.create(definition())["id"]
+        assert client.ask(study)["trials"]
+        body = b'{"wait_seconds":60}'
+        head = f"POST /v1/studies/{study}/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        request = f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        waiting = [send(server, request) for _ in range(4)]
+        time.sleep(0.5)
+        problem = refusal(client.post(f"/v1/studies/{study}/ask", {"wait_seconds": 60}), 429)
+        assert "--max-waiting" in problem["detail"], problem
+        assert client.ask(study)["reason"], "an ask that does not wait needs no place"
+        other = send(server, request, source="127.0.0.2")
+        time.sleep(0.5)
+        client.tell(study, [{"trial": 1, "value": 1}])
+        assert [status(connection) for connection in [*waiting, other]] == [200] * 5
+        for connection in [*waiting, other]:
+            connection.close()
