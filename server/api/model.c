@@ -50,7 +50,7 @@ static void take_study(void *arg, const store_study *row)
 static void show_batch(void *arg, const store_batch *row)
 {
     listing *l = arg;
-    if (!page_take(&l->page))
+    if (!page_take(&l->page, 0))
         return;
     wire_batch shown = {.batch = row->batch,
                         .size = row->size,

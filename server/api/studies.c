@@ -74,7 +74,7 @@ void handle_study_get(http_request *request)
 static void show_listed(void *arg, const store_study *row)
 {
     showing *s = arg;
-    if (!page_take(&s->page))
+    if (!page_take(&s->page, strlen(row->definition)))
         return;
     snprintf(s->last_id, sizeof s->last_id, "%s", row->id);
     store_status status = row->damaged ? STORE_CORRUPT : study_view_encode(&s->w, s->store, row);

@@ -174,7 +174,7 @@ typedef struct listing {
 static void list_one(void *arg, const store_token *token)
 {
     listing *l = arg;
-    if (!page_take(&l->page))
+    if (!page_take(&l->page, 0))
         return;
     wire_token shown = {.id = token->id,
                         .role = token->role,

@@ -66,10 +66,15 @@ static void close_listing(listing *l)
     wire_study_free(l->definition);
 }
 
+static size_t size_of_row(const listing *l, const store_trial *row)
+{
+    return l->width * PAGE_NUMBER_BYTES + strlen(row->recorded) + strlen(row->metadata) + strlen(row->reason);
+}
+
 static void take_row(void *arg, const store_trial *row)
 {
     listing *l = arg;
-    if (l->page.limit > 0 && !page_take(&l->page))
+    if (l->page.limit > 0 && !page_take(&l->page, size_of_row(l, row)))
         return;
     if (!wire_grow(&l->rows, &l->capacity, l->n + 1, 16, sizeof *l->rows)) {
         l->status = STORE_NO_MEMORY;

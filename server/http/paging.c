@@ -33,13 +33,14 @@ bool page_read(page *out, http_request *request, bool numeric, int64_t first)
     return true;
 }
 
-bool page_take(page *p)
+bool page_take(page *p, size_t bytes)
 {
-    if (p->rows == p->limit) {
+    if (p->rows == p->limit || p->bytes >= PAGE_BYTES) {
         p->more = true;
         return false;
     }
     p->rows++;
+    p->bytes += bytes;
     return true;
 }
 

@@ -6,11 +6,16 @@
 
 enum { PAGE_LIMIT_DEFAULT = 100, PAGE_LIMIT_MAXIMUM = 1000 };
 
+/* A page ends after the first row that brings it to this size, so that wide rows take neither the server's memory
+ * nor a thread for long. A number in an answer has this many bytes, about. */
+enum { PAGE_BYTES = 1 << 20, PAGE_NUMBER_BYTES = 20 };
+
 typedef struct page {
     size_t limit;      /* rows to show; one more is read to see whether there is a next page */
     int64_t after;     /* the page begins after this number; `first` without a token */
     const char *token; /* as given; NULL */
     size_t rows;       /* shown so far */
+    size_t bytes;      /* that they have, about */
     bool more;
 } page;
 
@@ -18,8 +23,8 @@ typedef struct page {
  * answers and returns false. */
 bool page_read(page *out, http_request *request, bool numeric, int64_t first);
 
-/* Call for each row: true if it is to be shown. */
-bool page_take(page *p);
+/* Call for each row, with its size in bytes, about: true if it is to be shown. */
+bool page_take(page *p, size_t bytes);
 
 /* The token of the page that begins after this number. */
 void page_token(char text[24], int64_t last);

@@ -154,6 +154,8 @@ static bool collect(http_connection *c, const char *data, size_t n)
     if (!http_buffer(c, c->capacity - capacity)) {
         free(request->body);
         request->body = NULL;
+        budget_give(request->app->buffered, request->holder, c->buffered);
+        c->buffered = 0;
         c->too_many = true;
         return true;
     }

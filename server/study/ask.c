@@ -178,9 +178,16 @@ static bool code_fixed(double **out, const study *s, study_request *request)
     return fine;
 }
 
+/* An ask gets fewer trials than it asks for where their points have more numbers together: the turn writes the
+ * answer, and a wide one takes long. */
+enum { NUMBERS_AN_ASK = 50000 };
+
 void study_ask(study *s, study_request *request)
 {
-    const wire_ask *ask = request->context;
+    wire_ask *ask = request->context;
+    size_t most = NUMBERS_AN_ASK / ((size_t)s->dimension + 1) + 1;
+    if (!s->config->precomputed && ask->count > (int64_t)most)
+        ask->count = (int64_t)most;
     int64_t now = clock_now();
     if (s->state == STUDY_AWAITING_CANDIDATES) {
         reply_problem(request, REPLY_CONFLICT, NULL, "the study has no candidates yet: upload them first");

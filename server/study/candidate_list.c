@@ -224,6 +224,9 @@ static void candidates(study *s, question *q)
     free(rows);
 }
 
+/* A page of wide candidates ends early. */
+enum { NUMBERS_A_PAGE = 50000 };
+
 void study_list_candidates(study *s, study_request *request)
 {
     candidate_range *range = request->context;
@@ -234,6 +237,9 @@ void study_list_candidates(study *s, study_request *request)
     int64_t left = s->candidates > range->first ? s->candidates - range->first : 0;
     if (left < (int64_t)range->n)
         range->n = (size_t)left;
+    size_t most = NUMBERS_A_PAGE / (candidate_width(s->config->wire) + 1) + 1;
+    if (most < range->n)
+        range->n = most;
     bool by_number = range->order == ORDER_NUMBER;
     int64_t flags_from = by_number ? range->first : 0;
     size_t flags = by_number ? range->n : (size_t)s->candidates;

@@ -8,8 +8,6 @@ from client import exchange
 from server import Server
 from support import definition, refusal
 
-WIDE = {"type": "candidates", "scaling": "none"}
-
 
 def uniform(**fields):
     return {
@@ -138,3 +136,26 @@ def test_a_caller_takes_half_of_the_places_to_wait():
         assert [status(connection) for connection in [*waiting, other]] == [200] * 5
         for connection in [*waiting, other]:
             connection.close()
+
+
+def test_pages_of_wide_rows_end_early():
+    """A page ends by its size as well as by its rows, and all rows come, each once."""
+    wide = [[round((i * 31 + j) % 97 / 97, 3) for j in range(2000)] for i in range(120)]
+    with Server() as server:
+        client = server.client()
+        body = definition(wide, feedback="async", min_in_flight=120)
+        study = client.create({**body, "algorithm": {"name": "uniform"}})["id"]
+        asked = 0
+        while asked < 120:
+            trials = client.ask(study, 120 - asked, fresh=True)["trials"]
+            assert 0 < len(trials) <= 26, "an ask of wide trials is answered in parts"
+            asked += len(trials)
+        for what, key in (("trials", "id"), ("candidates", "candidate")):
+            path, seen, pages = f"/v1/studies/{study}/{what}?limit=1000", [], 0
+            token = None
+            while pages == 0 or token:
+                answer = client.get(path + (f"&page_token={token}" if token else ""))
+                assert answer.status == 200 and len(answer.body) < 3 << 20, len(answer.body)
+                seen += [item[key] for item in answer.json["items"]]
+                token, pages = answer.json.get("next_page_token"), pages + 1
+            assert seen == sorted(set(seen)) and len(seen) == 120 and pages > 3, (what, pages, len(seen))
