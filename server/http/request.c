@@ -171,7 +171,10 @@ static bool collect(http_connection *c, const char *data, size_t n)
 static void run_handler(pool_task *task)
 {
     http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
-    request->route->handler(request);
+    if (request->route->kind == ROUTE_READ && atomic_load(&request->app->stopping))
+        http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is shutting down");
+    else
+        request->route->handler(request);
 }
 
 /* Has the handler called on the threads of its route. */

@@ -14,7 +14,7 @@
 
 enum {
     SILENCE_MS = 5000, /* a comment is sent after this time without events */
-    STOP_SECONDS = 2   /* for clients to receive the rest */
+    STOP_SECONDS = 1   /* for clients to receive the rest */
 };
 
 /* The context of a request. The client gets `text` from `offset` on next; it belongs to `current`, to `own`,

@@ -159,3 +159,31 @@ def test_pages_of_wide_rows_end_early():
                 seen += [item[key] for item in answer.json["items"]]
                 token, pages = answer.json.get("next_page_token"), pages + 1
             assert seen == sorted(set(seen)) and len(seen) == 120 and pages > 3, (what, pages, len(seen))
+
+
+def test_stops_soon_whatever_is_waited_for_or_unread():
+    """SIGTERM with asks that wait, streams, answers that nobody reads, and bodies and heads that do not end."""
+    with Server() as server:
+        client = server.client()
+        study = told(client, 1000)
+        held = client.create(definition())["id"]
+        client.ask(held)
+        for _ in range(20):
+            trials = client.ask(study, 200, fresh=True)["trials"]
+            client.tell(study, [{"trial": t["id"], "value": 0, "metadata": {"note": "x" * 3000}} for t in trials])
+        post = f"POST /v1/studies/{held}/ask HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        body = b'{"wait_seconds":300}'
+        open_ = []
+        for _ in range(40):
+            open_.append(send(server, f"{post}Content-Length: {len(body)}\r\n\r\n".encode() + body))
+            open_.append(send(server, get(f"/v1/studies/{study}/events")))
+            open_.append(send(server, get(f"/v1/studies/{study}/export")))
+            open_.append(send(server, get(f"/v1/studies/{study}/trials?limit=1000")))
+            open_.append(send(server, f"{post}Content-Length: 100\r\n\r\n".encode() + b"{"))
+            open_.append(send(server, post.encode()))
+        time.sleep(1)
+        start = time.monotonic()
+        server.stop()
+        assert time.monotonic() - start < 5, "it took longer than 5 s"
+        for connection in open_:
+            connection.close()
