@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <microhttpd.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -22,6 +23,13 @@ static http_refusal refusal(int status, const char *format, ...)
 
 static const http_refusal none = {0};
 
+/* Later versions refuse by themselves what this is for (MHD_OPTION_CLIENT_DISCIPLINE_LVL), and may keep lines
+ * otherwise. */
+static bool keeps_lines(void)
+{
+    return strncmp(MHD_get_version(), "0.", 2) == 0;
+}
+
 http_refusal http_check_target(const char *target)
 {
     for (const char *c = target; *c; c++)
@@ -34,6 +42,17 @@ http_refusal http_check_target(const char *target)
             return refusal(400, "the request target contains an encoded NUL");
     }
     return none;
+}
+
+bool http_target_is_cut(const char *target, size_t length, const char *version)
+{
+    uintptr_t begin = (uintptr_t)target, end = (uintptr_t)version;
+    return keeps_lines() && end > begin && end - begin < HTTP_HEAD_MEMORY && end - begin > length + 1;
+}
+
+http_refusal http_refuse_nul(void)
+{
+    return refusal(400, "the request target contains a NUL");
 }
 
 bool http_target_has_slash(const char *target)
@@ -64,8 +83,9 @@ const char *http_target_path(struct MHD_Connection *connection, const char *targ
 /* ---- framing ------------------------------------------------------------------------------------------- */
 
 typedef struct framing {
-    int lengths, encodings, hosts;
-    bool bad_length, bad_name;
+    int lengths, encodings, hosts, codings;
+    bool bad_length, bad_name, bad_value, bad_line;
+    const char *next; /* where the next line begins if lines end in CR LF; NULL: the first */
 } framing;
 
 static bool is_digits(const char *text)
@@ -90,11 +110,29 @@ static bool is_name(const char *name)
     return name[strspn(name, token)] == '\0';
 }
 
-static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *key, const char *value)
+/* Other parsers take a carriage return for the end of a line, and a NUL for the end of a text (RFC 9110, 5.5). */
+static bool has_control(const char *text, size_t size)
+{
+    return text && (memchr(text, '\0', size) || memchr(text, '\r', size) || memchr(text, '\n', size));
+}
+
+/* libmicrohttpd before 1.0 ends a line at a bare line feed, and a value at a NUL, and leaves lines without a name out.
+ * It keeps the lines where they were received, with NULs in place of their ends; so a line that does not begin right
+ * after the CR LF of the one before it shows any of these. */
+static void check_line(framing *f, const char *key, const char *value, size_t value_size)
+{
+    f->bad_line |= f->next && key != f->next;
+    f->next = value ? value + value_size + 2 : NULL;
+}
+
+static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const char *key, size_t key_size,
+                                    const char *value, size_t value_size)
 {
     framing *f = arg;
     (void)kind;
-    f->bad_name |= !is_name(key);
+    f->bad_name |= key_size == 0 || strlen(key) != key_size || !is_name(key);
+    f->bad_value |= has_control(value, value_size);
+    check_line(f, key, value, value_size);
     if (strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
         f->lengths++;
         f->bad_length |= !value || !is_digits(value);
@@ -103,6 +141,8 @@ static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const ch
         f->bad_length |= !value || strcasecmp(value, "chunked") != 0;
     } else if (strcasecmp(key, MHD_HTTP_HEADER_HOST) == 0) {
         f->hosts++;
+    } else if (strcasecmp(key, MHD_HTTP_HEADER_CONTENT_ENCODING) == 0) {
+        f->codings++;
     }
     return MHD_YES;
 }
@@ -110,9 +150,19 @@ static enum MHD_Result count_header(void *arg, enum MHD_ValueKind kind, const ch
 http_refusal http_check_framing(struct MHD_Connection *connection, const char *version)
 {
     framing f = {0};
-    MHD_get_connection_values(connection, MHD_HEADER_KIND, count_header, &f);
+    MHD_get_connection_values_n(connection, MHD_HEADER_KIND, count_header, &f);
     if (f.bad_name)
         return refusal(400, "a header name is malformed, or a header value continues on another line");
+    f.bad_line |= f.next && (f.next[0] || f.next[1]); /* the empty line */
+    if (f.bad_line && keeps_lines())
+        return refusal(400,
+                       "a line of the request head is empty of a name, has a NUL, or does not end in CR LF");
+    if (f.bad_value)
+        return refusal(400, "a header value contains a NUL or the end of a line");
+    if (f.encodings && strcmp(version, MHD_HTTP_VERSION_1_0) == 0) /* RFC 9112, 6.1 */
+        return refusal(400, "HTTP/1.0 has no Transfer-Encoding");
+    if (f.codings > 1)
+        return refusal(400, "the request has more than one Content-Encoding");
     if (f.lengths > 1)
         return refusal(400, "the request has more than one Content-Length");
     if (f.lengths && f.encodings)
@@ -176,14 +226,16 @@ http_refusal http_check_origin(struct MHD_Connection *connection, const char *me
     const char *origin = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
     const char *site = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, "Sec-Fetch-Site");
     char name[256];
-    if (strncmp(config->listen, "unix:", 5) == 0)
-        return none; /* browsers cannot use unix sockets */
+    /* Browsers get to a unix socket through a proxy. Its host is any, unless it is named; and where the proxy puts
+     * its own in place of it, the browser's word says whether the page is of the same origin. */
+    bool proxied = strncmp(config->listen, "unix:", 5) == 0;
     host_name(host ? host : "", name, sizeof name);
-    if (host && !is_loopback(name) && !is_listed(config->allowed_hosts, name))
+    if (host && (!proxied || *config->allowed_hosts) && !is_loopback(name) &&
+        !is_listed(config->allowed_hosts, name))
         return refusal(403, "the host '%.64s' is not allowed; see --allowed-host", name);
     if (is_safe(method))
         return none;
-    if (http_cors_origin(origin, config))
+    if (http_cors_origin(origin, config) || (proxied && site && strcmp(site, "same-origin") == 0))
         return none;
     const char *authority = origin ? strstr(origin, "://") : NULL;
     if (origin && (!authority || !host || strcasecmp(authority + 3, host) != 0))

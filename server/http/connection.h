@@ -59,6 +59,8 @@ typedef struct http_connection {
     bool last_piece;
     const char *method;
     char *path;
+    const char *target; /* as received, in libmicrohttpd's memory: compared, not read */
+    size_t target_length;
 } http_connection;
 
 /* ---- request.c ----------------------------------------------------------------------------------------- */

@@ -45,6 +45,10 @@ typedef struct http_refusal {
 
 /* Refuses a target with malformed percent-encoding or an encoded NUL. */
 http_refusal http_check_target(const char *target);
+/* Is there a NUL in the target, between what was passed as it, of this length, and the version that follows it?
+ * libmicrohttpd before 1.0 passes what precedes a NUL. */
+bool http_target_is_cut(const char *target, size_t length, const char *version);
+http_refusal http_refuse_nul(void);
 /* Does its path contain an encoded slash? libmicrohttpd decodes it before the path is split, whereas other
  * programs treat it as part of a name. */
 bool http_target_has_slash(const char *target);

@@ -37,6 +37,8 @@ void *http_begin_request(void *arg, const char *target, struct MHD_Connection *m
     c->door = door;
     c->mhd = mhd;
     c->refusal = http_check_target(target);
+    c->target = target;
+    c->target_length = strlen(target);
     c->encoded_slash = http_target_has_slash(target);
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
     c->socket = info ? info->connect_fd : -1;
@@ -355,6 +357,8 @@ enum MHD_Result http_handle(void *arg, struct MHD_Connection *mhd, const char *u
         c->path = strdup(path ? path : url);
         if (!c->path)
             return MHD_NO;
+        if (!c->refusal.status && http_target_is_cut(c->target, c->target_length, version))
+            c->refusal = http_refuse_nul();
         http_open_request(c, version);
         /* Answering now, before the body is read, closes the connection after the answer. */
         if (c->phase == PHASE_ANSWERED && !http_may_go_on(c))

@@ -190,6 +190,10 @@ enum MHD_Result http_send_answer(http_connection *c)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
     if (answer->retry_after > 0)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, log_format("%d", answer->retry_after));
+    /* Chunks whose lines end in other ways than they should are taken by libmicrohttpd (0.9.75). A proxy in front may
+     * see other chunks, and so another request after them: there is none. */
+    if (c->opened && http_connection_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING))
+        MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     if (c->link)
         http_link_set(c->link, HTTP_LINK_WORKING, stream ? 0 : http_patience(c, answer->size));
     enum MHD_Result result = http_queue(c->mhd, answer->status, response) ? MHD_YES : MHD_NO;

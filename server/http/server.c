@@ -12,7 +12,8 @@
 
 enum {
     DAEMONS_MAXIMUM = 2,
-    STOP_SECONDS = 2 /* for clients to receive their answers when the server stops; containers kill after 10 */
+    STOP_SECONDS =
+        2 /* for clients to receive their answers when the server stops; containers kill after 10 */
 };
 
 /* A listening socket and the threads that serve it. */
@@ -121,7 +122,7 @@ static bool front_start(front *f, size_t threads)
             return false;
         }
     }
-    http_links_add(f->door.server->links, f->listener.fd, !tls, take_connection, f);
+    http_links_add(f->door.server->links, f->listener.fd, !tls, door->owners, take_connection, f);
     return true;
 }
 

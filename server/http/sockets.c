@@ -31,7 +31,8 @@ struct http_link {
     http_links *links;
     int fd;
     bool plain, shut;
-    bool ended; /* at the last check, the client had ended its sending and everything was read */
+    bool owners; /* not counted */
+    bool ended;  /* at the last check, the client had ended its sending and everything was read */
     http_link_state state;
     double deadline; /* on the steady clock; 0: none */
     peer *peer;      /* NULL: not counted by address */
@@ -39,7 +40,7 @@ struct http_link {
 
 typedef struct listening {
     int fd;
-    bool plain;
+    bool plain, owners;
     http_links_take *take;
     void *arg;
 } listening;
@@ -51,6 +52,8 @@ struct http_links {
     pthread_t thread;
     int wake; /* eventfd */
     bool started;
+    size_t refused;        /* connections, since the last line of the log about them; the thread's own */
+    double refusal_logged; /* when it was written */
 
     pthread_mutex_t lock; /* guards the members below and the links */
     pthread_cond_t paused;
@@ -120,7 +123,7 @@ static const char *fd_has_room(http_links *l, int fd)
 static const char *count_in(http_links *l, http_link *link, const struct sockaddr *address)
 {
     unsigned char key[17];
-    if (l->n >= l->limits.total)
+    if (!link->owners && l->n >= l->limits.total)
         return "too many connections (--max-connections)";
     const char *problem = fd_has_room(l, link->fd);
     if (problem || !read_address(address, key))
@@ -145,7 +148,7 @@ static void forget(http_link *link)
     http_links *l = link->links;
     LIST_REMOVE(link, entry);
     l->by_fd[link->fd] = NULL;
-    l->n--;
+    l->n -= !link->owners;
     leave_peer(l, link->peer);
     free(link);
 }
@@ -177,6 +180,18 @@ static void tell(int fd, int status, const char *title, const char *detail)
         log_event(LOG_DEBUG, "http", "detail", strerror(errno), NULL);
 }
 
+/* Anybody can be refused thousands of times a second: one line a second says how often. */
+static void log_refusal(http_links *l, const char *reason)
+{
+    double now = clock_steady();
+    l->refused++;
+    if (now - l->refusal_logged < 1)
+        return;
+    log_event(LOG_WARN, "connection_refused", "reason", reason, "times", log_format("%zu", l->refused), NULL);
+    l->refused = 0;
+    l->refusal_logged = now;
+}
+
 static void admit(http_links *l, const listening *from, int fd, const struct sockaddr *address,
                   socklen_t size)
 {
@@ -186,6 +201,7 @@ static void admit(http_links *l, const listening *from, int fd, const struct soc
         *link = (http_link){.links = l,
                             .fd = fd,
                             .plain = from->plain,
+                            .owners = from->owners,
                             .deadline = clock_steady() + l->limits.request_seconds};
         pthread_mutex_lock(&l->lock);
         if ((size_t)fd < l->n_by_fd && l->by_fd[fd])
@@ -194,12 +210,12 @@ static void admit(http_links *l, const listening *from, int fd, const struct soc
         if (!problem) {
             LIST_INSERT_HEAD(&l->all, link, entry);
             l->by_fd[fd] = link;
-            l->n++;
+            l->n += !link->owners;
         }
         pthread_mutex_unlock(&l->lock);
     }
     if (problem) {
-        log_event(LOG_WARN, "connection_refused", "reason", problem, NULL);
+        log_refusal(l, problem);
         if (from->plain)
             tell(fd, 503, "Service Unavailable", problem);
         close(fd);
@@ -348,9 +364,10 @@ http_links *http_links_new(const http_links_limits *limits)
     return NULL;
 }
 
-void http_links_add(http_links *l, int fd, bool plain, http_links_take *take, void *arg)
+void http_links_add(http_links *l, int fd, bool plain, bool owners, http_links_take *take, void *arg)
 {
-    l->sockets[l->n_sockets++] = (listening){.fd = fd, .plain = plain, .take = take, .arg = arg};
+    l->sockets[l->n_sockets++] =
+        (listening){.fd = fd, .plain = plain, .owners = owners, .take = take, .arg = arg};
 }
 
 bool http_links_start(http_links *l)

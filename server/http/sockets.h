@@ -23,8 +23,9 @@ http_links *http_links_new(const http_links_limits *limits);
 /* Takes an accepted socket and owns it from then on, also if it returns false (then it has closed it). */
 typedef bool http_links_take(void *arg, int fd, const struct sockaddr *address, socklen_t size);
 
-/* Adds a listening socket, at most two; before http_links_start. plain: its connections are not encrypted. */
-void http_links_add(http_links *l, int listening, bool plain, http_links_take *take, void *arg);
+/* Adds a listening socket, at most two; before http_links_start. plain: its connections are not encrypted.
+ * owners: they are not counted, so that the owner gets in when others have all connections. */
+void http_links_add(http_links *l, int listening, bool plain, bool owners, http_links_take *take, void *arg);
 bool http_links_start(http_links *l);
 
 /* Once this has returned, no more connections are accepted. */

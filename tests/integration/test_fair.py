@@ -1,11 +1,16 @@
 """No study, token or reader stops the others: what each caller may use up, and that the others are served."""
 
+import json
+import pathlib
 import socket
+import subprocess
+import tempfile
 import threading
 import time
 
+import server as servers
 from client import exchange
-from server import Server
+from server import Server, run_to_end
 from support import definition, refusal
 
 
@@ -186,4 +191,49 @@ def test_stops_soon_whatever_is_waited_for_or_unread():
         server.stop()
         assert time.monotonic() - start < 5, "it took longer than 5 s"
         for connection in open_:
+            connection.close()
+
+
+def test_pages_of_other_origins_do_not_write_through_a_proxy():
+    """On a unix socket, without tokens: a proxy brings what a browser sends."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "b.sock")
+        process = subprocess.Popen(
+            [servers.BINARY, "serve", "--listen", f"unix:{path}", "--db", pathlib.Path(folder, "b.db")],
+            stdout=subprocess.PIPE,
+        )
+        try:
+            assert process.stdout.readline()
+
+            def post(**headers):
+                body = json.dumps(uniform())
+                lines = ["POST /v1/studies HTTP/1.1", "Host: lab.example", "Content-Type: application/json"]
+                lines += [f"{name.replace('_', '-')}: {value}" for name, value in headers.items()]
+                with socket.socket(socket.AF_UNIX) as connection:
+                    connection.connect(str(path))
+                    connection.sendall("\r\n".join([*lines, f"Content-Length: {len(body)}", "", body]).encode())
+                    return status(connection)
+
+            assert post() == 201, "no browser"
+            assert post(Origin="https://lab.example") == 201, "its own page"
+            assert post(Origin="https://lab.example:8443", Sec_Fetch_Site="same-origin") == 201, "the proxy changed the host"
+            assert post(Origin="https://evil.example") == 403
+            assert post(Origin="https://evil.example", Sec_Fetch_Site="cross-site") == 403
+            assert post(Sec_Fetch_Site="cross-site") == 403
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def test_the_owner_gets_in_when_all_connections_are_taken():
+    with Server("--max-connections", "20", "--max-connections-per-address", "20") as server:
+        held = [send(server, b"") for _ in range(20)]
+        time.sleep(0.5)
+        late = [send(server, b"") for _ in range(30)]
+        assert b"--max-connections" in late[0].recv(1 << 16)
+        done, out, err = run_to_end("token", "list", "--db", str(server.db))
+        assert done == 0, (out, err)
+        refused = server.log().count("connection_refused")
+        assert 1 <= refused <= 4, "one line a second"
+        for connection in [*held, *late]:
             connection.close()

@@ -104,6 +104,19 @@ FRAMING = {
     "a_length_goes_on": (BODY + b"Content-Length: 1\r\n 0\r\n\r\n{}", "on another line"),
     "an_encoding_goes_on": (BODY + b"Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n", "on another line"),
     "space_before_the_colon": (BODY + b"Content-Length : 2\r\n\r\n{}", "a header name is malformed"),
+    "nul_in_a_value": (BODY + b"Content-Length: 2\0\r\nX-A: b\r\n\r\n{}", "has a NUL"),
+    "nul_in_the_last_value": (GET + b"X-A: 2\0: 57\r\n\r\n", "has a NUL"),
+    "bare_line_feed": (GET + b"X-A: a\nX-B: b\r\n\r\n", "does not end in CR LF"),
+    "bare_line_feed_at_the_end": (GET + b"X-A: a\n\r\n", "does not end in CR LF"),
+    "return_in_a_value": (GET + b"X-A: a\rContent-Length: 57\r\n\r\n", "the end of a line"),
+    "no_name": (GET + b": x\r\n\r\n", "empty of a name"),
+    "no_name_in_between": (GET + b": x\r\nX-A: b\r\n\r\n", "empty of a name"),
+    "nul_in_the_target": (b"GET /v1/version\0/../x HTTP/1.1\r\nHost: localhost\r\n\r\n", "NUL"),
+    "chunks_in_an_old_version": (
+        CHUNKS.replace(b"HTTP/1.1", b"HTTP/1.0") + b"2\r\n{}\r\n0\r\n\r\n",
+        "HTTP/1.0 has no Transfer-Encoding",
+    ),
+    "two_codings": (GET + b"Content-Encoding: identity\r\nContent-Encoding: gzip\r\n\r\n", "one Content-Encoding"),
     "no_colon": (GET + b"nothing\r\n\r\n", "a line of the request head is malformed"),
     "no_colon_later": (GET + b"X-A: b\r\nnothing\r\n\r\n", "a line of the request head is malformed"),
     "no_version": (b"GET /healthz\r\n\r\n", "a line of the request head is malformed"),
@@ -129,6 +142,25 @@ def test_framing(server, case):
     answer = answer_to(server, request + b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     is_refused(answer, 400, detail)
     assert is_well(server)
+
+
+def test_nothing_is_read_after_chunks(server):
+    """Lines of chunks that end in a bare line feed are taken, whatever a proxy reads there; nothing follows them."""
+    for chunks in (b"2\r\n{}\r\n0\r\n\r\n", b"2;\n{}\r\n0\r\n\r\n", b"2\n{}\r\n0\r\n\r\n"):
+        answer = answer_to(server, CHUNKS + chunks + GET + b"\r\n")
+        assert answer.count(b"HTTP/1.1 ") == 1 and b"\r\nConnection: close\r\n" in answer, answer
+
+
+def test_long_heads_that_come_in_pieces_are_taken(server):
+    """With spaces around values, and grown buffers: nothing of it is taken for a malformed line."""
+    lines = [b"X-%d: %s%s\r\n" % (i, b" " * (i % 3), b"v" * (i % 40) + b" " * (i % 4)) for i in range(300)]
+    for count in (1, 20, 100, 300):
+        head = GET + b"".join(lines[:count]) + b"Connection: close\r\n\r\n"
+        with connect(server) as connection:
+            for at in range(0, len(head), 997):
+                connection.sendall(head[at : at + 997])
+            answer = received(connection)
+        assert answer.startswith(b"HTTP/1.1 200 "), (count, len(head), answer)
 
 
 OTHERS = {
