@@ -76,9 +76,9 @@ struct study_request {
     const char *key;   /* the idempotency key; NULL: none */
     /* The scope of the key, in addition to the study and `number`: the caller and the operation. */
     const char *caller, *operation;
-    const char *holder; /* whom a place to wait is counted for; NULL or "": not counted */
-    double may_wait;    /* set by the actor: for how many seconds the request may be held */
-    bool held;          /* set by the actor: the reply is kept until its write is on disk */
+    const char *holder;         /* whom a place to wait is counted for; NULL or "": not counted */
+    double may_wait;            /* set by the actor: for how many seconds the request may be held */
+    bool held;                  /* set by the actor: the reply is kept until its write is on disk */
     struct study_request *next; /* for the actor's lists */
 };
 

@@ -47,7 +47,7 @@ trial *trial_queue_first(const trial_queue *q, trial_list list);
 trial *trial_queue_next(const trial *t);
 bool trial_queue_is_empty(const trial_queue *q, trial_list list);
 size_t trial_queue_queued(const trial_queue *q);
-size_t trial_queue_open(const trial_queue *q);                         /* queued and pending ones */
+size_t trial_queue_open(const trial_queue *q); /* queued and pending ones */
 
 size_t trial_queue_nameless(const trial_queue *q); /* pending ones without a worker's name */
 
