@@ -303,6 +303,9 @@ $(B)/tests/load/rows: tests/load/rows.c $(B)/flags
 $(B)/tests/load/commits: $(B)/tests/load/commits.o  $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@$(CC) $(CFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+.PHONY: bench-fair
+bench-fair: deps-test all ## measure how much neighbours slow light studies down
+	@tests/load/fair.py $(BANDITD)
 .PHONY: bench-load
 bench-load: deps-test all ## compare asks and tells per second with the HTTP library, SQLite and Optuna alone
 	@$(MAKE) --no-print-directory $(patsubst %,build/release/tests/load/%,load echo commits rows)

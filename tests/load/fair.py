@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""How much do neighbours slow light studies down: `make bench-fair`.
+
+Two clients ask and tell on light studies (`uniform`, one trial at a time), first alone, then beside each of the loads
+below. They are alone for as long right before each load, so that what else the machine does weighs on both. The loads are programs of their own, with an address of their own. The table has the time of an
+ask and a tell together, in ms, and its ratio to the quiet figure before it.
+
+usage: tests/load/fair.py BANDITD [--seconds N] [CASE...]"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import pathlib
+import selectors
+import socket
+import sys
+import threading
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "integration"), str(HERE.parent)]
+
+import server as servers  # noqa: E402
+
+LIGHT, CLIENTS = 20, 2
+LOAD = "127.0.0.2"  # where the loads come from
+
+
+def uniform(name, **fields):
+    return {
+        "id": name,
+        "metric": {"name": "y", "goal": "maximize"},
+        "domain": {"type": "space", "parameters": [{"name": "x", "type": "double", "min": 0, "max": 1}]},
+        "algorithm": {"name": "uniform"},
+        **fields,
+    }
+
+
+def post(path, body):
+    body = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+def get(path):
+    return f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+
+
+# ---- the light studies ---------------------------------------------------------------------------------------
+
+
+def measure(server, seconds):
+    """-> the seconds of each ask and tell, sorted"""
+    times, end = [], time.monotonic() + seconds
+
+    def work(number):
+        client = server.client()
+        while time.monotonic() < end:
+            study = f"light{number % LIGHT}"
+            number += CLIENTS
+            start = time.monotonic()
+            trials = client.ask(study)["trials"]
+            if trials:
+                client.tell(study, [{"trial": trials[0]["id"], "value": 1.0}])
+            times.append(time.monotonic() - start)
+
+    workers = [threading.Thread(target=work, args=(i,)) for i in range(CLIENTS)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return sorted(times)
+
+
+# ---- the loads -----------------------------------------------------------------------------------------------
+
+
+def is_complete(received):
+    head, found, body = received.partition(b"\r\n\r\n")
+    length = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
+    return bool(found) and (not length or len(body) >= int(length[0].split(b":")[1]))
+
+
+def hammer(host, port, requests, connections):
+    """Keeps one request outstanding on each connection, for ever."""
+    os.nice(19)  # its own work is not what is measured
+    selector = selectors.DefaultSelector()
+    for number in range(connections):
+        connection = socket.create_connection((host, port), source_address=(LOAD, 0))
+        connection.sendall(requests[number % len(requests)])
+        selector.register(connection, selectors.EVENT_READ, [number, b""])
+    while True:
+        for key, _ in selector.select():
+            number, received = key.data
+            piece = key.fileobj.recv(1 << 20)
+            key.data[1] = received = received + piece
+            if piece and not is_complete(received):
+                continue
+            if not piece or received.startswith(b"HTTP/1.1 429"):
+                time.sleep(0.001)  # a client that is refused does not hurry
+            key.data[1] = b""
+            if piece:
+                key.fileobj.sendall(requests[number % len(requests)])
+            else:
+                selector.unregister(key.fileobj)
+
+
+def with_results(client, name, trials):
+    client.create(uniform(name))
+    for _ in range(trials // 1000):
+        asked = client.ask(name, 1000)["trials"]
+        client.tell(name, [{"trial": trial["id"], "value": trial["parameters"]["x"]} for trial in asked])
+    return name
+
+
+def probes(client):
+    return [get("/readyz")], 1000
+
+
+def series(client):
+    return [get(f"/v1/studies/{with_results(client, 'series', 50000)}/series")], 32
+
+
+def filtered(client):
+    return [get(f"/v1/studies/{with_results(client, 'filtered', 50000)}/trials?worker=nobody")], 32
+
+
+def predictions(client):
+    study = with_results(client, "predicted", 1000)
+    points = [{"x": i / 10000} for i in range(10000)]
+    return [post(f"/v1/studies/{study}/predict", {"parameters": points})], 100
+
+
+def pages(client):
+    wide = [[(i * 31 + j) % 97 / 97 for j in range(10000)] for i in range(100)]
+    domain = {"type": "candidates", "scaling": "none", "dimension": 10000}
+    client.create(uniform("wide", domain=domain, feedback="async", min_in_flight=100))
+    body = json.dumps({"points": wide}).encode()
+    answer = client.put("/v1/studies/wide/candidates", body, content_type="application/json")
+    assert answer.status == 200, answer
+    asked = 0
+    while asked < 100:
+        asked += len(client.ask("wide", 100, fresh=True)["trials"])
+    return [get("/v1/studies/wide/trials?limit=1000"), get("/v1/studies/wide/candidates?limit=1000")], 16
+
+
+def waiting(client):
+    """Asks of workers that hold a trial each, on two studies, and wait for another one."""
+    domain = {"type": "candidates", "points": [[0], [1], [2], [3]]}
+    names = [f"w{i}" for i in range(500)]
+    for study in ("waiting1", "waiting2"):
+        client.create(uniform(study, domain=domain, feedback="async", horizon=500))
+        for name in names:
+            client.ask(study, worker=name, fresh=True, lease_seconds=3600)
+    asks = [{"worker": name, "fresh": True, "wait_seconds": 300} for name in names]
+    return [post(f"/v1/studies/{study}/ask", ask) for ask in asks for study in ("waiting1", "waiting2")], 3800
+
+
+LEASE_SECONDS = 30
+
+
+def leases(client):
+    """Two times 50 000 leases that end while it is measured."""
+    for name in ("leases1", "leases2"):
+        client.create(uniform(name))
+        for _ in range(50):
+            client.ask(name, 1000, lease_seconds=LEASE_SECONDS)
+    return [get("/healthz")], 1
+
+
+CASES = [probes, series, filtered, predictions, pages, waiting, leases]
+
+
+def show(name, quiet, beside):
+    (q50, q99), (p50, p99) = ([1e3 * times[int(len(times) * q)] for q in (0.5, 0.99)] for times in (quiet, beside))
+    print(f"{name:12s} {q50:8.1f} {q99:8.1f}   {p50:8.1f} {p99:8.1f} {1e3 * beside[-1]:8.1f}   {p50 / q50:6.1f} {p99 / q99:6.1f}", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("banditd")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help=" ".join(case.__name__ for case in CASES))
+    parser.add_argument("--seconds", type=float, default=15)
+    options = parser.parse_args()
+    global LEASE_SECONDS
+    LEASE_SECONDS = options.seconds + 5  # they end while it is measured beside them
+    servers.BINARY = options.banditd
+    with servers.Server("--threads", "2") as server:
+        client = server.client()
+        for i in range(LIGHT):
+            client.create(uniform(f"light{i}"))
+        measure(server, 2)
+        print(f"{'':12s} {'alone':>17s}   {'beside it':>26s}   {'ratio':>13s}")
+        print(f"{'':12s} {'p50':>8s} {'p99':>8s}   {'p50':>8s} {'p99':>8s} {'max':>8s}   {'p50':>6s} {'p99':>6s}")
+        for case in CASES:
+            if options.cases and case.__name__ not in options.cases:
+                continue
+            requests, connections = case(client)
+            time.sleep(1)
+            quiet = measure(server, options.seconds)
+            load = multiprocessing.Process(target=hammer, args=(server.host, server.port, requests, connections), daemon=True)
+            load.start()
+            try:
+                time.sleep(2)
+                show(case.__name__, quiet, measure(server, options.seconds))
+            finally:
+                load.terminate()
+                load.join()
+
+
+if __name__ == "__main__":
+    main()
