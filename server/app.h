@@ -3,6 +3,7 @@
 #define SERVER_APP_H
 
 #include "server/base/budget.h"
+#include "server/base/computing.h"
 #include "server/base/config.h"
 #include "server/base/pool.h"
 #include "server/store/store.h"
@@ -18,6 +19,7 @@ typedef struct app {
     const server_config *config;
     store *store;
     pool *pool;
+    computing *computing;
     struct auth *auth;
     struct registry *registry;
     int64_t started_at;           /* ms since 1970; 0: not serving */

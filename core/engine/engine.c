@@ -1,4 +1,5 @@
 #include "bandit/engine.h"
+#include "bandit/executor.h"
 
 #include "core/algorithms/algorithm.h"
 #include "core/algorithms/enumerated.h"
@@ -74,6 +75,14 @@ static bandit_status check_picks(const bandit_engine *engine, const bandit_pick 
     return BANDIT_OK;
 }
 
+/* What an interrupted call has left is not looked at. */
+static bandit_status unless_cancelled(bandit_status status, bandit_error *err)
+{
+    if (bandit_pause())
+        status = bandit_fail(err, BANDIT_CANCELLED, "", "given up");
+    return status;
+}
+
 bandit_status bandit_engine_new(bandit_engine **out, bandit_arms *arms, const bandit_options *options,
                                 size_t memory_limit, bandit_error *err)
 {
@@ -95,6 +104,7 @@ bandit_status bandit_engine_restore(bandit_engine **out, bandit_arms *arms, cons
     status = check_picks(engine, pending, n_pending, err);
     if (status == BANDIT_OK)
         status = engine->table->restore(engine, checkpoint, pending, n_pending, executor, err);
+    status = unless_cancelled(status, err);
     if (status != BANDIT_OK) {
         bandit_engine_free(engine);
         return status;
@@ -121,7 +131,7 @@ bandit_status bandit_engine_amend(bandit_engine *engine, const bandit_amendment 
         if (sums[i].arm >= n_arms || (i > 0 && sums[i].arm <= sums[i - 1].arm) || !isfinite(sums[i].sum))
             return bandit_fail(err, BANDIT_INVALID_STATE, "", "the corrected sum %zu is not valid", i);
     }
-    return engine->table->amend(engine, amendments, n, sums, n_sums, err);
+    return unless_cancelled(engine->table->amend(engine, amendments, n, sums, n_sums, err), err);
 }
 
 bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
@@ -135,6 +145,7 @@ bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_resu
     if (status == BANDIT_OK)
         status = engine->table->begin_batch(engine, results, n_results, pending, n_pending, executor, err);
     bandit_stage_switch(outer);
+    status = unless_cancelled(status, err);
     if (status != BANDIT_OK) {
         engine->options.norm_bound = norm_bound; /* the failed batch may have increased it */
         return status;
@@ -158,7 +169,7 @@ bandit_status bandit_engine_select(bandit_engine *engine, const bandit_select_li
             ? bandit_enumerated_select(engine->enumerated, engine, limits, executor, picks, out, err)
             : engine->table->select(engine, limits, executor, picks, out, err);
     bandit_stage_switch(outer);
-    return status;
+    return unless_cancelled(status, err);
 }
 
 bandit_status bandit_engine_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
@@ -168,6 +179,7 @@ bandit_status bandit_engine_replay_picks(bandit_engine *engine, const bandit_pic
     bandit_status status = check_picks(engine, picks, n_picks, err);
     if (status == BANDIT_OK)
         status = engine->table->replay_picks(engine, picks, n_picks, executor, err);
+    status = unless_cancelled(status, err);
     if (status == BANDIT_OK && engine->enumerated)
         bandit_enumerated_note(engine->enumerated, picks, n_picks);
     return status;
@@ -196,7 +208,7 @@ bandit_status bandit_engine_predict_arms(const bandit_engine *engine, const uint
         return status;
     for (size_t i = 0; i < n; i++)
         assert(arm_indices[i] < bandit_arms_count(engine->arms));
-    return engine->table->predict(engine, arm_indices, NULL, n, out, err);
+    return unless_cancelled(engine->table->predict(engine, arm_indices, NULL, n, out, err), err);
 }
 
 bandit_status bandit_engine_predict_points(const bandit_engine *engine, const double *points, size_t n,
@@ -221,7 +233,7 @@ bandit_status bandit_engine_predict_points(const bandit_engine *engine, const do
     if (status == BANDIT_OK)
         status = engine->table->predict(engine, NULL, coordinates, n, out, err);
     free(coordinates);
-    return status;
+    return unless_cancelled(status, err);
 }
 
 void bandit_engine_describe(const bandit_engine *engine, bandit_description *out)

@@ -26,6 +26,8 @@ typedef struct receiving {
     store_status status;
     size_t max_values;
     bool too_large; /* there are more values than that */
+    computing_job job;
+    http_request *checking; /* the request, for the job */
 } receiving;
 
 static void receiving_free(void *context)
@@ -217,11 +219,11 @@ static void all_staged(void *arg)
         http_answer_store_problem(request, status);
 }
 
-/* A long task: is the matrix symmetric and positive semi-definite? */
-static void check_kernel(pool_task *task)
+/* A job: is the matrix symmetric and positive semi-definite? */
+static void check_kernel(computing_job *job)
 {
-    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
-    receiving *r = request->context;
+    receiving *r = (receiving *)((char *)job - offsetof(receiving, job));
+    http_request *request = r->checking;
     if (bandit_arms_finish(r->kernel, BANDIT_SCALING_NONE, r->staged.dimension, &r->error) == BANDIT_OK) {
         bandit_arms_free(r->kernel);
         r->kernel = NULL;
@@ -245,8 +247,9 @@ void handle_candidates_put(http_request *request)
         fine = false;
     }
     if (fine && r->kernel) {
-        request->task.run = check_kernel;
-        pool_submit(request->app->pool, &request->task, POOL_LONG);
+        r->checking = request;
+        r->job.run = check_kernel;
+        computing_submit(request->app->computing, &r->job, NULL);
     } else if (fine) {
         upload_wait(r->staged.upload, 0, all_staged, request);
     } else {

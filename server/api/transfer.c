@@ -122,6 +122,8 @@ typedef struct incoming {
     wire_file_reader *reader;
     rebuild *rebuild;
     store_status status; /* of showing the study */
+    computing_job job;
+    http_request *publishing; /* the request, for the job */
 } incoming;
 
 static void incoming_free(void *context)
@@ -200,7 +202,7 @@ static void answer_failure(http_request *request, store_status status)
 static void piece_settled(void *arg)
 {
     http_request *request = arg;
-    const incoming *in = request->context;
+    incoming *in = request->context;
     store_status status = rebuild_status(in->rebuild);
     /* A repeated request finds the study that it made before. Its key can be looked up once all of it has come.
      */
@@ -258,11 +260,11 @@ static void show_staged(void *arg, const store_study *row)
     wire_writer_clear(&w);
 }
 
-/* A long task: everything is staged. If the study can be loaded, it is published and the request answered. */
-static void publish(pool_task *task)
+/* A job: everything is staged. If the study can be loaded, it is published and the request answered. */
+static void publish(computing_job *job)
 {
-    http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
-    incoming *in = request->context;
+    incoming *in = (incoming *)((char *)job - offsetof(incoming, job));
+    http_request *request = in->publishing;
     store_write *write = NULL;
     store_error error = {0};
     int64_t number = rebuild_number(in->rebuild);
@@ -293,14 +295,15 @@ static void publish(pool_task *task)
 static void all_settled(void *arg)
 {
     http_request *request = arg;
-    const incoming *in = request->context;
+    incoming *in = request->context;
     store_status status = rebuild_status(in->rebuild);
     if (status) {
         answer_failure(request, status);
         return;
     }
-    request->task.run = publish;
-    pool_submit(request->app->pool, &request->task, POOL_LONG);
+    in->publishing = request;
+    in->job.run = publish;
+    computing_submit(request->app->computing, &in->job, NULL);
 }
 
 void handle_study_import(http_request *request)

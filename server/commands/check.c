@@ -95,10 +95,10 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
     if (!make_scratch(c->a, directory, sizeof directory))
         return STORE_IO;
     snprintf(file, sizeof file, "%s/study.db", directory);
-    pool *p = pool_new(c->a->config.threads);
+    computing *p = computing_new(c->a->config.threads, NULL);
     for (size_t i = 0; p && i < c->n && !status; i++) {
         const replay_options wanted = {.config = &c->a->config,
-                                       .pool = p,
+                                       .computing = p,
                                        .scratch = file,
                                        .difference = print_problem,
                                        .progress = print_progress,
@@ -120,7 +120,7 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
         clear_scratch(directory);
     }
     c->study = NULL;
-    pool_free(p);
+    computing_free(p);
     rmdir(directory);
     return p ? status : STORE_NO_MEMORY;
 }

@@ -53,6 +53,8 @@ typedef struct running {
 static void stop(running *r)
 {
     atomic_store(&r->app.stopping, true);
+    if (r->app.computing)
+        computing_stop(r->app.computing); /* what is being planned is planned again at the next start */
     if (r->app.registry)
         registry_stop_waiting(r->app.registry);
     if (r->app.events)
@@ -60,7 +62,8 @@ static void stop(running *r)
     http_stop(r->http);
     if (r->app.registry)
         registry_stop(r->app.registry);
-    pool_free(r->app.pool); /* finishes queued tasks; all requests have been answered */
+    pool_free(r->app.pool); /* finishes queued tasks and jobs; all requests have been answered */
+    computing_free(r->app.computing);
     store_close(r->app.store);
     events_free(r->app.events);
     registry_free(r->app.registry);
@@ -100,7 +103,8 @@ static bool start(running *r, const server_config *options, const char *address,
         store_observe(r->app.store, metrics_count_commit, r->app.metrics);
     if (r->app.metrics && auth_open(&r->app.auth, options, r->app.store))
         r->app.pool = pool_new(options->threads);
-    r->app.events = r->app.pool ? events_new(&r->app) : NULL;
+    r->app.computing = r->app.pool ? computing_new(options->threads, r->app.pool) : NULL;
+    r->app.events = r->app.computing ? events_new(&r->app) : NULL;
     r->app.started_at = clock_now();
     r->app.registry = r->app.events ? registry_new(&r->app) : NULL;
     if (r->app.registry && registry_wake_pending(r->app.registry, &error) != STORE_OK)

@@ -163,9 +163,9 @@ static store_status read_file(FILE *in, rebuild *r, wire_errors *errors)
     return status;
 }
 
-/* A trial load of the rebuilt study. It runs on a pool, since engines need one. */
+/* A trial load of the rebuilt study. It runs in a job, since engines need one. */
 typedef struct trying {
-    pool_task task;
+    computing_job job;
     app app;
     const rebuild *rebuild;
     int64_t number;
@@ -173,20 +173,20 @@ typedef struct trying {
     store_status status;
 } trying;
 
-static void run_trying(pool_task *task)
+static void run_trying(computing_job *job)
 {
-    trying *t = (trying *)(void *)task;
+    trying *t = (trying *)(void *)job;
     t->status = study_try(&t->app, rebuild_id(t->rebuild), t->number, t->error);
 }
 
 static store_status try_it(rebuild *r, store *s, const server_config *config, store_error *error)
 {
-    trying t = {.task.run = run_trying, .rebuild = r, .number = rebuild_number(r), .error = error};
-    t.app = (app){.config = config, .store = s, .pool = pool_new(config->threads)};
-    if (!t.app.pool)
+    trying t = {.job.run = run_trying, .rebuild = r, .number = rebuild_number(r), .error = error};
+    t.app = (app){.config = config, .store = s, .computing = computing_new(config->threads, NULL)};
+    if (!t.app.computing)
         return STORE_NO_MEMORY;
-    pool_submit(t.app.pool, &t.task, POOL_LONG);
-    pool_free(t.app.pool); /* waits for the task */
+    computing_submit(t.app.computing, &t.job, NULL);
+    computing_free(t.app.computing); /* waits for the job */
     return t.status;
 }
 

@@ -99,9 +99,9 @@ static bool compare_planned(replaying *r, int64_t seq, const store_event *a, con
     return same;
 }
 
-/* A plan made on the pool, since engines must be called from its threads. */
-typedef struct pooled_plan {
-    pool_task task;
+/* A plan made by a job, since engines must be called from one. */
+typedef struct replanning {
+    computing_job job;
     replaying *r;
     const store_event *recorded;
     const char *refusal;
@@ -109,11 +109,11 @@ typedef struct pooled_plan {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool done;
-} pooled_plan;
+} replanning;
 
-static void run_pooled(pool_task *task)
+static void run_replanning(computing_job *job)
 {
-    pooled_plan *p = (pooled_plan *)(void *)task;
+    replanning *p = (replanning *)(void *)job;
     p->status = plan_again(p->r->study, p->recorded, &p->r->planned, &p->r->plan, &p->refusal);
     pthread_mutex_lock(&p->lock);
     p->done = true;
@@ -121,12 +121,12 @@ static void run_pooled(pool_task *task)
     pthread_mutex_unlock(&p->lock);
 }
 
-static store_status plan_on_pool(replaying *r, const store_event *recorded, const char **refusal)
+static store_status plan_in_job(replaying *r, const store_event *recorded, const char **refusal)
 {
-    pooled_plan p = {.task.run = run_pooled, .r = r, .recorded = recorded};
+    replanning p = {.job.run = run_replanning, .r = r, .recorded = recorded};
     pthread_mutex_init(&p.lock, NULL);
     pthread_cond_init(&p.changed, NULL);
-    pool_submit(r->options->pool, &p.task, POOL_LONG);
+    computing_submit(r->options->computing, &p.job, NULL);
     pthread_mutex_lock(&p.lock);
     while (!p.done)
         pthread_cond_wait(&p.changed, &p.lock);
@@ -156,7 +156,7 @@ void replay_plan_again(replaying *r, int64_t seq, const store_event *recorded)
         replay_fail(r, status, "the rebuilt study");
         return;
     }
-    status = plan_on_pool(r, recorded, &refusal);
+    status = plan_in_job(r, recorded, &refusal);
     if (status)
         replay_fail(r, status, "replanning");
     else if (refusal) {

@@ -283,7 +283,7 @@ store_status replay_study(store *snapshot, const char *id, const replay_options 
         status = store_open_scratch(&r.to, options->scratch, r.err);
     if (!status)
         status = rebuild_new(&r.rebuild, r.to, NULL, false);
-    r.app = (app){.config = options->config, .store = r.to, .pool = options->pool};
+    r.app = (app){.config = options->config, .store = r.to, .computing = options->computing};
     if (status) {
         replay_fail(&r, status, id);
     } else {

@@ -3,13 +3,13 @@
 #ifndef SERVER_REPLAY_REPLAY_H
 #define SERVER_REPLAY_REPLAY_H
 
+#include "server/base/computing.h"
 #include "server/base/config.h"
-#include "server/base/pool.h"
 #include "server/store/store.h"
 
 typedef struct replay_options {
     const server_config *config; /* study_memory */
-    pool *pool;
+    computing *computing;
     const char *scratch; /* a file that does not exist; it and SQLite's files next to it are left behind */
     store_check_row *difference;                /* called with a line of text for each difference */
     void (*progress)(void *arg, int64_t entry); /* called with the number of entries replayed so far */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 static void run_turn(pool_task *task);
-static void run_engine_turn(pool_task *task);
+static void run_engine_turn(computing_job *turn);
 
 /* ---- creation ------------------------------------------------------------------------------------------ */
 
@@ -29,6 +29,7 @@ static void free_parts(study *s)
     pending_results_free(s->results);
     plan_state_free(s->plans);
     workers_free(s->workers);
+    computing_account_free(s->app->computing, s->mail.account);
 }
 
 study *study_new(app *a, const char *id)
@@ -44,7 +45,8 @@ study *study_new(app *a, const char *id)
     s->waiting = s->workers ? waiting_line_new(a, s->workers) : NULL;
     s->results = pending_results_new();
     s->plans = plan_state_new();
-    if (!s->commit || !s->queue || !s->waiting || !s->results || !s->plans) {
+    s->mail.account = computing_account_new(a->computing, 1.0);
+    if (!s->commit || !s->queue || !s->waiting || !s->results || !s->plans || !s->mail.account) {
         free_parts(s);
         free(s);
         return NULL;
@@ -102,13 +104,12 @@ void study_post_engine(study *s, engine_job *job)
     s->mail.engine_scheduled = true;
     pthread_mutex_unlock(&s->mail.lock);
     if (schedule)
-        pool_submit(s->app->pool, &s->mail.engine_turn, POOL_LONG);
+        computing_submit(s->app->computing, &s->mail.engine_turn, s->mail.account);
 }
 
-/* One job per long task, so that studies share the pool fairly. */
-static void run_engine_turn(pool_task *task)
+static void run_engine_turn(computing_job *turn)
 {
-    study *s = (study *)((char *)task - offsetof(study, mail.engine_turn));
+    study *s = (study *)((char *)turn - offsetof(study, mail.engine_turn));
     pthread_mutex_lock(&s->mail.lock);
     engine_job *job = s->mail.engine_jobs;
     s->mail.engine_jobs = job->next;
@@ -121,7 +122,7 @@ static void run_engine_turn(pool_task *task)
     s->mail.engine_scheduled = more;
     pthread_mutex_unlock(&s->mail.lock); /* without more, the registry may free the study from here on */
     if (more)
-        pool_submit(s->app->pool, &s->mail.engine_turn, POOL_LONG);
+        computing_submit(s->app->computing, &s->mail.engine_turn, s->mail.account);
 }
 
 bool study_is_meant(const study *s, study_request *request, int64_t number)
@@ -290,6 +291,7 @@ void study_delete(study *s, study_request *request)
         return;
     }
     s->deleted = true;
+    computing_cancel(s->mail.account);
     study_answer_waiting(s, NULL);
     study_refuse_placing(s);
     study_fail_deferred(s, STORE_OK);

@@ -82,6 +82,10 @@ static void take_part(void *arg, size_t index, size_t worker)
     bandit_error error = {0};
     size_t first = index * ARMS_A_PART, left = job->n - first, m = left < ARMS_A_PART ? left : ARMS_A_PART;
     (void)worker;
+    if (bandit_pause()) {
+        atomic_store(&job->failed, true);
+        return;
+    }
     for (size_t i = 0; i < m; i++)
         arms[i] = (uint32_t)(first + i);
     if (bandit_engine_predict_arms(job->engine, arms, m, p, &error) != BANDIT_OK) {
@@ -112,7 +116,7 @@ static bool take_keys(double *keys, size_t n, const study *s, const question *q,
         return true;
     }
     key_job job = {.engine = s->engine.engine, .order = order, .keys = keys, .n = n};
-    bandit_executor executor = pool_executor(s->app->pool);
+    bandit_executor executor = computing_executor(s->app->computing);
     executor.for_each(executor.context, (n + ARMS_A_PART - 1) / ARMS_A_PART, take_part, &job);
     return !atomic_load(&job.failed);
 }

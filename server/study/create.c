@@ -14,7 +14,7 @@
 #include <string.h>
 
 typedef struct creation {
-    pool_task task;
+    computing_job job;
     app *app;
     study_request *request;
     wire_study *wanted; /* the user's definition, until it is completed */
@@ -274,9 +274,9 @@ static bool decide(creation *c)
     return fine;
 }
 
-static void run(pool_task *task)
+static void run(computing_job *job)
 {
-    creation *c = (creation *)(void *)task;
+    creation *c = (creation *)(void *)job;
     if (decide(c))
         create(c);
     else
@@ -291,9 +291,9 @@ void study_create(app *a, study_request *request, wire_study *wanted)
         reply_store_problem(request, STORE_NO_MEMORY);
         return;
     }
-    *c = (creation){.task.run = run, .app = a, .request = request, .wanted = wanted};
+    *c = (creation){.job.run = run, .app = a, .request = request, .wanted = wanted};
     if (wanted->history_from) /* reading another study's results may take long */
-        pool_submit(a->pool, &c->task, POOL_LONG);
+        computing_submit(a->computing, &c->job, NULL);
     else
-        run(&c->task);
+        run(&c->job);
 }

@@ -32,10 +32,19 @@ bool engine_fine(const engine_outcome *outcome)
     return outcome->stored == STORE_OK && outcome->error.status == BANDIT_OK;
 }
 
+bool engine_goes_on(engine_outcome *outcome)
+{
+    if (engine_fine(outcome) && bandit_pause())
+        bandit_error_set(&outcome->error, BANDIT_CANCELLED, "", "given up");
+    return engine_fine(outcome);
+}
+
 void engine_settle(engine_outcome *out)
 {
     if (out->stored == STORE_OK && out->error.status == BANDIT_NO_MEMORY)
         out->stored = STORE_NO_MEMORY;
+    if (out->stored == STORE_OK && out->error.status == BANDIT_CANCELLED)
+        out->stored = STORE_ABORTED;
 }
 
 void study_drop_engine(study *s)
@@ -181,7 +190,7 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
         return;
     }
     new_arms(&s->engine.arms, from, out);
-    for (size_t first = 0; engine_fine(out) && first < from->candidates; first += ROWS_AT_ONCE) {
+    for (size_t first = 0; engine_goes_on(out) && first < from->candidates; first += ROWS_AT_ONCE) {
         size_t left = from->candidates - first, n = left < ROWS_AT_ONCE ? left : ROWS_AT_ONCE;
         out->stored = candidate_rows(rows, s->app->store, from->number, from->config->wire, row_width(from),
                                      (int64_t)first, n, &error);
@@ -219,7 +228,7 @@ static void hallucinate_picks(study *s, const engine_source *from, int64_t first
     pick_list list = {.batch = from->batches - 1, .last = from->trials};
     store_trial_filter filter = {.after = first_trial - 1};
     store_error error = {0};
-    bandit_executor executor = pool_executor(s->app->pool);
+    bandit_executor executor = computing_executor(s->app->computing);
     out->stored = store_read_trials(s->app->store, from->number, &filter, SIZE_MAX, take_pick, &list, &error);
     if (out->stored == STORE_OK && list.failed)
         out->stored = STORE_NO_MEMORY;
@@ -248,7 +257,7 @@ static void restore_from(study *s, const engine_source *from, const store_engine
                                         .n_sums = n_sums,
                                         .state = state.state,
                                         .n_state = state.n_state};
-        bandit_executor executor = pool_executor(s->app->pool);
+        bandit_executor executor = computing_executor(s->app->computing);
         bandit_engine_restore(&s->engine.engine, s->engine.arms, &from->config->options,
                               s->app->config->study_memory, &checkpoint, state.pending,
                               (size_t)state.head.n_pending, &executor, &out->error);
@@ -273,14 +282,18 @@ static void restore_engine(study *s, const engine_source *from, engine_outcome *
 bool engine_wait_for_store(study *s, const engine_source *from)
 {
     static const struct timespec a_moment = {.tv_nsec = 500000};
+    if (commit_done(s->commit) >= from->writes)
+        return !commit_is_broken(s->commit);
+    computing_wait_begin(s->app->computing);
     while (commit_done(s->commit) < from->writes && !commit_is_broken(s->commit))
         nanosleep(&a_moment, NULL);
+    computing_wait_end(s->app->computing);
     return !commit_is_broken(s->commit);
 }
 
 void engine_ensure_arms(study *s, const engine_source *from, engine_outcome *out)
 {
-    if (s->engine.arms)
+    if (!engine_goes_on(out) || s->engine.arms)
         return;
     if (engine_wait_for_store(s, from))
         load_arms(s, from, out);

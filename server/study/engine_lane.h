@@ -26,9 +26,11 @@ extern const char engine_beyond_doubles[];
 
 engine_source engine_source_of(const study *s);
 bool engine_fine(const engine_outcome *outcome);
+/* The same, at a checkpoint: the outcome may become BANDIT_CANCELLED. */
+bool engine_goes_on(engine_outcome *outcome);
 
-/* Call at the end of every job. Running out of memory becomes a failure that is tried again, not an error of
- * the study. */
+/* Call at the end of every job. Running out of memory, or having been given up, becomes a failure that is
+ * tried again, not an error of the study. */
 void engine_settle(engine_outcome *out);
 
 /* Waits until the store has all writes of `from`. False: one of them failed. */

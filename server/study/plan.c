@@ -168,8 +168,9 @@ static void plan_done(study *s, study_job *job)
         study_set_state(s, STUDY_ERROR, "the database is damaged: `banditd check` says where", NULL);
         commit_break(s->commit);
     } else if (p->outcome.stored != STORE_OK) {
-        log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
-                  store_status_text(p->outcome.stored), NULL);
+        if (p->outcome.stored != STORE_ABORTED) /* given up, or the study is being loaded again */
+            log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
+                      store_status_text(p->outcome.stored), NULL);
         study_answer_waiting(s, NULL); /* the next ask tries again */
         commit_break(s->commit);
     } else if (p->outcome.error.status != BANDIT_OK) {

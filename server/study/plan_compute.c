@@ -90,7 +90,7 @@ static void withhold(uint32_t *list, size_t *n, uint32_t arm)
 /* One call of select, whose picks are appended. False if it was the last call. */
 static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
-    bandit_executor executor = pool_executor(s->app->pool);
+    bandit_executor executor = computing_executor(s->app->computing);
     bandit_select_limits limits = BANDIT_SELECT_LIMITS_INIT;
     bandit_selection selection;
     limits.max_picks = max_picks;
@@ -235,7 +235,7 @@ static void check_figures(plan *p)
 void plan_compute(study *s, plan *p)
 {
     engine_outcome *out = &p->outcome;
-    bandit_executor executor = pool_executor(s->app->pool);
+    bandit_executor executor = computing_executor(s->app->computing);
     p->started_at = clock_now();
     double start = clock_steady();
     engine_ensure(s, &p->source, out);

@@ -14,6 +14,8 @@ static store_status said(const engine_outcome *outcome, store_error *err)
         return outcome->stored;
     case BANDIT_NO_MEMORY:
         return STORE_NO_MEMORY;
+    case BANDIT_CANCELLED:
+        return STORE_ABORTED;
     case BANDIT_INVALID_OPTION:
     case BANDIT_INVALID_ARMS:
     case BANDIT_INVALID_STATE:
@@ -40,7 +42,7 @@ static store_status try_engine(study *s, store_error *err)
 
 store_status study_try(const app *a, const char *id, int64_t number, store_error *err)
 {
-    app apart = {.config = a->config, .store = a->store, .pool = a->pool};
+    app apart = {.config = a->config, .store = a->store, .pool = a->pool, .computing = a->computing};
     study *s = study_new(&apart, id);
     if (!s)
         return STORE_NO_MEMORY;

@@ -33,7 +33,7 @@ static void notice_done(study *s, study_job *job)
 static void run_notice(study *s, engine_job *job)
 {
     notice *n = (notice *)(void *)job;
-    bandit_executor executor = pool_executor(s->app->pool);
+    bandit_executor executor = computing_executor(s->app->computing);
     bandit_pick pick = {.arm = n->candidate, .variance = NAN};
     bandit_error error = {0};
     if (s->engine.engine &&

@@ -38,7 +38,9 @@ struct study {
         bool scheduled, tick_posted;
         engine_job *engine_jobs, **last_engine_job;
         bool engine_scheduled;
-        pool_task turn, engine_turn;
+        pool_task turn;
+        computing_job engine_turn;
+        computing_account *account; /* what its engine jobs have used */
         study_job tick;
     } mail;
 

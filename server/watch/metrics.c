@@ -250,7 +250,9 @@ static double database_bytes(const app *a)
 static void put_store(FILE *out, app *a)
 {
     store_statistics statistics;
+    computing_statistics c;
     metrics *m = a->metrics;
+    computing_read_statistics(a->computing, &c);
     store_read_statistics(a->store, &statistics);
     begin(out, "banditd_commit_seconds", "histogram", "Duration of a transaction, including its sync.");
     put_histogram(out, "banditd_commit_seconds", "", &m->commit_seconds);
@@ -260,11 +262,16 @@ static void put_store(FILE *out, app *a)
             "Writes that failed to reach the disk.");
     put_one(out, "banditd_wal_bytes", "gauge", (double)statistics.wal_bytes, "Size of the write-ahead log.");
     put_one(out, "banditd_database_bytes", "gauge", database_bytes(a), "Size of the database file.");
-    begin(out, "banditd_queue_length", "gauge", "Queued work: tasks of the pool, writes of the writer.");
+    begin(out, "banditd_queue_length", "gauge",
+          "Queued work: tasks of the pool, computations that wait for their turn, writes of the writer.");
     fprintf(out, "banditd_queue_length{queue=\"pool\"} %zu\n", pool_queued(a->pool));
+    fprintf(out, "banditd_queue_length{queue=\"computing\"} %zu\n", c.waiting);
     fprintf(out, "banditd_queue_length{queue=\"writer\"} %" PRIu64 "\n", statistics.queued_writes);
-    put_one(out, "banditd_pool_threads", "gauge", (double)pool_threads(a->pool),
-            "Computing threads of the pool.");
+    put_one(out, "banditd_pool_threads", "gauge", (double)c.permits, "Threads that may compute at once.");
+    put_one(out, "banditd_computing_threads", "gauge", (double)c.threads,
+            "Threads that compute or may be put down in a computation.");
+    put_one(out, "banditd_computing_step_seconds_max", "gauge", c.longest_step,
+            "Longest time so far that a computation could not be interrupted.");
 }
 
 static void put_streams(FILE *out, const events_statistics *streams)

@@ -167,6 +167,7 @@ study_fixture *study_fixture_new(void)
     f->holder = "somebody";
     assert_non_null(f->app.places = budget_new());
     assert_non_null(f->app.pool = pool_new(2));
+    assert_non_null(f->app.computing = computing_new(2, f->app.pool));
     assert_non_null(f->app.registry = registry_new(&f->app));
     return f;
 }
@@ -177,6 +178,7 @@ void study_fixture_free(study_fixture *f)
     registry_stop_waiting(f->app.registry);
     registry_stop(f->app.registry);
     pool_free(f->app.pool);
+    computing_free(f->app.computing);
     store_close(f->app.store);
     registry_free(f->app.registry);
     assert_int_equal(budget_used(f->app.places), 0);

@@ -1,0 +1,89 @@
+/* What the files of computing.h share: computing.c (who computes) and computing_tiles.c (for_each). */
+#ifndef SERVER_BASE_COMPUTING_INTERNAL_H
+#define SERVER_BASE_COMPUTING_INTERNAL_H
+
+#include "server/base/computing.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct computing_account {
+    atomic_bool cancelled;
+    double weight, used; /* used: virtual seconds, that is seconds of a thread by weight */
+    size_t active;       /* jobs */
+    size_t references;   /* jobs, and the owner */
+};
+
+typedef struct computing_thread computing_thread;
+
+/* One for_each in progress. Lives on the stack of the thread that called it. */
+typedef struct computing_tiles {
+    bandit_task *task;
+    void *arg;
+    size_t n, taken, finished;
+    computing_thread *caller;
+    struct computing_tiles *next;
+} computing_tiles;
+
+struct computing_thread {
+    computing *c;
+    pthread_t id;
+    pthread_cond_t wake; /* something of what follows has changed */
+    bool has_permit;
+    ready_entry ready;          /* while it waits for a permit */
+    computing_job *job;         /* to begin */
+    computing_tiles *helps;     /* to help with */
+    computing_account *account; /* whose work it does */
+    computing_thread *boss;     /* the thread that runs the job: itself, or the one that it helps */
+    size_t worker;              /* among the threads of the job; the boss is 0 */
+    bool *workers;              /* permits: the numbers in use, where it is the boss */
+    size_t n_workers;
+    double slice;   /* when it got its permit */
+    double charged; /* up to when its time is in account->used */
+    double yielded, checked;
+    computing_thread *next_idle;
+};
+
+struct computing {
+    pthread_mutex_t lock; /* guards everything but what is atomic */
+    pthread_cond_t finished;
+    pool *pool;
+    size_t permits, free; /* free: held by no thread */
+    ready_queue new_jobs, put_down;
+    atomic_size_t n_waiting; /* of both queues, to be read without the lock */
+    computing_tiles *tiles;  /* with tiles to take */
+    computing_thread **threads, *idle;
+    size_t n_threads, most_threads, n_jobs;
+    computing_account others;
+    double clock; /* what an account begins at while none is active */
+    atomic_bool stopping;
+    bool ending;
+    _Atomic double longest_step;
+};
+
+/* This thread, if it is one of a computing. */
+extern _Thread_local computing_thread *computing_self;
+
+/* ---- computing.c; all with the lock -------------------------------------------------------------------- */
+
+/* Gives free permits to those who wait: to be called when there are more of either, or of tiles. */
+void computing_dispatch(computing *c);
+
+void computing_release(computing_thread *t); /* gives the permit back; without dispatching */
+void computing_acquire(computing_thread *t); /* waits for a permit */
+
+/* Between tiles. Others get the processor, … */
+void computing_yield(computing_thread *t);
+/* … and the permit, if it is their turn. */
+void computing_give_way(computing_thread *t);
+
+/* ---- computing_tiles.c; with the lock ------------------------------------------------------------------ */
+
+/* The first for_each that a thread more could help with; NULL: none. */
+computing_tiles *computing_helpable(const computing *c);
+/* t->helps has been decided on. */
+void computing_begin_help(computing_thread *t, computing_tiles *tiles);
+/* Takes tiles until none is left, or somebody waits for a permit, which it then gives back. */
+void computing_help(computing_thread *t);
+
+#endif

@@ -1,0 +1,11 @@
+/* Which threads the system prefers: sockets and the disk first, so that more work collects for each turn and each
+ * commit; then requests; then long reads and computations. */
+#ifndef SERVER_BASE_NICE_H
+#define SERVER_BASE_NICE_H
+
+enum { NICER_SERVING = 5, NICER_READING = 10, NICER_COMPUTING = 10 };
+
+/* Raises the nice value of this thread above that of the process. On Linux each thread has its own. */
+void nice_raise(int by);
+
+#endif

@@ -1,0 +1,470 @@
+/* Long jobs side by side: everything runs once, a short job does not wait for long ones, shares are equal, worker
+ * numbers are unique among the tiles of a job, and jobs are given up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "server/base/computing.h"
+
+#include "server/base/clock.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { JOBS = 500, TILES = 300 };
+
+static void work(double seconds)
+{
+    double end = clock_steady() + seconds;
+    while (clock_steady() < end)
+        continue;
+}
+
+/* ---- every job, every tile ----------------------------------------------------------------------------- */
+
+typedef struct counted_job {
+    computing_job job;
+    atomic_int *runs;
+} counted_job;
+
+static void count_run(computing_job *job)
+{
+    atomic_fetch_add(((counted_job *)(void *)job)->runs, 1);
+}
+
+static void every_job_runs_once(void **state)
+{
+    (void)state;
+    for (size_t permits = 1; permits <= 4; permits++) {
+        computing *c = computing_new(permits, NULL);
+        assert_non_null(c);
+        atomic_int runs[JOBS] = {0};
+        counted_job *jobs = calloc(JOBS, sizeof *jobs);
+        computing_account *account = computing_account_new(c, 1.0);
+        for (int i = 0; i < JOBS; i++) {
+            jobs[i] = (counted_job){.job.run = count_run, .runs = &runs[i]};
+            computing_submit(c, &jobs[i].job, i % 3 ? account : NULL);
+        }
+        computing_account_free(c, account); /* its jobs still count */
+        computing_free(c);
+        for (int i = 0; i < JOBS; i++)
+            assert_int_equal(runs[i], 1);
+        free(jobs);
+    }
+}
+
+/* A job of tiles, some of which spread tiles themselves, and are interrupted. */
+typedef struct spreading {
+    computing_job job;
+    computing *c;
+    size_t permits;
+    atomic_int runs[TILES], inner_runs[TILES];
+    atomic_int busy[8]; /* by worker: tiles that run now, but for those that have spread others */
+    atomic_bool shared; /* a worker number was used twice at once, or out of range */
+} spreading;
+
+static void enter(spreading *s, size_t worker)
+{
+    if (worker >= s->permits || atomic_fetch_add(&s->busy[worker], 1) != 0)
+        atomic_store(&s->shared, true);
+}
+
+static void inner_tile(void *arg, size_t index, size_t worker)
+{
+    spreading *s = arg;
+    enter(s, worker);
+    atomic_fetch_add(&s->inner_runs[index], 1);
+    work(1e-6 * (double)(index % 50));
+    bandit_pause();
+    atomic_fetch_sub(&s->busy[worker], 1);
+}
+
+static void tile(void *arg, size_t index, size_t worker)
+{
+    spreading *s = arg;
+    bandit_executor executor = computing_executor(s->c);
+    enter(s, worker);
+    atomic_fetch_add(&s->runs[index], 1);
+    work(1e-6 * (double)(index % 70));
+    if (index % 7 == 0)
+        work(0.012); /* more than a slice */
+    bandit_pause();
+    atomic_fetch_sub(&s->busy[worker], 1);
+    if (index % 100 == 0)
+        executor.for_each(executor.context, TILES, inner_tile, s);
+}
+
+static void spread(computing_job *job)
+{
+    spreading *s = (spreading *)(void *)job;
+    bandit_executor executor = computing_executor(s->c);
+    assert_int_equal(executor.workers, s->permits);
+    executor.for_each(executor.context, TILES, tile, s);
+    executor.for_each(executor.context, 1, tile, s);
+    executor.for_each(executor.context, 0, tile, s);
+}
+
+static void tiles_run_once(void **state)
+{
+    (void)state;
+    for (size_t permits = 1; permits <= 4; permits++) {
+        computing *c = computing_new(permits, NULL);
+        spreading *s = calloc(3, sizeof *s);
+        computing_account *accounts[3];
+        for (int i = 0; i < 3; i++) {
+            accounts[i] = computing_account_new(c, 1.0 + i);
+            s[i].c = c;
+            s[i].permits = permits;
+            s[i].job.run = spread;
+            computing_submit(c, &s[i].job, accounts[i]);
+        }
+        for (int i = 0; i < 3; i++)
+            computing_account_free(c, accounts[i]);
+        computing_free(c);
+        for (int i = 0; i < 3; i++) {
+            for (int k = 0; k < TILES; k++) {
+                assert_int_equal(s[i].runs[k], k == 0 ? 2 : 1);
+                assert_int_equal(s[i].inner_runs[k], 4);
+            }
+            assert_false(s[i].shared);
+        }
+        free(s);
+    }
+}
+
+/* Comes back only if three tiles run at the same time. */
+typedef struct meeting {
+    computing_job job;
+    computing *c;
+    pthread_barrier_t all_here;
+} meeting;
+
+static void meet(void *arg, size_t index, size_t worker)
+{
+    (void)index;
+    (void)worker;
+    pthread_barrier_wait(&((meeting *)arg)->all_here);
+}
+
+static void hold_meeting(computing_job *job)
+{
+    meeting *m = (meeting *)(void *)job;
+    bandit_executor executor = computing_executor(m->c);
+    for (int i = 0; i < 100; i++)
+        executor.for_each(executor.context, 3, meet, m);
+}
+
+static void tiles_run_on_all_threads_at_once(void **state)
+{
+    (void)state;
+    meeting m = {.job.run = hold_meeting, .c = computing_new(3, NULL)};
+    pthread_barrier_init(&m.all_here, NULL, 3);
+    computing_submit(m.c, &m.job, NULL);
+    computing_free(m.c);
+    pthread_barrier_destroy(&m.all_here);
+}
+
+/* ---- shares -------------------------------------------------------------------------------------------- */
+
+enum { KINDS = 3 };
+
+/* Goes on until it is given up. Of kind 0: steps of 0.2 ms; 1: tiles; 2: tiles that pause, and are longer than a
+ * slice. */
+typedef struct endless {
+    computing_job job;
+    computing *c;
+    computing_account *account;
+    int kind;
+    atomic_llong microseconds;
+    atomic_bool ended;
+} endless;
+
+static void endless_tile(void *arg, size_t index, size_t worker)
+{
+    endless *e = arg;
+    (void)index;
+    (void)worker;
+    for (int i = 0; i < (e->kind == 2 ? 100 : 1); i++) {
+        work(0.0002);
+        atomic_fetch_add(&e->microseconds, 200);
+        if (e->kind == 2 && bandit_pause())
+            return;
+    }
+}
+
+static void run_endless(computing_job *job)
+{
+    endless *e = (endless *)(void *)job;
+    bandit_executor executor = computing_executor(e->c);
+    while (!bandit_pause())
+        executor.for_each(executor.context, e->kind == 0 ? 1 : 20, endless_tile, e);
+    atomic_store(&e->ended, true);
+}
+
+static void begin_endless(endless *e, computing *c, int kind, double weight)
+{
+    *e = (endless){.job.run = run_endless, .c = c, .kind = kind};
+    e->account = computing_account_new(c, weight);
+    computing_submit(c, &e->job, e->account);
+}
+
+/* 5 ms, in steps. */
+typedef struct brief {
+    computing_job job;
+    sem_t done;
+    double began, ended;
+} brief;
+
+static void run_brief(computing_job *job)
+{
+    brief *b = (brief *)(void *)job;
+    b->began = clock_steady();
+    for (int i = 0; i < 25; i++) {
+        work(0.0002);
+        bandit_pause();
+    }
+    b->ended = clock_steady();
+    sem_post(&b->done);
+}
+
+/* Seconds from the submission to the end, of the quickest of 20: on a busy machine no bound holds every time. */
+static double quickest_brief(computing *c)
+{
+    double quickest = 1e9;
+    computing_account *account = computing_account_new(c, 1.0);
+    for (int i = 0; i < 20; i++) {
+        brief b = {.job.run = run_brief};
+        sem_init(&b.done, 0, 0);
+        double start = clock_steady();
+        computing_submit(c, &b.job, account);
+        sem_wait(&b.done);
+        quickest = b.ended - start < quickest ? b.ended - start : quickest;
+        sem_destroy(&b.done);
+        struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+        nanosleep(&pause, NULL);
+    }
+    computing_account_free(c, account);
+    return quickest;
+}
+
+static void a_short_job_does_not_wait_for_endless_ones(void **state)
+{
+    (void)state;
+    for (size_t permits = 1; permits <= 2; permits++) {
+        computing *c = computing_new(permits, NULL);
+        endless heavy[6];
+        for (int i = 0; i < 6; i++)
+            begin_endless(&heavy[i], c, i % KINDS, 1.0);
+        double seconds = quickest_brief(c);
+        for (int i = 0; i < 6; i++)
+            computing_cancel(heavy[i].account);
+        for (int i = 0; i < 6; i++)
+            computing_account_free(c, heavy[i].account);
+        computing_free(c);
+        for (int i = 0; i < 6; i++)
+            assert_true(heavy[i].ended);
+        assert_true(seconds < 0.050); /* 5 ms of work; a turn of all the others would be 60 ms */
+    }
+}
+
+/* Of six jobs on one permit, one with twice the weight. */
+static void shares_follow_the_weights(void **state)
+{
+    (void)state;
+    computing *c = computing_new(1, NULL);
+    endless heavy[6];
+    for (int i = 0; i < 6; i++)
+        begin_endless(&heavy[i], c, i % KINDS, i == 5 ? 2.0 : 1.0);
+    struct timespec pause = {.tv_sec = 2};
+    nanosleep(&pause, NULL);
+    computing_stop(c);
+    for (int i = 0; i < 6; i++)
+        computing_account_free(c, heavy[i].account);
+    computing_free(c);
+    double sum = 0.0;
+    for (int i = 0; i < 6; i++)
+        sum += (double)heavy[i].microseconds;
+    for (int i = 0; i < 6; i++) {
+        double share = (double)heavy[i].microseconds / sum, fair = (i == 5 ? 2.0 : 1.0) / 7.0;
+        assert_true(share > 0.7 * fair && share < 1.3 * fair);
+    }
+}
+
+/* One that has been alone for long does not pay for it: a second job that never ends does not keep it out. */
+static void nobody_pays_for_having_been_alone(void **state)
+{
+    (void)state;
+    computing *c = computing_new(1, NULL);
+    endless first, second;
+    struct timespec pause = {.tv_nsec = 600 * 1000 * 1000};
+    begin_endless(&first, c, 0, 1.0);
+    nanosleep(&pause, NULL);
+    begin_endless(&second, c, 0, 1.0);
+    long long before = first.microseconds;
+    pause.tv_nsec = 400 * 1000 * 1000;
+    nanosleep(&pause, NULL);
+    long long since = first.microseconds - before;
+    computing_stop(c);
+    computing_account_free(c, first.account);
+    computing_account_free(c, second.account);
+    computing_free(c);
+    assert_true((double)since > 0.5 * (double)second.microseconds);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------- */
+
+static void one_account_is_given_up(void **state)
+{
+    (void)state;
+    computing *c = computing_new(2, NULL);
+    endless given_up, stays;
+    begin_endless(&given_up, c, 2, 1.0);
+    begin_endless(&stays, c, 1, 1.0);
+    computing_cancel(given_up.account);
+    while (!given_up.ended)
+        sched_yield();
+    assert_false(stays.ended);
+    endless again; /* a later job of the account as well */
+    again = (endless){.job.run = run_endless, .c = c, .account = given_up.account};
+    computing_submit(c, &again.job, again.account);
+    while (!again.ended)
+        sched_yield();
+    assert_false(stays.ended);
+    computing_stop(c);
+    computing_account_free(c, given_up.account);
+    computing_account_free(c, stays.account);
+    computing_free(c);
+    assert_true(stays.ended);
+}
+
+/* More jobs than there may be threads: they wait, and all end. */
+static void many_jobs_are_put_down(void **state)
+{
+    (void)state;
+    enum { MANY = 400 };
+    computing *c = computing_new(2, NULL);
+    computing_statistics statistics;
+    endless *heavy = calloc(MANY, sizeof *heavy);
+    for (int i = 0; i < MANY; i++)
+        begin_endless(&heavy[i], c, i % KINDS, 1.0);
+    struct timespec pause = {.tv_nsec = 500 * 1000 * 1000};
+    nanosleep(&pause, NULL);
+    computing_read_statistics(c, &statistics);
+    assert_int_equal(statistics.permits, 2);
+    assert_int_equal(statistics.jobs, MANY);
+    assert_true(statistics.threads >= 2 && statistics.threads <= 2 + 256);
+    assert_true(statistics.waiting >= MANY - 2);
+    assert_true(statistics.longest_step > 0.0);
+    computing_stop(c);
+    for (int i = 0; i < MANY; i++)
+        computing_account_free(c, heavy[i].account);
+    computing_free(c);
+    for (int i = 0; i < MANY; i++)
+        assert_true(heavy[i].ended);
+    free(heavy);
+}
+
+/* A job that waits for something else leaves its permit to others. */
+typedef struct waiting_job {
+    computing_job job;
+    computing *c;
+    sem_t other_ran;
+} waiting_job;
+
+static void wait_for_other(computing_job *job)
+{
+    waiting_job *w = (waiting_job *)(void *)job;
+    computing_wait_begin(w->c);
+    sem_wait(&w->other_ran);
+    computing_wait_end(w->c);
+}
+
+typedef struct waking_job {
+    computing_job job;
+    waiting_job *other;
+} waking_job;
+
+static void wake_other(computing_job *job)
+{
+    sem_post(&((waking_job *)(void *)job)->other->other_ran);
+}
+
+static void who_waits_does_not_compute(void **state)
+{
+    (void)state;
+    waiting_job waiting = {.job.run = wait_for_other, .c = computing_new(1, NULL)};
+    waking_job waking = {.job.run = wake_other, .other = &waiting};
+    sem_init(&waiting.other_ran, 0, 0);
+    computing_submit(waiting.c, &waiting.job, NULL);
+    computing_submit(waiting.c, &waking.job, NULL);
+    computing_free(waiting.c);
+    sem_destroy(&waiting.other_ran);
+}
+
+/* A job that submits itself again, in turn with tasks of a pool that has been told to end. */
+typedef struct relay {
+    computing_job job;
+    pool_task task;
+    computing *c;
+    pool *p;
+    int left;
+} relay;
+
+static void back_to_computing(pool_task *task)
+{
+    relay *r = (relay *)(void *)((char *)task - offsetof(relay, task));
+    computing_submit(r->c, &r->job, NULL);
+}
+
+static void pass_on(computing_job *job)
+{
+    relay *r = (relay *)(void *)job;
+    if (r->left-- == 0)
+        return;
+    if (r->left % 3 == 0)
+        computing_submit(r->c, &r->job, NULL);
+    else
+        pool_submit(r->p, &r->task, POOL_SHORT);
+}
+
+static void what_jobs_submit_runs_before_the_end(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 200; i++) {
+        pool *p = pool_new(1 + (size_t)i % 3);
+        computing *c = computing_new(1 + (size_t)i % 2, p);
+        relay relays[4];
+        for (int j = 0; j < 4; j++) {
+            relays[j] =
+                (relay){.job.run = pass_on, .task.run = back_to_computing, .c = c, .p = p, .left = 20 + j};
+            computing_submit(c, &relays[j].job, NULL);
+        }
+        pool_free(p);
+        computing_free(c);
+        for (int j = 0; j < 4; j++)
+            assert_int_equal(relays[j].left, -1);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_job_runs_once),
+        cmocka_unit_test(tiles_run_once),
+        cmocka_unit_test(tiles_run_on_all_threads_at_once),
+        cmocka_unit_test(a_short_job_does_not_wait_for_endless_ones),
+        cmocka_unit_test(shares_follow_the_weights),
+        cmocka_unit_test(nobody_pays_for_having_been_alone),
+        cmocka_unit_test(one_account_is_given_up),
+        cmocka_unit_test(many_jobs_are_put_down),
+        cmocka_unit_test(who_waits_does_not_compute),
+        cmocka_unit_test(what_jobs_submit_runs_before_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
