@@ -10,6 +10,7 @@
 #include "bandit/engine.h"
 #include "bandit/rng.h"
 #include "core/arms/covariance.h"
+#include "core/base/pause.h"
 #include "core/posterior/ledger.h"
 
 typedef struct bandit_algorithm_table {
@@ -127,6 +128,8 @@ void bandit_engine_grow_norm_bound(bandit_engine *engine, double mean_norm,
 static inline bool bandit_engine_wants_pick(const bandit_select_limits *limits, bandit_stop_rule rule,
                                             bandit_selection *out)
 {
+    if (bandit_pause())
+        return false;
     out->stop_rule = rule;
     if (rule != BANDIT_STOP_NONE && !limits->beyond_bound)
         return false;

@@ -2,6 +2,7 @@
 #include "core/algorithms/bbkb.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/selection/bless.h"
 #include "core/selection/uncertainty.h"
 
@@ -135,7 +136,7 @@ bandit_status bandit_bbkb_freeze(bandit_engine *engine, bandit_bbkb_batch *batch
         status = rule->start(engine, batch, n_pending, executor, err);
     if (status != BANDIT_OK)
         return status;
-    for (size_t i = 0; i < n_pending; i++)
+    for (size_t i = 0; i < n_pending && !bandit_pause(); i++)
         rule->hallucinate(engine, batch, pending[i].arm, executor);
     write_state(engine, batch);
     return bandit_engine_check_memory(engine, (double)bandit_engine_memory(engine), err);

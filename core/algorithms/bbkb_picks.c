@@ -3,6 +3,7 @@
 #include "core/algorithms/bbkb.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 
 double bandit_bbkb_prior_variance(const bandit_engine *engine, uint32_t arm)
 {
@@ -168,7 +169,7 @@ bandit_status bandit_bbkb_replay_picks(bandit_engine *engine, const bandit_pick 
     bandit_status status = prepare_executor(engine, batch, executor, err);
     if (status != BANDIT_OK)
         return status;
-    for (size_t i = 0; i < n_picks; i++)
+    for (size_t i = 0; i < n_picks && !bandit_pause(); i++)
         bandit_bbkb_hallucinate(engine, batch, picks[i].arm, executor);
     batch->n_picks += n_picks;
     return BANDIT_OK;

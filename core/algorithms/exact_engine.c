@@ -1,6 +1,7 @@
 #include "core/algorithms/exact_engine.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 
 #include <assert.h>
 #include <math.h>
@@ -125,7 +126,7 @@ static void build(bandit_exact_engine *e, const bandit_executor *executor)
     enum { AT_ONCE = 64 };
     const bandit_history *h = &e->history;
     bandit_exact_reset(e->posterior);
-    for (size_t start = 0; start < h->base.n; start += AT_ONCE) {
+    for (size_t start = 0; start < h->base.n && !bandit_pause(); start += AT_ONCE) {
         bandit_pull pulls[AT_ONCE];
         size_t n = h->base.n - start < AT_ONCE ? h->base.n - start : AT_ONCE;
         for (size_t i = 0; i < n; i++) {
@@ -342,7 +343,9 @@ bandit_status bandit_exact_engine_select(bandit_engine *engine, const bandit_sel
                                       : stop_rule(e, limits);
         if (stop != BANDIT_STOP_NONE || n == limits->max_picks)
             break;
-        bandit_status status = make_room(e, 1, executor, err);
+        bandit_status status = bandit_pause_status(err);
+        if (status == BANDIT_OK)
+            status = make_room(e, 1, executor, err);
         if (status != BANDIT_OK && n == 0)
             return status;
         if (status != BANDIT_OK)

@@ -5,6 +5,7 @@
 
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 
 #include <assert.h>
 #include <math.h>
@@ -205,7 +206,7 @@ static bandit_status search_cells(pi_search *s, bandit_error *err)
     size_t d = s->e->cover.dimension, n_best = 0;
     double best[REFINED], x[REFINED * BANDIT_PI_DIMENSIONS];
     bandit_pi_cell *cells[REFINED];
-    for (size_t i = 0; i < s->b->n; i++) {
+    for (size_t i = 0; i < s->b->n && !bandit_pause(); i++) {
         double here[BANDIT_PI_DIMENSIONS] = {0}, value = sweep_cell(s, s->b->cells[i], here);
         if (value == -INFINITY || (n_best == REFINED && !(value > best[REFINED - 1])))
             continue;
@@ -219,7 +220,7 @@ static bandit_status search_cells(pi_search *s, bandit_error *err)
         cells[place] = s->b->cells[i];
         memcpy(x + place * BANDIT_PI_DIMENSIONS, here, d * sizeof *x);
     }
-    for (size_t i = 0; i < n_best; i++) {
+    for (size_t i = 0; i < n_best && !bandit_pause(); i++) {
         if (!refine(s, cells[i], x + i * BANDIT_PI_DIMENSIONS))
             return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }

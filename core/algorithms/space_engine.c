@@ -3,6 +3,7 @@
 #include "core/algorithms/space_design.h"
 #include "core/algorithms/stored_state.h"
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/posterior/prior_sampler.h"
 #include "core/selection/dictionary.h"
 
@@ -194,7 +195,7 @@ static bandit_status freeze(bandit_space_engine *e, bandit_space_batch *b, const
     b->width = bandit_space_width(e, b);
     b->n_picks = 0;
     b->ratio = 1.0;
-    for (size_t i = 0; i < n_pending; i++)
+    for (size_t i = 0; i < n_pending && !bandit_pause(); i++)
         take_out(e, b, pending[i].arm);
     write_state(e, b);
     return bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
@@ -369,7 +370,7 @@ bandit_status bandit_space_engine_replay_picks(bandit_engine *engine, const band
     bandit_space_engine *e = self(engine);
     bandit_space_batch *b = &e->batches[e->in_force];
     bandit_status status = make_room(e, b, n_picks, err);
-    for (size_t i = 0; status == BANDIT_OK && i < n_picks; i++) {
+    for (size_t i = 0; status == BANDIT_OK && i < n_picks && !bandit_pause(); i++) {
         take_out(e, b, picks[i].arm);
         b->n_picks++;
     }

@@ -3,6 +3,7 @@
 #include "core/algorithms/space_engine.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/selection/bless.h"
 #include "core/selection/dictionary.h"
 #include "core/selection/inducing.h"
@@ -141,7 +142,7 @@ bandit_status bandit_space_find_incumbent(bandit_space_engine *e, bandit_space_b
     double means[AT_ONCE], *features = bandit_alloc((size_t)AT_ONCE * d, sizeof *features);
     if (!features)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    for (size_t first = 0; first < n; first += AT_ONCE) {
+    for (size_t first = 0; first < n && !bandit_pause(); first += AT_ONCE) {
         size_t rows = n - first < AT_ONCE ? n - first : AT_ONCE;
         for (size_t i = 0; i < rows; i++)
             bandit_space_features_of(e->base.arms, b->ledger.sums[first + i].arm, features + i * d);

@@ -1,9 +1,9 @@
 #include "bandit/engine.h"
-#include "bandit/executor.h"
 
 #include "core/algorithms/algorithm.h"
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/base/stage_clock.h"
 #include "core/engine/refitting_engine.h"
 #include "core/engine/registry.h"
@@ -78,9 +78,8 @@ static bandit_status check_picks(const bandit_engine *engine, const bandit_pick 
 /* What an interrupted call has left is not looked at. */
 static bandit_status unless_cancelled(bandit_status status, bandit_error *err)
 {
-    if (bandit_pause())
-        status = bandit_fail(err, BANDIT_CANCELLED, "", "given up");
-    return status;
+    bandit_status pause = bandit_pause_status(err);
+    return pause == BANDIT_OK ? status : pause;
 }
 
 bandit_status bandit_engine_new(bandit_engine **out, bandit_arms *arms, const bandit_options *options,

@@ -1,6 +1,7 @@
 #include "bandit/fit.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/learning/likelihood.h"
 
 #include <math.h>
@@ -24,7 +25,7 @@ static double climb(unsigned n, const double *x, double *gradient, void *context
     double value;
     for (unsigned i = 0; i < n; i++)
         a->theta[a->free[i]] = x[i];
-    bool fine = bandit_likelihood_evaluate(a->objective, a->theta, &value, a->slope);
+    bool fine = !bandit_pause() && bandit_likelihood_evaluate(a->objective, a->theta, &value, a->slope);
     for (unsigned i = 0; gradient && i < n; i++)
         gradient[i] = fine ? a->slope[a->free[i]] : 0.0;
     if (!fine)
@@ -287,12 +288,14 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
     write_theta(data, start, memory);
     if (job.n_free > 0)
         run_ascents(&job, fixed, executor);
-    status = prepare(&job, 0);
+    status = bandit_pause_status(err);
+    if (status == BANDIT_OK)
+        status = prepare(&job, 0);
     for (size_t k = 0; job.n_free > 0 && k < starts_of(data); k++)
         status = status == BANDIT_OK ? job.status[k] : status;
     if (status == BANDIT_OK)
         status = read_best(&job, out, objective, surprise, err);
-    else
+    else if (status != BANDIT_CANCELLED)
         bandit_error_set(err, status, "", "out of memory");
 out:
     for (size_t k = 0; objectives && k < workers; k++)

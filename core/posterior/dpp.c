@@ -3,6 +3,7 @@
 #include "bandit/rng.h"
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -39,7 +40,9 @@ bandit_status bandit_dpp_greedy(const bandit_covariance *covariance, const uint3
             best = residual[i] > residual[best] ? i : best;
         if (!(residual[best] > floor))
             break;
-        status = bandit_points_set(&pivot, covariance, &ground[best], 1, err);
+        status = bandit_pause_status(err);
+        if (status == BANDIT_OK)
+            status = bandit_points_set(&pivot, covariance, &ground[best], 1, err);
         if (status != BANDIT_OK)
             goto out;
         double *column = factor + found * ld;
@@ -145,7 +148,7 @@ static bandit_status run_chain(chain *c, const bandit_dpp_options *options, band
     double floor = options->tolerance * c->covariance->kappa2;
     size_t accepted = 0;
     bandit_status status = invert_members(c, err);
-    for (uint64_t step = 0; step < options->steps && status == BANDIT_OK; step++) {
+    for (uint64_t step = 0; step < options->steps && status == BANDIT_OK && !bandit_pause(); step++) {
         uint64_t seed = options->seed, batch = options->batch;
         size_t leave = bandit_random_below(seed, batch, BANDIT_PURPOSE_DPP, 3 * step, c->m);
         size_t enter = c->m + bandit_random_below(seed, batch, BANDIT_PURPOSE_DPP, 3 * step + 1, c->n - c->m);

@@ -1,6 +1,7 @@
 #include "core/posterior/exact_posterior.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/posterior/exact_internal.h"
 
 #include <assert.h>
@@ -307,7 +308,7 @@ void bandit_exact_observe(bandit_exact *p, const bandit_pull *pulls, size_t n, b
                           const bandit_executor *executor)
 {
     assert(bandit_exact_packed(p->n_solid + n) <= p->capacity_factor);
-    for (size_t i = 0; i < n;) {
+    for (size_t i = 0; i < n && !bandit_pause();) {
         size_t block = 1;
         if (together) {
             size_t room = BANDIT_EXACT_CHUNK - p->n_columns % BANDIT_EXACT_CHUNK;

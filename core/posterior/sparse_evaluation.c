@@ -1,6 +1,7 @@
 /* Mean and variance of all arms under a sparse posterior, either in blocks by BLAS, or tile by tile with the
  * SIMD loops of core/simd. */
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/base/stage_clock.h"
 #include "core/posterior/sparse_blocks.h"
 #include "core/posterior/sparse_posterior.h"
@@ -51,6 +52,8 @@ static void evaluate_part(void *arg, size_t index, size_t worker)
                                                         *variance = job->variance + first;
     uint32_t arms[BANDIT_BLOCK] = {0};
 
+    if (bandit_pause())
+        return;
     for (size_t i = 0; i < rows; i++)
         arms[i] = (uint32_t)(first + i);
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
@@ -122,7 +125,8 @@ static void evaluate_part_fused(void *arg, size_t index, size_t worker)
     double smallest = INFINITY;
 
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
-    for (size_t group = index * BANDIT_BLOCK; group < end; group += (size_t)GROUP * BANDIT_TILE) {
+    for (size_t group = index * BANDIT_BLOCK; group < end && !bandit_pause();
+         group += (size_t)GROUP * BANDIT_TILE) {
         bandit_stage_switch(BANDIT_STAGE_KERNEL);
         for (size_t g = 0; g < GROUP && group + g * BANDIT_TILE < end; g++)
             bandit_covariance_tile(p->covariance, group / BANDIT_TILE + g, &p->points, 0, m,
@@ -169,9 +173,11 @@ bandit_status bandit_posterior_evaluate_all(bandit_posterior *p, const bandit_ex
     bandit_task *part = p->one_factor && p->covariance->simd->norms ? evaluate_part_fused : evaluate_part;
     executor->for_each(executor->context, parts, part, &job);
 
+    bandit_status status = bandit_pause_status(err);
+    if (status != BANDIT_OK)
+        return status;
     for (size_t i = 0; i < parts; i++) {
-        bandit_status status =
-            bandit_posterior_check_smallest(p, job.smallest[i], i * BANDIT_BLOCK, BANDIT_BLOCK, err);
+        status = bandit_posterior_check_smallest(p, job.smallest[i], i * BANDIT_BLOCK, BANDIT_BLOCK, err);
         if (status != BANDIT_OK)
             return status;
     }

@@ -2,6 +2,7 @@
 
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 #include "core/posterior/sparse_blocks.h"
 
 #include <assert.h>
@@ -44,6 +45,7 @@ static bandit_status factor_dictionary(bandit_posterior *p, const uint32_t *dict
      * variance by at most tolerance * kappa^2 / lambda. */
     double relative =
         fmax((double)n * DBL_EPSILON, kappa2 > 0.0 ? fmin(1e-10, 1e-8 * p->lambda / kappa2) : 1e-10);
+    bandit_pause();
     status = bandit_pivoted_cholesky(p->L, n, relative * kappa2, pivot, &p->m, err);
     if (status != BANDIT_OK)
         goto out;
@@ -156,9 +158,11 @@ static bandit_status factor_once(bandit_posterior *p, const double *inverse, dou
         memcpy(a + k * n + k, p->L + k * n + k, (n - k) * sizeof *a);
         memset(b + k * n, 0, k * sizeof *b);
     }
+    bandit_pause();
     bandit_status status = bandit_invert_lower(a, n, n, err);
     if (status != BANDIT_OK)
         return status;
+    bandit_pause();
     cblas_dcopy(m, p->g, 1, p->weights, 1);
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, p->L_V, m, p->weights, 1);
     cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, m, p->L, m, p->weights, 1);
@@ -204,6 +208,9 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
     }
     for (size_t first = 0; first < n_sums; first += BANDIT_BLOCK) {
         size_t rows = n_sums - first < BANDIT_BLOCK ? n_sums - first : BANDIT_BLOCK;
+        status = bandit_pause_status(err);
+        if (status != BANDIT_OK)
+            return status;
         accumulate_block(p, p->work, p->work + m * BANDIT_BLOCK, sums + first, rows, p->g);
     }
     if (m == 0) {
@@ -211,6 +218,7 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
         bandit_posterior_evaluate_plainly(p);
         return BANDIT_OK;
     }
+    bandit_pause();
     for (size_t k = 0; k < m; k++)
         p->L_V[k * m + k] += lambda;
     status = bandit_cholesky(p->L_V, m, m, "V", err);
@@ -219,7 +227,9 @@ bandit_status bandit_posterior_build(bandit_posterior *p, const bandit_covarianc
     cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, (int)m, p->L_V, (int)m, p->g, 1);
     p->log_det_ratio = bandit_log_det(p->L_V, m, m) - (double)m * log(lambda);
     bandit_posterior_evaluate_plainly(p);
+    bandit_pause();
     status = effective_dimension(p, p->work, err);
+    bandit_pause();
     return status == BANDIT_OK ? factor_once(p, p->work, p->work + m * m, p->work + 2 * m * m, err) : status;
 }
 
@@ -337,7 +347,7 @@ bandit_status bandit_posterior_predict(const bandit_posterior *p, double width, 
         free(scratch);
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !bandit_pause(); i++) {
         bandit_embedding e = arms ? bandit_posterior_embed(p, arms[i], w, scratch)
                                   : bandit_posterior_embed_at(p, coordinates + i * d, w, scratch);
         out[i] = bandit_embedding_prediction(e, p->lambda, width);

@@ -2,6 +2,7 @@
 
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -326,6 +327,7 @@ void bandit_surface_values(bandit_surface *s, const double *coordinates, size_t 
     double *block = s->scratch, *diagonal = s->scratch + s->room * BLOCK;
     for (size_t first = 0; first < n; first += BLOCK) {
         size_t rows = n - first < BLOCK ? n - first : BLOCK;
+        bandit_pause();
         columns_of(s, coordinates + first * d, rows, variance ? s->n : s->m, block, BLOCK, diagonal);
         if (mean) {
             memset(mean + first, 0, rows * sizeof *mean);
@@ -346,6 +348,7 @@ void bandit_surface_combine(bandit_surface *s, const double *c, const double *co
     memset(out, 0, n * sizeof *out);
     for (size_t first = 0; first < n && s->m > 0; first += BLOCK) {
         size_t rows = n - first < BLOCK ? n - first : BLOCK;
+        bandit_pause();
         columns_of(s, coordinates + first * d, rows, s->m, block, BLOCK, diagonal);
         cblas_dgemv(CblasColMajor, CblasNoTrans, (int)rows, (int)s->m, 1.0, block, BLOCK, c, 1, 0.0,
                     out + first, 1);
@@ -382,6 +385,7 @@ bandit_status bandit_grid_start(bandit_grid *g, bandit_surface *s, const double 
     double *block = s->scratch, *diagonal = s->scratch + s->room * BLOCK;
     for (size_t first = 0; first < n; first += BLOCK) {
         size_t rows = n - first < BLOCK ? n - first : BLOCK;
+        bandit_pause();
         columns_of(s, coordinates + first * d, rows, m, g->columns + first, ld, diagonal);
         for (size_t k = 0; k < m; k++)
             memcpy(block + k * BLOCK, g->columns + k * ld + first, rows * sizeof *block);
@@ -402,6 +406,7 @@ bandit_status bandit_grid_update(bandit_grid *g, bandit_surface *s, bandit_error
     double *diagonal = s->scratch + s->room * BLOCK;
     for (; g->applied < s->n; g->applied++) {
         size_t row = g->applied;
+        bandit_pause();
         bandit_points point = {.n = 1, .features = s->points.features + row * d};
         for (size_t first = 0; first < g->n; first += BLOCK) {
             size_t rows = g->n - first < BLOCK ? g->n - first : BLOCK;

@@ -1,6 +1,7 @@
 #include "core/search/maximize.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/search/maximize_search.h"
 
 #include <math.h>
@@ -176,6 +177,7 @@ void bandit_search_take(bandit_search *s, const double *genes, const double *fea
 void bandit_search_evaluate_expressed(bandit_search *s)
 {
     size_t n = s->space->n, d = s->space->dimension;
+    bandit_pause();
     if (s->n_trials > 0)
         s->objective->values(s->objective->context, s->trial_features, s->n_trials, s->trial_values);
     for (size_t t = 0; t < s->n_trials; t++)
@@ -199,7 +201,7 @@ bandit_status bandit_maximizer_run(bandit_maximizer *max, const bandit_objective
     bandit_search_choose_starts(&s, grid_values);
     if (max->beside && !max->exhaustive)
         bandit_search_look_beside(&s);
-    for (size_t k = 0; k < s.n_starts + s.n_beside && !max->exhaustive; k++) {
+    for (size_t k = 0; k < s.n_starts + s.n_beside && !max->exhaustive && !bandit_pause(); k++) {
         size_t b = k - s.n_starts, n = s.space->n;
         bool starts = k < s.n_starts;
         memcpy(s.genes, starts ? s.start_genes + k * n : s.beside_genes + b * n, n * sizeof *s.genes);

@@ -1,4 +1,5 @@
 /* Climbing from a start: L-BFGS over the numbers, alternating with moves of discrete parameters. */
+#include "core/base/pause.h"
 #include "core/search/maximize_search.h"
 
 #include <math.h>
@@ -18,6 +19,7 @@ enum {
 static double along(unsigned n, const double *x, double *gradient, void *context)
 {
     bandit_search *s = context;
+    bandit_pause();
     for (size_t k = 0; k < n; k++)
         s->features[s->space->places[s->max->list[k]].first] = x[k];
     double value = s->objective->slopes(s->objective->context, s->features, s->gradient);
@@ -239,7 +241,7 @@ static bool has_integers(const bandit_search *s)
 bool bandit_search_climb(bandit_search *s, double value)
 {
     bool moved = true;
-    for (int round = 0; moved && round < ROUNDS; round++) {
+    for (int round = 0; moved && round < ROUNDS && !bandit_pause(); round++) {
         if ((round == 0 && has_integers(s) && !ascend(s, true, &value)) || !ascend(s, false, &value))
             return false;
         moved = round + 1 < ROUNDS && move(s, &value);

@@ -3,6 +3,7 @@
 #include "bandit/rng.h"
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -148,6 +149,9 @@ static bandit_status descend(bless *b, uint64_t level, double rho, bandit_error 
     for (size_t first = 0; first < n_candidates; first += BLOCK) {
         size_t rows = n_candidates - first < BLOCK ? n_candidates - first : BLOCK;
         double scores[BLOCK];
+        status = bandit_pause_status(err);
+        if (status != BANDIT_OK)
+            return status;
         score_block(b, b->candidates + first, rows, rho, scores);
         for (size_t i = 0; i < rows; i++) {
             const bandit_offer *offer = &b->offers[b->candidates[first + i]];

@@ -2,6 +2,7 @@
 
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -67,6 +68,7 @@ static bandit_status add_unchosen(bandit_log_sums *sums, const bandit_posterior 
     for (size_t i = 0; i < n_results; i++) {
         if (results[i].chosen)
             continue;
+        bandit_pause();
         bandit_embedding e = bandit_posterior_embed(posterior, results[i].arm, w, scratch);
         residuals += results[i].repeats * e.residual;
         if (m > 0)

@@ -2,6 +2,7 @@
 
 #include "bandit/rng.h"
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/selection/confidence.h"
 
 #include <assert.h>
@@ -97,6 +98,7 @@ bandit_status bandit_dictionary_resample(uint32_t *dictionary, size_t *size, con
         bool surely_out = u >= inclusion(how, variance + error, offers[i].count);
         bool matters = *size == 0 && variance + error >= largest; /* it may become the fallback */
         if (!known || (!surely_in && !surely_out) || (surely_out && matters)) {
+            bandit_pause();
             bandit_embedding exact = bandit_posterior_embed(posterior, arm, w, scratch);
             variance = exact.residual + exact.norm2;
         }

@@ -2,6 +2,7 @@
 
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 #include "core/base/stage_clock.h"
 #include "core/posterior/ledger.h"
 #include "core/selection/log_gain.h"
@@ -396,7 +397,7 @@ static void screen_part(void *arg, size_t index, size_t worker)
 
     memset(g.tile, 0, stride * sizeof *g.tile); /* the last tile may not fill all lanes */
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_KERNEL);
-    for (size_t group = index * PART; group < end; group += (size_t)GROUP * BANDIT_TILE) {
+    for (size_t group = index * PART; group < end && !bandit_pause(); group += (size_t)GROUP * BANDIT_TILE) {
         bandit_stage_switch(BANDIT_STAGE_KERNEL);
         for (size_t t = 0; t < GROUP && group + t * BANDIT_TILE < end; t++)
             bandit_covariance_tile(p->covariance, group / BANDIT_TILE + t, &p->points, 0, m,
@@ -481,6 +482,9 @@ bandit_status bandit_screening_evaluate(bandit_posterior *p, const bandit_screen
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_PRODUCT);
     executor->for_each(executor->context, pulled_parts, pulled_part, &job);
     bandit_stage_switch(outer);
+    bandit_status status = bandit_pause_status(err);
+    if (status != BANDIT_OK)
+        return status;
     if (screen->by_gain)
         set_gain_threshold(&job);
     else
@@ -488,8 +492,11 @@ bandit_status bandit_screening_evaluate(bandit_posterior *p, const bandit_screen
     if (screen->reference && share_that_matters(&job) > TOO_MANY)
         return BANDIT_OK;
     executor->for_each(executor->context, parts, screen_part, &job);
+    status = bandit_pause_status(err);
+    if (status != BANDIT_OK)
+        return status;
     for (size_t i = 0; i < parts; i++) {
-        bandit_status status = bandit_posterior_check_smallest(p, job.smallest[i], i * PART, PART, err);
+        status = bandit_posterior_check_smallest(p, job.smallest[i], i * PART, PART, err);
         if (status != BANDIT_OK)
             return status;
     }

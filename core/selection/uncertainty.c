@@ -3,6 +3,7 @@
 #include "core/base/allocate.h"
 #include "core/base/bound_heap.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -172,7 +173,7 @@ static uint32_t most_uncertain(sampler *s, double *largest)
     const double slack = 1e-10;
     uint32_t best = 0;
     *largest = -1.0;
-    while (s->heap.size > 0 && s->entries[0].bound >= *largest) {
+    while (s->heap.size > 0 && s->entries[0].bound >= *largest && !bandit_pause()) {
         bandit_heap_entry *entry = bandit_heap_pop(&s->heap);
         double value = variance_of(s, entry->arm);
         if (value > *largest || (value == *largest && entry->arm < best)) {
@@ -233,6 +234,7 @@ bandit_status bandit_uncertainty_picks(uint32_t **picks, size_t *n_picks, const 
         if (bandit_reserve_keep((void **)&out, &capacity, n, room, sizeof *out)) {
             out[n++] = arm;
             status = add_pull(&s, arm, err);
+            status = status == BANDIT_OK ? bandit_pause_status(err) : status;
         } else {
             status = bandit_fail(err, BANDIT_NO_MEMORY, "", "no memory for %zu first picks", n + 1);
         }

@@ -1,0 +1,14 @@
+/* Checkpoints of the library (bandit/executor.h) where a status is at hand. */
+#ifndef CORE_BASE_PAUSE_H
+#define CORE_BASE_PAUSE_H
+
+#include "bandit/executor.h"
+#include "bandit/status.h"
+
+/* BANDIT_CANCELLED when nobody wants the result any more. */
+static inline bandit_status bandit_pause_status(bandit_error *err)
+{
+    return bandit_pause() ? bandit_fail(err, BANDIT_CANCELLED, "", "given up") : BANDIT_OK;
+}
+
+#endif
