@@ -15,7 +15,7 @@
 
 /* Seconds. A thread keeps its permit for a slice at least; where a new job waits, which may be a short one, for less.
  * To change over costs some 0.02 ms. */
-static const double SLICE = 0.010, SLICE_BEFORE_NEW = 0.001;
+static const computing_slices SLICES = {.usual = 0.010, .before_new = 0.001};
 
 /* The scheduler may let a thread keep its processor for milliseconds, and a request passes through five threads. So
  * computing threads offer to yield in between. */
@@ -206,8 +206,8 @@ static bool is_others_turn(const computing_thread *t, double now)
     const computing *c = t->c;
     const ready_entry *job = can_begin(c) ? c->new_jobs.first : NULL, *thread = c->put_down.first;
     double time = now - t->slice, used = used_by(t, now);
-    return (job && time >= SLICE_BEFORE_NEW && job->key < used) ||
-           (thread && time >= SLICE && thread->key < used);
+    return (job && time >= c->slices.before_new && job->key < used) ||
+           (thread && time >= c->slices.usual && thread->key < used);
 }
 
 static void put_down_if_due(computing_thread *t, double now)
@@ -266,7 +266,7 @@ static bool check(void *arg)
     note_step(t, now);
     if (should_yield(t, now))
         sched_yield();
-    if (atomic_load(&c->n_waiting) > 0 && now - t->slice >= SLICE_BEFORE_NEW) {
+    if (atomic_load(&c->n_waiting) > 0 && now - t->slice >= c->slices.before_new) {
         pthread_mutex_lock(&c->lock);
         put_down_if_due(t, now);
         pthread_mutex_unlock(&c->lock);
@@ -385,6 +385,7 @@ computing *computing_new(size_t permits, pool *p)
         return NULL;
     c->pool = p;
     c->permits = c->free = permits;
+    c->slices = SLICES;
     c->most_threads = permits + MOST_PUT_DOWN;
     c->others = (computing_account){.weight = 1.0, .references = 1};
     pthread_mutex_init(&c->lock, NULL);

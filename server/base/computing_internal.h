@@ -44,8 +44,15 @@ struct computing_thread {
     computing_thread *next_idle;
 };
 
+/* How long a thread keeps its permit, in seconds. */
+typedef struct computing_slices {
+    double usual;
+    double before_new; /* where a new job waits; not more than usual */
+} computing_slices;
+
 struct computing {
-    pthread_mutex_t lock; /* guards everything but what is atomic */
+    computing_slices slices; /* not changed but by tests, before the first job */
+    pthread_mutex_t lock;    /* guards everything but what is atomic */
     pthread_cond_t finished;
     pool *pool;
     size_t permits, free; /* free: held by no thread */
