@@ -19,7 +19,7 @@ typedef struct app {
     const server_config *config;
     store *store;
     pool *pool;
-    computing *computing;
+    struct computing *computing;
     struct auth *auth;
     struct registry *registry;
     int64_t started_at;           /* ms since 1970; 0: not serving */

@@ -12,6 +12,7 @@
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/enumerated.h"
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -266,7 +267,7 @@ static bandit_status replay_list(bandit_engine *engine, const bandit_pick *picks
     bandit_status status = make_room(batch, n_picks, err);
     if (status != BANDIT_OK)
         return status;
-    for (size_t i = 0; i < n_picks; i++)
+    for (size_t i = 0; i < n_picks && !bandit_pause(); i++)
         hallucinate(engine, batch, picks[i].arm, executor);
     batch->n_picks += n_picks;
     return BANDIT_OK;

@@ -1,6 +1,7 @@
 #include "core/selection/gain.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/base/stage_clock.h"
 
 #include <assert.h>
@@ -397,7 +398,8 @@ bool bandit_gain_best(bandit_gain_selector *s, const uint32_t *withheld, size_t 
                 .few = are_few(s),
                 .best = -INFINITY};
     heed_withheld(s, withheld, n_withheld, again);
-    for (size_t block = FIRST_BLOCK; goes_on(&f); block = block < LAST_BLOCK ? 2 * block : block) {
+    for (size_t block = FIRST_BLOCK; goes_on(&f) && !bandit_pause();
+         block = block < LAST_BLOCK ? 2 * block : block) {
         size_t n = pop_block(&f, block);
         refresh(&f, s->entries + s->heap.size, n);
         evaluate(&f, s->entries + s->heap.size, n);

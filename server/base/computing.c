@@ -39,7 +39,7 @@ static void charge(computing_thread *t, double now)
 }
 
 /* The smallest use of an account that is active. */
-static double smallest_use(const computing *c, double now)
+static double smallest_use(const struct computing *c, double now)
 {
     double smallest = INFINITY;
     if (c->new_jobs.first)
@@ -52,7 +52,7 @@ static double smallest_use(const computing *c, double now)
     return isinf(smallest) ? c->clock : smallest;
 }
 
-static void begin_account(computing *c, computing_account *account, double now)
+static void begin_account(struct computing *c, computing_account *account, double now)
 {
     if (account->active++ == 0)
         account->used = fmax(account->used, smallest_use(c, now));
@@ -66,7 +66,7 @@ static void release_account(computing_account *account)
         free(account);
 }
 
-static void end_account(computing *c, computing_account *account)
+static void end_account(struct computing *c, computing_account *account)
 {
     account->active--;
     c->clock = fmax(c->clock, account->used);
@@ -75,7 +75,7 @@ static void end_account(computing *c, computing_account *account)
         pthread_cond_broadcast(&c->finished);
 }
 
-computing_account *computing_account_new(computing *c, double weight)
+computing_account *computing_account_new(struct computing *c, double weight)
 {
     (void)c;
     computing_account *account = malloc(sizeof *account);
@@ -84,7 +84,7 @@ computing_account *computing_account_new(computing *c, double weight)
     return account;
 }
 
-void computing_account_free(computing *c, computing_account *account)
+void computing_account_free(struct computing *c, computing_account *account)
 {
     if (!account)
         return;
@@ -102,13 +102,13 @@ void computing_cancel(computing_account *account)
 
 static void *run_thread(void *arg);
 
-static bool can_begin(const computing *c)
+static bool can_begin(const struct computing *c)
 {
     return c->idle || c->n_threads < c->most_threads;
 }
 
 /* A thread without work: one of the cache, or a new one. NULL: there is none. */
-static computing_thread *find_thread(computing *c)
+static computing_thread *find_thread(struct computing *c)
 {
     computing_thread *t = c->idle;
     if (t) {
@@ -139,7 +139,7 @@ static void grant(computing_thread *t)
 }
 
 /* The next job begins. False: there is no thread for it. */
-static bool begin_next(computing *c)
+static bool begin_next(struct computing *c)
 {
     computing_thread *t = find_thread(c);
     if (!t)
@@ -151,13 +151,13 @@ static bool begin_next(computing *c)
     return true;
 }
 
-static void take_up_next(computing *c)
+static void take_up_next(struct computing *c)
 {
     ready_entry *next = ready_queue_take(&c->put_down);
     grant((computing_thread *)(void *)((char *)next - offsetof(computing_thread, ready)));
 }
 
-static bool find_helper(computing *c)
+static bool find_helper(struct computing *c)
 {
     computing_tiles *tiles = computing_helpable(c);
     computing_thread *t = tiles ? find_thread(c) : NULL;
@@ -168,7 +168,7 @@ static bool find_helper(computing *c)
     return t;
 }
 
-void computing_dispatch(computing *c)
+void computing_dispatch(struct computing *c)
 {
     bool more = true;
     while (c->free > 0 && more) {
@@ -203,7 +203,7 @@ void computing_acquire(computing_thread *t)
 /* Is it somebody else's turn? With the lock. */
 static bool is_others_turn(const computing_thread *t, double now)
 {
-    const computing *c = t->c;
+    const struct computing *c = t->c;
     const ready_entry *job = can_begin(c) ? c->new_jobs.first : NULL, *thread = c->put_down.first;
     double time = now - t->slice, used = used_by(t, now);
     return (job && time >= c->slices.before_new && job->key < used) ||
@@ -261,7 +261,7 @@ static bool is_cancelled(const computing_thread *t)
 static bool check(void *arg)
 {
     computing_thread *t = arg;
-    computing *c = t->c;
+    struct computing *c = t->c;
     double now = clock_steady();
     note_step(t, now);
     if (should_yield(t, now))
@@ -274,7 +274,7 @@ static bool check(void *arg)
     return is_cancelled(t);
 }
 
-void computing_wait_begin(computing *c)
+void computing_wait_begin(struct computing *c)
 {
     if (!computing_self)
         return;
@@ -284,7 +284,7 @@ void computing_wait_begin(computing *c)
     pthread_mutex_unlock(&c->lock);
 }
 
-void computing_wait_end(computing *c)
+void computing_wait_end(struct computing *c)
 {
     if (!computing_self)
         return;
@@ -298,7 +298,7 @@ void computing_wait_end(computing *c)
 /* With the lock. */
 static void run_job(computing_thread *t)
 {
-    computing *c = t->c;
+    struct computing *c = t->c;
     computing_job *job = t->job;
     t->job = NULL;
     t->boss = t;
@@ -320,7 +320,7 @@ static void run_job(computing_thread *t)
 static void *run_thread(void *arg)
 {
     computing_thread *t = arg;
-    computing *c = t->c;
+    struct computing *c = t->c;
     computing_self = t;
     nice_raise(NICER_COMPUTING);
     bandit_on_pause(check, t);
@@ -344,7 +344,7 @@ static void *run_thread(void *arg)
 
 /* ---- jobs ---------------------------------------------------------------------------------------------- */
 
-void computing_submit(computing *c, computing_job *job, computing_account *account)
+void computing_submit(struct computing *c, computing_job *job, computing_account *account)
 {
     double now = clock_steady();
     if (c->pool)
@@ -359,12 +359,12 @@ void computing_submit(computing *c, computing_job *job, computing_account *accou
     pthread_mutex_unlock(&c->lock);
 }
 
-void computing_stop(computing *c)
+void computing_stop(struct computing *c)
 {
     atomic_store(&c->stopping, true);
 }
 
-void computing_read_statistics(computing *c, computing_statistics *out)
+void computing_read_statistics(struct computing *c, computing_statistics *out)
 {
     pthread_mutex_lock(&c->lock);
     *out = (computing_statistics){.permits = c->permits,
@@ -377,10 +377,10 @@ void computing_read_statistics(computing *c, computing_statistics *out)
 
 /* ---- life ---------------------------------------------------------------------------------------------- */
 
-computing *computing_new(size_t permits, pool *p)
+struct computing *computing_new(size_t permits, pool *p)
 {
     assert(permits >= 1);
-    computing *c = calloc(1, sizeof *c);
+    struct computing *c = calloc(1, sizeof *c);
     if (!c)
         return NULL;
     c->pool = p;
@@ -407,7 +407,7 @@ computing *computing_new(size_t permits, pool *p)
     return c;
 }
 
-void computing_free(computing *c)
+void computing_free(struct computing *c)
 {
     if (!c)
         return;

@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef struct computing computing;
+struct computing;
 typedef struct computing_account computing_account;
 
 /* Embedded in its owner, which must live until `run` is called. From then on it may be submitted again. */
@@ -30,26 +30,27 @@ typedef struct computing_job {
 
 /* permits >= 1: how many threads compute at once. p: is kept from ending while there are jobs, which may submit to
  * it; NULL: they do not. NULL if no thread can be created. */
-computing *computing_new(size_t permits, pool *p);
+struct computing *computing_new(size_t permits, pool *p);
 
 /* Its jobs share by weight with those of other accounts. NULL: out of memory. */
-computing_account *computing_account_new(computing *c, double weight);
-void computing_account_free(computing *c, computing_account *account); /* jobs may still run; NULL is fine */
+computing_account *computing_account_new(struct computing *c, double weight);
+void computing_account_free(struct computing *c,
+                            computing_account *account); /* jobs may still run; NULL is fine */
 
 /* account NULL: that of all jobs that belong to no study. */
-void computing_submit(computing *c, computing_job *job, computing_account *account);
+void computing_submit(struct computing *c, computing_job *job, computing_account *account);
 
 /* Jobs of this account, or all jobs, are given up: those in progress at their next checkpoint, later ones at their
  * first. For ever. */
 void computing_cancel(computing_account *account);
-void computing_stop(computing *c);
+void computing_stop(struct computing *c);
 
 /* The executor for engine calls, which only jobs may make. */
-bandit_executor computing_executor(computing *c);
+bandit_executor computing_executor(struct computing *c);
 
 /* In a job: it waits for something else than a processor in between. Others compute. */
-void computing_wait_begin(computing *c);
-void computing_wait_end(computing *c);
+void computing_wait_begin(struct computing *c);
+void computing_wait_end(struct computing *c);
 
 typedef struct computing_statistics {
     size_t permits;
@@ -59,9 +60,9 @@ typedef struct computing_statistics {
     double longest_step; /* seconds: the longest time between two checkpoints so far */
 } computing_statistics;
 
-void computing_read_statistics(computing *c, computing_statistics *out);
+void computing_read_statistics(struct computing *c, computing_statistics *out);
 
 /* Finishes all jobs, then ends the threads. No account is freed after it. NULL is fine. */
-void computing_free(computing *c);
+void computing_free(struct computing *c);
 
 #endif

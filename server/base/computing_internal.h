@@ -26,7 +26,7 @@ typedef struct computing_tiles {
 } computing_tiles;
 
 struct computing_thread {
-    computing *c;
+    struct computing *c;
     pthread_t id;
     pthread_cond_t wake; /* something of what follows has changed */
     bool has_permit;
@@ -74,7 +74,7 @@ extern _Thread_local computing_thread *computing_self;
 /* ---- computing.c; all with the lock -------------------------------------------------------------------- */
 
 /* Gives free permits to those who wait: to be called when there are more of either, or of tiles. */
-void computing_dispatch(computing *c);
+void computing_dispatch(struct computing *c);
 
 void computing_release(computing_thread *t); /* gives the permit back; without dispatching */
 void computing_acquire(computing_thread *t); /* waits for a permit */
@@ -87,7 +87,7 @@ void computing_give_way(computing_thread *t);
 /* ---- computing_tiles.c; with the lock ------------------------------------------------------------------ */
 
 /* The first for_each that a thread more could help with; NULL: none. */
-computing_tiles *computing_helpable(const computing *c);
+computing_tiles *computing_helpable(const struct computing *c);
 /* t->helps has been decided on. */
 void computing_begin_help(computing_thread *t, computing_tiles *tiles);
 /* Takes tiles until none is left, or somebody waits for a permit, which it then gives back. */

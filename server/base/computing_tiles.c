@@ -3,7 +3,7 @@
 
 #include <assert.h>
 
-static void unlink_tiles(computing *c, const computing_tiles *tiles)
+static void unlink_tiles(struct computing *c, const computing_tiles *tiles)
 {
     computing_tiles **link = &c->tiles;
     while (*link != tiles)
@@ -14,7 +14,7 @@ static void unlink_tiles(computing *c, const computing_tiles *tiles)
 /* Takes the next tile, of which there is one, and runs it without the lock. */
 static void run_tile(computing_thread *t, computing_tiles *tiles)
 {
-    computing *c = t->c;
+    struct computing *c = t->c;
     size_t index = tiles->taken++;
     if (tiles->taken == tiles->n)
         unlink_tiles(c, tiles);
@@ -25,7 +25,7 @@ static void run_tile(computing_thread *t, computing_tiles *tiles)
         pthread_cond_signal(&tiles->caller->wake);
 }
 
-computing_tiles *computing_helpable(const computing *c)
+computing_tiles *computing_helpable(const struct computing *c)
 {
     computing_tiles *tiles = c->tiles;
     while (tiles && tiles->caller->boss->n_workers == c->permits)
@@ -71,7 +71,7 @@ void computing_help(computing_thread *t)
 
 static void for_each(void *context, size_t n, bandit_task *task, void *arg)
 {
-    computing *c = context;
+    struct computing *c = context;
     computing_thread *t = computing_self;
     assert(t && t->c == c);
     if (n <= 1) {
@@ -99,7 +99,7 @@ static void for_each(void *context, size_t n, bandit_task *task, void *arg)
     pthread_mutex_unlock(&c->lock);
 }
 
-bandit_executor computing_executor(computing *c)
+bandit_executor computing_executor(struct computing *c)
 {
     return (bandit_executor){.for_each = for_each, .context = c, .workers = c->permits};
 }

@@ -95,7 +95,7 @@ static store_status replay_all(checking *c, store *snapshot, store_error *error)
     if (!make_scratch(c->a, directory, sizeof directory))
         return STORE_IO;
     snprintf(file, sizeof file, "%s/study.db", directory);
-    computing *p = computing_new(c->a->config.threads, NULL);
+    struct computing *p = computing_new(c->a->config.threads, NULL);
     for (size_t i = 0; p && i < c->n && !status; i++) {
         const replay_options wanted = {.config = &c->a->config,
                                        .computing = p,

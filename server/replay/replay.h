@@ -9,7 +9,7 @@
 
 typedef struct replay_options {
     const server_config *config; /* study_memory */
-    computing *computing;
+    struct computing *computing;
     const char *scratch; /* a file that does not exist; it and SQLite's files next to it are left behind */
     store_check_row *difference;                /* called with a line of text for each difference */
     void (*progress)(void *arg, int64_t entry); /* called with the number of entries replayed so far */

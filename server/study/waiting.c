@@ -210,8 +210,8 @@ void study_serve_waiting(study *s, int64_t now)
         }
         if (!gone)
             plan_for(s, w);
-        bool planning = plan_state_is_computing(s->plans);
-        bool over = steady >= w->deadline && (!planning || steady >= w->planning_deadline);
+        bool computing = plan_state_is_computing(s->plans);
+        bool over = steady >= w->deadline && (!computing || steady >= w->planning_deadline);
         bool no_hope = s->state == STUDY_FINISHED || atomic_load(&s->app->stopping);
         bool settled = w->n_held > 0 && !computing; /* waiting longer would not help */
         bool ends = over || no_hope || settled || gone;

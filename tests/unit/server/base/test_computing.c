@@ -42,7 +42,7 @@ static void every_job_runs_once(void **state)
 {
     (void)state;
     for (size_t permits = 1; permits <= 4; permits++) {
-        computing *c = computing_new(permits, NULL);
+        struct computing *c = computing_new(permits, NULL);
         assert_non_null(c);
         atomic_int runs[JOBS] = {0};
         counted_job *jobs = calloc(JOBS, sizeof *jobs);
@@ -62,7 +62,7 @@ static void every_job_runs_once(void **state)
 /* A job of tiles, some of which spread tiles themselves, and are interrupted. */
 typedef struct spreading {
     computing_job job;
-    computing *c;
+    struct computing *c;
     size_t permits;
     atomic_int runs[TILES], inner_runs[TILES];
     atomic_int busy[8]; /* by worker: tiles that run now, but for those that have spread others */
@@ -114,7 +114,7 @@ static void tiles_run_once(void **state)
 {
     (void)state;
     for (size_t permits = 1; permits <= 4; permits++) {
-        computing *c = computing_new(permits, NULL);
+        struct computing *c = computing_new(permits, NULL);
         spreading *s = calloc(3, sizeof *s);
         computing_account *accounts[3];
         for (int i = 0; i < 3; i++) {
@@ -141,7 +141,7 @@ static void tiles_run_once(void **state)
 /* Comes back only if three tiles run at the same time. */
 typedef struct meeting {
     computing_job job;
-    computing *c;
+    struct computing *c;
     pthread_barrier_t all_here;
 } meeting;
 
@@ -178,7 +178,7 @@ enum { KINDS = 3 };
  * slice. */
 typedef struct endless {
     computing_job job;
-    computing *c;
+    struct computing *c;
     computing_account *account;
     int kind;
     atomic_llong microseconds;
@@ -207,7 +207,7 @@ static void run_endless(computing_job *job)
     atomic_store(&e->ended, true);
 }
 
-static void begin_endless(endless *e, computing *c, int kind, double weight)
+static void begin_endless(endless *e, struct computing *c, int kind, double weight)
 {
     *e = (endless){.job.run = run_endless, .c = c, .kind = kind};
     e->account = computing_account_new(c, weight);
@@ -234,7 +234,7 @@ static void run_brief(computing_job *job)
 }
 
 /* Seconds from the submission to the end, of the quickest of 20: on a busy machine no bound holds every time. */
-static double quickest_brief(computing *c)
+static double quickest_brief(struct computing *c)
 {
     double quickest = 1e9;
     computing_account *account = computing_account_new(c, 1.0);
@@ -257,7 +257,7 @@ static void a_short_job_does_not_wait_for_endless_ones(void **state)
 {
     (void)state;
     for (size_t permits = 1; permits <= 2; permits++) {
-        computing *c = computing_new(permits, NULL);
+        struct computing *c = computing_new(permits, NULL);
         endless heavy[6];
         for (int i = 0; i < 6; i++)
             begin_endless(&heavy[i], c, i % KINDS, 1.0);
@@ -277,7 +277,7 @@ static void a_short_job_does_not_wait_for_endless_ones(void **state)
 static void shares_follow_the_weights(void **state)
 {
     (void)state;
-    computing *c = computing_new(1, NULL);
+    struct computing *c = computing_new(1, NULL);
     endless heavy[6];
     for (int i = 0; i < 6; i++)
         begin_endless(&heavy[i], c, i % KINDS, i == 5 ? 2.0 : 1.0);
@@ -300,7 +300,7 @@ static void shares_follow_the_weights(void **state)
 static void nobody_pays_for_having_been_alone(void **state)
 {
     (void)state;
-    computing *c = computing_new(1, NULL);
+    struct computing *c = computing_new(1, NULL);
     endless first, second;
     struct timespec pause = {.tv_nsec = 600 * 1000 * 1000};
     begin_endless(&first, c, 0, 1.0);
@@ -322,7 +322,7 @@ static void nobody_pays_for_having_been_alone(void **state)
 static void one_account_is_given_up(void **state)
 {
     (void)state;
-    computing *c = computing_new(2, NULL);
+    struct computing *c = computing_new(2, NULL);
     endless given_up, stays;
     begin_endless(&given_up, c, 2, 1.0);
     begin_endless(&stays, c, 1, 1.0);
@@ -348,7 +348,7 @@ static void many_jobs_are_put_down(void **state)
 {
     (void)state;
     enum { MANY = 400 };
-    computing *c = computing_new(2, NULL);
+    struct computing *c = computing_new(2, NULL);
     computing_statistics statistics;
     endless *heavy = calloc(MANY, sizeof *heavy);
     for (int i = 0; i < MANY; i++)
@@ -373,7 +373,7 @@ static void many_jobs_are_put_down(void **state)
 /* A job that waits for something else leaves its permit to others. */
 typedef struct waiting_job {
     computing_job job;
-    computing *c;
+    struct computing *c;
     sem_t other_ran;
 } waiting_job;
 
@@ -411,7 +411,7 @@ static void who_waits_does_not_compute(void **state)
 typedef struct relay {
     computing_job job;
     pool_task task;
-    computing *c;
+    struct computing *c;
     pool *p;
     int left;
 } relay;
@@ -438,7 +438,7 @@ static void what_jobs_submit_runs_before_the_end(void **state)
     (void)state;
     for (int i = 0; i < 200; i++) {
         pool *p = pool_new(1 + (size_t)i % 3);
-        computing *c = computing_new(1 + (size_t)i % 2, p);
+        struct computing *c = computing_new(1 + (size_t)i % 2, p);
         relay relays[4];
         for (int j = 0; j < 4; j++) {
             relays[j] =

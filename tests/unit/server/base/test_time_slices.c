@@ -139,7 +139,7 @@ static void slices_change_no_pick(void **state)
         assert_int_equal(alone[i].status, BANDIT_OK);
     }
     for (size_t permits = 1; permits <= 3; permits++) {
-        computing *c = computing_new(permits, NULL);
+        struct computing *c = computing_new(permits, NULL);
         bandit_executor executor = computing_executor(c);
         computing_account *accounts[STUDIES];
         c->slices = (computing_slices){.usual = slices[permits - 1]};
