@@ -242,7 +242,7 @@ static bandit_status select_list(bandit_engine *engine, const bandit_select_limi
         return status;
     while (bandit_engine_wants_pick(limits, stop_rule(engine, batch), out)) {
         uint32_t arm;
-        bool found;
+        bool found = false;
         status = choose(e, batch, limits, &arm, &found, err);
         if (status != BANDIT_OK && out->n_picks == 0)
             return status;

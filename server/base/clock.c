@@ -17,6 +17,13 @@ double clock_steady(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+double clock_thread(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
 int64_t clock_steady_ms(void)
 {
     return (int64_t)(1000 * clock_steady());

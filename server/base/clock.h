@@ -11,6 +11,9 @@ int64_t clock_now(void);
 double clock_steady(void);
 int64_t clock_steady_ms(void);
 
+/* Seconds for which this thread has had a processor. */
+double clock_thread(void);
+
 /* RFC 3339 UTC with milliseconds, e.g. 2026-01-01T00:00:00.000Z. text: at least 25 bytes. */
 void clock_format(int64_t milliseconds, char *text);
 

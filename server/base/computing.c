@@ -196,6 +196,7 @@ void computing_acquire(computing_thread *t)
     computing_dispatch(t->c);
     while (!t->has_permit)
         pthread_cond_wait(&t->wake, &t->c->lock);
+    t->had = clock_thread();
 }
 
 /* ---- checkpoints --------------------------------------------------------------------------------------- */
@@ -221,15 +222,23 @@ static void put_down_if_due(computing_thread *t, double now)
 static bool should_yield(computing_thread *t, double now)
 {
     bool due = now - t->yielded >= YIELD_EVERY;
-    if (due)
+    if (due) {
         t->yielded = now;
+        t->had = clock_thread();
+    }
     return due;
 }
 
+/* Of a step that may be a long one: the processor's time, of which other processes take nothing. That clock is slower
+ * to read; the step counts from when it was read last, shortly before. */
 static void note_step(computing_thread *t, double now)
 {
-    double seconds = now - t->checked, longest = atomic_load(&t->c->longest_step);
+    bool may_be_long = now - t->checked > YIELD_EVERY;
     t->checked = now;
+    if (!may_be_long)
+        return;
+    double had = clock_thread(), seconds = had - t->had, longest = atomic_load(&t->c->longest_step);
+    t->had = had;
     while (seconds > longest && !atomic_compare_exchange_weak(&t->c->longest_step, &longest, seconds))
         continue;
 }
@@ -330,6 +339,7 @@ static void *run_thread(void *arg)
             pthread_cond_wait(&t->wake, &c->lock);
         if (!t->has_permit)
             break;
+        t->had = clock_thread();
         if (t->job)
             run_job(t);
         else

@@ -57,7 +57,7 @@ typedef struct computing_statistics {
     size_t jobs;         /* begun or not */
     size_t waiting;      /* of them: those that wait for a permit, and their tiles that do */
     size_t threads;      /* of the cache */
-    double longest_step; /* seconds: the longest time between two checkpoints so far */
+    double longest_step; /* seconds of a processor: the most between two checkpoints so far */
 } computing_statistics;
 
 void computing_read_statistics(struct computing *c, computing_statistics *out);

@@ -41,6 +41,7 @@ struct computing_thread {
     double slice;   /* when it got its permit */
     double charged; /* up to when its time is in account->used */
     double yielded, checked;
+    double had; /* of its processor time, at or shortly before `checked` */
     computing_thread *next_idle;
 };
 

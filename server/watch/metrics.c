@@ -271,7 +271,7 @@ static void put_store(FILE *out, app *a)
     put_one(out, "banditd_computing_threads", "gauge", (double)c.threads,
             "Threads that compute or may be put down in a computation.");
     put_one(out, "banditd_computing_step_seconds_max", "gauge", c.longest_step,
-            "Longest time so far that a computation could not be interrupted.");
+            "Longest processor time so far in which a computation could not be interrupted.");
 }
 
 static void put_streams(FILE *out, const events_statistics *streams)
