@@ -3,6 +3,7 @@
 #include "core/arms/arms_storage.h"
 #include "core/base/allocate.h"
 #include "core/base/linalg.h"
+#include "core/base/pause.h"
 
 #include <assert.h>
 #include <math.h>
@@ -143,12 +144,14 @@ static bandit_status finish_features(bandit_arms *arms, bandit_scaling scaling, 
                                      bandit_error *err)
 {
     for (size_t j = 0; j < arms->dimension; j++) {
+        bandit_pause();
         scaling_statistics(arms, scaling, n_reference, j);
         if (!isfinite(arms->shift[j]) || !isfinite(arms->factor[j]))
             return bandit_fail(err, BANDIT_INVALID_ARMS, "", "column %zu cannot be scaled: its range is %s",
                                j, arms->factor[j] > 1.0 ? "too small" : "too large");
     }
     for (size_t a = 0; a < arms->n; a++) {
+        bandit_pause_at(a);
         for (size_t j = 0; j < arms->dimension; j++) {
             double *x =
                 &arms->features[(a / BANDIT_TILE * arms->dimension + j) * BANDIT_TILE + a % BANDIT_TILE];

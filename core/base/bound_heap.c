@@ -1,4 +1,5 @@
 #include "core/base/bound_heap.h"
+#include "core/base/pause.h"
 
 #include <assert.h>
 #include <stdbool.h>
@@ -41,8 +42,10 @@ static void push_next(bandit_heap *heap)
 void bandit_heap_init(bandit_heap *heap, bandit_heap_entry *entries, size_t n)
 {
     *heap = (bandit_heap){.entries = entries, .n = n, .size = n};
-    for (size_t at = n / 2; at-- > 0;)
+    for (size_t at = n / 2; at-- > 0;) {
+        bandit_pause_at(at);
         sift_down(entries, n, at);
+    }
 }
 
 bandit_heap_entry *bandit_heap_pop(bandit_heap *heap)

@@ -85,6 +85,7 @@ static void start_bounds(bandit_gain_selector *s)
     const bandit_posterior *p = s->posterior;
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
     for (size_t a = 0; a < s->n_arms; a++) {
+        bandit_pause_at(a);
         double gap = gap_of(s, (uint32_t)a, s->mean[a]) + p->mean_error;
         double variance = fabs(s->variance[a]) * (1.0 + 1e-12) + p->variance_error;
         s->entries[a].arm = (uint32_t)a;

@@ -1,6 +1,7 @@
 #include "core/selection/selection.h"
 
 #include "core/base/allocate.h"
+#include "core/base/pause.h"
 #include "core/base/stage_clock.h"
 
 #include <assert.h>
@@ -62,6 +63,7 @@ bandit_status bandit_selector_start(bandit_selector *s, const bandit_posterior *
     bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_SELECTION);
     double mean_slack = posterior->mean_error;
     for (size_t a = 0; a < n; a++) {
+        bandit_pause_at(a);
         double most = fabs(variance[a]), slack = posterior->variance_error + NORM_SLACK * most;
         s->entries[a].arm = (uint32_t)a;
         s->entries[a].bound = bound_of(mean[a] + mean_slack, alpha, most, slack);
@@ -162,7 +164,7 @@ bool bandit_selector_best(bandit_selector *s, const uint32_t *withheld, size_t n
     bool found = false;
 
     heed_withheld(s, withheld, n_withheld);
-    while (s->heap.size > 0 && (!found || s->entries[0].bound >= best)) {
+    while (s->heap.size > 0 && (!found || s->entries[0].bound >= best) && !bandit_pause()) {
         bandit_heap_entry *entry = bandit_heap_pop(&s->heap);
         if (n_withheld > 0 && bandit_is_among(withheld, n_withheld, entry->arm)) {
             bandit_heap_set_aside(&s->heap);
