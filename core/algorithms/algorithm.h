@@ -15,8 +15,7 @@
 
 typedef struct bandit_algorithm_table {
     size_t size;      /* size of the algorithm's struct */
-    bool from_sums;   /* all state except the dictionary follows from the sums, in whatever order rewards
-                       * arrived */
+    bool from_sums;   /* all but the dictionary follows from the sums, whatever the order of rewards */
     const void *rule; /* of a type that the table's functions know; NULL if they need none */
 
     /* Sets up the algorithm's own part, after the common one. After an error engine.c calls close. */

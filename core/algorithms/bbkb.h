@@ -32,8 +32,8 @@ typedef struct bandit_bbkb_batch {
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
     bandit_posterior posterior; /* V_D: given the observed rewards */
-    double *mean, *variance;    /* n arms, at the start of the batch; a variance below 0 is minus an upper
-                                 * bound (screening.h) */
+    double *mean, *variance;    /* n arms, at the batch's start; variances below 0: minus a bound
+                                 * (screening.h) */
     size_t capacity_mean, capacity_variance;
     bandit_selector selector; /* V: V_D and all picks in flight; only with a model */
     bandit_log_sums log_sums;
@@ -44,8 +44,7 @@ typedef struct bandit_bbkb_batch {
     uint32_t *planned;  /* without a model: the picks that uncertainty sampling planned */
     size_t n_planned;
     bandit_local_ratio local; /* used with a model and the global-local rule */
-    bool past_global;         /* `local` is up to date, because the global bound was exceeded or `out` was
-                               * full */
+    bool past_global;         /* `local` is up to date: the global bound was exceeded, or `out` was full */
     bandit_offer *out;        /* until past_global: the distinct arms in flight, and their pulls */
     size_t n_out, capacity_out;
     bandit_gain_selector gain; /* for log_ei, instead of the selector */

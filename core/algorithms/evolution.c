@@ -102,8 +102,7 @@ static void choose_child_point(const bandit_exact_engine *e, const bandit_genome
 {
     const bandit_options *o = &e->engine.options;
     const uint64_t first = e->n_picked << 32, last = first + o->sample + 16 * attempt;
-    const uint64_t random = (uint64_t)1 << 20 | attempt; /* for random points: beyond the numbers of the
-                                                          * samples */
+    const uint64_t random = (uint64_t)1 << 20 | attempt; /* for random points: above those of the samples */
     bandit_genome_random(genome, e->engine.batch, BANDIT_PURPOSE_UNIFORM, (e->n_picked << 24) + random,
                          genes);
     if (has_population(e)) {

@@ -60,8 +60,7 @@ struct bandit_exact_engine {
     double incumbent;        /* f+: the largest mean among the pulled arms */
     uint64_t n_pending;      /* picks of earlier batches in flight */
     uint64_t n_picked;       /* picks of this batch */
-    double ratio; /* 1 + sum of sigma^2_fb over all picks in flight, paper's scale; for END_PRODUCT the
-                   * product */
+    double ratio; /* 1 + sum of sigma^2_fb over picks in flight, paper's scale; for END_PRODUCT the product */
 };
 
 /* Entries of bandit_algorithm_table. */

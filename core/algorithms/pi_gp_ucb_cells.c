@@ -186,7 +186,7 @@ bandit_status bandit_pi_bound_at(const bandit_pi_space *e, const bandit_pi_batch
     return BANDIT_OK;
 }
 
-/* ---- what is out --------------------------------------------------------------------------------------- */
+/* ---- picks in flight ----------------------------------------------------------------------------------- */
 
 bandit_status bandit_pi_make_room(bandit_pi_space *e, bandit_pi_batch *b, const double *features,
                                   double *variance, bandit_error *err)

@@ -35,8 +35,7 @@ typedef struct ts_batch {
     bool has_model; /* false: there are no rewards yet, and the initial pick is uniform */
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
-    uint64_t drawn_at;          /* number of rewards when the k-DPP was sampled; 0: the dictionary was chosen
-                                 * otherwise */
+    uint64_t drawn_at;          /* rewards when the k-DPP was sampled; 0: the dictionary is another */
     bandit_posterior posterior; /* has no points for `features` */
     bandit_feature_posterior on_features; /* only built for `features` */
     bandit_svgp_sampler sampler;
@@ -453,8 +452,7 @@ static void ts_describe(const bandit_engine *engine, bandit_description *out)
 {
     const ts_batch *batch = in_force(engine);
     out->observations = batch->ledger.observations;
-    out->beta = alpha_in_force(engine) * sqrt(engine->options.lambda); /* the factor of the paper's standard
-                                                                * deviation */
+    out->beta = alpha_in_force(engine) * sqrt(engine->options.lambda); /* factor of the paper's deviation */
     out->dictionary = batch->dictionary;
     out->n_dictionary = batch->n_dictionary;
     bool on_features = stands_on_features(engine) && engine->started;

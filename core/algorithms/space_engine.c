@@ -310,8 +310,7 @@ static bandit_stop_rule stop_rule(const bandit_space_engine *e, const bandit_spa
 {
     const bandit_options *o = &e->base.options;
     if (bandit_space_samples_uncertainty(e, b))
-        return b->n_picks >= o->max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE; /* choose may end it
-                                                                                       * earlier */
+        return b->n_picks >= o->max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE; /* or choose ends it */
     if (!b->has_model)
         return b->n_out >= bandit_design_size(&e->base, e->rule->seeks_best) ? BANDIT_STOP_INITIAL
                                                                              : BANDIT_STOP_NONE;

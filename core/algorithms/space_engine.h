@@ -32,8 +32,7 @@ typedef enum bandit_space_dictionary {
 typedef enum bandit_space_end {
     BANDIT_SPACE_SEQUENTIAL, /* after every pick */
     BANDIT_SPACE_SUM,        /* after the pick at which 1 + sum sigma^2_fb exceeds ratio_bound: [BBKB] */
-    BANDIT_SPACE_PRODUCT     /* after the pick at which prod (1 + sigma^2_{s−1}) does: Desautels et al.
-                              * 2014 */
+    BANDIT_SPACE_PRODUCT     /* likewise for prod (1 + sigma^2_{s−1}): Desautels et al. 2014 */
 } bandit_space_end;
 
 typedef struct bandit_space_engine bandit_space_engine;
@@ -43,8 +42,7 @@ typedef struct bandit_space_rule {
     bandit_space_dictionary dictionary;
     bandit_space_end end;
     bool waits;   /* with BANDIT_SPACE_SEQUENTIAL: makes no pick while another is in flight */
-    bool samples; /* maximizes a sample of the posterior; otherwise `acquire`, with points in flight
-                   * hallucinated */
+    bool samples; /* maximizes a posterior sample; otherwise `acquire`, hallucinating picks in flight */
     bandit_acquisition_kind acquire;
     bool explores;        /* with probability options.epsilon, a pick is a uniform point */
     bool counts_log_sums; /* batch->log_sums are kept */
@@ -68,8 +66,7 @@ struct bandit_space_batch {
     bool has_model; /* false: there are no rewards yet, and the picks are the design's */
     uint32_t *dictionary;
     size_t n_dictionary, capacity_dictionary;
-    uint64_t drawn_at; /* for inducing points: number of rewards when they were drawn; 0: they are all pulled
-                        * points */
+    uint64_t drawn_at; /* inducing points: rewards when they were drawn; 0: they are all pulled points */
     bandit_posterior posterior;
     bandit_surface surface; /* with the points in flight */
     bandit_log_sums log_sums;
@@ -108,8 +105,7 @@ struct bandit_space_engine {
     size_t n_failed, capacity_failed;
     double *shortfall; /* one per point of the grid */
     double *values, *coded;
-    double *leader, *steps;    /* for rules that seek the best point: the point to search beside, and the
-                                * steps */
+    double *leader, *steps;    /* of rules that seek the best point: the point to search beside, the steps */
     double *means, *variances; /* one per arm, for resampling */
     size_t capacity_values, capacity_means, capacity_variances, capacity_shortfall;
 };

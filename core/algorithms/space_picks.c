@@ -223,8 +223,7 @@ static bandit_status make_grid(bandit_space_engine *e, bandit_space_batch *b, co
     size_t n = e->maximizer.n_grid, d = space->dimension;
     if (status == BANDIT_OK && !e->rule->samples)
         status = bandit_grid_start(&e->grid, &b->surface, e->maximizer.features, n, err);
-    size_t values = n + 2 * (size_t)BANDIT_MAXIMIZE_TRIALS + 2 * d; /* values of the grid, means and
-                                                                     * variances */
+    size_t values = n + 2 * (size_t)BANDIT_MAXIMIZE_TRIALS + 2 * d; /* of the grid; means, variances */
     if (status == BANDIT_OK &&
         !bandit_reserve((void **)&e->values, &e->capacity_values, values, sizeof(double)))
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");

@@ -192,8 +192,7 @@ static bandit_status append_point(bandit_arms *arms, const double *coded, double
         return bandit_fail(err, BANDIT_INVALID_ARMS, "", "row %zu repeats the point of arm %u", row,
                            s->table[slot] - 1);
     for (size_t i = 0; i < s->n; i++)
-        s->coded[arms->n * s->n + i] = isnan(coded[i]) ? (double)NAN : coded[i] + 0.0; /* adding 0 turns −0
-                                                                                        * into 0 */
+        s->coded[arms->n * s->n + i] = isnan(coded[i]) ? (double)NAN : coded[i] + 0.0; /* −0 becomes 0 */
     bandit_space_encode(s, coded, features);
     add_arm(arms, features);
     s->table[slot] = (uint32_t)arms->n;

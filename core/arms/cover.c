@@ -127,8 +127,7 @@ static bandit_status cut(const bandit_cover *cover, bandit_cell cell, size_t k, 
 
     bandit_status status = BANDIT_OK;
     size_t *start = bandit_alloc_zeroed(pieces + 1, sizeof *start);
-    uint32_t *sorted = bandit_alloc(2 * cell.n, sizeof *sorted); /* by piece; an arm on a face is in two
-                                                                  * pieces */
+    uint32_t *sorted = bandit_alloc(2 * cell.n, sizeof *sorted); /* by piece; an arm on a face is in two */
     if (!start || !sorted) {
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
         goto out;
@@ -141,8 +140,7 @@ static bandit_status cut(const bandit_cover *cover, bandit_cell cell, size_t k, 
             cells_along_side(u, per_side, &first, &last);
             for (uint64_t p = first; p <= last; p++) {
                 if (p < base[k] || p - base[k] >= pieces)
-                    continue; /* the arm lies on a face of the parent, and this piece belongs to the parent's
-                               * neighbour */
+                    continue; /* the arm is on a face of the parent, in this piece of its neighbour */
                 if (pass == 0)
                     start[p - base[k] + 1]++;
                 else

@@ -18,8 +18,7 @@ typedef struct bandit_place {
     double *sorted;    /* discrete: the numbers, ascending; owned */
     double *condition; /* the parameter's parent_values, ascending; owned */
     bool has_children; /* some parameter has a condition on this one */
-    size_t subtree;    /* number of points of the parameter and those it makes active; SIZE_MAX: at least that
-                        * many */
+    size_t subtree;    /* points of the parameter and those it makes active; SIZE_MAX: at least that many */
 } bandit_place;
 
 typedef struct bandit_space {

@@ -138,8 +138,7 @@ bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_resu
                                         const bandit_executor *executor, bandit_error *err)
 {
     bandit_status status = check_picks(engine, pending, n_pending, err);
-    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_FACTOR); /* stages inside begin_batch switch the
-                                                                    * clock themselves */
+    bandit_stage outer = bandit_stage_switch(BANDIT_STAGE_FACTOR); /* unless inner calls switch it */
     double norm_bound = engine->options.norm_bound;
     if (status == BANDIT_OK)
         status = engine->table->begin_batch(engine, results, n_results, pending, n_pending, executor, err);

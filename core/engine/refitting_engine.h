@@ -11,8 +11,7 @@ typedef struct bandit_refitting_engine {
     bandit_fit_settings settings;
     bandit_fitted fitted;
     bandit_ledger ledger, next, mapped; /* current; of the next batch; in the units of the inner engine */
-    double within, within_degrees;      /* sum of squares about the means of the arms, and its degrees of
-                                         * freedom */
+    double within, within_degrees;      /* squares about the means of the arms; degrees of freedom */
     double next_within, next_degrees;
     bandit_engine *inner;
     bool stale;             /* rewards were corrected, so the next batch fits */

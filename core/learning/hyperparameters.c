@@ -37,8 +37,7 @@ typedef struct sample {
     double *points;         /* n x dimension */
     double *gram; /* n x n if the kernel has no lengthscales; leading dimension n_kept while fitting */
     double *surprise, *scratch;    /* n */
-    double within, within_degrees; /* sum of squares within arms, in standardized units, and its degrees of
-                                    * freedom */
+    double within, within_degrees; /* squares within arms, standardized; degrees of freedom */
 } sample;
 
 static void sample_clear(sample *s)
@@ -101,8 +100,7 @@ static void standardize(bandit_fitted *out, sample *s)
         out->range = range;
     }
     out->offset = quantile(sorted, n, 0.5);
-    out->scale = out->warped ? range : range / 1.349; /* for a normal distribution, this is the standard
-                                                       * deviation */
+    out->scale = out->warped ? range : range / 1.349; /* the standard deviation, if normal */
     if (!(out->scale > 0.0))
         out->scale = 0.5 * (sorted[n - 1] - sorted[0]);
     double largest = fmax(fabs(sorted[0]), fabs(sorted[n - 1]));

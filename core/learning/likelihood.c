@@ -100,8 +100,7 @@ static bool allocate(bandit_likelihood *o)
     size_t n = o->data->n, d = o->data->dimension, m = o->m, widest = n > m ? n : m;
     size_t sparse = o->exact ? 0 : 1;
     o->inducing = bandit_alloc(m, sizeof *o->inducing);
-    o->scaled = zeros(bandit_whole_tiles(n), d); /* the padding of the last tile is unused, but must be
-                                                  * finite */
+    o->scaled = zeros(bandit_whole_tiles(n), d); /* the last tile's padding must be finite */
     o->scaled_inducing = zeros(sparse * bandit_whole_tiles(m), d);
     o->centre = reals(1, d);
     o->point = reals(1, d);

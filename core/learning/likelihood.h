@@ -32,8 +32,7 @@ typedef struct bandit_likelihood {
     bool exact;
     size_t m;                /* number of inducing points; n when exact */
     uint32_t *inducing;      /* m of the n points, by number */
-    double *scaled;          /* n (in whole tiles) x dimension, column-major: coordinates divided by their
-                         * lengthscales */
+    double *scaled;          /* n (in whole tiles) x dimension, column-major: coordinates / lengthscales */
     double *scaled_inducing; /* m (in whole tiles) x dimension likewise (sparse) */
     double *centre;          /* dimension */
     double *point;           /* dimension: the point of one column */

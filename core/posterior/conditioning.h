@@ -33,8 +33,7 @@ enum { BANDIT_CONDITIONING_BLOCK = 256 };
 
 typedef struct bandit_conditioning {
     const bandit_posterior *posterior; /* borrowed */
-    size_t m, stride;                  /* m of the posterior; length of a vector of m entries with its
-                                        * padding */
+    size_t m, stride;                  /* of the posterior; length of a padded vector of m entries */
     size_t n, room, ld;                /* rows; capacity in rows; the same with padding */
     bandit_points points;              /* n: the arms of the rows */
     double *vectors;                   /* room x 2 stride: z and w of each row's arm */

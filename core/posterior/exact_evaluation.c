@@ -14,8 +14,7 @@
 double bandit_exact_mean_norm(bandit_exact *p)
 {
     size_t n = p->n_solid;
-    double *alpha = p->pulled, norm2 = 0.0; /* holds BANDIT_EXACT_BLOCK x columns doubles, more than the n
-                                             * used here */
+    double *alpha = p->pulled, norm2 = 0.0; /* has BANDIT_EXACT_BLOCK x columns entries, more than n */
     for (size_t i = 0; i < n; i++)
         alpha[i] = p->columns[i].e;
     for (size_t i = n; i-- > 0;) {

@@ -38,8 +38,7 @@ struct bandit_exact {
     double *selection; /* stride entries, given all columns */
 
     /* Scratch memory. */
-    double *pulled; /* BANDIT_EXACT_BLOCK x capacity_columns, row-major: all columns, read at the block's
-                     * arms */
+    double *pulled; /* BANDIT_EXACT_BLOCK x capacity_columns, row-major: columns at a block's arms */
     size_t capacity_pulled;
     double *workspace; /* workers * bandit_covariance_scratch */
     size_t capacity_workspace;

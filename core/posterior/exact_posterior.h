@@ -78,8 +78,7 @@ size_t bandit_exact_hallucinated(const bandit_exact *posterior);
 /* One entry per arm, borrowed. The arrays follow every later change. */
 const double *bandit_exact_mean(const bandit_exact *posterior);
 const double *bandit_exact_variance(const bandit_exact *posterior);           /* given the observed rewards */
-const double *bandit_exact_selection_variance(const bandit_exact *posterior); /* given also the hallucinated
-                                                                               * pulls */
+const double *bandit_exact_selection_variance(const bandit_exact *posterior); /* and hallucinated pulls */
 
 /* The RKHS norm of the mean. Uses the scratch memory for rows. */
 double bandit_exact_mean_norm(bandit_exact *posterior);

@@ -31,8 +31,7 @@ typedef struct bandit_partition {
     double lambda;
     bandit_region **regions; /* n, ordered by level and corner; NULL before the first change */
     size_t n;
-    bool outdated; /* the next change rebuilds all regions, because the ledger has changed in another way than
-                    * by new results */
+    bool outdated; /* the ledger changed other than by new results, so the next change rebuilds all regions */
 } bandit_partition;
 
 /* The partition that a change leads to. It shares the untouched regions until it is committed. {0} is

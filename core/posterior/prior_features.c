@@ -224,8 +224,7 @@ static bandit_status eigen_init(bandit_features *f, bandit_error *err)
     eigen_box(f);
 
     double scale =
-        1.0; /* prod_k l_k (from the spectral density) times prod_k 2 / width_k (squared norms of the
-              * sines) */
+        1.0; /* prod_k l_k (spectral density) times prod_k 2 / width_k (squared norms of the sines) */
     for (size_t k = 0; k < d; k++)
         scale *= lengthscale(f->covariance, k) * 2.0 / f->width[k];
     eigen_index first = {.order = {1, 1, 1}};

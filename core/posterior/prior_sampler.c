@@ -40,8 +40,7 @@ size_t bandit_prior_sampler_need(const bandit_covariance *covariance)
     if (covariance->profile == BANDIT_PROFILE_LINEAR)
         return covariance->dimension * sizeof(double);
     size_t features = BANDIT_PRIOR_FEATURES / 2 * (covariance->dimension + 2);
-    return (2 * limit * stride + features) * sizeof(double); /* two factors exist at the same time while one
-                                                              * is copied */
+    return (2 * limit * stride + features) * sizeof(double); /* while copying, there are two factors */
 }
 
 /* ---- factors ------------------------------------------------------------------------------------------- */

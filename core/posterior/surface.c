@@ -171,8 +171,7 @@ static double profile(bandit_profile profile, double s, double *slope)
         *slope = -e;
         return e;
     case BANDIT_PROFILE_MATERN12:
-        *slope = r > 0.0 ? -0.5 * e / r : 0.0; /* k has a cusp at distance 0, where 0 is a valid
-                                                * subgradient */
+        *slope = r > 0.0 ? -0.5 * e / r : 0.0; /* a cusp, where 0 is a valid subgradient */
         return e;
     case BANDIT_PROFILE_MATERN32:
         *slope = -0.5 * e;

@@ -20,8 +20,7 @@ typedef struct bandit_search {
     const bandit_objective *objective;
     uint64_t pick;
     double *trial_genes, *trial_features, *trial_values; /* for BANDIT_MAXIMIZE_TRIALS points each */
-    size_t n_trials, moved[BANDIT_MAXIMIZE_TRIALS];      /* in a move: the parameter that each trial
-                                                          * changes */
+    size_t n_trials, moved[BANDIT_MAXIMIZE_TRIALS];      /* moved: the parameter that each trial changes */
     double *start_genes, *start_values; /* for BANDIT_SEARCH_POOL points each: the best points, best first */
     size_t n_starts;
     double *beside_genes, *beside_values; /* for BANDIT_SEARCH_BESIDE points each, best first */

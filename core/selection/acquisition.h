@@ -6,8 +6,7 @@
 typedef enum bandit_acquisition_kind {
     BANDIT_ACQUIRE_UCB,         /* mean + parameter sigma */
     BANDIT_ACQUIRE_IMPROVEMENT, /* log of the expected improvement over `parameter` */
-    BANDIT_ACQUIRE_PROBABILITY, /* z = (mean − parameter) / sigma; Phi(z) is the probability to exceed
-                                 * `parameter` */
+    BANDIT_ACQUIRE_PROBABILITY, /* z = (mean − parameter) / sigma; Phi(z): probability to exceed it */
     BANDIT_ACQUIRE_MEAN,
     BANDIT_ACQUIRE_VARIANCE
 } bandit_acquisition_kind;

@@ -30,8 +30,7 @@ typedef struct bless {
     double *factor; /* Cholesky factor of K_J + rho diag(p_J / copies) */
     double *block;
     size_t capacity_factor, capacity_block;
-    uint32_t *candidates; /* offers preselected at this level: their indices, and the number of pulls
-                           * preselected of each */
+    uint32_t *candidates; /* indices of offers preselected at this level, and how many pulls of each */
     double *preselected;
 } bless;
 

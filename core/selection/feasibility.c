@@ -9,8 +9,7 @@
 #include <string.h>
 
 static const double strength = 0.5, expected = 0.9; /* s and pi of feasibility.h */
-static const double enough = 0.8;                   /* where this share of evaluations succeeds, there is no
-                                                     * penalty */
+static const double enough = 0.8;                   /* no penalty where this share of evaluations succeeds */
 
 bandit_status bandit_feasibility_start(bandit_feasibility *f, size_t n, size_t dimension, bandit_error *err)
 {

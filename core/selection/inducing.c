@@ -46,8 +46,7 @@ bandit_status bandit_inducing_draw(uint32_t *dictionary, size_t *n_dictionary, s
     bandit_status status =
         bandit_dpp_sample(covariance, ground, n_ground, &how, dictionary, n_dictionary, err);
     free(ground);
-    if (status == BANDIT_OK && *n_dictionary == 0) /* all arms have zero variance, so any one of them
-                                                    * serves */
+    if (status == BANDIT_OK && *n_dictionary == 0) /* all arms have zero variance: take any */
         dictionary[(*n_dictionary)++] = ledger->sums[0].arm;
     return status;
 }

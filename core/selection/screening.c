@@ -448,8 +448,7 @@ static void set_gain_threshold(screening *job)
         bandit_covariance_tile(covariance, t, &p->points, 0, p->m, tile, BANDIT_TILE, scratch);
         bandit_posterior_evaluate_tile(p, tile, arms, BANDIT_TILE, means, variances);
         for (size_t lane = 0; lane < BANDIT_TILE; lane++) {
-            if (!bandit_sum_of(screen->pulled, screen->n_pulled, arms[lane])) /* a pulled arm may be excluded
-                                                                               * from further picks */
+            if (!bandit_sum_of(screen->pulled, screen->n_pulled, arms[lane])) /* it may not be picked again */
                 best = fmax(best, bandit_log_gain_bound(means[lane] - incumbent, variances[lane], p->lambda,
                                                         DBL_MIN));
         }

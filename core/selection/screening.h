@@ -70,8 +70,7 @@ typedef struct bandit_screen {
     double ratio;                      /* from bandit_reference_compare; used only with a reference */
     bool by_gain;                      /* compare log gains (log_gain.h), not confidence bounds */
     double alpha;                      /* the width of the bounds */
-    double shrinkage;                  /* factor by which variances are expected to shrink within the
-                                   * batch, >= 1 */
+    double shrinkage;                  /* expected factor by which variances shrink within the batch, >= 1 */
     const bandit_arm_sum *pulled;      /* n_pulled >= 1 arms that are always evaluated */
     size_t n_pulled;
 } bandit_screen;

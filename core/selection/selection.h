@@ -18,8 +18,7 @@ typedef struct bandit_selector {
     double alpha;
     size_t n_arms;
     bandit_hallucination hallucination;
-    double total; /* sum of the start-of-batch variances of all picks in flight: the stopping rule's sum,
-                   * without the 1 */
+    double total; /* sum of start-of-batch variances of the picks in flight: the stop rule's sum less 1 */
     uint64_t n_out;
 
     bandit_heap heap;

@@ -51,8 +51,7 @@ static double bytes_of(const sampler *s, size_t capacity)
 {
     const double c = (double)capacity, d = (double)s->covariance->dimension;
     const double points =
-        2.5 * (d * sizeof(double) + sizeof(uint32_t)); /* they grow by half, and old and new exist at the same
-                                                        * time */
+        2.5 * (d * sizeof(double) + sizeof(uint32_t)); /* they grow by half; old and new coexist */
     return c * (2.0 * (c + 1.0) * sizeof(double) + BANDIT_TILE * sizeof(double) + sizeof(uint32_t) + points) +
            (double)bandit_covariance_scratch(s->covariance) * sizeof(double);
 }
@@ -71,9 +70,7 @@ static bandit_status reserve_members(sampler *s, size_t wanted, bandit_error *er
         return BANDIT_OK;
     size_t grown = 2 * wanted < s->most ? 2 * wanted : s->most;
     size_t scratch = bandit_covariance_scratch(s->covariance);
-    double others =
-        (double)s->n * sizeof *s->entries + bytes_of(s, s->capacity); /* old and new arrays exist at the same
-                                                                       * time */
+    double others = (double)s->n * sizeof *s->entries + bytes_of(s, s->capacity); /* old and new coexist */
     if (others + bytes_of(s, grown) > s->most_bytes)
         return no_room(s, wanted, err);
     double *L = bandit_alloc_zeroed(grown, grown * sizeof *L),
@@ -219,8 +216,7 @@ bandit_status bandit_uncertainty_picks(uint32_t **picks, size_t *n_picks, const 
                  .n = n_arms,
                  .most = max_picks < n_arms ? max_picks : n_arms,
                  .most_bytes =
-                     most_bytes - 8.0 * (double)(max_picks + FIRST_ROOM)}; /* the rest is for the picks
-                                                                            * themselves */
+                     most_bytes - 8.0 * (double)(max_picks + FIRST_ROOM)}; /* less the picks' memory */
     uint32_t *out = NULL;
     *picks = NULL;
     *n_picks = 0;

@@ -30,8 +30,7 @@ static inline size_t bandit_whole_tiles(size_t n)
 
 typedef struct bandit_simd {
     const char *name; /* "avx512", "avx2", "portable", "plain" */
-    bool two_norms;   /* "plain": all arms by the form without cancellation, which tests compare the others
-                     * with */
+    bool two_norms;   /* "plain": all arms by the form without cancellation; tests compare with it */
 
     /* out[i * ld + lane] = k(point i, arm of that lane), for n points and BANDIT_TILE arms.
      *   tile    d x BANDIT_TILE: coordinates of the arms, multiplied by the kernel's factors

@@ -47,7 +47,7 @@ store_status rebuild_publication(rebuild *r, store_write **out);
  * exists. */
 void rebuild_publish(rebuild *r, store_write *publication, store_done *done, void *arg);
 
-/* Does not wait for writes. A staged study that was not published is removed. NULL is fine. */
+/* Does not wait for writes. A staged study that was not published is removed. Accepts NULL. */
 void rebuild_free(rebuild *r);
 
 #endif

@@ -178,8 +178,8 @@ static bool code_fixed(double **out, const study *s, study_request *request)
     return fine;
 }
 
-/* An ask gets fewer trials than it asks for where their points have more numbers together: the turn writes the
- * answer, and a wide one takes long. */
+/* An ask gets fewer trials than it requests if their points have more numbers in total than this. The turn
+ * itself encodes the answer, which takes long for wide points. */
 enum { NUMBERS_AN_ASK = 50000 };
 
 void study_ask(study *s, study_request *request)

@@ -228,7 +228,7 @@ static void candidates(study *s, question *q)
     free(rows);
 }
 
-/* A page of wide candidates ends early. */
+/* A page ends early if its candidates have more numbers in total than this. */
 enum { NUMBERS_A_PAGE = 50000 };
 
 void study_list_candidates(study *s, study_request *request)

@@ -9,8 +9,7 @@ typedef struct engine_source {
     int64_t number;
     size_t candidates, dimension, reference_candidates;
     const study_config *config;
-    uint64_t writes; /* number of the last write that led to this state; loading from the store waits for
-                      * it */
+    uint64_t writes; /* number of the last write of this state; loading from the store waits for it */
     int64_t batches; /* planned so far; if there are any, an engine state is stored */
     int64_t trials;  /* numbered so far; a loaded engine takes no later ones in */
 } engine_source;

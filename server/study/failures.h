@@ -27,8 +27,7 @@ bool study_mark_retired(study *s, uint32_t candidate); /* only in memory; false:
 /* Which candidates a plan may pick. */
 typedef enum pick_repeats {
     PICKS_REPEAT,   /* any candidate, even twice */
-    PICKS_DIFFER,   /* none in flight, and none twice, unless there are no others: for the first picks of a
-                   * study */
+    PICKS_DIFFER,   /* none in flight, and none twice, while there are others: first picks of a study */
     PICKS_ONCE_ONLY /* none in flight or with a result, and none twice */
 } pick_repeats;
 

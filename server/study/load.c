@@ -111,7 +111,7 @@ static store_status place_queued(study *s, store_error *err)
 {
     store_status status = STORE_OK;
     size_t n = 0, open = trial_queue_open(s->queue);
-    trial **queued = malloc((open ? open : 1) * sizeof(trial *)); /* the list changes on the way */
+    trial **queued = malloc((open ? open : 1) * sizeof(trial *)); /* a copy: moving trials changes the list */
     if (!queued)
         return STORE_NO_MEMORY;
     for (trial *t = trial_queue_first(s->queue, TRIALS_QUEUED); t; t = trial_queue_next(t))

@@ -6,7 +6,6 @@
 
 void study_drop_curves(study *s);                     /* they are loaded again when needed */
 void study_note_progress(study *s, const trial *t);   /* call when its attempt or its state has changed */
-void study_forget_progress(study *s, const trial *t); /* call when its attempt is released: drops its
-                                                       * measurements */
+void study_forget_progress(study *s, const trial *t); /* call when its attempt is released */
 
 #endif

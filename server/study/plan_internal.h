@@ -14,8 +14,7 @@ struct plan {
     engine_source source;
     bool closes_model; /* makes no picks, because the study is finished */
     bool extends;      /* more picks for the current batch; false: a new batch */
-    size_t min_picks;  /* least number of picks, beyond the rule's bound if necessary, so that no worker is
-                    * idle */
+    size_t min_picks;  /* least number of picks, even beyond the rule's bound, so that no worker is idle */
     bool by_rule;      /* makes picks as long as the batch's rule allows them */
     /* Picks for one ask that fixes parameters. */
     uint64_t ask;  /* the number of the ask */
@@ -56,10 +55,8 @@ struct plan {
     const char *stop_rule;
     bool exhausted; /* no arm was left that could be picked */
     bandit_description description;
-    char code_path[24];   /* the code that computed it: the engine's SIMD version, and for a model
-                           * OpenBLAS's */
-    uint32_t *dictionary; /* copied, because the engine may continue with the next plan before these are
-                           * stored */
+    char code_path[24];   /* what computed it: the engine's SIMD version, and OpenBLAS's for a model */
+    uint32_t *dictionary; /* copies, because the engine may go to the next plan before these are stored */
     size_t n_dictionary;  /* 0 if the results alone determine the model */
     store_arm_sum *sums;
     size_t n_sums;

@@ -44,8 +44,7 @@ void plan_state_defer(plan_state *p, study_request *request);
 study_request *plan_state_take_deferred(plan_state *p);
 bool plan_state_has_deferred(const plan_state *p);
 bool plan_state_defers_key(const plan_state *p,
-                           const study_request *request); /* whether the same request, by its key, waits
-                                                           * here */
+                           const study_request *request); /* does this request wait, by its key? */
 
 /* Requests with points, for points.c. The first one may be in progress on the engine lane. */
 typedef struct placing placing;

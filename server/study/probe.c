@@ -31,8 +31,7 @@ static store_status try_engine(study *s, store_error *err)
 {
     engine_source source = engine_source_of(s);
     engine_outcome outcome = {0};
-    bool stored = s->batches > 0 || s->config->precomputed; /* a stored engine state or a kernel matrix may be
-                                                   * damaged */
+    bool stored = s->batches > 0 || s->config->precomputed; /* what is stored may be damaged */
     if (!stored || s->state == STUDY_AWAITING_CANDIDATES || s->state == STUDY_ERROR)
         return STORE_OK;
     engine_ensure(s, &source, &outcome);

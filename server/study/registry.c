@@ -18,9 +18,7 @@ struct registry {
     pthread_mutex_t lock; /* guards by_id; a study in it may be freed only while holding the lock */
     void *by_id;          /* tsearch tree of study */
     study *gone;          /* deleted studies that are not idle yet; their ids are free */
-    uint64_t
-        given_back; /* used only by the timer: the count of evictions when memory was last returned to the
-                     * system, and the time */
+    uint64_t given_back;  /* for the timer: evictions when memory was last returned to the system, and when */
     int64_t given_back_at;
     pthread_t timer;
     pthread_cond_t stop;

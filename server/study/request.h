@@ -71,12 +71,11 @@ struct study_request {
     const study_client *client;
     const char *study; /* its id */
     int64_t number;    /* of the trial or candidate that the request names; −1: none */
-    void *context;     /* the content of the request (see requests.h); owned by the client, valid until the
-                        * reply is sent */
+    void *context;     /* what is requested (see requests.h); the client's, valid until the reply is sent */
     const char *key;   /* the idempotency key; NULL: none */
     /* The scope of the key, in addition to the study and `number`: the caller and the operation. */
     const char *caller, *operation;
-    const char *holder;         /* whom a place to wait is counted for; NULL or "": not counted */
+    const char *holder;         /* who is charged for a place to wait; NULL or "": nobody */
     double may_wait;            /* set by the actor: for how many seconds the request may be held */
     bool held;                  /* set by the actor: the reply is kept until its write is on disk */
     struct study_request *next; /* for the actor's lists */

@@ -15,9 +15,7 @@ typedef struct candidate_range {
     size_t n;
     bool alone; /* a single candidate, by its number, not a list */
     candidate_order order;
-    bool
-        *retired; /* from `first` on, or for other orders of all candidates; set in the study's turn, freed by
-                  * the caller */
+    bool *retired; /* from `first` on, or for other orders of all; set in the turn, freed by the caller */
 } candidate_range;
 
 /* Uploaded candidates. */
@@ -78,8 +76,7 @@ void study_observe(study *s, study_request *request); /* import, of observations
 
 /* ---- candidates.c --------------------------------------------------------------------------------------------- */
 
-void study_set_candidates(study *s, study_request *request);    /* a struct that begins with a
-                                                                 * candidate_upload */
+void study_set_candidates(study *s, study_request *request);    /* starts with a candidate_upload */
 void study_add_candidates(study *s, study_request *request);    /* wire_points */
 void study_retire_candidates(study *s, study_request *request); /* wire_retire */
 

@@ -26,13 +26,13 @@ typedef struct trial {
     int64_t told_at, told_seq;
     bool released;           /* while queued: its last attempt was released */
     int64_t requeued_at;     /* while queued: when its last attempt ended; 0: it was never handed out */
-    double *point;           /* in an open space: coded; may not be in the store yet. NULL: read it there */
-    bool joining;            /* among the results of the batch that is being planned */
-    uint64_t joined_by;      /* number of the write that made it part of the model; 0: none yet */
-    TAILQ_ENTRY(trial) link; /* trial_queue.c's, and the next two */
-    size_t place;            /* trial_heap.c's */
-    struct study_worker *holder; /* of that name; NULL: it has no name */
-    TAILQ_ENTRY(trial) held;     /* workers.c's */
+    double *point;           /* in an open space: coded, maybe not stored yet. NULL: read it from the store */
+    bool joining;            /* among the results for the batch being planned */
+    uint64_t joined_by;      /* number of the write by which it joined the model; 0: it has not */
+    TAILQ_ENTRY(trial) link; /* used by trial_queue.c */
+    size_t place;            /* used by trial_heap.c, for trial_queue.c */
+    struct study_worker *holder; /* the worker of that name; NULL: it has no name */
+    TAILQ_ENTRY(trial) held;     /* used by workers.c */
 } trial;
 
 /* A trial with copies of the row's strings, in no list. NULL: out of memory. */

@@ -34,7 +34,7 @@ static void set(trial_heap *h, size_t place, trial *t)
     t->place = place;
 }
 
-/* Finds the place of t, from this one towards the first. */
+/* Places t at this position or closer to the first. */
 static void rise(trial_heap *h, size_t place, trial *t)
 {
     while (place > 0 && h->before(t, h->items[(place - 1) / 2])) {
@@ -44,7 +44,7 @@ static void rise(trial_heap *h, size_t place, trial *t)
     set(h, place, t);
 }
 
-/* Finds the place of t, from this one away from the first. */
+/* Places t at this position or further from the first. */
 static void sink(trial_heap *h, size_t place, trial *t)
 {
     for (size_t child; (child = 2 * place + 1) < h->n; place = child) {

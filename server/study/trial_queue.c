@@ -11,7 +11,7 @@ struct trial_queue {
     workers *workers;
     void *by_id; /* tsearch tree of trial */
     struct list lists[TRIAL_LISTS];
-    trial_heap queued, leases; /* of the queued trials, and of the pending ones; with room for all trials */
+    trial_heap queued, leases; /* the queued and the pending trials; memory for all trials each */
     size_t n, n_open;
     size_t n_nameless; /* pending without a worker's name */
 };
@@ -70,7 +70,7 @@ static struct list *list_of(trial_queue *q, const trial *t)
     return &q->lists[t->state == TRIAL_PENDING ? TRIALS_PENDING : TRIALS_REPORTED];
 }
 
-/* Around the time in which a trial is pending. */
+/* Called when a trial becomes pending, and when it no longer is. */
 static void begin_lease(trial_queue *q, trial *t)
 {
     trial_heap_push(&q->leases, t);
@@ -144,7 +144,7 @@ bool trial_queue_add(trial_queue *q, trial *t)
     return true;
 }
 
-/* Out of its list, and of its holder's. */
+/* Removes the trial from its list, and from its holder's. */
 static void forget(trial_queue *q, trial *t)
 {
     trial_queue_take(q, t);

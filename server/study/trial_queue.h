@@ -22,12 +22,11 @@ typedef enum trial_list {
     TRIAL_LISTS
 } trial_list;
 
-trial_queue *trial_queue_new(workers *w); /* borrowed until it is freed. NULL: out of memory */
+trial_queue *trial_queue_new(workers *w); /* w is borrowed. NULL: out of memory */
 void trial_queue_free(trial_queue *q);
 void trial_queue_clear(trial_queue *q); /* frees all trials */
 
-bool trial_queue_add(trial_queue *q, trial *t);  /* takes ownership; false: out of memory, and the trial was
-                                                  * freed */
+bool trial_queue_add(trial_queue *q, trial *t);  /* takes ownership; false: out of memory, t is freed */
 void trial_queue_drop(trial_queue *q, trial *t); /* frees the trial */
 trial *trial_queue_find(const trial_queue *q, int64_t id); /* NULL: not in memory */
 
@@ -36,22 +35,23 @@ trial *trial_queue_find(const trial_queue *q, int64_t id); /* NULL: not in memor
 void trial_queue_take(trial_queue *q, trial *t);
 void trial_queue_put(trial_queue *q, trial *t);
 
-/* Another worker's name; the trial is not pending. False: out of memory. */
+/* Changes the name of the trial's worker; the trial must not be pending. False: out of memory. */
 bool trial_queue_set_worker(trial_queue *q, trial *t, const char *name);
 
 trial *trial_queue_head(
-    const trial_queue *q); /* the queued trial to be handed out next; NULL: none is queued */
+    const trial_queue *q); /* the queued trial that is handed out next; NULL: none is queued */
 
-/* To go through a list, in no particular order; the next one is NULL after the last. */
+/* Iteration over a list, in no particular order. NULL after the last trial. */
 trial *trial_queue_first(const trial_queue *q, trial_list list);
 trial *trial_queue_next(const trial *t);
 bool trial_queue_is_empty(const trial_queue *q, trial_list list);
 size_t trial_queue_queued(const trial_queue *q);
-size_t trial_queue_open(const trial_queue *q); /* queued and pending ones */
+size_t trial_queue_open(const trial_queue *q); /* number of queued and pending trials */
 
-size_t trial_queue_nameless(const trial_queue *q); /* pending ones without a worker's name */
+size_t trial_queue_nameless(const trial_queue *q); /* pending trials without a worker's name */
 
-/* The pending trial whose lease expires first, NULL: none is pending; and when, ms of the wall clock, INT64_MAX. */
+/* The pending trial whose lease expires first, NULL: none is pending; and that time in ms of the wall clock,
+ * INT64_MAX: never. */
 trial *trial_queue_first_lease(const trial_queue *q);
 int64_t trial_queue_next_expiry(const trial_queue *q);
 

@@ -124,9 +124,9 @@ void study_requeue(study *s, trial *t, const char *outcome, bool counts, int64_t
         study_cancel_trial(s, t, now);
 }
 
-/* The leases of a hundred thousand trials may expire at one time. Other studies wait for the thread and for the
- * writer while some are requeued, so one turn takes this many, and no more before these are on disk. The timer gives
- * the study its next turn. */
+/* The leases of a hundred thousand trials may expire at the same time. Other studies wait for the thread and
+ * the writer while trials are requeued, so one turn handles this many, and none after it until these are on
+ * disk. The timer gives the study its next turn. */
 enum { EXPIRIES = 200 };
 
 void study_expire_leases(study *s, int64_t now)

@@ -25,8 +25,8 @@ bool study_may_plan(const study *s)
 
 /* ---- workers ------------------------------------------------------------------------------------------- */
 
-/* How many trials should be in flight so that no worker is idle: one for each worker that has a trial or waits for
- * one, and those that are pending or asked for without a worker's name. */
+/* The number of trials that should be in flight so that no worker is idle: one for each worker that has a
+ * trial or waits for one, and one for each trial that is pending or asked for without a worker's name. */
 static size_t wanted_in_flight(const study *s)
 {
     const wire_study *definition = s->config->wire;
@@ -174,15 +174,14 @@ static void refuse_place(study *s, waiting_ask *w)
                   s->app->config->max_waiting);
 }
 
-/* An ask whose client has gone is ended. That is checked when the ask has found no trial at first, every few seconds,
- * and before a trial is handed out to an ask that has waited. It is not checked for an ask that has just come and
- * can be served: a client that has only shut down its sending side looks as if it had gone. */
+/* An ask whose client has disconnected is ended. That is checked when the ask first finds no trial, every few
+ * seconds, and before a trial is handed out to an ask that has waited. It is not checked for a new ask that
+ * can be served at once, because a client that has only shut down its sending side looks disconnected. */
 void study_serve_waiting(study *s, int64_t now)
 {
     int64_t steady = clock_steady_ms();
     waiting_ask *w, *next;
-    bool kept_back = false; /* an ask waits for the rest of its trials, and the asks behind it wait for their
-                             * turn */
+    bool kept_back = false; /* an ask waits for the rest of its trials, and those behind it for their turn */
     for (w = waiting_line_first(s->waiting); w; w = next) {
         next = waiting_line_next(w);
         if (s->state == STUDY_ERROR) {

@@ -14,7 +14,7 @@ struct waiting_line {
     app *app;
     TAILQ_HEAD(waiting_list, waiting_ask) asks;
     uint64_t n_ever;
-    size_t asked, nameless; /* as waiting_line_asked and _nameless return them */
+    size_t asked, nameless; /* see waiting_line_asked and waiting_line_nameless */
     workers *workers;
 };
 

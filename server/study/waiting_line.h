@@ -12,30 +12,31 @@
 typedef struct waiting_ask {
     uint64_t number; /* among the study's asks that have waited: 1, 2, … */
     study_request *request;
-    const wire_ask *ask; /* the request's context */
-    double *fixed;       /* the parameters that it fixes, one each, NaN: open; NULL: none */
-    bool holds;          /* its worker has trials already, which count */
-    size_t n_held;       /* so many when they were last looked at */
-    /* ms of the steady clock: */
-    bool keeps;                    /* it has a place to wait */
-    int64_t checked_at;            /* when its client was last looked at; 0: never */
-    int64_t deadline;              /* it is answered then, unless a batch is being planned */
-    int64_t planning_deadline;     /* it is answered then in any case */
-    TAILQ_ENTRY(waiting_ask) link; /* waiting_line.c's, and the next one */
-    study_worker *worker;          /* of the name that asks; NULL: without a name, or with fixed parameters */
+    const wire_ask *ask; /* the context of the request */
+    double *fixed;       /* the parameters that it fixes, one entry each, NaN: not fixed; NULL: none */
+    bool holds;          /* its worker already has trials, which count */
+    size_t n_held;       /* the number of these when they were last counted */
+    /* All times are in ms of the steady clock. */
+    bool keeps;                    /* it counts among the waiting asks */
+    int64_t checked_at;            /* when its client was last checked; 0: never */
+    int64_t deadline;              /* when it is answered, unless a batch is being planned */
+    int64_t planning_deadline;     /* when it is answered in any case */
+    TAILQ_ENTRY(waiting_ask) link; /* this and the next one: used by waiting_line.c */
+    study_worker *worker;          /* the one that asks; NULL: without a name, or with fixed parameters */
 } waiting_ask;
 
 typedef struct waiting_line waiting_line;
 
-waiting_line *waiting_line_new(app *a, workers *w); /* borrowed until it is freed. NULL: out of memory */
-void waiting_line_free(waiting_line *line);         /* must be empty; NULL is fine */
+waiting_line *waiting_line_new(app *a, workers *w); /* w is borrowed. NULL: out of memory */
+void waiting_line_free(waiting_line *line);         /* must be empty; accepts NULL */
 
-/* Puts an ask in the line, to be looked at in this turn; takes `fixed`. n_held: trials that its worker has already.
- * Replies when there is no memory. */
+/* Puts an ask in the line, to be served in this turn. Takes ownership of `fixed`. n_held: number of trials
+ * that its worker already has. Replies instead if out of memory. */
 void waiting_line_add(waiting_line *line, study_request *request, double *fixed, size_t n_held);
 
-/* Lets an ask that was not served wait for wait_seconds, or, when that is shorter, for as long as a batch is being
- * planned. False: its caller has as many waiting as it may; take the ask, and reply so. */
+/* Lets an ask that was not served wait for wait_seconds, or, if that is shorter, while a batch is being
+ * planned. False: its caller has as many waiting asks as allowed; take the ask from the line, and refuse
+ * it. */
 bool waiting_line_keep(waiting_line *line, waiting_ask *w);
 
 /* Removes an ask from the line and frees it. The caller replies to its request. */
@@ -48,11 +49,12 @@ waiting_ask *waiting_line_find(const waiting_line *line, uint64_t number);
 /* Whether the same request, by its idempotency key, already waits. */
 bool waiting_line_has_key(const waiting_line *line, const study_request *request);
 
-/* Trials that all asks without fixed parameters ask for; and those of them that ask without a name. */
+/* The number of trials that all asks without fixed parameters request, and that of those among them without a
+ * name. */
 size_t waiting_line_asked(const waiting_line *line);
 size_t waiting_line_nameless(const waiting_line *line);
 
-/* Is it time to look whether its client has gone away? */
+/* Whether it is time to check the ask's client. */
 bool waiting_ask_is_due(const waiting_ask *w, int64_t steady);
 /* Checks now whether the client has disconnected. */
 bool waiting_ask_is_gone(waiting_ask *w, int64_t steady);

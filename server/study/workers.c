@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct study_worker {
-    const char *name; /* in the same memory */
+    const char *name; /* allocated together with this struct */
     size_t uses, n_waiting;
     TAILQ_HEAD(held_list, trial) held;
 };
