@@ -130,6 +130,7 @@ static bool answer_status(http_request *request, store_status status)
     case STORE_NEWER:
     case STORE_NO_MEMORY:
     case STORE_IO:
+    case STORE_MOVED:
     case STORE_CLOSED:
         break;
     }

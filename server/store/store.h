@@ -35,6 +35,7 @@
     X(STORE_NEWER, "the database was written by a newer banditd")                                            \
     X(STORE_NO_MEMORY, "out of memory")                                                                      \
     X(STORE_IO, "input or output error")                                                                     \
+    X(STORE_MOVED, "the database's file was moved, replaced or removed under the server")                    \
     X(STORE_CLOSED, "the store is closing")
 
 typedef enum store_status {
@@ -55,8 +56,9 @@ typedef struct store_error {
 
 typedef struct store store;
 
-/* Opens an SQLite database, creates or migrates it if needed, and takes its lock. STORE_BUSY: another process
- * has the lock. Before a migration from version N, writes the backup `<path>.v<N>`. */
+/* Opens an SQLite database, creates or migrates it if needed, and takes its locks. STORE_BUSY: another process
+ * has one of them. Before a migration from version N, writes the backup `<path>.v<N>`. Once the opened file or
+ * its write-ahead log is not the one at its name any more, writes fail with STORE_MOVED. */
 store_status store_open_sqlite(store **out, const char *path, store_error *err);
 store_status store_open_memory(store **out, store_error *err);
 

@@ -90,6 +90,7 @@ static reply_kind kind_of(store_status status)
     case STORE_NEWER:
     case STORE_NO_MEMORY:
     case STORE_IO:
+    case STORE_MOVED:
     case STORE_CLOSED:
         break;
     }

@@ -116,6 +116,150 @@ static void one_process_at_a_time(void **state)
     assert_int_equal(open_elsewhere(link, 0), STORE_OK);
 }
 
+/* A lock on the name alone would let a second process in. */
+static void one_process_whatever_the_name(void **state)
+{
+    const store_directory *d = *state;
+    char link_name[128], lock[128];
+    snprintf(link_name, sizeof link_name, "%s.link", d->path);
+    snprintf(lock, sizeof lock, "%s.lock", d->path);
+    assert_int_equal(symlink(d->path, link_name), 0); /* to a file that is not there yet */
+    store *s = store_fixture_open(link_name);
+    assert_int_equal(open_elsewhere(d->path, 0), STORE_BUSY);
+    assert_int_equal(open_elsewhere(link_name, 0), STORE_BUSY);
+    assert_int_equal(unlink(lock), 0);
+    assert_int_equal(open_elsewhere(d->path, 0), STORE_BUSY);
+    assert_int_equal(store_fixture_probe(s, NULL), STORE_OK);
+    store_close(s);
+    assert_int_equal(open_elsewhere(d->path, 0), STORE_OK);
+}
+
+static void hard_links_are_refused(void **state)
+{
+    const char *path = ((store_directory *)*state)->path;
+    char second[128];
+    store_error err = {0};
+    int64_t version;
+    snprintf(second, sizeof second, "%s.second", path);
+    store *s = store_fixture_open(path);
+    assert_int_equal(link(path, second), 0);
+    assert_int_equal(store_fixture_probe(s, NULL), STORE_OK); /* only made: nothing is wrong yet */
+    assert_int_equal(open_elsewhere(second, 0), STORE_IO);
+    assert_int_equal(store_read_version(second, &version, &err), STORE_IO);
+    assert_non_null(strstr(err.message, "2 names"));
+    store_close(s);
+    expect_open(path, STORE_IO, "2 names");
+    expect_open(second, STORE_IO, "2 names");
+    assert_int_equal(unlink(second), 0);
+    store_close(store_fixture_open(path));
+}
+
+/* ---- the file is taken away under a store -------------------------------------------------------------- */
+
+static size_t read_whole(const char *path, char *bytes, size_t size)
+{
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    size_t n = fread(bytes, 1, size, in);
+    assert_true(n < size);
+    fclose(in);
+    return n;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    static char bytes[1 << 20];
+    size_t n = read_whole(from, bytes, sizeof bytes);
+    write_file(to, bytes, n, -1); /* over the old bytes: the file stays the same one */
+}
+
+static void take_away(const char *path, const char *copy, const char *how)
+{
+    char wal[128], shm[128], aside[128];
+    snprintf(wal, sizeof wal, "%s-wal", path);
+    snprintf(shm, sizeof shm, "%s-shm", path);
+    snprintf(aside, sizeof aside, "%s.aside", path);
+    if (strcmp(how, "removed") == 0)
+        assert_int_equal(unlink(path), 0);
+    else if (strcmp(how, "moved") == 0)
+        assert_int_equal(rename(path, aside), 0);
+    else if (strcmp(how, "replaced") == 0)
+        assert_int_equal(rename(copy, path), 0);
+    else if (strcmp(how, "overwritten") == 0)
+        copy_file(copy, path);
+    else if (strcmp(how, "emptied") == 0)
+        write_file(path, "", 0, -1);
+    else if (strcmp(how, "log removed") == 0)
+        assert_int_equal(unlink(wal), 0);
+    else if (strcmp(how, "log emptied") == 0)
+        write_file(wal, "", 0, -1);
+    else if (strcmp(how, "log replaced") == 0)
+        assert_int_equal(rename(shm, wal), 0);
+    else
+        assert_int_equal(unlink(shm), 0);
+}
+
+static void a_file_that_is_taken_away_is_not_written_to(void **state)
+{
+    static const char *const ways[] = {"removed",     "moved",        "replaced",
+                                       "overwritten", "emptied",      "log removed",
+                                       "log emptied", "log replaced", "index removed"};
+    const char *path = ((store_directory *)*state)->path;
+    char copy[128], kept[128], id[16];
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    snprintf(kept, sizeof kept, "%s.kept", path);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        store_error err = {0};
+        store *s = store_fixture_open(path);
+        snprintf(id, sizeof id, "s%zu", i);
+        store_fixture_history(s, id, 5, 20);
+        unlink(copy);
+        unlink(kept);
+        assert_int_equal(store_back_up(path, copy, &err), STORE_OK);
+        assert_int_equal(store_back_up(path, kept, &err), STORE_OK);
+        store_fixture_history(s, "later", 5, 20);
+        take_away(path, copy, ways[i]);
+        if (store_fixture_probe(s, &err) != STORE_MOVED)
+            fail_msg("%s: %s", ways[i], err.message);
+        store_lane *lane;
+        store_event created = store_fixture_created("new", 1);
+        assert_int_equal(store_lane_open(&lane, s, 0, 1, 0), STORE_OK);
+        assert_int_equal(store_fixture_write(lane, &created, 1, NULL), STORE_MOVED);
+        store_lane_close(lane);
+        store_close(s);
+        /* What is there now was not touched: neither by a checkpoint nor by removing its log. */
+        if (strcmp(ways[i], "replaced") == 0 || strcmp(ways[i], "overwritten") == 0) {
+            static char now[1 << 20], then[1 << 20];
+            size_t n = read_whole(path, now, sizeof now);
+            assert_int_equal(n, read_whole(kept, then, sizeof then));
+            assert_memory_equal(now, then, n);
+        }
+        /* For the next way: the copy that was kept, as the manual says. */
+        char name[160];
+        snprintf(name, sizeof name, "%s-wal", path);
+        unlink(name);
+        snprintf(name, sizeof name, "%s-shm", path);
+        unlink(name);
+        assert_int_equal(rename(kept, path), 0);
+    }
+}
+
+/* A folder that is renamed takes everything along; so does a file whose time alone changes. */
+static void what_changes_nothing_stops_nothing(void **state)
+{
+    const store_directory *d = *state;
+    char other[128];
+    snprintf(other, sizeof other, "%s.renamed", d->directory);
+    store *s = store_fixture_open(d->path);
+    assert_int_equal(rename(d->directory, other), 0);
+    assert_int_equal(store_fixture_probe(s, NULL), STORE_OK);
+    assert_int_equal(rename(other, d->directory), 0);
+    assert_int_equal(store_fixture_probe(s, NULL), STORE_OK);
+    assert_int_equal(utimensat(AT_FDCWD, d->path, NULL, 0), 0);
+    assert_int_equal(store_fixture_probe(s, NULL), STORE_OK);
+    store_close(s);
+}
+
 static void settings_are_in_force(void **state)
 {
     const char *path = ((store_directory *)*state)->path;
@@ -388,6 +532,10 @@ int main(int argc, char **argv)
     static const struct CMUnitTest tests[] = {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
         T(one_process_at_a_time),
+        T(one_process_whatever_the_name),
+        T(hard_links_are_refused),
+        T(a_file_that_is_taken_away_is_not_written_to),
+        T(what_changes_nothing_stops_nothing),
         T(settings_are_in_force),
         T(files_of_others_are_left_alone),
         T(logs_of_others_are_left_alone),

@@ -80,7 +80,7 @@ store_status store_back_up(const char *path, const char *copy, store_error *err)
     int64_t version;
     if (access(copy, F_OK) == 0)
         return store_fail(err, STORE_EXISTS, "%s already exists", copy);
-    store_status status = sqlite_open_reader(&c, path, err);
+    store_status status = sqlite_open_other(&c, path, err);
     if (!status)
         status = sqlite_identify(&c, path, embedded_files, &version, err);
     if (!status)

@@ -13,13 +13,14 @@ enum {
 void sqlite_after_commit(store *base)
 {
     sqlite_store *s = sqlite_of(base);
-    if (s->wal_frames < s->next_checkpoint)
+    if (s->wal_frames < s->next_checkpoint || sqlite_look(s, NULL))
         return;
     bool patient = s->wal_frames >= frames_of_patience;
     sqlite3_busy_timeout(s->writer.db, patience_ms);
     sqlite3_wal_checkpoint_v2(s->writer.db, NULL,
                               patient ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
     sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
+    sqlite_remember_file(s);
     s->next_checkpoint =
         s->wal_frames + frames_per_checkpoint; /* on_commit resets it when the log restarts */
 }
@@ -27,13 +28,14 @@ void sqlite_after_commit(store *base)
 void sqlite_idle(store *base)
 {
     sqlite_store *s = sqlite_of(base);
-    if (!s->writer.db)
+    if (!s->writer.db || sqlite_look(s, NULL))
         return;
     sqlite3_busy_timeout(s->writer.db, 0); /* the next write must not wait */
     if (sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK) {
         s->wal_frames = 0;
         s->next_checkpoint = frames_per_checkpoint;
     }
+    sqlite_remember_file(s);
     sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
 }
 
@@ -87,7 +89,7 @@ store_chore sqlite_chore(store *base)
     connection *c = &s->writer;
     int64_t content = 0, study = 0, free_pages = 0;
     int expired = 0;
-    if (!s->chores_left)
+    if (!s->chores_left || sqlite_look(s, NULL))
         return CHORE_NONE;
     store_status status = find(c, SQL_DROPPED_CONTENT, &content);
     if (!status && content == 0)

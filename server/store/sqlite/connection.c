@@ -31,6 +31,13 @@ store_status sqlite_open_reader(connection *c, const char *path, store_error *er
     return connection_execute_text(c, "PRAGMA query_only = ON; PRAGMA cell_size_check = ON", err);
 }
 
+store_status sqlite_open_other(connection *c, const char *path, store_error *err)
+{
+    *c = (connection){0};
+    store_status status = sqlite_refuse_more_names(path, err);
+    return status ? status : sqlite_open_reader(c, path, err);
+}
+
 void connection_close(connection *c)
 {
     for (int id = 0; id < SQL_COUNT; id++)

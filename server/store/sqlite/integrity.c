@@ -9,7 +9,7 @@
 static store_status open_current(connection *c, const char *path, store_error *err)
 {
     int64_t version;
-    store_status status = sqlite_open_reader(c, path, err);
+    store_status status = sqlite_open_other(c, path, err);
     if (!status)
         status = sqlite_identify(c, path, embedded_files, &version, err);
     if (!status && version != sqlite_newest_version(embedded_files))
@@ -21,7 +21,7 @@ static store_status open_current(connection *c, const char *path, store_error *e
 store_status store_read_version(const char *path, int64_t *version, store_error *err)
 {
     connection c;
-    store_status status = sqlite_open_reader(&c, path, err);
+    store_status status = sqlite_open_other(&c, path, err);
     if (!status)
         status = sqlite_identify(&c, path, embedded_files, version, err);
     connection_close(&c);

@@ -1,42 +1,9 @@
 #include "server/store/sqlite/sqlite.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-/* The path with links resolved, so that two names of one file share a lock. The caller frees it. NULL: out of
- * memory. */
-static char *resolve(const char *path)
-{
-    char *resolved = realpath(path, NULL);
-    return resolved ? resolved : strdup(path);
-}
-
-/* The lock file is kept: if it were removed, two processes could lock different files of the same name. */
-static store_status take_lock(sqlite_store *s, store_error *err)
-{
-    char *name;
-    if (asprintf(&name, "%s.lock", s->path) < 0)
-        return store_fail(err, STORE_NO_MEMORY, "out of memory");
-    store_status status = STORE_OK;
-    s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (s->lock < 0) {
-        bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
-        status = store_fail(err, denied ? STORE_READ_ONLY : STORE_IO, "%s: %s", name, strerror(errno));
-    } else if (flock(s->lock, LOCK_EX | LOCK_NB)) {
-        status = errno == EWOULDBLOCK
-                     ? store_fail(err, STORE_BUSY, "%s is in use by another banditd", s->path)
-                     : store_fail(err, STORE_IO, "%s: %s", name, strerror(errno));
-    }
-    free(name);
-    return status;
-}
 
 static int on_commit(void *arg, sqlite3 *db, const char *schema, int frames)
 {
@@ -104,8 +71,7 @@ void sqlite_free(sqlite_store *s)
 {
     sqlite_close_readers(s);
     connection_close(&s->writer);
-    if (s->lock >= 0)
-        close(s->lock);
+    sqlite_unlock(s);
     pthread_mutex_destroy(&s->pool_mutex);
     free(s->path);
     free(s);
@@ -117,6 +83,8 @@ static void sqlite_close(store *base)
     sqlite_close_readers(s); /* open readers would prevent the last checkpoint */
     if (!s->snapshot)
         sqlite_idle(base);
+    if (sqlite_look(s, NULL)) /* SQLite would checkpoint, and remove the log that has the name */
+        sqlite3_db_config(s->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     sqlite_free(s);
 }
 
@@ -133,10 +101,10 @@ sqlite_store *sqlite_new(const char *path)
     sqlite_store *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->lock = -1;
+    s->file = s->lock = s->folder = -1;
     s->base.backend = &sqlite_backend;
     pthread_mutex_init(&s->pool_mutex, NULL);
-    s->path = resolve(path);
+    s->path = strdup(path);
     if (s->path)
         return s;
     sqlite_free(s);
@@ -152,13 +120,15 @@ static store_status open_store(store **out, const char *path, const embedded_fil
         return store_fail(err, STORE_NO_MEMORY, "out of memory");
     s->chores_left = true;
     int64_t next_content = 1;
-    store_status status = take_lock(s, err);
+    store_status status = sqlite_lock(s, err);
     if (!status)
         status = open_writer(s, files, err);
     if (!status && !synced)
         status = connection_execute_text(&s->writer, "PRAGMA synchronous = OFF", err);
     if (!status)
         status = start_clean(s, &next_content, err);
+    if (!status)
+        sqlite_remember_file(s);
     if (!status)
         status = store_start(&s->base, &sqlite_backend, next_content, err);
     if (status)

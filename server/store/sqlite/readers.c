@@ -17,6 +17,10 @@ static connection *pool_take(sqlite_store *s, store_status *status, store_error 
     *status = STORE_OK;
     if (c)
         return c;
+    if (atomic_load(&s->moved)) { /* what has the name now is another file */
+        *status = store_fail(err, STORE_MOVED, "%s is not the file that this server opened", s->path);
+        return NULL;
+    }
     c = malloc(sizeof *c);
     if (!c) {
         *status = store_fail(err, STORE_NO_MEMORY, "out of memory");

@@ -2,7 +2,8 @@
  *
  *   sql.h              the text of every statement
  *   connection.c       connections, statements, statuses
- *   open.c             the lock, settings, opening, closing
+ *   open.c             settings, opening, closing
+ *   file.c             the database's file: its locks, whether it is still there
  *   migrate.c          what kind of file it is, migrations
  *   backup.c           copies of a database that may be in use
  *   integrity.c        checks, snapshots, comparisons      (functions of store.h)
@@ -20,6 +21,8 @@
 #include "server/store/sqlite/sql.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
+#include <sys/stat.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored blobs are little-endian");
 
@@ -35,13 +38,20 @@ enum {
     sqlite_idle_readers = 4,      /* kept open between reads */
     sqlite_busy_ms = 5000,        /* how long a connection waits for a lock */
     frames_per_checkpoint = 1000, /* about 4 MiB of the write-ahead log */
+    wal_frame_bytes = 4096 + 24,  /* a page and its header */
 };
 
 typedef struct sqlite_store {
     store base;
     char *path;
-    int lock;      /* file descriptor of <path>.lock */
-    bool snapshot; /* `writer` is a reader, and one transaction serves all reads */
+    const char *name;          /* in `path`, without the folder */
+    int file, lock, folder;    /* descriptors: of `path`, of <path>.lock (both locked), of its folder */
+    struct stat opened;        /* `path`, after the last checkpoint; st_size -1: not known */
+    unsigned char header[100]; /* its first bytes */
+    bool has_log;
+    struct stat log, log_index; /* if has_log: <path>-wal and -shm */
+    atomic_bool moved;          /* one of these is not what it was: nothing is written any more */
+    bool snapshot;              /* `writer` is a reader, and one transaction serves all reads */
     connection writer;
     int wal_frames;      /* in the write-ahead log after the last commit */
     int next_checkpoint; /* the number of frames at which the next one is due */
@@ -74,6 +84,10 @@ void connection_close(connection *c);
 
 /* A connection that cannot write and never checkpoints. Closed by the caller, also after a failure. */
 store_status sqlite_open_reader(connection *c, const char *path, store_error *err);
+
+/* The same for a file that another process may be using: refuses hard links, under whose names SQLite does not
+ * find the write-ahead log. */
+store_status sqlite_open_other(connection *c, const char *path, store_error *err);
 
 /* The status for the connection's last error; *err has SQLite's message. */
 store_status connection_fail(connection *c, store_error *err, const char *what);
@@ -111,6 +125,22 @@ void sqlite_free(sqlite_store *s); /* also after a failure while opening */
 store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err);
 
 uint64_t sqlite_wal_bytes(store *s);
+
+/* ---- file.c -------------------------------------------------------------------------------------------- */
+
+/* Resolves the path, makes the file if there is none, and takes both locks, until sqlite_unlock. STORE_BUSY:
+ * another process has one of them. */
+store_status sqlite_lock(sqlite_store *s, store_error *err);
+void sqlite_unlock(sqlite_store *s); /* after the connections have been closed */
+
+/* Fails if the file has more than one hard link. */
+store_status sqlite_refuse_more_names(const char *path, store_error *err);
+
+/* On the writer thread. remember: how the files are now, after this process has written to the database's own
+ * file. look: STORE_MOVED, for good, if one of them was moved, removed, replaced or overwritten since; the
+ * first time it says so in the log. */
+void sqlite_remember_file(sqlite_store *s);
+store_status sqlite_look(sqlite_store *s, store_error *err);
 
 /* ---- migrate.c ----------------------------------------------------------------------------------------- */
 

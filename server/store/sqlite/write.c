@@ -6,7 +6,8 @@
 
 store_status sqlite_begin(store *s, store_error *err)
 {
-    return connection_run(&sqlite_of(s)->writer, err, SQL_BEGIN_IMMEDIATE, "");
+    store_status status = sqlite_look(sqlite_of(s), err);
+    return status ? status : connection_run(&sqlite_of(s)->writer, err, SQL_BEGIN_IMMEDIATE, "");
 }
 
 bool sqlite_in_transaction(store *s)
@@ -25,7 +26,7 @@ store_status sqlite_commit(store *s, store_error *err)
     store_status status = connection_run(&sqlite_of(s)->writer, err, SQL_COMMIT, "");
     if (status)
         sqlite_rollback(s);
-    return status;
+    return status ? status : sqlite_look(sqlite_of(s), err); /* did it go into the file that has the name? */
 }
 
 store_status sqlite_mark(store *s, store_error *err)

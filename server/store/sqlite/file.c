@@ -1,0 +1,225 @@
+/* The database's file: its one name, its locks, and whether it still is the file that was opened.
+ *
+ * Two locks are held. The one on the database's own file holds for every name that the file has, and when the
+ * lock file is removed. Versions before it know the lock file alone, so both are taken. */
+#include "server/base/log.h"
+#include "server/store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+enum { lock_attempts = 100 };
+
+static store_status fail_errno(store_error *err, const char *name)
+{
+    bool denied = errno == EACCES || errno == EPERM || errno == EROFS;
+    bool full = errno == ENOSPC || errno == EDQUOT;
+    return store_fail(err,
+                      denied ? STORE_READ_ONLY
+                      : full ? STORE_FULL
+                             : STORE_IO,
+                      "%s: %s", name, strerror(errno));
+}
+
+static store_status lock_descriptor(int fd, const char *name, const char *database, store_error *err)
+{
+    if (!flock(fd, LOCK_EX | LOCK_NB))
+        return STORE_OK;
+    if (errno == EWOULDBLOCK)
+        return store_fail(err, STORE_BUSY, "%s is in use by another banditd", database);
+    return fail_errno(err, name);
+}
+
+/* Makes the file if there is none, so that its name can be resolved: a link may point to a file that does not
+ * exist yet. */
+static store_status make_file(sqlite_store *s, store_error *err)
+{
+    char *resolved = realpath(s->path, NULL);
+    if (!resolved && errno == ENOENT) {
+        int fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (fd < 0)
+            return fail_errno(err, s->path);
+        close(fd); /* nobody in this process has it open: no lock of SQLite's is lost */
+        resolved = realpath(s->path, NULL);
+    }
+    if (!resolved)
+        return fail_errno(err, s->path);
+    free(s->path);
+    s->path = resolved;
+    return STORE_OK;
+}
+
+/* The lock file is kept: if it were removed, two processes could lock different files of the same name. */
+static store_status take_lock_file(sqlite_store *s, store_error *err)
+{
+    char *name;
+    if (asprintf(&name, "%s.lock", s->path) < 0)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    s->lock = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    store_status status = s->lock < 0 ? fail_errno(err, name) : lock_descriptor(s->lock, name, s->path, err);
+    free(name);
+    return status;
+}
+
+store_status sqlite_refuse_more_names(const char *path, store_error *err)
+{
+    struct stat st;
+    if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_nlink == 1)
+        return STORE_OK; /* what is wrong with it otherwise, the opening says */
+    return store_fail(err, STORE_IO,
+                      "%s has %lu names (hard links), and its write-ahead log belongs to one of them only: "
+                      "remove the other names, or use a copy that `banditd backup` makes",
+                      path, (unsigned long)st.st_nlink);
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Locks the file that has the database's name. It may have been replaced between opening and locking. */
+static store_status take_file(sqlite_store *s, store_error *err)
+{
+    struct stat named;
+    for (int attempt = 0; attempt < lock_attempts; attempt++) {
+        s->file = open(s->path, O_RDWR | O_CLOEXEC);
+        if (s->file < 0)
+            return fail_errno(err, s->path);
+        store_status status = lock_descriptor(s->file, s->path, s->path, err);
+        if (status)
+            return status;
+        if (fstat(s->file, &s->opened) == 0 && stat(s->path, &named) == 0 && same_file(&s->opened, &named)) {
+            s->opened.st_size = -1; /* SQLite will write its first settings */
+            return STORE_OK;
+        }
+        close(s->file);
+        s->file = -1;
+    }
+    return store_fail(err, STORE_IO, "%s is being replaced again and again", s->path);
+}
+
+static store_status open_folder(sqlite_store *s, store_error *err)
+{
+    char *slash = strrchr(s->path, '/'); /* resolved paths are absolute */
+    s->name = slash + 1;
+    *slash = '\0';
+    s->folder = open(slash == s->path ? "/" : s->path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    *slash = '/';
+    return s->folder < 0 ? fail_errno(err, s->path) : STORE_OK;
+}
+
+store_status sqlite_lock(sqlite_store *s, store_error *err)
+{
+    store_status status = make_file(s, err);
+    if (!status)
+        status = take_lock_file(s, err);
+    if (!status)
+        status = sqlite_refuse_more_names(s->path, err);
+    if (!status)
+        status = take_file(s, err);
+    if (!status)
+        status = open_folder(s, err);
+    return status;
+}
+
+void sqlite_unlock(sqlite_store *s)
+{
+    /* After the connections: closing any descriptor of a file drops SQLite's locks on it. */
+    if (s->folder >= 0)
+        close(s->folder);
+    if (s->file >= 0)
+        close(s->file);
+    if (s->lock >= 0)
+        close(s->lock);
+    s->folder = s->file = s->lock = -1;
+}
+
+/* ---- is it still that file? ---------------------------------------------------------------------------- */
+
+/* A file beside the database: its name and `end`. errno is 0 or says why there is none. */
+static bool find_beside(const sqlite_store *s, const char *end, struct stat *out)
+{
+    char name[NAME_MAX + 1];
+    int n = snprintf(name, sizeof name, "%s%s", s->name, end);
+    errno = 0;
+    return n > 0 && (size_t)n < sizeof name && fstatat(s->folder, name, out, 0) == 0;
+}
+
+void sqlite_remember_file(sqlite_store *s)
+{
+    if (s->file < 0)
+        return;
+    if (fstat(s->file, &s->opened) ||
+        pread(s->file, s->header, sizeof s->header, 0) != (ssize_t)sizeof s->header)
+        s->opened.st_size = -1; /* not known: the next look takes it as it is */
+    s->has_log = find_beside(s, "-wal", &s->log) && find_beside(s, "-shm", &s->log_index);
+}
+
+/* Only this process writes to the database's file, in checkpoints. If only its time changed, nothing
+ * happened. */
+static bool is_overwritten(sqlite_store *s, const struct stat *now)
+{
+    unsigned char header[sizeof s->header];
+    bool known = s->opened.st_size >= 0;
+    if (known && now->st_size == s->opened.st_size && now->st_mtim.tv_sec == s->opened.st_mtim.tv_sec &&
+        now->st_mtim.tv_nsec == s->opened.st_mtim.tv_nsec)
+        return false;
+    if (known && now->st_size < s->opened.st_size)
+        return true;
+    if (known && pread(s->file, header, sizeof header, 0) == (ssize_t)sizeof header &&
+        memcmp(header, s->header, sizeof header) != 0)
+        return true;
+    sqlite_remember_file(s);
+    return false;
+}
+
+/* Whether a file beside the database is another one, is gone, or is shorter than it must be. A name that
+ * cannot be looked up (no permission, a failing disk) says nothing. */
+static bool is_lost(const sqlite_store *s, const char *end, const struct stat *want, off_t least)
+{
+    struct stat now;
+    if (!find_beside(s, end, &now))
+        return errno == ENOENT;
+    return !same_file(&now, want) || now.st_size < least;
+}
+
+/* What became of the files; NULL: nothing. */
+static const char *find_fault(sqlite_store *s)
+{
+    struct stat now;
+    if (stat(s->path, &now)) {
+        if (errno != ENOENT && errno != ENOTDIR)
+            return NULL;
+        if (fstatat(s->folder, s->name, &now, 0)) /* if it is there, only the folder was renamed */
+            return errno == ENOENT ? "the database was moved or removed" : NULL;
+    }
+    if (!same_file(&now, &s->opened))
+        return "another file has the database's name";
+    if (is_overwritten(s, &now))
+        return "another program wrote to the database's file";
+    if (s->has_log && is_lost(s, "-wal", &s->log, s->wal_frames * wal_frame_bytes))
+        return "the write-ahead log was moved, removed, replaced or cut";
+    if (s->has_log && is_lost(s, "-shm", &s->log_index, 0))
+        return "the index of the write-ahead log was moved, removed or replaced";
+    return NULL;
+}
+
+store_status sqlite_look(sqlite_store *s, store_error *err)
+{
+    const char *fault = s->file < 0 || atomic_load(&s->moved) ? NULL : find_fault(s);
+    if (fault) {
+        atomic_store(&s->moved, true);
+        log_event(LOG_ERROR, "database_replaced", "db", s->path, "reason", fault, "hint",
+                  "no write is accepted any more; stop the server, put the right file in its place, start it",
+                  NULL);
+    }
+    if (!atomic_load(&s->moved))
+        return STORE_OK;
+    return store_fail(err, STORE_MOVED, "%s is not the file that this server opened", s->path);
+}
