@@ -216,7 +216,7 @@ static void a_file_that_is_taken_away_is_not_written_to(void **state)
         unlink(copy);
         unlink(kept);
         assert_int_equal(store_back_up(path, copy, &err), STORE_OK);
-        assert_int_equal(store_back_up(path, kept, &err), STORE_OK);
+        copy_file(copy, kept);
         store_fixture_history(s, "later", 5, 20);
         take_away(path, copy, ways[i]);
         if (store_fixture_probe(s, &err) != STORE_MOVED)

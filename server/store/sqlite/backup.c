@@ -37,6 +37,22 @@ static store_status rename_synced(const char *from, const char *to, store_error 
     return status;
 }
 
+/* The copy is another database from now on: the original's log is not its log. */
+static store_status mark_copy(connection *copy, store_error *err)
+{
+    int64_t marked = 0, busy = 0;
+    store_status status = connection_read_integer(
+        copy, "SELECT count(*) FROM sqlite_schema WHERE name = 'log_mark'", &marked, err);
+    if (!status && marked)
+        status = connection_run(copy, err, SQL_MARK_LOG, "");
+    if (!status && marked)
+        status = connection_read_integer(copy, "PRAGMA wal_checkpoint(TRUNCATE)", &busy, err);
+    if (!status && busy)
+        status = store_fail(err, STORE_BUSY, "another process has opened the copy");
+    sqlite3_db_config(copy->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL); /* removes its empty log */
+    return status;
+}
+
 /* Copies in one step, so that the copy is of one moment. Others can write in the meantime. */
 static store_status copy_pages(connection *from, const char *path, store_error *err)
 {
@@ -51,6 +67,8 @@ static store_status copy_pages(connection *from, const char *path, store_error *
         copy.error = sqlite3_extended_errcode(copy.db);
         if (copy.error)
             status = connection_fail(&copy, err, path);
+        if (!status)
+            status = mark_copy(&copy, err);
     }
     connection_close(&copy);
     return status;

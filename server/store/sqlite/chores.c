@@ -6,6 +6,18 @@ enum {
     patience_ms = 100,
 };
 
+static int checkpoint(sqlite_store *s, int mode, int busy_ms)
+{
+    int in_log = -1, moved = -1;
+    sqlite3_busy_timeout(s->writer.db, busy_ms);
+    int rc = sqlite3_wal_checkpoint_v2(s->writer.db, NULL, mode, &in_log, &moved);
+    sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
+    if ((rc == SQLITE_OK || rc == SQLITE_BUSY) && in_log >= 0 && in_log == moved)
+        s->log_is_unmarked = true;
+    sqlite_remember_file(s);
+    return rc;
+}
+
 /* A passive checkpoint waits for no reader, and the write-ahead log restarts only when no reader uses it.
  * With overlapping readers it would grow without end. So once the log is long, the checkpoint waits a little
  * for current readers; ours are short, those of other programs may not be. After a failure, the next attempt
@@ -16,11 +28,7 @@ void sqlite_after_commit(store *base)
     if (s->wal_frames < s->next_checkpoint || sqlite_look(s, NULL))
         return;
     bool patient = s->wal_frames >= frames_of_patience;
-    sqlite3_busy_timeout(s->writer.db, patience_ms);
-    sqlite3_wal_checkpoint_v2(s->writer.db, NULL,
-                              patient ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
-    sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
-    sqlite_remember_file(s);
+    checkpoint(s, patient ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, patience_ms);
     s->next_checkpoint =
         s->wal_frames + frames_per_checkpoint; /* on_commit resets it when the log restarts */
 }
@@ -30,13 +38,10 @@ void sqlite_idle(store *base)
     sqlite_store *s = sqlite_of(base);
     if (!s->writer.db || sqlite_look(s, NULL))
         return;
-    sqlite3_busy_timeout(s->writer.db, 0); /* the next write must not wait */
-    if (sqlite3_wal_checkpoint_v2(s->writer.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) == SQLITE_OK) {
+    if (checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE, 0) == SQLITE_OK) { /* the next write must not wait */
         s->wal_frames = 0;
         s->next_checkpoint = frames_per_checkpoint;
     }
-    sqlite_remember_file(s);
-    sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
 }
 
 /* The query's first result; 0: none. */
@@ -60,22 +65,37 @@ static store_status delete_slice(connection *c, sql_id id, int64_t owner, int64_
     return status;
 }
 
+/* Commits what was done, or takes it back. */
+static store_status end_slice(sqlite_store *s, store_status status)
+{
+    if (!status)
+        return sqlite_commit(&s->base, NULL);
+    sqlite_rollback(&s->base);
+    return status;
+}
+
+static store_status run_slice(sqlite_store *s, sql_id id, const char *types, int64_t value, int *changed)
+{
+    store_status status = sqlite_begin(&s->base, NULL);
+    if (!status)
+        status = connection_run(&s->writer, NULL, id, types, value);
+    *changed = sqlite3_changes(s->writer.db);
+    return end_slice(s, status);
+}
+
 /* Removes part of a study (or content): first the rows of the tables, in order, then its own row. */
-static store_status remove_slice(connection *c, int64_t owner, const sql_id *tables, size_t n, int64_t rows,
+static store_status remove_slice(sqlite_store *s, int64_t owner, const sql_id *tables, size_t n, int64_t rows,
                                  sql_id last)
 {
+    connection *c = &s->writer;
     double deadline = store_clock() + 0.010;
     bool gone = true;
-    store_status status = connection_run(c, NULL, SQL_BEGIN_IMMEDIATE, "");
+    store_status status = sqlite_begin(&s->base, NULL);
     for (size_t i = 0; !status && gone && i < n; i++)
         status = delete_slice(c, tables[i], owner, rows, deadline, &gone);
     if (!status && gone)
         status = connection_run(c, NULL, last, "i", owner);
-    if (!status)
-        status = connection_run(c, NULL, SQL_COMMIT, "");
-    if (status && !sqlite3_get_autocommit(c->db))
-        connection_run(c, NULL, SQL_ROLLBACK, "");
-    return status;
+    return end_slice(s, status);
 }
 
 store_chore sqlite_chore(store *base)
@@ -88,25 +108,24 @@ store_chore sqlite_chore(store *base)
     sqlite_store *s = sqlite_of(base);
     connection *c = &s->writer;
     int64_t content = 0, study = 0, free_pages = 0;
-    int expired = 0;
+    int expired = 0, ignored;
     if (!s->chores_left || sqlite_look(s, NULL))
         return CHORE_NONE;
     store_status status = find(c, SQL_DROPPED_CONTENT, &content);
     if (!status && content == 0)
         status = find(c, SQL_DELETED_STUDY, &study);
     if (!status && content == 0 && study == 0) {
-        status = connection_run(c, NULL, SQL_ANSWERS_EXPIRE, "i", STORE_ANSWER_KEPT);
-        expired = sqlite3_changes(c->db);
+        status = run_slice(s, SQL_ANSWERS_EXPIRE, "i", STORE_ANSWER_KEPT, &expired);
     }
     if (!status && content == 0 && study == 0 && expired == 0)
         status = find(c, SQL_FREE_PAGES, &free_pages);
     if (!status && content)
-        status = remove_slice(c, content, content_tables, 1, 1, SQL_CONTENT_REMOVE);
+        status = remove_slice(s, content, content_tables, 1, 1, SQL_CONTENT_REMOVE);
     else if (!status && study)
-        status = remove_slice(c, study, study_tables, sizeof study_tables / sizeof *study_tables, 500,
+        status = remove_slice(s, study, study_tables, sizeof study_tables / sizeof *study_tables, 500,
                               SQL_STUDY_REMOVE);
     else if (!status && free_pages)
-        status = connection_run(c, NULL, SQL_VACUUM, "");
+        status = run_slice(s, SQL_VACUUM, "", 0, &ignored);
     sqlite_after_commit(base);
     if (status)
         return CHORE_FAILED;

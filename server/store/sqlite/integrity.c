@@ -94,12 +94,29 @@ static store_status run_check(connection *c, const char *sql, store_check_row *p
     return status;
 }
 
+static store_status check_log(const char *path, store_check_row *problem, void *arg, store_error *err)
+{
+    char text[128];
+    size_t commits;
+    off_t at;
+    store_status status = sqlite_find_log_break(path, &commits, &at, err);
+    if (!status && commits > 1) {
+        snprintf(text, sizeof text,
+                 "damaged: the write-ahead log is broken at byte %lld, and %zu commits lie behind",
+                 (long long)at, commits);
+        problem(arg, text);
+    }
+    return status;
+}
+
 store_status store_check(const char *path, store_check_row *problem, void *arg, store_error *err)
 {
     connection c;
     store_status status = open_current(&c, path, err);
     if (!status)
         status = connection_execute_text(&c, "BEGIN", err); /* all checks see the same moment */
+    if (!status)
+        status = check_log(path, problem, arg, err);
     for (size_t i = 0; !status && i < sizeof checks / sizeof *checks; i++)
         status = run_check(&c, checks[i], problem, arg, err);
     connection_close(&c);

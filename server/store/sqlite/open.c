@@ -67,6 +67,16 @@ static store_status start_clean(sqlite_store *s, int64_t *next_content, store_er
     return status;
 }
 
+/* From here on, no copy of the file that was made before has one of the log's marks. On a full disk it has to
+ * go without. */
+static void renew_mark(sqlite_store *s)
+{
+    sqlite_remember_file(s);
+    sqlite_idle(&s->base);
+    if (s->log_is_unmarked && !sqlite_begin(&s->base, NULL) && !sqlite_commit(&s->base, NULL))
+        sqlite_idle(&s->base);
+}
+
 void sqlite_free(sqlite_store *s)
 {
     sqlite_close_readers(s);
@@ -122,13 +132,15 @@ static store_status open_store(store **out, const char *path, const embedded_fil
     int64_t next_content = 1;
     store_status status = sqlite_lock(s, err);
     if (!status)
+        status = sqlite_check_log(s->path, err);
+    if (!status)
         status = open_writer(s, files, err);
     if (!status && !synced)
         status = connection_execute_text(&s->writer, "PRAGMA synchronous = OFF", err);
     if (!status)
         status = start_clean(s, &next_content, err);
     if (!status)
-        sqlite_remember_file(s);
+        renew_mark(s);
     if (!status)
         status = store_start(&s->base, &sqlite_backend, next_content, err);
     if (status)

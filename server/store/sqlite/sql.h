@@ -220,6 +220,8 @@
                         "t.created_at, t.expires_at FROM tokens t LEFT JOIN studies s USING (study) "        \
                         "WHERE t.token > ?1 ORDER BY t.token LIMIT ?2")                                      \
     /* chores: remove a slice of at most ?2 rows */                                                          \
+    X(SQL_MARK_LOG, "UPDATE log_mark SET before = mark, "                                                    \
+                    "mark = 4611686018427387904 | (random() & 4611686018427387903)")                         \
     X(SQL_TOUCH, "UPDATE touched SET times = times + 1")                                                     \
     X(SQL_DELETED_STUDY, "SELECT study FROM studies WHERE deleted = 1 LIMIT 1")                              \
     X(SQL_DROPPED_CONTENT, "SELECT content FROM contents WHERE state = 2 AND state <> 1 LIMIT 1")            \

@@ -4,6 +4,7 @@
  *   connection.c       connections, statements, statuses
  *   open.c             settings, opening, closing
  *   file.c             the database's file: its locks, whether it is still there
+ *   wal.c              whether the write-ahead log is whole, and this database's
  *   migrate.c          what kind of file it is, migrations
  *   backup.c           copies of a database that may be in use
  *   integrity.c        checks, snapshots, comparisons      (functions of store.h)
@@ -20,6 +21,7 @@
 #include "server/store/backend.h"
 #include "server/store/sqlite/sql.h"
 
+#include <limits.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
@@ -53,8 +55,9 @@ typedef struct sqlite_store {
     atomic_bool moved;          /* one of these is not what it was: nothing is written any more */
     bool snapshot;              /* `writer` is a reader, and one transaction serves all reads */
     connection writer;
-    int wal_frames;      /* in the write-ahead log after the last commit */
-    int next_checkpoint; /* the number of frames at which the next one is due */
+    int wal_frames;       /* in the write-ahead log after the last commit */
+    int next_checkpoint;  /* the number of frames at which the next one is due */
+    bool log_is_unmarked; /* all of it is in the database's file: the next commit may begin it anew */
     bool chores_left;
     unsigned answers_put;
 
@@ -141,6 +144,15 @@ store_status sqlite_refuse_more_names(const char *path, store_error *err);
  * first time it says so in the log. */
 void sqlite_remember_file(sqlite_store *s);
 store_status sqlite_look(sqlite_store *s, store_error *err);
+
+/* ---- wal.c --------------------------------------------------------------------------------------------- */
+
+/* Before the first connection writes to the database. STORE_CORRUPT: its write-ahead log is damaged, and not
+ * only torn at its end. STORE_MOVED: it was written for another file. */
+store_status sqlite_check_log(const char *path, store_error *err);
+
+/* The commits that lie behind a break in the write-ahead log, and where it is. At most one: a torn end. */
+store_status sqlite_find_log_break(const char *path, size_t *commits, off_t *at, store_error *err);
 
 /* ---- migrate.c ----------------------------------------------------------------------------------------- */
 

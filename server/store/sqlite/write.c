@@ -23,10 +23,17 @@ void sqlite_rollback(store *s)
 
 store_status sqlite_commit(store *s, store_error *err)
 {
-    store_status status = connection_run(&sqlite_of(s)->writer, err, SQL_COMMIT, "");
+    sqlite_store *mine = sqlite_of(s);
+    store_status status = STORE_OK;
+    if (mine->log_is_unmarked)
+        status = connection_run(&mine->writer, err, SQL_MARK_LOG, "");
+    if (!status)
+        status = connection_run(&mine->writer, err, SQL_COMMIT, "");
     if (status)
         sqlite_rollback(s);
-    return status ? status : sqlite_look(sqlite_of(s), err); /* did it go into the file that has the name? */
+    else
+        mine->log_is_unmarked = false;
+    return status ? status : sqlite_look(mine, err); /* did it go into the file that has the name? */
 }
 
 store_status sqlite_mark(store *s, store_error *err)

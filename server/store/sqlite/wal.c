@@ -1,0 +1,243 @@
+/* What a server finds when it starts: is the write-ahead log whole, and is it this database's?
+ *
+ * SQLite ends its recovery at the first frame with a wrong checksum, since a torn end looks like that. But the
+ * writer syncs every commit before the next one begins, so at most one commit can be torn: where two or more
+ * lie behind the break, the log was damaged after it had been synced. Nor does SQLite know whether a log was
+ * written for the file that it lies beside. If a backup was put in the place of a database whose server had
+ * been killed, it would write that server's pages over the backup's.
+ *
+ * The format: https://www.sqlite.org/fileformat2.html#walformat */
+#include "server/store/sqlite/sqlite.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    header_bytes = 32,
+    frame_header_bytes = 24,
+    header_summed = 24, /* bytes of the header before its checksum */
+    frame_summed = 8,   /* and of a frame's header, before its salts */
+    most_page_bytes = 65536,
+};
+
+static uint32_t big_endian(const unsigned char *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static uint32_t little_endian(const unsigned char *p)
+{
+    return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
+}
+
+/* SQLite's checksum of n bytes (a multiple of 8), continued from sum. */
+static void add_up(uint32_t sum[2], const unsigned char *p, size_t n, bool big)
+{
+    for (size_t i = 0; i < n; i += 8) {
+        sum[0] += (big ? big_endian(p + i) : little_endian(p + i)) + sum[1];
+        sum[1] += (big ? big_endian(p + i + 4) : little_endian(p + i + 4)) + sum[0];
+    }
+}
+
+typedef struct wal_reader {
+    int fd;
+    unsigned char header[header_bytes];
+    bool big; /* the checksums' byte order */
+    size_t page_bytes;
+    unsigned char *frame;
+    uint32_t sum[2]; /* of the last frame, as stored in it */
+} wal_reader;
+
+static bool is_sound_header(const wal_reader *r)
+{
+    uint32_t sum[2] = {0};
+    add_up(sum, r->header, header_summed, r->big);
+    return sum[0] == big_endian(r->header + 24) && sum[1] == big_endian(r->header + 28);
+}
+
+/* The next frame: is its checksum right if that of the frame before is? Continues from the stored one. */
+static bool take_frame(wal_reader *r)
+{
+    uint32_t sum[2] = {r->sum[0], r->sum[1]};
+    add_up(sum, r->frame, frame_summed, r->big);
+    add_up(sum, r->frame + frame_header_bytes, r->page_bytes, r->big);
+    r->sum[0] = big_endian(r->frame + 16);
+    r->sum[1] = big_endian(r->frame + 20);
+    return sum[0] == r->sum[0] && sum[1] == r->sum[1];
+}
+
+static bool read_frame(wal_reader *r, size_t index)
+{
+    size_t bytes = frame_header_bytes + r->page_bytes;
+    return pread(r->fd, r->frame, bytes, (off_t)(header_bytes + index * bytes)) == (ssize_t)bytes;
+}
+
+/* Counts the commits behind the first frame that is not what it should be; *at is that frame's offset. Frames
+ * with other salts than the header's are of an earlier use of the file. If the header is broken, the first
+ * frame's salts count. */
+static size_t count_commits_behind_a_break(wal_reader *r, off_t *at)
+{
+    unsigned char salts[8];
+    bool sound = is_sound_header(r), broken = !sound;
+    size_t commits = 0;
+    *at = 0;
+    memcpy(salts, r->header + 16, sizeof salts);
+    r->sum[0] = big_endian(r->header + 24);
+    r->sum[1] = big_endian(r->header + 28);
+    for (size_t i = 0; read_frame(r, i); i++) {
+        if (i == 0 && !sound)
+            memcpy(salts, r->frame + 8, sizeof salts);
+        bool follows = take_frame(r), ours = memcmp(r->frame + 8, salts, sizeof salts) == 0;
+        if (!broken && !(follows && ours)) {
+            broken = true;
+            *at = (off_t)(header_bytes + i * (frame_header_bytes + r->page_bytes));
+        }
+        commits += broken && ours && big_endian(r->frame + 4) > 0 && (follows || i == 0);
+    }
+    return commits;
+}
+
+/* STORE_OK also if there is no log, or none that SQLite would read. */
+static store_status scan(int fd, size_t *commits, off_t *at, store_error *err)
+{
+    wal_reader r = {.fd = fd};
+    unsigned char again[header_bytes];
+    *commits = 0;
+    if (pread(fd, r.header, header_bytes, 0) != header_bytes)
+        return STORE_OK;
+    r.big = r.header[3] & 1;
+    r.page_bytes = big_endian(r.header + 8);
+    if (r.page_bytes < 512 || r.page_bytes > most_page_bytes || (r.page_bytes & (r.page_bytes - 1)))
+        r.page_bytes = wal_frame_bytes - frame_header_bytes;
+    r.frame = malloc(frame_header_bytes + r.page_bytes);
+    if (!r.frame)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    *commits = count_commits_behind_a_break(&r, at);
+    free(r.frame);
+    /* A server that writes to it may have begun it anew. */
+    if (pread(fd, again, header_bytes, 0) != header_bytes || memcmp(again, r.header, header_bytes) != 0)
+        *commits = 0;
+    return STORE_OK;
+}
+
+store_status sqlite_find_log_break(const char *path, size_t *commits, off_t *at, store_error *err)
+{
+    char *name;
+    *commits = 0;
+    if (asprintf(&name, "%s-wal", path) < 0)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    int fd = open(name, O_RDONLY | O_CLOEXEC);
+    free(name);
+    if (fd < 0)
+        return STORE_OK; /* there is none; or SQLite says what is wrong with it */
+    store_status status = scan(fd, commits, at, err);
+    close(fd);
+    return status;
+}
+
+/* ---- is the log this database's? ----------------------------------------------------------------------- */
+
+/* The first one, and the smallest. All marks take the same eight bytes in the same sector, so that a torn page
+ * has an old mark, a new one, or none. */
+static const int64_t first_mark = INT64_C(1) << 62;
+
+typedef struct log_marks {
+    bool known; /* what follows can be relied on; false: see status */
+    bool exist; /* there is such a table */
+    store_status status;
+    int64_t mark, before;
+} log_marks;
+
+static void read_marks(connection *c, log_marks *out)
+{
+    int64_t tables = 0;
+    store_status status = connection_read_integer(
+        c, "SELECT count(*) FROM sqlite_schema WHERE name = 'log_mark'", &tables, NULL);
+    out->exist = tables > 0;
+    if (!status && out->exist)
+        status = connection_read_integer(c, "SELECT mark FROM log_mark", &out->mark, NULL);
+    if (!status && out->exist)
+        status = connection_read_integer(c, "SELECT before FROM log_mark", &out->before, NULL);
+    out->status = status;
+    out->known = !status && (!out->exist || (out->mark >= first_mark && out->before >= first_mark));
+}
+
+/* The path as a URI whose file SQLite reads without its log. The caller frees it. */
+static char *uri_of(const char *path)
+{
+    char *uri = malloc(3 * strlen(path) + 32), *end = uri;
+    if (!uri)
+        return NULL;
+    end = stpcpy(end, "file:");
+    for (const char *c = path; *c; c++)
+        end += sprintf(end, strchr("%?#", *c) ? "%%%02x" : "%c", (unsigned)(unsigned char)*c);
+    strcpy(end, "?immutable=1");
+    return uri;
+}
+
+static store_status read_both(const char *path, log_marks *file, log_marks *both, store_error *err)
+{
+    connection c;
+    char *uri = uri_of(path);
+    if (!uri)
+        return store_fail(err, STORE_NO_MEMORY, "out of memory");
+    *file = *both = (log_marks){0};
+    if (!connection_open(&c, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL))
+        read_marks(&c, file);
+    connection_close(&c);
+    free(uri);
+    if (!sqlite_open_reader(&c, path, NULL))
+        read_marks(&c, both);
+    connection_close(&c);
+    return STORE_OK;
+}
+
+/* `both`: what the database is with its log. A file that cannot be read alone (its checkpoint was cut short)
+ * proves nothing. */
+static bool is_foreign(const log_marks *file, const log_marks *both)
+{
+    if (!file->known)
+        return false;
+    if (!both->known)
+        return both->status == STORE_CORRUPT || both->status == STORE_FOREIGN;
+    if (!file->exist)
+        return both->exist && both->mark != first_mark; /* the migration that makes the table is in the log */
+    return !both->exist || (file->mark != both->mark && file->mark != both->before);
+}
+
+store_status sqlite_check_log(const char *path, store_error *err)
+{
+    struct stat st;
+    char wal[PATH_MAX + 8];
+    size_t commits;
+    off_t at;
+    snprintf(wal, sizeof wal, "%s-wal", path);
+    if (stat(wal, &st) || st.st_size <= header_bytes)
+        return STORE_OK;
+    if (stat(path, &st) == 0 && st.st_size == 0)
+        return store_fail(
+            err, STORE_MOVED,
+            "%s is empty, but there is its write-ahead log %s: put the database back, or remove "
+            "the log to begin with an empty database",
+            path, wal);
+    store_status status = sqlite_find_log_break(path, &commits, &at, err);
+    if (!status && commits > 1)
+        return store_fail(err, STORE_CORRUPT,
+                          "%s is damaged at byte %lld, and %zu acknowledged commits lie behind: restore a "
+                          "backup; or give them up: keep a copy, then run: truncate -s %lld %s",
+                          wal, (long long)at, commits, (long long)at, wal);
+    log_marks file, both;
+    if (!status)
+        status = read_both(path, &file, &both, err);
+    if (!status && is_foreign(&file, &both))
+        return store_fail(
+            err, STORE_MOVED,
+            "%s is not the write-ahead log of %s: if you have put a backup in its place, remove "
+            "%s and %s-shm; if not, put the database back to which the log belongs",
+            wal, path, wal, path);
+    return status;
+}
