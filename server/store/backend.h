@@ -136,6 +136,9 @@ typedef struct store_backend {
     /* Inside a transaction: makes its commit write to the disk without changing any data. */
     store_status (*touch)(store *s, store_error *err);
 
+    /* Only what makes room may be written now: deletions, no events. NULL: never. */
+    bool (*is_full)(store *s);
+
     /* Outside transactions. after_commit: checkpoints when they are due. chore: one slice, about 20 ms at
      * most, of removing deleted studies and abandoned uploads. idle: called after a second without writes. */
     void (*after_commit)(store *s);

@@ -90,9 +90,18 @@ static store_status apply_delete(store *s, store_op *op, store_error *err)
     return status;
 }
 
+static bool makes_room(const store_op *op)
+{
+    const store_write *write = (const store_write *)op;
+    return op->kind == OP_DELETE || op->kind == OP_ABANDON ||
+           (op->kind == OP_WRITE && write->removed_token && write->n == 0 && !write->answer);
+}
+
 static store_status apply_op(store *s, store_op *op, store_error *err)
 {
     upload_op *upload;
+    if (s->backend->is_full && s->backend->is_full(s) && !makes_room(op))
+        return store_fail(err, STORE_FULL, "the disk is full");
     switch (op->kind) {
     case OP_WRITE:
         return apply_write(s, (store_write *)op, err);

@@ -14,6 +14,7 @@ static int checkpoint(sqlite_store *s, int mode, int busy_ms)
     sqlite3_busy_timeout(s->writer.db, sqlite_busy_ms);
     if ((rc == SQLITE_OK || rc == SQLITE_BUSY) && in_log >= 0 && in_log == moved)
         s->log_is_unmarked = true;
+    s->writer.ran_full |= (rc & 0xff) == SQLITE_FULL;
     sqlite_remember_file(s);
     return rc;
 }
@@ -109,7 +110,13 @@ store_chore sqlite_chore(store *base)
     connection *c = &s->writer;
     int64_t content = 0, study = 0, free_pages = 0;
     int expired = 0, ignored;
-    if (!s->chores_left || sqlite_look(s, NULL))
+    if (sqlite_look(s, NULL))
+        return CHORE_NONE;
+    if (s->writer.ran_full)
+        sqlite_look_for_room(s);
+    if (!sqlite_leave_full(s) && !s->chores_left)
+        return CHORE_FAILED; /* asks again in a second */
+    if (!s->chores_left)
         return CHORE_NONE;
     store_status status = find(c, SQL_DROPPED_CONTENT, &content);
     if (!status && content == 0)
@@ -130,5 +137,5 @@ store_chore sqlite_chore(store *base)
     if (status)
         return CHORE_FAILED;
     s->chores_left = content || study || expired || free_pages;
-    return s->chores_left ? CHORE_MORE : CHORE_NONE;
+    return s->chores_left ? CHORE_MORE : sqlite_is_full(base) ? CHORE_FAILED : CHORE_NONE;
 }

@@ -1,5 +1,6 @@
 #include "server/store/sqlite/sqlite.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -76,6 +77,13 @@ static store_status status_of(int code)
     }
 }
 
+/* SQLite takes a quota and a limit on the size of files for an error of the disk. */
+static bool is_full(int code, int cause)
+{
+    return (code & 0xff) == SQLITE_FULL ||
+           (code == SQLITE_IOERR_WRITE && (cause == EFBIG || cause == EDQUOT || cause == ENOSPC));
+}
+
 store_status connection_fail(connection *c, store_error *err, const char *what)
 {
     int code = c->error ? c->error : sqlite3_extended_errcode(c->db);
@@ -83,7 +91,9 @@ store_status connection_fail(connection *c, store_error *err, const char *what)
                             ? sqlite3_errmsg(c->db)
                             : sqlite3_errstr(code);
     int cause = c->db ? sqlite3_system_errno(c->db) : 0;
-    return store_fail(err, status_of(code), "%s: %s%s%s (SQLite code %d)", what, words, cause ? ": " : "",
+    store_status status = is_full(code, cause) ? STORE_FULL : status_of(code);
+    c->ran_full |= status == STORE_FULL;
+    return store_fail(err, status, "%s: %s%s%s (SQLite code %d)", what, words, cause ? ": " : "",
                       cause ? strerror(cause) : "", code);
 }
 

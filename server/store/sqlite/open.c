@@ -40,8 +40,25 @@ static store_status open_writer(sqlite_store *s, const embedded_file *files, sto
     return STORE_OK;
 }
 
-/* Marks unfinished uploads and imports for removal. Shows that the file can be written to. */
-static store_status start_clean(sqlite_store *s, int64_t *next_content, store_error *err)
+/* From here on, no copy of the file that was made before has one of the log's marks. On a full disk it has to
+ * go without. */
+static void renew_mark(sqlite_store *s)
+{
+    sqlite_remember_file(s);
+    sqlite_idle(&s->base);
+    if (s->log_is_unmarked && !sqlite_begin(&s->base, NULL) && !sqlite_commit(&s->base, NULL))
+        sqlite_idle(&s->base);
+}
+
+static store_status find_next_content(sqlite_store *s, int64_t *out, store_error *err)
+{
+    connection *c = &s->writer;
+    sqlite3_stmt *statement = connection_bind(c, SQL_CONTENT_LAST, "");
+    *out = connection_step(c, statement) ? sqlite3_column_int64(statement, 0) + 1 : 1;
+    return connection_finish(c, statement, err);
+}
+
+store_status sqlite_start_clean(sqlite_store *s, store_error *err)
 {
     connection *c = &s->writer;
     store_status status = sqlite_begin(&s->base, err);
@@ -53,28 +70,31 @@ static store_status start_clean(sqlite_store *s, int64_t *next_content, store_er
     if (!status)
         status = connection_run(c, err, SQL_STUDIES_DROP_STAGED, "");
     if (!status)
-        status = sqlite_touch(&s->base, err);
-    if (!status) {
-        sqlite3_stmt *statement = connection_bind(c, SQL_CONTENT_LAST, "");
-        if (connection_step(c, statement))
-            *next_content = sqlite3_column_int64(statement, 0) + 1;
-        status = connection_finish(c, statement, err);
-    }
+        status = connection_run(c, err, SQL_TOUCH, "");
     if (!status)
-        return sqlite_commit(&s->base, err);
-    if (sqlite_in_transaction(&s->base))
+        status = sqlite_commit(&s->base, err);
+    else
         sqlite_rollback(&s->base);
+    s->unclean = status != STORE_OK;
     return status;
 }
 
-/* From here on, no copy of the file that was made before has one of the log's marks. On a full disk it has to
- * go without. */
-static void renew_mark(sqlite_store *s)
+/* A full disk is no reason not to start: what is there can be read, and deleted. */
+static store_status prepare(sqlite_store *s, int64_t *next_content, store_error *err)
 {
-    sqlite_remember_file(s);
-    sqlite_idle(&s->base);
-    if (s->log_is_unmarked && !sqlite_begin(&s->base, NULL) && !sqlite_commit(&s->base, NULL))
-        sqlite_idle(&s->base);
+    store_status status = sqlite_start_clean(s, err);
+    if (status == STORE_FULL) {
+        if (!atomic_load(&s->full))
+            sqlite_enter_full(s);
+        status = STORE_OK;
+        if (err)
+            *err = (store_error){0};
+    }
+    if (!status)
+        status = find_next_content(s, next_content, err);
+    if (!status)
+        renew_mark(s);
+    return status;
 }
 
 void sqlite_free(sqlite_store *s)
@@ -133,14 +153,14 @@ static store_status open_store(store **out, const char *path, const embedded_fil
     store_status status = sqlite_lock(s, err);
     if (!status)
         status = sqlite_check_log(s->path, err);
+    if (!status && synced)
+        sqlite_open_reserve(s);
     if (!status)
         status = open_writer(s, files, err);
     if (!status && !synced)
         status = connection_execute_text(&s->writer, "PRAGMA synchronous = OFF", err);
     if (!status)
-        status = start_clean(s, &next_content, err);
-    if (!status)
-        renew_mark(s);
+        status = prepare(s, &next_content, err);
     if (!status)
         status = store_start(&s->base, &sqlite_backend, next_content, err);
     if (status)
@@ -205,6 +225,7 @@ const store_backend sqlite_backend = {
     .token_put = sqlite_token_put,
     .token_remove = sqlite_token_remove,
     .touch = sqlite_touch,
+    .is_full = sqlite_is_full,
     .after_commit = sqlite_after_commit,
     .chore = sqlite_chore,
     .idle = sqlite_idle,

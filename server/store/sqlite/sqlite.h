@@ -5,6 +5,7 @@
  *   open.c             settings, opening, closing
  *   file.c             the database's file: its locks, whether it is still there
  *   wal.c              whether the write-ahead log is whole, and this database's
+ *   reserve.c          room that is kept for a full disk
  *   migrate.c          what kind of file it is, migrations
  *   backup.c           copies of a database that may be in use
  *   integrity.c        checks, snapshots, comparisons      (functions of store.h)
@@ -34,6 +35,7 @@ typedef struct connection {
     sqlite3 *db;
     sqlite3_stmt *statements[SQL_COUNT]; /* prepared when first used */
     int error;                           /* of the last step; SQLITE_OK */
+    bool ran_full;                       /* a step found the disk full; reset by sqlite_look_for_room */
 } connection;
 
 enum {
@@ -55,6 +57,10 @@ typedef struct sqlite_store {
     atomic_bool moved;          /* one of these is not what it was: nothing is written any more */
     bool snapshot;              /* `writer` is a reader, and one transaction serves all reads */
     connection writer;
+    off_t reserve;        /* bytes of <path>.reserve; 0: there can be none */
+    atomic_bool full;     /* the reserve is given up: only what makes room is written */
+    bool unclean;         /* sqlite_start_clean found no room */
+    double next_attempt;  /* to leave a full disk; by store_clock */
     int wal_frames;       /* in the write-ahead log after the last commit */
     int next_checkpoint;  /* the number of frames at which the next one is due */
     bool log_is_unmarked; /* all of it is in the database's file: the next commit may begin it anew */
@@ -123,6 +129,10 @@ const char *column_text(sqlite3_stmt *statement, int column); /* NULL becomes ""
 sqlite_store *sqlite_new(const char *path);
 void sqlite_free(sqlite_store *s); /* also after a failure while opening */
 
+/* Marks unfinished uploads and imports for removal. Shows that the file can be written to. No write may be on
+ * its way. */
+store_status sqlite_start_clean(sqlite_store *s, store_error *err);
+
 /* As store_open_sqlite, with these migrations instead of the program's. `files` ends with a NULL name;
  * migrations are the files named migrations/<version>_<name>.sql. */
 store_status sqlite_open_with(store **out, const char *path, const embedded_file *files, store_error *err);
@@ -153,6 +163,21 @@ store_status sqlite_check_log(const char *path, store_error *err);
 
 /* The commits that lie behind a break in the write-ahead log, and where it is. At most one: a torn end. */
 store_status sqlite_find_log_break(const char *path, size_t *commits, off_t *at, store_error *err);
+
+/* ---- reserve.c: on the writer thread, outside transactions ---------------------------------------------- */
+
+/* Makes the reserve, or finds the disk full. */
+void sqlite_open_reserve(sqlite_store *s);
+
+/* After a step found the disk full: was that write too large, or is there no room for any? */
+void sqlite_look_for_room(sqlite_store *s);
+
+void sqlite_enter_full(sqlite_store *s);
+
+/* Tries to make the reserve again, at most twice a second. True: the disk is not full. */
+bool sqlite_leave_full(sqlite_store *s);
+
+bool sqlite_is_full(store *s);
 
 /* ---- migrate.c ----------------------------------------------------------------------------------------- */
 

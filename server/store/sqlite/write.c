@@ -7,6 +7,10 @@
 store_status sqlite_begin(store *s, store_error *err)
 {
     store_status status = sqlite_look(sqlite_of(s), err);
+    if (!status && sqlite_of(s)->writer.ran_full)
+        sqlite_look_for_room(sqlite_of(s));
+    if (!status)
+        sqlite_leave_full(sqlite_of(s)); /* writes come back with the room */
     return status ? status : connection_run(&sqlite_of(s)->writer, err, SQL_BEGIN_IMMEDIATE, "");
 }
 
@@ -55,6 +59,8 @@ store_status sqlite_undo(store *s, store_error *err)
 /* Stores another value each time, since SQLite does not write an unchanged page. */
 store_status sqlite_touch(store *s, store_error *err)
 {
+    if (sqlite_is_full(s))
+        return store_fail(err, STORE_FULL, "the disk is full");
     return connection_run(&sqlite_of(s)->writer, err, SQL_TOUCH, "");
 }
 
