@@ -133,7 +133,7 @@ $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # The clock of the model test, preloaded into a server.
-$(B)/tests/model/clock.so: tests/model/clock.c $(B)/flags
+$(B)/tests/model/clock.so $(B)/tests/faults/system_calls.so: $(B)/%.so: %.c $(B)/flags
 	@mkdir -p $(@D); $(CC) -shared -fPIC -O2 -Wall -Wextra -Werror $(SYSTEM_FLAGS) $< -o $@
 
 # Tests that make allocations fail replace the allocator's functions.
@@ -142,7 +142,8 @@ $(B)/tests/unit/%_memory: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc,--wrap=real
 $(B)/tests/golden/test_recorded: LDFLAGS += -Wl,--wrap=bandit_simd_best
 
 .PHONY: unit-binaries fuzz-binaries
-unit-binaries: $(UNIT_BIN) $(B)/tests/faults/banditd_with_faults $(B)/tests/model/clock.so
+unit-binaries: $(UNIT_BIN) $(B)/tests/faults/banditd_with_faults $(B)/tests/faults/system_calls.so \
+               $(B)/tests/model/clock.so
 fuzz-binaries: $(FUZZ_BIN)
 
 .SECONDARY:

@@ -13,6 +13,7 @@ static const char *const texts[SQL_COUNT] = {
 store_status connection_open(connection *c, const char *path, int flags, store_error *err)
 {
     *c = (connection){0};
+    sqlite_note_read_errors();
     c->error = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (c->error)
         return connection_fail(c, err, path);
@@ -91,7 +92,13 @@ store_status connection_fail(connection *c, store_error *err, const char *what)
                             ? sqlite3_errmsg(c->db)
                             : sqlite3_errstr(code);
     int cause = c->db ? sqlite3_system_errno(c->db) : 0;
+    int unread = sqlite_take_read_error();
     store_status status = is_full(code, cause) ? STORE_FULL : status_of(code);
+    if (unread && (status == STORE_CORRUPT || status == STORE_FOREIGN)) {
+        status = STORE_IO;
+        cause = unread;
+        words = "the disk cannot be read";
+    }
     c->ran_full |= status == STORE_FULL;
     return store_fail(err, status, "%s: %s%s%s (SQLite code %d)", what, words, cause ? ": " : "",
                       cause ? strerror(cause) : "", code);
@@ -147,6 +154,7 @@ static int bind_arguments(sqlite3_stmt *statement, const char *types, va_list ar
 static sqlite3_stmt *bind_list(connection *c, sql_id id, const char *types, va_list args)
 {
     c->error = SQLITE_OK;
+    sqlite_take_read_error(); /* of an earlier statement, which has told it */
     sqlite3_stmt **statement = &c->statements[id];
     if (!*statement)
         c->error = sqlite3_prepare_v3(c->db, texts[id], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);

@@ -5,6 +5,7 @@
  *   open.c             settings, opening, closing
  *   file.c             the database's file: its locks, whether it is still there
  *   wal.c              whether the write-ahead log is whole, and this database's
+ *   read_errors.c      tells a disk that cannot be read from a damaged database
  *   reserve.c          room that is kept for a full disk
  *   migrate.c          what kind of file it is, migrations
  *   backup.c           copies of a database that may be in use
@@ -163,6 +164,14 @@ store_status sqlite_check_log(const char *path, store_error *err);
 
 /* The commits that lie behind a break in the write-ahead log, and where it is. At most one: a torn end. */
 store_status sqlite_find_log_break(const char *path, size_t *commits, off_t *at, store_error *err);
+
+/* ---- read_errors.c ------------------------------------------------------------------------------------- */
+
+/* Before the first connection is opened; again, nothing happens. */
+void sqlite_note_read_errors(void);
+
+/* The errno of this thread's last failed read since the last call; 0: none has failed. */
+int sqlite_take_read_error(void);
 
 /* ---- reserve.c: on the writer thread, outside transactions ---------------------------------------------- */
 

@@ -1,0 +1,126 @@
+"""System calls on the database's files that fail, once, a few times or until the fault is over: requests are
+answered 503, nothing else; afterwards every study goes on, and nothing that was acknowledged is lost."""
+
+import ctypes
+import errno
+import mmap
+import pathlib
+import tempfile
+import time
+
+import server as servers
+from server import Server, run_to_end
+from support import Skip, cases, definition, grid, measure
+
+READS, WRITES, SYNCS = 1, 2, 4
+FOR_EVER = 1 << 30
+
+
+class Calls:
+    """The orders of tests/faults/system_calls.c."""
+
+    def __init__(self, folder):
+        self.path = pathlib.Path(folder) / "orders"
+        self.path.write_bytes(bytes(20))
+        self._file = self.path.open("r+b")
+        self._map = mmap.mmap(self._file.fileno(), 20)
+        self._words = (ctypes.c_int32 * 5).from_buffer(self._map)
+
+    def fail(self, calls, cause, after, times):
+        self._words[0] = 0
+        self._words[4] = 0
+        self._words[1:4] = [after, times, cause]
+        self._words[0] = calls
+
+    def well(self):
+        """-> how many calls have failed"""
+        self._words[0] = 0
+        return self._words[4]
+
+
+def faulty(folder, calls, *options):
+    library = pathlib.Path(servers.BINARY).parent / "tests/faults/system_calls.so"
+    if "asan" in str(library) or "tsan" in str(library):
+        raise Skip("the sanitizers have the calls themselves")
+    db = pathlib.Path(folder).resolve() / "b.db"
+    environment = {"LD_PRELOAD": str(library.resolve()), "TEST_CALLS": str(calls.path), "TEST_CALLS_DB": str(db)}
+    return Server("--threads", "2", *options, db=db, environment=environment)
+
+
+def take(answer, allowed=(200, 201)):
+    """-> whether it was done; if not, it must say so as it should"""
+    assert answer.status in (*allowed, 503), answer
+    return answer.status in allowed
+
+
+class Study:
+    """A study that is asked and told; remembers what was acknowledged."""
+
+    def __init__(self, name):
+        self.name, self.told, self.held = name, {}, {}
+
+    def step(self, client):
+        """-> whether all was done"""
+        path = f"/v1/studies/{self.name}"
+        asked = client.post(f"{path}/ask", {"count": 2, "wait_seconds": 10})
+        done = take(asked)
+        if done:
+            self.held |= {trial["id"]: trial for trial in asked.json["trials"]}
+        for trial in list(self.held.values()):
+            result = measure(trial)
+            if take(client.post(f"{path}/tell", {"results": [result]})):
+                self.told[trial["id"]] = result["value"]
+                del self.held[trial["id"]]
+            else:
+                done = False
+        return take(client.get(f"{path}/trials")) and take(client.get(path)) and done
+
+    def look(self, client):
+        assert client.get(f"/v1/studies/{self.name}").json["state"] == "active"
+        values = {trial["id"]: trial.get("value") for trial in client.items(f"/v1/studies/{self.name}/trials")}
+        assert {n: values[n] for n in self.told} == self.told
+
+
+FAULTS = {
+    "EIO of a read": (READS, errno.EIO),
+    "ENXIO of a read": (READS, errno.ENXIO),
+    "a short read": (READS, 0),
+    "EIO of a write": (WRITES, errno.EIO),
+    "a quota": (WRITES, errno.EDQUOT),
+    "a full disk": (WRITES, errno.ENOSPC),
+    "a short write": (WRITES, 0),
+    "EIO of a sync": (SYNCS, errno.EIO),
+}
+
+
+@cases(FAULTS)
+def test_calls_that_fail_for_a_while(case):
+    calls_kind, cause = case
+    with tempfile.TemporaryDirectory(prefix="banditd-test-") as folder:
+        calls = Calls(folder)
+        failed = 0
+        with faulty(folder, calls, "--evict-seconds", "1") as server:
+            client = server.client()
+            studies = [Study(f"s{i}") for i in range(4)]
+            for study in studies:
+                client.create(definition(id=study.name, points=grid(8)))
+                assert study.step(client)
+            for after, times in ((0, 1), (1, 1), (2, 1), (3, 1), (5, 1), (8, 1), (0, 4), (2, 8), (0, FOR_EVER), (4, FOR_EVER)):
+                if times in (4, FOR_EVER):
+                    time.sleep(1.5)  # the studies are evicted, and will be read
+                calls.fail(calls_kind, cause, after, times)
+                for study in studies:
+                    study.step(client)
+                client.get("/readyz")
+                failed += calls.well()
+                for study in studies:
+                    assert study.step(client), "well again, but it does not go on"
+            for study in studies:
+                study.look(client)
+            server.kill()
+            server.start()
+            for study in studies:
+                study.look(server.client())
+        assert failed > 10, failed
+        status, out, err = run_to_end("check", "--quiet", "--db", f"{folder}/b.db")
+        assert (status, out, err) == (0, "", ""), (status, out, err)
