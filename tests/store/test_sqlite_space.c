@@ -222,6 +222,44 @@ static void expired_answers_leave(void **state)
     store_close(s);
 }
 
+static void put_answer(store_lane *lane, const char *key, int64_t time)
+{
+    store_waiter waiter = STORE_WAITER_INIT;
+    store_write *write;
+    store_answer answer = {.token = "", .path = "/", .key = key, .time = time};
+    assert_int_equal(store_write_new(&write, lane), STORE_OK);
+    assert_int_equal(store_write_set_answer(write, &answer), STORE_OK);
+    store_submit(write, store_waiter_done, &waiter);
+    store_waiter_wait(&waiter, 1);
+    assert_int_equal(waiter.first_failure, STORE_OK);
+}
+
+/* One answer is stored while the clock is a year ahead. The others stay for their day, and so does it. */
+static void a_clock_that_was_ahead_expires_no_answers(void **state)
+{
+    const int64_t hour = 3600000, year = 365 * 24 * hour, now = 3 * year;
+    const char *path = ((store_directory *)*state)->path;
+    char key[32];
+    store *s = store_fixture_open(path);
+    store_lane *lane = create(s, "x");
+    put_answer(lane, "old", now - 25 * hour);
+    put_answer(lane, "before", now - hour);
+    put_answer(lane, "ahead", now + year);
+    for (int i = 0; i < 600; i++) { /* enough for the chore to run */
+        snprintf(key, sizeof key, "k%d", i);
+        put_answer(lane, key, now + i);
+    }
+    double deadline = seconds() + 20.0;
+    while (read_integer(path, "SELECT count(*) FROM answers WHERE key IN ('old')") != 0) {
+        assert_true(seconds() < deadline);
+        pause_briefly();
+    }
+    assert_int_equal(read_integer(path, "SELECT count(*) FROM answers"), 602);
+    assert_true(read_integer(path, "SELECT max(time) FROM answers") < now + hour);
+    store_lane_close(lane);
+    store_close(s);
+}
+
 /* ---- the write-ahead log ------------------------------------------------------------------------------- */
 
 /* Writes trials' events. -> the largest size of the log. */
@@ -438,6 +476,7 @@ int main(void)
         T(deleted_studies_leave_in_slices_also_after_a_restart),
         T(writes_go_on_while_a_study_is_removed),
         T(expired_answers_leave),
+        T(a_clock_that_was_ahead_expires_no_answers),
         T(the_write_ahead_log_stays_small),
         T(readers_without_a_gap_do_not_let_the_log_grow),
         T(group_commit_throughput),

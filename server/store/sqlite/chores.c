@@ -75,12 +75,28 @@ static store_status end_slice(sqlite_store *s, store_status status)
     return status;
 }
 
-static store_status run_slice(sqlite_store *s, sql_id id, const char *types, int64_t value, int *changed)
+static store_status vacuum_slice(sqlite_store *s)
 {
     store_status status = sqlite_begin(&s->base, NULL);
     if (!status)
-        status = connection_run(&s->writer, NULL, id, types, value);
-    *changed = sqlite3_changes(s->writer.db);
+        status = connection_run(&s->writer, NULL, SQL_VACUUM, "");
+    return end_slice(s, status);
+}
+
+/* By the clock of the last answer, not by the latest time that is stored: the clock may have been ahead then.
+ * Before the first answer of this run, there is nothing to go by. */
+static store_status expire_answers(sqlite_store *s, int *expired)
+{
+    connection *c = &s->writer;
+    *expired = 0;
+    if (s->answered_at == 0)
+        return STORE_OK;
+    store_status status = sqlite_begin(&s->base, NULL);
+    if (!status)
+        status = connection_run(c, NULL, SQL_ANSWERS_AHEAD, "ii", s->answered_at, STORE_ANSWER_KEPT);
+    if (!status)
+        status = connection_run(c, NULL, SQL_ANSWERS_EXPIRE, "ii", s->answered_at, STORE_ANSWER_KEPT);
+    *expired = status ? 0 : sqlite3_changes(c->db);
     return end_slice(s, status);
 }
 
@@ -109,7 +125,7 @@ store_chore sqlite_chore(store *base)
     sqlite_store *s = sqlite_of(base);
     connection *c = &s->writer;
     int64_t content = 0, study = 0, free_pages = 0;
-    int expired = 0, ignored;
+    int expired = 0;
     if (sqlite_look(s, NULL))
         return CHORE_NONE;
     if (s->writer.ran_full)
@@ -122,7 +138,7 @@ store_chore sqlite_chore(store *base)
     if (!status && content == 0)
         status = find(c, SQL_DELETED_STUDY, &study);
     if (!status && content == 0 && study == 0) {
-        status = run_slice(s, SQL_ANSWERS_EXPIRE, "i", STORE_ANSWER_KEPT, &expired);
+        status = expire_answers(s, &expired);
     }
     if (!status && content == 0 && study == 0 && expired == 0)
         status = find(c, SQL_FREE_PAGES, &free_pages);
@@ -132,7 +148,7 @@ store_chore sqlite_chore(store *base)
         status = remove_slice(s, study, study_tables, sizeof study_tables / sizeof *study_tables, 500,
                               SQL_STUDY_REMOVE);
     else if (!status && free_pages)
-        status = run_slice(s, SQL_VACUUM, "", 0, &ignored);
+        status = vacuum_slice(s);
     sqlite_after_commit(base);
     if (status)
         return CHORE_FAILED;

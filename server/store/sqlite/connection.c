@@ -13,13 +13,15 @@ static const char *const texts[SQL_COUNT] = {
 store_status connection_open(connection *c, const char *path, int flags, store_error *err)
 {
     *c = (connection){0};
-    sqlite_note_read_errors();
+    sqlite_note_io_errors();
     c->error = sqlite3_open_v2(path, &c->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, NULL);
     if (c->error)
         return connection_fail(c, err, path);
     /* A damaged or hostile file must not make SQLite run code from its schema. */
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)NULL); /* we have none */
+    sqlite3_db_config(c->db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, (int *)NULL);
     sqlite3_db_config(c->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     sqlite3_busy_timeout(c->db, sqlite_busy_ms);
     return STORE_OK;
@@ -79,10 +81,9 @@ static store_status status_of(int code)
 }
 
 /* SQLite takes a quota and a limit on the size of files for an error of the disk. */
-static bool is_full(int code, int cause)
+static bool is_full(int cause)
 {
-    return (code & 0xff) == SQLITE_FULL ||
-           (code == SQLITE_IOERR_WRITE && (cause == EFBIG || cause == EDQUOT || cause == ENOSPC));
+    return cause == EFBIG || cause == EDQUOT || cause == ENOSPC;
 }
 
 store_status connection_fail(connection *c, store_error *err, const char *what)
@@ -92,13 +93,16 @@ store_status connection_fail(connection *c, store_error *err, const char *what)
                             ? sqlite3_errmsg(c->db)
                             : sqlite3_errstr(code);
     int cause = c->db ? sqlite3_system_errno(c->db) : 0;
-    int unread = sqlite_take_read_error();
-    store_status status = is_full(code, cause) ? STORE_FULL : status_of(code);
-    if (unread && (status == STORE_CORRUPT || status == STORE_FOREIGN)) {
+    store_status status = status_of(code);
+    if (sqlite_read_error() && (status == STORE_CORRUPT || status == STORE_FOREIGN)) {
         status = STORE_IO;
-        cause = unread;
+        cause = sqlite_read_error();
         words = "the disk cannot be read";
+    } else if (status == STORE_IO && is_full(sqlite_write_error())) {
+        status = STORE_FULL;
+        cause = sqlite_write_error();
     }
+    sqlite_forget_io_errors();
     c->ran_full |= status == STORE_FULL;
     return store_fail(err, status, "%s: %s%s%s (SQLite code %d)", what, words, cause ? ": " : "",
                       cause ? strerror(cause) : "", code);
@@ -154,7 +158,7 @@ static int bind_arguments(sqlite3_stmt *statement, const char *types, va_list ar
 static sqlite3_stmt *bind_list(connection *c, sql_id id, const char *types, va_list args)
 {
     c->error = SQLITE_OK;
-    sqlite_take_read_error(); /* of an earlier statement, which has told it */
+    sqlite_forget_io_errors(); /* of an earlier statement, which has told them */
     sqlite3_stmt **statement = &c->statements[id];
     if (!*statement)
         c->error = sqlite3_prepare_v3(c->db, texts[id], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);

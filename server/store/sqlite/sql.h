@@ -207,8 +207,10 @@
       "WHERE answers.time <= ?7")                                                                            \
     X(SQL_ANSWER, "SELECT time, body_hash, response FROM answers "                                           \
                   "WHERE token = ?1 AND path = ?2 AND key = ?3 AND time > ?4")                               \
+    /* ?1: now. What was stored while the clock was ahead counts as stored now. */                           \
+    X(SQL_ANSWERS_AHEAD, "UPDATE answers SET time = ?1 WHERE time > ?1 + ?2")                                \
     X(SQL_ANSWERS_EXPIRE, "DELETE FROM answers WHERE answer IN (SELECT answer FROM answers "                 \
-                          "WHERE time <= (SELECT max(time) FROM answers) - ?1 ORDER BY time LIMIT 500)")     \
+                          "WHERE time <= ?1 - ?2 ORDER BY time LIMIT 500)")                                  \
     /* tokens */                                                                                             \
     X(SQL_TOKEN_STUDY, "SELECT study FROM studies WHERE id = ?1 AND deleted = 0")                            \
     X(SQL_TOKEN_PUT, "INSERT INTO tokens (id, hash, role, study, description, created_at, expires_at) "      \

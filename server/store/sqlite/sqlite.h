@@ -5,7 +5,7 @@
  *   open.c             settings, opening, closing
  *   file.c             the database's file: its locks, whether it is still there
  *   wal.c              whether the write-ahead log is whole, and this database's
- *   read_errors.c      tells a disk that cannot be read from a damaged database
+ *   io_errors.c        why the disk failed
  *   reserve.c          room that is kept for a full disk
  *   migrate.c          what kind of file it is, migrations
  *   backup.c           copies of a database that may be in use
@@ -67,6 +67,7 @@ typedef struct sqlite_store {
     bool log_is_unmarked; /* all of it is in the database's file: the next commit may begin it anew */
     bool chores_left;
     unsigned answers_put;
+    int64_t answered_at; /* the time of the last answer that was put; 0: none in this run */
 
     pthread_mutex_t pool_mutex;
     connection *idle_readers;
@@ -165,13 +166,15 @@ store_status sqlite_check_log(const char *path, store_error *err);
 /* The commits that lie behind a break in the write-ahead log, and where it is. At most one: a torn end. */
 store_status sqlite_find_log_break(const char *path, size_t *commits, off_t *at, store_error *err);
 
-/* ---- read_errors.c ------------------------------------------------------------------------------------- */
+/* ---- io_errors.c --------------------------------------------------------------------------------------- */
 
 /* Before the first connection is opened; again, nothing happens. */
-void sqlite_note_read_errors(void);
+void sqlite_note_io_errors(void);
 
-/* The errno of this thread's last failed read since the last call; 0: none has failed. */
-int sqlite_take_read_error(void);
+/* The errno of this thread's last failed read and write since errors were forgotten; 0: none has failed. */
+int sqlite_read_error(void);
+int sqlite_write_error(void);
+void sqlite_forget_io_errors(void);
 
 /* ---- reserve.c: on the writer thread, outside transactions ---------------------------------------------- */
 

@@ -466,7 +466,8 @@ store_status sqlite_answer_put(store *base, const store_answer *answer, store_er
         connection_run(&s->writer, err, SQL_ANSWER_PUT, "tttibbi", answer->token, answer->path, answer->key,
                        answer->time, answer->body_hash, sizeof answer->body_hash, answer->response,
                        answer->n_response, answer->time - STORE_ANSWER_KEPT);
-    if (++s->answers_put % puts_per_expiry == 0)
+    s->answered_at = answer->time;
+    if (s->answers_put++ % puts_per_expiry == 0) /* the first one too */
         s->chores_left = true;
     if (!status && sqlite3_changes(s->writer.db) == 0)
         status = store_fail(err, STORE_EXISTS, "the request with key '%s' has been answered", answer->key);
