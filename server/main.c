@@ -4,8 +4,10 @@
 #include "server/commands/serve.h"
 #include "server/commands/token.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static void print_form(FILE *out, const char *first, const char *command, const char *summary)
 {
@@ -27,8 +29,20 @@ static int usage(FILE *out)
     return out == stdout ? 0 : 2;
 }
 
+/* A file that is opened while one of these is closed would get its number, and what is said there. */
+static bool open_standard_streams(void)
+{
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    return fd >= 0 && close(fd) == 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (!open_standard_streams())
+        return 1;
     if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))
         return usage(stdout);
     if (argc == 2 && (strcmp(argv[1], "version") == 0 || strcmp(argv[1], "--version") == 0)) {

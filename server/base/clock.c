@@ -3,11 +3,17 @@
 #include <stdio.h>
 #include <time.h>
 
+/* 9999-12-31T23:59:59.999Z: times have four digits for the year. */
+static const int64_t last_moment = INT64_C(253402300799999);
+
 int64_t clock_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    if (now.tv_sec > last_moment / 1000)
+        return last_moment;
+    int64_t milliseconds = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return milliseconds < 1 ? 1 : milliseconds; /* stored, 0 stands for "never" */
 }
 
 double clock_steady(void)

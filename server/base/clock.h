@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Milliseconds since 1970 UTC. */
+/* Milliseconds since 1970 UTC; at least 1, and not after the year 9999, whatever the clock says. */
 int64_t clock_now(void);
 
 /* Seconds and milliseconds of a clock that never jumps. */

@@ -35,6 +35,7 @@ static void block_signals(sigset_t *wanted)
     sigaddset(wanted, SIGHUP);
     pthread_sigmask(SIG_BLOCK, wanted, NULL);
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit on file sizes fails like one to a full disk */
 }
 
 /* Its tokens are gone from the store already. */
@@ -84,6 +85,18 @@ static bool open_budgets(app *a)
     return a->places && a->streams && a->reads && a->buffered;
 }
 
+/* The first part that could not be made. */
+static const char *missing_part(const running *r)
+{
+    const app *a = &r->app;
+    return !a->metrics    ? "the metrics"
+           : !a->auth     ? "the tokens"
+           : !a->pool     ? "the threads"
+           : !a->events   ? "the event streams"
+           : !a->registry ? "the studies"
+                          : "the HTTP server";
+}
+
 /* address NULL: serves only on the database owner's socket. */
 static bool start(running *r, const server_config *options, const char *address, char *url, size_t url_size)
 {
@@ -110,8 +123,11 @@ static bool start(running *r, const server_config *options, const char *address,
     if (r->app.registry && registry_wake_pending(r->app.registry, &error) != STORE_OK)
         log_event(LOG_ERROR, "leases_not_watched", "reason", error.message, NULL);
     r->http = r->app.registry ? http_start(&r->app, &service, address, url, url_size) : NULL;
-    if (!r->http)
+    if (!r->http) {
+        log_event(LOG_ERROR, "start_failed", "part", missing_part(r), "hint",
+                  "is the memory, the number of threads or of open files limited?", NULL);
         stop(r);
+    }
     return r->http != NULL;
 }
 
