@@ -84,6 +84,41 @@ static void checks_find_what_is_wrong(void **state)
     assert_int_equal(store_check("/nonexistent/test.db", count_problem, NULL, NULL), STORE_IO);
 }
 
+/* Objects of somebody else in a database of ours: found, and they do nothing. */
+static void other_schemas_are_found(void **state)
+{
+    static const char *const changes[] = {
+        "CREATE TABLE theirs (x)",
+        "CREATE TRIGGER theirs AFTER UPDATE ON touched BEGIN DELETE FROM studies; END",
+        "CREATE VIEW theirs AS SELECT 1",
+        "DROP INDEX studies_by_state",
+        "ALTER TABLE touched ADD COLUMN theirs INTEGER",
+    };
+    const char *path = ((store_directory *)*state)->path;
+    store *s = store_fixture_open(path);
+    store_fixture_history(s, "x", 51, 30);
+    store_close(s);
+    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+        char copy[128];
+        sqlite3 *db;
+        int problems = 0;
+        size_t studies;
+        snprintf(copy, sizeof copy, "%s.copy%zu", path, i);
+        assert_int_equal(store_back_up(path, copy, NULL), STORE_OK);
+        assert_int_equal(sqlite3_open(copy, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, changes[i], NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+        assert_int_equal(store_check(copy, count_problem, &problems, NULL), STORE_OK);
+        if (problems == 0)
+            fail_msg("not noticed: %s", changes[i]);
+        s = store_fixture_open(copy);
+        assert_int_equal(store_fixture_probe(s, NULL), STORE_OK); /* updates `touched` */
+        assert_int_equal(store_count_studies(s, &studies, NULL), STORE_OK);
+        assert_int_equal(studies, 1);
+        store_close(s);
+    }
+}
+
 static void take_token(void *arg, const store_token *token)
 {
     (void)arg;
@@ -290,6 +325,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
         T(checks_find_what_is_wrong),
+        T(other_schemas_are_found),
         T(damaged_values_are_not_read),
         T(differences_are_shown),
         T(copies_are_made_while_writing),

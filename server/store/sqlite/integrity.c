@@ -117,6 +117,8 @@ store_status store_check(const char *path, store_check_row *problem, void *arg, 
         status = connection_execute_text(&c, "BEGIN", err); /* all checks see the same moment */
     if (!status)
         status = check_log(path, problem, arg, err);
+    if (!status)
+        status = sqlite_check_schema(&c, problem, arg, err);
     for (size_t i = 0; !status && i < sizeof checks / sizeof *checks; i++)
         status = run_check(&c, checks[i], problem, arg, err);
     connection_close(&c);

@@ -64,6 +64,21 @@ static store_status record_migration(connection *c, const embedded_file *file, s
     return status;
 }
 
+static store_status run_file(connection *c, const embedded_file *file, store_error *err)
+{
+    c->error = sqlite3_exec(c->db, file->data, NULL, NULL, NULL);
+    return c->error ? connection_fail(c, err, file->name) : STORE_OK;
+}
+
+store_status sqlite_run_migration(connection *c, const embedded_file *files, int64_t version,
+                                  store_error *err)
+{
+    const embedded_file *file = find_version(files, version);
+    return file ? run_file(c, file, err)
+                : store_fail(err, STORE_IO, "this banditd has no migration to schema version %lld",
+                             (long long)version);
+}
+
 static store_status apply_migration(connection *c, const embedded_file *file, store_error *err)
 {
     char version[64];
@@ -72,9 +87,7 @@ static store_status apply_migration(connection *c, const embedded_file *file, st
     store_status status = connection_execute_text(c, "BEGIN IMMEDIATE", err);
     if (status)
         return status;
-    c->error = sqlite3_exec(c->db, file->data, NULL, NULL, NULL);
-    if (c->error)
-        status = connection_fail(c, err, file->name);
+    status = run_file(c, file, err);
     if (!status)
         status = record_migration(c, file, err);
     if (!status)

@@ -9,6 +9,7 @@
  *   reserve.c          room that is kept for a full disk
  *   migrate.c          what kind of file it is, migrations
  *   backup.c           copies of a database that may be in use
+ *   schema.c           compares the schema with a fresh one
  *   integrity.c        checks, snapshots, comparisons      (functions of store.h)
  *   write.c            transactions, and writing the tables
  *   chores.c           checkpoints, removal in slices, vacuum
@@ -204,6 +205,15 @@ int64_t sqlite_newest_version(const embedded_file *files);
  * banditd. */
 store_status sqlite_identify(connection *c, const char *path, const embedded_file *files, int64_t *version,
                              store_error *err);
+
+/* Runs one migration's statements. */
+store_status sqlite_run_migration(connection *c, const embedded_file *files, int64_t version,
+                                  store_error *err);
+
+/* ---- schema.c ------------------------------------------------------------------------------------------ */
+
+/* Calls `problem` for what does not belong in a database of the newest schema, or is missing. */
+store_status sqlite_check_schema(connection *c, store_check_row *problem, void *arg, store_error *err);
 
 /* ---- backup.c ------------------------------------------------------------------------------------------ */
 
