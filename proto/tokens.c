@@ -47,3 +47,26 @@ void wire_encode_token(wire_writer *w, const wire_token *token)
     wire_optional_string(w, "token", token->text);
     wire_object_end(w);
 }
+
+static void text_or_null(wire_writer *w, const char *name, const char *text)
+{
+    wire_key(w, name);
+    if (text && *text)
+        wire_string(w, text);
+    else
+        wire_null(w);
+}
+
+void wire_encode_caller(wire_writer *w, const wire_caller *caller)
+{
+    wire_object_begin(w);
+    wire_string_member(w, "role", caller->role);
+    text_or_null(w, "study", caller->study);
+    wire_key(w, "expires_at");
+    if (caller->expires_at)
+        wire_time(w, caller->expires_at);
+    else
+        wire_null(w);
+    text_or_null(w, "name", caller->name);
+    wire_object_end(w);
+}

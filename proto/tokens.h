@@ -28,4 +28,15 @@ typedef struct wire_token {
 
 void wire_encode_token(wire_writer *w, const wire_token *token);
 
+/* GET /v1/whoami: the caller and its token. */
+typedef struct wire_caller {
+    const char *role;
+    const char *study;  /* "": all */
+    const char *name;   /* the token's description; NULL: none */
+    int64_t expires_at; /* ms; 0: never */
+} wire_caller;
+
+/* Every member is in the response; what does not apply is null. */
+void wire_encode_caller(wire_writer *w, const wire_caller *caller);
+
 #endif

@@ -81,5 +81,6 @@ void handle_batch_list(http_request *request);
 void handle_token_create(http_request *request);
 void handle_token_list(http_request *request);
 void handle_token_delete(http_request *request);
+void handle_whoami(http_request *request);
 
 #endif

@@ -17,6 +17,7 @@ const route api_routes[] = {
     {"/metrics", HTTP_GET, AUTH_WHOLE_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_metrics, NULL},
     {"/v1/version", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_version, NULL},
     {"/v1/algorithms", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_algorithms, NULL},
+    {"/v1/whoami", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_whoami, NULL},
     {"/v1/tokens", HTTP_GET, AUTH_ADMIN, ROUTE_READ, ROUTE_BODY_NONE, PAGED, handle_token_list, NULL},
     {"/v1/tokens", HTTP_POST, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_REQUIRED, 0, handle_token_create, NULL},
     {"/v1/tokens/{token}", HTTP_DELETE, AUTH_ADMIN, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_token_delete,

@@ -1,4 +1,4 @@
-/* Tokens: made, listed and revoked over HTTP. */
+/* Tokens: made, listed and revoked over HTTP; what the caller's token allows. */
 #include "proto/tokens.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
@@ -244,4 +244,23 @@ void handle_token_delete(http_request *request)
     request->held = true;
     http_answer_empty(request, 204);
     submit(t, revoked);
+}
+
+/* ---- the caller ---------------------------------------------------------------------------------------- */
+
+void handle_whoami(http_request *request)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    auth_token token;
+    if (!auth_about(&token, request->app->auth, &request->caller)) {
+        http_answer_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    wire_caller caller = {.role = auth_role_name(request->caller.role),
+                          .study = request->caller.study,
+                          .name = token.name,
+                          .expires_at = token.expires_at};
+    wire_encode_caller(&w, &caller);
+    free(token.name);
+    http_answer_json(request, 200, &w);
 }

@@ -21,6 +21,7 @@ struct auth_entry {
     auth_entry *next;
     auth_identity identity;
     int64_t expires_at; /* 0: never */
+    char *name;         /* the description; "": none */
     unsigned char hash[HASH_SIZE];
 };
 
@@ -99,8 +100,12 @@ void auth_make(store_token *out, char id[AUTH_ID_SIZE], char text[AUTH_TEXT_SIZE
 auth_entry *auth_entry_new(const store_token *token)
 {
     auth_entry *entry = calloc(1, sizeof *entry);
-    if (!entry)
+    if (entry)
+        entry->name = strdup(token->description ? token->description : "");
+    if (!entry || !entry->name) {
+        free(entry);
         return NULL;
+    }
     if (!auth_role_parse(&entry->identity.role, token->role))
         entry->identity.role = AUTH_OPEN; /* a role of a newer version, which grants nothing here */
     snprintf(entry->identity.study, sizeof entry->identity.study, "%s", token->study);
@@ -112,6 +117,9 @@ auth_entry *auth_entry_new(const store_token *token)
 
 void auth_entry_free(auth_entry *entry)
 {
+    if (!entry)
+        return;
+    free(entry->name);
     free(entry);
 }
 
@@ -137,7 +145,7 @@ static void remove_where(auth *a, const char *id, const char *study)
             continue;
         }
         *link = entry->next;
-        free(entry);
+        auth_entry_free(entry);
         a->n--;
     }
     pthread_rwlock_unlock(&a->lock);
@@ -194,6 +202,24 @@ bool auth_is_valid(auth *a, const auth_identity *identity, int64_t now)
                 (entry->expires_at == 0 || now < entry->expires_at);
     pthread_rwlock_unlock(&a->lock);
     return valid;
+}
+
+bool auth_about(auth_token *out, auth *a, const auth_identity *identity)
+{
+    bool copied = true;
+    *out = (auth_token){0};
+    if (!identity->id[0])
+        return true;
+    pthread_rwlock_rdlock(&a->lock);
+    for (const auth_entry *entry = a->entries; entry; entry = entry->next)
+        if (strcmp(entry->identity.id, identity->id) == 0) {
+            out->expires_at = entry->expires_at;
+            out->name = entry->name[0] ? strdup(entry->name) : NULL;
+            copied = out->name || !entry->name[0];
+            break;
+        }
+    pthread_rwlock_unlock(&a->lock);
+    return copied;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------------- */
@@ -274,7 +300,7 @@ void auth_close(auth *a)
         return;
     while (a->entries) {
         auth_entry *next = a->entries->next;
-        free(a->entries);
+        auth_entry_free(a->entries);
         a->entries = next;
     }
     pthread_rwlock_destroy(&a->lock);

@@ -55,6 +55,15 @@ auth_identity auth_identify(auth *a, const char *authorization, int64_t now);
 enum { AUTH_TEXT_SIZE = 80 };
 void auth_make(store_token *out, char id[AUTH_ID_SIZE], char text[AUTH_TEXT_SIZE]);
 
+/* What is known of the caller's token. */
+typedef struct auth_token {
+    int64_t expires_at; /* ms; 0: never */
+    char *name;         /* its description, owned by the caller of auth_about; NULL: none */
+} auth_token;
+
+/* Fills *out; everything is zero without a token, or after it was revoked. False: out of memory. */
+bool auth_about(auth_token *out, auth *a, const auth_identity *identity);
+
 /* Is the caller's token still valid? False once it has been revoked or has expired. */
 bool auth_is_valid(auth *a, const auth_identity *identity, int64_t now);
 

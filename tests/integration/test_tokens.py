@@ -147,6 +147,19 @@ def test_tokens_are_listed_without_their_text_and_revoked():
         assert made["id"] not in [token["id"] for token in admin.items("/v1/tokens")]
 
 
+def test_a_caller_is_told_what_it_may_do():
+    with Guarded() as server:
+        made = server.make(role="worker", study="mine", description="the cluster", lifetime_seconds=3600)
+        told = server.client(token=made["token"]).get("/v1/whoami")
+        assert told.json == {"role": "worker", "study": "mine", "expires_at": made["expires_at"], "name": "the cluster"}, told
+        plain = server.make(role="viewer")
+        assert server.client(token=plain["token"]).get("/v1/whoami").json == {"role": "viewer", "study": None, "expires_at": None, "name": None}
+        server.client().delete("/v1/tokens/" + made["id"])
+        refusal(server.client(token=made["token"]).get("/v1/whoami"), 401)
+    with Server() as server:
+        assert server.client().get("/v1/whoami").json == {"role": "admin", "study": None, "expires_at": None, "name": None}
+
+
 def test_no_token_is_in_the_database_or_the_log():
     with Guarded("--log-level", "debug") as server:
         made = server.make(role="worker")["token"]

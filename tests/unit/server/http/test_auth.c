@@ -183,6 +183,40 @@ static void a_token_is_good_until_it_expires(void **state)
     store_close(s);
 }
 
+static void a_token_tells_its_name_and_expiry(void **state)
+{
+    store *s;
+    auth *a;
+    char ids[2][AUTH_ID_SIZE], texts[2][AUTH_TEXT_SIZE];
+    store_token tokens[2] = {
+        {.role = "worker", .study = "mine", .description = "the cluster", .expires_at = 1000},
+        {.role = "viewer", .study = "", .description = ""}};
+    server_config config = {.admin_token_file = ""};
+    auth_token about;
+    (void)state;
+    assert_int_equal(store_open_memory(&s, NULL), STORE_OK);
+    assert_true(auth_open(&a, &config, s));
+    for (int i = 0; i < 2; i++) {
+        auth_make(&tokens[i], ids[i], texts[i]);
+        add(a, &tokens[i]);
+    }
+    auth_identity who = identify(a, texts[0], 1);
+    assert_true(auth_about(&about, a, &who));
+    assert_string_equal(about.name, "the cluster");
+    assert_int_equal(about.expires_at, 1000);
+    free(about.name);
+    auth_remove(a, ids[0]);
+    assert_true(auth_about(&about, a, &who));
+    assert_null(about.name);
+    assert_int_equal(about.expires_at, 0);
+    who = identify(a, texts[1], 1);
+    assert_true(auth_about(&about, a, &who));
+    assert_null(about.name);
+    assert_int_equal(about.expires_at, 0);
+    auth_close(a);
+    store_close(s);
+}
+
 static void a_role_of_a_newer_version_is_good_for_nothing(void **state)
 {
     store_token token = {.id = "1", .role = "owner", .study = ""};
@@ -210,6 +244,7 @@ int main(void)
         cmocka_unit_test(roles_have_names),
         cmocka_unit_test(a_token_is_known_by_its_text),
         cmocka_unit_test(a_token_is_good_until_it_expires),
+        cmocka_unit_test(a_token_tells_its_name_and_expiry),
         cmocka_unit_test(a_role_of_a_newer_version_is_good_for_nothing),
     };
     return sodium_init() < 0 ? 1 : cmocka_run_group_tests_name("auth", tests, NULL, NULL);
