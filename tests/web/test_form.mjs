@@ -135,6 +135,45 @@ async function again(site) {
   });
 }
 
+// A copy keeps several metrics, scales, and values with commas; all of them can be edited.
+async function againSeveral(site) {
+  await site.api.create({
+    id: 'several',
+    metrics: [{ name: 'yield', goal: 'maximize' }, { name: 'minutes', goal: 'minimize', role: 'recorded' }],
+    domain: {
+      type: 'space',
+      parameters: [
+        { name: 'time', type: 'double', min: 1, max: 9, scale: 'linear' },
+        { name: 'heat', type: 'double', min: 1, max: 90, scale: 'log' },
+        { name: 'solvent', type: 'categorical', values: ['water', 'toluene/water 4:1, v/v', 'a "quoted" one'] },
+        { name: 'base', type: 'categorical', values: ['none', 'K2CO3'] },
+        { name: 'equivalents', type: 'double', min: 0, max: 2 },
+      ],
+    },
+    algorithm: { name: 'uniform' },
+  });
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/several/connect`);
+    const shell = await page.getByLabel('Shell', { exact: true }).locator('code').textContent();
+    for (const name of ['time', 'heat', 'solvent', 'base', 'equivalents']) assert.ok(shell.includes(`{${name}}`), shell);
+    await page.click('text=Create a new study from this one');
+    await page.getByLabel('Id', { exact: true }).fill('several-2');
+    assert.deepEqual(await page.getByLabel('Metric', { exact: true }).evaluateAll((fields) => fields.map((f) => f.value)), ['yield', 'minutes']);
+    assert.deepEqual(await page.getByLabel('Scale').evaluateAll((fields) => fields.slice(0, 2).map((f) => f.selectedOptions[0]?.textContent)), ['linear', 'logarithmic']);
+    await page.getByLabel('Metric', { exact: true }).nth(1).fill('hours');
+    await page.click('text=Add a metric');
+    await page.getByLabel('Metric', { exact: true }).nth(2).fill('cost');
+    const values = page.locator('.parameter').nth(5).getByLabel('Values');
+    await values.fill(`${await values.inputValue()}, "ethanol/water 1:1, v/v"`);
+    await page.click('text=Create the study');
+    await created(page, 'several-2');
+    const [one, two] = await Promise.all(['several', 'several-2'].map((id) => site.api.get(`/v1/studies/${id}`)));
+    assert.deepEqual(two.metrics.map((m) => [m.name, m.goal, m.role]), [['yield', 'maximize', 'objective'], ['hours', 'minimize', 'recorded'], ['cost', 'maximize', 'recorded']]);
+    assert.deepEqual(two.domain.parameters[2].values, [...one.domain.parameters[2].values, 'ethanol/water 1:1, v/v']);
+    assert.deepEqual(two.domain.parameters.slice(0, 2), one.domain.parameters.slice(0, 2));
+  });
+}
+
 export const tests = {
   'messages are beside their fields': wrong,
   'a definition as JSON': json,
@@ -143,4 +182,5 @@ export const tests = {
   'a space of parameters': space,
   'every algorithm by the form': algorithms,
   'a study copied from another': again,
+  'a copy with several metrics': againSeveral,
 };

@@ -1,6 +1,8 @@
 // Calls of the HTTP API. Addresses are relative, so that the server can be served under a prefix.
 import { askForToken, currentToken } from './token.js';
 
+const PATIENCE = 30000; // ms until a call without a response counts as lost; a broken connection may never say so
+
 // A response other than 2xx: problem+json (RFC 9457) or another body. Status 0: no response.
 export class Problem extends Error {
   constructor(status, body) {
@@ -9,39 +11,52 @@ export class Problem extends Error {
     this.errors = body.errors ?? [];
   }
 
+  // The same call may succeed later.
+  get isTemporary() {
+    return this.status === 0 || this.status === 429 || this.status >= 500;
+  }
+
   // The server lacks the route; it is not the study that is missing.
   get isUnbuilt() {
     return this.status === 405 || this.status === 501 || (this.status === 404 && this.message.startsWith('there is nothing at'));
   }
 }
 
-async function reach(path, options) {
+function unreachable() {
+  const detail = navigator.onLine ? 'The server cannot be reached. Check that it is running.' : 'This computer is offline.';
+  return new Problem(0, { detail });
+}
+
+async function reach(path, options, signal) {
   try {
     return await fetch(path, options);
   } catch (error) {
-    if (options.signal?.aborted) throw error;
-    throw new Problem(0, { detail: 'The server does not answer. Check that it is running.' });
+    if (signal?.aborted) throw error;
+    throw unreachable();
   }
 }
 
 // The response. On status 401 it asks for a token and sends the request again.
-export async function send(method, path, { body, headers, signal } = {}) {
+//   patience  ms until the call counts as lost; without it, the call may take any time
+export async function send(method, path, { body, headers, signal, patience } = {}) {
   for (;;) {
     const token = currentToken();
-    const response = await reach(path, {
+    const signals = [signal, patience && AbortSignal.timeout(patience)].filter(Boolean);
+    const options = {
       method,
       body,
-      signal,
+      signal: AbortSignal.any(signals),
       cache: 'no-store',
       credentials: 'omit',
       headers: { ...headers, ...(token && { Authorization: `Bearer ${token}` }) },
-    });
+    };
+    const response = await reach(path, options, signal);
     if (response.status !== 401) return response;
     if (currentToken() !== token) continue; // the user has entered another token during the request
     try {
       await askForToken(token);
     } catch {
-      throw new Problem(401, { detail: 'The server requires a token. Reload the page to enter one.' });
+      throw new Problem(401, { detail: 'The server requires a token.' });
     }
   }
 }
@@ -54,10 +69,19 @@ export async function problemOf(response) {
   }
 }
 
+async function bodyOf(response, signal) {
+  try {
+    return await response.json();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw unreachable();
+  }
+}
+
 async function call(method, path, options) {
-  const response = await send(method, path, options);
+  const response = await send(method, path, { patience: PATIENCE, ...options });
   if (!response.ok) throw await problemOf(response);
-  return response.status === 204 ? null : response.json();
+  return response.status === 204 ? null : bodyOf(response, options.signal);
 }
 
 const json = (body) => ({ body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
@@ -66,7 +90,7 @@ export const get = (path, signal) => call('GET', path, { signal });
 export const post = (path, body, signal) => call('POST', path, { ...json(body), signal });
 export const patch = (path, body) => call('PATCH', path, json(body));
 export const remove = (path) => call('DELETE', path, {});
-export const upload = (path, body, type) => call('PUT', path, { body, headers: { 'Content-Type': type } });
+export const upload = (path, body, type) => call('PUT', path, { body, headers: { 'Content-Type': type }, patience: 0 });
 
 export const studyPath = (id, rest = '') => `v1/studies/${encodeURIComponent(id)}${rest}`;
 
@@ -79,6 +103,7 @@ export function query(parameters) {
 // which are not items, are added to `damaged`.
 export async function list(path, parameters, signal, most = Infinity, damaged = []) {
   const items = [];
+  if (most < 1) return items;
   let { page_token } = parameters;
   do {
     const page = await get(path + query({ limit: Math.min(1000, most - items.length), ...parameters, page_token }), signal);

@@ -32,6 +32,7 @@ function seriesOptions(s) {
 
 // Ticks at 1, 2 and 5 times each power of ten. Over many powers, at the powers only; over less than one, at even steps.
 function logarithmicTicks(u, axis, low, high) {
+  if (!(low > 0 && high > low && Number.isFinite(high))) return [];
   const powers = Math.log10(high / low);
   if (powers < 0.5) {
     const step = 10 ** Math.floor(Math.log10((high - low) / 2));
@@ -85,6 +86,7 @@ function scaleOptions(axis, columns) {
         largest = Math.max(largest, size);
       }
   // Without a range, a logarithmic scale would extend to the next powers of ten.
+  if (!Number.isFinite(low)) return options; // nothing to draw yet
   axis.positive = low > 0;
   if (low > 0) return { distr: 3, range: tight, ...options };
   return { ...options, distr: 4, asinh: Math.max(smallest, largest / 1e3) || 1 };
@@ -126,7 +128,8 @@ export function chart(parent, options, signal) {
 
   function build() {
     plot?.destroy();
-    if (!columns || !stage.clientWidth) return;
+    plot = null;
+    if (!columns || !stage.clientWidth) return; // the observer below builds it when there is room
     const scales = {
       x: scaleOptions(config.x, [columns[0]]),
       y: scaleOptions(config.y, columns.slice(1)),

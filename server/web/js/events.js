@@ -4,15 +4,17 @@ import { problemOf, send } from './api.js';
 
 const SHORTEST_PAUSE = 500; // ms
 const LONGEST_PAUSE = 15000;
+const SILENCE = 15000; // ms. The server writes something every 5 s, so a longer silence means a dead connection
 
-// Splits a stream of bytes into events {id, type, data}.
-async function read(body, take) {
+// Splits a stream of bytes into events {id, type, data}. heard() is called when anything arrives.
+async function read(body, take, heard) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let text = '';
   let event = { type: 'message', data: '' };
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
+    heard();
     text += value;
     const lines = text.split(/\r\n|\n|\r/);
     text = lines.pop();
@@ -51,14 +53,33 @@ function whileVisible(signal) {
   return AbortSignal.any([signal, hidden.signal]);
 }
 
+// A signal that is aborted after a silence; heard() starts the time again.
+function untilSilent() {
+  const silent = new AbortController();
+  let timer;
+  const end = () => clearTimeout(timer);
+  const heard = () => {
+    end();
+    timer = setTimeout(() => silent.abort(), SILENCE);
+  };
+  heard();
+  return { signal: silent.signal, heard, end };
+}
+
 // Until the signal is aborted, calls onEvent(type, data) for each event, and onState('live' | 'waiting' | 'unbuilt' |
 // 'refused') when the state changes. After a break the state is 'live' again, and the server sends the missed events.
-export async function follow(path, { onEvent, onState, signal }) {
+// onHeard() is called when anything arrives, also what keeps the connection alive.
+export async function follow(path, { onEvent, onState, onHeard = () => {}, signal }) {
   let lastId;
   let pause = SHORTEST_PAUSE;
   while (!signal.aborted) {
     await untilVisible();
-    const connected = whileVisible(signal);
+    const silence = untilSilent();
+    const connected = AbortSignal.any([whileVisible(signal), silence.signal]);
+    const heard = () => {
+      silence.heard();
+      onHeard();
+    };
     try {
       const headers = { Accept: 'text/event-stream', ...(lastId !== undefined && { 'Last-Event-ID': lastId }) };
       const response = await send('GET', path, { headers, signal: connected });
@@ -68,15 +89,18 @@ export async function follow(path, { onEvent, onState, signal }) {
         if ([401, 403, 404].includes(problem.status)) return onState('refused');
         throw problem;
       }
+      heard();
       onState('live');
       pause = SHORTEST_PAUSE;
       await read(response.body, (event) => {
         lastId = event.id ?? lastId;
         onEvent(event.type, parsed(event.data));
-      });
+      }, heard);
     } catch (error) {
       if (signal.aborted) return undefined;
       if (error.status === 401) return onState('refused');
+    } finally {
+      silence.end();
     }
     onState('waiting');
     await new Promise((resolve) => setTimeout(resolve, pause));

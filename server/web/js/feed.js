@@ -4,8 +4,11 @@ import { get, studyPath } from './api.js';
 import { follow } from './events.js';
 
 const POLL = 3000; // ms, if the server sends no events
+const RETRY = 3000; // ms after a run that failed
+const LONGEST = 10000; // ms between two runs, however long they take
 
-// Returns a function that runs `work`: at once, or after the previous run and a pause.
+// Returns a function that runs `work`: at once, or after the previous run and a pause. If `work` returns false, it has
+// failed for a reason that may pass, and is run again without a request.
 export function refresher(work, signal, least = 400) {
   let busy = false;
   let wanted = false;
@@ -19,8 +22,9 @@ export function refresher(work, signal, least = 400) {
     busy = true;
     wanted = false;
     const begun = performance.now();
-    await work();
-    const pause = Math.max(least, 3 * (performance.now() - begun));
+    const failed = (await work()) === false;
+    wanted ||= failed;
+    const pause = failed ? RETRY : Math.min(LONGEST, Math.max(least, 3 * (performance.now() - begun)));
     setTimeout(() => {
       busy = false;
       if (wanted) run();
@@ -49,7 +53,8 @@ export class Feed {
     this.study = null;
     this.state = 'waiting';
     this.listeners = new Map(); // topic -> Set of functions
-    this.readAgain = refresher(() => this.read().catch(() => {}), signal);
+    this.heardAt = null; // when the server was last heard, in ms
+    this.readAgain = refresher(() => this.read().catch((error) => !error.isTemporary), signal);
   }
 
   on(topic, listener, signal = this.signal) {
@@ -81,6 +86,7 @@ export class Feed {
       signal: this.signal,
       onEvent: (type, data) => (data?.state === 'deleted' && type === 'state' ? this.emit('deleted') : this.touch(TOUCHED[type] ?? Object.values(TOUCHED).flat())),
       onState: (state) => this.turn(state),
+      onHeard: () => (this.heardAt = Date.now()),
     });
   }
 

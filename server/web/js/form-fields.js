@@ -38,7 +38,12 @@ export const KINDS = {
     parse: (text) => (text.includes(',') ? text.split(',').map((part) => KINDS.number.parse(part.trim())) : KINDS.number.parse(text)),
     print: (value) => (Array.isArray(value) ? value.join(', ') : String(value)),
   },
-  list: { parse: (text) => text.split(',').map((part) => part.trim()).filter(Boolean), print: (value) => value.join(', ') },
+  // Texts between commas; one with a comma is in double quotes, and a quote in it is doubled.
+  list: {
+    parse: (text) =>
+      [...text.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)].map(([, quoted, plain]) => quoted?.replaceAll('""', '"') ?? plain.trim()).filter(Boolean),
+    print: (value) => value.map((x) => (/[",]/.test(x) ? `"${String(x).replaceAll('"', '""')}"` : x)).join(', '),
+  },
   numberList: {
     parse: (text) => text.split(',').map((part) => part.trim()).filter(Boolean).map((part) => KINDS.number.parse(part)),
     print: (value) => value.join(', '),
@@ -92,7 +97,10 @@ export class Field {
 
   load() {
     const value = at(this.document, this.pointer);
-    this.input.value = value === undefined || value === null ? '' : this.kind.print(value);
+    const text = value === undefined || value === null ? '' : this.kind.print(value);
+    // A choice that the form does not know is kept and shown.
+    if (this.options && text && !this.options.some(([known]) => known === text)) this.input.append(h('option', { value: text }, text));
+    this.input.value = text;
   }
 
   fail(text) {

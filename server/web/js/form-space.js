@@ -4,17 +4,19 @@ import { Field, KINDS } from './form-fields.js';
 
 const TYPES = ['double', 'integer', 'discrete', 'categorical', 'boolean'].map((type) => [type, type]);
 
+const SCALE = { parse: (text) => text, print: (value) => (value === 'linear' ? '' : value) }; // linear is the default
+
 function fieldsOf(parameter) {
   const ranged = [
     { name: 'min', label: 'From', kind: KINDS.number },
     { name: 'max', label: 'To', kind: KINDS.number },
-    { name: 'scale', label: 'Scale', options: [['', 'linear'], ['log', 'logarithmic']] },
+    { name: 'scale', label: 'Scale', kind: SCALE, options: [['', 'linear'], ['log', 'logarithmic']] },
   ];
   const by = {
     double: ranged,
     integer: ranged,
     discrete: [{ name: 'values', label: 'Numbers', kind: KINDS.numberList, placeholder: '1, 2, 4, 8', class: 'grow' }],
-    categorical: [{ name: 'values', label: 'Values', kind: KINDS.list, placeholder: 'adam, sgd', class: 'grow' }],
+    categorical: [{ name: 'values', label: 'Values', kind: KINDS.list, placeholder: 'adam, sgd', hint: 'With a comma: "one, v/v", two', class: 'grow' }],
     boolean: [],
   };
   return by[parameter.type] ?? [];

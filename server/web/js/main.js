@@ -5,10 +5,13 @@ import { h, replace } from './dom.js';
 import { address, here } from './router.js';
 import { studiesPage } from './page-studies.js';
 import { studyPage } from './page-study.js';
+import { roleSign } from './role.js';
 import { themeSwitch } from './theme.js';
-import { currentToken, forgetToken } from './token.js';
+import { currentToken, forgetToken, tokenButton } from './token.js';
 import { empty, reasonOf } from './widgets.js';
 
+const LOADING = 300; // ms until a page says that it is loading
+const RETRIES = [1000, 2000, 4000]; // ms until a page that could not be opened is opened again; then the last one
 const main = document.getElementById('main');
 let leaving = new AbortController();
 let shown = null; // the key of the page that is shown
@@ -20,13 +23,15 @@ function crumbs(...steps) {
   replace(document.getElementById('crumbs'), h('ol', {}, items));
 }
 
+// A page with `own` follows changes of its address itself.
 function pageOf(parts) {
   if (parts.length === 0) return { key: 'studies', page: studiesPage, title: 'Studies', steps: [['Studies', '#/']] };
   if (parts[0] === 'new' && parts.length === 1)
     return { key: 'new', page: createPage, title: 'New study', steps: [['Studies', '#/'], ['New study', '#/new']] };
   if (parts[0] === 'studies' && parts.length >= 2)
     return {
-      key: `study ${parts[1]}`, // a study's page switches its tabs itself
+      key: `study ${parts[1]}`,
+      own: true,
       page: studyPage,
       title: parts[1],
       steps: [['Studies', '#/'], [parts[1], address('studies', parts[1])]],
@@ -34,11 +39,37 @@ function pageOf(parts) {
   return null;
 }
 
+function failure(title, error) {
+  const forward = error.status === 401 ? tokenButton({ class: 'primary' }) : h('a', { href: '#/' }, 'All studies');
+  const again = error.isTemporary ? empty('Trying again…') : null;
+  return [h('h1', {}, title), empty(reasonOf(error, 'this')), again, h('p', { class: 'empty forward' }, forward)];
+}
+
+// Opens the page. If it cannot be opened for a reason that may pass, tries again.
+async function open(found, parts, signal) {
+  for (let attempt = 0; !signal.aborted; attempt++) {
+    const loading = setTimeout(() => main.firstChild || replace(main, empty('Loading…')), LOADING);
+    signal.addEventListener('abort', () => clearTimeout(loading));
+    try {
+      await found.page(main, { parts, signal });
+      return;
+    } catch (error) {
+      if (signal.aborted) return;
+      replace(main, failure(found.title, error));
+      if (!error.isTemporary) return;
+    } finally {
+      clearTimeout(loading);
+    }
+    await new Promise((resolve) => setTimeout(resolve, RETRIES[Math.min(attempt, RETRIES.length - 1)]));
+  }
+}
+
 async function show({ again = false } = {}) {
   const { parts } = here();
   const found = pageOf(parts);
-  if (!again && found && shown === found.key) return;
+  if (!again && found?.own && shown === found.key) return;
   const first = shown === null;
+  const same = shown === found?.key;
   shown = found?.key ?? '';
   leaving.abort();
   leaving = new AbortController();
@@ -50,25 +81,31 @@ async function show({ again = false } = {}) {
     replace(main, h('h1', {}, 'Not found'), empty('This page does not exist. ', h('a', { href: '#/' }, 'All studies')));
     return;
   }
-  if (!first) main.focus({ preventScroll: true });
+  if (!first && !same) main.focus({ preventScroll: true });
   scrollTo(0, 0);
-  try {
-    await found.page(main, { parts, signal });
-  } catch (error) {
-    if (signal.aborted) return;
-    replace(main, h('h1', {}, found.title), empty(reasonOf(error, 'this')));
-  }
+  await open(found, parts, signal);
+}
+
+// The button for the token: to forget it or, after the dialog was closed, to enter one.
+function tokenTools() {
+  const leave = h('button', { class: 'small', type: 'button', onclick: () => {
+    forgetToken();
+    dispatchEvent(new Event('banditd-token'));
+    show({ again: true });
+  } }, 'Forget the token');
+  const enter = tokenButton({ class: 'small' });
+  const tools = () => {
+    leave.hidden = !currentToken();
+    enter.hidden = Boolean(currentToken());
+  };
+  tools();
+  enter.hidden = true;
+  addEventListener('banditd-token', tools);
+  return [leave, enter];
 }
 
 async function frame() {
-  const leave = h('button', { class: 'small', type: 'button', onclick: () => {
-    forgetToken();
-    leave.hidden = true;
-    show({ again: true });
-  } }, 'Forget the token');
-  leave.hidden = !currentToken();
-  addEventListener('banditd-token', () => (leave.hidden = false));
-  replace(document.getElementById('top-tools'), leave, themeSwitch());
+  replace(document.getElementById('top-tools'), roleSign(), tokenTools(), themeSwitch());
   try {
     const { version } = await get('v1/version');
     replace(document.getElementById('bottom'), `banditd ${version}`, h('a', { href: 'openapi.yaml' }, 'API'));

@@ -2,17 +2,17 @@
 import { get, post, studyPath } from './api.js';
 import { h, replace } from './dom.js';
 import { Field, KINDS, at } from './form-fields.js';
+import { metricsEditor } from './form-metrics.js';
 import { spaceEditor } from './form-space.js';
+import { may } from './role.js';
 import { address, go, here } from './router.js';
 import { definitionOf, uploadCandidates } from './tab-connect.js';
 import { reasonOf, toast } from './widgets.js';
 
 const START = {
-  metric: { name: 'value', goal: 'maximize' },
+  metrics: [{ name: 'value', goal: 'maximize' }],
   domain: { type: 'candidates' },
-  algorithm: { name: 'bbkb' },
 };
-const MODELLESS = ['uniform', 'regularized_evolution'];
 const BY_HAND = ['kernel', 'noise_std']; // options that have their own fields
 
 // [[from CSV lines]] -> points; blank lines are left out
@@ -29,6 +29,16 @@ async function dimensionOf(file) {
   return start.split('\n', 1)[0].split(',').length;
 }
 
+// The definition as the form edits it: with a list of metrics, a domain and an algorithm.
+function editable({ metric, ...definition }, algorithms) {
+  return {
+    metrics: [metric ?? { name: 'value', goal: 'maximize' }],
+    domain: { type: 'candidates' },
+    ...definition,
+    algorithm: { name: algorithms[0].name, ...definition.algorithm },
+  };
+}
+
 // An option of an algorithm, as /v1/algorithms describes it.
 function optionField(option) {
   const { range = {} } = option;
@@ -42,7 +52,8 @@ function optionField(option) {
 export async function createPage(main, { signal }) {
   const from = here().query.get('from');
   const [{ algorithms }, model] = await Promise.all([get('v1/algorithms', signal), from ? get(studyPath(from), signal) : null]);
-  let definition = model ? definitionOf(model) : structuredClone(START);
+  const allowed = await may('editor');
+  let definition = editable(model ? definitionOf(model) : structuredClone(START), algorithms);
   let fields = [];
   let points = []; // editors of parts of the definition, whose fields also show messages
   let asJson = false;
@@ -88,10 +99,9 @@ export async function createPage(main, { signal }) {
     if (type === 'space') {
       definition.domain.parameters ??= [{ name: 'x', type: 'double', min: 0, max: 1 }];
       const editor = spaceEditor(definition, () => {});
-      points = [editor];
+      points.push(editor);
       return [editor.element];
     }
-    points = [];
     if (type === 'precomputed')
       return [
         make({ pointer: '/domain/size', label: 'Candidates', kind: KINDS.number }),
@@ -123,9 +133,9 @@ export async function createPage(main, { signal }) {
 
   function algorithmPart() {
     const { name } = definition.algorithm;
-    const chosen = algorithms.find((a) => a.name === (name ?? 'bbkb'));
+    const chosen = algorithms.find((a) => a.name === name);
     const kernel = definition.algorithm.kernel?.type ?? 'matern';
-    const modelled = !MODELLESS.includes(name);
+    const modelled = chosen?.parameters.some((p) => p.name === 'kernel') ?? true;
     const options = chosen?.parameters.filter((p) => !BY_HAND.includes(p.name)) ?? [];
     return [
       make({ pointer: '/algorithm/name', label: 'Algorithm', options: algorithms.map((a) => [a.name, a.name]), hint: chosen?.description }, realgorithm),
@@ -146,7 +156,9 @@ export async function createPage(main, { signal }) {
   function drawForm() {
     const open = place.querySelector('details')?.open;
     const focused = fields.find((field) => field.input === document.activeElement)?.pointer;
+    const metrics = metricsEditor(definition, () => {});
     fields = [];
+    points = [metrics];
     replace(
       place,
       group(
@@ -161,13 +173,12 @@ export async function createPage(main, { signal }) {
         ),
       ),
       group(
-        'Metric',
+        'Metrics',
         '',
+        metrics.element,
         h(
           'div',
           { class: 'row' },
-          make({ pointer: '/metric/name', label: 'Name', class: 'grow' }),
-          make({ pointer: '/metric/goal', label: 'Goal', options: [['maximize', 'maximize'], ['minimize', 'minimize']] }),
           make({ pointer: '/optimum', label: 'Known optimum', kind: KINDS.number, placeholder: 'unknown', hint: 'Used in plots of the regret.' }),
         ),
       ),
@@ -209,9 +220,7 @@ export async function createPage(main, { signal }) {
     if (toJson) jsonArea.value = `${JSON.stringify(definition, null, 2)}\n`;
     else
       try {
-        definition = JSON.parse(jsonArea.value);
-        definition.domain ??= { type: 'candidates' };
-        definition.algorithm ??= {};
+        definition = editable(JSON.parse(jsonArea.value), algorithms);
       } catch (error) {
         say(`This is not valid JSON: ${error.message}`);
         return;
@@ -267,13 +276,15 @@ export async function createPage(main, { signal }) {
       const known = (error.errors?.length ?? 0) - rest.length;
       say(known && !rest.length ? 'Some fields are not valid. The messages are beside them.' : error.errors?.length ? error.message : reasonOf(error, 'new studies'), rest);
     } finally {
-      submit.disabled = false;
+      submit.disabled = !allowed;
     }
   } }, problems, place, h('div', { class: 'form-end' }, submit, h('a', { href: '#/' }, 'Cancel')));
 
   drawForm();
+  submit.disabled = !allowed;
   replace(
     main,
+    allowed ? null : h('p', { class: 'notice', role: 'alert' }, 'Your token does not allow this: new studies require the role editor, for all studies.'),
     h('div', { class: 'page-head' }, h('h1', {}, 'New study'), h('div', { class: 'segmented', role: 'group', 'aria-label': 'Edit as' }, formButton, jsonButton)),
     form,
   );

@@ -2,11 +2,13 @@
 import { list } from './api.js';
 import { h, replace, setText } from './dom.js';
 import { refresher } from './feed.js';
-import { ago, count, fullTime, number, percent } from './format.js';
+import { ago, clock, count, fullTime, number, percent } from './format.js';
+import { may } from './role.js';
 import { address, here, setQuery } from './router.js';
 import { readSeries, speed } from './series.js';
 import { sparkline } from './sparkline.js';
 import { actions, objective, told } from './study-actions.js';
+import { tokenButton } from './token.js';
 import { badge, control, empty, reasonOf, select } from './widgets.js';
 
 const PAGE = 50; // rows
@@ -72,7 +74,7 @@ class Row {
     replace(this.state, badge(study.state), study.trials_pending ? h('small', {}, `${count(study.trials_pending)} pending`) : null);
     replace(this.progress, progressCell(study));
     replace(this.best, bestCell(study));
-    if (this.shownState !== study.state) replace(this.buttons, h('div', { class: 'buttons' }, actions(study, this.done)));
+    if (this.shownState !== study.state) actions(study, this.done).then((buttons) => replace(this.buttons, h('div', { class: 'buttons' }, buttons)));
     this.shownState = study.state;
   }
 
@@ -90,16 +92,19 @@ class Row {
 
 export async function studiesPage(main, { signal }) {
   const { query: asked } = here();
-  const filter = { q: asked.get('q') ?? '', state: asked.get('state') ?? '', order: asked.get('order') ?? 'recent', page: 0 };
+  const filter = { q: asked.get('q') ?? '', state: asked.get('state') ?? '', order: asked.get('order') ?? 'recent', page: Math.max(0, Number(asked.get('page') ?? 1) - 1) };
   const rows = new Map(); // id -> Row
   let studies = [];
   let seriesUnbuilt = false;
+  let readAt = null; // when the list was read
 
   const search = h('input', { type: 'search', class: 'small', placeholder: 'name or label:value', value: filter.q });
   const body = h('tbody');
   const summary = h('p', { class: 'summary', 'aria-live': 'polite' });
   const pager = h('div', { class: 'pager' });
   const nothing = h('div');
+  const create = h('a', { class: 'button primary', href: '#/new', hidden: true }, 'New study');
+  may('editor').then((allowed) => (create.hidden = !allowed));
   const trouble = h('p', { class: 'notice wrong', role: 'alert', hidden: true });
   const head = ['Study', 'State', 'Progress', 'Best'].map((text, i) => h('th', { scope: 'col', class: i === 3 ? 'right' : '' }, text));
   const tableElement = h(
@@ -126,9 +131,9 @@ export async function studiesPage(main, { signal }) {
     ),
   );
 
-  function changed() {
-    filter.page = 0;
-    setQuery({ q: filter.q, state: filter.state, order: filter.order === 'recent' ? '' : filter.order });
+  function changed(page = 0) {
+    filter.page = page;
+    setQuery({ q: filter.q, state: filter.state, order: filter.order === 'recent' ? '' : filter.order, page: page ? page + 1 : '' });
     draw();
   }
   search.addEventListener('input', () => {
@@ -140,10 +145,7 @@ export async function studiesPage(main, { signal }) {
     const last = Math.max(0, Math.ceil(n / PAGE) - 1);
     filter.page = Math.min(filter.page, last);
     const step = (by, text) =>
-      h('button', { type: 'button', class: 'small', disabled: filter.page + by < 0 || filter.page + by > last, onclick: () => {
-        filter.page += by;
-        draw();
-      } }, text);
+      h('button', { type: 'button', class: 'small', disabled: filter.page + by < 0 || filter.page + by > last, onclick: () => changed(filter.page + by) }, text);
     replace(pager, last ? [step(-1, 'Previous'), h('span', {}, `page ${filter.page + 1} of ${last + 1}`), step(1, 'Next')] : []);
   }
 
@@ -186,13 +188,19 @@ export async function studiesPage(main, { signal }) {
     try {
       const damaged = [];
       studies = await list('v1/studies', {}, signal, Infinity, damaged);
-      if (signal.aborted) return;
+      if (signal.aborted) return true;
+      readAt = Date.now();
       trouble.hidden = !damaged.length;
       setText(trouble, `These studies are damaged in the database: ${damaged.join(', ')}. Run banditd check for details.`);
       await draw();
     } catch (error) {
-      if (!signal.aborted) setText(summary, reasonOf(error, 'a list of studies'));
+      if (signal.aborted) return true;
+      trouble.hidden = false;
+      replace(trouble, reasonOf(error, 'a list of studies'), readAt ? ` Shown: the state of ${clock(readAt)}. ` : ' ', error.status === 401 ? tokenButton({ class: 'small' }) : error.isTemporary ? 'Trying again…' : '');
+      if (!readAt) setText(summary, '');
+      return !error.isTemporary;
     }
+    return true;
   }, signal, 1000);
 
   replace(
@@ -201,7 +209,7 @@ export async function studiesPage(main, { signal }) {
       'div',
       { class: 'page-head' },
       h('h1', {}, 'Studies'),
-      h('a', { class: 'button primary', href: '#/new' }, 'New study'),
+      create,
     ),
     h(
       'div',
@@ -223,6 +231,7 @@ export async function studiesPage(main, { signal }) {
     pager,
   );
   tableElement.hidden = true;
+  setText(summary, 'Loading…');
   read();
   const timer = setInterval(() => read(), 3000);
   signal.addEventListener('abort', () => clearInterval(timer));

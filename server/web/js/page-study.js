@@ -1,10 +1,11 @@
 // One study: state, figures and actions at the top, and below them one of the tabs.
 import { h, replace, setText } from './dom.js';
 import { Feed, refresher } from './feed.js';
-import { ago, count, duration, fullTime, number, percent } from './format.js';
+import { ago, clock, count, duration, fullTime, number, percent } from './format.js';
 import { address, go, here } from './router.js';
 import { actions, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
+import { currentToken, tokenButton } from './token.js';
 import { badge, empty, reasonOf } from './widgets.js';
 import { batchesTab } from './tab-batches.js';
 import { candidatesTab } from './tab-candidates.js';
@@ -31,7 +32,8 @@ const TABS = [
 
 const CONNECTION = {
   live: ['live', 'Live: changes are shown as they happen'],
-  waiting: ['connecting', 'The connection was lost; trying to reconnect'],
+  waiting: ['reconnecting', 'The connection was lost; trying to reconnect'],
+  opening: ['connecting', 'Connecting'],
   unbuilt: ['polling', 'This server sends no events; the page is updated every 3 s'],
   refused: ['not live', 'The server refuses to send events; reload the page to see changes'],
 };
@@ -60,6 +62,8 @@ function head(feed, signal) {
   const buttons = h('div', { class: 'buttons' });
   const connection = h('span', { class: 'connection' });
   const trouble = h('div');
+  const stale = h('div');
+  let deleted = false;
   let shownState = null;
 
   function done(what) {
@@ -88,12 +92,14 @@ function head(feed, signal) {
     tiles.changed.element.title = fullTime(study.updated_at);
     if (shownState === null) readSpeed();
     if (shownState !== study.state) {
-      replace(buttons, badge(study.state), actions(study, done));
+      replace(buttons, badge(study.state));
+      actions(study, done).then((allowed) => replace(buttons, badge(feed.study.state), allowed));
       replace(trouble, study.state === 'error' ? h('p', { class: 'notice wrong', role: 'alert' }, study.state_reason) : null);
       if (study.state === 'awaiting_candidates')
         replace(trouble, h('p', { class: 'notice' }, 'This study needs its candidates: ', h('a', { href: address('studies', study.id, 'connect') }, 'upload them'), '.'));
     }
     shownState = study.state;
+    showConnection();
   }
 
   const readSpeed = refresher(async () => {
@@ -109,23 +115,32 @@ function head(feed, signal) {
   }, signal, 2000);
 
   function showConnection() {
-    const [word, sentence] = CONNECTION[feed.state];
+    const [word, sentence] = CONNECTION[feed.state === 'waiting' && !feed.heardAt ? 'opening' : feed.state];
     connection.className = `connection ${feed.state}`;
-    setText(connection, word);
+    setText(connection, deleted ? 'deleted' : word);
     connection.title = sentence;
+    connection.hidden = feed.state === 'live' && feed.study?.state === 'finished'; // nothing will change
+    const lost = feed.heardAt && ['waiting', 'refused'].includes(feed.state) && !document.hidden && !deleted;
+    replace(stale, lost ? h('p', { class: 'notice wrong', role: 'alert' }, `Last update ${clock(feed.heardAt)}. `, feed.state === 'waiting' ? 'Reconnecting…' : [currentToken() ? 'The token is no longer accepted. ' : 'The server requires a token. ', tokenButton({ class: 'small' })]) : null);
   }
 
   feed.on('shown', show);
-  feed.on('deleted', () => replace(trouble, h('p', { class: 'notice wrong', role: 'alert' }, 'This study has been deleted. ', h('a', { href: '#/' }, 'All studies'))));
+  feed.on('deleted', () => {
+    deleted = true;
+    replace(buttons);
+    replace(trouble, h('p', { class: 'notice wrong', role: 'alert' }, 'This study has been deleted. ', h('a', { href: '#/' }, 'All studies')));
+    showConnection();
+  });
   feed.on('series', readSpeed);
   feed.on('connection', showConnection);
-  const clock = setInterval(() => feed.study && show(), 5000);
-  signal.addEventListener('abort', () => clearInterval(clock));
+  const timer = setInterval(() => feed.study && !deleted && show(), 5000);
+  signal.addEventListener('abort', () => clearInterval(timer));
   showConnection();
   return h(
     'div',
     { class: 'study-head' },
     h('div', { class: 'page-head' }, title, h('div', { class: 'buttons' }, connection, buttons)),
+    stale,
     trouble,
     h('dl', { class: 'tiles' }, Object.values(tiles).map((t) => t.element)),
   );

@@ -1,6 +1,7 @@
 // The actions on a whole study: pause, resume, finish, delete.
 import { patch, remove, studyPath } from './api.js';
 import { count } from './format.js';
+import { may } from './role.js';
 import { actionButton, confirm, toast } from './widgets.js';
 
 export function told(study) {
@@ -53,8 +54,9 @@ async function drop(study, done) {
   done('deleted');
 }
 
-// The buttons that the study's state allows; done('changed' | 'deleted') is called afterwards.
-export function actions(study, done) {
+// The buttons that the study's state and the caller's role allow; done('changed' | 'deleted') is called afterwards.
+export async function actions(study, done) {
+  if (!(await may('editor', study.id))) return [];
   const named = (label) => ({ class: 'small', 'aria-label': `${label} ${study.id}` });
   const buttons = [];
   if (study.state === 'active') buttons.push(actionButton('Pause', named('Pause'), () => change(study, 'paused', done)));

@@ -57,7 +57,7 @@ print(study.best()["observed"])
 function shellText(study) {
   const given = study.domain.names || study.domain.type === 'space';
   const names = given ? axesOf(study).map((axis) => axis.name).filter((name) => !/[{}]/.test(name)) : [];
-  const words = names.length ? names.slice(0, 3).map((name) => shellWord(`{${name}}`)).join(' ') : '{candidate}';
+  const words = names.length ? names.map((name) => shellWord(`{${name}}`)).join(' ') : '{candidate}';
   return `# ./measure prints the value as its last line
 BANDITD_URL=${base()} banditctl work ${study.id} -- ./measure ${words}
 `;

@@ -9,7 +9,7 @@ import { lastTrials } from './trials.js';
 import { control, empty, guarded, legend, NothingToShow, panel, select, table } from './widgets.js';
 
 const TRIALS = 500; // in the timeline
-const RETURNED = 40; // trials whose earlier attempts are shown
+const RETURNED = 100; // trials whose earlier attempts are shown
 const MOST = 200; // pending trials shown
 const NO_NAME = 'no name';
 
@@ -26,14 +26,15 @@ function span(trial, now) {
   };
 }
 
-// The earlier attempts of a trial that was handed out again, one span each. The list has the attempt with the result.
+// The attempts that ended without being the trial's last word, one span each. The list has the attempt with the result.
 function earlier(trial) {
   return trial.attempts
-    .filter((a) => a.ended_at && a.outcome !== trial.state)
+    .filter((a) => a.ended_at && (a.attempt !== trial.attempt || trial.state === 'queued' || trial.state === 'pending'))
     .map((a) => ({
       trial: { ...trial, attempt: a.attempt, value: undefined, reason: a.outcome },
       worker: a.worker ?? NO_NAME,
-      state: 'ended',
+      state: a.outcome === 'failed' ? 'failed' : 'ended',
+      returned: true,
       from: Date.parse(a.issued_at),
       to: Date.parse(a.ended_at),
     }));
@@ -51,13 +52,14 @@ function busy(spans) {
 
 function summary(spans, now) {
   return [...Map.groupBy(spans, (s) => s.worker)].map(([worker, own]) => {
-    const done = own.filter((s) => s.state !== 'pending' && s.state !== 'ended');
+    const done = own.filter((s) => s.state !== 'pending' && !s.returned);
     const times = done.map((s) => (s.to - s.from) / 1000).sort((a, b) => a - b);
     const begun = Math.min(...own.map((s) => s.from));
     return {
       worker,
       told: done.length,
       failed: own.filter((s) => s.state === 'failed').length,
+      attempts: own.filter((s) => s.state !== 'pending').length,
       pending: own.filter((s) => s.state === 'pending').length,
       median: times.length ? times[Math.floor(times.length / 2)] : null,
       busy: now > begun ? busy(own) / (now - begun) : 1,
@@ -69,7 +71,7 @@ function summary(spans, now) {
 const COLUMNS = [
   { title: 'Worker', cell: (w) => w.worker },
   { title: 'Reported', class: 'right', cell: (w) => count(w.told) },
-  { title: 'Failed', class: 'right', cell: (w) => count(w.failed) },
+  { title: 'Failed', class: 'right', cell: (w) => (w.failed ? h('span', { class: 'alarm', title: 'including failures that are tried again' }, `${count(w.failed)} (${percent(w.failed / w.attempts)})`) : '0') },
   { title: 'Pending', class: 'right', cell: (w) => count(w.pending) },
   { title: 'Median', class: 'right', cell: (w) => duration(w.median) },
   { title: 'Busy', class: 'right', cell: (w) => percent(w.busy) },
@@ -80,6 +82,7 @@ export async function workersTab(element, feed, signal) {
   let seconds = 0; // length of the timeline; 0: all
   let trials = [];
   let returned = []; // spans of earlier attempts
+  let unread = 0; // trials with earlier attempts that are not among them
   const histories = new Map(); // trial with its attempt and state -> the trial with all attempts
   const gantt = panel('Timeline', {
     wide: true,
@@ -106,14 +109,16 @@ export async function workersTab(element, feed, signal) {
     const begin = seconds ? end - 1000 * seconds : Math.min(...spans.map((s) => s.from));
     const seen = spans.filter((s) => s.to >= begin);
     picture.show(seen, begin, end);
-    const notes = [trials.length >= TRIALS ? `The last ${count(trials.length)} trials.` : '', new Set(seen.map((s) => s.worker)).size > ROWS ? `The ${ROWS} most recent workers.` : ''];
+    const notes = [unread ? `The earlier attempts of ${count(unread)} more trials are not counted.` : '', trials.length >= TRIALS ? `The last ${count(trials.length)} trials.` : '', new Set(seen.map((s) => s.worker)).size > ROWS ? `The ${ROWS} most recent workers.` : ''];
     gantt.note(notes.filter(Boolean).join(' '));
     return summary(seen, end);
   }
 
   // Trials that were handed out more than once are read one by one, because lists have only the last attempt.
   async function readReturned() {
-    const back = trials.filter((t) => t.attempt > 1 || t.state === 'queued').slice(-RETURNED);
+    const all = trials.filter((t) => t.attempt > 1 || t.state === 'queued');
+    const back = all.slice(-RETURNED);
+    unread = all.length - back.length;
     const found = await Promise.all(
       back.map(async (t) => {
         const key = `${t.id} ${t.attempt} ${t.state}`;
@@ -133,7 +138,7 @@ export async function workersTab(element, feed, signal) {
           trials = await lastTrials(feed.study, TRIALS, signal);
           if (!trials.some((t) => t.issued_at)) throw new NothingToShow('No trials have been handed out yet.');
           await readReturned();
-          const workers = draw().sort((a, b) => b.seen - a.seen);
+          const workers = draw().sort((a, b) => a.worker.localeCompare(b.worker, undefined, { numeric: true }));
           replace(figures.body, workers.length ? table('Workers', COLUMNS, workers) : empty('No workers in this period.'));
         },
         signal,

@@ -3,6 +3,7 @@ import { h } from './dom.js';
 
 const KEY = 'banditd-token';
 let entered = null; // the promise of the open dialog
+let declined = false; // the user has closed the dialog, and is not asked again unasked
 
 export function currentToken() {
   return sessionStorage.getItem(KEY);
@@ -10,14 +11,30 @@ export function currentToken() {
 
 export function forgetToken() {
   sessionStorage.removeItem(KEY);
+  declined = false;
 }
 
-// Opens the dialog, one for all requests that wait. Resolves when a token is entered; rejects when the dialog is closed.
-export function askForToken(refused) {
+// Opens the dialog, one for all requests that wait. Resolves when a token is entered; rejects when the dialog is closed,
+// and from then on at once, until the user wants the dialog again.
+export function askForToken(refused, wanted = false) {
+  if (declined && !wanted) return Promise.reject(new Error('no token was entered'));
   entered ??= openDialog(refused).finally(() => {
     entered = null;
   });
   return entered;
+}
+
+// A button that opens the dialog, and shows the page again with the new token.
+export function tokenButton(attributes = {}) {
+  const open = async () => {
+    try {
+      await askForToken(null, true);
+      dispatchEvent(new Event('banditd-reload'));
+    } catch {
+      // The user has closed the dialog again.
+    }
+  };
+  return h('button', { type: 'button', ...attributes, onclick: open }, 'Enter a token');
 }
 
 function openDialog(refused) {
@@ -39,6 +56,7 @@ function openDialog(refused) {
       h(
         'p',
         { id: 'token-note' },
+        refused ? 'It may have expired or been revoked. ' : '',
         'An administrator can create one with ',
         h('code', {}, 'banditd token create --role viewer'),
         '. The token is stored in this tab only, and removed when the tab is closed.',
@@ -60,9 +78,12 @@ function openDialog(refused) {
       const token = field.value.trim();
       if (dialog.returnValue === 'use' && token) {
         sessionStorage.setItem(KEY, token);
+        declined = false;
         dispatchEvent(new Event('banditd-token'));
         resolve();
       } else {
+        declined = true;
+        dispatchEvent(new Event('banditd-token'));
         reject(new Error('no token was entered'));
       }
     });

@@ -15,18 +15,20 @@ export function badge(state) {
   return h('span', { class: `badge ${state}` }, STATES[state] ?? state);
 }
 
-// A titled part of a page. -> {element, body, tools, note(text), fail(text | null)}
+// A titled part of a page. -> {element, body, tools, note(text), fail(text | null, keep), wait(on)}
 export function panel(title, { wide = false, note = '', tools = [] } = {}) {
   const id = uniqueId('panel');
   const text = h('p', { class: 'panel-note' }, note);
   const body = h('div', { class: 'panel-body' });
   const toolbar = h('div', { class: 'panel-tools' }, tools);
   const failure = h('p', { class: 'empty', hidden: true });
+  const waiting = h('p', { class: 'empty loading', hidden: true }, 'Loading…');
   const element = h(
     'section',
     { class: `panel${wide ? ' wide' : ''}`, 'aria-labelledby': id },
     h('div', { class: 'panel-head' }, h('h2', { id }, title), toolbar),
     text,
+    waiting,
     failure,
     body,
   );
@@ -39,10 +41,14 @@ export function panel(title, { wide = false, note = '', tools = [] } = {}) {
       text.hidden = !words;
       if (text.textContent !== words) replace(text, words ?? '');
     },
-    fail(words) {
+    // Shows the words in place of the body or, with `keep`, above it.
+    fail(words, keep = false) {
       failure.hidden = !words;
-      body.hidden = Boolean(words);
+      body.hidden = Boolean(words) && !keep;
       replace(failure, words ?? '');
+    },
+    wait(on) {
+      waiting.hidden = !on;
     },
   };
 }
@@ -61,15 +67,28 @@ export function reasonOf(error, what) {
   return String(error.message ?? error);
 }
 
-// Runs `work`. If it fails, the panel shows the error in place of its body until a later run succeeds.
+const SOON = 300; // ms until a panel says that it is loading
+const loaded = new WeakSet(); // the panels that have shown something
+
+// Runs `work`. If it fails, the panel shows the error until a later run succeeds: above its body if that has been read
+// before and the reason may pass, else in place of it. -> false if it failed for a reason that may pass
 export async function guarded(panel, what, work, signal) {
+  const timer = loaded.has(panel) ? null : setTimeout(() => panel.wait(true), SOON);
   try {
     await work();
+    loaded.add(panel);
     panel.fail(null);
+    return true;
   } catch (error) {
-    if (signal.aborted) return;
-    panel.fail(reasonOf(error, what));
-    if (!(error instanceof Problem || error instanceof NothingToShow)) throw error; // a bug: show it in the console
+    if (signal.aborted) return true;
+    const passing = error instanceof Problem && error.isTemporary;
+    panel.fail(reasonOf(error, what), passing && loaded.has(panel));
+    if (error instanceof Problem) return !passing;
+    if (!(error instanceof NothingToShow)) throw error; // a bug: show it in the console
+    return true;
+  } finally {
+    clearTimeout(timer);
+    panel.wait(false);
   }
 }
 
@@ -83,6 +102,7 @@ export function toast(text, kind = 'done') {
 export function actionButton(label, attributes, work) {
   const button = h('button', { type: 'button', ...attributes }, label);
   button.addEventListener('click', async () => {
+    const hadFocus = document.activeElement === button;
     button.disabled = true;
     try {
       await work();
@@ -90,6 +110,7 @@ export function actionButton(label, attributes, work) {
       toast(reasonOf(error, 'this'), 'wrong');
     } finally {
       button.disabled = false;
+      if (hadFocus && document.activeElement === document.body) button.focus();
     }
   });
   return button;
