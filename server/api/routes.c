@@ -6,7 +6,9 @@
 
 #define PAGED         (1u << HTTP_QUERY_LIMIT | 1u << HTTP_QUERY_PAGE_TOKEN)
 #define STUDY_FILTERS (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_LABEL)
-#define TRIAL_FILTERS (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_WORKER)
+#define TRIAL_FILTERS                                                                                        \
+    (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_WORKER | 1u << HTTP_QUERY_SORT |                      \
+     1u << HTTP_QUERY_ORDER)
 
 const route api_routes[] = {
     {"/healthz", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_healthz, NULL},

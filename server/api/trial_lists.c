@@ -1,6 +1,7 @@
 /* Reading trials: the list, and one trial with its whole history. */
 #include "proto/arrays.h"
 #include "server/api/handlers.h"
+#include "server/api/trial_order.h"
 #include "server/app.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/definition.h"
@@ -119,10 +120,29 @@ static wire_trial view(const listing *l, size_t i)
     return trial_view(&l->rows[i], &of, l->width > 0 ? l->points + i * l->width : NULL);
 }
 
+/* Reads the page. By id, a page begins after an id; in another order, after a number of trials. */
+static store_status read_page(listing *l, store_trial_filter *filter, trial_order order)
+{
+    store_error error = {0};
+    int64_t *ids;
+    size_t n;
+    if (order.sort == TRIALS_BY_ID && !order.descending) {
+        filter->after = l->page.after;
+        return store_read_trials(l->store, l->study, filter, l->page.limit + 1, take_row, l, &error);
+    }
+    store_status status = trial_order_ids(&ids, &n, l->store, l->study, filter, order, (size_t)l->page.after,
+                                          l->page.limit + 1, &error);
+    for (size_t i = 0; i < n && status == STORE_OK; i++)
+        status = store_read_trial(l->store, l->study, ids[i], take_row, l, &error);
+    free(ids);
+    l->page.after += (int64_t)l->page.rows;
+    return status;
+}
+
 void handle_trial_list(http_request *request)
 {
     listing l = {0};
-    store_error error = {0};
+    trial_order order;
     store_trial_filter filter = {.worker = request->query[HTTP_QUERY_WORKER]};
     const char *state_name = request->query[HTTP_QUERY_STATE];
     trial_state state;
@@ -133,12 +153,10 @@ void handle_trial_list(http_request *request)
     }
     if (state_name)
         filter.states = 1u << state;
-    if (!page_read(&l.page, request, true, 0))
+    if (!page_read(&l.page, request, true, 0) || !trial_order_read(&order, request))
         return;
-    filter.after = l.page.after;
     if (open_listing(&l, request)) {
-        store_status status =
-            store_read_trials(l.store, l.study, &filter, l.page.limit + 1, take_row, &l, &error);
+        store_status status = read_page(&l, &filter, order);
         read_points(&l);
         if (status == STORE_OK)
             status = l.status;
@@ -150,7 +168,8 @@ void handle_trial_list(http_request *request)
                 wire_trial shown = view(&l, i);
                 wire_encode_trial(&w, &shown);
             }
-            page_token(token, l.n ? l.rows[l.n - 1].trial : 0);
+            bool by_id = order.sort == TRIALS_BY_ID && !order.descending;
+            page_token(token, !by_id ? l.page.after : l.n ? l.rows[l.n - 1].trial : 0);
             wire_list_end(&w, l.page.more ? token : NULL);
             http_answer_json(request, 200, &w);
         } else {

@@ -66,7 +66,7 @@ static const struct {
 } query_names[] = {
     {"limit", HTTP_QUERY_LIMIT},   {"page_token", HTTP_QUERY_PAGE_TOKEN}, {"state", HTTP_QUERY_STATE},
     {"worker", HTTP_QUERY_WORKER}, {"points", HTTP_QUERY_POINTS},         {"sort", HTTP_QUERY_SORT},
-    {"format", HTTP_QUERY_FORMAT}, {"label", HTTP_QUERY_LABEL},
+    {"format", HTTP_QUERY_FORMAT}, {"label", HTTP_QUERY_LABEL},           {"order", HTTP_QUERY_ORDER},
 };
 
 typedef struct query_reading {

@@ -27,6 +27,35 @@ def test_trials_paging_and_filters(server):
     assert one["issued_at"] == one["attempts"][-1]["issued_at"], one
 
 
+def test_trials_in_each_order(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    work(client, study, 45)
+    failed = client.ask(study, 1, worker="reader")["trials"][0]
+    client.tell(study, [{"trial": failed["id"], "state": "failed"}])
+    client.ask(study, 1, worker="reader")
+    path = f"/v1/studies/{study}/trials"
+    trials = client.items(path)
+    late = float("inf")
+    keys = {
+        "id": lambda t, sign: (sign * t["id"],),
+        "value": lambda t, sign: (sign * t["value"] if "value" in t else late, t["id"]),
+        "told_at": lambda t, sign: ("told_at" not in t, sign * trials_by_time[t["told_at"]] if "told_at" in t else 0, t["id"]),
+    }
+    trials_by_time = {time: place for place, time in enumerate(sorted({t["told_at"] for t in trials if "told_at" in t}))}
+    assert any("told_at" not in t for t in trials), "a pending one"
+    for sort, key in keys.items():
+        for order, sign in (("asc", 1), ("desc", -1)):
+            wanted = [t["id"] for t in sorted(trials, key=lambda t: key(t, sign))]
+            for limit in (1000, 7):
+                assert [t["id"] for t in client.items(f"{path}?sort={sort}&order={order}", limit=limit)] == wanted, (sort, order, limit)
+    best = client.get(f"{path}?sort=value&order=desc&state=completed&limit=1").json["items"][0]
+    assert best == max((t for t in trials if t["state"] == "completed"), key=lambda t: t["value"])
+    assert client.get(f"{path}?sort=value&page_token=100000").json["items"] == []
+    assert "'sort'" in refusal(client.get(f"{path}?sort=color"), 422)["detail"]
+    assert "'order'" in refusal(client.get(f"{path}?sort=value&order=down"), 422)["detail"]
+
+
 def test_the_known_optimum_is_kept(server):
     client = server.client()
     study = client.create(definition(optimum=1.5))
