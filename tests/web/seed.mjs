@@ -79,6 +79,7 @@ export const MARKUP = '<img src=x onerror="document.title=\'broken in\'"> & <b>b
 
 /* The studies that the pages show:
  *   bread      two features, busy workers, failures             molecules  six features, a horizon, a known optimum
+ *   nothing-yet, failing: nothing to show, and nothing but failures
  *   markup     names and reasons that look like markup          paused, finished, waiting: states */
 export async function seed(api) {
   const next = random(1);
@@ -131,6 +132,10 @@ export async function seed(api) {
   await work(api, 'finished', 40, ['one', 'two'], noisy);
 
   await api.create({ id: 'waiting', metric: { name: 'value', goal: 'maximize' }, domain: { type: 'candidates', dimension: 4 }, algorithm: algorithm() });
+
+  await api.create({ id: 'nothing-yet', metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'space', parameters: [{ name: 'x', type: 'double', min: 0, max: 1 }] }, algorithm: algorithm({ kernel: undefined }) });
+  await api.create({ id: 'failing', metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'candidates', points: points(40, 2, 9) }, algorithm: { name: 'uniform' } });
+  await work(api, 'failing', 30, ['node-1', 'node-2'], (trial) => ({ state: 'failed', reason: `Traceback (most recent call last):\n  File "train.py", line 3\nFileNotFoundError: data-${trial.id}.csv` }));
 
   await api.create({
     id: 'training',

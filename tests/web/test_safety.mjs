@@ -30,9 +30,9 @@ async function markup(site) {
       await check(tab);
     }
     await page.goto(`${site.url}/#/studies/markup/trials`);
-    await page.locator('tbody tr:has-text("failed") button.link').first().click();
-    await page.waitForSelector('dialog[open]');
-    assert.ok((await page.locator('dialog').textContent()).includes(MARKUP));
+    await page.locator('tbody tr:has(.badge.failed) td:first-child a').first().click();
+    await page.waitForSelector('pre.reason');
+    assert.equal(await page.locator('pre.reason').textContent(), MARKUP);
     await check('a trial');
   });
 }

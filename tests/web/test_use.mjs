@@ -35,7 +35,7 @@ async function life(site) {
     assert.equal(made.algorithm.kernel.lengthscale, 0.5);
 
     await page.evaluate(() => (globalThis.marked = true)); // lost by a reload
-    assert.equal(await tileOf(page, 'Best'), '–');
+    assert.equal(await tileOf(page, 'Best measured'), '–');
     let [best, changes] = [-Infinity, 0];
     for (let told = 0; told < 40; told += 4) {
       await work(site.api, 'life', 4, ['w1', 'w2'], (trial) => ({ value: target(trial.point) }));
@@ -44,7 +44,7 @@ async function life(site) {
         best = now;
         changes += 1;
         const shown = String(Number(best.toPrecision(5)));
-        await until(`the page shows ${shown}`, async () => (await tileOf(page, 'Best')) === shown);
+        await until(`the page shows ${shown}`, async () => (await tileOf(page, 'Best measured')) === shown);
       }
     }
     assert.ok(changes >= 2, `the best changed ${changes} times`);
@@ -182,10 +182,11 @@ async function trials(site) {
     });
     await page.getByLabel('Worker').fill('bela');
     await page.getByLabel('Worker').press('Enter');
-    const failed = (await site.api.get('/v1/studies/bread/trials?state=failed&worker=bela')).items.map((t) => String(t.id));
-    await until('only of bela', async () => JSON.stringify(await page.locator('tbody button.link').allTextContents()) === JSON.stringify(failed));
-    await page.locator('tbody button.link').first().click();
-    await page.waitForSelector('dialog >> text=the oven was off');
+    const failed = (await site.api.get('/v1/studies/bread/trials?state=failed&worker=bela')).items.map((t) => String(t.id)).reverse();
+    await until('only of bela, the newest first', async () => JSON.stringify(await page.locator('tbody td:first-child a').allTextContents()) === JSON.stringify(failed));
+    await page.locator('tbody td:first-child a').first().click();
+    await page.waitForSelector('pre.reason:has-text("the oven was off")');
+    assert.ok(page.url().endsWith(`#/studies/bread/trials/${failed[0]}`));
   });
 }
 
@@ -317,11 +318,11 @@ async function leases(site) {
     const bars = page.locator('.gantt rect title');
     await until('both attempts', async () => {
       const said = await bars.allTextContents();
-      return said.some((s) => s.startsWith('trial 1, ended, attempt 1')) && said.some((s) => s.startsWith('trial 1, completed, attempt 2'));
+      return said.some((s) => /^trial 1, ended, attempt 1/.test(s)) && said.some((s) => s.startsWith('trial 1, completed, attempt 2'));
     });
     await page.goto(`${site.url}/#/studies/leases/trials`);
-    await page.locator('tbody button.link').last().click();
-    await until('both in the table', async () => (await page.locator('dialog tbody tr').count()) === 2);
+    await page.locator('tbody td:first-child a').last().click();
+    await until('both in the table', async () => (await page.locator('.histories tbody tr').count()) === 2);
     await site.api.call('DELETE', '/v1/studies/leases');
     await page.waitForSelector('text=This study has been deleted', { state: 'attached' });
   });
@@ -344,10 +345,10 @@ async function recorded(site) {
     await page.waitForSelector('th:text-is("latency")');
     const row = (await page.locator('tbody tr').first().textContent()) ?? '';
     assert.ok(row.includes('0.625') && row.includes('12.75'), row);
-    await page.locator('tbody button.link').first().click();
-    await page.waitForSelector('dialog >> text=read off wrongly');
-    await page.waitForSelector('dialog h3:text-is("measurements")');
-    await page.keyboard.press('Escape');
+    await page.locator('tbody td:first-child a').first().click();
+    await page.waitForSelector('.histories >> text=read off wrongly');
+    await page.waitForSelector('.histories h2:text-is("Measurements")');
+    await page.waitForSelector('h2:text-is("Intermediate measurements")');
     await page.goto(`${site.url}/#/studies/recorded/parallel`);
     await until('an axis of its own', async () => /latency, accuracy/.test(await page.locator('.parallel').getAttribute('aria-label')));
   });

@@ -1,4 +1,5 @@
 // Calls of the HTTP API. Addresses are relative, so that the server can be served under a prefix.
+import { saveBlob } from './csv.js';
 import { askForToken, currentToken } from './token.js';
 
 const PATIENCE = 30000; // ms until a call without a response counts as lost; a broken connection may never say so
@@ -118,10 +119,5 @@ export async function list(path, parameters, signal, most = Infinity, damaged = 
 export async function download(path, name) {
   const response = await send('GET', path);
   if (!response.ok) throw await problemOf(response);
-  const address = URL.createObjectURL(await response.blob());
-  const link = document.createElement('a');
-  link.href = address;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(address), 60000);
+  saveBlob(name, await response.blob());
 }

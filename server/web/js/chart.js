@@ -59,8 +59,8 @@ function axisOptions(axis, scale, side) {
     grid: { stroke: colour('grid'), width: 1 },
     ticks: { stroke: colour('grid'), width: 1, size: 4 },
     values: axis.values ?? ((u, ticks) => ticks.map((tick) => (tick === null ? '' : number(tick, 6)))),
-    splits: axis.splits ?? (axis.log && axis.positive ? logarithmicTicks : undefined),
-    filter: axis.log && axis.positive ? (u, ticks) => ticks : undefined,
+    splits: axis.splits ?? (axis.log && axis.positive ? logarithmicTicks : axis.around ? symmetricTicks : undefined),
+    filter: axis.log ? (u, ticks) => ticks : undefined,
     incrs: axis.whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6, 2e6, 5e6, 1e7] : undefined,
   };
 }
@@ -74,6 +74,7 @@ function tight(u, low, high) {
 function scaleOptions(axis, columns) {
   const options = { time: false };
   axis.positive = false;
+  axis.around = false;
   if (axis.range) options.range = axis.range;
   if (!axis.log) return options;
   let [low, smallest, largest] = [Infinity, Infinity, 0];
@@ -89,7 +90,33 @@ function scaleOptions(axis, columns) {
   if (!Number.isFinite(low)) return options; // nothing to draw yet
   axis.positive = low > 0;
   if (low > 0) return { distr: 3, range: tight, ...options };
+  axis.around = true;
   return { ...options, distr: 4, asinh: Math.max(smallest, largest / 1e3) || 1 };
+}
+
+// Ticks of a scale that is linear around zero: zero, and powers of ten on both sides.
+function symmetricTicks(u, axis, low, high) {
+  const linear = u.scales.y.asinh;
+  const ticks = [0];
+  for (let size = 10 ** Math.ceil(Math.log10(linear)); size <= Math.max(-low, high) && ticks.length < 40; size *= 10) ticks.push(-size, size);
+  return ticks.filter((x) => x >= low && x <= high).sort((a, b) => a - b);
+}
+
+/* The range of an axis that a few outliers do not spoil: values far beyond the quartiles are outside. All values on the
+ * good side are inside. -> {low, high, outside}, null if there are no such values
+ *   good  'low' | 'high' | 'none'  */
+export function robustRange(values, good) {
+  const known = values.filter(Number.isFinite).sort((a, b) => a - b);
+  if (known.length < 12) return null;
+  const at = (share) => known[Math.round(share * (known.length - 1))];
+  const reach = 2 * (at(0.75) - at(0.25));
+  if (!(reach > 0)) return null;
+  const low = good === 'low' ? known[0] : Math.max(known[0], at(0.25) - reach);
+  const high = good === 'high' ? known.at(-1) : Math.min(known.at(-1), at(0.75) + reach);
+  const outside = known.filter((x) => x < low || x > high).length;
+  if (!outside || outside > known.length / 4 || (known.at(-1) - known[0]) < 1.5 * (high - low)) return null;
+  const margin = 0.04 * (high - low);
+  return { low: low - margin, high: high + margin, outside };
 }
 
 /* chart(parent, options) -> {set(columns), change(options)}
@@ -98,6 +125,7 @@ function scaleOptions(axis, columns) {
  *   series    [{label, colour, kind: line | steps | bars | points, faint, width, dash, quiet, show(value)}]
  *             `quiet`: drawn, but not in the text above the chart
  *   bands     [{series: [upper, lower], colour, opacity}]
+ *   open      function(x), called when the user clicks at a value or presses Enter
  *   draw      function(u), called after drawing */
 export function chart(parent, options, signal) {
   let config = options;
@@ -151,10 +179,23 @@ export function chart(parent, options, signal) {
       stage,
     );
     plot.root.setAttribute('aria-hidden', 'true');
+    if (config.open) followClicks();
     read(null);
   }
 
+  // A click that does not end a drag opens the value nearest to it.
+  function followClicks() {
+    let from = null;
+    plot.over.style.cursor = 'pointer';
+    plot.over.addEventListener('mousedown', (event) => (from = [event.clientX, event.clientY]));
+    plot.over.addEventListener('click', (event) => {
+      const still = from && Math.hypot(event.clientX - from[0], event.clientY - from[1]) < 4;
+      if (still && plot.cursor.idx !== null && plot.cursor.idx !== undefined) config.open(columns[0][plot.cursor.idx]);
+    });
+  }
+
   stage.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter' && config.open && columns?.[0].length) config.open(columns[0][plot?.cursor.idx ?? columns[0].length - 1]);
     const steps = { ArrowLeft: -1, ArrowRight: 1, PageUp: -25, PageDown: 25, Home: -Infinity, End: Infinity };
     if (!plot || !columns[0].length || !(event.key in steps)) return;
     event.preventDefault();
@@ -192,6 +233,9 @@ export function chart(parent, options, signal) {
       config = { ...config, ...more };
       stage.setAttribute('aria-label', config.label);
       build();
+    },
+    redraw() {
+      plot?.redraw(false);
     },
     describe(label) {
       if (stage.getAttribute('aria-label') !== label) stage.setAttribute('aria-label', label);

@@ -6,6 +6,7 @@ import { ago, clock, count, fullTime, number, percent } from './format.js';
 import { may } from './role.js';
 import { address, here, setQuery } from './router.js';
 import { readSeries, speed } from './series.js';
+import { needsAttention, troubles } from './health.js';
 import { sparkline } from './sparkline.js';
 import { actions, objective, told } from './study-actions.js';
 import { tokenButton } from './token.js';
@@ -13,6 +14,7 @@ import { badge, control, empty, reasonOf, select } from './widgets.js';
 
 const PAGE = 50; // rows
 const STATES = ['active', 'paused', 'awaiting_candidates', 'finished', 'error'];
+const ATTENTION = 'attention'; // a filter, not a state
 const ORDERS = {
   recent: (a, b) => b.updated_at.localeCompare(a.updated_at) || a.id.localeCompare(b.id),
   name: (a, b) => a.id.localeCompare(b.id),
@@ -61,7 +63,8 @@ class Row {
   show(study) {
     setText(this.updated, ago(Date.parse(study.updated_at)));
     this.updated.title = fullTime(study.updated_at);
-    const text = JSON.stringify(study);
+    const words = troubles(study);
+    const text = JSON.stringify([study, words]);
     if (text === this.text) return;
     this.text = text;
     const labels = Object.entries(study.labels ?? {});
@@ -71,8 +74,14 @@ class Row {
       study.display_name ? h('small', { class: 'id' }, study.id) : null,
       labels.map(([key, value]) => h('small', { class: 'label' }, `${key}: ${value}`)),
     );
-    replace(this.state, badge(study.state), study.trials_pending ? h('small', {}, `${count(study.trials_pending)} pending`) : null);
+    replace(
+      this.state,
+      badge(study.state, words.length > 0),
+      words.map((word) => h('small', { class: 'attention' }, word)),
+      study.trials_pending ? h('small', {}, `${count(study.trials_pending)} pending`) : null,
+    );
     replace(this.progress, progressCell(study));
+    if (study.trials_failed && !words.length) this.progress.append(h('small', {}, `${count(study.trials_failed)} failed`));
     replace(this.best, bestCell(study));
     if (this.shownState !== study.state) actions(study, this.done).then((buttons) => replace(this.buttons, h('div', { class: 'buttons' }, buttons)));
     this.shownState = study.state;
@@ -151,7 +160,7 @@ export async function studiesPage(main, { signal }) {
 
   function draw() {
     const words = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
-    const found = studies.filter((s) => (!filter.state || s.state === filter.state) && matches(s, words)).sort(ORDERS[filter.order] ?? ORDERS.recent);
+    const found = studies.filter((s) => (!filter.state || (filter.state === ATTENTION ? needsAttention(s) : s.state === filter.state)) && matches(s, words)).sort(ORDERS[filter.order] ?? ORDERS.recent);
     pages(found.length);
     const visible = found.slice(filter.page * PAGE, (filter.page + 1) * PAGE);
     for (const study of visible) {
@@ -162,8 +171,9 @@ export async function studiesPage(main, { signal }) {
     if (elements.length !== body.children.length || elements.some((e, i) => body.children[i] !== e)) replace(body, elements);
     tableElement.hidden = !visible.length;
     const active = studies.filter((s) => s.state === 'active').length;
+    const alarms = studies.filter(needsAttention).length;
     const pending = studies.reduce((sum, s) => sum + s.trials_pending, 0);
-    const all = `${count(studies.length)} ${studies.length === 1 ? 'study' : 'studies'}, ${count(active)} active, ${count(pending)} trials pending`;
+    const all = `${count(studies.length)} ${studies.length === 1 ? 'study' : 'studies'}, ${count(active)} active, ${count(pending)} trials pending${alarms ? `, ${count(alarms)} need${alarms === 1 ? 's' : ''} attention` : ''}`;
     setText(summary, found.length === studies.length ? all : `${count(found.length)} of ${all}`);
     if (visible.length) replace(nothing);
     else if (studies.length) replace(nothing, empty('No studies match.'));
@@ -215,7 +225,7 @@ export async function studiesPage(main, { signal }) {
       'div',
       { class: 'toolbar' },
       control('Filter', search),
-      control('State', select([['', 'any'], ...STATES.map((s) => [s, s.replace('_', ' ')])], filter.state, (state) => {
+      control('State', select([['', 'any'], [ATTENTION, 'needs attention'], ...STATES.map((s) => [s, s.replace('_', ' ')])], filter.state, (state) => {
         filter.state = state;
         changed();
       })),

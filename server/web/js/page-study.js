@@ -2,6 +2,8 @@
 import { h, replace, setText } from './dom.js';
 import { Feed, refresher } from './feed.js';
 import { ago, clock, count, duration, fullTime, number, percent } from './format.js';
+import { troubles } from './health.js';
+import { trialPage } from './page-trial.js';
 import { address, go, here } from './router.js';
 import { actions, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
@@ -44,14 +46,9 @@ function tile(label) {
   return { element: h('div', { class: 'tile' }, h('dt', {}, label), value, note), value, note };
 }
 
-function bestNote(best) {
-  if (!best) return 'no values yet';
-  return best.trial === undefined ? `imported value ${count(best.observation)}` : `trial ${count(best.trial)}`;
-}
-
 function head(feed, signal) {
   const tiles = {
-    best: tile('Best'),
+    best: tile('Best measured'),
     told: tile('Reported'),
     pending: tile('Pending'),
     speed: tile('Trials/min'),
@@ -63,6 +60,7 @@ function head(feed, signal) {
   const connection = h('span', { class: 'connection' });
   const trouble = h('div');
   const stale = h('div');
+  const alarm = h('div');
   let deleted = false;
   let shownState = null;
 
@@ -79,10 +77,15 @@ function head(feed, signal) {
     setText(title.firstChild, text);
     setText(title.lastChild, `${study.display_name ? `${study.id} · ` : ''}${goal} ${name} · ${study.algorithm.name}`);
     setText(tiles.best.value, study.best ? number(study.best.value) : '–');
-    setText(tiles.best.note, bestNote(study.best));
+    const trial = study.best?.trial;
+    if (trial && tiles.best.note.dataset.trial !== String(trial)) replace(tiles.best.note, h('a', { href: address('studies', study.id, 'trials', trial) }, `trial ${count(trial)}`));
+    else if (!trial) setText(tiles.best.note, study.best ? `imported value ${count(study.best.observation)}` : 'no values yet');
+    tiles.best.note.dataset.trial = String(trial);
     const n = told(study);
     setText(tiles.told.value, count(n));
-    setText(tiles.told.note, study.horizon ? `of ${count(study.horizon)}, ${percent(n / study.horizon)}` : failures(study));
+    setText(tiles.told.note, [study.horizon ? `of ${count(study.horizon)}, ${percent(n / study.horizon)}` : '', failures(study)].filter(Boolean).join('; ') || 'no horizon');
+    replace(alarm, alarms(study));
+    showSpeed();
     setText(tiles.pending.value, count(study.trials_pending));
     setText(tiles.pending.note, study.trials_queued ? `${count(study.trials_queued)} queued` : 'none queued');
     setText(tiles.batch.value, count(study.batch));
@@ -102,13 +105,22 @@ function head(feed, signal) {
     showConnection();
   }
 
+  // No time is left to tell while no results come.
+  function showSpeed() {
+    if (!points.length) return;
+    const { study } = feed;
+    const rate = study.state === 'active' ? speed(points) : 0;
+    setText(tiles.speed.value, rate > 0 ? number(rate, 3) : '–');
+    const left = study.horizon - told(study);
+    const last = Math.max(...points.map((p) => Date.parse(p.told_at)));
+    setText(tiles.speed.note, rate > 0 && left > 0 ? `about ${duration((60 * left) / rate)} left` : rate > 0 ? 'in the last 5 min' : `last result ${ago(last)}`);
+  }
+
+  let points = []; // the series
   const readSpeed = refresher(async () => {
     try {
-      const { items } = await readSharedSeries(feed.id, signal);
-      const rate = speed(items);
-      setText(tiles.speed.value, rate > 0 ? number(rate, 3) : '–');
-      const left = feed.study.horizon - told(feed.study);
-      setText(tiles.speed.note, rate > 0 && left > 0 ? `${duration((60 * left) / rate)} left` : 'in the last 5 min');
+      points = (await readSharedSeries(feed.id, signal)).items;
+      showSpeed();
     } catch {
       // The figure stays empty.
     }
@@ -142,13 +154,22 @@ function head(feed, signal) {
     h('div', { class: 'page-head' }, title, h('div', { class: 'buttons' }, connection, buttons)),
     stale,
     trouble,
+    alarm,
     h('dl', { class: 'tiles' }, Object.values(tiles).map((t) => t.element)),
   );
 }
 
+// What needs attention, amber.
+function alarms(study) {
+  const words = troubles(study);
+  if (!words.length) return null;
+  const sentence = `${words[0][0].toUpperCase()}${words.join('; ').slice(1)}. `;
+  return h('p', { class: 'notice warning' }, h('strong', {}, 'Needs attention: '), sentence, study.trials_failed ? h('a', { href: `${address('studies', study.id, 'trials')}?state=failed` }, 'Failed trials') : null);
+}
+
 function failures(study) {
   const parts = ['failed', 'infeasible', 'stopped'].filter((state) => study[`trials_${state}`]);
-  return parts.map((state) => `${count(study[`trials_${state}`])} ${state}`).join(', ') || 'no horizon';
+  return parts.map((state) => `${count(study[`trials_${state}`])} ${state}`).join(', ');
 }
 
 export async function studyPage(main, { parts, signal }) {
@@ -175,7 +196,8 @@ export async function studyPage(main, { parts, signal }) {
     document.title = `${TABS[index][1]} · ${id} · banditd`;
     replace(content);
     try {
-      await TABS[index][2](content, feed, tabSignal);
+      if (now[2] === 'trials' && now[3]) await trialPage(content, feed, tabSignal, now[3]);
+      else await TABS[index][2](content, feed, tabSignal);
     } catch (error) {
       if (!tabSignal.aborted) replace(content, empty(reasonOf(error, 'this')));
     }

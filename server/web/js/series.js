@@ -21,10 +21,17 @@ export function readSharedSeries(id, signal) {
   return shared.answer;
 }
 
-// Trials reported per minute, over the last minutes. Trials have consecutive numbers, so a thinned series is enough.
+const QUIET = 15e3; // ms without a result after which a study stands still, unless its trials take longer
+
+// Trials reported per minute, over the last minutes. Trials have consecutive numbers, so a thinned series is enough. 0 if
+// no result has come for much longer than usual.
 export function speed(points, now = Date.now()) {
   const recent = points.filter((p) => now - Date.parse(p.told_at) < RECENT);
   if (recent.length < 2) return 0;
+  const times = recent.map((p) => Date.parse(p.told_at));
+  const newest = Math.max(...times);
+  const each = (newest - Math.min(...times)) / Math.max(1, recent.at(-1).trial - recent[0].trial);
+  if (now - newest > Math.max(QUIET, 5 * each)) return 0;
   const minutes = (now - Date.parse(recent[0].told_at)) / 60e3;
   return minutes > 0 ? (recent.at(-1).trial - recent[0].trial) / minutes : 0;
 }

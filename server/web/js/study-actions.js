@@ -17,13 +17,14 @@ export function handedOut(study) {
   return trialsOf(study) - study.trials_queued;
 }
 
-export function objective(study) {
-  return study.metric ?? study.metrics.find((metric) => metric.role === 'objective') ?? study.metrics[0];
+// The metrics that a result may have beside the objective, in the order of the definition.
+export function otherMetrics(study) {
+  const { name } = objective(study);
+  return (study.metrics ?? []).filter((metric) => metric.name !== name);
 }
 
-// Metrics that are stored but not modelled.
-export function recorded(study) {
-  return (study.metrics ?? []).filter((metric) => metric.role === 'recorded');
+export function objective(study) {
+  return study.metric ?? study.metrics.find((metric) => metric.role === 'objective') ?? study.metrics[0];
 }
 
 async function change(study, state, done) {

@@ -71,6 +71,11 @@ function code(title, text) {
   return [h('div', { class: 'code-head' }, h('h3', {}, title), copy), h('pre', { tabindex: 0, role: 'group', 'aria-label': title }, h('code', {}, text))];
 }
 
+// What starts a worker, to paste.
+export function startSnippets(study) {
+  return [code('curl', curlText(study)), code('Python', pythonText(study)), code('Shell', shellText(study))];
+}
+
 const TYPES = { csv: 'text/csv', json: 'application/json', npy: 'application/octet-stream' };
 
 export function typeOfFile(name) {
@@ -99,7 +104,7 @@ function uploadPanel(feed) {
 export async function connectTab(element, feed, signal) {
   const { study } = feed;
   const paste = panel('Ask and tell', { wide: true });
-  replace(paste.body, code('curl', curlText(study)), code('Python', pythonText(study)), code('Shell', shellText(study)));
+  replace(paste.body, startSnippets(study));
 
   const exports_ = panel('Export');
   const file = (format, text) =>

@@ -1,19 +1,26 @@
-// Progress: every value and the best so far, the regret if the optimum is known, and the pending trials.
+// The result and the progress: recommended and best settings, every value and the best so far, the regret if the optimum
+// is known, the reasons of failures, and the pending trials.
 import { list, studyPath } from './api.js';
-import { chart } from './chart.js';
+import { chart, robustRange } from './chart.js';
 import { h, replace } from './dom.js';
+import { readFailures, showFailures } from './failures.js';
 import { refresher } from './feed.js';
 import { count, number } from './format.js';
 import { pendingTable } from './pending.js';
+import { showResult } from './result.js';
+import { address, go } from './router.js';
 import { readSharedSeries } from './series.js';
 import { objective } from './study-actions.js';
+import { startSnippets } from './tab-connect.js';
+import { colour } from './theme.js';
 import { guarded, legend, panel, toggle } from './widgets.js';
 
 const MOST = 200; // pending trials shown
 
-// The regret of the best value so far; if all values are given, also the mean regret of the trials so far.
+// The regret of the best value so far; if all values are given, also the mean regret of the trials so far. With noise, a
+// value may be better than the optimum, and its regret is then negative.
 function regretColumns(points, optimum, minimize, complete) {
-  const gap = (value) => (value === null ? null : Math.max(0, minimize ? value - optimum : optimum - value));
+  const gap = (value) => (value === null ? null : minimize ? value - optimum : optimum - value);
   let sum = 0;
   let n = 0;
   const mean = points.map((p) => {
@@ -26,19 +33,58 @@ function regretColumns(points, optimum, minimize, complete) {
   return complete ? [...columns, mean] : columns;
 }
 
+const MARK = 5; // px
+
+// Marks on the chart's edge: failed trials at the bottom, and arrows where values are beyond the axis.
+function drawMarks(u, failed) {
+  const { ctx, bbox } = u;
+  const size = MARK * devicePixelRatio;
+  const inside = (x) => x >= bbox.left && x <= bbox.left + bbox.width;
+  ctx.save();
+  ctx.lineWidth = 1.5 * devicePixelRatio;
+  ctx.strokeStyle = colour('bad');
+  ctx.beginPath();
+  for (const { id } of failed) {
+    const x = u.valToPos(id, 'x', true);
+    const y = bbox.top + bbox.height - size;
+    if (!inside(x)) continue;
+    ctx.moveTo(x - size / 2, y - size / 2);
+    ctx.lineTo(x + size / 2, y + size / 2);
+    ctx.moveTo(x + size / 2, y - size / 2);
+    ctx.lineTo(x - size / 2, y + size / 2);
+  }
+  ctx.stroke();
+  ctx.fillStyle = colour('c-value');
+  const { min, max } = u.scales.y;
+  u.data[1].forEach((value, i) => {
+    if (!Number.isFinite(value) || (value >= min && value <= max)) return;
+    const x = u.valToPos(u.data[0][i], 'x', true);
+    if (!inside(x)) return;
+    const [edge, step] = value > max ? [bbox.top, size] : [bbox.top + bbox.height, -size];
+    ctx.beginPath();
+    ctx.moveTo(x, edge);
+    ctx.lineTo(x - size, edge + 1.6 * step);
+    ctx.lineTo(x + size, edge + 1.6 * step);
+    ctx.fill();
+  });
+  ctx.restore();
+}
+
 export async function overviewTab(element, feed, signal) {
   const metric = objective(feed.study);
   const { optimum } = feed.study;
   const logs = { x: false, y: false };
+  let [whole, robust, failed] = [false, null, []];
   const axes = () => ({
     x: { label: 'trial', log: logs.x, whole: true, show: count },
-    y: { label: metric.name, log: logs.y },
+    y: { label: metric.name, log: logs.y, ...(!logs.y && !whole && robust && { range: () => [robust.low, robust.high] }) },
   });
+  const openTrial = (id) => go(address('studies', feed.id, 'trials', id));
 
   const course = panel('Values and the best so far', {
     wide: true,
     tools: [
-      legend([['points c-value', 'value'], ['line c-best', 'best so far'], ...(optimum === undefined ? [] : [['dashed c-optimum', 'optimum']])]),
+      legend([['points c-value', 'value'], ['line c-best', 'best so far'], ...(optimum === undefined ? [] : [['dashed c-optimum', 'optimum']]), ['cross', 'failed']]),
       toggle('log trials', false, (on) => {
         logs.x = on;
         plot.change(axes());
@@ -47,11 +93,21 @@ export async function overviewTab(element, feed, signal) {
         logs.y = on;
         plot.change(axes());
       }),
+      toggle('outliers', false, (on) => {
+        whole = on;
+        plot.change(axes());
+      }),
     ],
   });
+  const result = panel('Result', { wide: true });
+  const start = panel('No results yet', { wide: true, note: 'Start a worker: it asks for a trial, evaluates it and reports the value. One of these will do.' });
+  const failures = panel('Failures', { wide: true });
   const pending = panel('Pending trials', { wide: true });
   const regret = optimum === undefined ? null : panel('Regret', { wide: true, note: `The distance to the known optimum, ${number(optimum)}.` });
-  replace(element, h('div', { class: 'panels' }, course.element, regret?.element, pending.element));
+  result.element.hidden = true;
+  start.element.hidden = true;
+  failures.element.hidden = true;
+  replace(element, h('div', { class: 'panels' }, result.element, start.element, failures.element, course.element, regret?.element, pending.element));
 
   const plot = chart(
     course.body,
@@ -59,8 +115,10 @@ export async function overviewTab(element, feed, signal) {
       label: 'Values and the best so far by trial',
       height: 320,
       ...axes(),
+      open: openTrial,
+      draw: (u) => drawMarks(u, failed),
       series: [
-        { label: 'value', colour: 'c-value', kind: 'points', faint: 0.55, size: 4 },
+        { label: 'value', colour: 'c-value', kind: 'points', faint: 0.85, size: 5.5 },
         { label: 'best', colour: 'c-best', kind: 'steps', width: 2.25 },
         ...(optimum === undefined ? [] : [{ label: 'optimum', colour: 'c-optimum', dash: [6, 5], quiet: true, width: 1.25 }]),
       ],
@@ -76,6 +134,7 @@ export async function overviewTab(element, feed, signal) {
         height: 220,
         x: { label: 'trial', whole: true, show: count },
         y: { label: 'regret', log: true },
+        open: openTrial,
         series: [
           { label: 'of the best so far', colour: 'c-best', kind: 'steps' },
           { label: 'mean over all trials', colour: 'c-third' },
@@ -92,17 +151,66 @@ export async function overviewTab(element, feed, signal) {
         async () => {
           const { items: points, count: all } = await readSharedSeries(feed.id, feed.signal);
           const trials = points.map((p) => p.trial);
+          showStart(!all);
+          const good = metric.goal === 'minimize' ? 'low' : 'high';
+          const before = JSON.stringify(robust);
+          robust = robustRange(points.map((p) => p.value), good);
+          if (JSON.stringify(robust) !== before) plot.change(axes());
           plot.set([trials, points.map((p) => p.value), points.map((p) => p.best), ...(optimum === undefined ? [] : [trials.map(() => optimum)])]);
           plot.describe(`Values and the best so far by trial: ${count(all)} values, the best is ${number(points.at(-1)?.best)}`);
           const complete = points.length === all;
-          course.note(complete ? '' : `${count(points.length)} of ${count(all)} values are drawn, including all extremes. Drag to zoom in; double-click to see all.`);
+          const notes = [
+            complete ? '' : `${count(points.length)} of ${count(all)} values are drawn, including all extremes.`,
+            robust && !whole && !logs.y ? `${count(robust.outside)} values are beyond the axis (arrows); tick “outliers” to see them.` : '',
+            all ? 'Click a value to open its trial. Drag to zoom in; double-click to see all.' : '',
+          ];
+          course.note(notes.filter(Boolean).join(' '));
           if (!regret) return;
           const columns = regretColumns(points, optimum, metric.goal === 'minimize', complete);
+          const below = columns.slice(1).some((column) => column.some((gap) => gap < 0));
+          regret.note(`The distance to the known optimum, ${number(optimum)}.${below ? ' Below zero: noise made values better than the optimum.' : ''}`);
           regretPlot.set(complete ? columns : [...columns, columns[0].map(() => null)]);
         },
         signal,
       ),
     signal,
+  );
+  // While there are no values, the panels that would be empty give way to what to do.
+  function showStart(on) {
+    start.element.hidden = !on || feed.study.state !== 'active';
+    course.element.hidden = on;
+    if (regret) regret.element.hidden = on;
+    if (on && !start.body.firstChild) replace(start.body, startSnippets(feed.study));
+  }
+  const readResult = refresher(
+    () =>
+      guarded(
+        result,
+        'a result',
+        async () => {
+          result.element.hidden = !(await showResult(result.body, feed.study, signal));
+        },
+        signal,
+      ),
+    signal,
+    1500,
+  );
+  const readFailed = refresher(
+    () =>
+      guarded(
+        failures,
+        'a list of trials',
+        async () => {
+          failures.element.hidden = !feed.study.trials_failed;
+          if (!feed.study.trials_failed || failed.length === feed.study.trials_failed) return;
+          failed = await readFailures(feed.id, signal);
+          showFailures(failures.body, feed.study, failed);
+          plot.redraw();
+        },
+        signal,
+      ),
+    signal,
+    3000,
   );
   const readPending = refresher(
     () =>
@@ -119,7 +227,12 @@ export async function overviewTab(element, feed, signal) {
   );
   const table = pendingTable(pending.body, signal);
   feed.on('series', readCourse, signal);
+  feed.on('series', readResult, signal);
+  feed.on('model', readResult, signal);
+  feed.on('shown', readFailed, signal);
   feed.on('trials', readPending, signal);
+  readResult();
   readCourse();
+  readFailed();
   readPending();
 }

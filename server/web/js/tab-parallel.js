@@ -1,33 +1,39 @@
-// Parallel coordinates: one line per trial, through its parameters and its value. Ranges on the axes select lines.
+// Parallel coordinates: one line per trial, through its parameters and its value. Ranges on the axes select lines. Drawn
+// are the best trials and the newest ones.
 import { axesOf, position } from './axes.js';
 import { viridisText } from './colourmap.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { count, number, value } from './format.js';
-import { objective, recorded } from './study-actions.js';
+import { address } from './router.js';
+import { objective, otherMetrics } from './study-actions.js';
 import { colour, faded, isDark, onThemeChange } from './theme.js';
-import { lastTrials } from './trials.js';
-import { control, guarded, NothingToShow, panel, select } from './widgets.js';
+import { notableTrials } from './trials.js';
+import { control, guarded, NothingToShow, panel, select, table } from './widgets.js';
 
-const TRIALS = 1000; // lines
-const HEIGHT = 380;
+const BEST = 500; // lines
+const NEWEST = 500;
+const LISTED = 8; // of the chosen trials, in the table
+const HEIGHT = 400;
 const TOP = 46;
-const BOTTOM = 30;
+const BOTTOM = 54;
+const UNSET = 22; // px below the axes: where lines pass an axis whose parameter is not active
 const SIDE = 48;
 const LEAST = 96; // px between axes; with many axes the picture scrolls
 
-// An axis with its range over the trials: share(x) from 0 at the bottom to 1.
+// An axis with the range of its parameter or, if it has none, that of the trials: share(x) from 0 at the bottom to 1.
 function scaled(axis, numbers) {
   const known = numbers.filter(Number.isFinite);
-  const min = axis.choices ? 0 : Math.min(...known);
-  const max = axis.choices ? axis.choices.length - 1 : Math.max(...known);
+  const min = axis.choices ? 0 : (axis.min ?? Math.min(...known));
+  const max = axis.choices ? axis.choices.length - 1 : (axis.max ?? Math.max(...known));
   const log = axis.log && min > 0;
   const share = (x) => {
     if (!(max > min)) return 0.5;
     return log ? Math.log(x / min) / Math.log(max / min) : (x - min) / (max - min);
   };
   const text = (x) => (axis.choices ? value(axis.choices[x] ?? '') : number(x, 4));
-  return { name: axis.name, numbers, min, max, share, text, brush: null };
+  const isSet = (x) => Number.isFinite(x) && !(axis.choices && x < 0);
+  return { name: axis.name, numbers, min, max, share, text, isSet, gaps: !numbers.every(isSet), brush: null };
 }
 
 export async function parallelTab(element, feed, signal) {
@@ -64,12 +70,15 @@ export async function parallelTab(element, feed, signal) {
   replace(view.tools, h('span', { class: 'control wrap' }, control('range of', which), ends), control('best', best), share, clear);
   const canvas = h('canvas', { class: 'parallel', role: 'img' });
   const readout = h('p', { class: 'readout', 'aria-live': 'polite' });
-  replace(view.body, readout, h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Parallel coordinates' }, canvas));
+  const chosenBody = h('div', { class: 'chosen' });
+  const key = h('p', { class: 'scale' }, h('span', {}, 'worst'), h('i', { class: 'scale-bar' }), h('span', {}, 'best'));
+  replace(view.body, key, readout, h('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': 'Parallel coordinates' }, canvas), chosenBody);
 
   let trials = [];
   let axes = [];
   let size = { width: 0, height: HEIGHT };
   const xOf = (i) => SIDE + (i * (size.width - 2 * SIDE)) / Math.max(1, axes.length - 1);
+  const yAt = (axis, x) => (axis.isSet(x) ? yOf(axis.share(x)) : HEIGHT - BOTTOM + UNSET);
   const yOf = (s) => TOP + (1 - s) * (HEIGHT - TOP - BOTTOM);
 
   const better = (a, b) => (metric.goal === 'minimize' ? a.value - b.value : b.value - a.value);
@@ -77,27 +86,25 @@ export async function parallelTab(element, feed, signal) {
   function chosen() {
     const kept = Math.max(1, Math.round((trials.length * best.value) / 100));
     const among = new Set(best.value < 100 ? [...trials.keys()].sort((a, b) => better(trials[a], trials[b])).slice(0, kept) : trials.keys());
-    return trials.map((_, k) => among.has(k) && axes.every(({ brush, numbers, share: s }) => !brush || (s(numbers[k]) >= brush[0] && s(numbers[k]) <= brush[1])));
+    return trials.map((_, k) => among.has(k) && axes.every(({ brush, numbers, isSet, share: s }) => !brush || (isSet(numbers[k]) && s(numbers[k]) >= brush[0] && s(numbers[k]) <= brush[1])));
+  }
+
+  function drawKey() {
+    const stops = [0.04, 0.27, 0.5, 0.73, 0.96].map((s) => viridisText(isDark() ? s : 1 - s));
+    key.querySelector('.scale-bar').style.background = `linear-gradient(90deg, ${stops.join(', ')})`;
   }
 
   function drawLines(context, isChosen) {
     // By rank, the worst first. The best gets the end of the colour scale that contrasts with the background.
     const ranked = [...trials.keys()].sort((a, b) => better(trials[b], trials[a]));
     const good = new Map(ranked.map((k, rank) => [k, rank / Math.max(1, trials.length - 1)]));
+    const unchosen = Math.min(0.08, 12 / trials.length); // a dense band would outweigh the chosen lines
     for (const k of ranked.sort((a, b) => isChosen[a] - isChosen[b])) {
       const share = 0.04 + 0.92 * (isDark() ? good.get(k) : 1 - good.get(k));
-      context.strokeStyle = isChosen[k] ? viridisText(share, 0.35 + 0.5 * good.get(k)) : faded('muted', 0.08);
+      context.strokeStyle = isChosen[k] ? viridisText(share, 0.35 + 0.5 * good.get(k)) : faded('muted', unchosen);
       context.lineWidth = isChosen[k] ? 1.2 : 1;
       context.beginPath();
-      let pen = false;
-      axes.forEach((axis, i) => {
-        const x = axis.numbers[k];
-        if (!Number.isFinite(x) || x < axis.min) return (pen = false);
-        const [px, py] = [xOf(i), yOf(axis.share(x))];
-        if (pen) context.lineTo(px, py);
-        else context.moveTo(px, py);
-        return (pen = true);
-      });
+      axes.forEach((axis, i) => context.lineTo(xOf(i), yAt(axis, axis.numbers[k])));
       context.stroke();
     }
   }
@@ -109,15 +116,17 @@ export async function parallelTab(element, feed, signal) {
       context.strokeStyle = colour('muted');
       context.lineWidth = 1;
       context.strokeRect(x, yOf(1), 0.01, yOf(0) - yOf(1));
-      context.textAlign = 'center';
+      const edge = i === 0 ? 'left' : i === axes.length - 1 ? 'right' : 'center';
+      const at = { left: 4, right: size.width - 4, center: x }[edge];
+      context.textAlign = edge;
       context.fillStyle = colour('ink');
       context.textBaseline = 'top';
       const room = Math.max(60, (size.width - 2 * SIDE) / Math.max(1, axes.length - 1) - 10);
-      context.fillText(axis.name, x, 6, room);
+      context.fillText(axis.name, at, 6, room);
       context.fillStyle = colour('muted');
-      context.fillText(axis.text(axis.max), x, 24, room);
-      context.textBaseline = 'bottom';
-      context.fillText(axis.text(axis.min), x, HEIGHT - 6, room);
+      context.fillText(axis.text(axis.max), at, 24, room);
+      context.fillText(axis.text(axis.min), at, HEIGHT - BOTTOM + 4, room);
+      if (axis.gaps) context.fillText('not set', at, HEIGHT - BOTTOM + UNSET + 5, room);
       if (!axis.brush) return;
       context.fillStyle = faded('accent', 0.25);
       context.strokeStyle = colour('accent');
@@ -141,11 +150,25 @@ export async function parallelTab(element, feed, signal) {
     const isChosen = chosen();
     drawLines(context, isChosen);
     drawAxes(context);
+    drawKey();
     share.textContent = `${best.value} %`;
     const kept = trials.filter((_, k) => isChosen[k]);
+    listChosen(kept);
     const values = kept.map((t) => t.value);
     replace(readout, `${count(kept.length)} of ${count(trials.length)} trials`, kept.length ? `, ${metric.name} from ${number(Math.min(...values))} to ${number(Math.max(...values))}` : '');
     canvas.setAttribute('aria-label', `Parameters and values of ${trials.length} trials as lines through ${axes.map((a) => a.name).join(', ')}`);
+  }
+
+  // The best of the chosen trials.
+  function listChosen(kept) {
+    const brushed = kept.length < trials.length;
+    const top = [...kept].sort(better).slice(0, LISTED);
+    const of = (axis) => (t) => {
+      const x = axis.numbers[trials.indexOf(t)];
+      return axis.isSet(x) ? axis.text(x) : '–';
+    };
+    const columns = [{ title: 'Trial', class: 'right', cell: (t) => h('a', { href: address('studies', feed.id, 'trials', t.id) }, count(t.id)) }, ...axes.map((axis) => ({ title: axis.name, class: 'right', cell: of(axis) }))];
+    replace(chosenBody, brushed && top.length ? [h('h3', {}, `The best ${top.length} of them`), table('The best of the chosen trials', columns, top)] : null);
   }
 
   // Dragging along an axis sets its range; a click on the axis removes it.
@@ -181,17 +204,17 @@ export async function parallelTab(element, feed, signal) {
         'a list of trials',
         async () => {
           const brushes = new Map(axes.map((axis) => [axis.name, axis.brush]));
-          trials = (await lastTrials(feed.study, TRIALS, signal)).filter((t) => t.value !== undefined);
+          trials = await notableTrials(feed.study, BEST, NEWEST, signal);
           if (!trials.length) {
             axes = [];
             throw new NothingToShow('No values have been reported yet.');
           }
           axes = axesOf(feed.study).map((axis) => scaled(axis, trials.map((t) => position(axis, t))));
-          for (const { name } of recorded(feed.study)) axes.push(scaled({ name, choices: null }, trials.map((t) => t.values?.[name])));
+          for (const { name } of otherMetrics(feed.study)) axes.push(scaled({ name, choices: null }, trials.map((t) => t.values?.[name])));
           axes.push(scaled({ name: metric.name, choices: null }, trials.map((t) => t.value)));
           for (const axis of axes) axis.brush = brushes.get(axis.name) ?? null;
           if (which.options.length !== axes.length) replace(which, axes.map((axis) => h('option', { value: axis.name }, axis.name)));
-          view.note(`${trials.length >= TRIALS * 0.9 ? `The last ${count(trials.length)} trials` : 'All trials'} with a value; better trials have stronger colours. Drag along an axis to select a range.`);
+          view.note(`${feed.study.trials_completed > trials.length ? `The best ${BEST} trials and the newest ${NEWEST}` : 'All trials with a value'}. Drag along an axis to select a range.`);
           draw();
         },
         signal,

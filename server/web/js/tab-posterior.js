@@ -126,7 +126,7 @@ export async function posteriorTab(element, feed, signal) {
     return;
   }
   const metric = objective(feed.study).name;
-  const choice = { through: 'observed', x: '', y: '', what: 'std' };
+  const choice = { through: 'recommended', x: '', y: '', what: 'std' };
   const slices = panel('Along each parameter', {
     wide: true,
     tools: [

@@ -11,8 +11,9 @@ const STATES = {
 };
 
 // The state of a study or a trial: its name, and a mark that differs in shape and colour.
-export function badge(state) {
-  return h('span', { class: `badge ${state}` }, STATES[state] ?? state);
+// `amber`: it needs attention.
+export function badge(state, amber = false) {
+  return h('span', { class: `badge ${state}${amber ? ' amber' : ''}` }, STATES[state] ?? state);
 }
 
 // A titled part of a page. -> {element, body, tools, note(text), fail(text | null, keep), wait(on)}
@@ -164,7 +165,7 @@ export function toggle(label, checked, onchange) {
   return h('span', { class: 'control' }, input, h('label', { for: id }, label));
 }
 
-// A table; columns: [{title, cell(row), class?}]. A wide table scrolls within its box, also by keyboard.
+// A table; columns: [{title, cell(row), class?, sorted?}]. A wide table scrolls within its box, also by keyboard.
 export function table(caption, columns, rows) {
   return h(
     'div',
@@ -173,7 +174,7 @@ export function table(caption, columns, rows) {
       'table',
       {},
       h('caption', { class: 'unseen' }, caption),
-      h('thead', {}, h('tr', {}, columns.map((c) => h('th', { scope: 'col', class: c.class }, c.title)))),
+      h('thead', {}, h('tr', {}, columns.map((c) => h('th', { scope: 'col', class: c.class, 'aria-sort': c.sorted }, c.title)))),
       h(
         'tbody',
         {},

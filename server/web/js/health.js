@@ -1,0 +1,23 @@
+// Whether a study needs attention although its state does not say so.
+import { count, duration, percent } from './format.js';
+
+const QUIET = 600; // s without a change, at least, until an active study counts as idle
+const MANY = 0.2; // of the reported trials failed
+
+const reported = (study) => study.trials_completed + study.trials_failed + study.trials_infeasible + study.trials_stopped;
+
+// Words for people, the most serious first; none if all is well.
+export function troubles(study, now = Date.now()) {
+  const words = [];
+  const n = reported(study);
+  const failed = study.trials_failed;
+  if (failed && !study.trials_completed && failed === n) words.push(failed === 1 ? 'the only trial failed' : `all ${count(failed)} trials failed`);
+  else if (failed / n >= MANY) words.push(`${count(failed)} trials failed (${percent(failed / n)})`);
+  // A worker that holds a trial renews its lease, or the trial is queued again: nobody works if none is pending.
+  const idle = (now - Date.parse(study.updated_at)) / 1000;
+  const open = study.state === 'active' && (!study.horizon || n < study.horizon);
+  if (open && n && !study.trials_pending && idle > Math.max(QUIET, study.lease_seconds ?? 0)) words.push(`no worker for ${duration(idle)}`);
+  return words;
+}
+
+export const needsAttention = (study) => study.state === 'error' || troubles(study).length > 0;

@@ -1,0 +1,97 @@
+// One trial: its settings, values, intermediate measurements, attempts and history. #/studies/ID/trials/NUMBER
+import { get, studyPath } from './api.js';
+import { chart } from './chart.js';
+import { h, replace } from './dom.js';
+import { refresher } from './feed.js';
+import { count, duration, fullTime, number, value } from './format.js';
+import { copyButtons, settingsList, settingsOf } from './result.js';
+import { address } from './router.js';
+import { objective, otherMetrics, trialsOf } from './study-actions.js';
+import { badge, facts, guarded, panel, table } from './widgets.js';
+
+const ELSEWHERE = ['id', 'state', 'value', 'values', 'point', 'parameters', 'candidate', 'metadata', 'reason'];
+const WORDS = { issued_at: 'Handed out', told_at: 'Reported', lease_expires_at: 'Reserved until', batch: 'Batch', attempt: 'Attempt', worker: 'Worker', repeats: 'Repeats', expected: 'Expected' };
+
+const title = (name) => WORDS[name] ?? `${name[0].toUpperCase()}${name.slice(1).replace(/_/g, ' ')}`;
+const shown = (name, x) => (name.endsWith('_at') ? fullTime(x) : value(x));
+
+// Tables of the members that are lists of objects: attempts, measurements, amendments and others.
+function historyTables(trial) {
+  return Object.entries(trial)
+    .filter(([, rows]) => Array.isArray(rows) && rows.length && typeof rows[0] === 'object')
+    .map(([name, rows]) => {
+      const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+      const columns = names.map((key) => ({ title: title(key), cell: (row) => (row[key] === undefined ? '–' : shown(key, row[key])) }));
+      const view = panel(title(name), { wide: true });
+      replace(view.body, table(`${title(name)} of trial ${trial.id}`, columns, rows));
+      return view.element;
+    });
+}
+
+function valuesOf(study, trial) {
+  const metric = objective(study);
+  const rows = [[metric.name, trial.value]];
+  for (const { name } of otherMetrics(study)) rows.push([name, trial.values?.[name]]);
+  return rows.map(([name, x]) => [name, x === undefined ? '–' : number(x, 8)]);
+}
+
+function general(trial) {
+  const plain = Object.entries(trial).filter(([name, x]) => !ELSEWHERE.includes(name) && (typeof x !== 'object' || x === null));
+  const took = trial.issued_at && trial.told_at ? [['Took', duration((Date.parse(trial.told_at) - Date.parse(trial.issued_at)) / 1000)]] : [];
+  return [...plain.map(([name, x]) => [title(name), shown(name, x)]), ...took];
+}
+
+export async function trialPage(element, feed, signal, text) {
+  const id = Number(text);
+  const values = panel('Result');
+  const settings = panel('Settings');
+  const curve = panel('Intermediate measurements', { wide: true });
+  const about = panel('About this trial');
+  const metadata = panel('Metadata');
+  const histories = h('div', { class: 'panels histories' });
+  const heading = h('div', { class: 'page-head trial-head' });
+  const at = (n, words, rel) => h('a', { class: 'button small', href: address('studies', feed.id, 'trials', n), rel }, words);
+  curve.element.hidden = true;
+  replace(element, heading, h('div', { class: 'panels' }, values.element, settings.element, curve.element, about.element, metadata.element), histories);
+  let plot = null;
+
+  function showCurve(trial) {
+    const steps = trial.measurements ?? [];
+    curve.element.hidden = !steps.length;
+    if (!steps.length) return;
+    const { name } = objective(feed.study);
+    plot ??= chart(curve.body, { label: 'Intermediate measurements', height: 220, x: { label: 'step', show: count }, y: { label: name }, series: [{ label: name, colour: 'c-value', dots: true }] }, signal);
+    const last = steps.filter((s) => s.attempt === trial.attempt);
+    plot.set([last.map((s) => s.step), last.map((s) => s.value)]);
+  }
+
+  let before = ''; // what is shown
+  function show(trial) {
+    const all = trialsOf(feed.study);
+    const now = JSON.stringify([trial, all]);
+    if (now === before) return;
+    before = now;
+    replace(
+      heading,
+      h('div', {}, h('h2', { class: 'trial-title' }, `Trial ${count(trial.id)} `, badge(trial.state)), h('p', { class: 'subtitle' }, h('a', { href: address('studies', feed.id, 'trials') }, 'All trials'))),
+      h('div', { class: 'buttons' }, trial.id > 1 ? at(trial.id - 1, 'Previous trial', 'prev') : null, trial.id < all ? at(trial.id + 1, 'Next trial', 'next') : null),
+    );
+    replace(values.body, trial.value === undefined && !trial.values ? h('p', { class: 'panel-note' }, `This trial has no value: it is ${trial.state}.`) : facts(valuesOf(feed.study, trial)), trial.reason ? h('pre', { class: 'reason', tabindex: 0, role: 'group', 'aria-label': 'Reason' }, trial.reason) : null);
+    const own = settingsOf(feed.study, trial);
+    replace(settings.body, trial.candidate === undefined || own.candidate !== undefined ? null : facts([['Candidate', `#${trial.candidate}`]]), settingsList(own, Infinity), copyButtons(own, 'the settings'));
+    replace(about.body, facts(general(trial)));
+    metadata.element.hidden = !trial.metadata;
+    if (trial.metadata) replace(metadata.body, facts(Object.entries(trial.metadata).map(([name, x]) => [name, value(x)])));
+    showCurve(trial);
+    replace(histories, historyTables(trial));
+  }
+
+  const read = refresher(() => guarded(values, 'a trial', async () => show(await get(studyPath(feed.id, `/trials/${id}`), signal)), signal), signal, 1000);
+  if (!Number.isInteger(id) || id < 1) {
+    values.fail(`There is no trial ${text}.`);
+    for (const view of [settings, about, metadata]) view.element.hidden = true;
+    return;
+  }
+  feed.on('trials', read, signal);
+  read();
+}

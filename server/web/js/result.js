@@ -1,0 +1,126 @@
+// The result of a study: what the model recommends, and the best that was measured, with settings to copy.
+import { get, studyPath } from './api.js';
+import { axesOf, coordinate } from './axes.js';
+import { h, replace } from './dom.js';
+import { count, number, plural, value } from './format.js';
+import { predict } from './predict.js';
+import { address } from './router.js';
+import { objective } from './study-actions.js';
+import { actionButton, facts, toast } from './widgets.js';
+
+const SHOWN = 8; // settings shown at once; the others are unfolded
+
+// The settings of {candidate} or {parameters} as {name: value}; a point without names as {point}.
+export function settingsOf(study, item) {
+  if (item.parameters) return item.parameters;
+  const named = study.domain.names && item.point;
+  if (named) return Object.fromEntries(axesOf(study).map((axis) => [axis.name, coordinate(axis, item)]));
+  return { ...(item.candidate !== undefined && { candidate: item.candidate }), ...(item.point && { point: item.point }) };
+}
+
+const pythonValue = (x) => (x === true ? 'True' : x === false ? 'False' : x === null ? 'None' : Array.isArray(x) ? `[${x.map(pythonValue).join(', ')}]` : JSON.stringify(x));
+const shellWord = (text) => (/^[\w.,:/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+const shellText = (x) => (typeof x === 'string' ? x : JSON.stringify(x));
+
+export const FORMATS = [
+  ['JSON', (settings) => JSON.stringify(settings, null, 2)],
+  ['Python', (settings) => `parameters = {\n${Object.entries(settings).map(([name, x]) => `    ${JSON.stringify(name)}: ${pythonValue(x)},\n`).join('')}}`],
+  ['shell', (settings) => Object.entries(settings).map(([name, x]) => shellWord(`--${name}=${shellText(x)}`)).join(' ')],
+];
+
+export function copyButtons(settings, what) {
+  const copy = ([name, text]) =>
+    actionButton(name, { class: 'small', 'aria-label': `Copy ${what} as ${name}` }, async () => {
+      await navigator.clipboard.writeText(text(settings));
+      toast(`Copied ${what} as ${name}.`);
+    });
+  return h('div', { class: 'buttons copy' }, h('span', { class: 'muted' }, 'Copy as'), FORMATS.map(copy));
+}
+
+export function settingsList(settings, shown = SHOWN) {
+  const pairs = Object.entries(settings).map(([name, x]) => [name, Array.isArray(x) ? value(x) : typeof x === 'number' ? number(x, 6) : value(x)]);
+  const rest = pairs.slice(shown);
+  return [facts(pairs.slice(0, shown)), rest.length ? h('details', { class: 'more' }, h('summary', {}, `${plural(rest.length, 'more setting')}`), facts(rest)) : null];
+}
+
+// The candidate's coordinates, which `best` does not have.
+async function withPoint(study, item, signal) {
+  if (item.parameters || item.candidate === undefined || study.domain.type !== 'candidates') return item;
+  try {
+    return { ...(await get(studyPath(study.id, `/candidates/${item.candidate}`), signal)), ...item };
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return item;
+  }
+}
+
+// What the model expects where the best was measured: {mean, std?}; null if the study has no model.
+async function expectation(study, observed, signal) {
+  if (observed.expected !== undefined) return observed.expected === null ? null : { mean: observed.expected };
+  try {
+    const [there] = await predict(study.id, [observed], signal);
+    return there;
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return null;
+  }
+}
+
+function isLucky(study, observed, expected) {
+  if (observed.lucky !== undefined) return observed.lucky;
+  if (!expected?.std) return false;
+  const ahead = objective(study).goal === 'minimize' ? expected.mean - observed.value : observed.value - expected.mean;
+  return ahead > 2 * expected.std;
+}
+
+const same = (a, b) => (a.parameters ? JSON.stringify(a.parameters) === JSON.stringify(b.parameters) : a.candidate === b.candidate);
+const around = (mean, std) => (std ? `${number(mean)} ± ${number(2 * std, 2)}` : number(mean));
+
+function recommendedPart(study, { recommended, observed }) {
+  const { name } = objective(study);
+  const settings = settingsOf(study, recommended);
+  const from = recommended.pulls ? `, measured ${recommended.pulls === 1 ? 'once' : `${count(recommended.pulls)} times`}` : '';
+  const note = recommended.std === null ? 'The tried settings with the best mean of their values' : 'The tried settings that the model considers best, with two standard deviations';
+  return h(
+    'div',
+    { class: 'result-part recommended' },
+    h('h3', {}, 'Recommended'),
+    h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), around(recommended.mean, recommended.std)),
+    h('p', { class: 'panel-note' }, `${note}${from}${same(recommended, observed) ? '. They are also the best measured.' : '.'}`),
+    settingsList(settings),
+    copyButtons(settings, 'the recommended settings'),
+  );
+}
+
+function measuredPart(study, { observed, recommended }, expected, trial) {
+  const { name } = objective(study);
+  const settings = settingsOf(study, observed);
+  const others = Object.entries(trial?.values ?? {}).filter(([metric]) => metric !== name);
+  const lucky = isLucky(study, observed, expected);
+  const where = observed.trial ? h('a', { href: address('studies', study.id, 'trials', observed.trial) }, `trial ${count(observed.trial)}`) : 'an imported value';
+  return h(
+    'div',
+    { class: 'result-part measured' },
+    h('h3', {}, 'Best measured'),
+    h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), number(observed.value), h('small', {}, ' in ', where)),
+    lucky ? h('p', { class: 'notice warning' }, `Partly luck: the model expects ${around(expected.mean, expected.std)} at these settings.`) : expected ? h('p', { class: 'panel-note' }, `The model expects ${around(expected.mean, expected.std)} at these settings.`) : null,
+    others.length ? facts(others.map(([metric, x]) => [metric, number(x)])) : null,
+    recommended && same(recommended, observed) ? null : [settingsList(settings), copyButtons(settings, 'the best measured settings')],
+  );
+}
+
+// Draws the result into `body`. -> false if there is none yet
+export async function showResult(body, study, signal) {
+  const best = await get(studyPath(study.id, '/best'), signal);
+  if (!best.observed) return false;
+  const [recommended, observed] = await Promise.all([best.recommended && withPoint(study, best.recommended, signal), withPoint(study, best.observed, signal)]);
+  const [expected, trial] = await Promise.all([
+    expectation(study, observed, signal),
+    observed.trial && study.metrics?.length > 1 ? get(studyPath(study.id, `/trials/${observed.trial}`), signal) : null,
+  ]);
+  const text = JSON.stringify([recommended, observed, expected, trial?.values]);
+  if (body.dataset.shown === text) return true; // what is unfolded stays so
+  body.dataset.shown = text;
+  replace(body, h('div', { class: 'result' }, recommended ? recommendedPart(study, { recommended, observed }) : null, measuredPart(study, { observed, recommended }, expected, trial)));
+  return true;
+}
