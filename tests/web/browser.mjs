@@ -4,6 +4,7 @@ import * as use from './test_use.mjs';
 import * as form from './test_form.mjs';
 import * as looks from './test_looks.mjs';
 import * as safety from './test_safety.mjs';
+import * as answers from './test_answers.mjs';
 import * as trouble from './test_trouble.mjs';
 import * as large from './test_large.mjs';
 import { Api, seed } from './seed.mjs';
@@ -22,7 +23,7 @@ const site = {
 };
 
 await seed(api);
-for (const module of [looks, use, form, safety, trouble, large])
+for (const module of [looks, use, form, safety, answers, trouble, large])
   for (const [name, work] of Object.entries(module.tests)) if (name.includes(wanted)) await test(name, () => work(site));
 await chrome.close();
 finish();

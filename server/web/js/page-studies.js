@@ -94,7 +94,7 @@ class Row {
       this.observations = study.observations;
       replace(this.course, sparkline(this.points));
     }
-    const rate = speed(this.points);
+    const rate = study.state === 'active' ? speed(this.points) : 0;
     setText(this.speed, rate > 0 ? number(rate, 3) : '–');
   }
 }

@@ -57,6 +57,7 @@ function head(feed, signal) {
   };
   const title = h('div', { class: 'study-title' });
   const buttons = h('div', { class: 'buttons' });
+  const sign = h('span');
   const connection = h('span', { class: 'connection' });
   const trouble = h('div');
   const stale = h('div');
@@ -94,9 +95,10 @@ function head(feed, signal) {
     setText(tiles.changed.note, `created ${ago(Date.parse(study.created_at))}`);
     tiles.changed.element.title = fullTime(study.updated_at);
     if (shownState === null) readSpeed();
+    const amber = troubles(study).length > 0;
+    sign.replaceChildren(badge(study.state, amber));
     if (shownState !== study.state) {
-      replace(buttons, badge(study.state));
-      actions(study, done).then((allowed) => replace(buttons, badge(feed.study.state), allowed));
+      actions(study, done).then((allowed) => replace(buttons, allowed));
       replace(trouble, study.state === 'error' ? h('p', { class: 'notice wrong', role: 'alert' }, study.state_reason) : null);
       if (study.state === 'awaiting_candidates')
         replace(trouble, h('p', { class: 'notice' }, 'This study needs its candidates: ', h('a', { href: address('studies', study.id, 'connect') }, 'upload them'), '.'));
@@ -151,7 +153,7 @@ function head(feed, signal) {
   return h(
     'div',
     { class: 'study-head' },
-    h('div', { class: 'page-head' }, title, h('div', { class: 'buttons' }, connection, buttons)),
+    h('div', { class: 'page-head' }, title, h('div', { class: 'buttons' }, connection, sign, buttons)),
     stale,
     trouble,
     alarm,

@@ -55,8 +55,9 @@ async function withPoint(study, item, signal) {
 }
 
 // What the model expects where the best was measured: {mean, std?}; null if the study has no model.
-async function expectation(study, observed, signal) {
+async function expectation(study, { observed, recommended }, signal) {
   if (observed.expected !== undefined) return observed.expected === null ? null : { mean: observed.expected };
+  if ((recommended?.std ?? null) === null) return null;
   try {
     const [there] = await predict(study.id, [observed], signal);
     return there;
@@ -115,7 +116,7 @@ export async function showResult(body, study, signal) {
   if (!best.observed) return false;
   const [recommended, observed] = await Promise.all([best.recommended && withPoint(study, best.recommended, signal), withPoint(study, best.observed, signal)]);
   const [expected, trial] = await Promise.all([
-    expectation(study, observed, signal),
+    expectation(study, { observed, recommended }, signal),
     observed.trial && study.metrics?.length > 1 ? get(studyPath(study.id, `/trials/${observed.trial}`), signal) : null,
   ]);
   const text = JSON.stringify([recommended, observed, expected, trial?.values]);

@@ -10,7 +10,7 @@ import { pendingTable } from './pending.js';
 import { showResult } from './result.js';
 import { address, go } from './router.js';
 import { readSharedSeries } from './series.js';
-import { objective } from './study-actions.js';
+import { objective, told } from './study-actions.js';
 import { startSnippets } from './tab-connect.js';
 import { colour } from './theme.js';
 import { guarded, legend, panel, toggle } from './widgets.js';
@@ -177,7 +177,7 @@ export async function overviewTab(element, feed, signal) {
   );
   // While there are no values, the panels that would be empty give way to what to do.
   function showStart(on) {
-    start.element.hidden = !on || feed.study.state !== 'active';
+    start.element.hidden = !on || feed.study.state !== 'active' || told(feed.study) > 0;
     course.element.hidden = on;
     if (regret) regret.element.hidden = on;
     if (on && !start.body.firstChild) replace(start.body, startSnippets(feed.study));

@@ -1,0 +1,212 @@
+// What the pages answer: what is best and how sure, what goes wrong, which trials there were.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { until, with_ } from './harness.mjs';
+import { work } from './seed.mjs';
+
+const run = promisify(execFile);
+const MINUS = '−';
+
+// Serves the path with its JSON changed.
+async function changed(page, path, change) {
+  await page.route(path, async (route) => {
+    const response = await route.fetch();
+    if (!response.ok()) return route.fulfill({ response });
+    return route.fulfill({ response, json: change(await response.json()) });
+  });
+}
+
+const tileNote = (page, label) => page.locator(`.tile:has(dt:text-is("${label}")) .tile-note`).textContent();
+
+// A study of one feature that reports the given values in turn.
+async function told(site, id, values, more = {}) {
+  await site.api.create({ id, metric: { name: 'loss', goal: 'minimize' }, domain: { type: 'candidates', points: [[0], [1], [2], [3]] }, algorithm: { name: 'uniform' }, ...more });
+  await work(site.api, id, values.length, ['w'], (trial) => ({ value: values[trial.id - 1] }));
+}
+
+async function card(site) {
+  const { parameters } = (await site.api.get('/v1/studies/training/best')).observed;
+  await with_(site.chrome, {}, async (page) => {
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: site.url });
+    await changed(page, '**/training/best', (best) => ({
+      observed: { ...best.observed, expected: 0.061, lucky: true },
+      recommended: { ...best.recommended, parameters: { ...best.recommended.parameters, workers: 8 }, mean: 0.0608, std: 0.0005, pulls: 10200 },
+    }));
+    await page.goto(`${site.url}/#/studies/training`);
+    const recommended = page.locator('.recommended');
+    await until('mean and two deviations', async () => (await recommended.locator('.result-value').textContent()).endsWith('0.0608 ± 0.001'));
+    assert.match(await recommended.textContent(), /measured 10\s200 times/);
+    const measured = page.locator('.measured');
+    assert.match(await measured.locator('.notice.warning').textContent(), /luck: the model expects 0\.061 at these settings/);
+    const copied = async (name) => {
+      await measured.getByRole('button', { name: `Copy the best measured settings as ${name}` }).click();
+      await page.waitForSelector(`.toast >> text=as ${name}`);
+      return page.evaluate(() => navigator.clipboard.readText());
+    };
+    assert.deepEqual(JSON.parse(await copied('JSON')), parameters);
+    const python = await run('python3', ['-c', `import json\n${await copied('Python')}\nprint(json.dumps(parameters))`]);
+    assert.deepEqual(JSON.parse(python.stdout), parameters);
+    const shell = await run('sh', ['-c', `printf '%s\\n' ${await copied('shell')}`]);
+    assert.deepEqual(shell.stdout.trim().split('\n'), Object.entries(parameters).map(([name, x]) => `--${name}=${x}`));
+    await measured.locator('a').first().click();
+    await page.waitForSelector('h2.trial-title:has-text("completed")');
+  });
+}
+
+// The rows of pixels in which values are drawn, without the line of the best.
+const rows = (page) =>
+  page.locator('.chart canvas').first().evaluate((canvas) => {
+    const { width, height } = canvas;
+    const { data } = canvas.getContext('2d', { willReadFrequently: true }).getImageData(0, 0, width, height);
+    let found = 0;
+    for (let y = 0; y < height; y++) {
+      let blue = false;
+      for (let x = 100; x < width; x++) {
+        const i = 4 * (y * width + x);
+        blue ||= data[i + 3] > 200 && data[i + 2] > data[i] + 80;
+      }
+      found += blue;
+    }
+    return found;
+  });
+
+async function outliers(site) {
+  await told(site, 'outliers', Array.from({ length: 40 }, (_, i) => (i === 3 || i === 20 ? 1000 + i : 1 + ((i * 7) % 10) / 20)));
+  await with_(site.chrome, { allowed: /Canvas2D/ }, async (page) => {
+    await page.goto(`${site.url}/#/studies/outliers`);
+    await page.waitForSelector('text=2 values are beyond the axis');
+    await until('the values fill the chart', async () => (await rows(page)) > 45);
+    await page.getByLabel('outliers', { exact: true }).check();
+    await until('two values alone are at the top', async () => (await rows(page)) < 30);
+  });
+}
+
+async function attention(site) {
+  await with_(site.chrome, {}, async (page) => {
+    const old = new Date(Date.now() - 55 * 60e3).toISOString();
+    const quiet = (study) => (study.id === 'molecules' ? { ...study, updated_at: old, trials_pending: 0 } : study);
+    await changed(page, '**/v1/studies?*', (answer) => ({ ...answer, items: answer.items.map(quiet) }));
+    await changed(page, '**/v1/studies/molecules', quiet);
+    await page.goto(`${site.url}/#/`);
+    const row = (id) => page.locator(`tr:has(a[href="#/studies/${id}"])`);
+    await row('failing').locator('.badge.amber').waitFor();
+    await row('failing').locator('text=all 30 trials failed').waitFor();
+    await row('molecules').locator('text=no worker for 55:').waitFor();
+    await row('bread').locator('text=6 failed').waitFor();
+    await page.getByLabel('State', { exact: true }).selectOption('attention');
+    await until('only what needs attention', async () => (await row('bread').count()) === 0 && (await row('failing').count()) === 1);
+    await page.goto(`${site.url}/#/studies/molecules`);
+    await page.waitForSelector('.notice.warning >> text=No worker for 55:');
+    await page.goto(`${site.url}/#/studies/failing`);
+    await page.waitForSelector('.notice.warning:has-text("All 30 trials failed")');
+    await page.waitForSelector('.study-head .badge.amber');
+    const group = page.locator('.panel:has(h2:text-is("Failures")) tbody tr');
+    await until('one reason', async () => (await group.count()) === 1 && /^30FileNotFoundError/.test(await group.textContent()));
+  });
+}
+
+async function standstill(site) {
+  await told(site, 'standstill', [3, 2, 1, 4], { horizon: 100 });
+  for (const [seconds, wanted] of [[0, /left/], [60, /^last result 1 min ago/]])
+    await with_(site.chrome, {}, async (page) => {
+      await changed(page, '**/standstill/series?*', (series) => ({ ...series, items: series.items.map((p, i) => ({ ...p, told_at: new Date(Date.now() - 1000 * (seconds + 4 - i)).toISOString() })) }));
+      await page.goto(`${site.url}/#/studies/standstill`);
+      await until(`${wanted}`, async () => wanted.test(await tileNote(page, 'Trials/min')));
+    });
+}
+
+async function negativeRegret(site) {
+  await told(site, 'negative', [1.5, 1.2, 0.9, 1.1], { optimum: 1 });
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/negative`);
+    const readout = page.locator('.panel:has(h2:text-is("Regret")) .readout');
+    await until('a regret below zero', async () => (await readout.textContent()).includes(`of the best so far ${MINUS}0.1`));
+    await page.waitForSelector('text=Below zero: noise made values better');
+  });
+}
+
+// The best of many trials is among the lines, and lines pass the axis of a parameter that is not active.
+async function parallel(site) {
+  await site.api.create({ id: 'many-lines', metric: { name: 'v', goal: 'maximize' }, domain: { type: 'candidates', points: [[0], [1], [2], [3]] }, algorithm: { name: 'uniform', max_batch: 2000 } });
+  await work(site.api, 'many-lines', 1500, ['w'], (trial) => ({ value: trial.id === 3 ? 99 : (trial.id % 100) / 100 }), 500);
+  await with_(site.chrome, { allowed: /Canvas2D/ }, async (page) => {
+    await page.goto(`${site.url}/#/studies/many-lines/parallel`);
+    await until('the best', async () => /to 99$/.test(await page.locator('.readout').first().textContent()));
+    await page.goto(`${site.url}/#/studies/training/parallel`);
+    await page.getByLabel('range of').selectOption('optimizer');
+    await page.getByLabel('range to, percent of the axis').focus();
+    for (let i = 0; i < 60; i++) await page.keyboard.press('ArrowLeft');
+    const all = (await site.api.get('/v1/studies/training/trials?limit=1000')).items.filter((t) => t.value !== undefined);
+    const adam = all.filter((t) => t.parameters.optimizer === 'adam').length;
+    await until('only adam', async () => (await page.locator('.readout').first().textContent()).startsWith(`${adam} of ${all.length}`));
+    assert.equal(await page.locator('.chosen tbody tr').count(), 8);
+    assert.equal(await page.locator('.chosen tbody tr').first().locator('td').nth(4).textContent(), '–');
+    const strong = await page.locator('.parallel').evaluate((canvas) => {
+      const x = Math.round((canvas.width * 2.5) / 6); // between the axes of optimizer and momentum
+      const { data } = canvas.getContext('2d', { willReadFrequently: true }).getImageData(x, 0, 1, canvas.height);
+      return data.filter((alpha, i) => i % 4 === 3 && alpha > 100).length;
+    });
+    assert.ok(strong > 0, 'lines pass the axis');
+  });
+}
+
+async function columns(site) {
+  await with_(site.chrome, {}, async (page) => {
+    const cells = (n) => page.locator(`tbody td:nth-child(${n})`).allTextContents();
+    await page.goto(`${site.url}/#/studies/training/trials`);
+    await page.waitForSelector('th:text-is("momentum")');
+    await page.click('th button:has-text("loss")');
+    const best = (await site.api.get('/v1/studies/training/trials?sort=value&order=asc&limit=5')).items.map((t) => String(t.id));
+    await until('the smallest loss first', async () => JSON.stringify((await cells(1)).slice(0, 5)) === JSON.stringify(best));
+    await page.click('summary:has-text("Columns")');
+    await page.getByLabel('Column momentum').uncheck();
+    await page.getByLabel('Column Batch').check();
+    await until('the columns have changed', async () => (await page.locator('th:text-is("momentum")').count()) === 0 && (await page.locator('th:text-is("Batch")').count()) === 1);
+    await page.reload();
+    await until('the address has order and columns', async () => JSON.stringify((await cells(1)).slice(0, 5)) === JSON.stringify(best) && (await page.locator('th:text-is("Batch")').count()) === 1 && (await page.locator('th:text-is("momentum")').count()) === 0);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=CSV of this view')]);
+    const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
+    assert.equal(lines[0], 'Trial,State,loss,rate,width,optimizer,augment,workers,Worker,Batch,seconds,Reported,Reason');
+    assert.deepEqual(lines.slice(1, 6).map((line) => line.split(',')[0]), best);
+    const all = (await site.api.get('/v1/studies/training/trials?limit=1000')).items;
+    assert.equal(lines.length - 1, all.length);
+    assert.equal(Number(lines[1].split(',')[2]), all.find((t) => String(t.id) === best[0]).value);
+    await page.getByLabel('Go to trial').fill('12');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('h2.trial-title:has-text("Trial 12")');
+    await page.click('text=Next trial');
+    await page.waitForSelector('h2.trial-title:has-text("Trial 13")');
+  });
+}
+
+async function clicked(site) {
+  await with_(site.chrome, { allowed: /404/ }, async (page) => {
+    await page.goto(`${site.url}/#/studies/bread`);
+    const over = page.locator('.chart .u-over').first();
+    await page.waitForSelector('.result-part'); // it moves the chart down
+    await page.waitForSelector('.panel:has(h2:text-is("Failures")) tbody tr');
+    await over.scrollIntoViewIfNeeded();
+    const box = await over.boundingBox();
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.down();
+    await page.mouse.up();
+    await page.waitForSelector('h2.trial-title');
+    const number = Number(/trials\/(\d+)$/.exec(page.url())[1]);
+    assert.ok(number > 50 && number < 90, page.url());
+    await page.goto(`${site.url}/#/studies/bread/trials/999999`);
+    await page.waitForSelector('.empty:has-text("no trial 999999")');
+  });
+}
+
+export const tests = {
+  'answers: the result': card,
+  'answers: outliers': outliers,
+  'answers: studies that need attention': attention,
+  'answers: a study that stands still': standstill,
+  'answers: regret below zero': negativeRegret,
+  'answers: parallel coordinates': parallel,
+  'answers: the table of trials': columns,
+  'answers: a click on a value': clicked,
+};
