@@ -7,7 +7,8 @@
 #include <strings.h>
 #include <zlib.h>
 
-enum { TAG_BYTES = 12, WORTH_IT = 1400, LEVEL = 1, GZIP_WINDOW = 15 + 16 };
+enum { TAG_BYTES = 12, WORTH_IT = 1400, LEVEL = 1, FILE_LEVEL = 6, GZIP_WINDOW = 15 + 16 };
+static const char gzip_suffix[] = "-gz\""; /* of the tag: a different representation needs a different one */
 
 void http_tag(struct http_answer *answer)
 {
@@ -44,12 +45,13 @@ bool http_accepts_gzip(const char *accepted)
 bool http_compress(struct http_answer *answer)
 {
     z_stream stream = {0};
+    const char *body = answer->body ? answer->body : answer->static_body;
     if (answer->size < WORTH_IT || answer->size > UINT32_MAX / 2 ||
-        deflateInit2(&stream, LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        deflateInit2(&stream, answer->body ? LEVEL : FILE_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
         return false;
     uLong bound = deflateBound(&stream, answer->size);
     char *smaller = malloc(bound);
-    stream.next_in = (Bytef *)answer->body;
+    stream.next_in = (Bytef *)(uintptr_t)body;
     stream.avail_in = (uInt)answer->size;
     stream.next_out = (Bytef *)smaller;
     stream.avail_out = (uInt)bound;
@@ -64,7 +66,7 @@ bool http_compress(struct http_answer *answer)
     answer->body = smaller;
     answer->size = size;
     answer->gzip = true;
-    if (answer->etag[0]) /* a different representation needs a different tag */
-        strcpy(strrchr(answer->etag, '"'), "-gz\"");
+    if (answer->etag[0])
+        strcpy(strrchr(answer->etag, '"'), gzip_suffix);
     return true;
 }

@@ -23,10 +23,10 @@ const char *http_connection_header(const http_connection *c, const char *name)
 static void prepare(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
-    if (!c->opened || !answer->body || answer->gzip || answer->status != MHD_HTTP_OK ||
+    if (!c->opened || !(answer->body || answer->static_body) || answer->gzip || answer->status != MHD_HTTP_OK ||
         c->request.idempotency_key)
         return;
-    if (!answer->etag[0] && c->request.route->method == HTTP_GET)
+    if (!answer->etag[0] && answer->body && c->request.route->method == HTTP_GET)
         http_tag(answer);
     if (http_accepts_gzip(http_connection_header(c, MHD_HTTP_HEADER_ACCEPT_ENCODING)))
         http_compress(answer);

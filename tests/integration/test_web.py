@@ -1,6 +1,8 @@
 """The dashboard's files as they are served: types, revalidation, and what the browser may do with them."""
 
+import gzip
 import pathlib
+import re
 
 from support import refusal
 
@@ -61,6 +63,25 @@ def test_a_file_that_the_client_has_is_not_sent_again(server):
         for list_ in ('"other"', etag.strip('"'), etag[:-2] + '"', ""):
             again = client.request("GET", path, headers={"If-None-Match": list_})
             assert again.status == 200 and again.body == first.body, (list_, again)
+
+
+def test_files_are_compressed_for_who_accepts_it(server):
+    client = server.client()
+    for path in ("/", "/style.css", "/js/main.js", "/vendor/uPlot.iife.min.js", "/openapi.yaml"):
+        plain = client.get(path)
+        small = client.request("GET", path, headers={"Accept-Encoding": "gzip"})
+        assert plain.headers["Content-Encoding"] is None and small.headers["Content-Encoding"] == "gzip", (path, small)
+        assert gzip.decompress(small.body) == plain.body and len(small.body) < len(plain.body) / 2, path
+        assert small.headers["ETag"] != plain.headers["ETag"] and "Accept-Encoding" in small.headers["Vary"], small
+        again = client.request("GET", path, headers={"Accept-Encoding": "gzip", "If-None-Match": small.headers["ETag"]})
+        assert again.status == 304 and again.body == b"", again
+
+
+def test_the_page_names_its_modules(server):
+    """So that the browser need not read one module to find the next."""
+    page = server.client().get("/").body.decode()
+    modules = {path.name for path in (WEB / "js").glob("*.js")} - {"main.js", "theme-at-once.js"}
+    assert set(re.findall(r'rel="modulepreload" href="js/([^"]+)"', page)) == modules
 
 
 def test_what_is_not_there(server):

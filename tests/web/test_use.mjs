@@ -372,6 +372,21 @@ async function ranges(site) {
   });
 }
 
+// A list that has not changed is not sent again.
+async function unchanged(site) {
+  await with_(site.chrome, {}, async (page) => {
+    const statuses = [];
+    page.on('response', (response) => response.url().includes('/v1/studies?') && statuses.push(response.status()));
+    await page.goto(`${site.url}/#/`);
+    await until('the list was read three times', () => statuses.length >= 3, 20);
+    assert.deepEqual(statuses.slice(1, 3), [304, 304]);
+    const name = `Renamed ${Date.now()}`;
+    await site.api.patch('paused', { display_name: name });
+    await page.waitForSelector(`a:text-is("${name}")`);
+    await site.api.patch('paused', { display_name: '' });
+  });
+}
+
 export const tests = {
   'a study from its creation to its deletion': life,
   'the export': exports_,
@@ -382,6 +397,7 @@ export const tests = {
   'candidates in each order': candidates,
   'an interrupted stream of events': reconnects,
   'a damaged study': damaged,
+  'a list that has not changed': unchanged,
   'a hidden tab': hidden,
   'commands to paste': pasted,
   'an expired lease, a deleted study': leases,

@@ -88,6 +88,23 @@ async function call(method, path, options) {
 const json = (body) => ({ body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } });
 
 export const get = (path, signal) => call('GET', path, { signal });
+
+// What pages read again and again: the last answers, which the server sends again only if they have changed.
+const answers = new Map(); // path -> {tag, body}
+const KEPT = 8;
+
+export async function getAgain(path, signal) {
+  const { tag, body: known } = answers.get(path) ?? {};
+  const response = await send('GET', path, { signal, patience: PATIENCE, headers: tag ? { 'If-None-Match': tag } : {} });
+  if (response.status === 304) return known;
+  if (!response.ok) throw await problemOf(response);
+  const body = await bodyOf(response, signal);
+  answers.delete(path);
+  answers.set(path, { tag: response.headers.get('ETag'), body });
+  if (answers.size > KEPT) answers.delete(answers.keys().next().value);
+  return body;
+}
+
 export const post = (path, body, signal) => call('POST', path, { ...json(body), signal });
 export const patch = (path, body) => call('PATCH', path, json(body));
 export const remove = (path) => call('DELETE', path, {});
@@ -101,13 +118,13 @@ export function query(parameters) {
 }
 
 // Reads a list page by page, from parameters.page_token on, and returns at most `most` items. Ids of damaged studies,
-// which are not items, are added to `damaged`.
-export async function list(path, parameters, signal, most = Infinity, damaged = []) {
+// which are not items, are added to `damaged`. `read` is get or getAgain.
+export async function list(path, parameters, signal, most = Infinity, damaged = [], read = get) {
   const items = [];
   if (most < 1) return items;
   let { page_token } = parameters;
   do {
-    const page = await get(path + query({ limit: Math.min(1000, most - items.length), ...parameters, page_token }), signal);
+    const page = await read(path + query({ limit: Math.min(1000, most - items.length), ...parameters, page_token }), signal);
     items.push(...page.items);
     damaged.push(...(page.damaged ?? []));
     page_token = page.next_page_token;

@@ -1,5 +1,5 @@
 // All studies, each with state, progress, best value, speed and a small chart. Read again every few seconds.
-import { list } from './api.js';
+import { getAgain, list } from './api.js';
 import { h, replace, setText } from './dom.js';
 import { refresher } from './feed.js';
 import { ago, clock, count, fullTime, number, percent } from './format.js';
@@ -197,7 +197,7 @@ export async function studiesPage(main, { signal }) {
   const read = refresher(async () => {
     try {
       const damaged = [];
-      studies = await list('v1/studies', {}, signal, Infinity, damaged);
+      studies = await list('v1/studies', {}, signal, Infinity, damaged, getAgain);
       if (signal.aborted) return true;
       readAt = Date.now();
       trouble.hidden = !damaged.length;
