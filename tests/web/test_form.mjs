@@ -163,7 +163,7 @@ async function againSeveral(site) {
     await page.getByLabel('Metric', { exact: true }).nth(1).fill('hours');
     await page.click('text=Add a metric');
     await page.getByLabel('Metric', { exact: true }).nth(2).fill('cost');
-    const values = page.locator('.parameter').nth(5).getByLabel('Values');
+    const values = page.locator('.parameter').nth(2).getByLabel('Values');
     await values.fill(`${await values.inputValue()}, "ethanol/water 1:1, v/v"`);
     await page.click('text=Create the study');
     await created(page, 'several-2');

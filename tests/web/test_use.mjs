@@ -180,8 +180,8 @@ async function trials(site) {
       const states = await page.locator('tbody .badge').allTextContents();
       return states.length > 0 && states.every((state) => state === 'failed');
     });
-    await page.getByLabel('Worker').fill('bela');
-    await page.getByLabel('Worker').press('Enter');
+    await page.getByLabel('Worker', { exact: true }).fill('bela');
+    await page.getByLabel('Worker', { exact: true }).press('Enter');
     const failed = (await site.api.get('/v1/studies/bread/trials?state=failed&worker=bela')).items.map((t) => String(t.id)).reverse();
     await until('only of bela, the newest first', async () => JSON.stringify(await page.locator('tbody td:first-child a').allTextContents()) === JSON.stringify(failed));
     await page.locator('tbody td:first-child a').first().click();

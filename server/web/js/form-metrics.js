@@ -31,7 +31,7 @@ export function metricsEditor(definition, change) {
     if (several) metric.role ??= 'objective';
     return h(
       'fieldset',
-      { class: 'parameter' },
+      { class: 'metric-row' },
       h('legend', { class: 'unseen' }, `Metric ${i + 1}`),
       field({ name: 'name', label: several ? 'Metric' : 'Name', class: 'grow' }),
       metric.goal === undefined ? null : field({ name: 'goal', label: 'Goal', options: GOALS }),

@@ -188,7 +188,8 @@ export async function overviewTab(element, feed, signal) {
         result,
         'a result',
         async () => {
-          result.element.hidden = !(await showResult(result.body, feed.study, signal));
+          const any = feed.study.best || feed.study.observations;
+          result.element.hidden = !any || !(await showResult(result.body, feed.study, signal));
         },
         signal,
       ),

@@ -10,14 +10,14 @@ import { pointText } from './pending.js';
 import { predict } from './predict.js';
 import { objective } from './study-actions.js';
 import { colour } from './theme.js';
-import { lastTrials } from './trials.js';
-import { control, empty, guarded, legend, NothingToShow, panel, select } from './widgets.js';
+import { lastTrials, notableTrials } from './trials.js';
+import { control, empty, guarded, legend, NothingToShow, panel, select, toggle } from './widgets.js';
 
 const SLICE = 61; // places along a parameter
 const SLICES = 24; // parameters drawn
 const LABELS = 5; // labels of choices along an axis
 const MAP = 48; // places per side
-const TRIED = 500; // trials on the maps
+const TRIED = 250; // of the best trials on the maps, and as many of the newest
 const BESIDE = { std: 'Standard deviation', ucb: 'Optimistic bound' };
 
 // The point through which the slices go, as {point} or {parameters}.
@@ -26,7 +26,7 @@ async function basePoint(feed, which, signal) {
   const chosen = best[which] ?? best.observed;
   if (!chosen) return null;
   if (chosen.parameters) return { parameters: chosen.parameters };
-  if (chosen === best.observed && chosen.trial !== undefined) return get(studyPath(feed.id, `/trials/${chosen.trial}`), signal);
+  if (chosen.trial) return get(studyPath(feed.id, `/trials/${chosen.trial}`), signal);
   try {
     return await get(studyPath(feed.id, `/candidates/${chosen.candidate}`), signal);
   } catch (error) {
@@ -34,6 +34,14 @@ async function basePoint(feed, which, signal) {
     if (!same) throw error;
     return same;
   }
+}
+
+// What the bands span, with a margin.
+function rangeOf(predictions) {
+  const low = Math.min(...predictions.map((p) => p.mean - 2 * p.std));
+  const high = Math.max(...predictions.map((p) => p.mean + 2 * p.std));
+  const margin = 0.04 * (high - low) || 1;
+  return [low - margin, high + margin];
 }
 
 // A small chart of the mean and two standard deviations along one axis.
@@ -126,15 +134,19 @@ export async function posteriorTab(element, feed, signal) {
     return;
   }
   const metric = objective(feed.study).name;
-  const choice = { through: 'recommended', x: '', y: '', what: 'std' };
+  const choice = { through: 'recommended', x: '', y: '', what: 'std', together: false };
   const slices = panel('Along each parameter', {
     wide: true,
     tools: [
       legend([['line c-value', 'mean'], ['band c-value', '± 2 std'], ['dashed c-best', 'the point']]),
-      control('through', select([['observed', 'the best reported value'], ['recommended', 'the best mean']], 'observed', (which) => {
+      control('through', select([['recommended', 'the best mean'], ['observed', 'the best reported value']], choice.through, (which) => {
         choice.through = which;
         read();
       })),
+      toggle('same scale', false, (on) => {
+        choice.together = on;
+        read();
+      }),
     ],
   });
   const map = panel('Maps of two parameters', { wide: true });
@@ -182,12 +194,11 @@ export async function posteriorTab(element, feed, signal) {
     const along = active.map(({ axis }) => places(axis, SLICE));
     const items = along.flatMap((at, k) => at.map((x) => moved(base, axes, { [active[k].axis.name]: x })));
     const predictions = await predict(feed.id, items, signal);
-    const low = Math.min(...predictions.map((p) => p.mean - 2 * p.std));
-    const high = Math.max(...predictions.map((p) => p.mean + 2 * p.std));
-    const margin = 0.04 * (high - low) || 1;
+    const common = rangeOf(predictions);
     let from = 0;
     active.forEach((slice, k) => {
-      slice.show(position(slice.axis, base), along[k], predictions.slice(from, from + along[k].length), [low - margin, high + margin]);
+      const own = predictions.slice(from, from + along[k].length);
+      slice.show(position(slice.axis, base), along[k], own, choice.together ? common : rangeOf(own));
       from += along[k].length;
     });
     const idle = drawn.filter((slice) => slice.element.hidden).map((slice) => slice.axis.name);
@@ -208,7 +219,7 @@ export async function posteriorTab(element, feed, signal) {
           const [across, up] = [places(x, MAP), places(y, MAP)];
           const items = up.flatMap((v) => across.map((u) => moved(base, axes, { [x.name]: u, [y.name]: v })));
           const predictions = await predict(feed.id, items, signal);
-          const tried = await lastTrials(feed.study, TRIED, signal);
+          const tried = await notableTrials(feed.study, TRIED, TRIED, signal);
           const mark = (item, best) => ({ i: placeOf(x, across, item), j: placeOf(y, up, item), best });
           const marks = [...tried.map((trial) => mark(trial, false)), mark(base, true)].filter((m) => m.i !== null && m.j !== null);
           ['mean', choice.what].forEach((what, k) =>
@@ -222,7 +233,7 @@ export async function posteriorTab(element, feed, signal) {
           );
           replace(titles[1], BESIDE[choice.what]);
           const others = axes.filter((axis) => axis !== x && axis !== y);
-          map.note(`${others.length ? `The other parameters have their values at the point above. ` : ''}Dots: tried points${tried.length >= TRIED ? ` (the last ${TRIED} trials)` : ''}. Ring: the point above.`);
+          map.note(`${others.length ? `The other parameters have their values at the point above. ` : ''}Dots: tried points${feed.study.trials_completed > tried.length ? ` (the best ${TRIED} and the newest ${TRIED})` : ''}. Ring: the point above.`);
         },
         signal,
       ),

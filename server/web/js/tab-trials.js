@@ -148,13 +148,14 @@ export async function trialsTab(element, feed, signal) {
   function draw(trials) {
     const columns = visible().map((column) => ({
       title: heading(column),
+      name: column.title,
       class: RIGHT.includes(column.kind) ? 'right' : column.key === 'reason' || column.key === 'note' ? 'reason' : '',
       sorted: column.sort && order.sort === column.sort ? (order.order === 'asc' ? 'ascending' : 'descending') : null,
       cell: cellOf(column, trials, feed.id),
     }));
     const focused = view.body.contains(document.activeElement) ? document.activeElement.textContent.replace(/ [▲▼]$/, '') : null;
     const place = view.body.querySelector('.scroll')?.scrollLeft ?? 0;
-    replace(view.body, trials.length ? table('Trials', columns, trials) : empty(plain() ? 'No trials have been handed out yet.' : 'No trials match.'));
+    replace(view.body, trials.length ? table('Trials', columns, trials, 'cards') : empty(plain() ? 'No trials have been handed out yet.' : 'No trials match.'));
     if (view.body.firstChild.scrollLeft !== undefined) view.body.firstChild.scrollLeft = place;
     if (focused) [...view.body.querySelectorAll('button, a')].find((b) => b.textContent.replace(/ [▲▼]$/, '') === focused)?.focus();
     const queued = feed.study.trials_queued;

@@ -64,7 +64,7 @@ export class NothingToShow extends Error {}
 // A message for the user about why something cannot be shown.
 export function reasonOf(error, what) {
   if (error instanceof Problem && error.isUnbuilt) return `This server does not offer ${what}.`;
-  if (error instanceof Problem) return [error.message, ...error.errors.map((e) => `${e.pointer} ${e.detail}`)].join('; ');
+  if (error instanceof Problem) return [error.message[0].toUpperCase() + error.message.slice(1), ...error.errors.map((e) => `${e.pointer} ${e.detail}`)].join('; ');
   return String(error.message ?? error);
 }
 
@@ -165,11 +165,11 @@ export function toggle(label, checked, onchange) {
   return h('span', { class: 'control' }, input, h('label', { for: id }, label));
 }
 
-// A table; columns: [{title, cell(row), class?, sorted?}]. A wide table scrolls within its box, also by keyboard.
-export function table(caption, columns, rows) {
+// A table; columns: [{title, name?, cell(row), class?, sorted?}]; `name` stands for a title that is not text. A wide table scrolls within its box, also by keyboard.
+export function table(caption, columns, rows, kind = '') {
   return h(
     'div',
-    { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': caption },
+    { class: `scroll ${kind}`, tabindex: 0, role: 'group', 'aria-label': caption },
     h(
       'table',
       {},
@@ -178,7 +178,7 @@ export function table(caption, columns, rows) {
       h(
         'tbody',
         {},
-        rows.map((row) => h('tr', {}, columns.map((c) => h('td', { class: c.class }, c.cell(row))))),
+        rows.map((row) => h('tr', {}, columns.map((c) => h('td', { class: c.class, 'data-title': c.name ?? c.title }, c.cell(row))))),
       ),
     ),
   );
