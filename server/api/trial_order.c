@@ -1,5 +1,7 @@
 #include "server/api/trial_order.h"
 
+#include "proto/arrays.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,15 +63,9 @@ static sort_key key_of(const store_trial *row, trial_order order)
 static void collect(void *arg, const store_trial *row)
 {
     collection *c = arg;
-    if (c->n == c->capacity) {
-        size_t capacity = c->capacity ? 2 * c->capacity : 256;
-        sort_key *keys = realloc(c->keys, capacity * sizeof *keys);
-        if (!keys) {
-            c->no_memory = true;
-            return;
-        }
-        c->keys = keys;
-        c->capacity = capacity;
+    if (!wire_grow(&c->keys, &c->capacity, c->n + 1, 256, sizeof *c->keys)) {
+        c->no_memory = true;
+        return;
     }
     c->keys[c->n++] = key_of(row, c->order);
 }

@@ -47,7 +47,8 @@ bool http_compress(struct http_answer *answer)
     z_stream stream = {0};
     const char *body = answer->body ? answer->body : answer->static_body;
     if (answer->size < WORTH_IT || answer->size > UINT32_MAX / 2 ||
-        deflateInit2(&stream, answer->body ? LEVEL : FILE_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+        deflateInit2(&stream, answer->body ? LEVEL : FILE_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
         return false;
     uLong bound = deflateBound(&stream, answer->size);
     char *smaller = malloc(bound);

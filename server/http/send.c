@@ -23,8 +23,8 @@ const char *http_connection_header(const http_connection *c, const char *name)
 static void prepare(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
-    if (!c->opened || !(answer->body || answer->static_body) || answer->gzip || answer->status != MHD_HTTP_OK ||
-        c->request.idempotency_key)
+    if (!c->opened || !(answer->body || answer->static_body) || answer->gzip ||
+        answer->status != MHD_HTTP_OK || c->request.idempotency_key)
         return;
     if (!answer->etag[0] && answer->body && c->request.route->method == HTTP_GET)
         http_tag(answer);

@@ -126,7 +126,7 @@ async function empty(site) {
     for (const id of ['empty', 'empty-optimum'])
       for (const tab of TABS) {
         await page.goto(`${site.url}/#/studies/${id}${tab}`);
-        await page.waitForSelector('.panel, .empty');
+        await page.locator('.panel:visible, .empty:visible').first().waitFor();
         await page.waitForTimeout(600);
         for (const name of ['log trials', 'log values', 'log']) {
           const box = page.getByLabel(name, { exact: true });
