@@ -130,7 +130,7 @@ async function empty(site) {
         await page.waitForTimeout(600);
         for (const name of ['log trials', 'log values', 'log']) {
           const box = page.getByLabel(name, { exact: true });
-          if (await box.count()) await box.first().check();
+          if ((await box.count()) && (await box.first().isVisible())) await box.first().check();
         }
         await page.waitForTimeout(200);
         const text = await page.locator('main').innerText();
