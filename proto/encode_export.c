@@ -53,6 +53,15 @@ static void write_recorded(wire_writer *w, const wire_study *study, const char *
     json_decref(values);
 }
 
+double wire_recorded_value(const char *recorded, const char *name)
+{
+    json_t *values = recorded && *recorded ? json_loads(recorded, JSON_DECODE_INT_AS_REAL, NULL) : NULL;
+    const json_t *value = json_object_get(values, name);
+    double number = json_is_real(value) ? json_real_value(value) : NAN;
+    json_decref(values);
+    return number;
+}
+
 static void write_parameter(wire_writer *w, const wire_parameter *parameter, double value)
 {
     if (isnan(value))

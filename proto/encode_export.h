@@ -20,6 +20,9 @@ typedef struct wire_series_point {
 
 /* {"items": [{"trial", "value", "best", "told_at"}, …], "count"}; count: the number of values that the items
  * represent. */
+/* One value of recorded metrics, from their stored text (NULL or "": none); NaN if it has none of that name. */
+double wire_recorded_value(const char *recorded, const char *name);
+
 void wire_encode_series(wire_writer *w, const wire_series_point *points, size_t n, int64_t count);
 
 /* Streaming reader of lines (NDJSON): bytes in, lines out. Memory is bounded by one line. */

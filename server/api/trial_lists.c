@@ -121,17 +121,22 @@ static wire_trial view(const listing *l, size_t i)
 }
 
 /* Reads the page. By id, a page begins after an id; in another order, after a number of trials. */
-static store_status read_page(listing *l, store_trial_filter *filter, trial_order order)
+static store_status read_page(listing *l, store_trial_filter *filter, const trial_order *order)
 {
     store_error error = {0};
+    trial_source from = {.store = l->store,
+                         .study = l->study,
+                         .definition = l->definition,
+                         .width = l->width,
+                         .filter = filter};
     int64_t *ids;
     size_t n;
-    if (order.sort == TRIALS_BY_ID && !order.descending) {
+    if (trial_order_is_stored(order)) {
         filter->after = l->page.after;
         return store_read_trials(l->store, l->study, filter, l->page.limit + 1, take_row, l, &error);
     }
-    store_status status = trial_order_ids(&ids, &n, l->store, l->study, filter, order, (size_t)l->page.after,
-                                          l->page.limit + 1, &error);
+    store_status status =
+        trial_order_ids(&ids, &n, &from, order, (size_t)l->page.after, l->page.limit + 1, &error);
     for (size_t i = 0; i < n && status == STORE_OK; i++)
         status = store_read_trial(l->store, l->study, ids[i], take_row, l, &error);
     free(ids);
@@ -155,8 +160,8 @@ void handle_trial_list(http_request *request)
         filter.states = 1u << state;
     if (!page_read(&l.page, request, true, 0) || !trial_order_read(&order, request))
         return;
-    if (open_listing(&l, request)) {
-        store_status status = read_page(&l, &filter, order);
+    if (open_listing(&l, request) && trial_order_resolve(&order, l.definition, request)) {
+        store_status status = read_page(&l, &filter, &order);
         read_points(&l);
         if (status == STORE_OK)
             status = l.status;
@@ -168,8 +173,8 @@ void handle_trial_list(http_request *request)
                 wire_trial shown = view(&l, i);
                 wire_encode_trial(&w, &shown);
             }
-            bool by_id = order.sort == TRIALS_BY_ID && !order.descending;
-            page_token(token, !by_id ? l.page.after : l.n ? l.rows[l.n - 1].trial : 0);
+            int64_t last = l.n ? l.rows[l.n - 1].trial : 0;
+            page_token(token, trial_order_is_stored(&order) ? last : l.page.after);
             wire_list_end(&w, l.page.more ? token : NULL);
             http_answer_json(request, 200, &w);
         } else {

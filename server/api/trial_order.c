@@ -1,25 +1,49 @@
 #include "server/api/trial_order.h"
 
 #include "proto/arrays.h"
+#include "proto/encode_export.h"
+#include "server/data/candidate_rows.h"
+#include "server/data/study_space.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- what to sort by ----------------------------------------------------------------------------------- */
+
+/* With a colon: a prefix of a name. */
+static const struct {
+    const char *text;
+    trial_sort sort;
+} sorts[] = {
+    {"id", TRIALS_BY_ID},          {"value", TRIALS_BY_VALUE},          {"told_at", TRIALS_BY_TIME},
+    {"metric:", TRIALS_BY_METRIC}, {"parameter:", TRIALS_BY_PARAMETER},
+};
+
+static bool read_sort(trial_order *out, const char *text)
+{
+    for (size_t i = 0; i < sizeof sorts / sizeof *sorts; i++) {
+        size_t n = strlen(sorts[i].text);
+        bool named = sorts[i].text[n - 1] == ':';
+        if (named ? strncmp(text, sorts[i].text, n) != 0 : strcmp(text, sorts[i].text) != 0)
+            continue;
+        out->sort = sorts[i].sort;
+        out->name = named ? text + n : NULL;
+        return true;
+    }
+    return false;
+}
+
 bool trial_order_read(trial_order *out, http_request *request)
 {
-    static const char *const names[] = {
-        [TRIALS_BY_ID] = "id", [TRIALS_BY_VALUE] = "value", [TRIALS_BY_TIME] = "told_at"};
     const char *sort = request->query[HTTP_QUERY_SORT];
     const char *order = request->query[HTTP_QUERY_ORDER];
-    bool known = !sort;
     *out = (trial_order){.sort = TRIALS_BY_ID, .descending = order && strcmp(order, "desc") == 0};
-    for (size_t i = 0; sort && i < sizeof names / sizeof *names; i++)
-        if (strcmp(sort, names[i]) == 0) {
-            out->sort = (trial_sort)i;
-            known = true;
-        }
-    if (!known)
-        http_answer_problem(request, 422, NULL, "query parameter 'sort' must be 'id', 'value' or 'told_at'");
+    if (sort && !read_sort(out, sort))
+        http_answer_problem(
+            request, 422, NULL,
+            "query parameter 'sort' must be 'id', 'value', 'told_at', 'metric:NAME' or 'parameter:NAME'");
     else if (order && !out->descending && strcmp(order, "asc") != 0)
         http_answer_problem(request, 422, NULL, "query parameter 'order' must be 'asc' or 'desc'");
     else
@@ -27,37 +51,85 @@ bool trial_order_read(trial_order *out, http_request *request)
     return false;
 }
 
+static bool find_metric(trial_order *order, const wire_study *definition)
+{
+    for (size_t i = 0; i < definition->n_metrics; i++)
+        if (strcmp(definition->metrics[i].name, order->name) == 0) {
+            if (!definition->metrics[i].recorded)
+                order->sort = TRIALS_BY_VALUE;
+            return true;
+        }
+    return false;
+}
+
+/* Features without names are x0, x1, … */
+static bool find_parameter(trial_order *order, const wire_study *definition)
+{
+    bool space = definition->domain_type == WIRE_DOMAIN_SPACE;
+    size_t n = candidate_width(definition);
+    if (definition->domain_type == WIRE_DOMAIN_PRECOMPUTED)
+        return false;
+    for (size_t i = 0; i < n; i++) {
+        char number[24];
+        snprintf(number, sizeof number, "x%zu", i);
+        const char *name = space                       ? definition->parameters[i].name
+                           : definition->feature_names ? definition->feature_names[i]
+                                                       : number;
+        if (strcmp(name, order->name) == 0) {
+            order->column = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool trial_order_resolve(trial_order *order, const wire_study *definition, http_request *request)
+{
+    if (!order->name)
+        return true;
+    bool metric = order->sort == TRIALS_BY_METRIC;
+    if (metric ? find_metric(order, definition) : find_parameter(order, definition))
+        return true;
+    http_answer_problem(request, 422, NULL, "query parameter 'sort': the study has no %s '%s'",
+                        metric ? "metric" : "parameter", order->name);
+    return false;
+}
+
+bool trial_order_is_stored(const trial_order *order)
+{
+    return order->sort == TRIALS_BY_ID && !order->descending;
+}
+
+/* ---- sorting ------------------------------------------------------------------------------------------- */
+
 typedef struct sort_key {
-    bool last; /* it has nothing to be sorted by */
-    double by; /* negative if the order is descending */
-    int64_t trial;
+    double by; /* NaN: nothing to sort by */
+    int64_t trial, candidate;
 } sort_key;
 
 typedef struct collection {
-    trial_order order;
+    const trial_source *from;
+    const trial_order *order;
     sort_key *keys;
     size_t n, capacity;
     bool no_memory;
 } collection;
 
-static sort_key key_of(const store_trial *row, trial_order order)
+static double key_of(const store_trial *row, const collection *c)
 {
-    double by = 0;
-    bool last = false;
-    switch (order.sort) {
+    switch (c->order->sort) {
     case TRIALS_BY_ID:
-        by = (double)row->trial;
-        break;
+        return (double)row->trial;
     case TRIALS_BY_VALUE:
-        last = !row->has_value;
-        by = row->has_value ? row->value : 0;
-        break;
+        return row->has_value ? row->value : NAN;
     case TRIALS_BY_TIME:
-        last = row->told_at == 0;
-        by = (double)row->told_at;
-        break;
+        return row->told_at ? (double)row->told_at : NAN;
+    case TRIALS_BY_METRIC:
+        return wire_recorded_value(row->recorded, c->order->name);
+    case TRIALS_BY_PARAMETER:
+        break; /* read for all at once */
     }
-    return (sort_key){.last = last, .by = order.descending ? -by : by, .trial = row->trial};
+    return NAN;
 }
 
 static void collect(void *arg, const store_trial *row)
@@ -67,31 +139,62 @@ static void collect(void *arg, const store_trial *row)
         c->no_memory = true;
         return;
     }
-    c->keys[c->n++] = key_of(row, c->order);
+    c->keys[c->n++] = (sort_key){.by = key_of(row, c), .trial = row->trial, .candidate = row->candidate};
+}
+
+/* Sets the keys to one coordinate of the trials' points, some points at a time. */
+static store_status take_column(collection *c, store_error *err)
+{
+    enum { AT_ONCE = 1024 };
+    const trial_source *from = c->from;
+    int64_t candidates[AT_ONCE];
+    double *points = malloc(AT_ONCE * from->width * sizeof *points);
+    store_status status = points ? STORE_OK : STORE_NO_MEMORY;
+    for (size_t done = 0; done < c->n && status == STORE_OK; done += AT_ONCE) {
+        size_t n = c->n - done < AT_ONCE ? c->n - done : AT_ONCE;
+        for (size_t i = 0; i < n; i++)
+            candidates[i] = c->keys[done + i].candidate;
+        status = candidate_rows_at(points, from->store, from->study, from->definition, from->width,
+                                   candidates, n, err);
+        for (size_t i = 0; i < n && status == STORE_OK; i++)
+            c->keys[done + i].by = points[i * from->width + c->order->column];
+    }
+    free(points);
+    return status;
 }
 
 static int compare(const void *left, const void *right)
 {
     const sort_key *a = left, *b = right;
-    if (a->last != b->last)
-        return a->last ? 1 : -1;
+    if (isnan(a->by) != isnan(b->by))
+        return isnan(a->by) ? 1 : -1;
     if (a->by < b->by || a->by > b->by)
         return a->by < b->by ? -1 : 1;
     return (a->trial > b->trial) - (a->trial < b->trial);
 }
 
-store_status trial_order_ids(int64_t **ids, size_t *n, store *s, int64_t study,
-                             const store_trial_filter *filter, trial_order order, size_t skip, size_t most,
-                             store_error *err)
+static void sort_keys(collection *c)
 {
-    collection c = {.order = order};
+    for (size_t i = 0; i < c->n && c->order->descending; i++)
+        c->keys[i].by = -c->keys[i].by;
+    if (c->n > 0)
+        qsort(c->keys, c->n, sizeof *c->keys, compare);
+}
+
+store_status trial_order_ids(int64_t **ids, size_t *n, const trial_source *from, const trial_order *order,
+                             size_t skip, size_t most, store_error *err)
+{
+    collection c = {.from = from, .order = order};
     *ids = NULL;
     *n = 0;
-    store_status status = store_read_trials(s, study, filter, SIZE_MAX, collect, &c, err);
+    store_status status =
+        store_read_trials(from->store, from->study, from->filter, SIZE_MAX, collect, &c, err);
     if (status == STORE_OK && c.no_memory)
         status = STORE_NO_MEMORY;
+    if (status == STORE_OK && order->sort == TRIALS_BY_PARAMETER && c.n > 0)
+        status = take_column(&c, err);
     if (status == STORE_OK && c.n > skip) {
-        qsort(c.keys, c.n, sizeof *c.keys, compare);
+        sort_keys(&c);
         *n = c.n - skip < most ? c.n - skip : most;
         *ids = malloc(*n * sizeof **ids);
         if (!*ids)

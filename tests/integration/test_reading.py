@@ -56,6 +56,44 @@ def test_trials_in_each_order(server):
     assert "'order'" in refusal(client.get(f"{path}?sort=value&order=down"), 422)["detail"]
 
 
+def test_trials_by_metric_and_parameter(server):
+    client = server.client()
+    parameters = [
+        {"name": "rate", "type": "double", "min": 0.001, "max": 1, "scale": "log"},
+        {"name": "kind", "type": "categorical", "values": ["z", "a", "m"]},
+        {"name": "depth", "type": "integer", "min": 1, "max": 9, "active_when": {"parameter": "kind", "in": ["a", "m"]}},
+    ]
+    metrics = [{"name": "gain", "goal": "maximize"}, {"name": "cost", "goal": "minimize", "role": "recorded"}]
+    study = client.create({"metrics": metrics, "domain": {"type": "space", "parameters": parameters}, "algorithm": {"name": "uniform"}})["id"]
+    draw = random.Random(5)
+    for turn in range(30):
+        trial = client.ask(study, 1, worker="w")["trials"][0]
+        values = {"gain": draw.random(), **({"cost": draw.random()} if turn % 4 else {})}
+        client.tell(study, [{"trial": trial["id"], "values": values}])
+    path = f"/v1/studies/{study}/trials"
+    trials = client.items(path)
+    assert any("depth" not in t["parameters"] for t in trials) and any("depth" in t["parameters"] for t in trials)
+    words = {"z": 0, "a": 1, "m": 2}
+    of = {
+        "metric:gain": lambda t: t.get("value"),
+        "metric:cost": lambda t: t.get("values", {}).get("cost"),
+        "parameter:rate": lambda t: t["parameters"]["rate"],
+        "parameter:kind": lambda t: words[t["parameters"]["kind"]],
+        "parameter:depth": lambda t: t["parameters"].get("depth"),
+    }
+    for sort, key in of.items():
+        for order, sign in (("asc", 1), ("desc", -1)):
+            wanted = [t["id"] for t in sorted(trials, key=lambda t: (key(t) is None, sign * (key(t) or 0), t["id"]))]
+            for limit in (1000, 8):
+                assert [t["id"] for t in client.items(f"{path}?sort={sort}&order={order}", limit=limit)] == wanted, (sort, order, limit)
+    for sort in ("metric:speed", "parameter:speed", "parameter:x0", "metric:"):
+        assert "'sort'" in refusal(client.get(f"{path}?sort={sort}"), 422)["detail"]
+    plain = client.create(definition())["id"]
+    work(client, plain, 10)
+    listed = client.items(f"/v1/studies/{plain}/trials?sort=parameter:x1&order=desc")
+    assert [t["point"][1] for t in listed] == sorted((t["point"][1] for t in listed), reverse=True) and len(listed) >= 10
+
+
 def test_the_known_optimum_is_kept(server):
     client = server.client()
     study = client.create(definition(optimum=1.5))

@@ -156,16 +156,21 @@ async function columns(site) {
   await with_(site.chrome, {}, async (page) => {
     const cells = (n) => page.locator(`tbody td:nth-child(${n})`).allTextContents();
     await page.goto(`${site.url}/#/studies/training/trials`);
-    await page.waitForSelector('th:text-is("momentum")');
+    await page.waitForSelector('th:has-text("momentum")');
     await page.click('th button:has-text("loss")');
     const best = (await site.api.get('/v1/studies/training/trials?sort=value&order=asc&limit=5')).items.map((t) => String(t.id));
     await until('the smallest loss first', async () => JSON.stringify((await cells(1)).slice(0, 5)) === JSON.stringify(best));
+    await page.click('th button:has-text("rate")');
+    const rates = (await site.api.get('/v1/studies/training/trials?sort=parameter:rate&order=desc&limit=5')).items.map((t) => String(t.id));
+    await until('the largest rate first', async () => JSON.stringify((await cells(1)).slice(0, 5)) === JSON.stringify(rates));
+    await page.click('th button:has-text("loss")');
+    await until('the smallest loss again', async () => JSON.stringify((await cells(1)).slice(0, 5)) === JSON.stringify(best));
     await page.click('summary:has-text("Columns")');
     await page.getByLabel('Column momentum').uncheck();
     await page.getByLabel('Column Batch').check();
-    await until('the columns have changed', async () => (await page.locator('th:text-is("momentum")').count()) === 0 && (await page.locator('th:text-is("Batch")').count()) === 1);
+    await until('the columns have changed', async () => (await page.locator('th:has-text("momentum")').count()) === 0 && (await page.locator('th:text-is("Batch")').count()) === 1);
     await page.reload();
-    await until('the address has order and columns', async () => JSON.stringify((await cells(1)).slice(0, 5)) === JSON.stringify(best) && (await page.locator('th:text-is("Batch")').count()) === 1 && (await page.locator('th:text-is("momentum")').count()) === 0);
+    await until('the address has order and columns', async () => JSON.stringify((await cells(1)).slice(0, 5)) === JSON.stringify(best) && (await page.locator('th:text-is("Batch")').count()) === 1 && (await page.locator('th:has-text("momentum")').count()) === 0);
     const [download] = await Promise.all([page.waitForEvent('download'), page.click('text=CSV of this view')]);
     const lines = (await readFile(await download.path(), 'utf8')).trim().split('\r\n');
     assert.equal(lines[0], 'Trial,State,loss,rate,width,optimizer,augment,workers,Worker,Batch,seconds,Reported,Reason');

@@ -342,7 +342,7 @@ async function recorded(site) {
     await site.api.tell('recorded', [{ trial: trial.id, values: { accuracy: 0.5, latency: 12.75 } }]);
     await site.api.post(`/v1/studies/recorded/trials/${trial.id}/amend`, { value: 0.625, reason: 'read off wrongly' });
     await page.goto(`${site.url}/#/studies/recorded/trials`);
-    await page.waitForSelector('th:text-is("latency")');
+    await page.waitForSelector('th:has-text("latency")');
     const row = (await page.locator('tbody tr').first().textContent()) ?? '';
     assert.ok(row.includes('0.625') && row.includes('12.75'), row);
     await page.locator('tbody td:first-child a').first().click();

@@ -32,13 +32,14 @@ function columnsOf(study) {
     title: axis.name,
     of: (t) => coordinate(axis, t),
     kind: axis.choices ? 'text' : axis.log ? 'log' : 'number',
+    sort: `parameter:${axis.name}`,
     usual: i < PARAMETERS,
   }));
   return [
     { key: 'trial', title: 'Trial', of: (t) => t.id, kind: 'trial', sort: 'id', usual: true },
     { key: 'state', title: 'State', of: (t) => t.state, kind: 'state', usual: true },
     { key: `metric:${metric.name}`, title: metric.name, of: (t) => t.value, kind: 'number', sort: 'value', usual: true },
-    ...otherMetrics(study).map(({ name }) => ({ key: `metric:${name}`, title: name, of: (t) => t.values?.[name], kind: 'number', usual: true })),
+    ...otherMetrics(study).map(({ name }) => ({ key: `metric:${name}`, title: name, of: (t) => t.values?.[name], kind: 'number', sort: `metric:${name}`, usual: true })),
     ...(study.domain.type === 'space' ? [] : [{ key: 'candidate', title: 'Candidate', of: (t) => t.candidate, kind: 'whole', usual: true }]),
     ...parameters,
     { key: 'worker', title: 'Worker', of: (t) => t.worker, kind: 'text', usual: true },
