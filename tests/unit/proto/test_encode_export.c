@@ -2,6 +2,7 @@
 #include "bandit/algorithm.h"
 #include "proto/encode_export.h"
 #include "proto/read_observations.h"
+#include "proto/tokens.h"
 #include "tests/support/refusals.h"
 
 #include <math.h>
@@ -70,6 +71,34 @@ static void test_candidates(void **state)
                               "3,7,,pending,1,w,,,1,,\n");
     free(text);
     wire_study_free(study);
+}
+
+static void recorded_values_by_name(void **state)
+{
+    static const char recorded[] = "{\"s\":1.5,\"a, b\":3}";
+    (void)state;
+    assert_true(wire_recorded_value(recorded, "s") == 1.5);
+    assert_true(wire_recorded_value(recorded, "a, b") == 3);
+    assert_true(isnan(wire_recorded_value(recorded, "c")));
+    assert_true(isnan(wire_recorded_value("", "s")));
+    assert_true(isnan(wire_recorded_value(NULL, "s")));
+}
+
+static void callers_with_and_without_a_token(void **state)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    (void)state;
+    wire_encode_caller(&w, &(wire_caller){.role = "admin", .study = ""});
+    char *text = finish(&w);
+    assert_string_equal(text, "{\"role\":\"admin\",\"study\":null,\"expires_at\":null,\"name\":null}");
+    free(text);
+    wire_caller bound = {.role = "worker", .study = "mine", .name = "a \"b\"", .expires_at = 1};
+    w = (wire_writer)WIRE_WRITER_INIT;
+    wire_encode_caller(&w, &bound);
+    text = finish(&w);
+    assert_string_equal(text, "{\"role\":\"worker\",\"study\":\"mine\","
+                              "\"expires_at\":\"1970-01-01T00:00:00.001Z\",\"name\":\"a \\\"b\\\"\"}");
+    free(text);
 }
 
 typedef struct expected {
@@ -227,8 +256,12 @@ static void test_line_too_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_candidates),    cmocka_unit_test(test_space_and_back),
-        cmocka_unit_test(test_series),        cmocka_unit_test(test_lines),
+        cmocka_unit_test(recorded_values_by_name),
+        cmocka_unit_test(callers_with_and_without_a_token),
+        cmocka_unit_test(test_candidates),
+        cmocka_unit_test(test_space_and_back),
+        cmocka_unit_test(test_series),
+        cmocka_unit_test(test_lines),
         cmocka_unit_test(test_line_too_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
