@@ -40,9 +40,9 @@ function progressCell(study) {
 }
 
 function bestCell(study) {
-  const { goal } = objective(study);
+  const { name, goal } = objective(study);
   const best = h('span', { class: 'figure' }, study.best ? number(study.best.value) : '–');
-  return [best, h('small', {}, goal === 'minimize' ? ' min' : ' max')];
+  return [best, h('small', {}, `${name}, ${goal === 'minimize' ? 'min' : 'max'}`)];
 }
 
 // One row. It is changed in place, so that it keeps the focus.
@@ -83,8 +83,14 @@ class Row {
     replace(this.progress, progressCell(study));
     if (study.trials_failed && !words.length) this.progress.append(h('small', {}, `${count(study.trials_failed)} failed`));
     replace(this.best, bestCell(study));
-    if (this.shownState !== study.state) actions(study, this.done).then((buttons) => replace(this.buttons, h('div', { class: 'buttons' }, buttons)));
+    if (this.shownState !== study.state) actions(study, this.done).then((buttons) => this.showActions(study.id, buttons));
     this.shownState = study.state;
+  }
+
+  // The first action is shown, the others are unfolded.
+  showActions(id, [first, ...others]) {
+    const more = others.length ? h('details', { class: 'menu' }, h('summary', { class: 'button small', 'aria-label': `More actions on ${id}` }, '⋯'), h('div', { class: 'buttons' }, others)) : null;
+    replace(this.buttons, h('div', { class: 'buttons' }, first, more));
   }
 
   // Reads the series if new values have been reported.

@@ -58,6 +58,7 @@ function head(feed, signal) {
   const title = h('div', { class: 'study-title' });
   const buttons = h('div', { class: 'buttons' });
   const sign = h('span');
+  const labels = h('div', { class: 'labels' });
   const connection = h('span', { class: 'connection' });
   const trouble = h('div');
   const stale = h('div');
@@ -74,9 +75,11 @@ function head(feed, signal) {
     const study = feed.study;
     const { name, goal } = objective(study);
     const text = study.display_name || study.id;
-    if (!title.firstChild) replace(title, h('h1'), h('p', { class: 'subtitle' }));
+    if (!title.firstChild) replace(title, h('h1'), h('p', { class: 'subtitle' }), labels);
     setText(title.firstChild, text);
-    setText(title.lastChild, `${study.display_name ? `${study.id} · ` : ''}${goal} ${name} · ${study.algorithm.name}`);
+    const chips = Object.entries(study.labels ?? {}).map(([key, value]) => `${key}: ${value}`);
+    if (labels.textContent !== chips.join('')) replace(labels, chips.map((chip) => h('small', { class: 'label' }, chip)));
+    setText(title.children[1], `${study.display_name ? `${study.id} · ` : ''}${goal} ${name} · ${study.algorithm.name}`);
     setText(tiles.best.value, study.best ? number(study.best.value) : '–');
     const trial = study.best?.trial;
     if (trial && tiles.best.note.dataset.trial !== String(trial)) replace(tiles.best.note, h('a', { href: address('studies', study.id, 'trials', trial) }, `trial ${count(trial)}`));
@@ -134,6 +137,7 @@ function head(feed, signal) {
     setText(connection, deleted ? 'deleted' : word);
     connection.title = sentence;
     connection.hidden = feed.state === 'live' && feed.study?.state === 'finished'; // nothing will change
+    for (const button of buttons.querySelectorAll('button')) button.disabled = feed.state === 'waiting' && Boolean(feed.heardAt);
     const lost = feed.heardAt && ['waiting', 'refused'].includes(feed.state) && !document.hidden && !deleted;
     replace(stale, lost ? h('p', { class: 'notice wrong', role: 'alert' }, `Last update ${clock(feed.heardAt)}. `, feed.state === 'waiting' ? 'Reconnecting…' : [currentToken() ? 'The token is no longer accepted. ' : 'The server requires a token. ', tokenButton({ class: 'small' })]) : null);
   }
