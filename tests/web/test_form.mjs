@@ -122,6 +122,23 @@ async function algorithms(site) {
   });
 }
 
+// Without an algorithm, the aim chooses it. An option that was cleared leaves nothing behind.
+async function aim(site) {
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/new`);
+    await page.getByLabel('Id', { exact: true }).fill('by-aim');
+    await page.getByLabel('Points, one per line').fill('0, 0\n0.5, 0.5\n1, 0\n0.2, 0.8');
+    await page.getByLabel('Lengthscale').fill('0.5');
+    await page.getByLabel('Lengthscale').fill('');
+    await page.getByLabel('Aim').selectOption('best');
+    await page.click('text=Create the study');
+    await created(page, 'by-aim');
+    const study = await site.api.get('/v1/studies/by-aim');
+    assert.equal(study.aim, 'best');
+    assert.equal(study.algorithm.name, 'log_ei');
+  });
+}
+
 async function again(site) {
   await with_(site.chrome, {}, async (page) => {
     await page.goto(`${site.url}/#/studies/training/connect`);
@@ -181,6 +198,7 @@ export const tests = {
   'candidates uploaded later': later,
   'a space of parameters': space,
   'every algorithm by the form': algorithms,
+  'an algorithm chosen by the aim': aim,
   'a study copied from another': again,
   'a copy with several metrics': againSeveral,
 };

@@ -60,6 +60,7 @@ async function spaceForm(site, look_) {
     await page.getByLabel('Kind').selectOption('space');
     await page.click('text=Add a parameter');
     await page.locator('.parameter').nth(1).getByLabel('Type').selectOption('categorical');
+    await page.getByLabel('Algorithm', { exact: true }).selectOption('bbkb');
     await page.click('summary');
     await page.screenshot({ path: `${site.screenshots}/new-space-${look_}.png`, fullPage: true });
     await inspect(page);

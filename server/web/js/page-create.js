@@ -30,12 +30,12 @@ async function dimensionOf(file) {
 }
 
 // The definition as the form edits it: with a list of metrics, a domain and an algorithm.
-function editable({ metric, ...definition }, algorithms) {
+function editable({ metric, ...definition }) {
   return {
     metrics: [metric ?? { name: 'value', goal: 'maximize' }],
     domain: { type: 'candidates' },
     ...definition,
-    algorithm: { name: algorithms[0].name, ...definition.algorithm },
+    algorithm: { ...definition.algorithm },
   };
 }
 
@@ -53,7 +53,7 @@ export async function createPage(main, { signal }) {
   const from = here().query.get('from');
   const [{ algorithms }, model] = await Promise.all([get('v1/algorithms', signal), from ? get(studyPath(from), signal) : null]);
   const allowed = await may('editor');
-  let definition = editable(model ? definitionOf(model) : structuredClone(START), algorithms);
+  let definition = editable(model ? definitionOf(model) : structuredClone(START));
   let fields = [];
   let points = []; // editors of parts of the definition, whose fields also show messages
   let asJson = false;
@@ -113,32 +113,44 @@ export async function createPage(main, { signal }) {
   function redomain() {
     const { type } = definition.domain;
     definition.domain = { type };
-    if (type === 'precomputed') delete definition.algorithm.kernel;
+    if (type === 'precomputed') delete definition.algorithm?.kernel;
     drawForm();
   }
 
   // Options that the new algorithm does not have are dropped, because the server would refuse them.
   function realgorithm() {
-    const known = algorithms.find((a) => a.name === definition.algorithm.name)?.parameters.map((p) => p.name) ?? [];
+    definition.algorithm ??= {};
+    const known = algorithms.find((a) => a.name === definition.algorithm.name)?.parameters.map((p) => p.name) ?? BY_HAND;
     for (const name of Object.keys(definition.algorithm)) if (name !== 'name' && !known.includes(name)) delete definition.algorithm[name];
     drawForm();
   }
 
   function rekernel() {
-    const { kernel } = definition.algorithm;
+    const { kernel } = definition.algorithm ?? {};
     if (kernel && kernel.type !== 'matern') delete kernel.nu;
     if (kernel?.type === 'linear') delete kernel.lengthscale;
     drawForm();
   }
 
   function algorithmPart() {
+    definition.algorithm ??= {};
     const { name } = definition.algorithm;
     const chosen = algorithms.find((a) => a.name === name);
     const kernel = definition.algorithm.kernel?.type ?? 'matern';
     const modelled = chosen?.parameters.some((p) => p.name === 'kernel') ?? true;
     const options = chosen?.parameters.filter((p) => !BY_HAND.includes(p.name)) ?? [];
     return [
-      make({ pointer: '/algorithm/name', label: 'Algorithm', options: algorithms.map((a) => [a.name, a.name]), hint: chosen?.description }, realgorithm),
+      h(
+        'div',
+        { class: 'row' },
+        make({
+          pointer: '/aim',
+          label: 'Aim',
+          options: [['', 'default'], ['best', 'best: find the best settings soon'], ['regret', 'regret: every trial counts']],
+          hint: 'What the study is for. It chooses the algorithm, unless you do.',
+        }),
+        make({ pointer: '/algorithm/name', label: 'Algorithm', options: [['', 'chosen by the aim'], ...algorithms.map((a) => [a.name, a.name])], hint: chosen?.description, class: 'grow' }, realgorithm),
+      ),
       modelled && definition.domain.type !== 'precomputed'
         ? h(
             'div',
@@ -149,7 +161,7 @@ export async function createPage(main, { signal }) {
           )
         : null,
       modelled ? make({ pointer: '/algorithm/noise_std', label: 'Noise, standard deviation', kind: KINDS.number, placeholder: 'auto: learned', hint: 'The spread of repeated measurements of one point, in units of the metric.' }) : null,
-      h('details', { class: 'more' }, h('summary', {}, `Further options of ${chosen?.name ?? 'the algorithm'}`), h('div', { class: 'grid-fields' }, options.map((o) => make(optionField(o))))),
+      chosen && h('details', { class: 'more' }, h('summary', {}, `Further options of ${chosen.name}`), h('div', { class: 'grid-fields' }, options.map((o) => make(optionField(o))))),
     ];
   }
 
@@ -220,7 +232,7 @@ export async function createPage(main, { signal }) {
     if (toJson) jsonArea.value = `${JSON.stringify(definition, null, 2)}\n`;
     else
       try {
-        definition = editable(JSON.parse(jsonArea.value), algorithms);
+        definition = editable(JSON.parse(jsonArea.value));
       } catch (error) {
         say(`This is not valid JSON: ${error.message}`);
         return;
