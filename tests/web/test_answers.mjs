@@ -37,7 +37,7 @@ async function card(site) {
     await page.goto(`${site.url}/#/studies/training`);
     const recommended = page.locator('.recommended');
     await until('mean and two deviations', async () => (await recommended.locator('.result-value').textContent()).endsWith('0.0608 ± 0.001'));
-    assert.match(await recommended.textContent(), /measured 10\s200 times/);
+    assert.match(await recommended.textContent(), /Measured 10\s200 times/);
     const measured = page.locator('.measured');
     assert.match(await measured.locator('.notice.warning').textContent(), /luck: the model expects 0\.061 at these settings/);
     const copied = async (name) => {

@@ -3,7 +3,6 @@ import { get, studyPath } from './api.js';
 import { axesOf, coordinate } from './axes.js';
 import { h, replace } from './dom.js';
 import { count, number, plural, value } from './format.js';
-import { predict } from './predict.js';
 import { address } from './router.js';
 import { objective } from './study-actions.js';
 import { actionButton, facts, toast } from './widgets.js';
@@ -54,57 +53,37 @@ async function withPoint(study, item, signal) {
   }
 }
 
-// What the model expects where the best was measured: {mean, std?}; null if the study has no model.
-async function expectation(study, { observed, recommended }, signal) {
-  if (observed.expected !== undefined) return observed.expected === null ? null : { mean: observed.expected };
-  if ((recommended?.std ?? null) === null) return null;
-  try {
-    const [there] = await predict(study.id, [observed], signal);
-    return there;
-  } catch (error) {
-    if (signal.aborted) throw error;
-    return null;
-  }
-}
-
-function isLucky(study, observed, expected) {
-  if (observed.lucky !== undefined) return observed.lucky;
-  if (!expected?.std) return false;
-  const ahead = objective(study).goal === 'minimize' ? expected.mean - observed.value : observed.value - expected.mean;
-  return ahead > 2 * expected.std;
-}
-
 const same = (a, b) => (a.parameters ? JSON.stringify(a.parameters) === JSON.stringify(b.parameters) : a.candidate === b.candidate);
 const around = (mean, std) => (std ? `${number(mean)} ± ${number(2 * std, 2)}` : number(mean));
 
 function recommendedPart(study, { recommended, observed }) {
   const { name } = objective(study);
   const settings = settingsOf(study, recommended);
-  const from = recommended.pulls ? `, measured ${recommended.pulls === 1 ? 'once' : `${count(recommended.pulls)} times`}` : '';
+  const from = recommended.pulls ? ` Measured ${recommended.pulls === 1 ? 'once' : `${count(recommended.pulls)} times`}.` : '';
   const note = recommended.std === null ? 'The tried settings with the best mean of their values' : 'The tried settings that the model considers best, with two standard deviations';
   return h(
     'div',
     { class: 'result-part recommended' },
     h('h3', {}, 'Recommended'),
     h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), around(recommended.mean, recommended.std)),
-    h('p', { class: 'panel-note' }, `${note}${from}${same(recommended, observed) ? '. They are also the best measured.' : '.'}`),
+    h('p', { class: 'panel-note' }, `${note}.${from}${same(recommended, observed) ? ' They are also the best measured.' : ''}`),
     settingsList(settings),
     copyButtons(settings, 'the recommended settings'),
   );
 }
 
-function measuredPart(study, { observed, recommended }, expected, trial) {
+function measuredPart(study, { observed, recommended }, trial) {
   const { name } = objective(study);
   const settings = settingsOf(study, observed);
   const others = Object.entries(trial?.values ?? {}).filter(([metric]) => metric !== name);
-  const lucky = isLucky(study, observed, expected);
+  const { expected, lucky } = observed;
   const where = observed.trial ? h('a', { href: address('studies', study.id, 'trials', observed.trial) }, `trial ${count(observed.trial)}`) : 'an imported value';
   return h(
     'div',
     { class: 'result-part measured' },
     h('h3', {}, 'Best measured'),
     h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), number(observed.value), h('small', {}, ' in ', where)),
-    lucky ? h('p', { class: 'notice warning' }, `Partly luck: the model expects ${around(expected.mean, expected.std)} at these settings.`) : expected ? h('p', { class: 'panel-note' }, `The model expects ${around(expected.mean, expected.std)} at these settings.`) : null,
+    expected === null ? null : h('p', { class: lucky ? 'notice warning' : 'panel-note' }, `${lucky ? 'Partly luck: the' : 'The'} model expects ${number(expected)} at these settings.`),
     others.length ? facts(others.map(([metric, x]) => [metric, number(x)])) : null,
     recommended && same(recommended, observed) ? null : [settingsList(settings), copyButtons(settings, 'the best measured settings')],
   );
@@ -115,13 +94,10 @@ export async function showResult(body, study, signal) {
   const best = await get(studyPath(study.id, '/best'), signal);
   if (!best.observed) return false;
   const [recommended, observed] = await Promise.all([best.recommended && withPoint(study, best.recommended, signal), withPoint(study, best.observed, signal)]);
-  const [expected, trial] = await Promise.all([
-    expectation(study, { observed, recommended }, signal),
-    observed.trial && study.metrics?.length > 1 ? get(studyPath(study.id, `/trials/${observed.trial}`), signal) : null,
-  ]);
-  const text = JSON.stringify([recommended, observed, expected, trial?.values]);
+  const trial = observed.trial && study.metrics?.length > 1 ? await get(studyPath(study.id, `/trials/${observed.trial}`), signal) : null;
+  const text = JSON.stringify([recommended, observed, trial?.values]);
   if (body.dataset.shown === text) return true; // what is unfolded stays so
   body.dataset.shown = text;
-  replace(body, h('div', { class: 'result' }, recommended ? recommendedPart(study, { recommended, observed }) : null, measuredPart(study, { observed, recommended }, expected, trial)));
+  replace(body, h('div', { class: 'result' }, recommended ? recommendedPart(study, { recommended, observed }) : null, measuredPart(study, { observed, recommended }, trial)));
   return true;
 }
