@@ -43,7 +43,7 @@ export function pendingTable(body, signal) {
         { title: 'Batch', class: 'right', cell: (t) => t.batch ?? '–' },
         { title: 'Point', class: 'point', cell: pointText },
       ];
-      replace(body, table('Pending trials', columns, trials), howMany > trials.length ? empty(`and ${count(howMany - trials.length)} more`) : null);
+      replace(body, table('Pending trials', columns, trials, 'cards'), howMany > trials.length ? empty(`and ${count(howMany - trials.length)} more`) : null);
       tick();
       return undefined;
     },
