@@ -137,7 +137,7 @@ static store_status read_page(listing *l, store_trial_filter *filter, const tria
     }
     store_status status =
         trial_order_ids(&ids, &n, &from, order, (size_t)l->page.after, l->page.limit + 1, &error);
-    for (size_t i = 0; i < n && status == STORE_OK; i++)
+    for (size_t i = 0; i < n && status == STORE_OK && !l->page.more; i++)
         status = store_read_trial(l->store, l->study, ids[i], take_row, l, &error);
     free(ids);
     l->page.after += (int64_t)l->page.rows;

@@ -145,13 +145,14 @@ static void collect(void *arg, const store_trial *row)
 /* Sets the keys to one coordinate of the trials' points, some points at a time. */
 static store_status take_column(collection *c, store_error *err)
 {
-    enum { AT_ONCE = 1024 };
+    enum { AT_ONCE = 1024, NUMBERS = 1 << 18 };
     const trial_source *from = c->from;
     int64_t candidates[AT_ONCE];
-    double *points = malloc(AT_ONCE * from->width * sizeof *points);
+    size_t at_once = from->width <= NUMBERS / AT_ONCE ? AT_ONCE : NUMBERS / from->width + 1;
+    double *points = malloc(at_once * from->width * sizeof *points);
     store_status status = points ? STORE_OK : STORE_NO_MEMORY;
-    for (size_t done = 0; done < c->n && status == STORE_OK; done += AT_ONCE) {
-        size_t n = c->n - done < AT_ONCE ? c->n - done : AT_ONCE;
+    for (size_t done = 0; done < c->n && status == STORE_OK; done += at_once) {
+        size_t n = c->n - done < at_once ? c->n - done : at_once;
         for (size_t i = 0; i < n; i++)
             candidates[i] = c->keys[done + i].candidate;
         status = candidate_rows_at(points, from->store, from->study, from->definition, from->width,

@@ -132,7 +132,8 @@ export async function trialsTab(element, feed, signal) {
 
   async function readOrdered() {
     const page = await get(studyPath(feed.id, `/trials${query({ ...filter, ...order, limit: PAGE, page_token: tokens.at(-1) })}`), signal);
-    const from = (tokens.length - 1) * PAGE + 1;
+    const counted = order.sort !== 'id' || order.order === 'desc'; // else the token is an id
+    const from = Number(tokens.at(-1) ?? 0) + 1;
     const turn = (change) => {
       change();
       read();
@@ -140,7 +141,7 @@ export async function trialsTab(element, feed, signal) {
     replace(
       pager,
       button('Previous', tokens.length > 1, () => turn(() => tokens.pop())),
-      h('span', {}, page.items.length ? `rows ${count(from)} to ${count(from + page.items.length - 1)}` : ''),
+      h('span', {}, page.items.length && counted ? `rows ${count(from)} to ${count(from + page.items.length - 1)}` : ''),
       button('Next', page.next_page_token, () => turn(() => tokens.push(page.next_page_token))),
     );
     return page.items;
