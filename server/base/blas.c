@@ -2,6 +2,7 @@
 
 #include <cblas.h>
 #include <stdio.h>
+#include <string.h>
 
 /* openblas_get_parallel() */
 enum { SEQUENTIAL = 0, PTHREADS = 1 };
@@ -30,4 +31,10 @@ bool blas_prepare(void)
 const char *blas_kernels(void)
 {
     return openblas_get_corename();
+}
+
+void blas_version(char *out, size_t size)
+{
+    const char *config = openblas_get_config(), *number = config ? strpbrk(config, "0123456789") : NULL;
+    snprintf(out, size, "%.*s", number ? (int)strspn(number, "0123456789.") : 0, number ? number : "");
 }

@@ -1,7 +1,9 @@
 #include "server/commands/serve.h"
 #include "server/api/routes.h"
 #include "server/app.h"
+#include "server/base/blas.h"
 #include "server/base/clock.h"
+#include "server/base/libraries.h"
 #include "server/base/listen.h"
 #include "server/base/log.h"
 #include "server/base/supervisor.h"
@@ -137,6 +139,15 @@ static bool is_near(const char *address)
     return listen_address_check(address, &loopback) && loopback;
 }
 
+static void check_libraries(void)
+{
+    char blas[32];
+    blas_version(blas, sizeof blas);
+    libraries_check("OpenBLAS", *blas ? blas : NULL);
+    libraries_check("SQLite", store_sqlite_version());
+    http_check_libraries();
+}
+
 static void say_started(const running *r, const char *url)
 {
     const server_config *options = r->app.config;
@@ -164,6 +175,7 @@ static int run(const server_config *options)
         log_event(LOG_ERROR, "no_random_numbers", NULL);
         return 1;
     }
+    check_libraries();
     raise_file_limit();
     block_signals(&signals);
     if (!start(&r, options, options->listen, url, sizeof url))

@@ -159,6 +159,9 @@ typedef struct http_service {
 http_server *http_start(struct app *app, const http_service *service, const char *listen_address, char *url,
                         size_t url_size);
 
+/* The versions of the libraries that serve. */
+void http_check_libraries(void);
+
 /* Reads the certificate again. If the files are not valid, the old certificate stays. */
 void http_reload(http_server *server);
 

@@ -1,3 +1,4 @@
+#include "server/base/libraries.h"
 #include "server/base/listen.h"
 #include "server/base/log.h"
 #include "server/http/connection.h"
@@ -176,6 +177,12 @@ http_server *http_start(app *a, const http_service *service, const char *listen_
         return server;
     http_stop(server);
     return NULL;
+}
+
+void http_check_libraries(void)
+{
+    libraries_check("libmicrohttpd", MHD_get_version());
+    libraries_check("GnuTLS", http_tls_version());
 }
 
 void http_reload(http_server *server)

@@ -132,3 +132,8 @@ int http_tls_retrieve(gnutls_session_t session, const gnutls_datum_t *requested,
     *key = i->key;
     return 0;
 }
+
+const char *http_tls_version(void)
+{
+    return gnutls_check_version(NULL);
+}

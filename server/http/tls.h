@@ -20,4 +20,7 @@ int http_tls_retrieve(gnutls_session_t session, const gnutls_datum_t *requested,
                       const gnutls_pk_algorithm_t *algorithms, int n_algorithms,
                       gnutls_pcert_st **certificates, unsigned int *n_certificates, gnutls_privkey_t *key);
 
+/* GnuTLS's version. */
+const char *http_tls_version(void);
+
 #endif

@@ -62,6 +62,8 @@ typedef struct store store;
 store_status store_open_sqlite(store **out, const char *path, store_error *err);
 store_status store_open_memory(store **out, store_error *err);
 
+const char *store_sqlite_version(void);
+
 /* Finishes the queued writes, whose `done` is called, checkpoints and closes. `s` may be NULL. */
 void store_close(store *s);
 

@@ -237,3 +237,10 @@ def test_the_owner_gets_in_when_all_connections_are_taken():
         assert 1 <= refused <= 4, "one line a second"
         for connection in [*held, *late]:
             connection.close()
+
+
+def test_the_versions_of_the_libraries_are_looked_at():
+    with Server("--log-level", "debug") as server:
+        for name in ("libmicrohttpd", "SQLite", "GnuTLS", "OpenBLAS"):
+            assert f"library name={name} version=" in server.log(), server.log()[:2000]
+        assert "library_old" not in server.log()

@@ -180,6 +180,11 @@ store_status store_open_sqlite(store **out, const char *path, store_error *err)
     return open_store(out, path, embedded_files, true, err);
 }
 
+const char *store_sqlite_version(void)
+{
+    return sqlite3_libversion();
+}
+
 store_status store_open_scratch(store **out, const char *path, store_error *err)
 {
     return open_store(out, path, embedded_files, false, err);
