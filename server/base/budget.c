@@ -119,7 +119,7 @@ void budget_charge(budget *b, const char *holder, size_t n)
 
 void budget_give(budget *b, const char *holder, size_t n)
 {
-    if (!is_counted(b, holder))
+    if (n == 0 || !is_counted(b, holder))
         return;
     pthread_mutex_lock(&b->lock);
     account *a = find(b, holder);
