@@ -306,11 +306,8 @@ $(B)/tests/load/commits: $(B)/tests/load/commits.o  $(LIBSERVER) $(LIBPROTO) $(L
 
 .PHONY: bench-fair
 bench-fair: deps-test all ## measure how much neighbours slow light studies down
+	@tests/load/planning.py $(BANDITD)
 	@tests/load/fair.py $(BANDITD)
-
-.PHONY: bench-planning
-bench-planning: deps-test all ## measure how much long plans slow down the planning of light studies
-	@tests/load/planning.py build/release/banditd $(ARGS)
 .PHONY: bench-load
 bench-load: deps-test all ## compare asks and tells per second with the HTTP library, SQLite and Optuna alone
 	@$(MAKE) --no-print-directory $(patsubst %,build/release/tests/load/%,load echo commits rows)

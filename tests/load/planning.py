@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""How much do long plans slow down the planning of light studies: `make bench-planning`.
+"""How much do long plans slow down the planning of light studies: part of `make bench-fair`.
 
 Two clients ask and tell on 20 light studies of 50 candidates, each of whose asks has a batch planned; first alone, then
 beside each of the loads below. They are alone for as long right before each load, so that what else the machine does
 weighs on both. The table has the times of asks and of tells in ms, and what the load's studies had planned.
 
-With --against OTHER, an older program: the picks per second of one heavy study alone, by both programs in turns.
+With --against OTHER, an older program: the time that one heavy study takes alone, by both programs in turns.
 
 usage: tests/load/planning.py BANDITD [--seconds N] [--against OTHER] [CASE...]"""
 
@@ -160,7 +160,7 @@ def rate(binary, name):
         client = server.client(timeout=900)
         count = CASES[name](client, "heavy") if name == "large" else (space(client, "heavy"), 60)[1]
         start = time.monotonic()
-        for _ in range(3):
+        for _ in range(60 if name == "large" else 6):
             trials = client.ask("heavy", count, wait_seconds=300)["trials"]
             client.tell("heavy", [{"trial": t["id"], "value": math.cos(t["id"])} for t in trials])
         wall = time.monotonic() - start
