@@ -11,10 +11,10 @@ static inline bandit_status bandit_pause_status(bandit_error *err)
     return bandit_pause() ? bandit_fail(err, BANDIT_CANCELLED, "", "given up") : BANDIT_OK;
 }
 
-/* A checkpoint at every 2^16th element of a loop over all arms. */
+/* A checkpoint at every 2^14th element of a loop over all arms. */
 static inline void bandit_pause_at(size_t i)
 {
-    if (i % 65536 == 65535)
+    if (i % 16384 == 16383)
         bandit_pause();
 }
 
