@@ -15,7 +15,7 @@ enum { PRECOMPUTED_MAXIMUM = 5000 };
 static const char aim_best[] = "best", aim_regret[] = "regret";
 
 /* The aim of a definition that names neither an aim nor an algorithm. */
-static const char *const default_aim = aim_regret;
+static const char *const default_aim = aim_best;
 
 static void draw_id(wire_study *request, completion *found)
 {

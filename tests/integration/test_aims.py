@@ -19,7 +19,8 @@ def study_of(aim=None, algorithm=None, domain=None, **fields):
 
 ALLOWED = {
     # name: (aim, algorithm, the aim shown, the algorithm shown)
-    "neither": (None, None, "regret", "bbkb"),
+    "neither": (None, None, "best", "log_ei"),
+    "a_nameless_algorithm": (None, {"noise_std": 0.1}, "best", "log_ei"),
     "regret": ("regret", None, "regret", "bbkb"),
     "best": ("best", None, "best", "log_ei"),
     "best_with_a_nameless_algorithm": ("best", {"noise_std": 0.1}, "best", "log_ei"),

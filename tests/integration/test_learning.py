@@ -43,12 +43,12 @@ def test_defaults_are_stated(server):
     shown = client.create(learner(id="given", algorithm="igp_ucb", horizon=100) | {"id": "given"})["algorithm"]
     assert shown["lambda"] == 1.02 and shown["noise_std"] == "auto", shown
     body = learner(id="told")
-    body["algorithm"] = {"noise_std": 0.5}
+    body["algorithm"] = {"name": "bbkb", "noise_std": 0.5}
     shown = client.create(body)["algorithm"]
     assert shown["standardize_rewards"] is True and shown["norm_bound"] == shown["lambda"] == "auto", shown
     for number, given in enumerate(({"standardize_rewards": False}, {"norm_bound": 1}, {"lambda": 0.25}, {"confidence": "theory"})):
         body = learner(id=f"paper-{number}")
-        body["algorithm"] = {"noise_std": 0.5, **given}
+        body["algorithm"] = {"name": "bbkb", "noise_std": 0.5, **given}
         shown = client.create(body)["algorithm"]
         assert shown["standardize_rewards"] is False and shown["norm_bound"] == 1 and shown["lambda"] == 0.25, shown
     body = learner(id="linear")

@@ -70,7 +70,7 @@ def ask_ahead(client, study, count):
 
 def test_few_are_planned_before_they_are_asked_for():
     # noise as large as the function: by the bound a batch has more picks than anybody asks for here
-    algorithm = {"noise_std": 3.0, "lambda": 9.0, "ratio_bound": 50}
+    algorithm = {"name": "bbkb", "noise_std": 3.0, "lambda": 9.0, "ratio_bound": 50}
     with Server() as server:
         client = server.client()
         whole, halves = (client.create(mixed(algorithm))["id"] for _ in range(2))

@@ -73,7 +73,7 @@ def test_created_study_shows_every_value_in_force(server):
 def test_defaults_that_depend(server):
     body = definition(algorithm={"noise_std": 0.2, "kernel": {"lengthscale": 0.5}})
     del body["algorithm"]["lambda"], body["domain"]["scaling"], body["algorithm"]["name"], body["seed"]
-    study = server.client().create(body)
+    study = server.client().create({**body, "aim": "regret"})
     assert study["algorithm"]["name"] == "bbkb"
     learned = {"lambda": "auto", "norm_bound": "auto", "standardize_rewards": True, "confidence": "calibrated"}
     assert {name: study["algorithm"][name] for name in learned} == learned, study
