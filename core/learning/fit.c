@@ -101,10 +101,11 @@ static void write_theta(const bandit_fit_data *data, const bandit_hyperparameter
 
 enum { STARTS = 4 };
 
-/* Starts for warped data: the given one, and the peak of the priors with either of two powers. */
+/* Starts for warped data: the given one, and the peak of the priors with either of two powers, and with much noise:
+ * the likelihood of noisy results also has a maximum at which everything is explained without noise. */
 static void start_warped(const bandit_fit_data *data, size_t k, double *theta)
 {
-    static const double powers[] = {1.0, 2.0};
+    static const double powers[] = {1.0, 2.0, 1.0}, noises[] = {0.0, 0.0, 0.1};
     size_t p = data->n_lengthscales;
     bandit_hyperparameters peak = {
         .lengthscales = theta, .signal = exp(theta[p]), .noise = exp(theta[p + 1])};
@@ -112,14 +113,10 @@ static void start_warped(const bandit_fit_data *data, size_t k, double *theta)
     for (size_t i = 0; i < p && data->learn_lengthscale; i++)
         theta[i] = log(theta[i]);
     theta[p] = log(peak.signal);
-    theta[p + 1] = log(peak.noise);
+    if (data->learn_noise)
+        theta[p + 1] = log(fmax(peak.noise, noises[k - 1]));
     if (data->learn_power)
         theta[p + 2] = powers[k - 1];
-}
-
-static size_t starts_of(const bandit_fit_data *data)
-{
-    return data->warped ? 3 : STARTS;
 }
 
 /* The k-th start, from the given one: itself, the peak of the priors, and rougher and smoother ones. */
@@ -208,7 +205,7 @@ static void run_ascents(ascents *job, bandit_fit_fixed *fixed, const bandit_exec
     bool known = fixed && fixed->known;
     for (size_t k = 0; k < STARTS; k++)
         job->value[k] = -INFINITY;
-    executor->for_each(executor->context, known ? 1 : starts_of(job->data), ascend_from, job);
+    executor->for_each(executor->context, known ? 1 : STARTS, ascend_from, job);
     if (known) {
         job->value[1] = fixed->value;
         memcpy(job->best + job->n, fixed->theta, job->n * sizeof(double));
@@ -291,7 +288,7 @@ bandit_status bandit_fit(const bandit_fit_data *data, const bandit_fit_limits *l
     status = bandit_pause_status(err);
     if (status == BANDIT_OK)
         status = prepare(&job, 0);
-    for (size_t k = 0; job.n_free > 0 && k < starts_of(data); k++)
+    for (size_t k = 0; job.n_free > 0 && k < STARTS; k++)
         status = status == BANDIT_OK ? job.status[k] : status;
     if (status == BANDIT_OK)
         status = read_best(&job, out, objective, surprise, err);
