@@ -238,6 +238,13 @@ static void run_singly(store *s, store_op *first, const store_op *end, store_err
     }
 }
 
+static bool has_deletion(const store_op *first, const store_op *end)
+{
+    while (first != end && !makes_room(first))
+        first = first->next;
+    return first != end;
+}
+
 static void tell_observer(store *s, const store_op *first, const store_op *end, double seconds)
 {
     store_commit commit = {.seconds = seconds};
@@ -272,7 +279,9 @@ store_op *group_run(store *s, store_op *first, double seconds)
         fail_applied(first, end, status);
     else if (!s->backend->in_transaction(s))
         run_singly(s, first, end, &err);
-    else if ((status = commit(s, &err)) != STORE_OK)
+    else if ((status = commit(s, &err)) == STORE_FULL && has_deletion(first, end))
+        run_singly(s, first, end, &err); /* what makes room is accepted on a full disk */
+    else if (status)
         fail_applied(first, end, status);
     if (err.status)
         remember_fault(s, &err);

@@ -219,6 +219,8 @@ static void a_file_that_is_taken_away_is_not_written_to(void **state)
         copy_file(copy, kept);
         store_fixture_history(s, "later", 5, 20);
         take_away(path, copy, ways[i]);
+        if (strncmp(ways[i], "index", 5) == 0)
+            usleep(60000); /* its name is looked at every 50 ms */
         if (store_fixture_probe(s, &err) != STORE_MOVED)
             fail_msg("%s: %s", ways[i], err.message);
         store_lane *lane;

@@ -26,7 +26,7 @@ static int checkpoint(sqlite_store *s, int mode, int busy_ms)
 void sqlite_after_commit(store *base)
 {
     sqlite_store *s = sqlite_of(base);
-    if (s->wal_frames < s->next_checkpoint || sqlite_look(s, NULL))
+    if (s->wal_frames < s->next_checkpoint || sqlite_look(s, PART_ALL, NULL))
         return;
     bool patient = s->wal_frames >= frames_of_patience;
     checkpoint(s, patient ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_PASSIVE, patience_ms);
@@ -37,7 +37,7 @@ void sqlite_after_commit(store *base)
 void sqlite_idle(store *base)
 {
     sqlite_store *s = sqlite_of(base);
-    if (!s->writer.db || sqlite_look(s, NULL))
+    if (!s->writer.db || sqlite_look(s, PART_ALL, NULL))
         return;
     if (checkpoint(s, SQLITE_CHECKPOINT_TRUNCATE, 0) == SQLITE_OK) { /* the next write must not wait */
         s->wal_frames = 0;
@@ -126,13 +126,11 @@ store_chore sqlite_chore(store *base)
     connection *c = &s->writer;
     int64_t content = 0, study = 0, free_pages = 0;
     int expired = 0;
-    if (sqlite_look(s, NULL))
-        return CHORE_NONE;
-    if (s->writer.ran_full)
+    if (s->writer.ran_full && !atomic_load(&s->moved))
         sqlite_look_for_room(s);
     if (!sqlite_leave_full(s) && !s->chores_left)
         return CHORE_FAILED; /* asks again in a second */
-    if (!s->chores_left)
+    if (!s->chores_left || sqlite_look(s, PART_FILE, NULL))
         return CHORE_NONE;
     store_status status = find(c, SQL_DROPPED_CONTENT, &content);
     if (!status && content == 0)

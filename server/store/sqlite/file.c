@@ -12,9 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { lock_attempts = 100 };
+
+static const double seconds_between_looks = 0.05; /* at the names, when nothing else gives a reason */
 
 static store_status fail_errno(store_error *err, const char *name)
 {
@@ -131,16 +134,32 @@ store_status sqlite_lock(sqlite_store *s, store_error *err)
 void sqlite_unlock(sqlite_store *s)
 {
     /* After the connections: closing any descriptor of a file drops SQLite's locks on it. */
+    if (s->log_file >= 0)
+        close(s->log_file);
     if (s->folder >= 0)
         close(s->folder);
     if (s->file >= 0)
         close(s->file);
     if (s->lock >= 0)
         close(s->lock);
-    s->folder = s->file = s->lock = -1;
+    s->log_file = s->folder = s->file = s->lock = -1;
 }
 
 /* ---- is it still that file? ---------------------------------------------------------------------------- */
+
+/* Without the times: Linux gives a file whose times were asked for new ones at the next write, and the log's
+ * writes would take several percent longer. */
+static int look_at(int folder, const char *name, int flags, struct stat *out)
+{
+    struct statx found;
+    if (statx(folder, name, flags, STATX_INO | STATX_SIZE | STATX_NLINK, &found))
+        return -1;
+    *out = (struct stat){.st_dev = makedev(found.stx_dev_major, found.stx_dev_minor),
+                         .st_ino = found.stx_ino,
+                         .st_size = (off_t)found.stx_size,
+                         .st_nlink = found.stx_nlink};
+    return 0;
+}
 
 /* A file beside the database: its name and `end`. errno is 0 or says why there is none. */
 static bool find_beside(const sqlite_store *s, const char *end, struct stat *out)
@@ -148,7 +167,21 @@ static bool find_beside(const sqlite_store *s, const char *end, struct stat *out
     char name[NAME_MAX + 1];
     int n = snprintf(name, sizeof name, "%s%s", s->name, end);
     errno = 0;
-    return n > 0 && (size_t)n < sizeof name && fstatat(s->folder, name, out, 0) == 0;
+    return n > 0 && (size_t)n < sizeof name && look_at(s->folder, name, 0, out) == 0;
+}
+
+/* A descriptor that only tells what became of the log. Closing it drops no lock. */
+static void open_log(sqlite_store *s)
+{
+    char name[NAME_MAX + 1];
+    struct stat now;
+    if (!s->has_log ||
+        (s->log_file >= 0 && look_at(s->log_file, "", AT_EMPTY_PATH, &now) == 0 && same_file(&now, &s->log)))
+        return;
+    if (s->log_file >= 0)
+        close(s->log_file);
+    int n = snprintf(name, sizeof name, "%s-wal", s->name);
+    s->log_file = n > 0 && (size_t)n < sizeof name ? openat(s->folder, name, O_PATH | O_CLOEXEC) : -1;
 }
 
 void sqlite_remember_file(sqlite_store *s)
@@ -159,6 +192,7 @@ void sqlite_remember_file(sqlite_store *s)
         pread(s->file, s->header, sizeof s->header, 0) != (ssize_t)sizeof s->header)
         s->opened.st_size = -1; /* not known: the next look takes it as it is */
     s->has_log = find_beside(s, "-wal", &s->log) && find_beside(s, "-shm", &s->log_index);
+    open_log(s);
 }
 
 /* Only this process writes to the database's file, in checkpoints. If only its time changed, nothing
@@ -210,9 +244,39 @@ static const char *find_fault(sqlite_store *s)
     return NULL;
 }
 
-store_status sqlite_look(sqlite_store *s, store_error *err)
+static bool is_same_time(struct timespec a, struct timespec b)
 {
-    const char *fault = s->file < 0 || atomic_load(&s->moved) ? NULL : find_fault(s);
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+/* Looking up three names at every commit would cost several percent of an ask. The descriptors tell nearly as
+ * much for less: a file that is removed or replaced loses its link, and one that is renamed or written to
+ * changes its times. */
+static bool is_file_untouched(const sqlite_store *s)
+{
+    struct stat now;
+    return s->opened.st_size >= 0 && fstat(s->file, &now) == 0 && now.st_nlink == s->opened.st_nlink &&
+           now.st_size == s->opened.st_size && is_same_time(now.st_ctim, s->opened.st_ctim) &&
+           is_same_time(now.st_mtim, s->opened.st_mtim);
+}
+
+static bool is_log_untouched(const sqlite_store *s)
+{
+    struct stat now;
+    return s->has_log && s->log_file >= 0 && look_at(s->log_file, "", AT_EMPTY_PATH, &now) == 0 &&
+           now.st_nlink > 0 && now.st_size >= s->wal_frames * wal_frame_bytes;
+}
+
+store_status sqlite_look(sqlite_store *s, file_part part, store_error *err)
+{
+    double now = store_clock();
+    const char *fault = NULL;
+    if (s->file >= 0 && !atomic_load(&s->moved) &&
+        (part == PART_ALL || now >= s->next_look ||
+         !(part == PART_LOG ? is_log_untouched(s) : is_file_untouched(s)))) {
+        fault = find_fault(s);
+        s->next_look = now + seconds_between_looks;
+    }
     if (fault) {
         atomic_store(&s->moved, true);
         log_event(LOG_ERROR, "database_replaced", "db", s->path, "reason", fault, "hint",

@@ -113,7 +113,7 @@ static void sqlite_close(store *base)
     sqlite_close_readers(s); /* open readers would prevent the last checkpoint */
     if (!s->snapshot)
         sqlite_idle(base);
-    if (sqlite_look(s, NULL)) /* SQLite would checkpoint, and remove the log that has the name */
+    if (sqlite_look(s, PART_ALL, NULL)) /* SQLite would checkpoint, and remove the log that has the name */
         sqlite3_db_config(s->writer.db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     sqlite_free(s);
 }
@@ -131,7 +131,7 @@ sqlite_store *sqlite_new(const char *path)
     sqlite_store *s = calloc(1, sizeof *s);
     if (!s)
         return NULL;
-    s->file = s->lock = s->folder = -1;
+    s->file = s->lock = s->folder = s->log_file = -1;
     s->base.backend = &sqlite_backend;
     pthread_mutex_init(&s->pool_mutex, NULL);
     s->path = strdup(path);

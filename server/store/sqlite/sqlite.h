@@ -56,6 +56,8 @@ typedef struct sqlite_store {
     unsigned char header[100]; /* its first bytes */
     bool has_log;
     struct stat log, log_index; /* if has_log: <path>-wal and -shm */
+    int log_file;               /* a descriptor of the log, to look at only; -1: none */
+    double next_look;           /* at the names; by store_clock */
     atomic_bool moved;          /* one of these is not what it was: nothing is written any more */
     bool snapshot;              /* `writer` is a reader, and one transaction serves all reads */
     connection writer;
@@ -156,7 +158,8 @@ store_status sqlite_refuse_more_names(const char *path, store_error *err);
  * file. look: STORE_MOVED, for good, if one of them was moved, removed, replaced or overwritten since; the
  * first time it says so in the log. */
 void sqlite_remember_file(sqlite_store *s);
-store_status sqlite_look(sqlite_store *s, store_error *err);
+typedef enum file_part { PART_ALL, PART_FILE, PART_LOG } file_part; /* all is looked at every 50 ms anyway */
+store_status sqlite_look(sqlite_store *s, file_part part, store_error *err);
 
 /* ---- wal.c --------------------------------------------------------------------------------------------- */
 

@@ -6,7 +6,7 @@
 
 store_status sqlite_begin(store *s, store_error *err)
 {
-    store_status status = sqlite_look(sqlite_of(s), err);
+    store_status status = sqlite_look(sqlite_of(s), PART_LOG, err);
     if (!status && sqlite_of(s)->writer.ran_full)
         sqlite_look_for_room(sqlite_of(s));
     if (!status)
@@ -37,7 +37,8 @@ store_status sqlite_commit(store *s, store_error *err)
         sqlite_rollback(s);
     else
         mine->log_is_unmarked = false;
-    return status ? status : sqlite_look(mine, err); /* did it go into the file that has the name? */
+    return status ? status
+                  : sqlite_look(mine, PART_FILE, err); /* did it go into the file that has the name? */
 }
 
 store_status sqlite_mark(store *s, store_error *err)
