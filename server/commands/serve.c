@@ -66,10 +66,10 @@ static void stop(running *r)
     if (r->app.registry)
         registry_stop(r->app.registry);
     pool_free(r->app.pool); /* finishes queued tasks and jobs; all requests have been answered */
-    computing_free(r->app.computing);
     store_close(r->app.store);
     events_free(r->app.events);
     registry_free(r->app.registry);
+    computing_free(r->app.computing); /* after the studies, whose accounts it keeps */
     metrics_free(r->app.metrics);
     auth_close(r->app.auth);
     budget_free(r->app.places);
