@@ -135,7 +135,9 @@ static uint64_t first_picks(const bandit_engine *engine, const bandit_bbkb_batch
     uint64_t horizon = engine->options.horizon, most = horizon > 0 ? horizon / 4 : FIRST_PICKS;
     if (batch->n_planned > 0)
         return batch->n_planned;
+    uint64_t arms = bandit_arms_count(engine->arms);
     most = most < FIRST_PICKS ? most : FIRST_PICKS;
+    most = most < arms ? most : arms;
     return most > 0 ? most : 1;
 }
 
