@@ -102,7 +102,7 @@ static void direction_numbers(const direction *d, uint32_t *v)
 
 uint32_t bandit_sobol(uint32_t index, size_t dimension)
 {
-    uint32_t v[BITS], x = 0;
+    uint32_t v[BITS] = {0}, x = 0;
     assert(dimension < BANDIT_SOBOL_DIMENSIONS);
     if (dimension > 0)
         direction_numbers(&directions[dimension - 1], v);

@@ -173,8 +173,10 @@ void bandit_conditioning_add(bandit_conditioning *c, uint32_t index, bandit_cond
     c->divisor[j] = 1.0 + c->gain;
     for (size_t i = 0; i < j; i++)
         c->shares[j * c->ld + i] = arm->c[i] / c->divisor[i];
-    memcpy(c->vectors + j * 2 * c->stride, arm->z, c->m * sizeof(double));
-    memcpy(c->vectors + j * 2 * c->stride + c->stride, arm->w, c->m * sizeof(double));
+    if (c->m > 0) {
+        memcpy(c->vectors + j * 2 * c->stride, arm->z, c->m * sizeof(double));
+        memcpy(c->vectors + j * 2 * c->stride + c->stride, arm->w, c->m * sizeof(double));
+    }
     write_products(c, j, arm);
     c->points.arms[j] = index;
     for (size_t i = 0; i < d; i++)
