@@ -8,12 +8,11 @@ import sqlite3
 import subprocess
 import tempfile
 import threading
-import time
 import venv
 
 from harness import sanitizers
 from server import Server
-from support import Skip, definition, grid
+from support import Skip, definition, eventually, grid
 
 BANDITCTL = None  # set by the runner
 SECONDS = 120  # that a command may take
@@ -132,17 +131,6 @@ def python_environment():
                 raise Skip(f"no environment for Python: {(error.stderr or b'').decode()[-300:]}") from error
             done.write_text(wanted)
     return folder / "bin"
-
-
-def wait_until(condition, seconds=30, what="what was waited for"):
-    """Polls until the condition holds. -> its value"""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        value = condition()
-        if value:
-            return value
-        time.sleep(0.02)
-    raise AssertionError(f"{what} did not come about within {seconds} s")
 
 
 def ended(process, seconds=60):

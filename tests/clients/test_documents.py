@@ -7,8 +7,7 @@ import shutil
 import subprocess
 
 import site_of_tests
-from site_of_tests import wait_until
-from support import Skip, definition
+from support import Skip, definition, eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TUTORIALS = ROOT / "docs" / "tutorials"
@@ -118,7 +117,7 @@ def test_the_scripts_for_curl(site):
     assert shell(site, f"{scripts}/upload.sh s points.csv") == "20\n"
     command = site.script('test "$1" != 7 && echo "for $1" && echo "$2"')
     shell(site, f"{scripts}/worker.sh s {command} & {scripts}/worker.sh s {command}; wait")
-    study = wait_until(lambda: (s := site.server.client().study("s"))["state"] == "finished" and s)
+    study = eventually(lambda: (s := site.server.client().study("s"))["state"] == "finished" and s)
     for trial in site.trials():
         expected = "failed" if trial["candidate"] == 7 else "completed"
         assert trial["state"] == expected and trial.get("value") == (

@@ -11,8 +11,8 @@ import warnings
 import zipfile
 
 import site_of_tests
-from site_of_tests import python_environment, wait_until
-from support import Skip, definition, grid, target
+from site_of_tests import python_environment
+from support import Skip, definition, eventually, grid, target
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[2] / "clients" / "python"
 sys.path.insert(0, str(PACKAGE / "src"))
@@ -249,7 +249,7 @@ def test_optimize_keeps_its_trials(site):
 def test_the_lease_of_another_attempt_is_left_alone(site):
     study = make(site, horizon=1)
     (lost,) = study.ask(worker="one", lease_seconds=1)
-    (held,) = wait_until(lambda: study.ask(worker="other", lease_seconds=600))
+    (held,) = eventually(lambda: study.ask(worker="other", lease_seconds=600))
     assert "attempt" in raises(banditd.Conflict, study.heartbeat, lost, 5).detail
     assert study.trial(1).raw["lease_expires_at"] == held.raw["lease_expires_at"]
     study.heartbeat(held, 1200)
@@ -266,7 +266,7 @@ def test_optimize_through_restarts_of_the_server(site):
     optimizing = threading.Thread(target=study.optimize, args=(function,), kwargs={"workers": 3})
     optimizing.start()
     for trials in (10, 30, 45):
-        wait_until(lambda: site.server.client().study("s")["trials_completed"] >= trials, 60)
+        eventually(lambda: site.server.client().study("s")["trials_completed"] >= trials)
         site.server.kill()
         site.server.start()
     optimizing.join(60)

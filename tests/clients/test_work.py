@@ -6,8 +6,8 @@ import signal
 import socket
 import time
 
-from site_of_tests import alive, ended, wait_until
-from support import definition
+from site_of_tests import alive, ended
+from support import definition, eventually
 
 
 def told(site):
@@ -138,7 +138,7 @@ def test_a_time_out_ends_the_whole_group(site):
     assert trial["state"] == "failed" and trial["reason"] == "took longer than --timeout (0.5 s)", trial
     assert time.monotonic() - start < 8
     pid = int((site.folder / "pid").read_text())
-    wait_until(lambda: not alive(pid), 5, "the end of the command's child")
+    eventually(lambda: not alive(pid), "the end of the command's child", 5)
 
 
 def test_a_time_out_of_a_command_that_ignores_sigterm(site):
@@ -177,7 +177,7 @@ def test_a_program_that_is_not_there(site):
 def test_a_study_that_is_deleted(site):
     site.study()
     work = site.start("work", "s", "--", site.script("sleep 0.2; echo 1"))
-    wait_until(lambda: len(site.trials()) > 1)
+    eventually(lambda: len(site.trials()) > 1)
     site.server.client().delete("/v1/studies/s")
     assert ended(work) == 4, site.log()
 
@@ -190,7 +190,7 @@ def test_a_paused_study_and_one_that_is_finished(site):
     time.sleep(1)
     assert work.poll() is None and site.trials() == [], site.log()
     assert client.request("PATCH", "/v1/studies/s", {"state": "active"}).status == 200
-    wait_until(lambda: len(site.trials()) > 5)
+    eventually(lambda: len(site.trials()) > 5)
     assert client.request("PATCH", "/v1/studies/s", {"state": "finished"}).status == 200
     assert ended(work, 15) == 0, site.log()
 
@@ -199,7 +199,7 @@ def test_a_study_that_awaits_its_candidates(site):
     new = {**definition(id="s", horizon=2), "domain": {"type": "candidates", "dimension": 1}}
     site.server.client().create(new)
     work = site.start("work", "s", "--", "echo", "{x0}")
-    wait_until(lambda: "; waiting" in site.log())
+    eventually(lambda: "; waiting" in site.log())
     assert work.poll() is None
     (site.folder / "points.csv").write_text("0.5\n1.5\n")
     site.output("candidates", "upload", "s", "points.csv")
@@ -213,7 +213,7 @@ def test_heartbeats_keep_a_trial(site):
     script = site.script('sleep 3; echo "$BANDIT_ATTEMPT"')
     work = site.start("work", "s", "--lease", "1", "--", script)
     client = site.server.client()
-    wait_until(site.trials)
+    eventually(site.trials)
     while work.poll() is None:
         assert client.ask("s", worker="other", wait_seconds=0.2)["trials"] == []
     trial = told(site)[1]
@@ -227,11 +227,11 @@ def test_the_lease_of_another_worker_is_left_alone(site):
     script = site.script(f"until test -e {go}; do sleep 0.1; done; echo 1")
     work = site.start("work", "s", "--lease", "1", "--", script)
     client = site.server.client()
-    wait_until(lambda: begun(site))
+    eventually(lambda: begun(site))
     work.send_signal(signal.SIGSTOP)
-    (held,) = wait_until(lambda: client.ask("s", worker="other", lease_seconds=600)["trials"])
+    (held,) = eventually(lambda: client.ask("s", worker="other", lease_seconds=600)["trials"])
     work.send_signal(signal.SIGCONT)
-    wait_until(lambda: "the lease is lost" in site.log())
+    eventually(lambda: "the lease is lost" in site.log())
     (trial,) = site.trials()
     assert (trial["attempt"], trial["lease_expires_at"]) == (2, held["lease_expires_at"]), (trial, held)
     go.touch()
@@ -252,11 +252,11 @@ def test_a_killed_worker_gets_its_trial_again(site):
     script = site.script(f"echo $$ >> {site.folder}/pids; test -e {site.folder}/go || sleep 100; echo 1")
     work = site.start("work", "s", "--", script)
     pids = site.folder / "pids"
-    wait_until(lambda: pids.exists() and pids.read_text().strip())
+    eventually(lambda: pids.exists() and pids.read_text().strip())
     work.kill()
     ended(work)
     pid = int(pids.read_text())
-    wait_until(lambda: not alive(pid), 5, "the end of the command of a killed worker")
+    eventually(lambda: not alive(pid), "the end of the command of a killed worker", 5)
     (site.folder / "go").touch()
     site.output("work", "s", "--", script)
     trial = told(site)[1]
@@ -267,7 +267,7 @@ def test_sigterm_lets_the_command_end(site):
     site.study()
     started = site.folder / "started"
     work = site.start("work", "s", "--", site.script(f"touch {started}; sleep 1; echo 5"))
-    wait_until(started.exists)
+    eventually(started.exists)
     work.send_signal(signal.SIGTERM)
     assert ended(work) == 8, site.log()
     assert [(trial["state"], trial["value"]) for trial in begun(site)] == [("completed", 5)], begun(site)
@@ -277,7 +277,7 @@ def test_a_second_signal_gives_the_trial_back(site):
     site.study()
     started = site.folder / "started"
     work = site.start("work", "s", "--", site.script(f"echo $$ > {started}; exec sleep 100"))
-    wait_until(lambda: started.exists() and started.read_text().strip())
+    eventually(lambda: started.exists() and started.read_text().strip())
     work.send_signal(signal.SIGINT)
     time.sleep(0.3)
     assert work.poll() is None
@@ -291,7 +291,7 @@ def test_a_result_that_waits_for_the_server(site):
     site.study(horizon=2)
     started = site.folder / "started"
     work = site.start("work", "s", "--", site.script(f"touch {started}; sleep 1; echo 5"))
-    wait_until(started.exists)
+    eventually(started.exists)
     site.server.kill()
     time.sleep(2)
     assert work.poll() is None, site.log()
@@ -312,7 +312,7 @@ def test_giving_up(site):
 def test_signals_while_there_is_no_server(site):
     site.server.stop()
     work = site.start("work", "s", "--", "true")
-    wait_until(lambda: "trying again" in site.log())
+    eventually(lambda: "trying again" in site.log())
     work.send_signal(signal.SIGTERM)
     assert ended(work, 5) == 8, site.log()
     site.server.start()
@@ -383,7 +383,7 @@ def test_200_trials_while_everything_is_killed(site):
     client = site.server.client
 
     def progress(trials):
-        wait_until(lambda: client().study("s")["trials_completed"] >= trials, 120, f"{trials} trials")
+        eventually(lambda: client().study("s")["trials_completed"] >= trials, f"{trials} trials", 120)
 
     def kill_a_command():
         """The youngest one that is alive."""
@@ -397,7 +397,7 @@ def test_200_trials_while_everything_is_killed(site):
                 return True
             return False
 
-        wait_until(killed, 30, "a command to kill")
+        eventually(killed, "a command to kill", 30)
 
     for trials, victim in (
         (20, "server"),

@@ -2,10 +2,20 @@
 
 import math
 import random
+import time
 
 
 class Skip(Exception):
     """Raised by a test that cannot run here; the text says what is missing."""
+
+
+def eventually(condition, what="what was waited for", seconds=60):
+    """Polls until the condition holds. -> its value"""
+    end = time.monotonic() + seconds
+    while not (value := condition()):
+        assert time.monotonic() < end, f"not within {seconds} s: {what}"
+        time.sleep(0.05)
+    return value
 
 
 def cases(table):

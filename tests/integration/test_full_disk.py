@@ -5,11 +5,10 @@ import contextlib
 import os
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 from server import Server, run_to_end
-from support import Skip, cases, definition, grid
+from support import Skip, cases, definition, eventually, grid
 
 MIB = 1 << 20
 
@@ -41,13 +40,6 @@ def fill(client, prefix, side):
             if refused == 10:
                 return made
     raise AssertionError("the disk does not run full")
-
-
-def eventually(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never comes about"
-        time.sleep(0.1)
 
 
 def ready(client):

@@ -6,10 +6,9 @@ import os
 import random
 import sqlite3
 import threading
-import time
 
 from server import Server, run_to_end
-from support import definition, grid, work
+from support import definition, eventually, grid, work
 
 TRIALS = int(os.environ.get("BANDITD_TRIALS", "20000"))
 MIB = 1 << 20
@@ -28,13 +27,6 @@ def memory(server, what):
 def forget_peak(server):
     with open(f"/proc/{server.process.pid}/clear_refs", "w") as file:
         file.write("5")
-
-
-def eventually(condition, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never comes about"
-        time.sleep(0.05)
 
 
 def test_the_log_is_bounded_under_constant_readers():

@@ -9,10 +9,9 @@ import socket
 import ssl
 import subprocess
 import tempfile
-import time
 
 from server import Server, run_to_end
-from support import definition
+from support import definition, eventually
 from test_hostile import is_refused, received
 
 
@@ -92,10 +91,7 @@ def peer_name(server):
 
 
 def until_log(server, text, times=1):
-    end = time.monotonic() + 30
-    while server.log().count(text) < times and time.monotonic() < end:
-        time.sleep(0.05)
-    assert server.log().count(text) >= times, server.log()
+    eventually(lambda: server.log().count(text) >= times, text)
 
 
 def test_a_new_certificate_on_sighup():
