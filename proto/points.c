@@ -21,6 +21,21 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
     return WIRE_OK;
 }
 
+wire_status wire_points_reader_set_names(wire_points_reader *r, char *const *names, size_t n)
+{
+    r->names = calloc(n ? n : 1, sizeof *r->names);
+    if (!r->names)
+        return WIRE_NO_MEMORY;
+    for (; r->n_names < n; r->n_names++) {
+        size_t size = strlen(names[r->n_names]) + 1;
+        char *copy = malloc(size);
+        if (!copy)
+            return WIRE_NO_MEMORY;
+        r->names[r->n_names] = memcpy(copy, names[r->n_names], size);
+    }
+    return WIRE_OK;
+}
+
 /* Makes room for n doubles in the block. */
 static wire_status reserve(wire_points_reader *r, size_t n)
 {
@@ -36,7 +51,12 @@ static wire_status reserve(wire_points_reader *r, size_t n)
 
 wire_status points_put(wire_points_reader *r, double value)
 {
-    size_t at = r->in_block * r->dimension + r->cells;
+    return points_put_at(r, r->cells, value);
+}
+
+wire_status points_put_at(wire_points_reader *r, size_t feature, double value)
+{
+    size_t at = r->in_block * r->dimension + feature;
     if (at >= r->capacity) {
         size_t wanted = r->dimension == 0 ? 2 * at + 16 : r->block_rows * r->dimension;
         if (r->dimension > 0 && wanted / r->dimension != r->block_rows)
@@ -135,6 +155,9 @@ void wire_points_reader_free(wire_points_reader *r)
         points_npy_clear(r);
         break;
     }
+    for (size_t i = 0; i < r->n_names; i++)
+        free(r->names[i]);
+    free(r->names);
     free(r->block);
     free(r);
 }

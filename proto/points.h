@@ -16,6 +16,10 @@ typedef bool wire_points_sink(void *arg, size_t first, size_t n, size_t dimensio
 wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format format, size_t dimension,
                                    size_t block_rows, wire_points_sink *sink, void *arg);
 
+/* Names the features, as many as the reader's dimension: a header of CSV must then have these names, in any
+ * order. Before the first bytes. WIRE_NO_MEMORY. */
+wire_status wire_points_reader_set_names(wire_points_reader *reader, char *const *names, size_t n);
+
 /* CSV: an optional header line (a first line with any cell that is not a number), `,` as separator, quotes
  * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}. NPY: NumPy's format, float64 or
  * float32, C order, shape (rows, dimension). Errors have a pointer such as "/points/12/3" for JSON, and a

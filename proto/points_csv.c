@@ -1,7 +1,8 @@
 /* Points in CSV.
  *
  * The first line is a header if one of its cells is a word: not a number, not empty, and not nan or inf.
- * Otherwise a first row with a gap or a nan would be lost instead of refused. */
+ * Otherwise a first row with a gap or a nan would be lost instead of refused. Where the study names its
+ * features, the header must have these names, and may have them in another order. */
 #include "proto/arrays.h"
 #include "proto/number.h"
 #include "proto/points_internal.h"
@@ -12,6 +13,12 @@
 
 /* ---- problems ----------------------------------------------------------------------------------------- */
 
+/* Spreadsheets in many languages separate cells by semicolons, since their numbers have a comma. */
+static const char *separator_hint(const char *text, size_t n)
+{
+    return memchr(text, ';', n) ? "; cells are separated by commas, and numbers have a decimal point" : "";
+}
+
 /* "line 4, row 3, column 2 ("age"): not a number: "abc"" */
 static wire_status refuse_cell(wire_points_reader *r, wire_errors *errors, const char *why, const char *text,
                                size_t n)
@@ -20,9 +27,9 @@ static wire_status refuse_cell(wire_points_reader *r, wire_errors *errors, const
     size_t column = r->cells;
     const char *name = csv->first_line_done && column < csv->n_first ? csv->first[column] : NULL;
     int shown = n > 40 ? 40 : (int)n;
-    wire_errors_add(errors, "", "line %zu, row %zu, column %zu%s%.60s%s: %s: \"%.*s\"%s", csv->csv.line + 1,
+    wire_errors_add(errors, "", "line %zu, row %zu, column %zu%s%.60s%s: %s: \"%.*s\"%s%s", csv->csv.line + 1,
                     r->rows + 1, column + 1, name ? " (\"" : "", name ? name : "", name ? "\")" : "", why,
-                    shown, text, n > 40 ? "…" : "");
+                    shown, text, n > 40 ? "…" : "", separator_hint(text, n));
     return WIRE_INVALID;
 }
 
@@ -43,7 +50,7 @@ static wire_status take_number(wire_points_reader *r, const char *text, size_t n
     double value;
     switch (wire_read_number(text, n, WIRE_NUMBER_LOOSE, &value)) {
     case WIRE_NUMBER_FINITE:
-        return points_put(r, value);
+        return points_put_at(r, r->u.csv.order ? r->u.csv.order[r->cells] : r->cells, value);
     case WIRE_NUMBER_INFINITE:
         return refuse_cell(r, errors, "too large for a double", text, n);
     case WIRE_NUMBER_NONE:
@@ -106,16 +113,63 @@ static void forget_first(points_csv *csv)
     csv->n_first = 0;
 }
 
+static wire_status refuse_name(const wire_points_reader *r, wire_errors *errors, const char *why,
+                               const char *name)
+{
+    wire_errors_add(errors, "", "line %zu: the header %s \"%.60s\"%s", r->u.csv.csv.line + 1, why, name,
+                    separator_hint(name, strlen(name)));
+    return WIRE_INVALID;
+}
+
+/* The place of the feature in the study's names; their number if it is none. */
+static size_t find_name(const wire_points_reader *r, const char *text)
+{
+    size_t place = 0, n = strlen(text);
+    wire_csv_trim(&text, &n);
+    while (place < r->n_names && (strlen(r->names[place]) != n || memcmp(r->names[place], text, n) != 0))
+        place++;
+    return place;
+}
+
+/* Finds the feature of each column. Every feature must have one. */
+static wire_status match_names(wire_points_reader *r, wire_errors *errors)
+{
+    points_csv *csv = &r->u.csv;
+    bool *seen = calloc(r->n_names, sizeof *seen);
+    csv->order = calloc(csv->n_first + 1, sizeof *csv->order);
+    wire_status status = seen && csv->order ? WIRE_OK : WIRE_NO_MEMORY;
+    for (size_t i = 0; i < csv->n_first && status == WIRE_OK; i++) {
+        size_t place = find_name(r, csv->first[i]);
+        if (place == r->n_names)
+            status =
+                refuse_name(r, errors, "has a column that is not a feature of the study:", csv->first[i]);
+        else if (seen[place])
+            status = refuse_name(r, errors, "has two columns", csv->first[i]);
+        else
+            seen[csv->order[i] = place] = true;
+    }
+    for (size_t i = 0; i < r->n_names && status == WIRE_OK; i++)
+        if (!seen[i])
+            status = refuse_name(r, errors, "has no column", r->names[i]);
+    free(seen);
+    return status;
+}
+
 static wire_status end_first_line(wire_points_reader *r, wire_errors *errors)
 {
     points_csv *csv = &r->u.csv;
     bool header = false;
     for (size_t i = 0; i < csv->n_first; i++)
         header |= is_word(csv->first[i]);
+    if (header && r->n_names > 0) {
+        csv->first_line_done = true;
+        return match_names(r, errors);
+    }
     if (header) {
         if (r->dimension > 0 && csv->n_first != r->dimension) {
-            wire_errors_add(errors, "", "line %zu: the header has %zu columns, %zu expected",
-                            csv->csv.line + 1, csv->n_first, r->dimension);
+            wire_errors_add(errors, "", "line %zu: the header has %zu columns, %zu expected%s",
+                            csv->csv.line + 1, csv->n_first, r->dimension,
+                            separator_hint(csv->first[0], strlen(csv->first[0])));
             return WIRE_INVALID;
         }
         r->dimension = csv->n_first;
@@ -171,4 +225,5 @@ void points_csv_clear(wire_points_reader *r)
 {
     forget_first(&r->u.csv);
     free(r->u.csv.first);
+    free(r->u.csv.order);
 }

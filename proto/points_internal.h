@@ -12,6 +12,7 @@ typedef struct points_csv {
     wire_csv csv;
     char **first; /* cells of the first line; names, if that is a header */
     size_t n_first, first_capacity;
+    size_t *order; /* the feature of each column; NULL: as they stand */
     bool first_line_done;
 } points_csv;
 
@@ -64,6 +65,8 @@ struct wire_points_reader {
     void *arg;
     wire_status status; /* the first failure, which stays */
     size_t dimension;   /* 0: not known yet */
+    char **names;       /* of the features; owned */
+    size_t n_names;     /* 0: they have none */
     size_t block_rows;
     double *block;   /* block_rows x dimension; until the dimension is known: the first row as it grows */
     size_t capacity; /* doubles */
@@ -92,6 +95,8 @@ void points_npy_clear(wire_points_reader *r);
 
 /* Adds a cell to the row. The caller ensures cells < dimension once the dimension is known. */
 wire_status points_put(wire_points_reader *r, double value);
+/* The same for a cell of any feature of the row. Beyond the first, the dimension must be known. */
+wire_status points_put_at(wire_points_reader *r, size_t feature, double value);
 /* The row is full: it has `dimension` cells, or it is the first and sets the dimension. */
 wire_status points_end_row(wire_points_reader *r);
 

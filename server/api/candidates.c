@@ -90,20 +90,20 @@ typedef struct wanted {
     int64_t study;
     bool precomputed, space;
     size_t dimension; /* of each row */
+    wire_study *definition;
 } wanted;
 
 static void take_wanted(void *arg, const store_study *row)
 {
     wanted *w = arg;
-    wire_study *definition;
     w->study = row->study;
-    w->status = study_config_read(&definition, row->definition);
+    w->status = study_config_read(&w->definition, row->definition);
     if (w->status != STORE_OK)
         return;
+    const wire_study *definition = w->definition;
     w->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
     w->space = definition->domain_type == WIRE_DOMAIN_SPACE;
     w->dimension = (size_t)(w->precomputed ? definition->size.value : definition->dimension.value);
-    wire_study_free(definition);
 }
 
 /* False: nothing may be uploaded, and the request is answered. */
@@ -130,13 +130,10 @@ static bool read_wanted(http_request *request, wanted *out)
 }
 
 /* False: answered. */
-static bool open_upload(http_request *request)
+static bool begin_receiving(http_request *request, const wanted *w)
 {
     wire_points_format format = WIRE_POINTS_CSV;
     receiving *r;
-    wanted w;
-    if (!read_wanted(request, &w))
-        return false;
     if (strcmp(request->content_type, "application/json") == 0) {
         format = WIRE_POINTS_JSON;
     } else if (strcmp(request->content_type, "application/octet-stream") == 0) {
@@ -157,17 +154,29 @@ static bool open_upload(http_request *request)
     request->context_free = receiving_free;
     r->status = upload_new(&r->staged.upload, request->app->store);
     if (r->status == STORE_OK &&
-        wire_points_reader_new(&r->reader, format, w.dimension, BLOCK_ROWS, take_rows, r) != WIRE_OK)
+        wire_points_reader_new(&r->reader, format, w->dimension, BLOCK_ROWS, take_rows, r) != WIRE_OK)
         r->status = STORE_NO_MEMORY;
-    r->staged.dimension = w.dimension;
-    r->staged.study = w.study;
+    if (r->status == STORE_OK && wire_points_reader_set_names(r->reader, w->definition->feature_names,
+                                                              w->definition->n_feature_names) != WIRE_OK)
+        r->status = STORE_NO_MEMORY;
+    r->staged.dimension = w->dimension;
+    r->staged.study = w->study;
     r->max_values = request->app->config->max_values;
-    if (w.precomputed && bandit_arms_new_precomputed(&r->kernel, w.dimension, &r->error) != BANDIT_OK)
+    if (w->precomputed && bandit_arms_new_precomputed(&r->kernel, w->dimension, &r->error) != BANDIT_OK)
         r->status = STORE_NO_MEMORY;
     if (r->status == STORE_OK)
         return true;
     http_answer_store_problem(request, r->status);
     return false;
+}
+
+/* False: answered. */
+static bool open_upload(http_request *request)
+{
+    wanted w;
+    bool opened = read_wanted(request, &w) && begin_receiving(request, &w);
+    wire_study_free(w.definition);
+    return opened;
 }
 
 static void answer_reading(http_request *request, wire_status status, const wire_errors *errors)

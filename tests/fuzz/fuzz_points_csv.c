@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void read_sheet(const uint8_t *data, size_t size, bool named)
 {
-    sheet s = {0};
+    sheet s = {.named = named};
     wire_errors errors = {0};
     if (read_in_all_ways(&s, &errors, WIRE_POINTS_CSV, data, size) == WIRE_OK) {
         for (size_t i = 0; i < s.n; i++)
@@ -12,5 +12,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     free(s.cells);
     wire_errors_clear(&errors);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    read_sheet(data, size, false);
+    read_sheet(data, size, true);
     return 0;
 }

@@ -9,6 +9,7 @@ typedef struct sheet {
     double *cells;
     size_t n, capacity; /* cells */
     size_t rows, dimension;
+    bool named; /* two features, x and y */
 } sheet;
 
 static inline bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
@@ -34,7 +35,10 @@ static inline wire_status read_points(sheet *s, wire_errors *errors, wire_points
                                       const uint8_t *data, size_t size, size_t chunk, size_t block_rows)
 {
     wire_points_reader *reader;
-    HOLDS(wire_points_reader_new(&reader, format, 0, block_rows, take_rows, s) == WIRE_OK);
+    char x[] = "x", y[] = "y";
+    HOLDS(wire_points_reader_new(&reader, format, s->named ? 2 : 0, block_rows, take_rows, s) == WIRE_OK);
+    if (s->named)
+        HOLDS(wire_points_reader_set_names(reader, (char *[]){x, y}, 2) == WIRE_OK);
     wire_status status = WIRE_OK;
     for (size_t at = 0; at < size && status == WIRE_OK;) {
         size_t n = chunk == 0 || size - at < chunk ? size - at : chunk;
@@ -62,7 +66,7 @@ static inline wire_status read_in_all_ways(sheet *s, wire_errors *errors, wire_p
     } ways[] = {{1, 1}, {2, 3}, {7, 2}};
     wire_status status = read_points(s, errors, format, data, size, 0, 4);
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        sheet other = {0};
+        sheet other = {.named = s->named};
         wire_errors problems = {0};
         wire_status another =
             read_points(&other, &problems, format, data, size, ways[i].chunk, ways[i].block_rows);

@@ -150,6 +150,47 @@ BAD_CSV = {
 }
 
 
+def named(client):
+    """Creates a study with names that waits for candidates; its id."""
+    domain = {"type": "candidates", "dimension": 2, "names": ["degrees", "minutes"]}
+    return client.create({**definition(), "domain": domain})["id"]
+
+
+def test_a_header_says_which_column_is_which(server):
+    client = server.client()
+    for header, row in (
+        ("minutes, degrees", "20,180"),
+        ('"degrees",minutes', "180,20"),
+        (None, "180,20"),
+    ):
+        path = f"/v1/studies/{named(client)}/candidates"
+        lines = [row, ",".join(reversed(row.split(",")))]
+        text = "\n".join(([header] if header else []) + lines)
+        assert put_csv(client, path, text).json == {"count": 2, "dimension": 2}
+        first, second = client.get(path).json["items"]
+        assert (first["point"], second["point"]) == ([180, 20], [20, 180]), header
+
+
+BAD_HEADERS = {
+    "unknown": ("degrees,seconds\n1,2\n", "not a feature of the study: \"seconds\""),
+    "twice": ("degrees,degrees\n1,2\n", "two columns \"degrees\""),
+    "too_few": ("minutes\n1\n", "no column \"degrees\""),
+    "too_many": ("degrees,minutes,operator\n1,2,3\n", "not a feature of the study: \"operator\""),
+    "semicolons": ("degrees;minutes\n1;2\n", "separated by commas"),
+    "semicolons_below": ("degrees,minutes\n1;2\n", "separated by commas"),
+}
+
+
+@cases(BAD_HEADERS)
+def test_a_header_of_other_names(server, case):
+    text, said = case
+    client = server.client()
+    study = named(client)
+    problem = refusal(put_csv(client, f"/v1/studies/{study}/candidates", text), 422)
+    assert said in problem["errors"][0]["detail"], problem
+    assert client.study(study)["candidates"] == 0
+
+
 @cases(BAD_CSV)
 def test_bad_csv(server, case):
     text, named = case

@@ -20,6 +20,7 @@ typedef struct sheet {
     double cells[MAX_CELLS];
     size_t rows, dimension, blocks;
     size_t stop_after; /* rows; 0: never */
+    bool named;        /* the features have names: x, y, … */
 } sheet;
 
 static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
@@ -49,6 +50,10 @@ static wire_status read_chunks(sheet *s, wire_errors *errors, wire_points_format
 {
     wire_points_reader *r;
     assert_int_equal(wire_points_reader_new(&r, format, dimension, block_rows, take_rows, s), WIRE_OK);
+    if (s->named)
+        assert_int_equal(wire_points_reader_set_names(
+                             r, (char *[]){(char[]){"x"}, (char[]){"y"}, (char[]){"z"}}, dimension),
+                         WIRE_OK);
     wire_status status = WIRE_OK;
     size_t from = 0;
     for (size_t i = 0; i <= n_cuts && status == WIRE_OK; i++) {
@@ -84,6 +89,7 @@ typedef struct expectation {
     const char *pointer, *detail; /* of a refusal */
     size_t rows, columns;
     double cells[12];
+    bool named; /* the features, as in sheet */
 } expectation;
 
 static size_t text_size(const expectation *e)
@@ -94,7 +100,7 @@ static size_t text_size(const expectation *e)
 static void check(const expectation *e, wire_points_format format, size_t block_rows, const size_t *cuts,
                   size_t n_cuts)
 {
-    sheet s = {0};
+    sheet s = {.named = e->named};
     wire_errors errors = {0};
     wire_status status =
         read_chunks(&s, &errors, format, e->dimension, block_rows, e->text, text_size(e), cuts, n_cuts);
@@ -235,7 +241,54 @@ static void test_csv(void **state)
          .status = WIRE_INVALID,
          .pointer = "",
          .detail = "line 1, column 2: text after a closing quote"},
+        {.text = "x,y,z\n1,2\n",
+         .dimension = 3,
+         .named = true,
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 2, row 1: 2 cells, 3 expected"},
+        {.text = "x,z\n1,2\n",
+         .dimension = 3,
+         .named = true,
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1: the header has no column \"y\""},
+        {.text = "y,x,y\n1,2,3\n",
+         .dimension = 2,
+         .named = true,
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1: the header has two columns \"y\""},
+        {.text = "y,xx\n1,2\n",
+         .dimension = 2,
+         .named = true,
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1: the header has a column that is not a feature of the study: \"xx\""},
+        {.text = "x;y\n1;2\n",
+         .dimension = 2,
+         .status = WIRE_INVALID,
+         .pointer = "",
+         .detail = "line 1: the header has 1 columns, 2 expected; cells are separated by commas, and numbers "
+                   "have a decimal point"},
     };
+    check_everywhere(cases, sizeof cases / sizeof *cases, WIRE_POINTS_CSV);
+}
+
+/* The rows have the order of the names, whatever that of the columns. */
+static void test_csv_named(void **state)
+{
+    static const expectation cases[] = {
+        {.text = "z, x ,\"y\"\n3,1,2\n6,4,5\n",
+         .dimension = 3,
+         .named = true,
+         .rows = 2,
+         .columns = 3,
+         .cells = {1, 2, 3, 4, 5, 6}},
+        {.text = "x,y\n1,2\n", .dimension = 2, .named = true, .rows = 1, .columns = 2, .cells = {1, 2}},
+        {.text = "1,2\n3,4\n", .dimension = 2, .named = true, .rows = 2, .columns = 2, .cells = {1, 2, 3, 4}},
+    };
+    (void)state;
     check_everywhere(cases, sizeof cases / sizeof *cases, WIRE_POINTS_CSV);
 }
 
@@ -510,10 +563,15 @@ static void test_too_wide(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_csv),      cmocka_unit_test(test_csv_long_cells),
-        cmocka_unit_test(test_json),     cmocka_unit_test(test_npy),
-        cmocka_unit_test(test_nul),      cmocka_unit_test(test_sink_stops),
-        cmocka_unit_test(test_too_long), cmocka_unit_test(test_too_wide),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_named),
+        cmocka_unit_test(test_csv_long_cells),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_npy),
+        cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_sink_stops),
+        cmocka_unit_test(test_too_long),
+        cmocka_unit_test(test_too_wide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

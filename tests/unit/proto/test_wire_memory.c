@@ -116,12 +116,14 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
     return first + n * dimension > 0 && rows[0] >= 0;
 }
 
-static wire_status read_points(wire_points_format format, const char *body, size_t size)
+static wire_status read_points(wire_points_format format, char *const *names, const char *body, size_t size)
 {
     wire_errors errors = {0};
     wire_points_reader *reader;
-    wire_status status = wire_points_reader_new(&reader, format, 0, 2, take_rows, NULL);
+    wire_status status = wire_points_reader_new(&reader, format, names ? 2 : 0, 2, take_rows, NULL);
     assert_true((reader != NULL) == (status == WIRE_OK));
+    if (status == WIRE_OK && names)
+        status = wire_points_reader_set_names(reader, names, 2);
     if (status == WIRE_OK)
         status = wire_points_reader_feed(reader, body, size, &errors);
     if (status == WIRE_OK)
@@ -131,14 +133,20 @@ static wire_status read_points(wire_points_format format, const char *body, size
     return status;
 }
 
+static wire_status read_named_csv(const char *body, size_t size)
+{
+    char a[] = "a", b[] = "b";
+    return read_points(WIRE_POINTS_CSV, (char *[]){a, b}, body, size);
+}
+
 static wire_status read_csv(const char *body, size_t size)
 {
-    return read_points(WIRE_POINTS_CSV, body, size);
+    return read_points(WIRE_POINTS_CSV, NULL, body, size);
 }
 
 static wire_status read_json(const char *body, size_t size)
 {
-    return read_points(WIRE_POINTS_JSON, body, size);
+    return read_points(WIRE_POINTS_JSON, NULL, body, size);
 }
 
 static bool take_observation(void *arg, size_t index, const char *place, const wire_observation *observation,
@@ -285,6 +293,8 @@ static void test_readers(void **state)
     (void)state;
     fail_each(read_csv, "a,b\n1,2\n3,4\n5,6\n", WIRE_OK);
     fail_each(read_csv, "1,2\n3,4\n5,6\n", WIRE_OK);
+    fail_each(read_named_csv, "b,a\n1,2\n3,4\n5,6\n", WIRE_OK);
+    fail_each(read_named_csv, "b,c\n1,2\n", WIRE_INVALID);
     fail_each(read_csv, "1,2\n3,x\n", WIRE_INVALID);
     fail_each(read_json, "{'points':[[1,2],[3,4],[5,6]]}", WIRE_OK);
     fail_each(read_csv, "1,2\n3,x", WIRE_INVALID);
