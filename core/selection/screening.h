@@ -1,18 +1,11 @@
 /* Evaluates all arms under a new posterior, most of them only by bounds.
  *
  * A batch needs only those arms that may reach the top of the heap, a few per cent. The variances of an
- * earlier batch, the reference, bound the new ones. With M = lambda I + Q (V − lambda I) Q', where Q is an
- * orthonormal basis of the dictionary's span, an arm's variance is phi(x)' M^{-1} phi(x) (paper's scale), so
- * that
- *
- *   variance_new(x) <= rho variance_reference(x) for every x  when  M_reference <= rho M_new.
- *
- * This is an inequality between matrices of the dictionaries' sizes, which a Cholesky factorization proves,
- * whatever the two dictionaries have in common †. Means cost one product per kernel entry and are computed
- * for all arms. Variances need a triangular product, which costs m/2 times as much. Screening omits it for
- * arms whose mean and bound stay below the value that some pulled arm is likely to keep until the end of the
- * batch. A wrong guess of that value only costs time: the selector (selection.h) evaluates any arm that
- * reaches the top of the heap, and the bounds hold, so that the picks are the same.
+ * earlier batch, times a factor, bound the new ones (reference.h). Means cost one product per kernel entry
+ * and are computed for all arms. Variances need a triangular product, which costs m/2 times as much.
+ * Screening omits it for arms whose mean and bound stay below the value that some pulled arm is likely to
+ * keep until the end of the batch. A wrong guess of that value only costs time: the selector (selection.h)
+ * evaluates any arm that reaches the top of the heap, and the bounds hold, so that the picks are the same.
  *
  * A reference does not pay when the dictionary is large compared with the number of arms. A variance is then
  * bounded by the first rows of R, in pivot order: each row subtracts a term from k / lambda − |R k|^2. The
@@ -20,27 +13,11 @@
  * for most tiles half of the rows, a quarter of the product, are enough.
  *
  * Picks by log gain come from the few arms with the largest gains. A sample spread over all arms shows how
- * large these are; arms whose mean and bound do not allow a gain near that are left out.
- *
- * † ours, not the papers'. */
+ * large these are; arms whose mean and bound do not allow a gain near that are left out. */
 #ifndef CORE_SELECTION_SCREENING_H
 #define CORE_SELECTION_SCREENING_H
 
-#include "core/posterior/sparse_posterior.h"
-
-typedef struct bandit_reference {
-    bool kept;            /* false: there is no reference */
-    bandit_points points; /* the members of its dictionary */
-    size_t m;
-    double *L;        /* m x m, lower triangle: K = L L' */
-    double *F;        /* m x m, lower triangle: I − lambda V^{-1} <= F F' */
-    double *gram;     /* m x m, lower triangle: F'F plus the error of the basis */
-    double *variance; /* one per arm, paper's scale, with an error of at most variance_error */
-    double variance_error;
-    size_t rung; /* rung at which the next comparison starts */
-    size_t capacity_L, capacity_F, capacity_gram, capacity_variance, capacity_work;
-    double *work; /* scratch of keep and compare */
-} bandit_reference;
+#include "core/selection/reference.h"
 
 /* Whether screening against a reference pays under this posterior. It requires the single-norm form
  * (one_factor), a kernel that is positive semi-definite by its formula, and enough arms to be worth comparing
@@ -50,20 +27,6 @@ bool bandit_screening_pays(const bandit_posterior *posterior, size_t n_pulled);
 /* Whether screening by the first rows of R, without a reference, pays. It requires the single-norm form, a
  * version of the product that can stop early, and few pulled arms, because these are evaluated twice. */
 bool bandit_screening_by_rows_pays(const bandit_posterior *posterior, size_t n_pulled);
-
-/* Makes `posterior` with the variances of all arms (bandit_posterior_evaluate_all) the reference; both are
- * copied. *reference is {0} or used before. Errors: BANDIT_NO_MEMORY; there is then no reference. */
-bandit_status bandit_reference_keep(bandit_reference *reference, const bandit_posterior *posterior,
-                                    const double *variance, bandit_error *err);
-
-/* Sets *ratio to a rho > 1, one of a few values, for which M_reference <= rho M_new is proved with rounding
- * taken into account, or to INFINITY if none is proved. Both posteriors have the same kernel, arms and
- * lambda. Errors: BANDIT_NO_MEMORY. */
-bandit_status bandit_reference_compare(bandit_reference *reference, const bandit_posterior *posterior,
-                                       double *ratio, bandit_error *err);
-
-void bandit_reference_clear(bandit_reference *reference);
-size_t bandit_reference_memory(const bandit_reference *reference);
 
 typedef struct bandit_screen {
     const bandit_reference *reference; /* NULL: screen by the first rows of R */
