@@ -138,22 +138,25 @@ static void add_cors(http_connection *c, struct MHD_Response *response)
     MHD_add_response_header(response, "Access-Control-Max-Age", "600");
 }
 
-enum MHD_Result http_send_answer(http_connection *c)
+/* A client that has the answer already gets 304 and no body. */
+static void leave_out_what_the_client_has(const http_connection *c, struct http_answer *answer)
 {
-    struct http_answer *answer = &c->request.answer;
-    if (answer->status == MHD_HTTP_OK && answer->etag[0] &&
-        wire_etag_matches(http_connection_header(c, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->etag)) {
-        answer->status = MHD_HTTP_NOT_MODIFIED;
-        answer->content_type = NULL;
-        answer->static_body = NULL;
-        free(answer->body);
-        answer->body = NULL;
-        answer->gzip = false;
-        answer->size = 0;
-    }
+    if (answer->status != MHD_HTTP_OK || !answer->etag[0] ||
+        !wire_etag_matches(http_connection_header(c, MHD_HTTP_HEADER_IF_NONE_MATCH), answer->etag))
+        return;
+    answer->status = MHD_HTTP_NOT_MODIFIED;
+    answer->content_type = NULL;
+    answer->static_body = NULL;
+    free(answer->body);
+    answer->body = NULL;
+    answer->gzip = false;
+    answer->size = 0;
+}
+
+/* A response with the answer's body, which it then owns, and no headers; NULL if there is no memory. */
+static struct MHD_Response *response_with_body(http_connection *c, struct http_answer *answer, bool stream)
+{
     struct MHD_Response *response;
-    /* libmicrohttpd before 1.0 ends the body of a stream even for HEAD, which has none. */
-    bool stream = answer->read && strcmp(c->method, MHD_HTTP_METHOD_HEAD) != 0;
     if (stream)
         response = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, c, NULL);
     else if (answer->body)
@@ -162,12 +165,17 @@ enum MHD_Result http_send_answer(http_connection *c)
         response = MHD_create_response_from_buffer(answer->size, (void *)(uintptr_t)answer->static_body,
                                                    MHD_RESPMEM_PERSISTENT);
     if (!response)
-        return MHD_NO;
+        return NULL;
     if (answer->body) {
         c->buffered += answer->size;
         budget_charge(c->request.app->buffered, c->request.holder, answer->size);
     }
-    answer->body = NULL; /* now owned by the response */
+    answer->body = NULL;
+    return response;
+}
+
+static void add_headers(http_connection *c, const struct http_answer *answer, struct MHD_Response *response)
+{
     if (answer->content_type)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, answer->content_type);
     MHD_add_response_header(response, "X-Request-Id", c->request.id);
@@ -190,10 +198,22 @@ enum MHD_Result http_send_answer(http_connection *c)
         MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, answer->allow);
     if (answer->retry_after > 0)
         MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, log_format("%d", answer->retry_after));
-    /* Chunks whose lines end in other ways than they should are taken by libmicrohttpd (0.9.75). A proxy in front may
-     * see other chunks, and so another request after them: there is none. */
+    /* libmicrohttpd 0.9.75 accepts chunks with malformed line ends. A proxy in front may see other chunks, and so
+     * another request behind them. The connection therefore ends with this answer. */
     if (c->opened && http_connection_header(c, MHD_HTTP_HEADER_TRANSFER_ENCODING))
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+}
+
+enum MHD_Result http_send_answer(http_connection *c)
+{
+    struct http_answer *answer = &c->request.answer;
+    leave_out_what_the_client_has(c, answer);
+    /* libmicrohttpd before 1.0 ends the body of a stream even for HEAD, which has none. */
+    bool stream = answer->read && strcmp(c->method, MHD_HTTP_METHOD_HEAD) != 0;
+    struct MHD_Response *response = response_with_body(c, answer, stream);
+    if (!response)
+        return MHD_NO;
+    add_headers(c, answer, response);
     if (c->link)
         http_link_set(c->link, HTTP_LINK_WORKING, stream ? 0 : http_patience(c, answer->size));
     enum MHD_Result result = http_queue(c->mhd, answer->status, response) ? MHD_YES : MHD_NO;
