@@ -1,0 +1,37 @@
+/* Fronts of points with several objectives, and the hypervolumes that they dominate. All objectives are
+ * maximized; a point is k numbers, 1 <= k <= BANDIT_MOST_OBJECTIVES, and n points are n x k, row-major. */
+#ifndef BANDIT_FRONT_H
+#define BANDIT_FRONT_H
+
+#include "bandit/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { BANDIT_MOST_OBJECTIVES = 5 };
+
+/* Does a dominate b: is it at least as good in every objective, and better in one? */
+bool bandit_dominates(const double *a, const double *b, size_t k);
+
+/* Sets front[0 … result−1] to the points that no other point dominates, ascending; of equal points the first.
+ * `front` has n entries. */
+size_t bandit_front_find(const double *points, size_t n, size_t k, size_t *front);
+
+/* The volume of { z >= reference : z <= y for one of the points y }, as points are added one by one. */
+typedef struct bandit_volume bandit_volume;
+
+/* Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_volume_new(bandit_volume **out, const double *reference, size_t k, bandit_error *err);
+void bandit_volume_free(bandit_volume *volume); /* NULL is fine */
+
+/* Adds a point. *grows, if not NULL, tells whether it dominates something that no earlier point does. Errors:
+ * BANDIT_NO_MEMORY; BANDIT_MEMORY_LIMIT when the volume would have too many parts, which happens only for
+ * hundreds of points that do not dominate each other, in 4 objectives or more. Then the volume is unusable. */
+bandit_status bandit_volume_add(bandit_volume *volume, const double *point, bool *grows, bandit_error *err);
+double bandit_volume_value(const bandit_volume *volume);
+
+/* The volume of n points. To the bit, it does not depend on their order. Errors: as above. */
+bandit_status bandit_hypervolume(double *out, const double *points, size_t n, size_t k,
+                                 const double *reference, bandit_error *err);
+
+#endif
