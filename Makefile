@@ -127,7 +127,7 @@ $(B)/tests/%: $(B)/tests/%.o $(SUPPORT_OBJ) $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT
 
 # To build these programs for AFL++: `make fuzz-binaries CC=afl-clang-fast VARIANT=fuzz`.
 $(B)/tests/fuzz/fuzz_http: $(B)/tests/fuzz/dialogue.o
-$(B)/tests/fuzz/fuzz_http: LDFLAGS += -Wl,--wrap=clock_now,--wrap=clock_steady,--wrap=clock_steady_ms,--wrap=bandit_engine_select
+$(B)/tests/fuzz/fuzz_http: LDFLAGS += -Wl,--wrap=clock_now,--wrap=clock_steady,--wrap=clock_steady_ms,--wrap=clock_boot_ms,--wrap=bandit_engine_select
 $(B)/tests/fuzz/%: $(B)/tests/fuzz/%.o $(LIBSERVER) $(LIBPROTO) $(LIBBANDIT)
 	@echo "  LD    $@"
 	@$(CC) $(CFLAGS) -fsanitize=fuzzer $(LDFLAGS) $^ $(LDLIBS) -o $@

@@ -22,8 +22,9 @@ typedef struct app {
     struct computing *computing;
     struct auth *auth;
     struct registry *registry;
-    int64_t started_at;           /* ms since 1970; 0: not serving */
-    atomic_uint_fast64_t evicted; /* studies or engines removed from memory since the start */
+    int64_t started_at;              /* ms of the boot clock; 0: not serving */
+    atomic_int_fast64_t clock_jumps; /* how often the wall clock was set since then */
+    atomic_uint_fast64_t evicted;    /* studies or engines removed from memory since the start */
     struct events *events;
     struct metrics *metrics;
     atomic_size_t waiting; /* asks that wait for a trial */

@@ -35,6 +35,28 @@ int64_t clock_steady_ms(void)
     return (int64_t)(1000 * clock_steady());
 }
 
+int64_t clock_boot_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_BOOTTIME, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* A thread that loses its processor between the two readings must not look like a clock that was set. */
+enum { READINGS = 16, READING_MS = 10 };
+
+int64_t clock_offset(void)
+{
+    int64_t offset = 0;
+    for (int i = 0; i < READINGS; i++) {
+        int64_t before = clock_boot_ms();
+        offset = clock_now() - before;
+        if (clock_boot_ms() - before < READING_MS)
+            break;
+    }
+    return offset;
+}
+
 void clock_format(int64_t milliseconds, char *text)
 {
     time_t seconds = (time_t)(milliseconds / 1000);

@@ -11,6 +11,12 @@ int64_t clock_now(void);
 double clock_steady(void);
 int64_t clock_steady_ms(void);
 
+/* Milliseconds since the machine was started, including the time for which it was suspended; never jumps. */
+int64_t clock_boot_ms(void);
+
+/* How far the wall clock is ahead of the boot clock, in ms. It changes when the wall clock is set. */
+int64_t clock_offset(void);
+
 /* Seconds for which this thread has had a processor. */
 double clock_thread(void);
 

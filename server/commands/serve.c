@@ -120,7 +120,7 @@ static bool start(running *r, const server_config *options, const char *address,
         r->app.pool = pool_new(options->threads);
     r->app.computing = r->app.pool ? computing_new(options->threads, r->app.pool) : NULL;
     r->app.events = r->app.computing ? events_new(&r->app) : NULL;
-    r->app.started_at = clock_now();
+    r->app.started_at = clock_boot_ms();
     r->app.registry = r->app.events ? registry_new(&r->app) : NULL;
     if (r->app.registry && registry_wake_pending(r->app.registry, &error) != STORE_OK)
         log_event(LOG_ERROR, "leases_not_watched", "reason", error.message, NULL);

@@ -3,6 +3,7 @@
 #include "server/base/log.h"
 #include "server/data/stop_rule.h"
 #include "server/study/failures.h"
+#include "server/study/lease.h"
 #include "server/study/measure.h"
 #include "server/study/patch.h"
 #include "server/study/points.h"
@@ -13,12 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Workers could not renew their leases while the server was down. */
-enum { RESTART_GRACE_MS = 30000 };
-
 typedef struct loading {
     study *s;
     int64_t epoch, last_seq;
+    int64_t latest; /* time of the last event */
     char *definition;
     bool failures; /* some trial failed or was infeasible */
     bool failed;   /* out of memory */
@@ -51,6 +50,7 @@ static void take_study(void *arg, const store_study *row)
     s->best_value = row->best_value;
     l->epoch = row->epoch;
     l->last_seq = row->last_seq;
+    l->latest = row->updated_at;
     l->failures = row->by_state[TRIAL_FAILED] + row->by_state[TRIAL_INFEASIBLE] > 0;
     l->definition = strdup(row->definition);
 }
@@ -61,9 +61,8 @@ static void take_trial(void *arg, const store_trial *row)
     if (!is_known(l, row->candidate))
         return;
     trial *t = trial_of_row(row);
-    int64_t started_at = l->s->app->started_at;
-    if (t && t->state == TRIAL_PENDING && t->lease_expires_at <= started_at)
-        t->lease_expires_at = started_at + RESTART_GRACE_MS;
+    if (t && t->state == TRIAL_PENDING)
+        lease_resume(l->s, t, l->latest);
     if (!t || !trial_queue_add(l->s->queue, t))
         l->failed = true;
 }
@@ -219,6 +218,7 @@ store_status study_load(study *s, store_error *err)
     if (status != STORE_OK)
         return status;
     trial_queue_clear(s->queue);
+    s->clock_jumps = atomic_load(&s->app->clock_jumps);
     status = l.definition ? study_config_read(&definition, l.definition) : STORE_NO_MEMORY;
     if (status == STORE_OK)
         status = study_config_status(study_config_new(&s->config, definition, &errors));

@@ -2,6 +2,7 @@
 #include "server/study/study.h"
 
 #include "server/base/clock.h"
+#include "server/base/log.h"
 #include "server/watch/event_streams.h"
 
 #include <malloc.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { TRIM_MS = 2000, TICK_MS = 50, DISPOSE_AT_ONCE = 64 };
+enum { TRIM_MS = 2000, TICK_MS = 50, JUMP_MS = 1000, DISPOSE_AT_ONCE = 64 };
 
 struct registry {
     app *app;
@@ -20,6 +21,7 @@ struct registry {
     study *gone;          /* deleted studies that are not idle yet; their ids are free */
     uint64_t given_back;  /* for the timer: evictions when memory was last returned to the system, and when */
     int64_t given_back_at;
+    int64_t clock_offset; /* for the timer: the wall clock's, as of the last tick */
     pthread_t timer;
     pthread_cond_t stop;
     bool stopping;
@@ -71,8 +73,9 @@ void registry_post(registry *r, study_request *request)
 /* ---- the timer ----------------------------------------------------------------------------------------- */
 
 typedef struct walk {
-    int64_t now, steady; /* ms of the wall clock, and of the steady clock */
-    int64_t evict;       /* ms: how long an unused study stays in memory */
+    int64_t boot, steady; /* ms of the boot clock, and of the steady clock */
+    bool clock_jumped;
+    int64_t evict; /* ms: how long an unused study stays in memory */
     study *disposable[DISPOSE_AT_ONCE];
     size_t n;
     void (*visit)(study *s, struct walk *w);
@@ -91,7 +94,8 @@ static void tick(study *s, walk *w)
         atomic_store(&s->timing.used_at, w->steady);
         atomic_store(&s->timing.resting, true);
         study_post_tick(s);
-    } else if (atomic_load(&s->timing.wake_at) <= w->steady || atomic_load(&s->timing.lease_end) <= w->now) {
+    } else if (atomic_load(&s->timing.wake_at) <= w->steady || atomic_load(&s->timing.lease_end) <= w->boot ||
+               w->clock_jumped) {
         atomic_store(&s->timing.wake_at, INT64_MAX);
         atomic_store(&s->timing.lease_end, INT64_MAX);
         study_post_tick(s);
@@ -124,15 +128,28 @@ static void give_back(registry *r, int64_t steady)
     malloc_trim(0);
 }
 
+/* Was the wall clock set since the last tick? A slewed clock moves by less than a thousandth. */
+static bool clock_jumped(registry *r)
+{
+    int64_t offset = clock_offset(), jump = offset - r->clock_offset;
+    r->clock_offset = offset;
+    if (llabs(jump) < JUMP_MS)
+        return false;
+    atomic_fetch_add(&r->app->clock_jumps, 1);
+    log_event(LOG_WARN, "clock_jumped", "seconds", log_format("%+.3f", (double)jump / 1000), NULL);
+    return true;
+}
+
 static void *run_timer(void *arg)
 {
     registry *r = arg;
     pthread_mutex_lock(&r->lock);
     while (!r->stopping) {
         struct timespec until;
-        walk w = {.now = clock_now(),
+        walk w = {.boot = clock_boot_ms(),
                   .steady = clock_steady_ms(),
                   .evict = 1000 * (int64_t)r->app->config->evict_seconds,
+                  .clock_jumped = clock_jumped(r),
                   .visit = tick};
         twalk_r(r->by_id, walk_node, &w);
         for (size_t i = 0; i < w.n; i++) {
@@ -163,6 +180,7 @@ registry *registry_new(app *a)
     if (!r)
         return NULL;
     r->app = a;
+    r->clock_offset = clock_offset();
     pthread_mutex_init(&r->lock, NULL);
     pthread_condattr_t steady; /* the wall clock may jump, so use the steady clock */
     pthread_condattr_init(&steady);

@@ -51,7 +51,7 @@ struct study {
         atomic_bool needed;   /* at the next tick, the study is loaded, because its leases may expire */
         /* When the timer should post a tick; INT64_MAX: never. */
         atomic_llong wake_at;   /* ms of the steady clock: for waiting asks */
-        atomic_llong lease_end; /* ms of the wall clock: when the first lease expires */
+        atomic_llong lease_end; /* ms of the boot clock: when the first lease expires */
         study *next_gone;       /* link of the registry's list of deleted studies */
     } timing;
 
@@ -74,6 +74,7 @@ struct study {
     int64_t trials;        /* numbered so far */
     int64_t batches;       /* planned so far */
     uint64_t expiry_write; /* number of the last write that ended leases */
+    int64_t clock_jumps;   /* those of the app that the stored ends of leases include; −1: unknown */
     int64_t through_seq;   /* the stored model includes results up to this position of the log */
     int64_t candidates, dimension, reference_candidates;
     char digest[80];

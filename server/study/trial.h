@@ -15,9 +15,10 @@ typedef struct trial {
     int32_t attempt;
     int64_t batch;
     uint32_t candidate;
-    double variance; /* of the pick, paper's scale */
-    char *worker;    /* of the attempt; never NULL */
-    int64_t issued_at, lease_expires_at;
+    double variance;                     /* of the pick, paper's scale */
+    char *worker;                        /* of the attempt; never NULL */
+    int64_t issued_at, lease_expires_at; /* by the wall clock, as stored and shown */
+    int64_t lease_end;                   /* ms of the boot clock: when the lease does end */
     bool has_value;
     double value; /* as reported, or as amended */
     int64_t repeats;

@@ -55,8 +55,7 @@ static bool goes_before(const trial *a, const trial *b)
 
 static bool expires_before(const trial *a, const trial *b)
 {
-    return a->lease_expires_at < b->lease_expires_at ||
-           (a->lease_expires_at == b->lease_expires_at && a->id < b->id);
+    return a->lease_end < b->lease_end || (a->lease_end == b->lease_end && a->id < b->id);
 }
 
 /* ---- the lists ----------------------------------------------------------------------------------------- */
@@ -234,7 +233,7 @@ trial *trial_queue_first_lease(const trial_queue *q)
 int64_t trial_queue_next_expiry(const trial_queue *q)
 {
     const trial *t = trial_heap_first(&q->leases);
-    return t ? t->lease_expires_at : INT64_MAX;
+    return t ? t->lease_end : INT64_MAX;
 }
 
 void trial_queue_join(trial_queue *q, uint64_t write)

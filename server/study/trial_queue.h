@@ -50,7 +50,7 @@ size_t trial_queue_open(const trial_queue *q); /* number of queued and pending t
 
 size_t trial_queue_nameless(const trial_queue *q); /* pending trials without a worker's name */
 
-/* The pending trial whose lease expires first, NULL: none is pending; and that time in ms of the wall clock,
+/* The pending trial whose lease expires first, NULL: none is pending; and that time in ms of the boot clock,
  * INT64_MAX: never. */
 trial *trial_queue_first_lease(const trial_queue *q);
 int64_t trial_queue_next_expiry(const trial_queue *q);

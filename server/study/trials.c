@@ -1,6 +1,8 @@
 #include "server/study/trials.h"
 
+#include "server/base/clock.h"
 #include "server/study/failures.h"
+#include "server/study/lease.h"
 #include "server/study/measure.h"
 #include "server/watch/metrics.h"
 
@@ -38,7 +40,7 @@ bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now)
         return false;
     trial_queue_take(s->queue, t);
     t->state = TRIAL_PENDING;
-    t->lease_expires_at = now + (int64_t)(lease * 1000);
+    lease_begin(t, now, lease);
     if (!renewed) {
         t->attempt++;
         t->issued_at = now;
@@ -131,10 +133,11 @@ enum { EXPIRIES = 200 };
 
 void study_expire_leases(study *s, int64_t now)
 {
-    if (trial_queue_next_expiry(s->queue) > now || s->expiry_write > commit_done(s->commit))
+    int64_t boot = clock_boot_ms();
+    if (trial_queue_next_expiry(s->queue) > boot || s->expiry_write > commit_done(s->commit))
         return;
     s->expiry_write = commit_number(s->commit);
-    for (size_t n = 0; n < EXPIRIES && trial_queue_next_expiry(s->queue) <= now; n++) {
+    for (size_t n = 0; n < EXPIRIES && trial_queue_next_expiry(s->queue) <= boot; n++) {
         trial *t = trial_queue_first_lease(s->queue);
         metrics_count_expiry(s->app->metrics);
         if (t->attempt >= s->config->wire->max_attempts.value) {

@@ -36,7 +36,7 @@ void study_close_trial(study *s, trial *t, const told_result *result, int32_t at
 /* Closes a queued trial because its candidate was retired. */
 void study_cancel_trial(study *s, trial *t, int64_t now);
 
-/* Requeues or closes the trials whose leases have expired. */
+/* Requeues or closes the trials whose leases have expired; their events are of the time `now`. */
 void study_expire_leases(study *s, int64_t now);
 
 bool study_is_better(const study *s, double value); /* whether the value is better than the best one so far */

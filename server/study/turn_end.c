@@ -3,6 +3,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/study/engine_lane.h"
+#include "server/study/lease.h"
 #include "server/study/observations.h"
 #include "server/study/patch.h"
 #include "server/study/plan.h"
@@ -36,6 +37,7 @@ void study_set_state(study *s, study_state state, const char *reason, const char
 void study_after_turn(study *s)
 {
     int64_t now = clock_now();
+    bool more = study_restate_leases(s, now);
     study_expire_leases(s, now);
     plan_state_delay(s->plans, false);
     study_run_deferred(s);
@@ -52,6 +54,6 @@ void study_after_turn(study *s)
     trial_queue_drop_joined(s->queue, commit_done(s->commit));
     pending_results_drop_joined(s->results, commit_done(s->commit));
     study_free_old_configs(s);
-    atomic_store(&s->timing.wake_at, study_next_wake(s));
+    atomic_store(&s->timing.wake_at, more ? 0 : study_next_wake(s));
     atomic_store(&s->timing.lease_end, trial_queue_next_expiry(s->queue));
 }

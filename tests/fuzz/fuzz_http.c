@@ -62,6 +62,13 @@ int64_t __wrap_clock_steady_ms(void)
     return (int64_t)(1000 * __wrap_clock_steady());
 }
 
+int64_t __real_clock_boot_ms(void);
+int64_t __wrap_clock_boot_ms(void);
+int64_t __wrap_clock_boot_ms(void)
+{
+    return __real_clock_boot_ms() + steady_ahead;
+}
+
 static void pass(int64_t ms)
 {
     wall_ahead += ms;

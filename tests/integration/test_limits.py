@@ -1,15 +1,14 @@
-"""What the system allows a process: the size of files, threads, closed streams, absurd clocks."""
+"""What the system allows a process: the size of files, threads, closed streams."""
 
 import pathlib
 import resource
-import struct
 import subprocess
 import tempfile
 
 import server as servers
 from harness import sanitizers
-from server import Server, run_to_end
-from support import Skip, cases, definition, grid, work
+from server import Server
+from support import Skip, cases, definition, grid
 
 
 class Limited(Server):
@@ -79,27 +78,3 @@ def test_a_start_that_fails_for_want_of_threads_says_so():
                 process.communicate(timeout=60)
                 continue
             assert process.returncode != 0 and err.strip(), (most, process.returncode, out, err)
-
-
-@cases({"far ahead": 1 << 62, "the year 9999": 253402300799999, "1960": -315619200000, "far back": -(1 << 62)})
-def test_absurd_clocks_write_what_can_be_read(case):
-    library = pathlib.Path(servers.BINARY).parent / "tests/model/clock.so"
-    if "asan" in str(library) or "tsan" in str(library):
-        raise Skip("the sanitizers have the calls themselves")
-    with tempfile.TemporaryDirectory(prefix="banditd-test-") as folder:
-        clock = pathlib.Path(folder) / "clock"
-        clock.write_bytes(struct.pack("<q", case))
-        environment = {"LD_PRELOAD": str(library.resolve()), "TEST_CLOCK": str(clock)}
-        with Server("--threads", "2", environment=environment) as server:
-            client = server.client()
-            client.create(definition(id="study"))
-            work(client, "study", 6)
-            text = client.get("/v1/studies/study/export").body
-            server.stop()
-            status, out, err = run_to_end("check", "--quiet", "--db", str(server.db))
-            assert (status, out, err) == (0, "", ""), (status, out, err)
-            server.start()
-            client = server.client()
-            assert client.delete("/v1/studies/study").status == 204
-            answer = client.post("/v1/studies", text, content_type="application/x-ndjson")
-            assert answer.status == 201, answer

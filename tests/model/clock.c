@@ -1,5 +1,6 @@
-/* The wall clock of a server under test: preloaded (LD_PRELOAD), it answers CLOCK_REALTIME with the
- * milliseconds that the file $TEST_CLOCK holds, as a 64-bit integer. Other clocks go on as they are. */
+/* The clocks of a server under test: preloaded (LD_PRELOAD), it answers CLOCK_REALTIME with the milliseconds that
+ * the file $TEST_CLOCK holds, as a 64-bit integer, and CLOCK_BOOTTIME with those of a second one, if there is one and it
+ * is not 0. Other clocks go on as they are. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -9,7 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static _Atomic int64_t *now;
+static struct {
+    _Atomic int64_t wall, boot;
+} * now;
 
 __attribute__((constructor)) static void open_clock(void)
 {
@@ -25,9 +28,12 @@ __attribute__((constructor)) static void open_clock(void)
 
 int clock_gettime(clockid_t id, struct timespec *out)
 {
-    if (id != CLOCK_REALTIME || !now)
+    int64_t ms = !now                   ? 0
+                 : id == CLOCK_REALTIME ? atomic_load(&now->wall)
+                 : id == CLOCK_BOOTTIME ? atomic_load(&now->boot)
+                                        : 0;
+    if (!now || !(id == CLOCK_REALTIME || ms))
         return (int)syscall(SYS_clock_gettime, id, out);
-    int64_t ms = atomic_load(now);
     out->tv_sec = (time_t)(ms / 1000);
     out->tv_nsec = (long)(ms % 1000) * 1000000;
     return 0;

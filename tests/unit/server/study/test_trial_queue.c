@@ -50,7 +50,7 @@ static void issue(bench *b, trial *t, const char *name, int64_t expires)
     assert_true(trial_queue_set_worker(b->queue, t, name));
     trial_queue_take(b->queue, t);
     t->state = TRIAL_PENDING;
-    t->lease_expires_at = expires;
+    t->lease_end = expires;
     trial_queue_put(b->queue, t);
 }
 
@@ -100,8 +100,8 @@ static void the_order_is_that_of_what_is_queued(void **state)
         for (int i = 0; i < TRIALS; i++) {
             if (all[i]->state == TRIAL_QUEUED)
                 sorted[n++] = all[i];
-            else if (all[i]->lease_expires_at < expiry)
-                expiry = all[i]->lease_expires_at;
+            else if (all[i]->lease_end < expiry)
+                expiry = all[i]->lease_end;
         }
         qsort(sorted, n, sizeof(trial *), compare);
         assert_ptr_equal(trial_queue_head(b->queue), n ? sorted[0] : NULL);
