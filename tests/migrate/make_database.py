@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a stored older database: tests/migrate/make_database.py BANDITD NAME
+"""Makes a stored older database: tests/migrate/make_database.py BANDITD NAME [definitions]
 
-Runs that banditd (of an older version) on studies of every kind and writes beside this file NAME.sql, the
-database as SQL text, and NAME.json, what each study chooses when that same banditd goes on with it. Stored
-once for each version of the schema, never made again: the point is that they are old."""
+Runs that banditd (of an older version) on studies of every kind (or, with `definitions`, on those of
+definitions.py) and writes beside this file NAME.sql, the database as SQL text, and NAME.json, what each study
+chooses when that same banditd goes on with it. Stored once for each version of the schema, never made again:
+the point is that they are old."""
 
 import json
 import pathlib
@@ -14,8 +15,10 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "integration"), str(HERE.parent)]
+import definitions  # noqa: E402
 import server as servers  # noqa: E402
 from goes_on import go_on  # noqa: E402
+from harness import kernels  # noqa: E402
 from support import definition, grid, measure, noisy, work  # noqa: E402
 
 LEASE = 31536000  # a year; afterwards the trials are handed out again, to the same end
@@ -111,15 +114,15 @@ def dump(db):
 
 
 def main():
-    banditd, name = sys.argv[1:]
+    banditd, name, *what = sys.argv[1:]
     servers.BINARY = str(pathlib.Path(banditd).resolve())
     with tempfile.TemporaryDirectory() as folder:
         db = pathlib.Path(folder) / "old.db"
-        with servers.Server("--threads", "1", db=db) as server:
-            fill(server.client())
+        with servers.Server("--threads", "1", db=db, environment=kernels.STORED) as server:
+            (definitions.fill if what == ["definitions"] else fill)(server.client())
         (HERE / f"{name}.sql").write_text(dump(db))
         shutil.copy(db, db.with_name("copy.db"))
-        with servers.Server("--threads", "1", db=db.with_name("copy.db")) as server:
+        with servers.Server("--threads", "1", db=db.with_name("copy.db"), environment=kernels.STORED) as server:
             client = server.client()
             future = {study["id"]: go_on(client, study["id"]) for study in client.items("/v1/studies")}
     lines = [f"{json.dumps(study)}: {json.dumps(chosen)}" for study, chosen in future.items()]
