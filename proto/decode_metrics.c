@@ -15,6 +15,7 @@ static void fill_metric(wire_decoder *d, const wire_place *at, const json_t *jso
     size_t goal = 0, role = 0;
     wire_take_word(&o, "goal", WIRE_REQUIRED, goals, &goal);
     wire_take_word(&o, "role", WIRE_OPTIONAL, roles, &role);
+    wire_take_string(&o, "unit", WIRE_OPTIONAL, 1, WIRE_MAX_UNIT, &metric->unit);
     metric->minimize = goal == 1;
     metric->recorded = role == 1;
     wire_object_close(&o);

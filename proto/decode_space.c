@@ -1,4 +1,5 @@
 /* Domains of type "space": their parameters, and points that are given by parameter name. */
+#include "numbers/lattice.h"
 #include "proto/decode_study.h"
 
 #include <math.h>
@@ -6,6 +7,51 @@
 #include <string.h>
 
 /* ---- values of a parameter ---------------------------------------------------------------------------- */
+
+/* Reads "step" of a parameter whose range is valid. */
+static void fill_step(wire_object *o, wire_parameter *p)
+{
+    bool ok;
+    int64_t whole = 0;
+    wire_place at = wire_place_member(o->place, "step");
+    if (!wire_has(o, "step"))
+        return;
+    if (p->type == WIRE_PARAMETER_INTEGER) {
+        ok = wire_take_integer(o, "step", WIRE_OPTIONAL, 1, WIRE_MAX_INTEGER, &whole);
+        p->step = (double)whole;
+    } else {
+        ok = wire_take_real(o, "step", WIRE_OPTIONAL, &wire_positive, &p->step);
+    }
+    if (!ok)
+        return;
+    double last = lattice_last(p->min, p->max, p->step);
+    if (last < 1.0)
+        wire_refuse(o->decoder, &at, "must be at most max - min");
+    else if (!(last < WIRE_MAX_INTEGER) || p->min + p->step == p->min || p->max - p->step == p->max)
+        wire_refuse(o->decoder, &at, "is too small for this range");
+}
+
+/* Reads "precision" of a double whose range is valid. */
+static void fill_precision(wire_object *o, wire_parameter *p)
+{
+    enum { MOST_DIGITS = 15 };
+    int64_t digits = 0;
+    wire_place at = wire_place_member(o->place, "precision");
+    if (!wire_has(o, "precision"))
+        return;
+    if (p->step > 0.0) {
+        wire_refuse(o->decoder, &at, "does not apply to a parameter with a step");
+        return;
+    }
+    if (!wire_take_integer(o, "precision", WIRE_OPTIONAL, p->log ? 1 : 0, MOST_DIGITS, &digits))
+        return;
+    p->has_precision = true;
+    p->precision = (int)digits;
+    double lowest = lattice_round_digits(p->min, p->precision, p->log, p->min, p->max);
+    if (!p->log && lowest != lattice_round_to(lowest, -p->precision))
+        wire_refuse(o->decoder, &at,
+                    "must be so large that a number with so many decimal places is in the range");
+}
 
 static void fill_range(wire_object *o, wire_parameter *p)
 {
@@ -28,8 +74,11 @@ static void fill_range(wire_object *o, wire_parameter *p)
     size_t scale = 0;
     wire_take_word(o, "scale", WIRE_OPTIONAL, scales, &scale);
     p->log = scale == 1;
-    if (!ok)
+    if (!ok) {
+        wire_has(o, "step");
+        wire_has(o, "precision");
         return;
+    }
     wire_place min = wire_place_member(o->place, "min");
     wire_place max = wire_place_member(o->place, "max");
     if (p->min >= p->max)
@@ -38,6 +87,12 @@ static void fill_range(wire_object *o, wire_parameter *p)
         wire_refuse(o->decoder, &max, "is too far from min: max - min must not overflow");
     if (p->log && p->min <= 0)
         wire_refuse(o->decoder, &min, "must be greater than 0 on a log scale");
+    else
+        fill_step(o, p);
+    if (integer)
+        wire_forbid(o, "precision", "applies only to a parameter of type \"double\"");
+    else
+        fill_precision(o, p);
 }
 
 static int compare_numbers(const void *a, const void *b)
@@ -138,6 +193,8 @@ static void fill_parameter(wire_decoder *d, const wire_place *at, const json_t *
         [WIRE_PARAMETER_BOOLEAN] = "boolean",   NULL,
     };
     p->parent = WIRE_NO_PARENT;
+    p->parent_min = -INFINITY;
+    p->parent_max = INFINITY;
     wire_object o;
     if (!wire_object_open(&o, d, at, json))
         return;
@@ -154,10 +211,13 @@ static void fill_parameter(wire_decoder *d, const wire_place *at, const json_t *
     case WIRE_PARAMETER_DISCRETE:
     case WIRE_PARAMETER_CATEGORICAL:
         fill_values(&o, p);
+        if (p->type == WIRE_PARAMETER_CATEGORICAL)
+            wire_take_boolean(&o, "ordered", &p->ordered);
         break;
     case WIRE_PARAMETER_BOOLEAN:
         break;
     }
+    wire_take_string(&o, "unit", WIRE_OPTIONAL, 1, WIRE_MAX_UNIT, &p->unit);
     /* Read later, once all parameters are known to be valid. */
     wire_has(&o, "default");
     wire_has(&o, "active_when");
@@ -181,6 +241,20 @@ static void check_names(wire_decoder *d, const wire_place *at, const wire_study 
 
 /* ---- conditions --------------------------------------------------------------------------------------- */
 
+/* Reads the range of a condition on the numbers of another parameter. */
+static void fill_parent_range(wire_object *o, const wire_parameter *other, wire_parameter *p)
+{
+    wire_place name = wire_place_member(o->place, "parameter"), max = wire_place_member(o->place, "max");
+    if (other->type == WIRE_PARAMETER_CATEGORICAL || other->type == WIRE_PARAMETER_BOOLEAN) {
+        wire_refuse(o->decoder, &name, "must be a parameter with numbers, because of min or max");
+        return;
+    }
+    wire_take_real(o, "min", WIRE_OPTIONAL, &wire_any, &p->parent_min);
+    wire_take_real(o, "max", WIRE_OPTIONAL, &wire_any, &p->parent_max);
+    if (p->parent_min > p->parent_max)
+        wire_refuse(o->decoder, &max, "must be at least min");
+}
+
 static void fill_condition(wire_decoder *d, const wire_place *at, const json_t *json, wire_study *study,
                            wire_parameter *p)
 {
@@ -190,21 +264,29 @@ static void fill_condition(wire_decoder *d, const wire_place *at, const json_t *
     wire_place name_place = wire_place_member(at, "parameter"), list = wire_place_member(at, "in");
     char *name = NULL;
     wire_take_string(&o, "parameter", WIRE_REQUIRED, 1, WIRE_MAX_NAME, &name);
-    const json_t *in = wire_take(&o, "in", WIRE_REQUIRED);
+    bool has_min = wire_has(&o, "min"), has_max = wire_has(&o, "max"), ranged = has_min || has_max;
+    const json_t *in = wire_take(&o, "in", ranged ? WIRE_OPTIONAL : WIRE_REQUIRED);
+    if (ranged && in)
+        wire_refuse(d, &list, "cannot be given together with min or max");
     wire_object_close(&o);
     size_t parent = 0;
     while (name && parent < study->n_parameters && strcmp(study->parameters[parent].name, name) != 0)
         parent++;
     bool found = name && parent < study->n_parameters;
     free(name);
-    if (!found || !in) {
+    if (!found || (!in && !ranged)) {
         if (!found && json_is_string(json_object_get(json, "parameter")))
             wire_refuse(d, &name_place, "is not a parameter of this space");
         return;
     }
     const wire_parameter *other = &study->parameters[parent];
+    if (ranged) {
+        p->parent = parent;
+        fill_parent_range(&o, other, p);
+        return;
+    }
     if (other->type == WIRE_PARAMETER_DOUBLE) {
-        wire_refuse(d, &name_place, "must not be a parameter of type \"double\"");
+        wire_refuse(d, &name_place, "must not be a parameter of type \"double\", except with min or max");
         return;
     }
     if (!wire_check_list(d, &list, in, 1, WIRE_MAX_CHOICES))
@@ -291,6 +373,7 @@ void wire_space_clear(wire_study *study)
     for (size_t i = 0; i < study->n_parameters; i++) {
         wire_parameter *p = &study->parameters[i];
         free(p->name);
+        free(p->unit);
         free(p->numbers);
         free(p->order);
         for (size_t j = 0; p->words && j < p->n_values; j++)

@@ -126,8 +126,10 @@ void wire_study_free(wire_study *study)
     free(study->labels);
     free(study->metadata);
     free(study->aim);
-    for (size_t i = 0; i < study->n_metrics; i++)
+    for (size_t i = 0; i < study->n_metrics; i++) {
         free(study->metrics[i].name);
+        free(study->metrics[i].unit);
+    }
     free(study->metrics);
     wire_domain_clear(study);
     wire_algorithm_clear(&study->algorithm);

@@ -1,6 +1,7 @@
 #include "proto/algorithm_fields.h"
 #include "proto/encode.h"
 
+#include <math.h>
 #include <string.h>
 
 static void encode_metric(wire_writer *w, const wire_metric *metric)
@@ -9,6 +10,7 @@ static void encode_metric(wire_writer *w, const wire_metric *metric)
     wire_string_member(w, "name", metric->name);
     wire_string_member(w, "goal", metric->minimize ? "minimize" : "maximize");
     wire_string_member(w, "role", metric->recorded ? "recorded" : "objective");
+    wire_optional_string(w, "unit", metric->unit);
     wire_object_end(w);
 }
 
@@ -24,6 +26,18 @@ static void encode_metrics(wire_writer *w, const wire_study *study)
     for (size_t i = 0; i < study->n_metrics; i++)
         encode_metric(w, &study->metrics[i]);
     wire_array_end(w);
+}
+
+/* A bound of a condition, if it is given. */
+static void encode_bound(wire_writer *w, const char *name, const wire_parameter *parent, double bound)
+{
+    if (!isfinite(bound))
+        return;
+    wire_key(w, name);
+    if (parent->type == WIRE_PARAMETER_DOUBLE || bound != trunc(bound) || fabs(bound) > WIRE_MAX_INTEGER)
+        wire_real(w, bound);
+    else
+        wire_integer_value(w, (int64_t)bound);
 }
 
 static void encode_parameter(wire_writer *w, const wire_study *study, const wire_parameter *p)
@@ -42,6 +56,12 @@ static void encode_parameter(wire_writer *w, const wire_study *study, const wire
         wire_key(w, "max");
         wire_encode_parameter_value(w, p, p->max);
         wire_string_member(w, "scale", p->log ? "log" : "linear");
+        if (p->step > 0.0) {
+            wire_key(w, "step");
+            wire_encode_parameter_value(w, p, p->step);
+        }
+        if (p->has_precision)
+            wire_integer_member(w, "precision", p->precision);
     }
     if (p->n_values > 0) {
         wire_key(w, "values");
@@ -50,6 +70,11 @@ static void encode_parameter(wire_writer *w, const wire_study *study, const wire
             wire_encode_parameter_value(w, p, p->numbers ? p->numbers[i] : (double)i);
         wire_array_end(w);
     }
+    if (p->ordered) {
+        wire_key(w, "ordered");
+        wire_boolean(w, true);
+    }
+    wire_optional_string(w, "unit", p->unit);
     if (p->has_default) {
         wire_key(w, "default");
         wire_encode_parameter_value(w, p, p->default_value);
@@ -59,11 +84,16 @@ static void encode_parameter(wire_writer *w, const wire_study *study, const wire
         wire_key(w, "active_when");
         wire_object_begin(w);
         wire_string_member(w, "parameter", parent->name);
-        wire_key(w, "in");
-        wire_array_begin(w);
-        for (size_t i = 0; i < p->n_parent_values; i++)
-            wire_encode_parameter_value(w, parent, p->parent_values[i]);
-        wire_array_end(w);
+        if (p->parent_values) {
+            wire_key(w, "in");
+            wire_array_begin(w);
+            for (size_t i = 0; i < p->n_parent_values; i++)
+                wire_encode_parameter_value(w, parent, p->parent_values[i]);
+            wire_array_end(w);
+        } else {
+            encode_bound(w, "min", parent, p->parent_min);
+            encode_bound(w, "max", parent, p->parent_max);
+        }
         wire_object_end(w);
     }
     wire_object_end(w);

@@ -1,5 +1,6 @@
 #include "proto/space_points.h"
 
+#include "numbers/lattice.h"
 #include "proto/arrays.h"
 #include "proto/json_decode.h"
 #include "proto/number.h"
@@ -46,6 +47,16 @@ static double find_word(const wire_parameter *p, const char *text, size_t n)
     return found ? (double)p->order[place] : NAN;
 }
 
+/* The value in steps that this number means: numbers that other programs have added up differ from it by
+ * rounding. */
+static double code_step(const wire_parameter *p, double number)
+{
+    double k = lattice_place(p->min, p->step, number), value = lattice_value(p->min, p->step, k);
+    bool is_value =
+        k >= 0.0 && k <= lattice_last(p->min, p->max, p->step) && fabs(number - value) <= 1e-6 * p->step;
+    return is_value ? value : NAN;
+}
+
 /* NaN if the parameter does not have this value. */
 static double code_number(const wire_parameter *p, double number)
 {
@@ -53,8 +64,12 @@ static double code_number(const wire_parameter *p, double number)
     case WIRE_PARAMETER_INTEGER:
         if (number != trunc(number))
             return NAN;
+        if (p->step > 0.0)
+            return code_step(p, number);
         return number >= p->min && number <= p->max ? number : NAN;
     case WIRE_PARAMETER_DOUBLE:
+        if (p->step > 0.0)
+            return code_step(p, number);
         return number >= p->min && number <= p->max ? number : NAN;
     case WIRE_PARAMETER_DISCRETE:
         return find_number(p, number);
@@ -102,6 +117,8 @@ double wire_code_assignment(const wire_parameter *p, const wire_assignment *give
 
 static bool condition_holds(const wire_parameter *p, double parent_value)
 {
+    if (!p->parent_values)
+        return parent_value >= p->parent_min && parent_value <= p->parent_max;
     for (size_t i = 0; i < p->n_parent_values; i++) {
         if (p->parent_values[i] == parent_value)
             return true;
@@ -135,7 +152,7 @@ bool wire_is_value(const wire_parameter *p, double value)
     case WIRE_PARAMETER_DOUBLE:
     case WIRE_PARAMETER_INTEGER:
     case WIRE_PARAMETER_DISCRETE:
-        return !isnan(code_number(p, value));
+        return code_number(p, value) == value;
     case WIRE_PARAMETER_CATEGORICAL:
         return value >= 0 && value < (double)p->n_values && value == trunc(value);
     case WIRE_PARAMETER_BOOLEAN:
@@ -175,11 +192,14 @@ static char *value_text(const wire_parameter *p, double value)
 static bool describe_range(const wire_parameter *p, const char *kind, char out[WIRE_VALUES_TEXT])
 {
     char *min = value_text(p, p->min), *max = value_text(p, p->max);
-    bool ok = min && max;
+    char *step = p->step > 0.0 ? value_text(p, p->step) : NULL;
+    bool ok = min && max && (step || !(p->step > 0.0));
     if (ok)
-        snprintf(out, WIRE_VALUES_TEXT, "must be %s from %s to %s", kind, min, max);
+        snprintf(out, WIRE_VALUES_TEXT, "must be %s from %s to %s%s%s", kind, min, max,
+                 step ? " in steps of " : "", step ? step : "");
     free(min);
     free(max);
+    free(step);
     return ok;
 }
 

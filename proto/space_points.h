@@ -28,6 +28,11 @@ typedef struct wire_parameter {
     wire_parameter_type type;
     double min, max; /* double, integer; min < max */
     bool log;        /* double, integer; requires min > 0 */
+    double step;     /* double, integer: the values are min + k step; 0: all (whole) numbers */
+    bool has_precision;
+    int precision;   /* double: decimal places of chosen values; on a log scale, their significant digits */
+    bool ordered;    /* categorical: the words are in an order */
+    char *unit;      /* shown, and used by nothing; NULL */
     double *numbers; /* discrete: n_values, in the order given */
     char **words;    /* categorical: n_values */
     uint32_t *order; /* indices of the values, ascending by value */
@@ -35,10 +40,12 @@ typedef struct wire_parameter {
     size_t n_values;
     bool has_default;
     double default_value; /* coded */
-    /* Active only while parameter `parent` is active and has one of these values (coded). No cycles. */
+    /* Active only while parameter `parent` is active and has one of these values (coded) or, if there are
+     * none, a number in the range from parent_min to parent_max. No cycles. */
     size_t parent; /* WIRE_NO_PARENT: always active */
     double *parent_values;
     size_t n_parent_values;
+    double parent_min, parent_max; /* −INFINITY, INFINITY: not given */
 } wire_parameter;
 
 /* A value given by a client, and the name of its parameter. */

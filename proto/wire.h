@@ -21,6 +21,7 @@
 #define WIRE_MAX_DIMENSION       10000
 #define WIRE_MAX_BATCH           1000000 /* picks of one batch */
 #define WIRE_MAX_NAME            200     /* characters of a name given by a user */
+#define WIRE_MAX_UNIT            50      /* characters of the unit of a parameter or metric */
 #define WIRE_MAX_METRICS         32
 #define WIRE_MAX_LABELS          64
 #define WIRE_MAX_PARAMETERS      1000
@@ -123,6 +124,7 @@ typedef struct wire_metric {
     char *name;
     bool minimize;
     bool recorded; /* role "recorded"; otherwise "objective" */
+    char *unit;    /* shown, and used by nothing; NULL */
 } wire_metric;
 
 /* The rule by which workers should stop trials early. */

@@ -15,26 +15,89 @@ static bool is_number(const bandit_parameter *p)
     return p->type == BANDIT_PARAMETER_DOUBLE || p->type == BANDIT_PARAMETER_INTEGER;
 }
 
+/* Restricts a double or integer parameter without a list of choices to the range of a condition. */
+static void restrict_range(bandit_choices *c, const bandit_parameter *number, double min, double max)
+{
+    if (!c->limited) {
+        c->min = number->min;
+        c->max = number->max;
+    }
+    c->limited = true;
+    if (number->type == BANDIT_PARAMETER_INTEGER) {
+        double step = number->step > 0.0 ? number->step : 1.0;
+        double first = fmax(0.0, lattice_place(number->min, step, min));
+        double last =
+            fmin(lattice_place(number->min, step, number->max), lattice_place(number->min, step, max));
+        first += lattice_value(number->min, step, first) < min ? 1.0 : 0.0;
+        last -= lattice_value(number->min, step, last) > max ? 1.0 : 0.0;
+        min = lattice_value(number->min, step, first);
+        max = lattice_value(number->min, step, last);
+    }
+    c->min = fmax(c->min, min);
+    c->max = fmin(c->max, max);
+}
+
+/* Lists the values of a parameter that is no double. Returns false when out of memory. */
+static bool list_values(const bandit_genome *g, size_t i, bandit_choices *c)
+{
+    c->n = (size_t)bandit_space_values(&g->space->parameters[i]);
+    c->values = bandit_alloc(c->n, sizeof *c->values);
+    for (size_t k = 0; c->values && k < c->n; k++)
+        c->values[k] = bandit_space_value(g->space, i, k);
+    return c->values != NULL;
+}
+
 /* Restricts the choices of the parent to those with which parameter i is active. Returns false when out of
  * memory. */
 static bool restrict_parent(bandit_genome *g, size_t i)
 {
-    const bandit_parameter *p = &g->space->parameters[i];
+    const bandit_parameter *p = &g->space->parameters[i], *parent = &g->space->parameters[p->parent];
     bandit_choices *c = &g->choices[p->parent];
+    if (p->parent_range && is_number(parent) && !c->values) {
+        restrict_range(c, parent, p->parent_min, p->parent_max);
+        return true;
+    }
+    if (p->parent_range && !c->values && !list_values(g, p->parent, c))
+        return false;
     if (!c->values) {
         c->values = bandit_alloc(p->n_parent_values, sizeof *c->values);
         if (!c->values)
             return false;
         memcpy(c->values, p->parent_values, p->n_parent_values * sizeof *c->values);
         c->n = p->n_parent_values;
-        return true;
     }
     size_t kept = 0;
     for (size_t k = 0; k < c->n; k++) {
-        if (bandit_condition_holds(p, c->values[k]))
+        bool within = !c->limited || (c->values[k] >= c->min && c->values[k] <= c->max);
+        if (within && bandit_condition_holds(p, c->values[k]))
             c->values[kept++] = c->values[k];
     }
     c->n = kept;
+    c->limited = false;
+    return true;
+}
+
+/* Whether a parameter may have this value beside the fixed ones. */
+static bool is_allowed(const bandit_choices *c, double value)
+{
+    if (c->limited)
+        return value >= c->min && value <= c->max;
+    return !c->values || bandit_is_one_of(value, c->values, c->n);
+}
+
+/* Completes the choices of parameter i. Returns whether there are any, with its fixed value among them. */
+static bool finish_choices(const bandit_genome *g, size_t i)
+{
+    bandit_choices *c = &g->choices[i];
+    c->low = 0.0;
+    c->high = 1.0;
+    if ((c->values && c->n == 0) || (c->limited && !(c->min <= c->max)) ||
+        (!isnan(g->fixed[i]) && !is_allowed(c, g->fixed[i])))
+        return false;
+    if (c->limited) {
+        c->low = bandit_space_encode_number(g->space, i, c->min);
+        c->high = bandit_space_encode_number(g->space, i, c->max);
+    }
     return true;
 }
 
@@ -49,9 +112,7 @@ static bandit_status take_fixed(bandit_genome *g, bandit_error *err)
         }
     }
     for (size_t i = 0; i < s->n; i++) {
-        const bandit_choices *c = &g->choices[i];
-        if (c->values &&
-            (c->n == 0 || (!isnan(g->fixed[i]) && !bandit_is_one_of(g->fixed[i], c->values, c->n))))
+        if (!finish_choices(g, i))
             return bandit_fail(
                 err, BANDIT_INVALID_OPTION, "fixed",
                 "no point of the space has these values: parameter %zu conflicts with a condition", i);
@@ -108,13 +169,17 @@ double bandit_genome_value(const bandit_genome *g, size_t i, double gene)
 
 uint64_t bandit_genome_values(const bandit_genome *g, size_t i)
 {
-    return g->choices[i].values ? g->choices[i].n : bandit_space_values(&g->space->parameters[i]);
+    const bandit_choices *c = &g->choices[i];
+    if (c->limited)
+        return bandit_space_rank(g->space, i, c->max) - bandit_space_rank(g->space, i, c->min) + 1;
+    return c->values ? c->n : bandit_space_values(&g->space->parameters[i]);
 }
 
 double bandit_genome_value_gene(const bandit_genome *g, size_t i, uint64_t k)
 {
-    return gene_of_value(g, i,
-                         g->choices[i].values ? g->choices[i].values[k] : bandit_space_value(g->space, i, k));
+    const bandit_choices *c = &g->choices[i];
+    uint64_t first = c->limited ? bandit_space_rank(g->space, i, c->min) : 0;
+    return gene_of_value(g, i, c->values ? c->values[k] : bandit_space_value(g->space, i, first + k));
 }
 
 double bandit_genome_gene(const bandit_genome *g, size_t i, double t)
@@ -122,43 +187,49 @@ double bandit_genome_gene(const bandit_genome *g, size_t i, double t)
     const bandit_parameter *p = &g->space->parameters[i];
     if (!isnan(g->fixed[i]))
         return gene_of_value(g, i, g->fixed[i]);
+    const bandit_choices *c = &g->choices[i];
+    if (c->limited && (p->log || p->type == BANDIT_PARAMETER_DOUBLE))
+        t = c->low + t * (c->high - c->low);
     if (p->type == BANDIT_PARAMETER_DOUBLE)
         return t;
     /* For a logarithmic integer, t is uniform in the logarithm and the value is rounded. Otherwise each value
      * gets the same share of [0, 1). */
-    if (p->type == BANDIT_PARAMETER_INTEGER && !g->choices[i].values && p->log)
+    if (p->type == BANDIT_PARAMETER_INTEGER && !c->values && p->log)
         return bandit_space_encode_number(g->space, i, bandit_space_decode_number(g->space, i, t));
     uint64_t n = bandit_genome_values(g, i), k = (uint64_t)(t * (double)n);
     return bandit_genome_value_gene(g, i, k < n ? k : n - 1);
 }
 
-void bandit_genome_coded(const bandit_genome *g, const double *genes, double *coded)
+/* Rounding comes before a look at conditions on the value. */
+static void set_point(const bandit_genome *g, const double *genes, bool rounded, double *coded)
 {
     const bandit_space *s = g->space;
     for (size_t at = 0; at < s->n; at++) {
         size_t i = s->order[at];
-        coded[i] = bandit_space_is_active(s, coded, i) ? bandit_genome_value(g, i, genes[i]) : (double)NAN;
-        if (!isnan(coded[i]) && !isnan(g->fixed[i]))
-            coded[i] = g->fixed[i]; /* converting to a gene and back may have rounded it */
+        const bandit_choices *c = &g->choices[i];
+        bool active = bandit_space_is_active(s, coded, i), is_fixed = !isnan(g->fixed[i]);
+        coded[i] = !active ? (double)NAN : is_fixed ? g->fixed[i] : bandit_genome_value(g, i, genes[i]);
+        if (active && !is_fixed && rounded && s->parameters[i].type == BANDIT_PARAMETER_DOUBLE)
+            coded[i] = bandit_space_round_number(s, i, coded[i]);
+        if (active && !is_fixed && c->limited)
+            coded[i] = fmin(c->max, fmax(c->min, coded[i]));
     }
+}
+
+void bandit_genome_coded(const bandit_genome *g, const double *genes, double *coded)
+{
+    set_point(g, genes, false, coded);
 }
 
 void bandit_genome_point(const bandit_genome *g, const double *genes, double *coded)
 {
-    bandit_genome_coded(g, genes, coded);
-    for (size_t i = 0; i < g->space->n; i++) {
-        if (g->space->parameters[i].type == BANDIT_PARAMETER_DOUBLE && !isnan(coded[i]) && isnan(g->fixed[i]))
-            coded[i] = bandit_space_round_number(g->space, i, coded[i]);
-    }
+    set_point(g, genes, true, coded);
 }
 
 void bandit_genome_take(const bandit_genome *g, const double *coded, double *genes)
 {
     for (size_t i = 0; i < g->space->n; i++) {
-        bool allowed =
-            isnan(g->fixed[i]) && !isnan(coded[i]) &&
-            (!g->choices[i].values || bandit_is_one_of(coded[i], g->choices[i].values, g->choices[i].n));
-        if (allowed)
+        if (isnan(g->fixed[i]) && !isnan(coded[i]) && is_allowed(&g->choices[i], coded[i]))
             genes[i] = gene_of_value(g, i, coded[i]);
     }
 }
@@ -277,14 +348,18 @@ static bool may_change(const bandit_genome *g, const double *coded, size_t i)
 static double stepped(const bandit_genome *g, size_t i, double gene, double normal)
 {
     double moved = fabs(fmod(gene + 0.2 * normal, 2.0));
-    moved = moved > 1.0 ? 2.0 - moved : moved;
+    const bandit_choices *c = &g->choices[i];
+    moved = fmin(c->high, fmax(c->low, moved > 1.0 ? 2.0 - moved : moved));
     if (g->space->parameters[i].type == BANDIT_PARAMETER_DOUBLE)
         return moved;
     double before = bandit_genome_value(g, i, gene), after = bandit_space_decode_number(g->space, i, moved);
     const bandit_parameter *p = &g->space->parameters[i];
-    if (after == before)
-        after = normal > 0.0 ? (before < p->max ? before + 1.0 : before - 1.0)
-                             : (before > p->min ? before - 1.0 : before + 1.0);
+    if (after == before) {
+        double min = c->limited ? c->min : p->min, max = c->limited ? c->max : p->max;
+        bool up = normal > 0.0 ? before < max : before <= min;
+        uint64_t k = bandit_space_rank(g->space, i, before);
+        after = bandit_space_value(g->space, i, up ? k + 1 : k - 1);
+    }
     return bandit_space_encode_number(g->space, i, after);
 }
 

@@ -14,8 +14,11 @@
 #include <stdint.h>
 
 typedef struct bandit_choices {
-    double *values; /* n allowed values, coded; NULL: all values. Owned */
+    double *values; /* n allowed values, coded; NULL: all values, or a range of them. Owned */
     size_t n;
+    bool limited;    /* double, integer, without a list: values from min to max, genes from low to high */
+    double min, max; /* values of the parameter, unless the range is empty */
+    double low, high;
 } bandit_choices;
 
 typedef struct bandit_genome {

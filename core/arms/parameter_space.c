@@ -28,7 +28,11 @@ double *bandit_sorted_values(const double *values, size_t n)
 
 static bool same_condition(const bandit_parameter *a, const bandit_parameter *b)
 {
-    return a->parent == b->parent && a->n_parent_values == b->n_parent_values &&
+    if (a->parent != b->parent || a->parent_range != b->parent_range)
+        return false;
+    if (a->parent_range)
+        return a->parent_min == b->parent_min && a->parent_max == b->parent_max;
+    return a->n_parent_values == b->n_parent_values &&
            memcmp(a->parent_values, b->parent_values, a->n_parent_values * sizeof(double)) == 0;
 }
 
@@ -45,7 +49,7 @@ static bool copy_parameters(bandit_space *s, const bandit_parameter *parameters)
                 return false;
             p->numbers = s->places[i].sorted;
         }
-        if (p->parent != BANDIT_NO_PARENT) {
+        if (p->parent != BANDIT_NO_PARENT && !p->parent_range) {
             s->places[i].condition = bandit_sorted_values(parameters[i].parent_values, p->n_parent_values);
             if (!s->places[i].condition)
                 return false;
@@ -122,6 +126,30 @@ static bool is_counted(const bandit_space *s, size_t i, size_t c, size_t k)
     return counted;
 }
 
+/* The product of the subtrees that this value of parameter i makes active. */
+static size_t points_below(const bandit_space *s, size_t i, double value)
+{
+    size_t below = 1;
+    for (size_t child = 0; child < s->n; child++) {
+        if (s->parameters[child].parent == i && bandit_condition_holds(&s->parameters[child], value))
+            below = capped_product(below, s->places[child].subtree);
+    }
+    return below;
+}
+
+/* As subtree_size, where a condition is on a range: by looking at each value. */
+static size_t count_each_value(const bandit_space *s, size_t i)
+{
+    const uint64_t most = (uint64_t)1 << 20;
+    uint64_t n = bandit_space_values(&s->parameters[i]);
+    size_t total = 0;
+    if (n > most)
+        return SIZE_MAX;
+    for (uint64_t k = 0; k < n; k++)
+        total = capped_sum(total, points_below(s, i, bandit_space_value(s, i, k)));
+    return total;
+}
+
 /* The number of points in the subtree of parameter i, given those of its children: the sum over the values of
  * i of the product of the subtrees that each value makes active. Values without a condition are counted
  * together. */
@@ -129,19 +157,17 @@ static size_t subtree_size(const bandit_space *s, size_t i)
 {
     if (s->parameters[i].type == BANDIT_PARAMETER_DOUBLE)
         return SIZE_MAX;
+    for (size_t c = 0; c < s->n; c++) {
+        if (s->parameters[c].parent == i && s->parameters[c].parent_range)
+            return count_each_value(s, i);
+    }
     uint64_t rest = bandit_space_values(&s->parameters[i]);
     size_t total = 0;
     for (size_t c = 0; c < s->n; c++) {
         for (size_t k = 0; s->parameters[c].parent == i && k < s->parameters[c].n_parent_values; k++) {
             if (is_counted(s, i, c, k))
                 continue;
-            double value = s->parameters[c].parent_values[k];
-            size_t below = 1;
-            for (size_t child = 0; child < s->n; child++) {
-                if (s->parameters[child].parent == i && bandit_condition_holds(&s->parameters[child], value))
-                    below = capped_product(below, s->places[child].subtree);
-            }
-            total = capped_sum(total, below);
+            total = capped_sum(total, points_below(s, i, s->parameters[c].parent_values[k]));
             rest--;
         }
     }

@@ -5,11 +5,12 @@
 
 #include "bandit/space.h"
 #include "core/base/sorted.h"
+#include "numbers/lattice.h"
 
 #include <stdint.h>
 
 /* 2^53: integers up to this are exact in a double. */
-#define BANDIT_LARGEST_INTEGER 9007199254740992.0
+#define BANDIT_LARGEST_INTEGER LATTICE_LARGEST
 
 typedef struct bandit_place {
     size_t first, n;   /* the position and the number of its features */
@@ -69,6 +70,8 @@ static inline bool bandit_is_one_of(double value, const double *values, size_t n
 /* Whether the parameter's condition, whose values are ascending, holds when its parent has this value. */
 static inline bool bandit_condition_holds(const bandit_parameter *parameter, double parent_value)
 {
+    if (parameter->parent_range)
+        return parent_value >= parameter->parent_min && parent_value <= parameter->parent_max;
     return bandit_is_one_of(parent_value, parameter->parent_values, parameter->n_parent_values);
 }
 
@@ -108,8 +111,8 @@ void bandit_space_encode_parameter(const bandit_space *space, size_t i, double v
 /* The value of the double or integer parameter i at feature u in [0, 1] (clamped); integers are rounded. */
 double bandit_space_decode_number(const bandit_space *space, size_t i, double u);
 
-/* Rounds a value of a double parameter to about 12 digits of its range (on a log scale, of the value itself).
- * Converting to a feature and back then returns the same value, and numbers are short to read. */
+/* Rounds a value of a double parameter to its digits, or to about 12 digits of its range (on a log scale, of
+ * the value itself). Converting to a feature and back then returns the same value, and numbers are short to read. */
 double bandit_space_round_number(const bandit_space *space, size_t i, double value);
 
 /* The feature of the double or integer parameter i at a value. */

@@ -12,6 +12,21 @@ static bandit_status refuse(bandit_error *err, size_t i, const char *what)
     return bandit_fail(err, BANDIT_INVALID_ARMS, "", "parameter %zu: %s", i, what);
 }
 
+/* Checks an integer parameter: whole numbers, or numbers in steps. */
+static bandit_status check_steps(const bandit_parameter *p, size_t i, bandit_error *err)
+{
+    if (p->step == 0.0)
+        return p->min != trunc(p->min) || p->max != trunc(p->max) || fabs(p->min) > BANDIT_LARGEST_INTEGER ||
+                       fabs(p->max) > BANDIT_LARGEST_INTEGER
+                   ? refuse(err, i, "min and max must be integers of at most 2^53")
+                   : BANDIT_OK;
+    double last = lattice_place(p->min, p->step, p->max);
+    if (!(p->step > 0.0) || !isfinite(p->step) || !(last < BANDIT_LARGEST_INTEGER) ||
+        lattice_value(p->min, p->step, last) != p->max)
+        return refuse(err, i, "max must be a whole number of steps from min");
+    return BANDIT_OK;
+}
+
 static bandit_status check_range(const bandit_parameter *p, size_t i, bandit_error *err)
 {
     if (!isfinite(p->min) || !isfinite(p->max) || !isfinite(p->max - p->min))
@@ -20,11 +35,9 @@ static bandit_status check_range(const bandit_parameter *p, size_t i, bandit_err
         return refuse(err, i, "max must be greater than min");
     if (p->log && !(p->min > 0.0))
         return refuse(err, i, "min must be greater than 0 on a log scale");
-    if (p->type == BANDIT_PARAMETER_INTEGER &&
-        (p->min != trunc(p->min) || p->max != trunc(p->max) || fabs(p->min) > BANDIT_LARGEST_INTEGER ||
-         fabs(p->max) > BANDIT_LARGEST_INTEGER))
-        return refuse(err, i, "min and max must be integers of at most 2^53");
-    return BANDIT_OK;
+    if (p->rounded && (p->digits < (p->log ? 1 : 0) || p->digits > 15))
+        return refuse(err, i, "digits must be from 0 to 15, or from 1 on a log scale");
+    return p->type == BANDIT_PARAMETER_INTEGER ? check_steps(p, i, err) : BANDIT_OK;
 }
 
 static const char different[] = "its values must be finite and different";
@@ -59,11 +72,15 @@ static bandit_status check_condition(const bandit_parameter *parameters, size_t 
     const bandit_parameter *p = &parameters[i];
     if (p->parent == BANDIT_NO_PARENT)
         return BANDIT_OK;
-    if (p->parent >= n || parameters[p->parent].type == BANDIT_PARAMETER_DOUBLE)
+    if (p->parent >= n || (!p->parent_range && parameters[p->parent].type == BANDIT_PARAMETER_DOUBLE))
         return refuse(err, i, "its condition must refer to a parameter that is not of type double");
-    if (p->n_parent_values == 0)
+    if (p->parent_range &&
+        (parameters[p->parent].type == BANDIT_PARAMETER_CATEGORICAL ||
+         parameters[p->parent].type == BANDIT_PARAMETER_BOOLEAN || !(p->parent_min <= p->parent_max)))
+        return refuse(err, i, "its condition must be on a range of numbers");
+    if (!p->parent_range && p->n_parent_values == 0)
         return refuse(err, i, "its condition must have at least one value");
-    for (size_t k = 0; k < p->n_parent_values; k++) {
+    for (size_t k = 0; !p->parent_range && k < p->n_parent_values; k++) {
         if (!bandit_parameter_has_value(&parameters[p->parent], p->parent_values[k]))
             return refuse(err, i, "its condition has a value that the other parameter does not have");
     }

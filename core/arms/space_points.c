@@ -12,7 +12,9 @@ bool bandit_parameter_has_value(const bandit_parameter *p, double value)
     case BANDIT_PARAMETER_DOUBLE:
         return value >= p->min && value <= p->max;
     case BANDIT_PARAMETER_INTEGER:
-        return value >= p->min && value <= p->max && value == trunc(value);
+        if (p->step > 0.0 && value != lattice_value(p->min, p->step, lattice_place(p->min, p->step, value)))
+            return false;
+        return value >= p->min && value <= p->max && (p->step > 0.0 || value == trunc(value));
     case BANDIT_PARAMETER_DISCRETE:
         return bandit_is_one_of(value, p->numbers, p->n_values);
     case BANDIT_PARAMETER_CATEGORICAL:
@@ -61,7 +63,7 @@ uint64_t bandit_space_values(const bandit_parameter *p)
     case BANDIT_PARAMETER_BOOLEAN:
         break;
     case BANDIT_PARAMETER_INTEGER:
-        return (uint64_t)(p->max - p->min) + 1;
+        return (uint64_t)(p->step > 0.0 ? lattice_place(p->min, p->step, p->max) : p->max - p->min) + 1;
     case BANDIT_PARAMETER_DISCRETE:
     case BANDIT_PARAMETER_CATEGORICAL:
         return p->n_values;
@@ -74,7 +76,7 @@ double bandit_space_value(const bandit_space *s, size_t i, uint64_t k)
     const bandit_parameter *p = &s->parameters[i];
     assert(p->type != BANDIT_PARAMETER_DOUBLE && k < bandit_space_values(p));
     if (p->type == BANDIT_PARAMETER_INTEGER)
-        return p->min + (double)k;
+        return p->step > 0.0 ? lattice_value(p->min, p->step, (double)k) : p->min + (double)k;
     return p->type == BANDIT_PARAMETER_DISCRETE ? p->numbers[k] : (double)k;
 }
 
@@ -82,7 +84,7 @@ uint64_t bandit_space_rank(const bandit_space *s, size_t i, double value)
 {
     const bandit_parameter *p = &s->parameters[i];
     if (p->type == BANDIT_PARAMETER_INTEGER)
-        return (uint64_t)(value - p->min);
+        return (uint64_t)(p->step > 0.0 ? lattice_place(p->min, p->step, value) : value - p->min);
     if (p->type != BANDIT_PARAMETER_DISCRETE)
         return (uint64_t)value;
     return bandit_values_below(value, p->numbers, p->n_values - 1);
@@ -106,22 +108,18 @@ double bandit_space_decode_number(const bandit_space *s, size_t i, double u)
     if (p->log)
         value = exp(value);
     if (p->type == BANDIT_PARAMETER_INTEGER)
-        value = round(value);
+        value = p->step > 0.0 ? lattice_value(p->min, p->step, lattice_place(p->min, p->step, value))
+                              : round(value);
     return fmin(p->max, fmax(p->min, value)) + 0.0; /* adding 0 turns −0 into 0 */
 }
 
 double bandit_space_round_number(const bandit_space *s, size_t i, double value)
 {
     const bandit_parameter *p = &s->parameters[i];
-    double width = p->log ? fabs(value) * s->places[i].width : s->places[i].width, rounded;
-    double exponent = floor(log10(width)) - 12.0;
-    if (!(fabs(exponent) <= 22.0)) /* larger powers of ten are not exact */
-        return value;
-    double power = pow(10.0, fabs(exponent));
-    double steps = exponent < 0.0 ? value * power : value / power;
-    if (!(fabs(steps) < BANDIT_LARGEST_INTEGER))
-        return value;
-    rounded = exponent < 0.0 ? round(steps) / power : round(steps) * power;
+    double width = p->log ? fabs(value) * s->places[i].width : s->places[i].width;
+    if (p->rounded)
+        return lattice_round_digits(value, p->digits, p->log, p->min, p->max);
+    double rounded = lattice_round_to(value, floor(log10(width)) - 12.0);
     return fmin(p->max, fmax(p->min, rounded)) + 0.0;
 }
 

@@ -66,8 +66,8 @@ static bool ascend(bandit_search *s, bool relaxed, double *value)
         if (!number || isnan(s->coded[i]) || !isnan(g->fixed[i]))
             continue;
         s->x[s->n_free] = s->genes[i];
-        s->low[s->n_free] = 0.0;
-        s->high[s->n_free] = 1.0;
+        s->low[s->n_free] = g->choices[i].low;
+        s->high[s->n_free] = g->choices[i].high;
         s->max->list[s->n_free++] = i;
     }
     if (s->n_free == 0)
@@ -150,6 +150,7 @@ static void add_moves(bandit_search *s, size_t i)
         return;
     }
     uint64_t k = bandit_space_rank(s->space, i, bandit_genome_value(g, i, s->genes[i]));
+    k -= g->choices[i].limited ? bandit_space_rank(s->space, i, g->choices[i].min) : 0;
     for (uint64_t step = 1; step < values; step = step < 2 ? 2 : step * 4) {
         if (k >= step)
             add_trial(s, i, bandit_genome_value_gene(g, i, k - step));

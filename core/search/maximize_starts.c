@@ -45,7 +45,7 @@ static void move_gene(const bandit_search *s, size_t i, double step, double u, d
     bool is_integer = s->space->parameters[i].type == BANDIT_PARAMETER_INTEGER && !g->choices[i].values;
     if (is_double || is_integer) {
         double moved = genes[i] + step * 0.55 * log((t + 0x1p-54) / (1.0 - t));
-        moved = fmin(1.0, fmax(0.0, moved));
+        moved = fmin(g->choices[i].high, fmax(g->choices[i].low, moved));
         genes[i] = is_integer ? bandit_space_encode_number(s->space, i,
                                                            bandit_space_decode_number(s->space, i, moved))
                               : moved;

@@ -1,41 +1,73 @@
 #include "server/data/study_space.h"
 
+#include "numbers/lattice.h"
+
 #include <stdlib.h>
 
-static bandit_parameter_type type_of(wire_parameter_type type)
+/* For the engine, numbers in steps are integers, and words in an order are numbers. */
+static bandit_parameter_type type_of(const wire_parameter *p)
 {
-    switch (type) {
+    switch (p->type) {
     case WIRE_PARAMETER_DOUBLE:
-        return BANDIT_PARAMETER_DOUBLE;
+        return p->step > 0.0 ? BANDIT_PARAMETER_INTEGER : BANDIT_PARAMETER_DOUBLE;
     case WIRE_PARAMETER_INTEGER:
         return BANDIT_PARAMETER_INTEGER;
     case WIRE_PARAMETER_DISCRETE:
         return BANDIT_PARAMETER_DISCRETE;
     case WIRE_PARAMETER_CATEGORICAL:
-        return BANDIT_PARAMETER_CATEGORICAL;
+        return p->ordered ? BANDIT_PARAMETER_DISCRETE : BANDIT_PARAMETER_CATEGORICAL;
     case WIRE_PARAMETER_BOOLEAN:
         break;
     }
     return BANDIT_PARAMETER_BOOLEAN;
 }
 
+static double last_value(const wire_parameter *p)
+{
+    return p->step > 0.0 ? lattice_value(p->min, p->step, lattice_last(p->min, p->max, p->step)) : p->max;
+}
+
+/* The numbers 0, 1, … for words in an order: as many as the longest list of words has. They are a part of the
+ * block of parameters, behind these. */
+static size_t ranks_of(const wire_study *definition)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < definition->n_parameters; i++) {
+        const wire_parameter *p = &definition->parameters[i];
+        n = p->ordered && p->n_values > n ? p->n_values : n;
+    }
+    return n;
+}
+
 bandit_parameter *space_parameters_new(const wire_study *definition)
 {
-    bandit_parameter *parameters = calloc(definition->n_parameters, sizeof *parameters);
-    for (size_t i = 0; parameters && i < definition->n_parameters; i++) {
+    size_t n = definition->n_parameters, n_ranks = ranks_of(definition);
+    bandit_parameter *parameters = calloc(1, n * sizeof *parameters + n_ranks * sizeof(double));
+    if (!parameters)
+        return NULL;
+    double *ranks = (double *)(void *)(parameters + n);
+    for (size_t k = 0; k < n_ranks; k++)
+        ranks[k] = (double)k;
+    for (size_t i = 0; i < n; i++) {
         const wire_parameter *from = &definition->parameters[i];
-        parameters[i] =
-            (bandit_parameter){.type = type_of(from->type),
-                               .min = from->min,
-                               .max = from->max,
-                               .log = from->log,
-                               .numbers = from->numbers,
-                               .n_values = from->n_values,
-                               .has_default = from->has_default,
-                               .default_value = from->default_value,
-                               .parent = from->parent == WIRE_NO_PARENT ? BANDIT_NO_PARENT : from->parent,
-                               .parent_values = from->parent_values,
-                               .n_parent_values = from->n_parent_values};
+        bool has_parent = from->parent != WIRE_NO_PARENT;
+        parameters[i] = (bandit_parameter){.type = type_of(from),
+                                           .min = from->min,
+                                           .max = last_value(from),
+                                           .log = from->log,
+                                           .step = from->step,
+                                           .rounded = from->has_precision,
+                                           .digits = from->precision,
+                                           .numbers = from->ordered ? ranks : from->numbers,
+                                           .n_values = from->n_values,
+                                           .has_default = from->has_default,
+                                           .default_value = from->default_value,
+                                           .parent = has_parent ? from->parent : BANDIT_NO_PARENT,
+                                           .parent_values = from->parent_values,
+                                           .n_parent_values = from->n_parent_values,
+                                           .parent_range = has_parent && !from->parent_values,
+                                           .parent_min = from->parent_min,
+                                           .parent_max = from->parent_max};
     }
     return parameters;
 }

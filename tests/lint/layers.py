@@ -30,49 +30,50 @@ class Folder:
 
 
 TABLE = [
+    Folder("numbers", "numbers in even steps, and rounded numbers"),
     Folder("core/include", "libbandit's interface: engines, sets of arms, options, fits"),
     Folder("core/simd", "hand-tuned kernels for each instruction set, chosen at run time", "core/include"),
-    Folder("core/base", "memory, linear algebra, random numbers, statuses", "core/include core/simd", "BLAS"),
-    Folder("core/arms", "candidates, spaces of parameters, kernels over them", "core/include core/simd core/base"),
+    Folder("core/base", "memory, linear algebra, random numbers, statuses", "numbers core/include core/simd", "BLAS"),
+    Folder("core/arms", "candidates, spaces of parameters, kernels over them", "numbers core/include core/simd core/base"),
     Folder(
         "core/posterior",
         "Gaussian-process posteriors, exact and sparse, and samples of them",
-        "core/include core/simd core/base core/arms",
+        "numbers core/include core/simd core/base core/arms",
         "BLAS",
     ),
     Folder(
         "core/selection",
         "which arms a posterior stands on, and which arm comes next",
-        "core/include core/simd core/base core/arms core/posterior",
+        "numbers core/include core/simd core/base core/arms core/posterior",
         "BLAS",
     ),
     Folder(
         "core/search",
         "the maximum of a function over a space of parameters",
-        "core/include core/simd core/base core/arms core/posterior",
+        "numbers core/include core/simd core/base core/arms core/posterior",
         "NLopt",
     ),
     Folder(
         "core/learning",
         "hyper-parameters from rewards: the likelihood and its maximum",
-        "core/include core/simd core/base core/arms core/posterior",
+        "numbers core/include core/simd core/base core/arms core/posterior",
         "BLAS NLopt",
     ),
     Folder(
         "core/algorithms",
         "one file per algorithm, and what they share",
-        "core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning",
+        "numbers core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning",
     ),
     Folder(
         "core/engine",
         "the facade behind `bandit/engine.h`, the registry of algorithms, refitting",
-        "core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
+        "numbers core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
         "core/algorithms",
     ),
     Folder("proto/utf8", "checks UTF-8"),
     Folder("proto/arrays", "arrays that grow, and binary search"),
     Folder("proto/json_writer", "writes JSON text", "proto/utf8 proto/arrays"),
-    Folder("proto", "bytes ↔ plain structs: JSON, problem+json, CSV, NumPy files", "proto/utf8 proto/arrays proto/json_writer", "jansson"),
+    Folder("proto", "bytes ↔ plain structs: JSON, problem+json, CSV, NumPy files", "numbers proto/utf8 proto/arrays proto/json_writer", "jansson"),
     Folder(
         "server/base",
         "what the server wants of the machine: configuration, log, clock, threads, sockets",
@@ -86,7 +87,7 @@ TABLE = [
     Folder(
         "server/data",
         "definitions, candidates, results: no HTTP, no actor",
-        "core/include proto/arrays proto/json_writer proto server/base server/store",
+        "numbers core/include proto/arrays proto/json_writer proto server/base server/store",
         "libsodium",
     ),
     Folder(

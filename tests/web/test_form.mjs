@@ -89,6 +89,15 @@ async function space(site) {
     await row(2).getByLabel('Numbers').fill('0.5, 0.9');
     await row(2).getByLabel('Only if').fill('optimizer');
     await row(2).getByLabel('is one of').fill('sgd');
+    await page.click('text=Add a parameter');
+    await row(3).getByLabel('Name').fill('rate');
+    await row(3).getByLabel('Decimal places').fill('2');
+    await row(3).getByLabel('Only if').fill('depth');
+    await row(3).getByLabel('or at least').fill('3');
+    await row(3).getByLabel('Unit').fill('mm');
+    await page.click('text=Add a parameter');
+    await row(4).getByLabel('Name').fill('level');
+    await row(4).getByLabel('Step').fill('0.25');
     await page.click('text=Create the study');
     await created(page, 'by-space');
     const { domain } = await site.api.get('/v1/studies/by-space');
@@ -96,6 +105,8 @@ async function space(site) {
       { name: 'depth', type: 'integer', min: 1, max: 8, scale: 'log' },
       { name: 'optimizer', type: 'categorical', values: ['adam', 'sgd'] },
       { name: 'momentum', type: 'discrete', values: [0.5, 0.9], active_when: { parameter: 'optimizer', in: ['sgd'] } },
+      { name: 'rate', type: 'double', min: 0, max: 1, scale: 'linear', precision: 2, unit: 'mm', active_when: { parameter: 'depth', min: 3 } },
+      { name: 'level', type: 'double', min: 0, max: 1, scale: 'linear', step: 0.25 },
     ]);
   });
 }

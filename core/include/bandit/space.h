@@ -7,7 +7,8 @@
  * What a kernel sees of a point are its features:
  *
  *   double, integer   (x − min) / (max − min), of logarithms where asked: in [0, 1]. Integers are rounded
- *                     before: the model sees the points that can be evaluated, and no others.
+ *                     before: the model sees the points that can be evaluated, and no others. A parameter of
+ *                     type integer with a step has the numbers min + k step, which may be fractions.
  *   discrete          rank / (n − 1) in ascending order: whoever lists 16, 32, 64, 128 thinks of them as even
  *                     steps, and sizes of the numbers would crowd all but the largest.
  *   boolean           0 or 1: as far apart as two words.
@@ -39,15 +40,22 @@ typedef struct bandit_parameter {
     bandit_parameter_type type;
     double min, max;       /* double, integer; min < max, finite; whole numbers below 2^53 for integers */
     bool log;              /* double, integer; min > 0 then */
+    double step;           /* integer: the values are min + k step, max among them (numbers/lattice.h); 0:
+                            * whole numbers */
+    bool rounded;          /* double: values that are chosen have `digits` decimal places, or as many */
+    int digits;            /* significant digits on a log scale; 0 … 15, at least 1 on a log scale */
     const double *numbers; /* discrete: n_values different ones, in any order; borrowed */
     size_t n_values;       /* discrete, categorical; at least 1 */
     bool has_default;
     double default_value; /* coded */
-    /* Active only while parameter `parent`, of any type but double, is active and has one of these values
-     * (coded; borrowed). No cycles. BANDIT_NO_PARENT: always active. */
+    /* Active only while parameter `parent` is active and has one of these values (coded; borrowed; not for a
+     * parent of type double). No cycles. BANDIT_NO_PARENT: always active. */
     size_t parent;
     const double *parent_values;
     size_t n_parent_values;
+    bool
+        parent_range; /* instead of a list: a number from parent_min to parent_max; not for words and booleans */
+    double parent_min, parent_max;
 } bandit_parameter;
 
 /* BANDIT_INVALID_ARMS, naming the parameter by its number, unless the n >= 1 parameters are as said above;
@@ -65,8 +73,8 @@ bandit_status bandit_space_check(const bandit_parameter *parameters, size_t n, b
 bandit_status bandit_arms_new_space(bandit_arms **out, const bandit_parameter *parameters, size_t n,
                                     bandit_error *err);
 
-/* How many points a space has, conditions counted; SIZE_MAX for as many or more, and with a double that can
- * be active. */
+/* How many points a space has, conditions counted; SIZE_MAX for as many or more, with a double that can be
+ * active, and where a condition divides more than 2^20 numbers. */
 size_t bandit_arms_space_size(const bandit_arms *arms);
 
 /* Appends all points of a space to its empty set, in a fixed order, and closes it: engines made on it choose

@@ -18,8 +18,15 @@ export function axesOf(study) {
     whole: p.type === 'integer',
     min: p.min,
     max: p.max,
+    step: p.step,
+    unit: p.unit,
     condition: p.active_when,
   }));
+}
+
+// A name with its unit, for the heads of tables and charts.
+export function titleOf({ name, unit }) {
+  return unit ? `${name} (${unit})` : name;
 }
 
 // Where a trial or a candidate lies on an axis; undefined where a parameter is not active.
@@ -52,6 +59,12 @@ export async function axesWithRanges(study, signal) {
   return axes;
 }
 
+// The nearest value of an axis with steps, without the dust of binary fractions.
+function inSteps({ min, max, step }, x) {
+  const k = Math.min(Math.round((x - min) / step), Math.floor((max - min) / step + 1e-9));
+  return Number((min + k * step).toPrecision(12));
+}
+
 // n places along an axis; all choices if the axis has choices.
 export function places(axis, n) {
   if (axis.choices) return axis.choices;
@@ -59,6 +72,7 @@ export function places(axis, n) {
   if (!(max > min)) return [min];
   const between = (t) => (axis.log ? min * (max / min) ** t : min + (max - min) * t);
   const at = Array.from({ length: n }, (_, i) => between(i / (n - 1)));
+  if (axis.step) return [...new Set(at.map((x) => inSteps(axis, x)))];
   return axis.whole ? [...new Set(at.map((x) => Math.round(x)))] : at;
 }
 
@@ -66,7 +80,9 @@ export function places(axis, n) {
 export function isActive(axis, axes, item) {
   if (!axis.condition) return true;
   const on = axes.find((other) => other.name === axis.condition.parameter);
-  return isActive(on, axes, item) && axis.condition.in.includes(item.parameters[on.name]);
+  const value = item.parameters[on.name];
+  const { in: listed, min = -Infinity, max = Infinity } = axis.condition;
+  return isActive(on, axes, item) && (listed ? listed.includes(value) : value >= min && value <= max);
 }
 
 // A value for a parameter that has become active.

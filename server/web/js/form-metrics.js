@@ -35,6 +35,7 @@ export function metricsEditor(definition, change) {
       h('legend', { class: 'unseen' }, `Metric ${i + 1}`),
       field({ name: 'name', label: several ? 'Metric' : 'Name', class: 'grow' }),
       metric.goal === undefined ? null : field({ name: 'goal', label: 'Goal', options: GOALS }),
+      field({ name: 'unit', label: 'Unit', placeholder: '%' }),
       several ? field({ name: 'role', label: 'Role', options: ROLES }) : null,
       several ? remove : null,
     );

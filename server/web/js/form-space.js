@@ -6,17 +6,21 @@ const TYPES = ['double', 'integer', 'discrete', 'categorical', 'boolean'].map((t
 
 const SCALE = { parse: (text) => text, print: (value) => (value === 'linear' ? '' : value) }; // linear is the default
 
+const SWITCH = { parse: (text) => text === 'true', print: (value) => (value ? 'true' : '') }; // false is the default
+
 function fieldsOf(parameter) {
   const ranged = [
     { name: 'min', label: 'From', kind: KINDS.number },
     { name: 'max', label: 'To', kind: KINDS.number },
     { name: 'scale', label: 'Scale', kind: SCALE, options: [['', 'linear'], ['log', 'logarithmic']] },
   ];
+  const step = { name: 'step', label: 'Step', kind: KINDS.number, placeholder: 'any' };
   const by = {
-    double: ranged,
-    integer: ranged,
+    double: [...ranged, step, { name: 'precision', label: 'Decimal places', kind: KINDS.number, hint: 'Logarithmic: significant digits' }],
+    integer: [...ranged, step],
     discrete: [{ name: 'values', label: 'Numbers', kind: KINDS.numberList, placeholder: '1, 2, 4, 8', class: 'grow' }],
-    categorical: [{ name: 'values', label: 'Values', kind: KINDS.list, placeholder: 'adam, sgd', hint: 'With a comma: "one, v/v", two', class: 'grow' }],
+    categorical: [{ name: 'values', label: 'Values', kind: KINDS.list, placeholder: 'adam, sgd', hint: 'With a comma: "one, v/v", two', class: 'grow' },
+      { name: 'ordered', label: 'Order', kind: SWITCH, options: [['', 'none'], ['true', 'as listed']] }],
     boolean: [],
   };
   return by[parameter.type] ?? [];
@@ -58,6 +62,9 @@ export function spaceEditor(definition, change) {
           fieldsOf(parameter).map((spec) => field(i, spec)),
           field(i, { name: 'active_when/parameter', label: 'Only if', placeholder: 'parameter' }),
           field(i, { name: 'active_when/in', label: 'is one of', kind: KINDS.list, placeholder: 'values' }),
+          field(i, { name: 'active_when/min', label: 'or at least', kind: KINDS.number }),
+          field(i, { name: 'active_when/max', label: 'at most', kind: KINDS.number }),
+          field(i, { name: 'unit', label: 'Unit', placeholder: 'mm' }),
           h('button', { type: 'button', class: 'small quiet-danger', 'aria-label': `Remove parameter ${i + 1}`, onclick: () => {
             definition.domain.parameters.splice(i, 1);
             draw();

@@ -1,6 +1,6 @@
 // The candidates with the model's predictions, sorted by the server, one page at a time.
 import { get, query, studyPath } from './api.js';
-import { axesOf, coordinate } from './axes.js';
+import { axesOf, coordinate, titleOf } from './axes.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
 import { columnFormat, count, value } from './format.js';
@@ -33,8 +33,8 @@ export async function candidatesTab(element, feed, signal) {
   }
   function feature(axis, items) {
     const of = (c) => coordinate(axis, c);
-    if (items.every((c) => typeof of(c) === 'number')) return numbers(axis.name, items, of);
-    return { title: axis.name, class: 'right', cell: (c) => (of(c) === undefined ? '' : value(of(c))) };
+    if (items.every((c) => typeof of(c) === 'number')) return numbers(titleOf(axis), items, of);
+    return { title: titleOf(axis), class: 'right', cell: (c) => (of(c) === undefined ? '' : value(of(c))) };
   }
   const columns = (items) => [
     { title: 'Candidate', class: 'right', cell: (c) => (c.candidate === undefined ? '–' : `#${c.candidate}`) },

@@ -1,6 +1,7 @@
 // The result and the progress: recommended and best settings, every value and the best so far, the regret if the optimum
 // is known, the reasons of failures, and the pending trials.
 import { list, studyPath } from './api.js';
+import { titleOf } from './axes.js';
 import { chart, robustRange } from './chart.js';
 import { h, replace } from './dom.js';
 import { readFailures, showFailures } from './failures.js';
@@ -77,7 +78,7 @@ export async function overviewTab(element, feed, signal) {
   let [whole, robust, failed] = [false, null, []];
   const axes = () => ({
     x: { label: 'trial', log: logs.x, whole: true, show: count },
-    y: { label: metric.name, log: logs.y, ...(!logs.y && !whole && robust && { range: () => [robust.low, robust.high] }) },
+    y: { label: titleOf(metric), log: logs.y, ...(!logs.y && !whole && robust && { range: () => [robust.low, robust.high] }) },
   });
   const openTrial = (id) => go(address('studies', feed.id, 'trials', id));
 

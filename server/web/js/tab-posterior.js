@@ -1,6 +1,6 @@
 // The model around the best point: a slice along each parameter, and a map of two parameters.
 import { get, studyPath } from './api.js';
-import { axesWithRanges, isActive, moved, places, position } from './axes.js';
+import { axesWithRanges, isActive, moved, places, position, titleOf } from './axes.js';
 import { chart } from './chart.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
@@ -59,7 +59,7 @@ class Slice {
         label: `Posterior along ${axis.name}`,
         height: 170,
         x: {
-          label: axis.name,
+          label: titleOf(axis),
           log: axis.log,
           show: (x) => (axis.choices ? value(axis.choices[x]) : number(x)),
           ...(axis.choices && {

@@ -1,7 +1,7 @@
 // The trials as a table: a column for each metric and parameter, filtered and sorted by the server. The address holds
 // the filter, the order and the columns.
 import { get, list, query, studyPath } from './api.js';
-import { axesOf, coordinate } from './axes.js';
+import { axesOf, coordinate, titleOf } from './axes.js';
 import { saveCsv } from './csv.js';
 import { h, replace } from './dom.js';
 import { refresher } from './feed.js';
@@ -29,7 +29,7 @@ function columnsOf(study) {
   const metric = objective(study);
   const parameters = axesOf(study).map((axis, i) => ({
     key: `parameter:${axis.name}`,
-    title: axis.name,
+    title: titleOf(axis),
     of: (t) => coordinate(axis, t),
     kind: axis.choices ? 'text' : axis.log ? 'log' : 'number',
     sort: `parameter:${axis.name}`,

@@ -74,8 +74,21 @@ def test_every_kind_of_distribution(url):
         for name, value in trial.params.items():
             back = from_server(space[name], to_server(space[name], value))
             assert type(back) is type(value) and back == pytest.approx(value), (name, value, back)
-    with pytest.raises(ValueError, match="steps"):
-        parameter("fine", FloatDistribution(0, 1, step=1e-5))
+    assert parameter("fine", FloatDistribution(0, 1, step=1e-5))["step"] == 1e-5
+
+
+def test_a_study_whose_steps_were_made_as_lists_is_continued(url):
+    space = {"share": FloatDistribution(0, 1, step=0.1), "width": IntDistribution(16, 64, step=16)}
+    lists = [
+        {"name": "share", "type": "discrete", "values": [k / 10 for k in range(11)]},
+        {"name": "width", "type": "discrete", "values": [16, 32, 48, 64]},
+    ]
+    banditd.Client(url).create_study(
+        {"id": "lists", "metric": {"name": "value", "goal": "minimize"}, "domain": {"type": "space", "parameters": lists}}
+    )
+    study = optuna.create_study(sampler=BanditdSampler(url, space=space, study="lists"))
+    study.optimize(lambda t: t.suggest_float("share", 0, 1, step=0.1) + t.suggest_int("width", 16, 64, step=16), n_trials=4)
+    assert the_study(url).info()["trials_completed"] == 4
 
 
 def test_failed_and_pruned_trials(url):

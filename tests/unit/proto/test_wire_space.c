@@ -99,6 +99,7 @@ static void test_refused(void **state)
 #define BOTH(first, second) SPACE("{'name':'a'," first "},{'name':'b'," second "}")
 #define ONE(members)        SPACE("{'name':'a'," members "}")
 #define AT                  "/domain/parameters/0"
+#define NUMBER              "'type':'double','min':0,'max':4"
     static const refusal cases[] = {
         {"{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space'}}", "/domain/parameters",
          "is required"},
@@ -159,7 +160,38 @@ static void test_refused(void **state)
          "/domain/parameters/1/active_when/x", "unknown field"},
         {BOTH("'type':'double','min':0,'max':1",
               "'type':'boolean','active_when':{'parameter':'a','in':[0.5]}"),
-         "/domain/parameters/1/active_when/parameter", "must not be a parameter of type \"double\""},
+         "/domain/parameters/1/active_when/parameter",
+         "must not be a parameter of type \"double\", except with min or max"},
+        {BOTH("'type':'boolean'", "'type':'boolean','active_when':{'parameter':'a','min':1}"),
+         "/domain/parameters/1/active_when/parameter",
+         "must be a parameter with numbers, because of min or max"},
+        {BOTH(NUMBER, "'type':'boolean','active_when':{'parameter':'a','min':2,'max':1}"),
+         "/domain/parameters/1/active_when/max", "must be at least min"},
+        {BOTH(NUMBER, "'type':'boolean','active_when':{'parameter':'a','min':'x'}"),
+         "/domain/parameters/1/active_when/min", "must be a number"},
+        {BOTH("'type':'integer','min':0,'max':4",
+              "'type':'boolean','active_when':{'parameter':'a','min':2,'in':[1]}"),
+         "/domain/parameters/1/active_when/in", "cannot be given together with min or max"},
+        {ONE("'type':'double','min':0,'max':1,'step':0"), AT "/step", "must be greater than 0"},
+        {ONE("'type':'double','min':0,'max':1,'step':1.1"), AT "/step", "must be at most max - min"},
+        {ONE("'type':'double','min':1,'max':2,'step':1e-17"), AT "/step", "is too small for this range"},
+        {ONE("'type':'integer','min':0,'max':9,'step':0.5"), AT "/step", "must be an integer"},
+        {ONE("'type':'integer','min':0,'max':9,'step':0"), AT "/step", "must be at least 1"},
+        {ONE("'type':'boolean','step':1"), AT "/step", "unknown field"},
+        {ONE("'type':'double','min':0,'max':1,'step':0.1,'default':0.25"), AT "/default",
+         "must be a number from 0.0 to 1.0 in steps of 0.1"},
+        {ONE("'type':'double','min':0,'max':1,'precision':16"), AT "/precision", "must be at most 15"},
+        {ONE("'type':'double','min':1,'max':2,'scale':'log','precision':0"), AT "/precision",
+         "must be at least 1"},
+        {ONE("'type':'double','min':0.2,'max':0.7,'precision':0"), AT "/precision",
+         "must be so large that a number with so many decimal places is in the range"},
+        {ONE("'type':'double','min':0,'max':1,'step':0.1,'precision':1"), AT "/precision",
+         "does not apply to a parameter with a step"},
+        {ONE("'type':'integer','min':0,'max':9,'precision':1"), AT "/precision",
+         "applies only to a parameter of type \"double\""},
+        {ONE("'type':'categorical','values':['x'],'ordered':1"), AT "/ordered", "must be true or false"},
+        {ONE("'type':'discrete','values':[1],'ordered':true"), AT "/ordered", "unknown field"},
+        {ONE("'type':'boolean','unit':''"), AT "/unit", "must not be empty"},
         {ONE("'type':'boolean','active_when':{'parameter':'a','in':[true]}"), AT "/active_when/parameter",
          "the conditions of the parameters form a cycle"},
         {"{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','scaling':'unit','parameters':["
@@ -170,6 +202,51 @@ static void test_refused(void **state)
          "/domain/parameters", "does not apply to a domain of type \"candidates\""},
     };
     check_refusals(attempt, cases, LENGTH(cases));
+}
+
+/* Members that say more of a parameter come back as they were given. */
+static void test_more_members(void **state)
+{
+    (void)state;
+    static const char *const text =
+        SPACE("{'name':'rate','type':'double','min':0.001,'max':1.0,'scale':'log','precision':3},"
+              "{'name':'width','type':'integer','min':8,'max':250,'scale':'linear','step':8,'unit':'mm'},"
+              "{'name':'dose','type':'double','min':0.0,'max':1.0,'scale':'linear','step':0.1,'default':0.3},"
+              "{'name':'level','type':'categorical','values':['low','mid','high'],'ordered':true},"
+              "{'name':'more','type':'boolean','active_when':{'parameter':'rate','min':0.25}},"
+              "{'name':'less','type':'boolean','active_when':{'parameter':'width','min':16,'max':64}}");
+    wire_study *s = decode(text);
+    const wire_parameter *p = s->parameters;
+    assert_true(p[0].has_precision && p[0].precision == 3 && p[1].step == 8 && p[2].step == 0.1);
+    assert_true(p[3].ordered && p[4].parent == 0 && p[4].parent_min == 0.25 && isinf(p[4].parent_max));
+    assert_string_equal(p[1].unit, "mm");
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_definition(&w, s);
+    char *written, *expected = with_quotes(text);
+    size_t size;
+    assert_true(wire_writer_finish(&w, &written, &size));
+    assert_string_equal(written, expected);
+    free(written);
+    free(expected);
+    /* sums of other programs are taken for the step that they mean */
+    wire_assignment given = {.name = p[2].name, .type = WIRE_ASSIGN_NUMBER, .number = 0.1 + 0.2};
+    assert_true(wire_code_assignment(&p[2], &given) == 0.3 && wire_code_text(&p[2], "0.3", 3) == 0.3);
+    given.number = 0.31;
+    assert_true(isnan(wire_code_assignment(&p[2], &given)));
+    given.number = 1.1;
+    assert_true(isnan(wire_code_assignment(&p[2], &given)));
+    given.number = 12;
+    assert_true(isnan(wire_code_assignment(&p[1], &given)));
+    given.number = 248;
+    assert_true(wire_code_assignment(&p[1], &given) == 248);
+    given.number = 250; /* above the last step */
+    assert_true(isnan(wire_code_assignment(&p[1], &given)));
+    const double values[] = {0.2, 64, 0.3, 1, NAN, 1}, others[] = {0.25, 72, 0.3, 1, 1, NAN};
+    for (size_t i = 4; i < 6; i++) {
+        assert_true(wire_parameter_is_active(p, values, i) == !isnan(values[i]));
+        assert_true(wire_parameter_is_active(p, others, i) == !isnan(others[i]));
+    }
+    wire_study_free(s);
 }
 
 /* Each parameter of the cycle is named, the one that hangs on it is not. */
@@ -438,15 +515,11 @@ static void test_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definition),
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_cycle),
-        cmocka_unit_test(test_points),
-        cmocka_unit_test(test_points_refused),
-        cmocka_unit_test(test_text),
-        cmocka_unit_test(test_many_values),
-        cmocka_unit_test(test_repeated_values),
+        cmocka_unit_test(test_definition),     cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_refused),        cmocka_unit_test(test_more_members),
+        cmocka_unit_test(test_cycle),          cmocka_unit_test(test_points),
+        cmocka_unit_test(test_points_refused), cmocka_unit_test(test_text),
+        cmocka_unit_test(test_many_values),    cmocka_unit_test(test_repeated_values),
         cmocka_unit_test(test_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

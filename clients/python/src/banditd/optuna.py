@@ -25,7 +25,7 @@ from .client import Client, Study
 
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
 _TRIAL = "banditd:trial"  # system attribute of an Optuna trial: the number of the server's trial
-_MOST_CHOICES = 10000  # limit for a discrete parameter
+_MOST_CHOICES = 10000  # of a discrete parameter
 
 
 class BanditdSampler(BaseSampler):
@@ -248,28 +248,33 @@ def parameter(name: str, distribution: BaseDistribution) -> dict[str, Any]:
         return {"name": name, "type": "categorical", "values": words(distribution)}
     if not isinstance(distribution, (FloatDistribution, IntDistribution)):
         raise ValueError(f"parameter {name!r}: banditd does not support {distribution!r}")
-    steps = _steps(distribution)
-    if steps is not None:
-        if len(steps) > _MOST_CHOICES:
-            raise ValueError(f"parameter {name!r} has {len(steps)} steps; the limit is {_MOST_CHOICES}")
-        return {"name": name, "type": "discrete", "values": steps}
     return {
         "name": name,
         "type": "double" if isinstance(distribution, FloatDistribution) else "integer",
         "min": distribution.low,
         "max": distribution.high,
         "scale": "log" if distribution.log else "linear",
+        **({"step": distribution.step} if _has_steps(distribution) else {}),
     }
 
 
-def _steps(distribution: BaseDistribution) -> Optional[list[float]]:
-    """The values of a distribution with steps; None for floats without steps and for steps of 1."""
-    if isinstance(distribution, FloatDistribution) and distribution.step is not None:
-        n = round((distribution.high - distribution.low) / distribution.step)
-        return [round(distribution.low + i * distribution.step, 12) for i in range(n + 1)]
-    if isinstance(distribution, IntDistribution) and distribution.step != 1:
-        return list(range(distribution.low, distribution.high + 1, distribution.step))
-    return None
+def _has_steps(distribution: BaseDistribution) -> bool:
+    """Whether a distribution of numbers has steps, other than the steps of 1 of integers."""
+    if isinstance(distribution, IntDistribution):
+        return distribution.step != 1
+    return isinstance(distribution, FloatDistribution) and distribution.step is not None
+
+
+def _as_list(wanted: Mapping[str, Any]) -> Optional[dict[str, Any]]:
+    """The parameter that earlier versions of this sampler made in place of one with steps: a list of numbers."""
+    if "step" not in wanted:
+        return None
+    n = round((wanted["max"] - wanted["min"]) / wanted["step"]) + 1
+    if n > _MOST_CHOICES:
+        return None
+    whole = wanted["type"] == "integer"
+    values = [wanted["min"] + i * wanted["step"] for i in range(n)]
+    return {"name": wanted["name"], "type": "discrete", "values": values if whole else [round(v, 12) for v in values]}
 
 
 def words(distribution: CategoricalDistribution) -> list[str]:
@@ -289,8 +294,10 @@ def from_server(distribution: BaseDistribution, value: Any) -> Any:
 def to_server(distribution: BaseDistribution, value: Any) -> Any:
     if isinstance(distribution, CategoricalDistribution):
         return words(distribution)[int(distribution.to_internal_repr(value))]
-    steps = _steps(distribution)
-    return value if steps is None else min(steps, key=lambda step: abs(step - value))
+    if isinstance(distribution, FloatDistribution) and distribution.step is not None:
+        step = round((value - distribution.low) / distribution.step)
+        return round(distribution.low + step * distribution.step, 12)
+    return value
 
 
 def _sorted(space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
@@ -312,7 +319,11 @@ def _check_same(definition: Mapping[str, Any], info: Mapping[str, Any]) -> None:
     there = {p["name"]: p for p in info["domain"].get("parameters", [])}
     for wanted in definition["domain"]["parameters"]:
         found = there.pop(wanted["name"], None)
-        if found is None or any(found.get(key) != value for key, value in wanted.items()):
+        same = found is not None and any(
+            form is not None and all(found.get(key) == value for key, value in form.items())
+            for form in (wanted, _as_list(wanted))
+        )
+        if not same:
             raise ValueError(
                 f"parameter {wanted['name']!r} is {found} in study {definition['id']} on the server, but {wanted} here"
             )
