@@ -17,5 +17,11 @@ bool stop_rule_is_known(const char *name)
 
 bool stop_rule_continues(const char *name)
 {
-    return strcmp(name, STOP_RULE_PLANNED_AHEAD) == 0 || strcmp(name, STOP_RULE_FIXED) == 0;
+    return strcmp(name, STOP_RULE_PLANNED_AHEAD) == 0 || strcmp(name, STOP_RULE_FIXED) == 0 ||
+           stop_rule_is_unfinished(name);
+}
+
+bool stop_rule_is_unfinished(const char *name)
+{
+    return strcmp(name, STOP_RULE_UNFINISHED) == 0;
 }

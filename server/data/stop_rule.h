@@ -1,4 +1,4 @@
-/* Why a batch ended, with the names of the API and of the log: the rules of the engine, and three of the
+/* Why a batch ended, with the names of the API and of the log: the rules of the engine, and four of the
  * server. */
 #ifndef SERVER_DATA_STOP_RULE_H
 #define SERVER_DATA_STOP_RULE_H
@@ -6,6 +6,7 @@
 #include "bandit/engine.h"
 
 #define STOP_RULE_PLANNED_AHEAD "planned_ahead" /* the engine could pick more, which are not needed yet */
+#define STOP_RULE_UNFINISHED    "unfinished"    /* the batch is planned in parts, and this was not the last */
 #define STOP_RULE_FIXED         "fixed" /* the last picks were made for an ask with fixed parameters */
 #define STOP_RULE_MIN_IN_FLIGHT "min_in_flight" /* the last picks exceed the bound, for waiting workers */
 
@@ -17,5 +18,8 @@ bool stop_rule_is_known(const char *name);
 
 /* Can a batch that ended by this rule be extended? */
 bool stop_rule_continues(const char *name);
+
+/* Must it be extended until another rule ends it, whatever has been reported? */
+bool stop_rule_is_unfinished(const char *name);
 
 #endif

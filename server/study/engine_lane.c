@@ -23,6 +23,7 @@ engine_source engine_source_of(const study *s)
                            .reference_candidates = (size_t)s->reference_candidates,
                            .batches = s->batches,
                            .trials = s->trials,
+                           .unfinished = plan_state_is_unfinished(s->plans),
                            .writes = commit_last(s->commit),
                            .config = s->config};
 }
@@ -205,6 +206,7 @@ static void load_arms(study *s, const engine_source *from, engine_outcome *out)
 /* The picks of the current batch, and the trials that no batch planned, ascending by number. */
 typedef struct pick_list {
     int64_t batch, last;
+    bool own; /* also users' own trials */
     bandit_pick *picks;
     size_t n, capacity;
     bool failed;
@@ -213,7 +215,9 @@ typedef struct pick_list {
 static void take_pick(void *arg, const store_trial *row)
 {
     pick_list *list = arg;
-    if ((row->batch != list->batch && row->batch >= 0) || row->trial > list->last || list->failed)
+    if (row->batch != list->batch && (row->batch >= 0 || !list->own))
+        return;
+    if (row->trial > list->last || list->failed)
         return;
     list->failed = !wire_grow(&list->picks, &list->capacity, list->n + 1, 64, sizeof *list->picks);
     if (list->failed)
@@ -222,10 +226,11 @@ static void take_pick(void *arg, const store_trial *row)
 }
 
 /* With asynchronous feedback the batch may continue. Its picks, and users' own trials since it began, are
- * therefore hallucinated again, in the order of their numbers. */
+ * therefore hallucinated again, in the order of their numbers. With batch feedback a batch that is planned in parts
+ * continues, and the model does not see users' own trials. */
 static void hallucinate_picks(study *s, const engine_source *from, int64_t first_trial, engine_outcome *out)
 {
-    pick_list list = {.batch = from->batches - 1, .last = from->trials};
+    pick_list list = {.batch = from->batches - 1, .last = from->trials, .own = from->config->asynchronous};
     store_trial_filter filter = {.after = first_trial - 1};
     store_error error = {0};
     bandit_executor executor = computing_executor(s->app->computing);
@@ -261,7 +266,7 @@ static void restore_from(study *s, const engine_source *from, const store_engine
         bandit_engine_restore(&s->engine.engine, s->engine.arms, &from->config->options,
                               s->app->config->study_memory, &checkpoint, state.pending,
                               (size_t)state.head.n_pending, &executor, &out->error);
-        if (engine_fine(out) && from->config->asynchronous)
+        if (engine_fine(out) && (from->config->asynchronous || from->unfinished))
             hallucinate_picks(s, from, state.head.first_trial, out);
         free(state.pending);
     }

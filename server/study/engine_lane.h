@@ -12,6 +12,7 @@ typedef struct engine_source {
     uint64_t writes; /* number of the last write of this state; loading from the store waits for it */
     int64_t batches; /* planned so far; if there are any, an engine state is stored */
     int64_t trials;  /* numbered so far; a loaded engine takes no later ones in */
+    bool unfinished; /* the current batch is planned in parts and has more */
 } engine_source;
 
 /* How an engine job ended. */

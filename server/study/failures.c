@@ -86,6 +86,9 @@ static bool mark_open(bool **out, const study *s, pick_repeats repeats)
         (*out)[t->candidate] = true;
     for (t = trial_queue_first(s->queue, TRIALS_PENDING); t; t = trial_queue_next(t))
         (*out)[t->candidate] = true;
+    bool unfinished = plan_state_is_unfinished(s->plans); /* its next part must differ from the former ones */
+    for (t = trial_queue_first(s->queue, TRIALS_REPORTED); unfinished && t; t = trial_queue_next(t))
+        (*out)[t->candidate] |= t->batch == s->batches - 1;
     if (repeats == PICKS_DIFFER)
         return true;
     for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))

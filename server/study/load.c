@@ -102,6 +102,7 @@ static void take_last_batch(void *arg, const store_batch *row)
 {
     loading *l = arg;
     plan_state_set_continues(l->s->plans, stop_rule_continues(row->stop_rule));
+    plan_state_set_unfinished(l->s->plans, stop_rule_is_unfinished(row->stop_rule));
 }
 
 /* Moves queued trials that were handed out before to their places, which depend on how their last attempts

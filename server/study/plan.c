@@ -141,6 +141,7 @@ static void take_plan(study *s, plan *p)
         trial_queue_join(s->queue, commit_number(s->commit));
         pending_results_join(s->results, commit_number(s->commit));
     }
+    plan_state_set_unfinished(s->plans, stop_rule_is_unfinished(p->stop_rule));
     if (p->fixed && !p->by_rule)
         plan_state_set_continues(s->plans, plan_state_continues(s->plans) || !p->extends);
     else
@@ -196,9 +197,13 @@ static void plan_done(study *s, study_job *job)
 
 /* ---- starting ------------------------------------------------------------------------------------------ */
 
-/* Where each pick is a search of its own, at most this many are planned before they are asked for. While no result is
- * reported, the batch continues with more picks; a result ends it. */
-enum { LOOKAHEAD = 16 };
+/* Where each pick is a search of its own, at most LOOKAHEAD are planned before they are asked for. While no result is
+ * reported, the batch continues with more picks; a result ends it.
+ *
+ * Where picks do not depend on results, a batch is planned in parts of PART picks, or of as many as are asked for, so
+ * that a large one neither keeps the first asks waiting nor lies in the queue as a whole. The parts have the picks of a
+ * batch that is planned at once. */
+enum { LOOKAHEAD = 16, PART = 64 };
 
 static bool has_limited_lookahead(const study *s)
 {
@@ -213,6 +218,9 @@ static void set_limits(const study *s, plan *p, size_t min_picks)
     if (p->n_fixed > p->remaining)
         p->n_fixed = (size_t)p->remaining;
     p->min_picks = min_picks > p->remaining ? (size_t)p->remaining : min_picks;
+    p->part = min_picks > PART ? min_picks : PART;
+    if (p->unfinished)
+        p->min_picks = 0; /* what the rule does not allow is for the plan after the last part */
     p->limited_lookahead = has_limited_lookahead(s);
     p->max_picks = p->limited_lookahead ? LOOKAHEAD : s->config->options.max_batch;
     if (p->max_picks < p->min_picks)
@@ -276,8 +284,9 @@ static bool fix_values(const study *s, plan *p, const double *values, size_t n)
 
 void study_plan_fixed(study *s, const waiting_ask *ask)
 {
-    bool news = s->batches == 0 || (s->config->asynchronous && study_has_news(s) &&
-                                    trial_queue_is_empty(s->queue, TRIALS_QUEUED));
+    bool news = s->batches == 0 ||
+                (s->config->asynchronous && study_has_news(s) && !plan_state_is_unfinished(s->plans) &&
+                 trial_queue_is_empty(s->queue, TRIALS_QUEUED));
     plan *p = news ? plan_gather(s, false) : plan_gather_extension(s);
     if (!p || !fix_values(s, p, ask->fixed, (size_t)ask->ask->count - ask->n_held)) {
         plan_free(p);
@@ -300,6 +309,7 @@ static void set_limits_again(const study *s, plan *p, const char *stop_rule, siz
     bool exhausted = strcmp(stop_rule, stop_rule_name(BANDIT_STOP_EXHAUSTED)) == 0;
     bool beyond = (!p->fixed && (p->extends || exhausted)) || strcmp(stop_rule, STOP_RULE_MIN_IN_FLIGHT) == 0;
     set_limits(s, p, n_picks + exhausted);
+    p->part = stop_rule_is_unfinished(stop_rule) ? n_picks : SIZE_MAX;
     if (!beyond)
         p->min_picks = 0;
 }

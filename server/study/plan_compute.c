@@ -118,9 +118,10 @@ static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, 
     p->ratio =
         fmin(selection.ratio, DBL_MAX); /* with many picks beyond the bound, the product may overflow */
     p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
-    p->stop_rule = p->limited_lookahead && selection.stop_rule == BANDIT_STOP_NONE
-                       ? STOP_RULE_PLANNED_AHEAD
-                       : stop_rule_name(selection.stop_rule);
+    p->stop_rule = selection.stop_rule != BANDIT_STOP_NONE ? stop_rule_name(selection.stop_rule)
+                   : p->in_parts                           ? STOP_RULE_UNFINISHED
+                   : p->limited_lookahead                  ? STOP_RULE_PLANNED_AHEAD
+                                                           : stop_rule_name(selection.stop_rule);
     if (beyond_bound && selection.n_picks > 0)
         p->stop_rule = fixed ? STOP_RULE_FIXED : STOP_RULE_MIN_IN_FLIGHT;
     return selection.n_picks > 0 && (beyond_bound || selection.stop_rule == BANDIT_STOP_NONE);
@@ -232,10 +233,25 @@ static void check_figures(plan *p)
         bandit_error_set(&p->outcome.error, BANDIT_NUMERICAL, "", "%s", engine_beyond_doubles);
 }
 
+/* The picks of `uniform` and those before the first reward do not depend on results (plan.c). */
+static void limit_to_part(const study *s, plan *p)
+{
+    const bandit_options *o = &s->config->options;
+    bandit_description about = {0};
+    bandit_engine_describe(s->engine.engine, &about);
+    bool initial = o->init == BANDIT_INIT_UNCERTAINTY && about.observations == 0;
+    p->in_parts = (o->algorithm == BANDIT_UNIFORM || initial) && !p->limited_lookahead;
+    if (p->in_parts && p->max_picks > p->part)
+        p->max_picks = p->part;
+    else
+        p->in_parts = false;
+}
+
 void plan_compute(study *s, plan *p)
 {
     engine_outcome *out = &p->outcome;
     bandit_executor executor = computing_executor(s->app->computing);
+    bool unfinished = p->unfinished;
     p->started_at = clock_now();
     double start = clock_steady();
     engine_ensure(s, &p->source, out);
@@ -247,13 +263,19 @@ void plan_compute(study *s, plan *p)
         bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
                                   &executor, &out->error);
     double updated = clock_steady();
+    if (engine_fine(out))
+        limit_to_part(s, p);
     if (engine_fine(out) && p->by_rule)
         select_picks(s, p, p->max_picks, false, false);
+    if (p->by_rule && p->stop_rule)
+        unfinished = stop_rule_is_unfinished(p->stop_rule);
     if (engine_fine(out) && p->n_picks < p->min_picks)
         select_picks(s, p, p->min_picks - p->n_picks, true, false);
     p->n_by_rule = p->n_picks;
     if (engine_fine(out) && p->fixed)
         select_fixed(s, p);
+    if (unfinished)
+        p->stop_rule = STOP_RULE_UNFINISHED; /* also after picks with fixed values */
     if (engine_fine(out))
         take_points(s, p);
     p->update_seconds = updated - start;

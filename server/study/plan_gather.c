@@ -209,6 +209,7 @@ plan *plan_gather_extension(study *s)
     if (!p)
         return NULL;
     p->extends = true;
+    p->unfinished = plan_state_is_unfinished(s->plans);
     p->by_rule = plan_state_continues(s->plans);
     p->through_seq = commit_next_seq(s->commit) - 1;
     if (gather_withheld(s, p))

@@ -14,6 +14,7 @@ struct plan {
     engine_source source;
     bool closes_model; /* makes no picks, because the study is finished */
     bool extends;      /* more picks for the current batch; false: a new batch */
+    bool unfinished;   /* it extends a batch that is planned in parts, with a part or with fixed values */
     size_t min_picks;  /* least number of picks, even beyond the rule's bound, so that no worker is idle */
     bool by_rule;      /* makes picks as long as the batch's rule allows them */
     /* Picks for one ask that fixes parameters. */
@@ -42,6 +43,8 @@ struct plan {
     uint64_t remaining;
     size_t max_picks;
     bool limited_lookahead; /* max_picks is a few picks ahead, not the largest batch */
+    size_t part;            /* the most picks of a part, where batches are planned in parts */
+    bool in_parts;          /* max_picks is a part of the batch */
     int64_t through_seq, first_trial;
     /* The outcome. */
     engine_outcome outcome;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 struct plan_state {
-    bool busy, delayed, continues, exhausted, renewing;
+    bool busy, delayed, continues, unfinished, exhausted, renewing;
     study_request *deferred, **last_deferred;
     struct placing_list placing;
 };
@@ -27,7 +27,7 @@ void plan_state_free(plan_state *p)
 
 void plan_state_reset(plan_state *p)
 {
-    p->busy = p->delayed = p->continues = p->exhausted = p->renewing = false;
+    p->busy = p->delayed = p->continues = p->unfinished = p->exhausted = p->renewing = false;
 }
 
 void plan_state_begin(plan_state *p)
@@ -68,6 +68,16 @@ void plan_state_set_continues(plan_state *p, bool continues)
 bool plan_state_continues(const plan_state *p)
 {
     return p->continues;
+}
+
+void plan_state_set_unfinished(plan_state *p, bool unfinished)
+{
+    p->unfinished = unfinished;
+}
+
+bool plan_state_is_unfinished(const plan_state *p)
+{
+    return p->unfinished;
 }
 
 void plan_state_set_exhausted(plan_state *p, bool exhausted)

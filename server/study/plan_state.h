@@ -31,6 +31,11 @@ bool plan_state_is_computing(const plan_state *p); /* busy or delayed, so that a
 void plan_state_set_continues(plan_state *p, bool continues);
 bool plan_state_continues(const plan_state *p);
 
+/* Whether the current batch is planned in parts and has more. Then the next plan extends it, also if results
+ * have been reported: its picks are those of a batch that is planned at once. */
+void plan_state_set_unfinished(plan_state *p, bool unfinished);
+bool plan_state_is_unfinished(const plan_state *p);
+
 /* No candidate may be handed out until a trial is closed or a candidate is added. */
 void plan_state_set_exhausted(plan_state *p, bool exhausted);
 bool plan_state_is_exhausted(const plan_state *p);

@@ -45,7 +45,8 @@ void study_after_turn(study *s)
         study_set_state(s, STUDY_FINISHED, "", NULL);
     study_start_renewal(s);
     study_start_placing(s);
-    if (s->batches > 0 && study_may_plan(s) && trial_queue_open(s->queue) == 0 && !s->config->asynchronous)
+    if (s->batches > 0 && study_may_plan(s) && !plan_state_is_unfinished(s->plans) &&
+        trial_queue_open(s->queue) == 0 && !s->config->asynchronous)
         study_plan_batch(s, 0); /* so that the next ask finds the batch ready */
     if (s->state == STUDY_FINISHED && s->batches > 0 && trial_queue_open(s->queue) == 0 &&
         study_has_news(s) && !plan_state_is_busy(s->plans) && !commit_is_broken(s->commit))

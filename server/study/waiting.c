@@ -43,7 +43,7 @@ static void plan_for_waiting(study *s)
     size_t min_picks = wanted > trial_queue_open(s->queue) ? wanted - trial_queue_open(s->queue) : 0;
     if (min_picks > asked)
         min_picks = asked;
-    if (s->batches == 0 || study_has_news(s))
+    if (s->batches == 0 || (study_has_news(s) && !plan_state_is_unfinished(s->plans)))
         study_plan_batch(s, min_picks);
     else if (min_picks > 0 || plan_state_continues(s->plans))
         study_extend_batch(s, min_picks);
@@ -69,11 +69,14 @@ static size_t shortage(const study *s)
 /* Plans more trials if the queue has too few for this ask. Returns whether a plan for it is in progress. */
 static bool plans_the_rest(study *s, const waiting_ask *w)
 {
-    if (w->fixed || s->state != STUDY_ACTIVE || !study_config_serves_in_full(s->config) ||
-        trial_queue_queued(s->queue) >= wants(w))
+    bool unfinished = plan_state_is_unfinished(s->plans);
+    bool in_full = unfinished || study_config_serves_in_full(s->config);
+    if (w->fixed || s->state != STUDY_ACTIVE || !in_full || trial_queue_queued(s->queue) >= wants(w))
         return false;
-    bool may_plan = may_find_picks(s) && (s->config->asynchronous || trial_queue_open(s->queue) == 0);
-    if (may_plan && (s->batches == 0 || !s->config->asynchronous || study_has_news(s)))
+    bool may_plan =
+        may_find_picks(s) && (s->config->asynchronous || unfinished || trial_queue_open(s->queue) == 0);
+    bool begins = s->batches == 0 || !s->config->asynchronous || study_has_news(s);
+    if (may_plan && begins && !unfinished)
         study_plan_batch(s, shortage(s));
     else if (may_plan)
         study_extend_batch(s, shortage(s));
@@ -162,6 +165,8 @@ static void plan_for(study *s, waiting_ask *w)
         ; /* plans_the_rest has planned for it */
     else if (study_may_plan(s) && s->config->asynchronous)
         plan_for_waiting(s);
+    else if (study_may_plan(s) && plan_state_is_unfinished(s->plans))
+        study_extend_batch(s, 0);
     else if (study_may_plan(s) && trial_queue_open(s->queue) == 0)
         study_plan_batch(s, 0);
 }

@@ -1,0 +1,78 @@
+"""Batches that are planned in parts: the picks of a batch that is planned at once, few of which wait in the queue."""
+
+from server import Server
+from support import cases, definition, grid
+from test_database import expect_sound
+
+AXES = [
+    {"name": "x", "type": "double", "min": 0, "max": 1},
+    {"name": "n", "type": "integer", "min": 1, "max": 4096, "scale": "log"},
+]
+UNCERTAIN = {"init": {"type": "uncertainty", "parallelism": 1000}}
+STUDIES = {
+    "uniform": {"domain": {"type": "space", "parameters": AXES}, "algorithm": {"name": "uniform", "max_batch": 1000000}},
+    "uniform, a list, once": {
+        "domain": {"type": "candidates", "points": grid(20)},
+        "algorithm": {"name": "uniform"},
+        "repeats": "never",
+    },
+    "uniform, batches": {
+        "domain": {"type": "space", "parameters": AXES},
+        "algorithm": {"name": "uniform", "max_batch": 192},
+        "feedback": "batch",
+    },
+    "gp_bucb, first picks": definition(grid(20), {"name": "gp_bucb", **UNCERTAIN}, feedback="async"),
+    "bbkb, first picks, batches": definition(grid(20), UNCERTAIN, feedback="batch"),
+}
+
+
+def measured(trial):
+    return {"trial": trial["id"], "value": trial["candidate"] % 7 if "candidate" in trial else trial["parameters"]["x"]}
+
+
+def chosen(trials):
+    return [trial.get("candidate", trial.get("parameters")) for trial in trials]
+
+
+def first_told(client, number, case):
+    body = {"metric": {"name": "value", "goal": "maximize"}, "seed": 5, **STUDIES[case]}
+    study = client.create({**body, "id": f"s{number}"})["id"]
+    first = client.ask(study, wait_seconds=60)["trials"]
+    client.tell(study, [measured(first[0])])
+    return study, chosen(first)
+
+
+@cases({case: case for case in STUDIES})
+def test_parts_have_the_picks_of_the_whole(case):
+    count = 150
+    with Server() as server:
+        client = server.client()
+        whole, expected = first_told(client, 0, case)
+        while len(expected) < count:
+            expected += chosen(client.ask(whole, count - len(expected), wait_seconds=60, fresh=True)["trials"])
+        single, seen = first_told(client, 1, case)
+        while len(seen) < count:
+            trials = client.ask(single, wait_seconds=60)["trials"]
+            assert trials, client.study(single)
+            seen += chosen(trials)
+            if len(seen) % 3 == 0:
+                client.tell(single, [measured(trials[0])])
+            assert client.study(single)["trials_queued"] <= 64
+            if len(seen) == 90:
+                server.kill()
+                server.start()
+                client = server.client()
+        assert seen == expected[:count], [(i, a, b) for i, (a, b) in enumerate(zip(seen, expected)) if a != b][:3]
+        expect_sound(server.db, [whole, single])
+
+
+def test_a_batch_in_parts_ends_by_its_own_rule(server):
+    client = server.client()
+    study, _ = first_told(client, "ended", "uniform, batches")
+    rules = set()
+    for number in range(192):
+        client.ask(study, wait_seconds=60)
+        rules.add(client.items(f"/v1/studies/{study}/batches")[-1]["stop_rule"])
+    last = max(client.items(f"/v1/studies/{study}/batches"), key=lambda batch: batch["batch"])
+    assert (last["size"], last["stop_rule"]) == (192, "max_batch"), last
+    assert "unfinished" in rules, rules
