@@ -7,7 +7,7 @@ import { studiesPage } from './page-studies.js';
 import { studyPage } from './page-study.js';
 import { roleSign } from './role.js';
 import { themeSwitch } from './theme.js';
-import { currentToken, forgetToken, tokenButton } from './token.js';
+import { currentToken, forgetToken, takeToken, tokenButton } from './token.js';
 import { empty, reasonOf } from './widgets.js';
 
 const LOADING = 300; // ms until a page says that it is loading
@@ -114,7 +114,11 @@ async function frame() {
   }
 }
 
-addEventListener('hashchange', () => show());
+takeToken();
+addEventListener('hashchange', () => {
+  takeToken();
+  show();
+});
 addEventListener('banditd-reload', () => show({ again: true }));
 frame();
 show();

@@ -10,6 +10,7 @@ import { readSharedSeries, speed } from './series.js';
 import { currentToken, tokenButton } from './token.js';
 import { badge, empty, reasonOf } from './widgets.js';
 import { batchesTab } from './tab-batches.js';
+import { benchTab } from './tab-bench.js';
 import { candidatesTab } from './tab-candidates.js';
 import { connectTab } from './tab-connect.js';
 import { modelTab } from './tab-model.js';
@@ -23,6 +24,7 @@ import { workersTab } from './tab-workers.js';
 const TABS = [
   ['', 'Overview', overviewTab],
   ['trials', 'Trials', trialsTab],
+  ['bench', 'Bench', benchTab],
   ['workers', 'Workers', workersTab],
   ['batches', 'Batches', batchesTab],
   ['model', 'Model', modelTab],

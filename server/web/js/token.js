@@ -9,6 +9,20 @@ export function currentToken() {
   return sessionStorage.getItem(KEY);
 }
 
+// Takes the token out of an invitation's address, #/studies/ID/bench?token=…, which browsers do not send to the server.
+// It replaces the tab's token.
+export function takeToken() {
+  const [path, search = ''] = location.hash.split('?');
+  const query = new URLSearchParams(search);
+  const token = query.get('token');
+  if (!token) return;
+  query.delete('token');
+  sessionStorage.setItem(KEY, token);
+  history.replaceState(null, '', path + (query.size ? `?${query}` : ''));
+  declined = false;
+  dispatchEvent(new Event('banditd-token'));
+}
+
 export function forgetToken() {
   sessionStorage.removeItem(KEY);
   declined = false;
