@@ -117,6 +117,20 @@ void wire_encode_state_event(wire_writer *w, int64_t id, int64_t time, const cha
     end(w);
 }
 
+void wire_encode_observation_event(wire_writer *w, int64_t id, int64_t time, int64_t observation,
+                                   const char *state, const double *value, const char *reason)
+{
+    begin(w, id, "observation");
+    wire_integer_member(w, "observation", observation);
+    wire_string_member(w, "state", state);
+    if (value)
+        wire_real_member(w, "value", *value);
+    true_member(w, "amended", true);
+    wire_optional_string(w, "reason", reason);
+    wire_time_member(w, "time", time);
+    end(w);
+}
+
 void wire_encode_count_event(wire_writer *w, int64_t id, int64_t time, const char *type, int64_t count)
 {
     begin(w, id, type);

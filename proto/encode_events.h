@@ -38,6 +38,10 @@ void wire_encode_batch_event(wire_writer *w, int64_t id, int64_t time, const wir
 /* "state" of the study. Other fields of the study may have changed as well. */
 void wire_encode_state_event(wire_writer *w, int64_t id, int64_t time, const char *state, const char *reason);
 
+/* An amended imported result. value NULL: it was taken back. */
+void wire_encode_observation_event(wire_writer *w, int64_t id, int64_t time, int64_t observation,
+                                   const char *state, const double *value, const char *reason);
+
 /* Any other event with a count. */
 void wire_encode_count_event(wire_writer *w, int64_t id, int64_t time, const char *type, int64_t count);
 

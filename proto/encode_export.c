@@ -34,6 +34,8 @@ void wire_write_table_header(wire_writer *w, const wire_study *study)
         if (study->metrics[i].recorded)
             wire_cell(w, name);
     }
+    wire_cell(w, "origin");
+    wire_cell(w, "observation");
     wire_line_end(w);
 }
 
@@ -72,9 +74,20 @@ static void write_parameter(wire_writer *w, const wire_parameter *parameter, dou
         wire_encode_parameter_value(w, parameter, value);
 }
 
-void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial)
+/* An empty cell unless the number is given. */
+static void write_number(wire_writer *w, bool given, int64_t number)
 {
-    wire_integer_value(w, trial->id);
+    if (given)
+        wire_integer_value(w, number);
+    else
+        wire_cell(w, "");
+}
+
+void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial,
+                          int64_t observation)
+{
+    bool imported = observation > 0;
+    write_number(w, !imported, trial->id);
     if (study->domain_type != WIRE_DOMAIN_SPACE)
         wire_integer_value(w, trial->candidate);
     assert(study->n_parameters == 0 || trial->parameters);
@@ -85,7 +98,7 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
     else
         wire_cell(w, "");
     wire_cell(w, trial->state);
-    wire_integer_value(w, trial->attempt);
+    write_number(w, !imported, trial->attempt);
     wire_cell(w, trial->worker ? trial->worker : "");
     wire_cell(w, trial->reason ? trial->reason : "");
     if (trial->told_at != 0)
@@ -94,6 +107,8 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
         wire_cell(w, "");
     wire_integer_value(w, trial->repeats > 1 ? trial->repeats : 1);
     write_recorded(w, study, trial->recorded);
+    wire_cell(w, imported ? "import" : "trial");
+    write_number(w, imported, observation);
     wire_line_end(w);
 }
 
@@ -106,7 +121,10 @@ void wire_encode_series(wire_writer *w, const wire_series_point *points, size_t 
     wire_array_begin(w);
     for (size_t i = 0; i < n; i++) {
         wire_object_begin(w);
-        wire_integer_member(w, "trial", points[i].trial);
+        if (points[i].trial > 0)
+            wire_integer_member(w, "trial", points[i].trial);
+        else
+            wire_integer_member(w, "observation", points[i].observation);
         wire_real_member(w, "value", points[i].value);
         wire_real_member(w, "best", points[i].best);
         wire_time_member(w, "told_at", points[i].told_at);

@@ -5,20 +5,22 @@
 #include "proto/wire.h"
 
 /* The table, which wire_observations_reader can read back: trial, candidate or the parameters, value, state,
- * attempt, worker, reason, told_at, repeats, and values.<name> of each recorded metric. A parameter with
- * one of these names is called parameters.<name>. */
+ * attempt, worker, reason, told_at, repeats, values.<name> of each recorded metric, origin and observation. A
+ * parameter with one of these names is called parameters.<name>. */
 void wire_write_table_header(wire_writer *w, const wire_study *study);
-/* trial->parameters is required in a space. */
-void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial);
+/* trial->parameters is required in a space. observation: 0, or the number of an imported result; then
+ * trial->id and trial->attempt are left empty. */
+void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial,
+                          int64_t observation);
 
 /* A point of GET …/series. */
 typedef struct wire_series_point {
-    int64_t trial;
-    double value, best; /* best: of all values so far */
-    int64_t told_at;    /* ms */
+    int64_t trial, observation; /* one of the two; the other is 0 */
+    double value, best;         /* best: of all values so far */
+    int64_t told_at;            /* ms */
 } wire_series_point;
 
-/* {"items": [{"trial", "value", "best", "told_at"}, …], "count"}; count: the number of values that the items
+/* {"items": [{"trial" or "observation", "value", "best", "told_at"}, …], "count"}; count: the number of values that the items
  * represent. */
 /* One value of recorded metrics, from their stored text (NULL or "": none); NaN if it has none of that name. */
 double wire_recorded_value(const char *recorded, const char *name);

@@ -131,6 +131,33 @@ void wire_encode_trial_history(wire_writer *w, const wire_trial *trial, const wi
     wire_object_end(w);
 }
 
+void wire_encode_imported(wire_writer *w, const wire_imported *imported)
+{
+    wire_object_begin(w);
+    wire_integer_member(w, "observation", imported->observation);
+    wire_string_member(w, "state", imported->state);
+    wire_arm_members(w, imported->candidate, imported->space, imported->parameters);
+    if (imported->point)
+        wire_point_member(w, imported->point, imported->dimension);
+    if (imported->has_value)
+        wire_real_member(w, "value", imported->value);
+    if (imported->repeats > 1)
+        wire_integer_member(w, "repeats", imported->repeats);
+    wire_optional_string(w, "reason", imported->reason);
+    wire_time_member(w, "imported_at", imported->imported_at);
+    ENCODE_LIST(w, "amendments", imported->amended, imported->n_amended, encode_amended);
+    wire_object_end(w);
+}
+
+void wire_encode_import_answer(wire_writer *w, int64_t first, int64_t n)
+{
+    wire_object_begin(w);
+    wire_integer_member(w, "accepted", n);
+    wire_integer_member(w, "first", first);
+    wire_integer_member(w, "last", first + n - 1);
+    wire_object_end(w);
+}
+
 void wire_encode_ask_answer(wire_writer *w, const wire_trial *trials, size_t n, const char *reason)
 {
     wire_object_begin(w);

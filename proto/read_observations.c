@@ -153,7 +153,7 @@ static const struct {
     {"candidate", COLUMN_CANDIDATE}, {"value", COLUMN_VALUE},        {"repeats", COLUMN_REPEATS},
     {"state", COLUMN_STATE},         {"trial", COLUMN_PASSED_OVER},  {"attempt", COLUMN_PASSED_OVER},
     {"batch", COLUMN_PASSED_OVER},   {"worker", COLUMN_PASSED_OVER}, {"reason", COLUMN_PASSED_OVER},
-    {"told_at", COLUMN_PASSED_OVER},
+    {"told_at", COLUMN_PASSED_OVER}, {"origin", COLUMN_PASSED_OVER}, {"observation", COLUMN_PASSED_OVER},
 };
 
 static bool has_prefix(const char *text, size_t n, const char *prefix)

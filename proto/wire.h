@@ -201,7 +201,7 @@ typedef struct wire_best {
 
 /* What a new study has taken over from another study. */
 typedef struct wire_left_out {
-    int64_t number; /* of the trial, from 1; of the observation, from 0 */
+    int64_t number; /* of the trial or of the observation, from 1 */
     bool is_trial;
     const char *pointer, *detail; /* why it does not fit the new study */
 } wire_left_out;
@@ -351,6 +351,28 @@ typedef struct wire_history {
 } wire_history;
 
 void wire_encode_trial_history(wire_writer *w, const wire_trial *trial, const wire_history *history);
+
+/* An imported result. */
+typedef struct wire_imported {
+    int64_t observation;
+    const char *state;
+    int64_t candidate;   /* < 0: left out */
+    const double *point; /* NULL: left out */
+    size_t dimension;
+    const wire_study *space; /* with parameters */
+    const double *parameters;
+    bool has_value;
+    double value;
+    int64_t repeats;    /* 1 is left out */
+    const char *reason; /* "": left out */
+    int64_t imported_at;
+    const wire_amended *amended; /* left out if there are none */
+    size_t n_amended;
+} wire_imported;
+
+void wire_encode_imported(wire_writer *w, const wire_imported *imported);
+/* {"accepted": n, "first", "last"}: the numbers of the imported results. */
+void wire_encode_import_answer(wire_writer *w, int64_t first, int64_t n);
 
 /* {"<objective>": value, …recorded}: the values of all metrics. */
 void wire_encode_values(wire_writer *w, const wire_metric *objective, double value, const char *recorded);

@@ -127,16 +127,30 @@ static void draw_workers(const json_t *pending, size_t columns)
     putchar('\n');
 }
 
+/* The trial of an entry of the series; for an imported value, the one before it. */
+static double place_of(const json_t *entry, double before)
+{
+    return json_real_or(entry, "trial", before);
+}
+
+static double last_place(const json_t *items)
+{
+    double last = 0;
+    for (size_t i = 0; i < json_array_size(items); i++)
+        last = place_of(json_array_get(items, i), last);
+    return last > 0 ? last : 1;
+}
+
 /* The best value so far in `width` columns, from the series of the study. NaN: no value yet. */
 static void resample(const json_t *items, double *out, size_t width)
 {
     const size_t n = json_array_size(items);
-    const double last = json_real_or(json_array_get(items, n - 1), "trial", 1);
+    const double last = last_place(items);
     size_t at = 0;
-    double best = NAN;
+    double best = NAN, place = 0;
     for (size_t x = 0; x < width; x++) {
         const double until = last * (double)(x + 1) / (double)width;
-        while (at < n && json_real_or(json_array_get(items, at), "trial", 0) <= until)
+        while (at < n && (place = place_of(json_array_get(items, at), place)) <= until)
             best = json_real_or(json_array_get(items, at++), "best", best);
         out[x] = best;
     }

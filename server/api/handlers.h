@@ -50,6 +50,12 @@ void handle_candidate_get(http_request *request);
 void handle_observations_piece(http_request *request, const char *bytes, size_t n);
 void handle_observations_post(http_request *request);
 
+/* ---- observation_lists.c ------------------------------------------------------------------------------- */
+
+void handle_observation_list(http_request *request);
+void handle_observation_get(http_request *request);
+void handle_observation_amend(http_request *request);
+
 /* ---- trials.c ------------------------------------------------------------------------------------------ */
 
 void handle_ask(http_request *request);

@@ -11,7 +11,7 @@ typedef struct joined_result {
     size_t arm; /* index among the candidates */
     double reward;
     int64_t repeats;
-    int64_t trial; /* for amendments */
+    int64_t trial, observation; /* for amendments: one of the two; 0 once it was undone */
     bool has_value;
 } joined_result;
 
@@ -22,7 +22,6 @@ typedef struct gathering {
     size_t n_candidates;
     joined_result *results;
     size_t n, capacity;
-    int64_t observations; /* number read so far, which gives their order */
     int64_t amended_through;
     bool no_memory;
 } gathering;
@@ -64,15 +63,16 @@ static void take(gathering *g, int64_t candidate, const joined_result *result)
     g->results[g->n++].arm = (size_t)(found - g->candidates);
 }
 
-static void take_observation(void *arg, int64_t seq, const store_observation *row)
+static void take_observation(void *arg, const store_imported *row)
 {
     gathering *g = arg;
-    joined_result result = {.batch = batch_of(g, seq),
+    joined_result result = {.batch = batch_of(g, row->told_seq),
                             .kind = 0,
-                            .major = g->observations++,
+                            .major = row->observation,
                             .reward = row->value,
                             .repeats = row->repeats,
-                            .has_value = true};
+                            .observation = row->observation,
+                            .has_value = row->has_value};
     take(g, row->candidate, &result);
 }
 
@@ -108,12 +108,13 @@ static void undo_amendment(void *arg, const store_amendment *row)
     gathering *g = arg;
     for (size_t i = 0; i < g->n; i++) {
         joined_result *result = &g->results[i];
-        if (result->trial != row->trial)
+        bool same = row->trial ? result->trial == row->trial : result->observation == row->observation;
+        if (!same)
             continue;
         result->has_value = row->had_value;
         result->reward = row->value;
         result->repeats = row->repeats;
-        result->trial = 0; /* later amendments replaced later values */
+        result->trial = result->observation = 0; /* later amendments replaced later values */
     }
 }
 

@@ -16,14 +16,14 @@ void best_value_compare(best_value *best, bool minimize, int64_t first, const st
 typedef struct comparing {
     best_value *best;
     bool minimize;
-    int64_t n;
 } comparing;
 
-static void take_observation(void *arg, int64_t seq, const store_observation *row)
+static void take_observation(void *arg, const store_imported *row)
 {
-    comparing *c = arg;
-    (void)seq;
-    best_value_compare(c->best, c->minimize, ++c->n, row, 1);
+    const comparing *c = arg;
+    const store_observation value = {.candidate = row->candidate, .value = row->value};
+    if (row->has_value)
+        best_value_compare(c->best, c->minimize, row->observation, &value, 1);
 }
 
 store_status best_value_compare_imported(best_value *best, store *s, int64_t study, bool minimize,

@@ -102,6 +102,11 @@ void event_view_encode(wire_writer *w, int64_t seq, const store_event *event)
     case EVENT_OBSERVATIONS_ADDED:
         show_count(w, seq, event, "observations", (int64_t)event->u.observed.n);
         break;
+    case EVENT_OBSERVATION_AMENDED:
+        wire_encode_observation_event(
+            w, seq, event->time, event->u.reobserved.observation, trial_state_name(event->u.reobserved.state),
+            event->u.reobserved.has_value ? &event->u.reobserved.value : NULL, event->u.reobserved.reason);
+        break;
     case EVENT_BATCH_PLANNED:
         show_planned(w, seq, event);
         break;

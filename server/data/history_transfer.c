@@ -10,7 +10,7 @@
 
 /* ---- the other study ----------------------------------------------------------------------------------- */
 
-/* A result of the other study. The numbers of observations count from 0. */
+/* A result of the other study. */
 typedef struct result {
     int64_t number;
     bool is_trial;
@@ -29,7 +29,6 @@ typedef struct reading {
     bool no_memory;
     result *results;
     size_t n, capacity;
-    int64_t observations;
     /* the new number of each of its candidates */
     int64_t *places;
     bandit_arms *arms;  /* of a space: of the new study */
@@ -57,14 +56,13 @@ static void add_result(reading *r, result one)
         r->no_memory = true;
 }
 
-static void take_observation(void *arg, int64_t seq, const store_observation *o)
+static void take_observation(void *arg, const store_imported *o)
 {
-    reading *r = arg;
-    (void)seq;
-    add_result(r, (result){.number = r->observations++,
-                           .candidate = o->candidate,
-                           .repeats = o->repeats,
-                           .value = o->value});
+    if (o->has_value)
+        add_result(arg, (result){.number = o->observation,
+                                 .candidate = o->candidate,
+                                 .repeats = o->repeats,
+                                 .value = o->value});
 }
 
 static void take_trial(void *arg, const store_trial *t)

@@ -4,8 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A value with its place in the order. */
+typedef struct placed {
+    wire_series_point point;
+    int64_t place;
+} placed;
+
 typedef struct bucket {
-    wire_series_point smallest, largest;
+    placed smallest, largest;
 } bucket;
 
 /* Values are stored in `kept` while they fit, and also in buckets. The number of buckets is such that two
@@ -16,8 +22,9 @@ struct series {
     bool minimize;
     int64_t count;
     double best; /* of the values so far */
-    wire_series_point first, last;
-    int64_t width; /* values per bucket */
+    placed first, last;
+    int64_t last_kept; /* its place, while the series is finished */
+    int64_t width;     /* values per bucket */
     size_t n_buckets, max_buckets;
     int64_t in_last; /* values in the last bucket */
     bucket *buckets;
@@ -50,9 +57,9 @@ void series_free(series *s)
 
 static void widen(bucket *into, const bucket *from)
 {
-    if (from->smallest.value < into->smallest.value)
+    if (from->smallest.point.value < into->smallest.point.value)
         into->smallest = from->smallest;
-    if (from->largest.value > into->largest.value)
+    if (from->largest.point.value > into->largest.point.value)
         into->largest = from->largest;
 }
 
@@ -71,17 +78,18 @@ static void halve(series *s)
     s->width *= 2;
 }
 
-void series_add(series *s, int64_t trial, double value, int64_t told_at)
+void series_add(series *s, const wire_series_point *next)
 {
-    bool better = s->count == 0 || (s->minimize ? value < s->best : value > s->best);
-    s->best = better ? value : s->best;
-    wire_series_point point = {.trial = trial, .value = value, .best = s->best, .told_at = told_at};
-    bucket alone = {point, point};
+    bool better = s->count == 0 || (s->minimize ? next->value < s->best : next->value > s->best);
+    s->best = better ? next->value : s->best;
+    placed added = {.point = *next, .place = s->count};
+    added.point.best = s->best;
+    bucket alone = {added, added};
     if (s->count == 0)
-        s->first = point;
-    s->last = point;
+        s->first = added;
+    s->last = added;
     if ((size_t)s->count < s->points)
-        s->kept[s->count] = point;
+        s->kept[s->count] = added.point;
     s->count++;
     if (s->n_buckets == s->max_buckets && s->in_last == s->width)
         halve(s);
@@ -95,10 +103,12 @@ void series_add(series *s, int64_t trial, double value, int64_t told_at)
 }
 
 /* Keeps a point, unless it is already the last kept one. */
-static void keep(series *s, size_t *n, const wire_series_point *point)
+static void keep(series *s, size_t *n, const placed *added)
 {
-    if (*n == 0 || s->kept[*n - 1].trial != point->trial)
-        s->kept[(*n)++] = *point;
+    if (*n > 0 && s->last_kept == added->place)
+        return;
+    s->kept[(*n)++] = added->point;
+    s->last_kept = added->place;
 }
 
 const wire_series_point *series_finish(series *s, size_t *n, int64_t *count)
@@ -111,7 +121,7 @@ const wire_series_point *series_finish(series *s, size_t *n, int64_t *count)
     keep(s, n, &s->first);
     for (size_t i = 0; i < s->n_buckets; i++) {
         const bucket *b = &s->buckets[i];
-        bool ascending = b->smallest.trial < b->largest.trial;
+        bool ascending = b->smallest.place < b->largest.place;
         keep(s, n, ascending ? &b->smallest : &b->largest);
         keep(s, n, ascending ? &b->largest : &b->smallest);
     }

@@ -14,12 +14,12 @@ typedef struct series series;
 series *series_new(size_t points, bool minimize);
 void series_free(series *s); /* NULL is fine */
 
-/* Adds the next value, in the order of trials. Beyond `points` values, neighbours share buckets of equal
+/* Adds the next value, whose `best` is ignored. Beyond `points` values, neighbours share buckets of equal
  * size, and the smallest and the largest value of each bucket are kept, and the first and the last of all
  * values. */
-void series_add(series *s, int64_t trial, double value, int64_t told_at);
+void series_add(series *s, const wire_series_point *value);
 
-/* The kept values in the order of trials, borrowed, each with the best of all values up to it. No more values
+/* The kept values in their order, borrowed, each with the best of all values up to it. No more values
  * can be added. *count: the number of added values. */
 const wire_series_point *series_finish(series *s, size_t *n, int64_t *count);
 

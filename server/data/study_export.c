@@ -13,15 +13,22 @@
 /* The sizes of one part. */
 enum { NUMBERS_AT_ONCE = 8192, ENTRIES_AT_ONCE = 16, TRIALS_AT_ONCE = 256 };
 
-typedef enum export_stage { STAGE_HEAD, STAGE_CANDIDATES, STAGE_LOG, STAGE_END, STAGE_TRIALS } export_stage;
+typedef enum export_stage {
+    STAGE_HEAD,
+    STAGE_CANDIDATES,
+    STAGE_LOG,
+    STAGE_END,
+    STAGE_TRIALS,
+    STAGE_IMPORTS
+} export_stage;
 
 struct study_export {
     store *store;
     export_format format;
     export_stage stage;
     char id[64];
-    int64_t study, last_seq, trials, reference_candidates, dimension;
-    int64_t at; /* candidates, entries or trials written */
+    int64_t study, last_seq, trials, imported, reference_candidates, dimension;
+    int64_t at; /* candidates, entries, trials or imported results written */
     wire_study *definition;
     double *rows; /* candidates of a part, or a trial's point */
     wire_writer *w;
@@ -34,6 +41,7 @@ static void take_study(void *arg, const store_study *row)
     x->study = row->study;
     x->last_seq = row->last_seq;
     x->trials = row->trials;
+    x->imported = row->imported;
     x->reference_candidates = row->reference_candidates;
     x->dimension = row->reference_candidates > 0 ? row->dimension : 0;
     snprintf(x->id, sizeof x->id, "%s", row->id);
@@ -142,6 +150,7 @@ static store_status read_ndjson(study_export *x, wire_writer *w, bool *more, sto
         *more = false;
         break;
     case STAGE_TRIALS:
+    case STAGE_IMPORTS:
         break;
     }
     return status;
@@ -149,16 +158,28 @@ static store_status read_ndjson(study_export *x, wire_writer *w, bool *more, sto
 
 /* ---- CSV ----------------------------------------------------------------------------------------------- */
 
+/* Writes a row; reads its point first. */
+static void write_row(study_export *x, int64_t candidate, wire_trial *trial, int64_t observation)
+{
+    store_error error = {0};
+    trial->candidate = candidate;
+    if (x->definition->domain_type == WIRE_DOMAIN_SPACE) {
+        x->status = candidate_rows_at(x->rows, x->store, x->study, x->definition,
+                                      candidate_width(x->definition), &candidate, 1, &error);
+        trial->parameters = x->rows;
+    }
+    if (!x->status)
+        wire_write_table_row(x->w, x->definition, trial, observation);
+}
+
 static void write_trial(void *arg, const store_trial *row)
 {
     study_export *x = arg;
-    store_error error = {0};
     if (row->trial > x->trials || x->status)
         return;
     wire_trial trial = {.id = row->trial,
                         .state = trial_state_name(row->state),
                         .attempt = row->attempt,
-                        .candidate = row->candidate,
                         .worker = row->worker,
                         .has_value = row->has_value,
                         .value = row->value,
@@ -166,33 +187,52 @@ static void write_trial(void *arg, const store_trial *row)
                         .recorded = row->recorded,
                         .reason = row->reason,
                         .told_at = row->told_at};
-    if (x->definition->domain_type == WIRE_DOMAIN_SPACE) {
-        x->status = candidate_rows_at(x->rows, x->store, x->study, x->definition,
-                                      candidate_width(x->definition), &row->candidate, 1, &error);
-        trial.parameters = x->rows;
-    }
-    if (!x->status)
-        wire_write_table_row(x->w, x->definition, &trial);
+    write_row(x, row->candidate, &trial, 0);
     x->at = row->trial;
+}
+
+static void write_imported(void *arg, const store_imported *row)
+{
+    study_export *x = arg;
+    if (row->observation > x->imported || x->status)
+        return;
+    wire_trial imported = {.state = trial_state_name(row->state),
+                           .has_value = row->has_value,
+                           .value = row->value,
+                           .repeats = row->repeats,
+                           .reason = row->reason,
+                           .told_at = row->imported_at};
+    write_row(x, row->candidate, &imported, row->observation);
+    x->at = row->observation;
 }
 
 static store_status read_csv(study_export *x, wire_writer *w, bool *more, store_error *err)
 {
+    store_status status = STORE_OK;
+    bool trials = x->stage == STAGE_TRIALS;
+    int64_t before = x->at, last = trials ? x->trials : x->imported;
+    store_trial_filter filter = {.after = before};
     *more = true;
+    x->w = w;
     if (x->stage == STAGE_HEAD) {
         wire_write_table_header(w, x->definition);
         x->stage = STAGE_TRIALS;
-        *more = x->trials > 0;
         return STORE_OK;
     }
-    store_trial_filter filter = {.after = x->at};
-    x->w = w;
-    store_status status = store_read_trials(x->store, x->study, &filter, TRIALS_AT_ONCE, write_trial, x, err);
+    if (before < last)
+        status = trials ? store_read_trials(x->store, x->study, &filter, TRIALS_AT_ONCE, write_trial, x, err)
+                        : store_read_observation_page(x->store, x->study, before, TRIALS_AT_ONCE,
+                                                      write_imported, x, err);
     if (!status)
         status = x->status;
-    if (!status && x->at == filter.after)
-        status = STORE_CORRUPT; /* trials are missing */
-    *more = !status && x->at < x->trials;
+    if (!status && before < last && x->at == before)
+        status = STORE_CORRUPT; /* rows are missing */
+    if (!status && trials && x->at == last) {
+        x->stage = STAGE_IMPORTS;
+        x->at = 0;
+    } else {
+        *more = !status && x->at < last;
+    }
     return status;
 }
 

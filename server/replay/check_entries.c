@@ -229,7 +229,7 @@ static bool check_candidates(rebuild *r, store_event *event, rebuild_problem *p)
     bool here = r->rows > 0 && event->u.candidates.count == (int64_t)r->rows &&
                 event->u.candidates.dimension == (int64_t)r->dimension &&
                 strcmp(event->u.candidates.digest, upload_digest(r->upload)) == 0;
-    if (r->batches > 0 || r->trials > 0 || r->observed)
+    if (r->batches > 0 || r->trials > 0 || r->imported > 0)
         return rebuild_refuse(p, "", "candidates cannot be replaced after the first batch, trial or result");
     if (event->u.candidates.count < 1 || event->u.candidates.count > WIRE_MAX_COUNT)
         return rebuild_refuse(p, "count", "must be from 1 to %d", WIRE_MAX_COUNT);
@@ -412,6 +412,9 @@ void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem 
         break;
     case EVENT_OBSERVATIONS_ADDED:
         rebuild_check_observed(r, event, p);
+        break;
+    case EVENT_OBSERVATION_AMENDED:
+        rebuild_check_reobserved(r, event, p);
         break;
     case STORE_EVENT_TYPES:
         rebuild_refuse(p, "", "unknown type");

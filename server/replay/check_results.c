@@ -134,6 +134,19 @@ bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_proble
             return rebuild_refuse(p, "observations",
                                   "the value of observation %zu must be from -1e100 to 1e100", i);
     }
-    r->observed = true;
+    r->imported += (int64_t)event->u.observed.n;
     return true;
+}
+
+bool rebuild_check_reobserved(const rebuild *r, const store_event *event, rebuild_problem *p)
+{
+    int64_t number = event->u.reobserved.observation;
+    trial_state state = event->u.reobserved.state;
+    bool has_value = event->u.reobserved.has_value;
+    if (number < 1 || number > r->imported)
+        return rebuild_refuse(p, "observation", "there is no imported result %lld", (long long)number);
+    if (state != (has_value ? TRIAL_COMPLETED : TRIAL_FAILED))
+        return rebuild_refuse(p, "state", "must be completed with a value, and failed without one");
+    return (!has_value || check_value(p, "value", event->u.reobserved.value)) &&
+           rebuild_check_text(p, "reason", event->u.reobserved.reason, WIRE_MAX_REASON);
 }

@@ -34,7 +34,7 @@ struct rebuild {
     study_config *config;
     bandit_arms *space; /* without points; NULL: none */
     bool awaits;        /* the study's state is awaiting_candidates */
-    bool observed;      /* results were imported */
+    int64_t imported;   /* results so far */
 
     pthread_mutex_t lock; /* guards the rest */
     pthread_cond_t changed;
@@ -77,5 +77,6 @@ bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_prob
 bool rebuild_check_late(const rebuild *r, const store_event *event, rebuild_problem *p);
 bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_problem *p);
 bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_problem *p);
+bool rebuild_check_reobserved(const rebuild *r, const store_event *event, rebuild_problem *p);
 
 #endif

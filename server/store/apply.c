@@ -246,10 +246,34 @@ static store_status apply_observed(store *s, study_record *study, int64_t seq, c
                                    store_error *err)
 {
     store_status status = STORE_OK;
-    for (size_t i = 0; !status && i < event->u.observed.n; i++)
-        status =
-            s->backend->observation_insert(s, study->study, seq, (int64_t)i, &event->u.observed.list[i], err);
+    for (size_t i = 0; !status && i < event->u.observed.n; i++) {
+        const store_observation *o = &event->u.observed.list[i];
+        store_imported row = {.observation = study->imported + 1 + (int64_t)i,
+                              .told_seq = seq,
+                              .imported_at = event->time,
+                              .candidate = o->candidate,
+                              .state = TRIAL_COMPLETED,
+                              .has_value = true,
+                              .value = o->value,
+                              .repeats = o->repeats,
+                              .reason = ""};
+        status = s->backend->observation_insert(s, study->study, &row, err);
+    }
     study->observations += (int64_t)event->u.observed.n;
+    study->imported += (int64_t)event->u.observed.n;
+    return status;
+}
+
+static store_status apply_reobserved(store *s, study_record *study, int64_t seq, const store_event *event,
+                                     store_error *err)
+{
+    int64_t number = event->u.reobserved.observation;
+    bool had_value;
+    if (number < 1 || number > study->imported)
+        return store_fail(err, STORE_NOT_FOUND, "study %lld has no observation %lld", (long long)study->study,
+                          (long long)number);
+    store_status status = s->backend->observation_amend(s, study->study, seq, event, &had_value, err);
+    study->observations += event->u.reobserved.has_value - had_value;
     return status;
 }
 
@@ -300,6 +324,9 @@ store_status store_apply(store *s, study_record *record, int64_t epoch, const st
         break;
     case EVENT_OBSERVATIONS_ADDED:
         status = apply_observed(s, record, seq, event, err);
+        break;
+    case EVENT_OBSERVATION_AMENDED:
+        status = apply_reobserved(s, record, seq, event, err);
         break;
     case EVENT_TRIAL_PROPOSED:
         status = apply_proposed(s, record, event, err);

@@ -38,7 +38,7 @@ typedef struct study_record {
     int64_t study, epoch, last_seq;
     study_state state;
     int64_t updated_at;
-    int64_t trials, by_state[TRIAL_STATES], issued, observations, batches;
+    int64_t trials, by_state[TRIAL_STATES], issued, observations, imported, batches;
     int64_t through_seq, best_trial, best_candidate;
     double best_value;
     int64_t content, candidates, dimension, reference_candidates;
@@ -118,8 +118,11 @@ typedef struct store_backend {
     /* Replaces an earlier value for the same trial, attempt and step. */
     store_status (*measurement_put)(store *s, int64_t study, const store_event *measured, store_error *err);
 
-    store_status (*observation_insert)(store *s, int64_t study, int64_t seq, int64_t number,
-                                       const store_observation *observation, store_error *err);
+    store_status (*observation_insert)(store *s, int64_t study, const store_imported *observation,
+                                       store_error *err);
+    /* Stores the replaced result as an amendment. The observation exists. */
+    store_status (*observation_amend)(store *s, int64_t study, int64_t seq, const store_event *amended,
+                                      bool *had_value, store_error *err);
 
     /* Uploads: blocks of rows come in order, without gaps. STORE_ABORTED: an earlier block is missing. */
     store_status (*content_append)(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
@@ -174,6 +177,10 @@ typedef struct store_backend {
     store_status (*read_values)(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
     store_status (*read_observations)(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err);
+    store_status (*read_observation_page)(store *s, int64_t study, int64_t after, size_t limit,
+                                          store_observation_row *row, void *arg, store_error *err);
+    store_status (*read_observation_amendments)(store *s, int64_t study, int64_t observation,
+                                                store_amendment_row *row, void *arg, store_error *err);
     store_status (*read_candidates)(store *s, int64_t study, int64_t first, size_t n, size_t dimension,
                                     double *rows, store_error *err);
     store_status (*read_retired)(store *s, int64_t study, store_retired_row *row, void *arg,

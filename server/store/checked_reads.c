@@ -112,7 +112,8 @@ static void pass_amendment(void *arg, const store_amendment *row)
     passing *p = arg;
     if (is_sound(p,
                  (int)row->was >= 0 && row->was < TRIAL_STATES && (!row->had_value || isfinite(row->value)),
-                 "an amendment of trial", row->trial))
+                 row->trial ? "an amendment of trial" : "an amendment of imported result",
+                 row->trial ? row->trial : row->observation))
         p->row.amendment(p->arg, row);
 }
 
@@ -141,11 +142,13 @@ static void pass_value(void *arg, int64_t trial, double value, int64_t told_at)
         p->row.value(p->arg, trial, value, told_at);
 }
 
-static void pass_observation(void *arg, int64_t seq, const store_observation *row)
+static void pass_observation(void *arg, const store_imported *row)
 {
     passing *p = arg;
-    if (is_sound(p, isfinite(row->value), "an imported value, log entry", seq))
-        p->row.observation(p->arg, seq, row);
+    bool is_state = row->has_value ? row->state == TRIAL_COMPLETED : row->state == TRIAL_FAILED;
+    if (is_sound(p, is_state && row->observation > 0 && isfinite(row->value), "imported result",
+                 row->observation))
+        p->row.observation(p->arg, row);
 }
 
 /* ---- reads --------------------------------------------------------------------------------------------- */
@@ -243,6 +246,20 @@ store_status store_read_observations(store *s, int64_t study, int64_t after_seq,
     passing p = {.row.observation = row, .arg = arg, .study = study, .err = err};
     return ended(&p,
                  s->backend->read_observations(s, study, after_seq, through_seq, pass_observation, &p, err));
+}
+
+store_status store_read_observation_page(store *s, int64_t study, int64_t after, size_t limit,
+                                         store_observation_row *row, void *arg, store_error *err)
+{
+    passing p = {.row.observation = row, .arg = arg, .study = study, .err = err};
+    return ended(&p, s->backend->read_observation_page(s, study, after, limit, pass_observation, &p, err));
+}
+
+store_status store_read_observation_amendments(store *s, int64_t study, int64_t observation,
+                                               store_amendment_row *row, void *arg, store_error *err)
+{
+    passing p = {.row.amendment = row, .arg = arg, .study = study, .err = err};
+    return ended(&p, s->backend->read_observation_amendments(s, study, observation, pass_amendment, &p, err));
 }
 
 store_status store_fail_dimension(store_error *err, int64_t study, size_t dimension)

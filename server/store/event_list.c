@@ -166,6 +166,13 @@ static const event_member trial_amended[] = {
     {"best_value", REAL_IF_TRIAL(amended.best_value, amended.best_trial)},
 };
 
+static const event_member observation_amended[] = {
+    {"observation", INTEGER(reobserved.observation)},
+    {"state", TRIAL_STATE(reobserved.state)},
+    {"value", RESULT_IF(reobserved.value, reobserved.has_value)},
+    {"reason", TEXT(reobserved.reason)},
+};
+
 static const event_member trial_measured[] = {
     {"trial", INTEGER(measured.trial)},
     {"attempt", ATTEMPT(measured.attempt)},

@@ -49,6 +49,7 @@ typedef struct store_study {
     int64_t by_state[TRIAL_STATES];
     int64_t issued;       /* trials handed out at least once */
     int64_t observations; /* values told or imported; an amended one counts once */
+    int64_t imported;     /* the numbers of imported results are 1 … imported */
     int64_t batches;      /* planned so far */
     int64_t through_seq;  /* results up to this position of the log are in the last batch's model */
     int64_t best_trial;   /* 0: none yet; of equal ones the first */
@@ -94,7 +95,9 @@ typedef struct store_late_result {
 
 /* An amendment, with what it replaced. */
 typedef struct store_amendment {
-    int64_t trial, seq;
+    int64_t trial;       /* 0: an imported result was amended */
+    int64_t observation; /* its number; 0: a trial was amended */
+    int64_t seq;
     int64_t amended_at;
     const char *reason; /* of the amendment; "": none */
     trial_state was;
@@ -169,6 +172,19 @@ typedef struct store_observation {
     double value;    /* in the metric's units and sign */
 } store_observation;
 
+/* An imported result as it is now. */
+typedef struct store_imported {
+    int64_t observation; /* its number, from 1 in the order of import */
+    int64_t told_seq;    /* log position of the import, kept by amendments */
+    int64_t imported_at;
+    uint32_t candidate;
+    trial_state state; /* completed, or failed: an amendment took the value back */
+    bool has_value;
+    double value;       /* 0 without one */
+    int64_t repeats;    /* at least 1 */
+    const char *reason; /* of the amendment that took the value back; "" */
+} store_imported;
+
 /* A token. Only the hash of its secret is stored. */
 typedef struct store_token {
     int64_t number; /* the store's, ascending; 0 in a new token */
@@ -201,7 +217,8 @@ typedef struct store_token {
     X(EVENT_TRIAL_PROPOSED, trial_proposed)                                                                  \
     X(EVENT_LATE_RESULT_TOLD, late_result_told)                                                              \
     X(EVENT_TRIAL_AMENDED, trial_amended)                                                                    \
-    X(EVENT_TRIAL_MEASURED, trial_measured)
+    X(EVENT_TRIAL_MEASURED, trial_measured)                                                                  \
+    X(EVENT_OBSERVATION_AMENDED, observation_amended)
 
 typedef enum store_event_type {
 #define X(enumerator, name) enumerator,
@@ -318,9 +335,16 @@ typedef struct store_event {
             double value;
         } measured;
         struct {
-            const store_observation *list;
+            const store_observation *list; /* they get the next numbers */
             size_t n;
         } observed;
+        struct {
+            int64_t observation;
+            trial_state state; /* completed, failed */
+            bool has_value;
+            double value;
+            const char *reason;
+        } reobserved;
     } u;
 } store_event;
 

@@ -267,7 +267,7 @@ typedef void store_late_result_row(void *arg, const store_late_result *result);
 store_status store_read_late_results(store *s, int64_t study, int64_t trial, int64_t after_seq,
                                      int64_t through_seq, store_late_result_row *row, void *arg,
                                      store_error *err);
-/* Amendments with seq > after_seq, in the order of the log; trial 0: of all. */
+/* Amendments with seq > after_seq, in the order of the log; trial 0: of all trials and imported results. */
 typedef void store_amendment_row(void *arg, const store_amendment *amendment);
 store_status store_read_amendments(store *s, int64_t study, int64_t trial, int64_t after_seq,
                                    store_amendment_row *row, void *arg, store_error *err);
@@ -282,10 +282,16 @@ store_status store_read_batches(store *s, int64_t study, int64_t after, size_t l
 typedef void store_value_row(void *arg, int64_t trial, double value, int64_t told_at);
 store_status store_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
 
-/* Imported rewards with after_seq < log position <= through_seq, in the order of the log. */
-typedef void store_observation_row(void *arg, int64_t seq, const store_observation *observation);
+/* Imported results with after_seq < told_seq <= through_seq, by number, which is the order of the log. */
+typedef void store_observation_row(void *arg, const store_imported *observation);
 store_status store_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                      store_observation_row *row, void *arg, store_error *err);
+/* Those with number > after. */
+store_status store_read_observation_page(store *s, int64_t study, int64_t after, size_t limit,
+                                         store_observation_row *row, void *arg, store_error *err);
+/* The amendments of one imported result, in the order of the log. */
+store_status store_read_observation_amendments(store *s, int64_t study, int64_t observation,
+                                               store_amendment_row *row, void *arg, store_error *err);
 
 /* Reads n rows of raw features (in a space: coded points), from `first` on, into rows (n x dimension,
  * caller's). STORE_NOT_FOUND: beyond the last candidate. STORE_CORRUPT: the study's rows have another

@@ -90,8 +90,8 @@ static store_status find_best(study *s)
     return status;
 }
 
-static void in_engine_units(const study *s, bandit_amendment *change, const told_result *was,
-                            const told_result *now)
+void study_fill_change(const study *s, bandit_amendment *change, const told_result *was,
+                       const told_result *now)
 {
     double sign = s->config->minimize ? -1.0 : 1.0;
     if (was->has_value) {
@@ -119,7 +119,7 @@ static store_status amend(study *s, trial *t, const told_result *now)
     told_result was = result_of(t);
     bool in_model = t->joined_by > 0 || t->joining;
     amendment a = {.trial = t->id, .told_seq = t->told_seq, .change = {.arm = t->candidate}};
-    in_engine_units(s, &a.change, &was, now);
+    study_fill_change(s, &a.change, &was, now);
     a.change.chosen = t->batch >= 0 && isfinite(t->variance);
     a.change.variance = a.change.chosen ? t->variance : 0.0;
     if (in_model && !pending_results_add_amendment(s->results, &a))

@@ -92,10 +92,10 @@ static void add_result(results *r, int64_t candidate, int64_t repeats, double va
         r->list[r->n++] = (struct result){.candidate = candidate, .pulls = (double)repeats, .value = value};
 }
 
-static void take_observation(void *arg, int64_t seq, const store_observation *row)
+static void take_observation(void *arg, const store_imported *row)
 {
-    (void)seq;
-    add_result(arg, row->candidate, row->repeats, row->value);
+    if (row->has_value)
+        add_result(arg, row->candidate, row->repeats, row->value);
 }
 
 static void take_trial(void *arg, const store_trial *row)

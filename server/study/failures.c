@@ -94,9 +94,9 @@ static bool mark_open(bool **out, const study *s, pick_repeats repeats)
     for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
         (*out)[t->candidate] |= t->has_value || t->state == TRIAL_INFEASIBLE || !s->config->never_repeats;
     size_t n;
-    const store_observation *imported = pending_results_observations(s->results, &n);
+    const store_imported *imported = pending_results_observations(s->results, &n);
     for (size_t i = 0; i < n; i++)
-        (*out)[imported[i].candidate] = true;
+        (*out)[imported[i].candidate] |= imported[i].has_value;
     return true;
 }
 
@@ -191,11 +191,10 @@ static int compare_outcomes(const void *a, const void *b)
     return (x->trial > y->trial) - (x->trial < y->trial);
 }
 
-static void count_imported(void *arg, int64_t seq, const store_observation *row)
+static void count_imported(void *arg, const store_imported *row)
 {
     study *s = arg;
-    (void)seq;
-    if (!study_count_outcome(s, row->candidate, TRIAL_COMPLETED, true))
+    if (row->has_value && !study_count_outcome(s, row->candidate, TRIAL_COMPLETED, true))
         commit_fail(s->commit, STORE_NO_MEMORY);
 }
 

@@ -40,6 +40,7 @@ static void take_study(void *arg, const store_study *row)
     s->state = row->state;
     strncpy(s->state_reason, row->state_reason, sizeof s->state_reason - 1);
     s->trials = row->trials;
+    s->imported = row->imported;
     s->batches = row->batches;
     s->through_seq = row->through_seq;
     s->candidates = row->candidates;
@@ -67,11 +68,10 @@ static void take_trial(void *arg, const store_trial *row)
         l->failed = true;
 }
 
-static void take_observation(void *arg, int64_t seq, const store_observation *row)
+static void take_observation(void *arg, const store_imported *row)
 {
     loading *l = arg;
-    (void)seq;
-    if (is_known(l, row->candidate) && !pending_results_add_observations(l->s->results, row, 1))
+    if (is_known(l, row->candidate) && !pending_results_add_observation(l->s->results, row))
         l->failed = true;
 }
 
@@ -143,12 +143,23 @@ static store_status load_trials(study *s, loading *l, store_error *err)
 
 /* ---- amendments ---------------------------------------------------------------------------------------- */
 
+/* A result as it is now. */
+typedef struct current_result {
+    int64_t told_seq;
+    uint32_t candidate;
+    bool chosen; /* by the engine, with this variance */
+    double variance;
+    bool has_value;
+    double value;
+    int64_t repeats;
+} current_result;
+
 /* Amendments since the last batch, of results that a batch includes. */
 typedef struct amendments {
     study *s;
     store_amendment *rows; /* without their strings */
     size_t n;
-    store_trial trial; /* likewise */
+    current_result now; /* of the row that is being looked at */
     bool failed;
 } amendments;
 
@@ -165,31 +176,47 @@ static void take_amendment(void *arg, const store_amendment *row)
 
 static void take_row(void *arg, const store_trial *row)
 {
-    ((amendments *)arg)->trial = *row;
+    bool chosen = row->batch >= 0 && isfinite(row->variance);
+    ((amendments *)arg)->now = (current_result){.told_seq = row->told_seq,
+                                                .candidate = (uint32_t)row->candidate,
+                                                .chosen = chosen,
+                                                .variance = chosen ? row->variance : 0.0,
+                                                .has_value = row->has_value,
+                                                .value = row->value,
+                                                .repeats = row->repeats};
 }
 
-/* Adds the change that an amendment made: from the result that it replaced to the one that the trial's next
- * amendment replaced, or, for the last amendment, to the trial's result. */
+static void take_imported(void *arg, const store_imported *row)
+{
+    ((amendments *)arg)->now = (current_result){.told_seq = row->told_seq,
+                                                .candidate = row->candidate,
+                                                .has_value = row->has_value,
+                                                .value = row->value,
+                                                .repeats = row->repeats};
+}
+
+/* Adds the change that an amendment made: from the result that it replaced to the one that the next amendment of
+ * the same result replaced, or, for the last amendment, to the current result. */
 static bool keep_change(amendments *a, size_t i)
 {
     const study *s = a->s;
     const store_amendment *was = &a->rows[i], *next = NULL;
     double sign = s->config->minimize ? -1.0 : 1.0;
     for (size_t k = a->n - 1; k > i; k--)
-        if (a->rows[k].trial == was->trial)
+        if (a->rows[k].trial == was->trial && a->rows[k].observation == was->observation)
             next = &a->rows[k];
-    amendment kept = {.trial = was->trial, .told_seq = a->trial.told_seq};
-    bool has_value = next ? next->had_value : a->trial.has_value;
-    kept.change.arm = (uint32_t)a->trial.candidate;
-    kept.change.chosen = a->trial.batch >= 0 && isfinite(a->trial.variance);
-    kept.change.variance = kept.change.chosen ? a->trial.variance : 0.0;
+    amendment kept = {.trial = was->trial, .told_seq = a->now.told_seq};
+    bool has_value = next ? next->had_value : a->now.has_value;
+    kept.change.arm = a->now.candidate;
+    kept.change.chosen = a->now.chosen;
+    kept.change.variance = a->now.variance;
     if (was->had_value) {
         kept.change.was.repeats = (uint32_t)was->repeats;
         kept.change.was.reward = sign * was->value;
     }
     if (has_value) {
-        kept.change.now.repeats = (uint32_t)(next ? next->repeats : a->trial.repeats);
-        kept.change.now.reward = sign * (next ? next->value : a->trial.value);
+        kept.change.now.repeats = (uint32_t)(next ? next->repeats : a->now.repeats);
+        kept.change.now.reward = sign * (next ? next->value : a->now.value);
     }
     return pending_results_add_amendment(a->s->results, &kept);
 }
@@ -197,11 +224,13 @@ static bool keep_change(amendments *a, size_t i)
 static store_status load_amendments(study *s, store_error *err)
 {
     amendments a = {.s = s};
-    store_status status =
-        store_read_amendments(s->app->store, s->number, 0, s->through_seq, take_amendment, &a, err);
+    store *from = s->app->store;
+    store_status status = store_read_amendments(from, s->number, 0, s->through_seq, take_amendment, &a, err);
     for (size_t i = 0; status == STORE_OK && i < a.n; i++) {
-        status = store_read_trial(s->app->store, s->number, a.rows[i].trial, take_row, &a, err);
-        if (status == STORE_OK && a.trial.told_seq <= s->through_seq && !keep_change(&a, i))
+        status = a.rows[i].trial ? store_read_trial(from, s->number, a.rows[i].trial, take_row, &a, err)
+                                 : store_read_observation_page(from, s->number, a.rows[i].observation - 1, 1,
+                                                               take_imported, &a, err);
+        if (status == STORE_OK && a.now.told_seq <= s->through_seq && !keep_change(&a, i))
             a.failed = true;
     }
     free(a.rows);

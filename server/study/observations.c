@@ -12,21 +12,37 @@ bool study_has_news(const study *s)
     return !trial_queue_is_empty(s->queue, TRIALS_REPORTED) || !pending_results_is_empty(s->results);
 }
 
+/* Numbers the results, and keeps them for the next batch. False: out of memory. */
+static bool keep_observations(study *s, const import *in, int64_t time)
+{
+    bool kept = true;
+    for (size_t i = 0; kept && i < in->n; i++) {
+        store_imported row = {.observation = ++s->imported,
+                              .told_seq = commit_next_seq(s->commit),
+                              .imported_at = time,
+                              .candidate = in->list[i].candidate,
+                              .state = TRIAL_COMPLETED,
+                              .has_value = true,
+                              .value = in->list[i].value,
+                              .repeats = in->list[i].repeats,
+                              .reason = ""};
+        kept = pending_results_add_observation(s->results, &row);
+    }
+    return kept;
+}
+
 static void observe(study *s, study_request *request)
 {
     const import *in = request->context;
     store_event event = {.type = EVENT_OBSERVATIONS_ADDED, .time = clock_now()};
     event.u.observed.list = in->list;
     event.u.observed.n = in->n;
-    commit_record(s->commit, &event);
-    if (!pending_results_add_observations(s->results, in->list, in->n))
+    if (!keep_observations(s, in, event.time))
         commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
+    commit_record(s->commit, &event);
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
-    wire_object_begin(&w);
-    wire_key(&w, "accepted");
-    wire_integer_value(&w, (int64_t)in->n);
-    wire_object_end(&w);
+    wire_encode_import_answer(&w, s->imported - (int64_t)in->n + 1, (int64_t)in->n);
     reply_json(request, &w);
 }
 

@@ -6,11 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An amended imported result, until the amendment is on disk. */
+typedef struct amended_observation {
+    store_imported row;
+    uint64_t write; /* the last one that amended it */
+} amended_observation;
+
 struct pending_results {
-    store_observation *observations;
+    store_imported *observations;                            /* by number, without gaps */
     size_t n_observations, capacity, n_observations_joining; /* those that are joining come first */
     amendment *amendments;
     size_t n_amendments, n_amendments_joining; /* likewise */
+    amended_observation *amended;
+    size_t n_amended, amended_capacity;
     TAILQ_HEAD(late_list, late_result) late;
 };
 
@@ -31,12 +39,12 @@ void pending_results_free(pending_results *p)
 
 /* ---- observations -------------------------------------------------------------------------------------- */
 
-bool pending_results_add_observations(pending_results *p, const store_observation *list, size_t n)
+bool pending_results_add_observation(pending_results *p, const store_imported *row)
 {
-    if (!wire_grow(&p->observations, &p->capacity, p->n_observations + n, 64, sizeof *p->observations))
+    if (!wire_grow(&p->observations, &p->capacity, p->n_observations + 1, 64, sizeof *p->observations))
         return false;
-    memcpy(p->observations + p->n_observations, list, n * sizeof *list);
-    p->n_observations += n;
+    p->observations[p->n_observations] = *row;
+    p->observations[p->n_observations++].reason = "";
     return true;
 }
 
@@ -53,10 +61,68 @@ static void drop_observations(pending_results *p, size_t n)
     p->capacity = 0;
 }
 
-const store_observation *pending_results_observations(const pending_results *p, size_t *n)
+const store_imported *pending_results_observations(const pending_results *p, size_t *n)
 {
     *n = p->n_observations;
     return p->observations;
+}
+
+/* Its index among the pending ones; n_observations: it is none of them. */
+static size_t pending_index(const pending_results *p, int64_t number)
+{
+    int64_t first = p->n_observations > 0 ? p->observations[0].observation : 0;
+    bool pending = p->n_observations > 0 && number >= first && number - first < (int64_t)p->n_observations;
+    return pending ? (size_t)(number - first) : p->n_observations;
+}
+
+static amended_observation *find_amended(const pending_results *p, int64_t number)
+{
+    for (size_t i = 0; i < p->n_amended; i++)
+        if (p->amended[i].row.observation == number)
+            return &p->amended[i];
+    return NULL;
+}
+
+const store_imported *pending_results_find_observation(const pending_results *p, int64_t number)
+{
+    const amended_observation *amended = find_amended(p, number);
+    size_t i = pending_index(p, number);
+    if (amended)
+        return &amended->row;
+    return i < p->n_observations ? &p->observations[i] : NULL;
+}
+
+bool pending_results_amend_observation(pending_results *p, const store_imported *row, uint64_t write,
+                                       bool *joins)
+{
+    amended_observation *amended = find_amended(p, row->observation);
+    size_t i = pending_index(p, row->observation);
+    if (!amended) {
+        if (!wire_grow(&p->amended, &p->amended_capacity, p->n_amended + 1, 4, sizeof *p->amended))
+            return false;
+        amended = &p->amended[p->n_amended++];
+    }
+    *amended = (amended_observation){.row = *row, .write = write};
+    amended->row.reason = "";
+    *joins = i == p->n_observations || i < p->n_observations_joining;
+    if (i < p->n_observations)
+        p->observations[i] = amended->row;
+    return true;
+}
+
+/* Forgets those that were last amended by writes up to number `done`. */
+static void drop_amended(pending_results *p, uint64_t done)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < p->n_amended; i++)
+        if (p->amended[i].write > done)
+            p->amended[kept++] = p->amended[i];
+    p->n_amended = kept;
+    if (kept > 0)
+        return;
+    free(p->amended);
+    p->amended = NULL;
+    p->amended_capacity = 0;
 }
 
 /* ---- late results -------------------------------------------------------------------------------------- */
@@ -171,6 +237,7 @@ void pending_results_drop_joined(pending_results *p, uint64_t done)
         if (late->joined_by > 0 && late->joined_by <= done)
             drop_late(p, late);
     }
+    drop_amended(p, done);
 }
 
 void pending_results_clear(pending_results *p)
@@ -178,5 +245,6 @@ void pending_results_clear(pending_results *p)
     while (!TAILQ_EMPTY(&p->late))
         drop_late(p, TAILQ_FIRST(&p->late));
     drop_observations(p, p->n_observations);
+    drop_amended(p, UINT64_MAX);
     drop_amendments(p, p->n_amendments);
 }

@@ -29,7 +29,7 @@ typedef struct late_result {
 
 /* A change of a result that is part of the model. */
 typedef struct amendment {
-    int64_t trial;
+    int64_t trial;    /* 0: of an imported result */
     int64_t told_seq; /* position of the result in the log */
     bandit_amendment change;
 } amendment;
@@ -41,7 +41,7 @@ void pending_results_free(pending_results *p);
 void pending_results_clear(pending_results *p);
 
 /* Each copies its argument. False: out of memory. */
-bool pending_results_add_observations(pending_results *p, const store_observation *list, size_t n);
+bool pending_results_add_observation(pending_results *p, const store_imported *row); /* without its reason */
 bool pending_results_add_late(pending_results *p, const store_late_result *row);
 bool pending_results_add_amendment(pending_results *p, const amendment *a);
 
@@ -49,11 +49,19 @@ bool pending_results_add_amendment(pending_results *p, const amendment *a);
 bool pending_results_is_empty(const pending_results *p);
 
 /* In the order of the log; borrowed until the next change. */
-const store_observation *pending_results_observations(const pending_results *p, size_t *n);
+const store_imported *pending_results_observations(const pending_results *p, size_t *n);
 const amendment *pending_results_amendments(const pending_results *p, size_t *n);
 /* Late results, including those that have joined. NULL after the last. */
 const late_result *pending_results_first_late(const pending_results *p);
 const late_result *pending_results_next_late(const late_result *late);
+
+/* The imported result of that number, if it is pending or if its last amendment may not be on disk yet; otherwise
+ * NULL, and the store has it. Its reason is "". */
+const store_imported *pending_results_find_observation(const pending_results *p, int64_t number);
+/* Replaces an imported result, by this write. *joins: no later batch takes it in as it is now. False: out of
+ * memory. */
+bool pending_results_amend_observation(pending_results *p, const store_imported *row, uint64_t write,
+                                       bool *joins);
 
 /* Marks everything pending as part of the batch being planned. */
 void pending_results_begin(pending_results *p);

@@ -13,7 +13,7 @@ static int compare_by_id(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static bandit_result imported(const study *s, const store_observation *observation)
+static bandit_result imported(const study *s, const store_imported *observation)
 {
     return (bandit_result){.arm = observation->candidate,
                            .repeats = (uint32_t)observation->repeats,
@@ -76,10 +76,12 @@ static void gather_late(study *s, plan *p, const late_result **late, size_t n)
         p->results[p->n_results++] = told_late(s, late[i]);
 }
 
-static bool gather_imported(study *s, plan *p, const store_observation *list, size_t n)
+static bool gather_imported(study *s, plan *p, const store_imported *list, size_t n)
 {
     bool fine = true;
     for (size_t i = 0; fine && i < n; i++) {
+        if (!list[i].has_value)
+            continue;
         p->results[p->n_results++] = imported(s, &list[i]);
         fine = !study_pulls_once(s) || study_count_outcome(s, list[i].candidate, TRIAL_COMPLETED, true);
     }
@@ -94,7 +96,7 @@ static bool gather_results(study *s, plan *p)
     trial *t;
     const late_result *l;
     size_t n_told = 0, n_late = 0, n_imported;
-    const store_observation *list = pending_results_observations(s->results, &n_imported);
+    const store_imported *list = pending_results_observations(s->results, &n_imported);
     for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
         n_told++;
     for (l = pending_results_first_late(s->results); l; l = pending_results_next_late(l))

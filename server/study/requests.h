@@ -70,6 +70,10 @@ void study_propose(study *s, study_request *request); /* proposal */
 
 void study_patch(study *s, study_request *request); /* study_change */
 
+/* ---- amend_observation.c -------------------------------------------------------------------------------------- */
+
+void study_amend_observation(study *s, study_request *request); /* wire_amendment; request->number: which */
+
 /* ---- observations.c ------------------------------------------------------------------------------------------- */
 
 void study_observe(study *s, study_request *request); /* import, of observations.h */

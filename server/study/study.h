@@ -72,6 +72,7 @@ struct study {
     char state_reason[300];
 
     int64_t trials;        /* numbered so far */
+    int64_t imported;      /* results, numbered so far */
     int64_t batches;       /* planned so far */
     uint64_t expiry_write; /* number of the last write that ended leases */
     int64_t clock_jumps;   /* those of the app that the stored ends of leases include; −1: unknown */

@@ -488,4 +488,4 @@ def test_a_table_of_trials_is_taken_back_as_observations():
         client = server.client()
         client.create(definition(id="again"))
         answer = client.post("/v1/studies/again/observations", table, content_type="text/csv")
-        assert (answer.status, answer.json) == (200, {"accepted": 30}), answer
+        assert (answer.status, answer.json) == (200, {"accepted": 30, "first": 1, "last": 30}), answer

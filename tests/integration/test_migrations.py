@@ -55,11 +55,17 @@ def same_machine(db):
     assert (status, out, err) == (0, "", ""), (status, out, err)
 
 
+# Columns that a migration has replaced.
+REPLACED = [("observations", "number")]
+
+
 def content(db):
     """Every row of the tables that the old program knew, in the columns that it knew."""
     with contextlib.closing(sqlite3.connect(db)) as connection:
         tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
-        columns = {t: [c[1] for c in connection.execute(f"PRAGMA table_info({t})")] for t in tables}
+        columns = {
+            t: [c[1] for c in connection.execute(f"PRAGMA table_info({t})") if (t, c[1]) not in REPLACED] for t in tables
+        }
     return columns, lambda other: {
         t: sorted(map(repr, other.execute(f"SELECT {', '.join(columns[t])} FROM {t}")))
         for t in tables

@@ -20,7 +20,7 @@ def test_a_study_that_begins_with_history_starts_from_a_model(server):
     study = client.create(definition())["id"]
     path = f"/v1/studies/{study}/observations"
     answer = client.post(path, {"observations": history(120)})
-    assert (answer.status, answer.json) == (200, {"accepted": 120}), answer
+    assert (answer.status, answer.json) == (200, {"accepted": 120, "first": 1, "last": 120}), answer
     assert client.study(study)["observations"] == 120
     trials = client.ask(study, 1000)["trials"]
     model = client.read(study, "model")
@@ -36,7 +36,7 @@ def test_csv_and_json_are_the_same_and_repeats_are_pulls(server):
     client.post(f"/v1/studies/{studies[0]}/observations", {"observations": rows})
     text = "candidate,value\n" + "".join(f"{r['candidate']},{r['value']!r}\n" for r in rows)
     answer = client.post(f"/v1/studies/{studies[1]}/observations", text, content_type="text/csv")
-    assert answer.json == {"accepted": 40}, answer
+    assert answer.json == {"accepted": 40, "first": 1, "last": 40}, answer
     client.post(f"/v1/studies/{studies[2]}/observations", {"observations": [{**rows[0], "repeats": 5}]})
     assert work(client, studies[0], 20) == work(client, studies[1], 20)
     client.ask(studies[2])
@@ -96,7 +96,7 @@ def test_by_the_name_of_the_objective(server):
     study = client.create(definition())["id"]
     rows = [{"candidate": 3, "values": {"value": 0.25}}, {"candidate": 4, "value": 0.75}]
     answer = client.post(f"/v1/studies/{study}/observations", {"observations": rows})
-    assert (answer.status, answer.json) == (200, {"accepted": 2}), answer
+    assert (answer.status, answer.json) == (200, {"accepted": 2, "first": 1, "last": 2}), answer
     client.ask(study, wait_seconds=30)
     known = client.items(f"/v1/studies/{study}/candidates")
     assert [(c["pulls"], c["mean"]) for c in known[3:5]] == [(1, 0.25), (1, 0.75)], known[3:5]
@@ -125,7 +125,7 @@ def test_an_import_is_done_once_under_one_key(server):
     body = json.dumps({"observations": history(30)})
     for _ in range(2):
         answer = client.post(path, body, content_type=JSON, headers={"Idempotency-Key": "import-1"})
-        assert answer.json == {"accepted": 30}, answer
+        assert answer.json == {"accepted": 30, "first": 1, "last": 30}, answer
     assert client.study(study)["observations"] == 30
     other = json.dumps({"observations": history(31)})
     refusal(client.post(path, other, content_type=JSON, headers={"Idempotency-Key": "import-1"}), 409)
@@ -162,3 +162,98 @@ def test_an_upload_is_for_the_study_that_it_began_with(server, case):
     answer = client.post("/v1/studies/anew/observations", slowly(), content_type="text/csv")
     assert answer.status == 409 and "deleted" in answer.json["detail"], answer
     assert client.study("anew")["observations"] == 0
+
+
+def test_imported_results_are_listed_and_have_numbers(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    path = f"/v1/studies/{study}/observations"
+    assert client.read(study, "observations")["items"] == []
+    client.post(path, {"observations": history(3)})
+    answer = client.post(path, {"observations": [{"candidate": 7, "value": 2, "repeats": 4}]})
+    assert answer.json == {"accepted": 1, "first": 4, "last": 4}, answer
+    listed = client.items(path)
+    assert [(o["observation"], o["candidate"], o["value"], o["state"]) for o in listed] == [
+        *((i + 1, r["candidate"], r["value"], "completed") for i, r in enumerate(history(3))),
+        (4, 7, 2, "completed"),
+    ], listed
+    assert listed[3]["repeats"] == 4 and listed[3]["point"] == grid(12)[7]
+    page = client.read(study, "observations?limit=3")
+    rest = client.read(study, f"observations?page_token={page['next_page_token']}")
+    assert page["items"] + rest["items"] == listed and "next_page_token" not in rest
+    assert client.read(study, "observations/4") == listed[3]
+    refusal(client.get(f"{path}/5"), 404)
+    refusal(client.get(f"{path}/0"), 404)
+
+
+@cases({"at_once": False, "after_a_kill": True})
+def test_a_slip_is_amended_and_a_wrong_row_taken_back(case):
+    with Server() as server:
+        client = server.client()
+        study = client.create({**definition(), "algorithm": {"name": "epsilon_greedy"}})["id"]
+        path = f"/v1/studies/{study}/observations"
+        client.post(path, {"observations": [{"candidate": 3, "value": 99}, {"candidate": 4, "value": 50}, {"candidate": 5, "value": 0.5}]})
+        client.tell(study, [{"trial": client.ask(study)["trials"][0]["id"], "value": 0.25}])
+        answer = client.post(f"{path}/1/amend", {"value": 0.75, "reason": "a slip"})
+        assert answer.status == 200 and answer.json["value"] == 0.75 and "reason" not in answer.json, answer
+        answer = client.post(f"{path}/2/amend", {"state": "failed", "reason": "another oven"})
+        assert (answer.json["state"], answer.json["reason"], "value" in answer.json) == ("failed", "another oven", False), answer
+        if case:
+            server.kill()
+            server.start()
+            client = server.client()
+        assert client.study(study)["observations"] == 3
+        assert client.read(study, "best")["observed"]["observation"] == 1
+        for _ in range(2):  # one batch may have been planned before the amendments
+            (trial,) = client.ask(study, wait_seconds=30)["trials"]
+            client.tell(study, [{"trial": trial["id"], "state": "failed"}])
+        client.ask(study, wait_seconds=30)
+        known = client.items(f"/v1/studies/{study}/candidates")
+        assert [(c["pulls"], c["mean"]) for c in known[3:6]] == [(1, 0.75), (0, None), (1, 0.5)], known[3:6]
+        (amendment,) = client.read(study, "observations/2")["amendments"]
+        assert amendment["reason"] == "another oven" and amendment["was"] == {"state": "completed", "value": 50.0}, amendment
+        items = client.read(study, "series")["items"]
+        assert [(i.get("observation"), i.get("trial"), i["value"], i["best"]) for i in items] == [
+            (1, None, 0.75, 0.75), (3, None, 0.5, 0.75), (None, 1, 0.25, 0.75),
+        ], items
+        table = client.get(f"/v1/studies/{study}/export?format=csv").body.decode().splitlines()
+        rows = [dict(zip(table[0].split(","), row.split(","))) for row in table[1:]]
+        assert [(r["origin"], r["observation"], r["state"], r["value"]) for r in rows if r["value"] or r["origin"] == "import"] == [
+            ("trial", "", "completed", "0.25"), ("import", "1", "completed", "0.75"), ("import", "2", "failed", ""),
+            ("import", "3", "completed", "0.5"),
+        ], rows
+
+
+BAD_AMENDMENTS = {
+    "unknown": (9, {"value": 1}, 404, None),
+    "nothing": (1, {"reason": "why"}, 422, "/value"),
+    "infeasible": (1, {"state": "infeasible"}, 422, "/state"),
+    "metric": (1, {"values": {"cost": 1}}, 422, "/values/cost"),
+    "field": (1, {"value": 1, "repeats": 2}, 422, "/repeats"),
+}
+
+
+@cases(BAD_AMENDMENTS)
+def test_bad_amendments_of_imports_are_refused(server, case):
+    number, body, status, pointer = case
+    client = server.client()
+    study = client.create(definition())["id"]
+    client.post(f"/v1/studies/{study}/observations", {"observations": history(1)})
+    answer = client.post(f"/v1/studies/{study}/observations/{number}/amend", body)
+    assert answer.status == status and (pointer is None or answer.json["errors"][0]["pointer"] == pointer), answer
+    assert "amendments" not in client.read(study, "observations/1")
+
+
+def test_an_amended_import_survives_an_export(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    client.post(f"/v1/studies/{study}/observations", {"observations": history(5)})
+    work(client, study, 3)
+    client.post(f"/v1/studies/{study}/observations/2/amend", {"state": "failed"})
+    client.post(f"/v1/studies/{study}/observations/3/amend", {"value": 0.125})
+    listed = client.items(f"/v1/studies/{study}/observations")
+    lines = client.get(f"/v1/studies/{study}/export").body
+    client.request("DELETE", f"/v1/studies/{study}")
+    answer = client.post("/v1/studies", lines, content_type="application/x-ndjson")
+    assert answer.status == 201, answer
+    assert client.items(f"/v1/studies/{study}/observations") == listed

@@ -193,7 +193,7 @@ def test_history_is_imported_by_name(server):
         ("\n".join(table), "text/csv"),
     ):
         client, study, answer = observations(server, body, content_type)
-        assert (answer.status, answer.json) == (200, {"accepted": 3}), answer
+        assert (answer.status, answer.json) == (200, {"accepted": 3, "first": 1, "last": 3}), answer
         client.ask(study)
         model = client.read(study, "model")
         assert model["observations"] == 6, model

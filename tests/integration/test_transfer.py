@@ -207,7 +207,7 @@ def test_the_table_goes_into_observations(server):
     assert len(rows) == 1 + 30 + held and rows[0].startswith("trial,candidate,value,state"), rows[0]
     target = client.create(definition())["id"]
     answer = client.post(f"/v1/studies/{target}/observations", answer.body, content_type="text/csv")
-    assert (answer.status, answer.json) == (200, {"accepted": 30}), answer
+    assert (answer.status, answer.json) == (200, {"accepted": 30, "first": 1, "last": 30}), answer
 
 
 def test_refusals(server):

@@ -139,11 +139,73 @@ static void trials_are_filtered(void **state)
     store_lane_close(lane);
 }
 
-static void take_observation(void *arg, int64_t seq, const store_observation *o)
+static void take_observation(void *arg, const store_imported *o)
 {
     suite_ids *list = arg;
-    sprintf(list->text + strlen(list->text), "%lld:%u:%lld:%g ", (long long)seq, o->candidate,
+    sprintf(list->text + strlen(list->text), "%lld:%u:%lld:%g ", (long long)o->told_seq, o->candidate,
             (long long)o->repeats, o->value);
+}
+
+static void take_current(void *arg, const store_imported *o)
+{
+    suite_ids *list = arg;
+    sprintf(list->text + strlen(list->text), "%lld at %lld %s %g '%s', ", (long long)o->observation,
+            (long long)o->imported_at, trial_state_name(o->state), o->value, o->reason);
+}
+
+static void take_replaced(void *arg, const store_amendment *a)
+{
+    suite_ids *list = arg;
+    sprintf(list->text + strlen(list->text), "%lld: %s %g '%s' was '%s', ", (long long)a->observation,
+            trial_state_name(a->was), a->value, a->reason, a->was_reason);
+}
+
+static store_event amended_observation(int64_t number, bool has_value, double value, const char *reason)
+{
+    store_event event = {.type = EVENT_OBSERVATION_AMENDED, .time = 3};
+    event.u.reobserved.observation = number;
+    event.u.reobserved.state = has_value ? TRIAL_COMPLETED : TRIAL_FAILED;
+    event.u.reobserved.has_value = has_value;
+    event.u.reobserved.value = value;
+    event.u.reobserved.reason = reason;
+    return event;
+}
+
+static void imported_results_have_numbers_and_are_amended(void **state)
+{
+    store *s = ((suite_state *)*state)->s;
+    int64_t study;
+    store_lane *lane = suite_create(s, "x", &study);
+    const store_observation list[] = {{4, 1, 0.5}, {4, 3, -1.0}, {9, 1, 2.0}};
+    store_event events[] = {{.type = EVENT_OBSERVATIONS_ADDED, .time = 1},
+                            {.type = EVENT_OBSERVATIONS_ADDED, .time = 2},
+                            amended_observation(2, false, 7, "spilt"),
+                            amended_observation(2, true, 1.5, "dry again")};
+    events[0].u.observed.list = list;
+    events[0].u.observed.n = 1;
+    events[1].u.observed.list = list + 1;
+    events[1].u.observed.n = 2;
+    assert_int_equal(store_fixture_write(lane, events, 3, NULL), STORE_OK);
+    assert_int_equal(suite_study_of(s, "x").observations, 2);
+    suite_ids seen = {0};
+    assert_int_equal(store_read_observation_page(s, study, 1, 1, take_current, &seen, NULL), STORE_OK);
+    assert_string_equal(seen.text, "2 at 2 failed 0 'spilt', ");
+    assert_int_equal(store_fixture_write(lane, events + 3, 1, NULL), STORE_OK);
+    assert_int_equal(suite_study_of(s, "x").observations, 3);
+    assert_int_equal(suite_study_of(s, "x").imported, 3);
+    suite_ids all = {0}, replaced = {0}, none = {0};
+    assert_int_equal(store_read_observation_page(s, study, 0, 9, take_current, &all, NULL), STORE_OK);
+    assert_string_equal(all.text,
+                        "1 at 1 completed 0.5 '', 2 at 2 completed 1.5 '', 3 at 2 completed 2 '', ");
+    assert_int_equal(store_read_observation_amendments(s, study, 2, take_replaced, &replaced, NULL),
+                     STORE_OK);
+    assert_string_equal(replaced.text,
+                        "2: completed -1 'spilt' was '', 2: failed 0 'dry again' was 'spilt', ");
+    assert_int_equal(store_read_observation_amendments(s, study, 3, take_replaced, &none, NULL), STORE_OK);
+    assert_string_equal(none.text, "");
+    store_event unknown = amended_observation(4, true, 1, "");
+    assert_int_equal(store_fixture_write(lane, &unknown, 1, NULL), STORE_NOT_FOUND);
+    store_lane_close(lane);
 }
 
 static void imported_rewards_are_read_by_log_position(void **state)
@@ -330,6 +392,7 @@ int main(void)
         SUITE_TEST(events_become_rows),
         SUITE_TEST(trials_are_filtered),
         SUITE_TEST(imported_rewards_are_read_by_log_position),
+        SUITE_TEST(imported_results_have_numbers_and_are_amended),
         SUITE_TEST(results_are_amended_and_repeated),
         SUITE_TEST(a_callback_may_read),
     };

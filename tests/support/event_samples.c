@@ -151,6 +151,11 @@ const event_sample event_samples[] = {
     SAMPLE("observations_added", EVENT_OBSERVATIONS_ADDED, observed,
            .list = observations, .n = N_OBSERVATIONS),
     SAMPLE("observations_added.empty", EVENT_OBSERVATIONS_ADDED, observed, .list = NULL, .n = 0),
+
+    SAMPLE("observation_amended", EVENT_OBSERVATION_AMENDED, reobserved,
+           .observation = 3, .state = TRIAL_COMPLETED, .has_value = true, .value = -0.0, .reason = ESCAPES),
+    SAMPLE("observation_amended.absent", EVENT_OBSERVATION_AMENDED, reobserved,
+           .observation = LARGEST, .state = TRIAL_FAILED, .value = 4),
 };
 /* clang-format on */
 const size_t n_event_samples = sizeof event_samples / sizeof *event_samples;

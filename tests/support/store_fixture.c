@@ -137,6 +137,7 @@ typedef struct dumping {
     FILE *out;
     store *s;
     int64_t study, trials, candidates, dimension;
+    int64_t observations; /* read in pages so far */
 } dumping;
 
 static void put_real(FILE *out, double x)
@@ -169,7 +170,8 @@ static void dump_study(void *arg, const store_study *study)
                                study->batches,        study->observations,
                                study->through_seq,    study->best_trial,
                                study->best_candidate, study->candidates,
-                               study->dimension,      study->reference_candidates};
+                               study->dimension,      study->reference_candidates,
+                               study->imported};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         put_integer(d->out, numbers[i]);
     put_real(d->out, study->best_value);
@@ -217,9 +219,9 @@ static void dump_late_result(void *arg, const store_late_result *late)
 static void dump_amendment(void *arg, const store_amendment *amendment)
 {
     dumping *d = arg;
-    fprintf(d->out, "amendment of %lld at %lld %lld '%s' was %s", (long long)amendment->trial,
-            (long long)amendment->seq, (long long)amendment->amended_at, amendment->reason,
-            trial_state_name(amendment->was));
+    fprintf(d->out, "amendment of %lld/%lld at %lld %lld '%s' was %s", (long long)amendment->trial,
+            (long long)amendment->observation, (long long)amendment->seq, (long long)amendment->amended_at,
+            amendment->reason, trial_state_name(amendment->was));
     put_real(d->out, amendment->had_value ? amendment->value : NAN);
     fprintf(d->out, " %lld '%s' '%s'\n", (long long)amendment->repeats, amendment->recorded,
             amendment->was_reason);
@@ -254,13 +256,38 @@ static void dump_log(void *arg, int64_t seq, int64_t time, const char *type, con
     fprintf(d->out, "log %lld %lld %s %s\n", (long long)seq, (long long)time, type, payload);
 }
 
-static void dump_observation(void *arg, int64_t seq, const store_observation *observation)
+static void dump_observation(void *arg, const store_imported *observation)
 {
     dumping *d = arg;
-    fprintf(d->out, "observation %lld %u %lld", (long long)seq, observation->candidate,
-            (long long)observation->repeats);
+    fprintf(d->out, "observation %lld %lld %lld %u %lld %s %d '%s'", (long long)observation->observation,
+            (long long)observation->told_seq, (long long)observation->imported_at, observation->candidate,
+            (long long)observation->repeats, trial_state_name(observation->state), observation->has_value,
+            observation->reason);
     put_real(d->out, observation->value);
     fputc('\n', d->out);
+}
+
+/* The observations once more, in pages of three, each with its amendments. */
+static void dump_observation_page(void *arg, const store_imported *observation)
+{
+    dumping *d = arg;
+    assert_int_equal(observation->observation, ++d->observations);
+    assert_int_equal(
+        store_read_observation_amendments(d->s, d->study, observation->observation, dump_amendment, d, NULL),
+        STORE_OK);
+}
+
+static void dump_observations(dumping *d)
+{
+    int64_t before;
+    assert_int_equal(store_read_observations(d->s, d->study, 0, INT64_MAX, dump_observation, d, NULL),
+                     STORE_OK);
+    do {
+        before = d->observations;
+        assert_int_equal(
+            store_read_observation_page(d->s, d->study, before, 3, dump_observation_page, d, NULL), STORE_OK);
+        assert_true(d->observations - before <= 3);
+    } while (d->observations > before);
 }
 
 static void dump_value(void *arg, int64_t trial, double value, int64_t told_at)
@@ -325,7 +352,7 @@ char *store_fixture_dump(store *s, const char *id, bool log)
     }
     assert_int_equal(store_read_batches(s, d.study, -1, SIZE_MAX, dump_batch, &d, NULL), STORE_OK);
     assert_int_equal(store_read_values(s, d.study, dump_value, &d, NULL), STORE_OK);
-    assert_int_equal(store_read_observations(s, d.study, 0, INT64_MAX, dump_observation, &d, NULL), STORE_OK);
+    dump_observations(&d);
     assert_int_equal(store_read_late_results(s, d.study, 0, 0, INT64_MAX, dump_late_result, &d, NULL),
                      STORE_OK);
     assert_int_equal(store_read_amendments(s, d.study, 0, 0, dump_amendment, &d, NULL), STORE_OK);

@@ -27,6 +27,7 @@ typedef struct history {
     store_arm_sum sums[ARMS];
     store_pick picks[8];
     store_observation observations[6];
+    int64_t imported;
     unsigned char engine[16];
     int64_t candidates;
     double rows[4 * DIMENSION], held[DIMENSION];
@@ -148,6 +149,18 @@ static store_event draw_observations(history *h)
         h->observations[i] =
             (store_observation){(uint32_t)draw(h, ARMS), (int64_t)draw(h, 5) + 1, draw_real(h)};
     event.u.observed.list = h->observations;
+    h->imported += (int64_t)event.u.observed.n;
+    return event;
+}
+
+static store_event draw_reobserved(history *h)
+{
+    store_event event = {.type = EVENT_OBSERVATION_AMENDED, .time = h->time};
+    event.u.reobserved.observation = 1 + (int64_t)draw(h, (uint64_t)h->imported);
+    event.u.reobserved.has_value = draw(h, 2);
+    event.u.reobserved.state = event.u.reobserved.has_value ? TRIAL_COMPLETED : TRIAL_FAILED;
+    event.u.reobserved.value = draw_real(h);
+    event.u.reobserved.reason = draw(h, 2) ? "a wrong row" : "";
     return event;
 }
 
@@ -332,6 +345,8 @@ static store_event draw_event(history *h, int64_t last_seq)
         return draw_proposed(h);
     if (draw(h, 25) == 0)
         return draw_observations(h);
+    if (h->imported > 0 && draw(h, 25) == 0)
+        return draw_reobserved(h);
     if (h->candidates + 4 < MOST_CANDIDATES && draw(h, 25) == 0)
         return draw_added(h);
     if (draw(h, 25) == 0)

@@ -269,14 +269,26 @@ study_answer study_fixture_tell(study_fixture *f, const char *id, const char *bo
     return study_call_wait(post(f, call_new(id, -1, tell, free_tell), study_tell));
 }
 
-study_answer study_fixture_amend(study_fixture *f, const char *id, int64_t number, const char *body)
+static study_answer call_amend(study_fixture *f, const char *id, int64_t number, const char *body,
+                               void (*run)(study *s, study_request *request))
 {
     wire_amendment *change;
     wire_errors errors = {0};
     char *text = with_quotes(body);
     assert_int_equal(wire_decode_amendment(&change, text, strlen(text), &errors), WIRE_OK);
     free(text);
-    return study_call_wait(post(f, call_new(id, number, change, free_amendment), study_amend));
+    return study_call_wait(post(f, call_new(id, number, change, free_amendment), run));
+}
+
+study_answer study_fixture_amend(study_fixture *f, const char *id, int64_t number, const char *body)
+{
+    return call_amend(f, id, number, body, study_amend);
+}
+
+study_answer study_fixture_amend_observation(study_fixture *f, const char *id, int64_t number,
+                                             const char *body)
+{
+    return call_amend(f, id, number, body, study_amend_observation);
 }
 
 static void free_import(void *in)

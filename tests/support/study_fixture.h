@@ -47,6 +47,8 @@ study_answer study_fixture_ask(study_fixture *f, const char *id, const char *bod
 study_answer study_fixture_tell(study_fixture *f, const char *id, const char *body);
 study_answer study_fixture_amend(study_fixture *f, const char *id, int64_t trial, const char *body);
 /* Imports n values of candidates. */
+study_answer study_fixture_amend_observation(study_fixture *f, const char *id, int64_t number,
+                                             const char *body);
 study_answer study_fixture_observe(study_fixture *f, const char *id, const store_observation *list, size_t n);
 study_answer study_fixture_best(study_fixture *f, const char *id);
 study_answer study_fixture_delete(study_fixture *f, const char *id);

@@ -86,6 +86,7 @@ static void clear_tables(memory_study *study)
     free(study->sums);
     clear_late_results(study);
     clear_amendments(study);
+    memory_clear_imported(study);
     free(study->retired);
     free(study->engine);
     study->trials = NULL;
@@ -292,6 +293,7 @@ static const store_backend memory_backend = {
     .trial_amend = memory_trial_amend,
     .measurement_put = memory_measurement_put,
     .observation_insert = memory_observation_insert,
+    .observation_amend = memory_observation_amend,
     .content_append = memory_content_append,
     .content_abandon = memory_content_abandon,
     .answer_put = memory_answer_put,
@@ -317,6 +319,8 @@ static const store_backend memory_backend = {
     .read_batches = memory_read_batches,
     .read_values = memory_read_values,
     .read_observations = memory_read_observations,
+    .read_observation_page = memory_read_observation_page,
+    .read_observation_amendments = memory_read_observation_amendments,
     .read_candidates = memory_read_candidates,
     .read_candidates_at = memory_read_candidates_at,
     .read_retired = memory_read_retired,

@@ -53,6 +53,8 @@ typedef struct memory_study {
     size_t n_late;
     store_amendment *amendments; /* as late results */
     size_t n_amendments;
+    store_imported *imported; /* their reasons are owned; by number */
+    size_t n_imported;
 } memory_study;
 
 typedef struct memory_content {
@@ -147,6 +149,9 @@ store_status memory_answer_put(store *base, const store_answer *answer, store_er
 
 /* ---- trials.c ------------------------------------------------------------------------------------------ */
 
+/* Adds a copy. False: out of memory. */
+bool memory_keep_amendment(memory_study *study, const store_amendment *amendment);
+
 store_status memory_trials_insert(store *base, int64_t number, int64_t first, int64_t batch,
                                   const store_pick *picks, size_t n, store_error *err);
 store_status memory_trial_load(store *base, int64_t number, int64_t trial, trial_record *record,
@@ -163,8 +168,6 @@ store_status memory_late_result_insert(store *base, int64_t number, int64_t seq,
 store_status memory_trial_amend(store *base, int64_t number, int64_t seq, const store_event *event,
                                 store_error *err);
 store_status memory_measurement_put(store *base, int64_t number, const store_event *event, store_error *err);
-store_status memory_observation_insert(store *base, int64_t number, int64_t seq, int64_t i,
-                                       const store_observation *observation, store_error *err);
 
 /* ---- tokens.c ------------------------------------------------------------------------------------------ */
 
@@ -177,7 +180,25 @@ void memory_free_tokens(memory_store *s);
 store_status memory_read_tokens(store *base, int64_t after, size_t limit, store_token_row *row, void *arg,
                                 store_error *err);
 
+/* ---- observations.c ------------------------------------------------------------------------------------ */
+
+void memory_clear_imported(memory_study *study);
+store_status memory_observation_insert(store *base, int64_t number, const store_imported *observation,
+                                       store_error *err);
+store_status memory_observation_amend(store *base, int64_t number, int64_t seq, const store_event *event,
+                                      bool *had_value, store_error *err);
+store_status memory_read_observations(store *base, int64_t number, int64_t after_seq, int64_t through_seq,
+                                      store_observation_row *row, void *arg, store_error *err);
+store_status memory_read_observation_page(store *base, int64_t number, int64_t after, size_t limit,
+                                          store_observation_row *row, void *arg, store_error *err);
+store_status memory_read_observation_amendments(store *base, int64_t number, int64_t observation,
+                                                store_amendment_row *row, void *arg, store_error *err);
+
 /* ---- read.c -------------------------------------------------------------------------------------------- */
+
+/* The study, with the lock held for reading. NULL: there is no such study; the lock is released. */
+memory_study *memory_lock_study(store *base, int64_t number, store_status *status, store_error *err);
+store_status memory_unlock(store *base, store_status status); /* returns `status` */
 
 store_status memory_read_studies(store *base, const store_study_filter *filter, size_t limit,
                                  store_study_row *row, void *arg, store_error *err);
@@ -206,8 +227,6 @@ store_status memory_read_batches(store *base, int64_t number, int64_t after, siz
                                  store_batch_row *row, void *arg, store_error *err);
 store_status memory_read_values(store *base, int64_t study, store_value_row *row, void *arg,
                                 store_error *err);
-store_status memory_read_observations(store *base, int64_t number, int64_t after_seq, int64_t through_seq,
-                                      store_observation_row *row, void *arg, store_error *err);
 store_status memory_read_retired(store *base, int64_t number, store_retired_row *row, void *arg,
                                  store_error *err);
 store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, size_t dimension,

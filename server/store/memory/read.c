@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The study, with the lock held for reading. NULL: there is no such study; the lock is released. */
-static memory_study *lock_study(store *base, int64_t number, store_status *status, store_error *err)
+memory_study *memory_lock_study(store *base, int64_t number, store_status *status, store_error *err)
 {
     memory_store *s = memory_of(base);
     pthread_rwlock_rdlock(&s->lock);
@@ -24,7 +23,7 @@ static memory_study *lock_study(store *base, int64_t number, store_status *statu
     return study;
 }
 
-static store_status unlock(store *base, store_status status)
+store_status memory_unlock(store *base, store_status status)
 {
     pthread_rwlock_unlock(&memory_of(base)->lock);
     return status;
@@ -45,6 +44,7 @@ static void show_study(const memory_study *study, store_study_row *row, void *ar
                          .trials = r->trials,
                          .issued = r->issued,
                          .observations = r->observations,
+                         .imported = r->imported,
                          .batches = r->batches,
                          .through_seq = r->through_seq,
                          .best_trial = r->best_trial,
@@ -96,13 +96,13 @@ store_status memory_read_studies(store *base, const store_study_filter *filter, 
         show_study(study, row, arg);
         n++;
     }
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_count_studies(store *base, size_t *n, store_error *err)
 {
     pthread_rwlock_rdlock(&memory_of(base)->lock);
-    return unlock(base, memory_study_count(base, n, err));
+    return memory_unlock(base, memory_study_count(base, n, err));
 }
 
 store_status memory_read_totals(store *base, store_totals *out, store_error *err)
@@ -117,7 +117,7 @@ store_status memory_read_totals(store *base, store_totals *out, store_error *err
         for (int i = 0; i < TRIAL_STATES; i++)
             out->trials[i] += study->record.by_state[i];
     }
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_study(store *base, const char *id, store_study_row *row, void *arg, store_error *err)
@@ -126,9 +126,9 @@ store_status memory_read_study(store *base, const char *id, store_study_row *row
     pthread_rwlock_rdlock(&s->lock);
     const memory_study *study = memory_find_id(s, id);
     if (!study)
-        return unlock(base, store_fail(err, STORE_NOT_FOUND, "there is no study '%s'", id));
+        return memory_unlock(base, store_fail(err, STORE_NOT_FOUND, "there is no study '%s'", id));
     show_study(study, row, arg);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_staged(store *base, int64_t number, store_study_row *row, void *arg,
@@ -138,10 +138,10 @@ store_status memory_read_staged(store *base, int64_t number, store_study_row *ro
     pthread_rwlock_rdlock(&s->lock);
     const memory_study *study = memory_find(s, number);
     if (!study || !study->staged)
-        return unlock(base,
-                      store_fail(err, STORE_NOT_FOUND, "there is no staged study %lld", (long long)number));
+        return memory_unlock(
+            base, store_fail(err, STORE_NOT_FOUND, "there is no staged study %lld", (long long)number));
     show_study(study, row, arg);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 static bool wanted(const store_trial *trial, const store_trial_filter *filter)
@@ -169,7 +169,7 @@ store_status memory_read_trials(store *base, int64_t number, const store_trial_f
                                 store_trial_row *row, void *arg, store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     size_t given = 0;
@@ -180,34 +180,34 @@ store_status memory_read_trials(store *base, int64_t number, const store_trial_f
             given++;
         }
     }
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_trial(store *base, int64_t number, int64_t trial, store_trial_row *row, void *arg,
                                store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     if (trial < 1 || (size_t)trial > study->n_trials)
-        return unlock(base, store_fail(err, STORE_NOT_FOUND, "study %lld has no trial %lld",
-                                       (long long)number, (long long)trial));
+        return memory_unlock(base, store_fail(err, STORE_NOT_FOUND, "study %lld has no trial %lld",
+                                              (long long)number, (long long)trial));
     row(arg, &study->trials[trial - 1].t);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_attempts(store *base, int64_t number, int64_t trial, store_attempt_row *row,
                                   void *arg, store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     if (trial >= 1 && (size_t)trial <= study->n_trials)
         for (size_t i = 0; i < study->trials[trial - 1].n_attempts; i++)
             row(arg, &study->trials[trial - 1].attempts[i]);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_late_results(store *base, int64_t number, int64_t trial, int64_t after_seq,
@@ -215,7 +215,7 @@ store_status memory_read_late_results(store *base, int64_t number, int64_t trial
                                       store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     for (size_t i = 0; i < study->n_late; i++) {
@@ -224,103 +224,87 @@ store_status memory_read_late_results(store *base, int64_t number, int64_t trial
             result->told_seq <= through_seq)
             row(arg, result);
     }
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_amendments(store *base, int64_t number, int64_t trial, int64_t after_seq,
                                     store_amendment_row *row, void *arg, store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     for (size_t i = 0; i < study->n_amendments; i++)
         if ((trial == 0 || study->amendments[i].trial == trial) && study->amendments[i].seq > after_seq)
             row(arg, &study->amendments[i]);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_measurements(store *base, int64_t number, int64_t trial, store_measurement_row *row,
                                       void *arg, store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     for (size_t t = 0; t < study->n_trials; t++)
         for (size_t i = 0; (trial == 0 || (int64_t)t + 1 == trial) && i < study->trials[t].n_measurements;
              i++)
             row(arg, &study->trials[t].measurements[i]);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_batches(store *base, int64_t number, int64_t after, size_t limit,
                                  store_batch_row *row, void *arg, store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     size_t first = after < 0 ? 0 : (size_t)after + 1;
     for (size_t i = first; i < study->n_batches && i - first < limit; i++)
         row(arg, &study->batches[i].b);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_values(store *base, int64_t number, store_value_row *row, void *arg,
                                 store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     for (size_t i = 0; i < study->n_trials; i++)
         if (study->trials[i].t.has_value)
             row(arg, study->trials[i].t.trial, study->trials[i].t.value, study->trials[i].t.told_at);
-    return unlock(base, STORE_OK);
-}
-
-store_status memory_read_observations(store *base, int64_t number, int64_t after_seq, int64_t through_seq,
-                                      store_observation_row *row, void *arg, store_error *err)
-{
-    store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
-    if (!study)
-        return status;
-    size_t first = after_seq < 0 ? 0 : (size_t)after_seq;
-    for (size_t i = first; i < study->n_log && (int64_t)i < through_seq; i++) {
-        const store_event *event = study->log[i].event;
-        for (size_t k = 0; event->type == EVENT_OBSERVATIONS_ADDED && k < event->u.observed.n; k++)
-            row(arg, (int64_t)i + 1, &event->u.observed.list[k]);
-    }
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_candidates(store *base, int64_t number, int64_t first, size_t n, size_t dimension,
                                     double *rows, store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     const study_record *r = &study->record;
     if (first < 0 || first > r->candidates || n > (size_t)(r->candidates - first))
-        return unlock(base, store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates",
-                                       (long long)number, (long long)r->candidates));
+        return memory_unlock(base, store_fail(err, STORE_NOT_FOUND, "study %lld has %lld candidates",
+                                              (long long)number, (long long)r->candidates));
     if (n > 0 && (int64_t)dimension != r->dimension)
-        return unlock(base, store_fail_dimension(err, number, dimension));
+        return memory_unlock(base, store_fail_dimension(err, number, dimension));
     if (n > 0) {
         const memory_content *content = memory_find_content(memory_of(base), r->content);
         memcpy(rows, content->rows + (size_t)first * dimension, n * dimension * sizeof *rows);
     }
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_candidates_at(store *base, int64_t number, const int64_t *indices, size_t n,
                                        size_t dimension, double *rows, store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     const memory_content *content = memory_find_content(memory_of(base), study->record.content);
@@ -334,19 +318,19 @@ store_status memory_read_candidates_at(store *base, int64_t number, const int64_
             memcpy(rows + i * dimension, content->rows + (size_t)indices[i] * dimension,
                    dimension * sizeof *rows);
     }
-    return unlock(base, status);
+    return memory_unlock(base, status);
 }
 
 store_status memory_read_retired(store *base, int64_t number, store_retired_row *row, void *arg,
                                  store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     for (size_t i = 0; i < study->n_retired; i++)
         row(arg, study->retired[i]);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 static void *copy(const void *data, size_t size)
@@ -360,12 +344,12 @@ static void *copy(const void *data, size_t size)
 store_status memory_read_engine_state(store *base, int64_t number, store_engine_state *out, store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     if (study->n_batches == 0)
-        return unlock(base,
-                      store_fail(err, STORE_NOT_FOUND, "study %lld has no batch yet", (long long)number));
+        return memory_unlock(
+            base, store_fail(err, STORE_NOT_FOUND, "study %lld has no batch yet", (long long)number));
     const memory_batch *batch = &study->batches[study->n_batches - 1];
     out->batch = batch->b.batch;
     out->through_seq = batch->through_seq;
@@ -378,7 +362,7 @@ store_status memory_read_engine_state(store *base, int64_t number, store_engine_
     out->state = copy(study->engine, study->n_engine);
     if (!out->dictionary || !out->sums || !out->state)
         status = store_fail(err, STORE_NO_MEMORY, "out of memory");
-    return unlock(base, status);
+    return memory_unlock(base, status);
 }
 
 store_status memory_read_answer(store *base, const char *token, const char *path, const char *key,
@@ -388,21 +372,21 @@ store_status memory_read_answer(store *base, const char *token, const char *path
     pthread_rwlock_rdlock(&s->lock);
     const memory_answer *entry = memory_find_answer(s, token, path, key);
     if (!entry || entry->answer->time <= now - STORE_ANSWER_KEPT)
-        return unlock(base, store_fail(err, STORE_NOT_FOUND, "no answer is stored for key '%s'", key));
+        return memory_unlock(base, store_fail(err, STORE_NOT_FOUND, "no answer is stored for key '%s'", key));
     row(arg, entry->answer);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }
 
 store_status memory_read_log(store *base, int64_t number, int64_t after_seq, size_t limit, store_log_row *row,
                              void *arg, store_error *err)
 {
     store_status status;
-    memory_study *study = lock_study(base, number, &status, err);
+    memory_study *study = memory_lock_study(base, number, &status, err);
     if (!study)
         return status;
     size_t first = after_seq < 0 ? 0 : (size_t)after_seq;
     for (size_t i = first; i < study->n_log && i - first < limit; i++)
         row(arg, (int64_t)i + 1, study->log[i].event->time, store_event_name(study->log[i].event->type),
             study->log[i].payload);
-    return unlock(base, STORE_OK);
+    return memory_unlock(base, STORE_OK);
 }

@@ -175,29 +175,38 @@ store_status memory_late_result_insert(store *base, int64_t number, int64_t seq,
     return row->recorded && row->metadata ? STORE_OK : memory_exhausted(err);
 }
 
+bool memory_keep_amendment(memory_study *study, const store_amendment *amendment)
+{
+    store_amendment *amendments =
+        memory_with_room(study->amendments, study->n_amendments, sizeof *amendments);
+    if (!amendments)
+        return false;
+    study->amendments = amendments;
+    store_amendment *row = &amendments[study->n_amendments++];
+    *row = *amendment;
+    row->reason = strdup(amendment->reason);
+    row->recorded = strdup(amendment->recorded);
+    row->was_reason = strdup(amendment->was_reason);
+    return row->reason && row->recorded && row->was_reason;
+}
+
 store_status memory_trial_amend(store *base, int64_t number, int64_t seq, const store_event *event,
                                 store_error *err)
 {
     memory_study *study = memory_find(memory_of(base), number);
     store_trial *t = &find_trial(base, number, event->u.amended.trial)->t;
     bool has_value = event->u.amended.has_value;
-    store_amendment *amendments =
-        memory_with_room(study->amendments, study->n_amendments, sizeof *amendments);
-    if (!amendments)
-        return memory_exhausted(err);
-    study->amendments = amendments;
-    store_amendment *row = &amendments[study->n_amendments++];
-    *row = (store_amendment){.trial = t->trial,
-                             .seq = seq,
-                             .amended_at = event->time,
-                             .reason = strdup(event->u.amended.reason),
-                             .was = t->state,
-                             .had_value = t->has_value,
-                             .value = t->value,
-                             .repeats = t->repeats,
-                             .recorded = strdup(t->recorded),
-                             .was_reason = strdup(t->reason)};
-    if (!row->reason || !row->recorded || !row->was_reason)
+    const store_amendment kept = {.trial = t->trial,
+                                  .seq = seq,
+                                  .amended_at = event->time,
+                                  .reason = event->u.amended.reason,
+                                  .was = t->state,
+                                  .had_value = t->has_value,
+                                  .value = t->value,
+                                  .repeats = t->repeats,
+                                  .recorded = t->recorded,
+                                  .was_reason = t->reason};
+    if (!memory_keep_amendment(study, &kept))
         return memory_exhausted(err);
     t->state = event->u.amended.state;
     t->has_value = has_value;
@@ -234,18 +243,5 @@ store_status memory_measurement_put(store *base, int64_t number, const store_eve
                                   .step = step,
                                   .value = event->u.measured.value,
                                   .time = event->time};
-    return STORE_OK;
-}
-
-/* Observations are read from the log. */
-store_status memory_observation_insert(store *base, int64_t number, int64_t seq, int64_t i,
-                                       const store_observation *observation, store_error *err)
-{
-    (void)base;
-    (void)number;
-    (void)seq;
-    (void)i;
-    (void)observation;
-    (void)err;
     return STORE_OK;
 }

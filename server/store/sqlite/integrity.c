@@ -47,9 +47,13 @@ static const char *const checks[] = {
     "OR count(*) FILTER (WHERE t.state = 0) <> queued OR count(*) FILTER (WHERE t.state = 1) <> pending "
     "OR count(*) FILTER (WHERE t.state = 2) <> completed OR count(*) FILTER (WHERE t.state = 3) <> s.failed "
     "OR count(*) FILTER (WHERE t.state = 4) <> infeasible OR count(*) FILTER (WHERE t.state = 5) <> stopped "
-    "OR count(*) FILTER (WHERE t.issued_at <> 0) <> issued OR count(t.value) + (SELECT count(*) FROM "
+    "OR count(*) FILTER (WHERE t.issued_at <> 0) <> issued OR count(t.value) + (SELECT count(o.value) FROM "
     "observations o WHERE o.study = s.study) + (SELECT count(*) FROM late_results l WHERE l.study = s.study) "
     "<> s.observations",
+
+    "SELECT 'study ' || id || ': it has ' || count(o.observation) || ' imported results, not ' || imported "
+    "FROM studies s LEFT JOIN observations o USING (study) WHERE deleted = 0 GROUP BY s.study "
+    "HAVING count(o.observation) <> imported OR coalesce(max(o.observation), 0) <> imported",
 
     "SELECT 'study ' || id || ': its best trial ' || best_trial || ' does not have the best value' FROM studies s "
     "WHERE deleted = 0 AND best_trial > 0 AND NOT EXISTS (SELECT 1 FROM trials t WHERE t.study = s.study "
@@ -61,9 +65,10 @@ static const char *const checks[] = {
     "SELECT study, 'the value of trial ' || trial FROM trials WHERE abs(value) = 9e999 UNION ALL "
     "SELECT study, 'the variance of trial ' || trial FROM trials WHERE abs(variance) = 9e999 UNION ALL "
     "SELECT study, 'a late value of trial ' || trial FROM late_results WHERE abs(value) = 9e999 UNION ALL "
-    "SELECT study, 'an amended value of trial ' || trial FROM amendments WHERE abs(value) = 9e999 UNION ALL "
+    "SELECT study, 'an amended value of ' || coalesce('trial ' || trial, "
+    "'imported result ' || observation) FROM amendments WHERE abs(value) = 9e999 UNION ALL "
     "SELECT study, 'a measurement of trial ' || trial FROM measurements WHERE abs(value) = 9e999 UNION ALL "
-    "SELECT study, 'an imported value' FROM observations WHERE abs(value) = 9e999 UNION ALL "
+    "SELECT study, 'imported result ' || observation FROM observations WHERE abs(value) = 9e999 UNION ALL "
     "SELECT study, 'a number of batch ' || batch FROM batches WHERE coalesce(abs(ratio) + abs(beta) + "
     "abs(update_seconds) + abs(select_seconds), 9e999) = 9e999) USING (study) WHERE deleted = 0",
 

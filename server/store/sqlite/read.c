@@ -25,6 +25,7 @@ static void read_study_row(sqlite3_stmt *row, store_study_row *callback, void *a
         study.by_state[state] = sqlite3_column_int64(row, column++);
     study.issued = sqlite3_column_int64(row, column++);
     study.observations = sqlite3_column_int64(row, column++);
+    study.imported = sqlite3_column_int64(row, column++);
     study.batches = sqlite3_column_int64(row, column++);
     study.through_seq = sqlite3_column_int64(row, column++);
     study.best_trial = sqlite3_column_int64(row, column++);

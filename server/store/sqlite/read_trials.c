@@ -1,4 +1,4 @@
-/* Reads of trials, their attempts, results and measurements, and of imported observations. */
+/* Reads of trials, their attempts, results and measurements, and of amendments. */
 #include "server/store/sqlite/sqlite.h"
 
 /* Columns as in TRIAL_COLUMNS. */
@@ -132,6 +132,27 @@ store_status sqlite_read_late_results(store *s, int64_t study, int64_t trial, in
     return reader_end(s, c, connection_finish(c, statement, err));
 }
 
+/* Columns as in AMENDMENT_COLUMNS. */
+static void read_amendment_rows(connection *c, sqlite3_stmt *statement, store_amendment_row *row, void *arg)
+{
+    while (connection_step(c, statement)) {
+        store_amendment amendment = {
+            .trial = sqlite3_column_int64(statement, 0),
+            .observation = sqlite3_column_int64(statement, 1),
+            .seq = sqlite3_column_int64(statement, 2),
+            .amended_at = sqlite3_column_int64(statement, 3),
+            .reason = column_text(statement, 4),
+            .was = (trial_state)sqlite3_column_int(statement, 5),
+            .had_value = sqlite3_column_type(statement, 6) != SQLITE_NULL,
+            .value = sqlite3_column_double(statement, 6),
+            .repeats = sqlite3_column_int64(statement, 7),
+            .recorded = column_text(statement, 8),
+            .was_reason = column_text(statement, 9),
+        };
+        row(arg, &amendment);
+    }
+}
+
 store_status sqlite_read_amendments(store *s, int64_t study, int64_t trial, int64_t after_seq,
                                     store_amendment_row *row, void *arg, store_error *err)
 {
@@ -142,21 +163,19 @@ store_status sqlite_read_amendments(store *s, int64_t study, int64_t trial, int6
     sqlite3_stmt *statement =
         trial ? connection_bind(c, SQL_AMENDMENTS_OF_TRIAL, "iii", study, trial, after_seq)
               : connection_bind(c, SQL_AMENDMENTS, "ii", study, after_seq);
-    while (connection_step(c, statement)) {
-        store_amendment amendment = {
-            .trial = sqlite3_column_int64(statement, 0),
-            .seq = sqlite3_column_int64(statement, 1),
-            .amended_at = sqlite3_column_int64(statement, 2),
-            .reason = column_text(statement, 3),
-            .was = (trial_state)sqlite3_column_int(statement, 4),
-            .had_value = sqlite3_column_type(statement, 5) != SQLITE_NULL,
-            .value = sqlite3_column_double(statement, 5),
-            .repeats = sqlite3_column_int64(statement, 6),
-            .recorded = column_text(statement, 7),
-            .was_reason = column_text(statement, 8),
-        };
-        row(arg, &amendment);
-    }
+    read_amendment_rows(c, statement, row, arg);
+    return reader_end(s, c, connection_finish(c, statement, err));
+}
+
+store_status sqlite_read_observation_amendments(store *s, int64_t study, int64_t observation,
+                                                store_amendment_row *row, void *arg, store_error *err)
+{
+    store_status status;
+    connection *c = reader_begin_study(s, study, NULL, &status, err);
+    if (!c)
+        return status;
+    sqlite3_stmt *statement = connection_bind(c, SQL_AMENDMENTS_OF_OBSERVATION, "ii", study, observation);
+    read_amendment_rows(c, statement, row, arg);
     return reader_end(s, c, connection_finish(c, statement, err));
 }
 
@@ -178,25 +197,6 @@ store_status sqlite_read_measurements(store *s, int64_t study, int64_t trial, st
             .time = sqlite3_column_int64(statement, 4),
         };
         row(arg, &measurement);
-    }
-    return reader_end(s, c, connection_finish(c, statement, err));
-}
-
-store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
-                                      store_observation_row *row, void *arg, store_error *err)
-{
-    store_status status;
-    connection *c = reader_begin_study(s, study, NULL, &status, err);
-    if (!c)
-        return status;
-    sqlite3_stmt *statement = connection_bind(c, SQL_OBSERVATIONS, "iii", study, after_seq, through_seq);
-    while (connection_step(c, statement)) {
-        store_observation observation = {
-            .candidate = (uint32_t)sqlite3_column_int64(statement, 1),
-            .repeats = sqlite3_column_int64(statement, 2),
-            .value = sqlite3_column_double(statement, 3),
-        };
-        row(arg, sqlite3_column_int64(statement, 0), &observation);
     }
     return reader_end(s, c, connection_finish(c, statement, err));
 }

@@ -267,8 +267,6 @@ store_status sqlite_late_result_insert(store *s, int64_t study, int64_t seq, con
 store_status sqlite_trial_amend(store *s, int64_t study, int64_t seq, const store_event *event,
                                 store_error *err);
 store_status sqlite_measurement_put(store *s, int64_t study, const store_event *event, store_error *err);
-store_status sqlite_observation_insert(store *s, int64_t study, int64_t seq, int64_t number,
-                                       const store_observation *observation, store_error *err);
 store_status sqlite_content_append(store *s, int64_t content, int64_t first, size_t n, size_t dimension,
                                    const double *rows, store_error *err);
 store_status sqlite_content_abandon(store *s, int64_t content, store_error *err);
@@ -332,8 +330,19 @@ store_status sqlite_read_amendments(store *s, int64_t study, int64_t trial, int6
 store_status sqlite_read_measurements(store *s, int64_t study, int64_t trial, store_measurement_row *row,
                                       void *arg, store_error *err);
 store_status sqlite_read_values(store *s, int64_t study, store_value_row *row, void *arg, store_error *err);
+store_status sqlite_read_observation_amendments(store *s, int64_t study, int64_t observation,
+                                                store_amendment_row *row, void *arg, store_error *err);
+
+/* ---- observations.c ------------------------------------------------------------------------------------ */
+
+store_status sqlite_observation_insert(store *s, int64_t study, const store_imported *observation,
+                                       store_error *err);
+store_status sqlite_observation_amend(store *s, int64_t study, int64_t seq, const store_event *event,
+                                      bool *had_value, store_error *err);
 store_status sqlite_read_observations(store *s, int64_t study, int64_t after_seq, int64_t through_seq,
                                       store_observation_row *row, void *arg, store_error *err);
+store_status sqlite_read_observation_page(store *s, int64_t study, int64_t after, size_t limit,
+                                          store_observation_row *row, void *arg, store_error *err);
 
 /* ---- read_candidates.c --------------------------------------------------------------------------------- */
 

@@ -99,6 +99,7 @@ store_status sqlite_study_load(store *s, int64_t study, study_record *record, st
             record->by_state[state] = sqlite3_column_int64(row, column++);
         record->issued = sqlite3_column_int64(row, column++);
         record->observations = sqlite3_column_int64(row, column++);
+        record->imported = sqlite3_column_int64(row, column++);
         record->batches = sqlite3_column_int64(row, column++);
         record->through_seq = sqlite3_column_int64(row, column++);
         record->best_trial = sqlite3_column_int64(row, column++);
@@ -118,12 +119,12 @@ store_status sqlite_study_load(store *s, int64_t study, study_record *record, st
 store_status sqlite_study_save(store *s, const study_record *r, store_error *err)
 {
     const int64_t *n = r->by_state;
-    return connection_run(&sqlite_of(s)->writer, err, SQL_STUDY_SAVE, "iiiiiiiiiiiiiiiidiiii", r->study,
+    return connection_run(&sqlite_of(s)->writer, err, SQL_STUDY_SAVE, "iiiiiiiiiiiiiiiidiiiii", r->study,
                           r->last_seq, r->updated_at, r->trials, n[TRIAL_QUEUED], n[TRIAL_PENDING],
                           n[TRIAL_COMPLETED], n[TRIAL_FAILED], n[TRIAL_INFEASIBLE], n[TRIAL_STOPPED],
                           r->issued, r->observations, r->batches, r->through_seq, r->best_trial,
                           r->best_candidate, r->best_value, r->content, r->candidates, r->dimension,
-                          r->reference_candidates);
+                          r->reference_candidates, r->imported);
 }
 
 store_status sqlite_study_describe(store *s, const study_record *record, const char *definition,
@@ -346,13 +347,6 @@ store_status sqlite_measurement_put(store *s, int64_t study, const store_event *
     return connection_run(&sqlite_of(s)->writer, err, SQL_MEASUREMENT_PUT, "iiiidi", study,
                           event->u.measured.trial, (int64_t)event->u.measured.attempt, event->u.measured.step,
                           event->u.measured.value, event->time);
-}
-
-store_status sqlite_observation_insert(store *s, int64_t study, int64_t seq, int64_t number,
-                                       const store_observation *observation, store_error *err)
-{
-    return connection_run(&sqlite_of(s)->writer, err, SQL_OBSERVATION_INSERT, "iiiiid", study, seq, number,
-                          (int64_t)observation->candidate, observation->repeats, observation->value);
 }
 
 /* ---- candidates ---------------------------------------------------------------------------------------- */

@@ -1,11 +1,21 @@
-// The values of a study by trial, thinned by the server, with the extremes kept: {trial, value, best, told_at}.
+// The values of a study by trial, thinned by the server, with the extremes kept: {trial or observation, value, best, told_at}.
 import { get, query, studyPath } from './api.js';
 
 const RECENT = 5 * 60e3; // ms over which the speed is measured
 
+// Adds `at`, the place on an axis of trials: an imported value lies between the trials before and after it.
+export function place(items) {
+  let last = 0;
+  return items.map((item) => {
+    last = item.trial ?? last;
+    return { ...item, at: item.trial ?? last + 0.5 };
+  });
+}
+
 // -> {items, count}: `items` is a selection of `count` values
-export function readSeries(id, points, signal) {
-  return get(studyPath(id, `/series${query({ points })}`), signal);
+export async function readSeries(id, points, signal) {
+  const answer = await get(studyPath(id, `/series${query({ points })}`), signal);
+  return { ...answer, items: place(answer.items) };
 }
 
 const SHARED = 1000; // points
@@ -26,7 +36,7 @@ const QUIET = 15e3; // ms without a result after which a study stands still, unl
 // Trials reported per minute, over the last minutes. Trials have consecutive numbers, so a thinned series is enough. 0 if
 // no result has come for much longer than usual.
 export function speed(points, now = Date.now()) {
-  const recent = points.filter((p) => now - Date.parse(p.told_at) < RECENT);
+  const recent = points.filter((p) => p.trial && now - Date.parse(p.told_at) < RECENT);
   if (recent.length < 2) return 0;
   const times = recent.map((p) => Date.parse(p.told_at));
   const newest = Math.max(...times);

@@ -11,9 +11,9 @@ export function sparkline(points) {
   const bests = told.map((p) => p.best);
   const low = Math.min(...values, ...bests);
   const high = Math.max(...values, ...bests);
-  const first = told[0].trial;
-  const span = told.at(-1).trial - first || 1;
-  const x = (p) => (MARGIN + ((p.trial - first) / span) * (WIDTH - 2 * MARGIN)).toFixed(1);
+  const first = told[0].at;
+  const span = told.at(-1).at - first || 1;
+  const x = (p) => (MARGIN + ((p.at - first) / span) * (WIDTH - 2 * MARGIN)).toFixed(1);
   const y = (v) => (HEIGHT - MARGIN - ((v - low) / (high - low || 1)) * (HEIGHT - 2 * MARGIN)).toFixed(1);
   let path = `M${x(told[0])},${y(told[0].best)}`;
   for (const p of told.slice(1)) path += `H${x(p)}V${y(p.best)}`;

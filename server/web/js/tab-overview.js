@@ -30,7 +30,7 @@ function regretColumns(points, optimum, minimize, complete) {
     n += 1;
     return sum / n;
   });
-  const columns = [points.map((p) => p.trial), points.map((p) => gap(p.best))];
+  const columns = [points.map((p) => p.at), points.map((p) => gap(p.best))];
   return complete ? [...columns, mean] : columns;
 }
 
@@ -80,7 +80,7 @@ export async function overviewTab(element, feed, signal) {
     x: { label: 'trial', log: logs.x, whole: true, show: count },
     y: { label: titleOf(metric), log: logs.y, ...(!logs.y && !whole && robust && { range: () => [robust.low, robust.high] }) },
   });
-  const openTrial = (id) => go(address('studies', feed.id, 'trials', id));
+  const openTrial = (id) => Number.isInteger(id) && go(address('studies', feed.id, 'trials', id)); // no imported value
 
   const course = panel('Values and the best so far', {
     wide: true,
@@ -151,7 +151,7 @@ export async function overviewTab(element, feed, signal) {
         'the series of a study',
         async () => {
           const { items: points, count: all } = await readSharedSeries(feed.id, feed.signal);
-          const trials = points.map((p) => p.trial);
+          const trials = points.map((p) => p.at);
           showStart(!all);
           const good = metric.goal === 'minimize' ? 'low' : 'high';
           const before = JSON.stringify(robust);

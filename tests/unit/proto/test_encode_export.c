@@ -58,17 +58,20 @@ static void test_candidates(void **state)
          .reason = "out of \"memory\"",
          .told_at = 2},
         {.id = 3, .state = "pending", .attempt = 1, .candidate = 7, .worker = "w"},
+        {.state = "completed", .candidate = 8, .has_value = true, .value = 2, .told_at = 3},
     };
     wire_writer w = WIRE_WRITER_INIT;
     wire_write_table_header(&w, study);
     for (size_t i = 0; i < sizeof trials / sizeof *trials; i++)
-        wire_write_table_row(&w, study, &trials[i]);
+        wire_write_table_row(&w, study, &trials[i], trials[i].id == 0 ? 12 : 0);
     char *text = finish(&w);
-    assert_string_equal(text, "trial,candidate,value,state,attempt,worker,reason,told_at,repeats,values.s,"
-                              "\"values.a, b\"\n"
-                              "1,5,0.1,completed,1,\"a,b\",,\"1970-01-01T00:00:00.001Z\",3,1.5,\n"
-                              "2,6,,failed,3,,\"out of \"\"memory\"\"\",\"1970-01-01T00:00:00.002Z\",1,,\n"
-                              "3,7,,pending,1,w,,,1,,\n");
+    assert_string_equal(text,
+                        "trial,candidate,value,state,attempt,worker,reason,told_at,repeats,values.s,"
+                        "\"values.a, b\",origin,observation\n"
+                        "1,5,0.1,completed,1,\"a,b\",,\"1970-01-01T00:00:00.001Z\",3,1.5,,trial,\n"
+                        "2,6,,failed,3,,\"out of \"\"memory\"\"\",\"1970-01-01T00:00:00.002Z\",1,,,trial,\n"
+                        "3,7,,pending,1,w,,,1,,,trial,\n"
+                        ",8,2.0,completed,,,,\"1970-01-01T00:00:00.003Z\",1,,,import,12\n");
     free(text);
     wire_study_free(study);
 }
@@ -150,7 +153,7 @@ static void check_space_and_back(const char *const names[4], const char *header)
                                   .has_value = true,
                                   .value = values[i],
                                   .told_at = 1};
-        wire_write_table_row(&w, study, &trial);
+        wire_write_table_row(&w, study, &trial, 0);
     }
     char *text = finish(&w);
     assert_int_equal(strncmp(text, header, strlen(header)), 0);
@@ -180,11 +183,14 @@ static void test_space_and_back(void **state)
 static void test_series(void **state)
 {
     (void)state;
-    const wire_series_point point = {.trial = 3, .value = 0.5, .best = 1, .told_at = 7};
+    const wire_series_point points[] = {{.observation = 4, .value = 1, .best = 1, .told_at = 6},
+                                        {.trial = 3, .value = 0.5, .best = 1, .told_at = 7}};
     wire_writer w = WIRE_WRITER_INIT;
-    wire_encode_series(&w, &point, 1, 5);
+    wire_encode_series(&w, points, 2, 5);
     char *text = finish(&w);
-    assert_string_equal(text, "{\"items\":[{\"trial\":3,\"value\":0.5,\"best\":1.0,"
+    assert_string_equal(text, "{\"items\":[{\"observation\":4,\"value\":1.0,\"best\":1.0,"
+                              "\"told_at\":\"1970-01-01T00:00:00.006Z\"},"
+                              "{\"trial\":3,\"value\":0.5,\"best\":1.0,"
                               "\"told_at\":\"1970-01-01T00:00:00.007Z\"}],\"count\":5}");
     free(text);
 }

@@ -44,6 +44,12 @@ static bool has_value(const wire_series_point *kept, size_t n, int64_t from, int
     return false;
 }
 
+static void add(series *s, int64_t trial, double value, int64_t told_at)
+{
+    const wire_series_point point = {.trial = trial, .value = value, .told_at = told_at};
+    series_add(s, &point);
+}
+
 static void check(size_t n, size_t points, bool minimize)
 {
     given *all = make(n, (unsigned)(n + points));
@@ -52,7 +58,7 @@ static void check(size_t n, size_t points, bool minimize)
     int64_t count;
     assert_non_null(s);
     for (size_t i = 0; i < n; i++)
-        series_add(s, all[i].trial, all[i].value, 1000 + all[i].trial);
+        add(s, all[i].trial, all[i].value, 1000 + all[i].trial);
     const wire_series_point *kept = series_finish(s, &n_kept, &count);
     assert_int_equal(count, n);
     assert_true(n_kept <= points);
@@ -119,7 +125,7 @@ static void test_a_constant(void **state)
     int64_t count;
     assert_non_null(s);
     for (int64_t i = 1; i <= 1000; i++)
-        series_add(s, i, 0.5, 0);
+        add(s, i, 0.5, 0);
     const wire_series_point *kept = series_finish(s, &n, &count);
     assert_true(n >= 2 && n <= 6);
     for (size_t i = 0; i < n; i++)

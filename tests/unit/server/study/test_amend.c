@@ -135,6 +135,79 @@ static void what_cannot_be_amended_is_refused(void **state)
     assert_string_equal(a.pointers[0], "/values/z");
 }
 
+static const store_observation imported[] = {{.candidate = 0, .repeats = 1, .value = 9},
+                                             {.candidate = 1, .repeats = 2, .value = 3}};
+
+static void import_two(study_fixture *f)
+{
+    study_fixture_create(f, DEFINITION);
+    study_answer a = study_fixture_observe(f, "s", imported, 2);
+    assert_int_equal(study_answer_integer(&a, "accepted"), 2);
+    assert_int_equal(study_answer_integer(&a, "first"), 1);
+    assert_int_equal(study_answer_integer(&a, "last"), 2);
+    study_answer_clear(&a);
+}
+
+static void an_imported_result_is_amended_before_it_joins(void **state)
+{
+    study_fixture *f = *state;
+    import_two(f);
+    study_answer a = study_fixture_amend_observation(f, "s", 1, "{'value':8,'reason':'slip'}");
+    assert_int_equal(a.kind, REPLY_OK);
+    assert_int_equal(study_answer_integer(&a, "observation"), 1);
+    study_answer_clear(&a);
+    a = study_fixture_amend_observation(f, "s", 1, "{'value':7.5}");
+    assert_int_equal(a.kind, REPLY_OK);
+    study_answer_clear(&a);
+    evaluate(f, 4);
+    known k = stored_sums(f);
+    assert_int_equal(k.count[0], 1);
+    assert_true(k.sum[0] == -7.5 && k.sum[1] == -6);
+}
+
+static void an_imported_result_is_taken_back_after_it_joined(void **state)
+{
+    study_fixture *f = *state;
+    import_two(f);
+    evaluate(f, 4);
+    study_answer a = study_fixture_amend_observation(f, "s", 2, "{'state':'failed','reason':'a wrong row'}");
+    assert_int_equal(a.kind, REPLY_OK);
+    assert_string_equal(study_answer_text(&a, "state"), "failed");
+    assert_string_equal(study_answer_text(&a, "reason"), "a wrong row");
+    study_answer_clear(&a);
+    a = study_fixture_amend_observation(f, "s", 1, "{'value':2}");
+    study_answer_clear(&a);
+    a = study_fixture_amend_observation(f, "s", 1, "{'value':1}"); /* the one before may not be on disk */
+    study_answer_clear(&a);
+    evaluate(f, 5);
+    evaluate(f, 6);
+    a = study_fixture_ask(f, "s",
+                          "{'worker':'ada','wait_seconds':60}"); /* so that all of it is in the model */
+    study_answer_clear(&a);
+    known k = stored_sums(f);
+    a = study_fixture_best(f, "s");
+    assert_int_equal(study_answer_integer(&a, "observed/observation"), 1);
+    study_answer_clear(&a);
+    assert_true(k.sum[0] + k.sum[1] + k.sum[2] == -1 - 4 - 5 - 6);
+    assert_int_equal(k.count[0] + k.count[1] + k.count[2], 4);
+}
+
+static void what_cannot_be_amended_of_imports_is_refused(void **state)
+{
+    study_fixture *f = *state;
+    import_two(f);
+    for (int64_t number = 0; number <= 3; number += 3) {
+        study_answer a = study_fixture_amend_observation(f, "s", number, "{'value':1}");
+        assert_int_equal(a.kind, REPLY_NOT_FOUND);
+    }
+    study_answer a = study_fixture_amend_observation(f, "s", 1, "{'state':'infeasible'}");
+    assert_int_equal(a.kind, REPLY_INVALID);
+    assert_string_equal(a.pointers[0], "/state");
+    a = study_fixture_amend_observation(f, "s", 1, "{'values':{'y':1,'z':2}}");
+    assert_int_equal(a.kind, REPLY_INVALID);
+    assert_string_equal(a.pointers[0], "/values/z");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +218,12 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_value_before_an_amendment_is_a_duplicate, study_fixture_setup,
                                         study_fixture_teardown),
         cmocka_unit_test_setup_teardown(what_cannot_be_amended_is_refused, study_fixture_setup,
+                                        study_fixture_teardown),
+        cmocka_unit_test_setup_teardown(an_imported_result_is_amended_before_it_joins, study_fixture_setup,
+                                        study_fixture_teardown),
+        cmocka_unit_test_setup_teardown(an_imported_result_is_taken_back_after_it_joined, study_fixture_setup,
+                                        study_fixture_teardown),
+        cmocka_unit_test_setup_teardown(what_cannot_be_amended_of_imports_is_refused, study_fixture_setup,
                                         study_fixture_teardown),
     };
     return cmocka_run_group_tests_name("amend", tests, NULL, NULL);

@@ -110,14 +110,13 @@ static void what_the_engine_refuses_is_invalid(void **state)
 }
 
 typedef struct imported {
-    store_observation list[4];
+    store_imported list[4];
     size_t n;
 } imported;
 
-static void take_observation(void *arg, int64_t seq, const store_observation *row)
+static void take_observation(void *arg, const store_imported *row)
 {
     imported *in = arg;
-    (void)seq;
     assert_true(in->n < 4);
     in->list[in->n++] = *row;
 }

@@ -1,0 +1,20 @@
+#include "server/data/observation_view.h"
+
+#include "server/data/study_space.h"
+
+wire_imported observation_view(const store_imported *row, const trial_context *of, const double *point)
+{
+    candidate_view shown = candidate_view_of(of->definition, of->enumerated, row->candidate, point);
+    return (wire_imported){.observation = row->observation,
+                           .state = trial_state_name(row->state),
+                           .candidate = shown.candidate,
+                           .point = shown.point,
+                           .dimension = of->width,
+                           .space = shown.space,
+                           .parameters = shown.parameters,
+                           .has_value = row->has_value,
+                           .value = row->value,
+                           .repeats = row->repeats,
+                           .reason = row->reason,
+                           .imported_at = row->imported_at};
+}

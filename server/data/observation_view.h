@@ -1,0 +1,10 @@
+/* An imported result as answers show it. */
+#ifndef SERVER_DATA_OBSERVATION_VIEW_H
+#define SERVER_DATA_OBSERVATION_VIEW_H
+
+#include "server/data/trial_view.h"
+
+/* Without its amendments; borrows from all that it is given. point: as of trial_view. */
+wire_imported observation_view(const store_imported *row, const trial_context *of, const double *point);
+
+#endif
