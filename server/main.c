@@ -1,5 +1,4 @@
 /* banditd: the daemon and its administration. */
-#include "server/base/blas.h"
 #include "server/commands/admin.h"
 #include "server/commands/serve.h"
 #include "server/commands/token.h"
@@ -8,6 +7,37 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---- one thread for OpenBLAS --------------------------------------------------------------------------- */
+
+/* OpenBLAS starts its own threads before main does anything, each with 128 MiB of address space, and tries for ever
+ * where it cannot have them. Only the environment tells it not to, so the program replaces itself once, before any
+ * library begins (no library function may be relied on here but the system's calls). */
+#define ONE_THREAD "OPENBLAS_NUM_THREADS=1"
+enum { NAME_SIZE = sizeof ONE_THREAD - 2, VARIABLES_MAX = 4096 };
+
+static void start_with_one_thread(int argc, char **argv, char **environment)
+{
+    static char one_thread[] = ONE_THREAD, path[4096];
+    static char *changed[VARIABLES_MAX + 2];
+    size_t n = 0;
+    (void)argc;
+    for (char **variable = environment; *variable; variable++) {
+        if (strcmp(*variable, one_thread) == 0 || n == VARIABLES_MAX)
+            return;
+        if (strncmp(*variable, one_thread, NAME_SIZE) != 0)
+            changed[n++] = *variable;
+    }
+    changed[n] = one_thread;
+    ssize_t size = readlink("/proc/self/exe", path, sizeof path - 1);
+    if (size > 0 && strstr(path, "/banditd"))
+        execve(path, argv, changed); /* where that fails, OpenBLAS has its threads */
+}
+
+__attribute__((section(".preinit_array"),
+               used)) static void (*const before_libraries)(int, char **, char **) = start_with_one_thread;
+
+/* ---- commands ------------------------------------------------------------------------------------------ */
 
 static void print_form(FILE *out, const char *first, const char *command, const char *summary)
 {
@@ -60,7 +90,5 @@ int main(int argc, char **argv)
                     argc > 2 ? argv[2] : "");
         return usage(stderr);
     }
-    if (!blas_prepare())
-        return 1;
     return serve(argc - 2, argv + 2);
 }

@@ -1,13 +1,75 @@
 #include "server/base/blas.h"
 
 #include <cblas.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* openblas_get_parallel() */
 enum { SEQUENTIAL = 0, PTHREADS = 1 };
 
-bool blas_prepare(void)
+/* ---- buffers ------------------------------------------------------------------------------------------- */
+
+/* Each call of OpenBLAS takes a buffer, and gives it back at its end. Buffers stay mapped for later calls. Where a
+ * new one cannot be mapped, OpenBLAS tries again for ever. So all are mapped at the start. */
+
+enum { BUFFER = 128 << 20 }; /* bytes of one, at most, on all processors that Debian builds for */
+
+/* OpenBLAS exports these, and no header declares them. */
+void *blas_memory_alloc(int purpose) __attribute__((weak));
+void blas_memory_free(void *buffer) __attribute__((weak));
+
+/* The number of buffers that OpenBLAS has; with more callers it warns, and with many more it ends the program. */
+static size_t most_callers(void)
+{
+    static const char name[] = "MAX_THREADS=";
+    const char *config = openblas_get_config(), *found = config ? strstr(config, name) : NULL;
+    long threads = found ? strtol(found + strlen(name), NULL, 10) : 0;
+    return threads > 0 ? 2 * (size_t)threads : BLAS_MOST_CALLERS;
+}
+
+static bool is_room_for(size_t n, void **pieces)
+{
+    size_t got = 0;
+    for (; got < n; got++) {
+        pieces[got] = mmap(NULL, BUFFER, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (pieces[got] == MAP_FAILED)
+            break;
+    }
+    int cause = errno;
+    for (size_t i = 0; i < got; i++)
+        munmap(pieces[i], BUFFER);
+    if (got < n)
+        fprintf(
+            stderr,
+            "banditd: no room for the buffers of OpenBLAS, %zu MiB of address space for %zu threads: %s. Is the "
+            "address space limited (ulimit -v, LimitAS=, vm.overcommit_memory=2)? Raise the limit, or lower "
+            "--threads.\n",
+            n * (BUFFER >> 20), n, strerror(cause));
+    return got == n;
+}
+
+static bool map_buffers(size_t n)
+{
+    void **pieces = calloc(n, sizeof *pieces);
+    bool fine = pieces && is_room_for(n, pieces);
+    if (!pieces)
+        fputs("banditd: out of memory\n", stderr);
+    if (fine && blas_memory_alloc && blas_memory_free) {
+        for (size_t i = 0; i < n; i++)
+            pieces[i] = blas_memory_alloc(0);
+        for (size_t i = 0; i < n; i++)
+            blas_memory_free(pieces[i]);
+    }
+    free(pieces);
+    return fine;
+}
+
+/* ---- the build ----------------------------------------------------------------------------------------- */
+
+static bool has_usable_build(void)
 {
     openblas_set_num_threads(1);
     int kind = openblas_get_parallel();
@@ -26,6 +88,18 @@ bool blas_prepare(void)
         return false;
     }
     return true;
+}
+
+bool blas_prepare(size_t callers)
+{
+    if (!has_usable_build())
+        return false;
+    if (callers > most_callers()) {
+        fprintf(stderr, "banditd: the installed OpenBLAS serves at most %zu threads; lower --threads\n",
+                most_callers());
+        return false;
+    }
+    return map_buffers(callers);
 }
 
 const char *blas_kernels(void)

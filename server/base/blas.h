@@ -1,12 +1,17 @@
-/* Checks that OpenBLAS is usable by the engine: the pthread build, with one thread. */
+/* Checks that OpenBLAS is usable by the engine: the pthread build, with one thread per caller, and with memory for
+ * all callers. */
 #ifndef SERVER_BASE_BLAS_H
 #define SERVER_BASE_BLAS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Call first in main. False: the reason, and what to install, is on standard error. */
-bool blas_prepare(void);
+/* Callers at one time that every build for Debian serves. */
+enum { BLAS_MOST_CALLERS = 256 };
+
+/* Call before the first use. callers: how many threads may use it at one time. False: the reason, and what to do,
+ * is on standard error. */
+bool blas_prepare(size_t callers);
 
 /* The name of OpenBLAS's kernels for this processor ("Haswell", "SkylakeX"), static. Different kernels round
  * differently. */

@@ -1,6 +1,7 @@
 #include "server/base/config.h"
 
 #include "proto/config_file.h"
+#include "server/base/blas.h"
 #include "server/base/listen.h"
 #include "server/base/log.h"
 
@@ -145,7 +146,7 @@ static const option options[] = {
      TEXT, AT(listen), is_address},
     {"db", "PATH", "./banditd.db", "SQLite database file, created and migrated on start", TEXT, AT(db),
      is_given},
-    {"threads", "N", NULL, "number of computing threads, and of serving threads; at most 1024", COUNT,
+    {"threads", "N", NULL, "number of computing threads, and of serving threads; at most 256", COUNT,
      AT(threads), NULL},
     {"allowed-host", "HOST,...", "",
      "host names that requests may use, besides the loopback names; applies to --auth none", TEXT,
@@ -384,7 +385,7 @@ static bool set_defaults(server_config *out)
         if (options[i].fallback && !apply(out, &options[i], options[i].fallback, "default"))
             return false;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    out->threads = cores > 0 ? (size_t)cores : 1;
+    out->threads = cores < 1 ? 1 : cores > BLAS_MOST_CALLERS ? BLAS_MOST_CALLERS : (size_t)cores;
     return true;
 }
 
@@ -398,9 +399,10 @@ static bool conclude(server_config *out)
     out->log_json = strcmp(out->log_format, "json") == 0;
     listen_address_check(out->listen, &loopback);
     out->tokens_required = strcmp(out->auth, "auto") == 0 ? !loopback : strcmp(out->auth, "token") == 0;
-    if (out->threads > 1024 || out->max_results > WIRE_MAX_TRIALS) {
+    bool many = out->threads > BLAS_MOST_CALLERS;
+    if (many || out->max_results > WIRE_MAX_TRIALS) {
         fprintf(stderr, "banditd: --%s\n",
-                out->threads > 1024 ? "threads must be at most 1024" : "max-results must be at most 1000");
+                many ? "threads must be at most 256" : "max-results must be at most 1000");
         return false;
     }
     if ((*out->tls_cert == '\0') != (*out->tls_key == '\0')) {

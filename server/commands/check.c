@@ -154,7 +154,7 @@ int admin_check(int argc, char **argv, const admin_command *command)
     if (exit)
         return exit < 0 ? ADMIN_DONE : exit;
     log_configure(LOG_ERROR, false);
-    if (!blas_prepare() || sodium_init() < 0)
+    if (!blas_prepare(a.config.threads) || sodium_init() < 0)
         return ADMIN_FAILED;
     store_status status = store_check(a.config.db, print_problem, &c, &error);
     if (!status && c.problems == 0 && !a.quiet)

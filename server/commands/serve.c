@@ -171,6 +171,8 @@ static int run(const server_config *options)
     sigset_t signals;
     char url[160];
     log_configure((log_level)options->log_level, options->log_json);
+    if (!blas_prepare(options->threads))
+        return 1;
     if (sodium_init() < 0) {
         log_event(LOG_ERROR, "no_random_numbers", NULL);
         return 1;

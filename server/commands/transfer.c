@@ -205,7 +205,7 @@ int admin_import(int argc, char **argv, const admin_command *command)
             command,
             "--id '%s' is not a valid study id: 1 to 63 characters a-z, 0-9, '.', '_' and '-', the first a-z or 0-9",
             a.id);
-    if (!blas_prepare() || sodium_init() < 0)
+    if (!blas_prepare(a.config.threads) || sodium_init() < 0)
         return ADMIN_FAILED;
     bool from_file = strcmp(a.operands[0], "-") != 0;
     FILE *in = from_file ? fopen(a.operands[0], "r") : stdin;

@@ -142,7 +142,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     const char *temporary = getenv("TMPDIR");
     (void)argc;
     (void)argv;
-    HOLDS(blas_prepare());
+    HOLDS(blas_prepare(2));
     snprintf(folder, sizeof folder, "%s/fuzz-http-XXXXXX", temporary ? temporary : "/tmp");
     HOLDS(mkdtemp(folder));
     snprintf(database, sizeof database, "%s/db", folder);

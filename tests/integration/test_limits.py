@@ -8,7 +8,7 @@ import tempfile
 import server as servers
 from harness import sanitizers
 from server import Server
-from support import Skip, cases, definition, grid
+from support import Skip, cases, definition, grid, measure
 
 
 class Limited(Server):
@@ -78,3 +78,46 @@ def test_a_start_that_fails_for_want_of_threads_says_so():
                 process.communicate(timeout=60)
                 continue
             assert process.returncode != 0 and err.strip(), (most, process.returncode, out, err)
+
+
+def fitting(megabytes, *options):
+    """Starts a server with that much address space. -> whether it serves; otherwise it must say why not"""
+    with tempfile.TemporaryDirectory(prefix="banditd-test-") as folder:
+        server = Limited(resource.RLIMIT_AS, megabytes << 20, *options, db=f"{folder}/b.db")
+        try:
+            with server:
+                client = server.client()
+                client.create(definition(id="s", points=grid(14)))
+                for _ in range(4):
+                    asked = client.post("/v1/studies/s/ask", {"count": 4, "wait_seconds": 20})
+                    assert asked.status in (200, 503), asked
+                    if asked.status == 200:
+                        client.tell("s", [measure(trial) for trial in asked.json["trials"]])
+        except AssertionError as refused:
+            assert "no ready line" in str(refused), refused
+            assert "no room for the buffers of OpenBLAS" in str(refused) or "start_failed" in str(refused), refused
+            return False
+        return True
+
+
+def test_little_address_space_is_refused_or_enough():
+    """OpenBLAS tries for ever to get a buffer that it cannot have."""
+    if "asan" in str(servers.BINARY) or "tsan" in str(servers.BINARY):
+        raise Skip("the sanitizers have terabytes of address space")
+    served = [fitting(megabytes) for megabytes in (150, 200, 250, 300, 350, 400, 500, 700)]
+    assert served[0] is False and served[-1] is True, served
+
+
+def test_openblas_has_no_threads_of_its_own():
+    for value in ({}, {"OPENBLAS_NUM_THREADS": "4"}):
+        with Server("--threads", "2", environment=value) as server:
+            kinds = [task.read_text() for task in pathlib.Path(f"/proc/{server.process.pid}/task").glob("*/comm")]
+            environment = pathlib.Path(f"/proc/{server.process.pid}/environ").read_bytes().split(b"\0")
+            assert environment.count(b"OPENBLAS_NUM_THREADS=1") == 1, environment
+            assert len(kinds) < 20, kinds
+            assert pathlib.Path(f"/proc/{server.process.pid}/comm").read_text() == "banditd\n"
+
+
+def test_more_threads_than_openblas_serves_are_refused():
+    status, out, err = servers.run_to_end("serve", "--threads", "257")
+    assert (status, out) == (2, "") and "threads must be at most 256" in err, (status, out, err)
