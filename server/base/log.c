@@ -1,7 +1,9 @@
 #include "server/base/log.h"
 #include "proto/json_writer.h"
 #include "server/base/clock.h"
+#include "server/base/log_queue.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,16 +86,12 @@ static void text_pair(FILE *out, const char *key, const char *value)
     fputc('"', out);
 }
 
-void log_event(log_level level, const char *event, ...)
+/* The line of an event, with its end; NULL: out of memory. Free it with free(). */
+static char *line_of(log_level level, const char *event, va_list args, size_t *size)
 {
-    if (!log_enabled(level))
-        return;
     char *line = NULL;
-    size_t size = 0;
     char time[32];
-    va_list args;
     clock_format(clock_now(), time);
-    va_start(args, event);
     if (as_json) {
         wire_writer w = WIRE_WRITER_INIT;
         wire_object_begin(&w);
@@ -112,12 +110,12 @@ void log_event(log_level level, const char *event, ...)
         }
         wire_object_end(&w);
         char *object;
-        if (wire_writer_finish(&w, &object, &size)) {
-            object[size++] = '\n'; /* replaces the NUL: the line is written by its length */
+        if (wire_writer_finish(&w, &object, size)) {
+            object[(*size)++] = '\n'; /* replaces the NUL: the line is written by its length */
             line = object;
         }
     } else {
-        FILE *out = open_memstream(&line, &size);
+        FILE *out = open_memstream(&line, size);
         if (out) {
             fprintf(out, "%s %s %s", time, level_names[level], event);
             for (const char *key; (key = va_arg(args, const char *));) {
@@ -129,10 +127,47 @@ void log_event(log_level level, const char *event, ...)
             fclose(out);
         }
     }
+    return line;
+}
+
+void log_event(log_level level, const char *event, ...)
+{
+    if (!log_enabled(level))
+        return;
+    size_t size = 0;
+    va_list args;
+    va_start(args, event);
+    char *line = line_of(level, event, args, &size);
     va_end(args);
-    /* One write per line, so that lines of several threads do not mix. A failed write to the log must not
-     * stop the service. */
-    if (line && write(STDERR_FILENO, line, size) < 0) {
-    }
-    free(line);
+    if (line)
+        log_queue_add(line, size);
+}
+
+static char *a_line_of(size_t *size, log_level level, const char *event, ...)
+{
+    va_list args;
+    va_start(args, event);
+    char *line = line_of(level, event, args, size);
+    va_end(args);
+    return line;
+}
+
+static char *dropped_line(uint64_t dropped, size_t *size)
+{
+    return a_line_of(size, LOG_WARN, "log_lines_dropped", "lines", log_format("%" PRIu64, dropped), NULL);
+}
+
+bool log_start(void)
+{
+    return log_queue_start(STDERR_FILENO, dropped_line);
+}
+
+void log_stop(void)
+{
+    log_queue_stop();
+}
+
+uint64_t log_lines_dropped(void)
+{
+    return log_queue_dropped();
 }

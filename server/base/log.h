@@ -3,6 +3,7 @@
 #define SERVER_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 typedef enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG } log_level;
 
@@ -11,6 +12,13 @@ bool log_level_parse(log_level *out, const char *name);
 /* Call once, before any thread starts. */
 void log_configure(log_level level, bool json);
 bool log_enabled(log_level level);
+
+/* From log_start to log_stop a thread of its own writes the lines, so that nobody waits for the log. Before and
+ * after, each line is written at once. log_start: false if no thread could be started. log_stop waits a second at
+ * most for a log that nobody reads. log_lines_dropped: lines that had no room in the queue. */
+bool log_start(void);
+void log_stop(void);
+uint64_t log_lines_dropped(void);
 
 /* Logs an event with pairs of key and value (all const char *), ended by NULL:
  * log_event(LOG_INFO, "started", "db", path, NULL). A pair with a NULL value is left out. Any thread. */

@@ -180,8 +180,12 @@ static int run(const server_config *options)
     check_libraries();
     raise_file_limit();
     block_signals(&signals);
-    if (!start(&r, options, options->listen, url, sizeof url))
+    if (!log_start())
+        log_event(LOG_WARN, "no_log_thread", NULL);
+    if (!start(&r, options, options->listen, url, sizeof url)) {
+        log_stop();
         return 1;
+    }
     say_started(&r, url);
     supervisor_ready(url);
     int received;
@@ -191,6 +195,7 @@ static int run(const server_config *options)
     log_event(LOG_INFO, "stopping", "signal", received == SIGTERM ? "SIGTERM" : "SIGINT", NULL);
     stop(&r);
     log_event(LOG_INFO, "stopped", NULL);
+    log_stop();
     return 0;
 }
 

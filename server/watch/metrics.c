@@ -1,6 +1,7 @@
 #include "server/watch/metrics.h"
 
 #include "server/app.h"
+#include "server/base/log.h"
 #include "server/base/process.h"
 #include "server/http/route.h"
 
@@ -281,6 +282,12 @@ static void put_streams(FILE *out, const events_statistics *streams)
             "Event streams that were ended because the client was too slow.");
 }
 
+static void put_log(FILE *out)
+{
+    put_one(out, "banditd_log_lines_dropped_total", "counter", (double)log_lines_dropped(),
+            "Lines of the log that were dropped because nobody read it.");
+}
+
 static void put_process(FILE *out)
 {
     process_statistics p;
@@ -313,6 +320,7 @@ store_status metrics_encode(app *a, const events_statistics *streams, char **out
     put_work(text, a);
     put_store(text, a);
     put_streams(text, streams);
+    put_log(text);
     put_process(text);
     bool complete = !ferror(text);
     if (fclose(text) == 0 && complete)

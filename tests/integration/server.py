@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 
 from client import Client, exchange
 from harness import sanitizers
@@ -112,6 +113,14 @@ class Server:
             # The server writes where this file's offset is: reading must not move it.
             size = os.fstat(self._log.fileno()).st_size
             self._stderr = os.pread(self._log.fileno(), size, 0).decode(errors="replace")
+        return self._stderr
+
+    def says(self, text, times=1, seconds=60):
+        """Waits until that text stands so often in its log, which is written by a thread of its own. -> the log"""
+        end = time.monotonic() + seconds
+        while self.log().count(text) < times:
+            assert time.monotonic() < end, f"not in the log: {text}; but: {self._stderr[-2000:]}"
+            time.sleep(0.01)
         return self._stderr
 
     def _ended(self):

@@ -74,8 +74,7 @@ def test_a_clock_that_is_set_moves_no_lease(case):
             alive, dead = study_with_workers(client)
             clock.set_by(case)
             eventually(lambda: shown_end(client, alive["id"]) == clock.now + LEASE, "leases are shown by the new clock")
-            assert server.log().count("clock_jumped") == 1, server.log()
-            assert f"seconds={case / 1000:+.3f}" in server.log(), server.log()
+            server.says(f"seconds={case / 1000:+.3f}")
             clock.pass_ms(LEASE - 1000)
             client.tell("study", [measure(alive)])
             assert [trial(client, t["id"])["state"] for t in (alive, dead)] == ["completed", "pending"]

@@ -92,7 +92,7 @@ def test_a_database_that_is_replaced_under_a_server_is_not_written_to(case):
                 assert "moved, replaced or removed" in problem["detail"], problem
             assert "moved, replaced or removed" in refusal(client.get("/readyz"), 503)["detail"]
             assert client.get("/healthz").status == 200
-            assert server.log().count("database_replaced") == 1, server.log()
+            assert server.says("database_replaced").count("database_replaced") == 1, server.log()
             server.kill()
         if content is None:
             return

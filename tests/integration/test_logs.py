@@ -1,11 +1,13 @@
 """The log: one line an event, as text or as JSON, with ids to find a request by and without secrets."""
 
+import fcntl
 import json
+import os
 import re
 import sqlite3
 
 from server import Server
-from support import cases, definition, measure, refusal
+from support import cases, definition, measure, refusal, work
 
 LEVELS = ("error", "warn", "info", "debug")
 PAIR = r'[a-z_]+=(?:[^\s"=\\]+|"(?:[^"\\\x00-\x1f]|\\["\\]|\\u00[0-9a-f]{2})*")'
@@ -143,3 +145,35 @@ def test_no_secrets(case):
         assert word not in log, word
     by_token = [event for event in events if event.get("token") == made.json["id"]]
     assert by_token and {event["path"] for event in by_token} == {"/v1/studies"}, by_token
+
+
+class Unread(Server):
+    """A server whose log goes into a pipe that nobody reads."""
+
+    def popen(self, command, **options):
+        self.reading, writing = os.pipe()
+        fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, 4096)
+        process = super().popen(command, **{**options, "stderr": writing})
+        os.close(writing)
+        return process
+
+
+def test_a_log_that_nobody_reads_stops_nothing():
+    long = "x" * 4000  # is in the line of its request
+    with Unread("--log-level", "debug") as server:
+        client = server.client()
+        study = client.create(definition())["id"]
+        dropped = 0
+        for _ in range(2000):
+            client.get(f"/v1/studies/{long}")
+            if dropped := int(re.search(r"^banditd_log_lines_dropped_total (\d+)$", client.get("/metrics").body.decode(), re.M)[1]):
+                break
+        assert dropped > 0, "the queue is not full"
+        assert work(client, study, 5) and client.get("/readyz").status == 200
+        with open(server.reading, "rb", closefd=False) as log:
+            said = next(line for line in log if b" log_lines_dropped " in line)
+        assert int(re.search(rb"lines=(\d+)", said)[1]) >= dropped, said
+        for _ in range(2000):
+            client.get(f"/v1/studies/{long}")
+        server.stop()  # although the log is full once more
+        os.close(server.reading)

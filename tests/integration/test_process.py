@@ -13,7 +13,7 @@ import time
 import server as servers
 from harness import sanitizers
 from server import Server, run_to_end
-from support import Skip, cases, definition, refusal, work
+from support import Skip, cases, definition, eventually, refusal, work
 
 
 def test_stops_cleanly_on_sigterm_and_sigint():
@@ -75,7 +75,7 @@ def test_a_program_that_holds_the_database_up():
         assert "no write has reached the disk" in detail or "locked" in detail, detail
         other.execute("ROLLBACK")
         other.close()
-        assert client.get("/readyz").status == 200
+        eventually(lambda: client.get("/readyz").status == 200, "the writer has noticed")
 
 
 def test_readiness_takes_no_thread_from_others():

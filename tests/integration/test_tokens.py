@@ -344,7 +344,7 @@ def test_a_database_whose_name_leaves_no_room_for_the_socket():
     with tempfile.TemporaryDirectory() as folder:
         with Server("--auth", "token", db=pathlib.Path(folder) / ("x" * 120)) as server:
             refusal(server.client().get("/v1/studies"), 401)
-            assert "owner_socket_failed" in server.log(), server.log()
+            server.says("owner_socket_failed")
             status, out, err = run_to_end("token", "list", "--db", str(server.db))
             assert status == 1 and err, (status, out, err)
 

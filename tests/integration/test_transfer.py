@@ -109,7 +109,7 @@ def test_an_export_of_a_study_that_is_deleted_meanwhile_ends_before_its_end(serv
         rest = cut.partial
     connection.close()
     assert (begun + rest).startswith(b"{") and len(rest) < len(rows), len(rest)
-    events = map(parse_text, server.log().split("\n")[:-1])
+    events = map(parse_text, server.says("export_failed").split("\n")[:-1])
     failed = [event for event in events if event["event"] == "export_failed" and event["study"] == "gone"]
     assert [(event["level"], event["reason"]) for event in failed] == [("info", "not found")], failed
 
