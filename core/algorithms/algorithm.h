@@ -51,6 +51,8 @@ typedef struct bandit_algorithm_table {
     void (*describe)(const bandit_engine *engine, bandit_description *out);
     /* Bytes of the algorithm's own part. */
     size_t (*memory)(const bandit_engine *engine);
+    /* Whether noise gives no reason to pull an arm twice. NULL: it follows from the options. */
+    bool (*is_silent)(const bandit_engine *engine);
 } bandit_algorithm_table;
 
 /* One algorithm. Its file defines it as bandit_NAME_algorithm. */

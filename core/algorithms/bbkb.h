@@ -153,4 +153,12 @@ bandit_status bandit_bbkb_replay_picks(bandit_engine *engine, const bandit_pick 
 
 extern const bandit_algorithm_table bandit_log_ei_list_table;
 
+/* Whether and why the batch ends before another pick. */
+bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine);
+
+/* Learns from the failures, for the picks that follow; there must be a model. *changed tells whether they are
+ * not those of the last call for this batch. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_log_ei_list_heed(bandit_engine *engine, const bandit_select_limits *limits,
+                                      bool *changed, bandit_error *err);
+
 #endif

@@ -9,6 +9,8 @@
 bool bandit_is_silent(const bandit_engine *engine)
 {
     double noise = engine->options.noise_std;
+    if (engine->table->is_silent)
+        return engine->table->is_silent(engine);
     return engine->has_model && noise * noise <= BANDIT_SILENT * BANDIT_SILENT * engine->covariance.kappa2;
 }
 

@@ -141,9 +141,9 @@ static uint64_t first_picks(const bandit_engine *engine, const bandit_bbkb_batch
     return most > 0 ? most : 1;
 }
 
-/* Whether and why the batch ends before another pick. */
-static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb_batch *batch)
+bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine)
 {
+    const bandit_bbkb_batch *batch = bandit_bbkb_in_force(engine);
     if (!batch->has_model)
         return batch->n_picks + batch->n_pending >= first_picks(engine, batch) ? BANDIT_STOP_INITIAL
                                                                                : BANDIT_STOP_NONE;
@@ -191,14 +191,16 @@ static bool same_failures(const log_ei_list *e, const bandit_select_limits *limi
            (e->n_failed == 0 || memcmp(e->failed, limits->failed, e->n_failed * sizeof *e->failed) == 0);
 }
 
-/* Learns from the failures, for the picks that follow. Arms that are only given by a kernel matrix have no
- * features to learn from. */
-static bandit_status heed_failures(log_ei_list *e, bandit_bbkb_batch *batch,
-                                   const bandit_select_limits *limits, bandit_error *err)
+/* Arms that are only given by a kernel matrix have no features to learn from. */
+bandit_status bandit_log_ei_list_heed(bandit_engine *engine, const bandit_select_limits *limits,
+                                      bool *changed, bandit_error *err)
 {
-    bandit_engine *engine = &e->bbkb.base;
+    log_ei_list *e = self(engine);
+    bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
+    *changed = false;
     if (same_failures(e, limits) || bandit_arms_dimension(engine->arms) == 0)
         return BANDIT_OK;
+    *changed = true;
     bandit_status status = bandit_gain_heed(&batch->gain, NULL, err);
     e->has_feasibility = false;
     if (status == BANDIT_OK &&
@@ -239,10 +241,12 @@ static bandit_status select_list(bandit_engine *engine, const bandit_select_limi
 {
     log_ei_list *e = self(engine);
     bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
-    bandit_status status = batch->has_model ? heed_failures(e, batch, limits, err) : BANDIT_OK;
+    bool changed;
+    bandit_status status =
+        batch->has_model ? bandit_log_ei_list_heed(engine, limits, &changed, err) : BANDIT_OK;
     if (status != BANDIT_OK)
         return status;
-    while (bandit_engine_wants_pick(limits, stop_rule(engine, batch), out)) {
+    while (bandit_engine_wants_pick(limits, bandit_log_ei_list_stop_rule(engine), out)) {
         uint32_t arm;
         bool found = false;
         status = choose(e, batch, limits, &arm, &found, err);

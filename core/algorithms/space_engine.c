@@ -113,8 +113,7 @@ size_t bandit_space_engine_memory(const bandit_engine *engine)
 
 /* ---- beginning a batch --------------------------------------------------------------------------------- */
 
-/* Start-of-batch variance of an arm, in the paper's scale. */
-static double variance_of(const bandit_space_engine *e, const bandit_space_batch *b, uint32_t arm)
+double bandit_space_variance(const bandit_space_engine *e, const bandit_space_batch *b, uint32_t arm)
 {
     if (!b->has_model) {
         double k;
@@ -128,7 +127,7 @@ static double variance_of(const bandit_space_engine *e, const bandit_space_batch
 /* Adds one pull in flight; its memory must have been reserved. Returns the arm's start-of-batch variance. */
 static double take_out(bandit_space_engine *e, bandit_space_batch *b, uint32_t arm)
 {
-    double variance = variance_of(e, b, arm), features[64], *x = features;
+    double variance = bandit_space_variance(e, b, arm), features[64], *x = features;
     size_t d = bandit_arms_dimension(e->base.arms);
     b->out[b->n_out++] = arm;
     if (e->rule->samples) {
@@ -305,8 +304,7 @@ bandit_status bandit_space_engine_restore(bandit_engine *engine, const bandit_ch
 
 /* ---- picks --------------------------------------------------------------------------------------------- */
 
-/* Whether and why the batch ends before another pick. */
-static bandit_stop_rule stop_rule(const bandit_space_engine *e, const bandit_space_batch *b)
+bandit_stop_rule bandit_space_stop_rule(const bandit_space_engine *e, const bandit_space_batch *b)
 {
     const bandit_options *o = &e->base.options;
     if (bandit_space_samples_uncertainty(e, b))
@@ -339,7 +337,7 @@ bandit_status bandit_space_engine_select(bandit_engine *engine, const bandit_sel
     bandit_space_engine *e = self(engine);
     bandit_space_batch *b = &e->batches[e->in_force];
     bandit_status status = BANDIT_OK;
-    while (bandit_engine_wants_pick(limits, stop_rule(e, b), out)) {
+    while (bandit_engine_wants_pick(limits, bandit_space_stop_rule(e, b), out)) {
         uint32_t arm = 0;
         bandit_stop_rule stop = BANDIT_STOP_NONE;
         status = make_room(e, b, 1, err);

@@ -139,6 +139,12 @@ bandit_status bandit_space_choose(bandit_space_engine *engine, bandit_space_batc
 
 /* ---- space_engine.c ------------------------------------------------------------------------------------ */
 
+/* Whether and why the batch ends before another pick. */
+bandit_stop_rule bandit_space_stop_rule(const bandit_space_engine *engine, const bandit_space_batch *batch);
+/* Start-of-batch variance of an arm, in the paper's scale. */
+double bandit_space_variance(const bandit_space_engine *engine, const bandit_space_batch *batch,
+                             uint32_t arm);
+
 /* Entries of bandit_algorithm_table. */
 bandit_status bandit_space_engine_open(bandit_engine *engine, bandit_error *err);
 void bandit_space_engine_close(bandit_engine *engine);

@@ -1,4 +1,5 @@
 #include "core/engine/registry.h"
+#include "core/engine/several_engine.h"
 
 #include <math.h>
 
@@ -91,6 +92,8 @@ bandit_status bandit_options_check(const bandit_options *options, size_t dimensi
     if ((unsigned)algorithm >= BANDIT_ALGORITHMS)
         return bandit_fail(err, BANDIT_INVALID_OPTION, "name", "is not a known algorithm");
     bandit_status status = check_numbers(options, err);
+    if (status == BANDIT_OK)
+        status = bandit_several_check(options, err);
     if (status != BANDIT_OK)
         return status;
     if (options->sample > options->population)

@@ -7,6 +7,7 @@
 #include "core/base/stage_clock.h"
 #include "core/engine/refitting_engine.h"
 #include "core/engine/registry.h"
+#include "core/engine/several_engine.h"
 
 #include <assert.h>
 #include <math.h>
@@ -26,10 +27,13 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
                            "%s requires parameters of type double or integer without conditions",
                            bandit_algorithm_name(options->algorithm));
     bool models = bandit_algorithm_has_model(options->algorithm);
-    bool refits = models && bandit_refitting_applies(options);
+    bool several = bandit_several_applies(options),
+         refits = models && !several && bandit_refitting_applies(options);
     const bandit_algorithm_table *table = bandit_arms_is_open_space(arms) ? entry->space : entry->list;
     if (refits)
         table = &bandit_refitting_table;
+    else if (several)
+        table = &bandit_several_table;
     bandit_engine *engine = calloc(1, table->size);
     if (!engine)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -46,7 +50,7 @@ static bandit_status open_engine(bandit_engine **out, bandit_arms *arms, const b
         memcpy(engine->lengthscales, options->kernel.lengthscales,
                options->kernel.n_lengthscales * sizeof(double));
     engine->options.kernel.lengthscales = engine->lengthscales;
-    engine->has_model = models && !refits; /* if it refits, the inner engine has the model */
+    engine->has_model = models && !refits && !several; /* otherwise an inner engine has the model */
     if (engine->has_model) {
         status = bandit_covariance_init(&engine->covariance, &engine->options.kernel, arms, err);
         if (status != BANDIT_OK)

@@ -63,7 +63,7 @@ static size_t keep_largest(bandit_boxes *b, size_t n, size_t most, const double 
 /* Sets b->sorted to the front of the points. Returns its size. */
 static size_t find_front(bandit_boxes *b, const double *points, size_t n, const double *reference)
 {
-    size_t size = bandit_front_find(points, n, b->k, b->front);
+    size_t size = b->n_front = bandit_front_find(points, n, b->k, b->front);
     bandit_front_sort(b->sorted, points, b->front, size, b->k);
     return b->k < 4 ? size : keep_largest(b, size, MOST_POINTS, reference);
 }

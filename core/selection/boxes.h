@@ -30,7 +30,8 @@ typedef struct bandit_boxes {
     double *scratch;                      /* for the expectation */
     bandit_local_bounds bounds, gaps;
     bandit_front_point *sorted;
-    size_t *front;
+    size_t *front; /* n_front: the points that no other point dominates */
+    size_t n_front;
     size_t capacity_cuts[BANDIT_MOST_OBJECTIVES], capacity_low, capacity_high, capacity_scratch,
         capacity_sorted, capacity_front;
 } bandit_boxes;

@@ -238,8 +238,7 @@ static bandit_gain_slot *slot_for(bandit_gain_selector *s, uint32_t arm)
     return slot;
 }
 
-/* The penalty on the arm's value for evaluations that fail there. */
-static double penalty_of(bandit_gain_selector *s, uint32_t arm)
+double bandit_gain_penalty(bandit_gain_selector *s, uint32_t arm)
 {
     const bandit_arms *arms = s->posterior->covariance->arms;
     if (!s->feasibility)
@@ -253,12 +252,19 @@ static double penalty_of(bandit_gain_selector *s, uint32_t arm)
     return s->penalty[arm];
 }
 
-double bandit_gain_value(bandit_gain_selector *s, uint32_t arm)
+double bandit_gain_look(bandit_gain_selector *s, uint32_t arm, double *mean, double *start)
 {
     bandit_gain_slot *slot = slot_for(s, arm);
-    double variance = bandit_conditioning_variance(&s->conditioning, arm, &slot->at);
-    return bandit_log_gain(gap_of(s, arm, slot->at.mean), variance, s->posterior->lambda, s->smallest) -
-           penalty_of(s, arm);
+    *mean = slot->at.mean;
+    *start = slot->at.variance;
+    return bandit_conditioning_variance(&s->conditioning, arm, &slot->at);
+}
+
+double bandit_gain_value(bandit_gain_selector *s, uint32_t arm)
+{
+    double mean, start, variance = bandit_gain_look(s, arm, &mean, &start);
+    return bandit_log_gain(gap_of(s, arm, mean), variance, s->posterior->lambda, s->smallest) -
+           bandit_gain_penalty(s, arm);
 }
 
 double bandit_gain_take_out(bandit_gain_selector *s, uint32_t arm)
@@ -357,7 +363,7 @@ static void refresh(search *f, bandit_heap_entry *entries, size_t n)
         double variance = fabs(s->variance[arm]) * (1.0 + 1e-12) + p->variance_error - gains[k];
         double bound = bandit_log_gain(gap, fmax(0.0, variance), p->lambda, s->smallest);
         if (!f->found || with_slack(bound) >= f->best)
-            bound -= penalty_of(s, arm);
+            bound -= bandit_gain_penalty(s, arm);
         entries[at[k]].bound = fmin(entries[at[k]].bound, with_slack(bound));
         s->stamp[arm] = now;
     }

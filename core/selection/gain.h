@@ -103,6 +103,13 @@ double bandit_gain_take_out(bandit_gain_selector *selector, uint32_t arm);
 bool bandit_gain_best(bandit_gain_selector *selector, const uint32_t *withheld, size_t n_withheld, bool again,
                       uint32_t *arm);
 
+/* Looks at an arm by itself: its mean, and its variances at the start of the batch and now, which is returned
+ * (paper's scale). To the bit, they depend only on the posterior and the picks so far. */
+double bandit_gain_look(bandit_gain_selector *selector, uint32_t arm, double *mean, double *start);
+
+/* What an arm's value is lowered by where evaluations fail. */
+double bandit_gain_penalty(bandit_gain_selector *selector, uint32_t arm);
+
 /* The current value of an arm. */
 double bandit_gain_value(bandit_gain_selector *selector, uint32_t arm);
 

@@ -73,6 +73,16 @@ typedef enum bandit_features_kind {
     BANDIT_FEATURES_EIGEN /* Laplacian eigenfunctions, stationary kernels in up to 3 dimensions */
 } bandit_features_kind;
 
+enum { BANDIT_MOST_METRICS = 13 };
+
+/* A modelled metric. Its rewards are turned so that larger ones are better if it is an objective. */
+typedef struct bandit_metric {
+    bool objective;     /* it is maximized */
+    bool has_threshold; /* all objectives have one, or none has */
+    double threshold;   /* the worst reward of interest */
+    double low, high;   /* bounds that its rewards must keep; -INFINITY and INFINITY: none */
+} bandit_metric;
+
 /* Everything is in the engine's units: rewards as observed by the engine, distances after scaling.
  * Fields that do not apply to the algorithm are ignored here (the caller refuses them). */
 typedef struct bandit_options {
@@ -118,6 +128,11 @@ typedef struct bandit_options {
     bool lambda_from_noise;   /* lambda is the noise variance in the model's units, at least 1e-6 */
     bool warp_rewards;        /* with standardize_rewards: a monotone warp of the rewards is learned, and the
                                  model is fitted for the best point soon (hyperparameters.h); log_ei */
+    /* With more than one objective, or with bounds: the modelled metrics, n_metrics of at most
+     * BANDIT_MOST_METRICS, the first an objective; borrowed until the engine is made. The other options apply
+     * to each metric by itself. log_ei only. n_metrics 0: one objective without bounds. */
+    const bandit_metric *metrics;
+    size_t n_metrics;
 } bandit_options;
 
 /* The defaults. Of lambda, noise_std, norm_bound, delta and confidence the server has its own, which depend on

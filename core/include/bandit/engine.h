@@ -29,10 +29,12 @@ typedef struct bandit_engine bandit_engine;
 /* A reward that joins the model. In what order results are given is part of the state's bits (sums). */
 typedef struct bandit_result {
     uint32_t arm;
-    uint32_t repeats; /* pulls it stands for: `reward` is their mean; >= 1 */
-    double reward;    /* finite, and so is the sum of all squares: |reward| up to 1e140 is safe */
-    bool chosen;      /* by this engine; then `variance` is the pick's */
-    double variance;  /* start-of-batch variance of the batch that issued it, paper's scale */
+    uint32_t repeats;     /* pulls it stands for: `reward` is their mean; >= 1 */
+    double reward;        /* finite, and so is the sum of all squares: |reward| up to 1e140 is safe */
+    bool chosen;          /* by this engine; then `variance` is the pick's */
+    double variance;      /* start-of-batch variance of the batch that issued it, paper's scale */
+    const double *others; /* of the metrics after the first: their rewards, finite; borrowed. NULL: there are
+                             none */
 } bandit_result;
 
 typedef struct bandit_pick {
@@ -96,8 +98,9 @@ bandit_status bandit_engine_restore(bandit_engine **out, bandit_arms *arms, cons
 typedef struct bandit_amendment {
     uint32_t arm;
     struct {
-        uint32_t repeats; /* 0: no reward */
-        double reward;    /* the mean of so many pulls */
+        uint32_t repeats;                       /* 0: no reward */
+        double reward;                          /* the mean of so many pulls */
+        double others[BANDIT_MOST_METRICS - 1]; /* as of bandit_result */
     } was, now;
     bool chosen; /* as of bandit_result */
     double variance;
@@ -108,7 +111,8 @@ typedef struct bandit_amendment {
  *   amendments  n, in the order in which they were made
  *   sums        n_sums, ascending by arm: what the arms of the amendments have now, 0 pulls for none. The
  *               caller adds them up from all results of the arm in the order in which they joined, so that
- *               counts and sums are, to the bit, those of a study whose results were right at first.
+ *               counts and sums are, to the bit, those of a study whose results were right at first. With
+ *               several metrics: n_sums of the first metric, then n_sums of the second, …
  * The sum of squares is corrected by differences. A reward that is new adds its term to the log-sum of
  * [BBKB]'s width; one that is taken back leaves its own there, which can only widen the bounds (ours).
  * Errors: BANDIT_INVALID_STATE, BANDIT_NO_MEMORY; then the engine must be freed. */
@@ -118,7 +122,7 @@ bandit_status bandit_engine_amend(bandit_engine *engine, const bandit_amendment 
 /* Starts the next batch: counts and sums take in `results` in the order given, the dictionary is resampled,
  * and the posterior of all arms is computed. `pending`: picks of former batches whose rewards are still out
  * (asynchronous feedback; they are offered to the dictionary and hallucinated, in the order given).
- * On an error the engine is as before the call. */
+ * On an error the engine is as before the call; with several metrics it must be freed. */
 bandit_status bandit_engine_begin_batch(bandit_engine *engine, const bandit_result *results, size_t n_results,
                                         const bandit_pick *pending, size_t n_pending,
                                         const bandit_executor *executor, bandit_error *err);
@@ -209,6 +213,17 @@ typedef struct bandit_description {
 } bandit_description;
 
 void bandit_engine_describe(const bandit_engine *engine, bandit_description *out);
+
+/* The engine that models one metric (options.metrics), for predictions and descriptions; borrowed. Without
+ * several metrics, the engine itself. */
+const bandit_engine *bandit_engine_of_metric(const bandit_engine *engine, size_t metric);
+
+/* The probability, at the start of the current batch, that all bounds hold at n arms or points (as for
+ * bandit_engine_predict_arms and …_points); 1 without bounds. Errors: those of predictions. */
+bandit_status bandit_engine_feasible_arms(const bandit_engine *engine, const uint32_t *arm_indices, size_t n,
+                                          double *out, bandit_error *err);
+bandit_status bandit_engine_feasible_points(const bandit_engine *engine, const double *points, size_t n,
+                                            double *out, bandit_error *err);
 
 /* Bytes held beyond the arms. */
 size_t bandit_engine_memory(const bandit_engine *engine);

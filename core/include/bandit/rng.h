@@ -15,8 +15,9 @@ typedef enum bandit_purpose {
     BANDIT_PURPOSE_EVOLUTION = 6,
     BANDIT_PURPOSE_DPP = 7,
     BANDIT_PURPOSE_FEATURES = 8,
-    BANDIT_PURPOSE_SWEEP = 9,   /* low-discrepancy points of a space */
-    BANDIT_PURPOSE_PERTURB = 10 /* index = pick << 32 | number */
+    BANDIT_PURPOSE_SWEEP = 9,    /* low-discrepancy points of a space */
+    BANDIT_PURPOSE_PERTURB = 10, /* index = pick << 32 | number */
+    BANDIT_PURPOSE_METRIC = 11   /* seeds of the metrics after the first; the batch is the metric's number */
 } bandit_purpose;
 
 /* 64 random bits. */

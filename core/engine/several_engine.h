@@ -1,0 +1,125 @@
+/* The engine of a study with several modelled metrics: several objectives, or bounds that must hold. It wraps one
+ * engine per metric (the study's algorithm, with all that it learns), which share the arms. Each of them sees
+ * the rewards of its metric, and hallucinates all picks; none of them chooses, except before the first result.
+ * A pick maximizes the joint acquisition (core/selection/joint.h) of their posteriors: among candidates with a
+ * heap of upper bounds (several_list.c), in an open space by search (several_space.c).
+ *
+ * The first metric has the random numbers of a study with one metric; each of the others has its own. All of it
+ * follows from the stored states of the metrics' engines (several_state.c) and the picks in flight. († ours) */
+#ifndef CORE_ENGINE_SEVERAL_ENGINE_H
+#define CORE_ENGINE_SEVERAL_ENGINE_H
+
+#include "core/algorithms/bbkb.h"
+#include "core/algorithms/space_engine.h"
+#include "core/base/bound_heap.h"
+#include "core/search/maximize.h"
+#include "core/selection/joint.h"
+
+/* For picks among candidates; current while `ready`. */
+typedef struct bandit_several_list {
+    bool ready;
+    bool once; /* no metric has noise, so arms with a result or in flight are not picked again */
+    bandit_heap heap;
+    bandit_heap_entry *entries; /* n_arms */
+    uint64_t *stamp;            /* n_arms: picks in flight when the bound was updated, plus one; 0: never */
+    size_t capacity_entries, capacity_stamp;
+} bandit_several_list;
+
+/* For picks in an open space; current while `ready` and for the same fixed values. */
+typedef struct bandit_several_space {
+    bool ready;
+    double *fixed; /* the fixed values that the grid was made for */
+    bandit_maximizer maximizer;
+    bandit_grid grids[BANDIT_MOST_METRICS];
+    bandit_surface known[BANDIT_MOST_METRICS]; /* of bounded metrics: without the picks in flight */
+    double *known_on_grid;                     /* n metrics x n_grid: variances of these */
+    double *values, *coded, *leader, *steps, *shortfall, *slope;
+    bandit_feasibility feasibility;
+    size_t capacity_known, capacity_values, capacity_shortfall;
+} bandit_several_space;
+
+typedef struct bandit_several_engine {
+    bandit_engine base;
+    size_t n;
+    bandit_metric metrics[BANDIT_MOST_METRICS]; /* in the units of the rewards */
+    bandit_engine *inner[BANDIT_MOST_METRICS];
+    bool broken; /* a call failed half-way, so the metrics' engines differ in what they know */
+    bandit_result *results;
+    uint32_t *out; /* n_out: arms in flight, those of earlier batches first */
+    size_t n_out, capacity_results, capacity_out;
+    bandit_joint joint;
+    size_t n_joined; /* of `out`, the picks that `joint` includes */
+    bool has_joint;  /* `joint` belongs to the current batch */
+    bandit_several_list list;
+    bandit_several_space space;
+    unsigned char *state;
+    size_t n_state, capacity_state;
+} bandit_several_engine;
+
+/* ---- several_engine.c ---------------------------------------------------------------------------------- */
+
+extern const bandit_algorithm_table bandit_several_table;
+
+/* Whether the options require such an engine. */
+bool bandit_several_applies(const bandit_options *options);
+
+/* BANDIT_INVALID_OPTION unless the metrics are valid and the algorithm takes them. */
+bandit_status bandit_several_check(const bandit_options *options, bandit_error *err);
+
+/* The engine of metric j that has its posterior, below what is learned. */
+bandit_engine *bandit_several_leaf(const bandit_several_engine *engine, size_t j);
+
+/* Whether every metric's engine has a model. */
+bool bandit_several_has_model(const bandit_several_engine *engine);
+
+/* The metrics' bounds and thresholds in the units of the models. */
+void bandit_several_goals(const bandit_several_engine *engine, bandit_metric *goals);
+
+/* Sets engine->joint to that of the current batch and the picks in flight. */
+bandit_status bandit_several_join(bandit_several_engine *engine, bandit_error *err);
+
+/* Hallucinates one pick in all metrics' engines, and notes it as in flight. Errors: those of
+ * bandit_engine_replay_picks; then the engine is broken. */
+bandit_status bandit_several_take_out(bandit_several_engine *engine, const bandit_pick *pick,
+                                      const bandit_executor *executor, bandit_error *err);
+
+/* ---- several_list.c ------------------------------------------------------------------------------------ */
+
+void bandit_several_list_clear(bandit_several_list *list);
+size_t bandit_several_list_memory(const bandit_several_list *list);
+
+/* As bandit_algorithm_table.select, once there is a model. */
+bandit_status bandit_several_select_list(bandit_several_engine *engine, const bandit_select_limits *limits,
+                                         const bandit_executor *executor, bandit_pick *picks,
+                                         bandit_selection *out, bandit_error *err);
+
+/* Looks at the arm in all posteriors, without picks in flight: mean[j] and known[j] as in bandit_outlook. */
+void bandit_several_look_list(bandit_several_engine *engine, uint32_t arm, double *mean, double *known);
+
+/* ---- several_space.c ----------------------------------------------------------------------------------- */
+
+void bandit_several_space_clear(bandit_several_space *space);
+size_t bandit_several_space_memory(const bandit_several_space *space);
+
+/* As bandit_algorithm_table.select, once there is a model. */
+bandit_status bandit_several_select_space(bandit_several_engine *engine, const bandit_select_limits *limits,
+                                          const bandit_executor *executor, bandit_pick *picks,
+                                          bandit_selection *out, bandit_error *err);
+
+/* Looks at n arms in all posteriors, as above; mean and known have a row of engine->n entries for each. The first
+ * look of a batch starts the surfaces in space.known. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */
+bandit_status bandit_several_look_space(bandit_several_engine *engine, const uint32_t *arms, size_t n,
+                                        double *mean, double *known, bandit_error *err);
+
+/* ---- several_state.c ----------------------------------------------------------------------------------- */
+
+/* Writes engine->state. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_several_write_state(bandit_several_engine *engine, bandit_error *err);
+
+/* Sets checkpoints[j] to that of metric j; it borrows from the checkpoint and from *memory, which the caller
+ * frees. Errors: BANDIT_INVALID_STATE, BANDIT_NO_MEMORY. */
+bandit_status bandit_several_read_state(const bandit_several_engine *engine,
+                                        const bandit_checkpoint *checkpoint, bandit_checkpoint *checkpoints,
+                                        void **memory, bandit_error *err);
+
+#endif

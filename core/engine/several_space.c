@@ -1,0 +1,400 @@
+/* Picks in an open space by the joint acquisition: the search of core/search over one surface per metric. */
+#include "core/engine/several_engine.h"
+
+#include "core/algorithms/enumerated.h"
+#include "core/base/allocate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_STARTS = 1024 };
+
+/* What a sure failure takes off a value. It is a logarithm, which is far below 0 where no gain is expected. */
+static const double PENALTY = 1e6;
+
+static bandit_space_engine *leaf_of(const bandit_several_engine *e, size_t j)
+{
+    return (bandit_space_engine *)bandit_several_leaf(e, j);
+}
+
+static bandit_space_batch *batch_of(const bandit_several_engine *e, size_t j)
+{
+    bandit_space_engine *leaf = leaf_of(e, j);
+    return &leaf->batches[leaf->in_force];
+}
+
+static bool is_bounded(const bandit_several_engine *e, size_t j)
+{
+    return e->metrics[j].low > -INFINITY || e->metrics[j].high < INFINITY;
+}
+
+void bandit_several_space_clear(bandit_several_space *s)
+{
+    bandit_maximizer_clear(&s->maximizer);
+    for (size_t j = 0; j < BANDIT_MOST_METRICS; j++) {
+        bandit_grid_clear(&s->grids[j]);
+        bandit_surface_clear(&s->known[j]);
+    }
+    bandit_feasibility_clear(&s->feasibility);
+    free(s->known_on_grid);
+    free(s->values);
+    free(s->fixed);
+    free(s->shortfall);
+    *s = (bandit_several_space){0};
+}
+
+size_t bandit_several_space_memory(const bandit_several_space *s)
+{
+    size_t bytes = bandit_maximizer_memory(&s->maximizer) + bandit_feasibility_memory(&s->feasibility) +
+                   (s->capacity_known + s->capacity_values + s->capacity_shortfall) * sizeof(double);
+    for (size_t j = 0; j < BANDIT_MOST_METRICS; j++)
+        bytes += bandit_grid_memory(&s->grids[j]) + bandit_surface_memory(&s->known[j]);
+    return bytes;
+}
+
+/* ---- values -------------------------------------------------------------------------------------------- */
+
+/* Smaller variances are raised to this one, so that gradients stay finite. */
+static double smallest(const bandit_space_engine *leaf)
+{
+    return 1e-12 * leaf->base.covariance.kappa2;
+}
+
+/* Sets entry j of the outlook from the mean and the variances, as in bandit_acquisition's improvements. */
+static void set_outlook(const bandit_several_engine *e, size_t j, double mean, double now, double known,
+                        bandit_outlook *at)
+{
+    const bandit_space_engine *leaf = leaf_of(e, j);
+    double noise = leaf->base.options.lambda, c = fmax(now, smallest(leaf));
+    at->mean[j] = mean;
+    at->now[j] = sqrt(c);
+    at->known[j] = sqrt(fmax(known, smallest(leaf)));
+    at->gain[j] = c / sqrt(c + noise);
+}
+
+bandit_status bandit_several_look_space(bandit_several_engine *e, const uint32_t *arms, size_t n,
+                                        double *mean, double *known, bandit_error *err)
+{
+    enum { AT_ONCE = 256 };
+    size_t d = bandit_arms_dimension(e->base.arms);
+    double means[AT_ONCE], variances[AT_ONCE],
+        *features = bandit_alloc((size_t)AT_ONCE * d, sizeof *features);
+    bandit_status status = features ? BANDIT_OK : bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    for (size_t j = 0; j < e->n && status == BANDIT_OK && !e->has_joint; j++)
+        status = bandit_surface_start(&e->space.known[j], &batch_of(e, j)->posterior, 0, err);
+    for (size_t first = 0; first < n && status == BANDIT_OK && !bandit_pause(); first += AT_ONCE) {
+        size_t rows = n - first < AT_ONCE ? n - first : AT_ONCE;
+        for (size_t i = 0; i < rows; i++)
+            bandit_space_features_of(e->base.arms, arms[first + i], features + i * d);
+        for (size_t j = 0; j < e->n; j++) {
+            double least = smallest(leaf_of(e, j));
+            bandit_surface_values(&e->space.known[j], features, rows, means, variances);
+            for (size_t i = 0; i < rows; i++) {
+                mean[(first + i) * e->n + j] = means[i];
+                known[(first + i) * e->n + j] = sqrt(fmax(variances[i], least));
+            }
+        }
+    }
+    free(features);
+    return status;
+}
+
+typedef struct choice {
+    bandit_several_engine *e;
+    const bandit_select_limits *limits;
+    bool strict, silent;               /* exclude repeats, where noise gives no reason for them */
+    double *means, *variances, *known; /* n metrics x BANDIT_MAXIMIZE_TRIALS each */
+} choice;
+
+static double shortfall(const bandit_several_engine *e, const double *features, double *gradient)
+{
+    const bandit_feasibility *f = &e->space.feasibility;
+    return f->n > 0 ? bandit_feasibility_shortfall(f, features, gradient) : 0.0;
+}
+
+static void values(void *context, const double *features, size_t n, double *out)
+{
+    const choice *c = context;
+    bandit_several_engine *e = c->e;
+    size_t d = bandit_arms_dimension(e->base.arms), room = BANDIT_MAXIMIZE_TRIALS;
+    for (size_t j = 0; j < e->n; j++) {
+        bandit_surface_values(&batch_of(e, j)->surface, features, n, c->means + j * room,
+                              c->variances + j * room);
+        if (is_bounded(e, j))
+            bandit_surface_values(&e->space.known[j], features, n, c->means + j * room, c->known + j * room);
+    }
+    for (size_t i = 0; i < n; i++) {
+        bandit_outlook at;
+        for (size_t j = 0; j < e->n; j++)
+            set_outlook(e, j, c->means[j * room + i], c->variances[j * room + i],
+                        is_bounded(e, j) ? c->known[j * room + i] : 1.0, &at);
+        out[i] = bandit_joint_value(&e->joint, &at, NULL) - PENALTY * shortfall(e, features + i * d, NULL);
+    }
+}
+
+static double slopes(void *context, const double *features, double *gradient)
+{
+    const choice *c = context;
+    bandit_several_engine *e = c->e;
+    size_t d = bandit_arms_dimension(e->base.arms);
+    double *part = e->space.slope;
+    bandit_outlook at;
+    bandit_outlook_slopes by;
+    for (size_t j = 0; j < e->n; j++) {
+        bandit_surface *now = &batch_of(e, j)->surface, *known = &e->space.known[j];
+        bandit_surface_look(now, features);
+        if (is_bounded(e, j))
+            bandit_surface_look(known, features);
+        set_outlook(e, j, now->mean, now->variance, is_bounded(e, j) ? known->variance : 1.0, &at);
+    }
+    double value = bandit_joint_value(&e->joint, &at, &by);
+    for (size_t i = 0; i < d; i++)
+        gradient[i] = 0.0;
+    for (size_t j = 0; j < e->n; j++) {
+        bandit_surface *now = &batch_of(e, j)->surface, *known = &e->space.known[j];
+        double noise = leaf_of(e, j)->base.options.lambda, least = smallest(leaf_of(e, j));
+        double v = at.now[j] * at.now[j], all = v + noise;
+        double by_now = by.gain[j] * (0.5 * v + noise) / (all * sqrt(all)) + by.now[j] * 0.5 / at.now[j];
+        bandit_surface_slope(now, by.mean[j], now->variance >= least ? by_now : 0.0, part);
+        for (size_t i = 0; i < d; i++)
+            gradient[i] += part[i];
+        if (!is_bounded(e, j) || !(known->variance >= least))
+            continue;
+        bandit_surface_slope(known, 0.0, by.known[j] * 0.5 / at.known[j], part);
+        for (size_t i = 0; i < d; i++)
+            gradient[i] += part[i];
+    }
+    double short_by = shortfall(e, features, part);
+    for (size_t i = 0; short_by > 0.0 && i < d; i++)
+        gradient[i] -= PENALTY * part[i];
+    return value - PENALTY * short_by;
+}
+
+static bool is_visited(const bandit_several_engine *e, uint32_t arm)
+{
+    const bandit_ledger *ledger = &batch_of(e, 0)->ledger;
+    if (bandit_sum_of(ledger->sums, ledger->n, arm))
+        return true;
+    for (size_t i = 0; i < e->n_out; i++)
+        if (e->out[i] == arm)
+            return true;
+    return false;
+}
+
+static bool accepts(void *context, const double *coded, const double *features)
+{
+    const choice *c = context;
+    (void)features;
+    size_t arm = bandit_arms_find(c->e->base.arms, coded);
+    if (arm != SIZE_MAX && bandit_is_withheld(c->limits, (uint32_t)arm))
+        return false;
+    return !c->strict || !c->silent || arm == SIZE_MAX || !is_visited(c->e, (uint32_t)arm);
+}
+
+/* ---- the grid ------------------------------------------------------------------------------------------ */
+
+static bool same_fixed(const bandit_several_engine *e, const double *fixed)
+{
+    for (size_t i = 0; i < e->base.arms->space->n; i++) {
+        double wanted = fixed ? fixed[i] : (double)NAN;
+        if (e->space.fixed[i] != wanted && !(isnan(e->space.fixed[i]) && isnan(wanted)))
+            return false;
+    }
+    return true;
+}
+
+/* Memory for the grid's values, for the trials of a run, and for four points and a gradient. */
+static bandit_status reserve_values(bandit_several_engine *e, bandit_error *err)
+{
+    bandit_several_space *s = &e->space;
+    size_t n = s->maximizer.n_grid, width = e->base.arms->space->n, d = e->base.arms->space->dimension;
+    size_t trials = 3 * e->n * (size_t)BANDIT_MAXIMIZE_TRIALS;
+    if (!bandit_reserve((void **)&s->values, &s->capacity_values, n + trials + 3 * width + d,
+                        sizeof(double)) ||
+        !bandit_reserve((void **)&s->known_on_grid, &s->capacity_known, e->n * n, sizeof(double)) ||
+        !bandit_reserve((void **)&s->shortfall, &s->capacity_shortfall, n, sizeof(double)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    s->coded = s->values + n + trials;
+    s->leader = s->coded + width;
+    s->steps = s->leader + width;
+    s->slope = s->steps + width;
+    return BANDIT_OK;
+}
+
+/* Learns where evaluations fail, with the first metric's kernel. */
+static bandit_status learn_failures(bandit_several_engine *e, const bandit_select_limits *limits,
+                                    bandit_error *err)
+{
+    bandit_several_space *s = &e->space;
+    const bandit_ledger *ledger = &batch_of(e, 0)->ledger;
+    size_t d = e->base.arms->space->dimension;
+    bandit_status status = bandit_feasibility_learn_arms(
+        &s->feasibility, e->base.arms, &bandit_several_leaf(e, 0)->options.kernel, ledger->sums, ledger->n,
+        limits->failed, limits->n_failed, false, err);
+    for (size_t i = 0; status == BANDIT_OK && i < s->maximizer.n_grid; i++)
+        s->shortfall[i] = shortfall(e, s->maximizer.features + i * d, NULL);
+    return status;
+}
+
+static bandit_status make_grid(bandit_several_engine *e, const double *fixed, bandit_error *err)
+{
+    bandit_several_space *s = &e->space;
+    const bandit_space *space = e->base.arms->space;
+    const bandit_ledger *ledger = &batch_of(e, 0)->ledger;
+    if (s->ready && same_fixed(e, fixed))
+        return BANDIT_OK;
+    s->ready = false;
+    if (!s->fixed && !(s->fixed = bandit_alloc(space->n, sizeof *s->fixed)))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    double *coded = bandit_alloc(space->n, sizeof *coded);
+    bandit_status status = BANDIT_OK;
+    if (!coded)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    status = bandit_maximizer_start(&s->maximizer, space, fixed, e->base.options.seed, e->base.batch, err);
+    for (size_t i = 0; status == BANDIT_OK && i < ledger->n && i < MOST_STARTS; i++) {
+        bandit_arms_coded(e->base.arms, ledger->sums[ledger->n - 1 - i].arm, coded);
+        status = bandit_maximizer_add(&s->maximizer, coded, err);
+    }
+    free(coded);
+    size_t n = s->maximizer.n_grid;
+    if (status == BANDIT_OK)
+        status = reserve_values(e, err);
+    for (size_t j = 0; status == BANDIT_OK && j < e->n; j++) {
+        status = bandit_grid_start(&s->grids[j], &batch_of(e, j)->surface, s->maximizer.features, n, err);
+        if (status == BANDIT_OK && is_bounded(e, j))
+            bandit_surface_values(&s->known[j], s->maximizer.features, n, NULL, s->known_on_grid + j * n);
+    }
+    if (status != BANDIT_OK)
+        return status;
+    for (size_t i = 0; i < space->n; i++)
+        s->fixed[i] = fixed ? fixed[i] : (double)NAN;
+    s->ready = true;
+    return bandit_engine_check_memory(&e->base, (double)bandit_engine_memory(&e->base), err);
+}
+
+static bandit_status grid_values(bandit_several_engine *e, bandit_error *err)
+{
+    bandit_several_space *s = &e->space;
+    size_t n = s->maximizer.n_grid;
+    bandit_status status = BANDIT_OK;
+    for (size_t j = 0; status == BANDIT_OK && j < e->n; j++)
+        status = bandit_grid_update(&s->grids[j], &batch_of(e, j)->surface, err);
+    for (size_t i = 0; status == BANDIT_OK && i < n; i++) {
+        bandit_outlook at;
+        for (size_t j = 0; j < e->n; j++)
+            set_outlook(e, j, s->grids[j].mean[i], s->grids[j].variance[i],
+                        is_bounded(e, j) ? s->known_on_grid[j * n + i] : 1.0, &at);
+        s->values[i] = bandit_joint_value(&e->joint, &at, NULL) - PENALTY * s->shortfall[i];
+    }
+    return status;
+}
+
+/* ---- picks --------------------------------------------------------------------------------------------- */
+
+/* Some ascents start beside an arm of the front, another one for each pick, with steps of at most half a
+ * lengthscale of the objective with the shortest. */
+static void look_beside_front(bandit_several_engine *e, uint64_t number)
+{
+    bandit_several_space *s = &e->space;
+    const bandit_space *space = e->base.arms->space;
+    for (size_t i = 0; i < space->n; i++) {
+        s->steps[i] = 0.5;
+        for (size_t j = 0; j < e->n; j++) {
+            const bandit_kernel *kernel = &bandit_several_leaf(e, j)->options.kernel;
+            size_t at = kernel->n_lengthscales > 1 ? space->places[i].first : 0;
+            if (kernel->n_lengthscales > 0)
+                s->steps[i] = fmin(s->steps[i], 0.5 * kernel->lengthscales[at]);
+        }
+    }
+    bandit_arms_coded(e->base.arms, bandit_joint_front_arm(&e->joint, number), s->leader);
+    s->maximizer.beside = s->leader;
+    s->maximizer.steps = s->steps;
+}
+
+/* Whether no metric's noise gives a reason to evaluate a point twice, as in space_picks.c. */
+static bool is_silent(const bandit_several_engine *e)
+{
+    bool all = true;
+    for (size_t j = 0; j < e->n; j++)
+        all &= bandit_is_silent(bandit_several_leaf(e, j)) ||
+               bandit_several_leaf(e, j)->options.lambda < exp(-8.0);
+    return all;
+}
+
+/* Sets e->space.coded to the next point. */
+static bandit_status choose(bandit_several_engine *e, const bandit_select_limits *limits, bool *found,
+                            bandit_error *err)
+{
+    bandit_several_space *s = &e->space;
+    uint64_t n_picks = batch_of(e, 0)->n_picks, most = (uint64_t)1 << 24;
+    *found = false;
+    bandit_status status = bandit_several_join(e, err);
+    if (status == BANDIT_OK)
+        status = make_grid(e, limits->fixed, err);
+    if (status == BANDIT_OK)
+        status = learn_failures(e, limits, err);
+    if (status == BANDIT_OK)
+        status = grid_values(e, err);
+    if (status != BANDIT_OK)
+        return status;
+    look_beside_front(e, e->base.batch + n_picks);
+    size_t room = e->n * (size_t)BANDIT_MAXIMIZE_TRIALS;
+    double *means = s->values + s->maximizer.n_grid;
+    choice c = {.e = e,
+                .limits = limits,
+                .silent = is_silent(e),
+                .means = means,
+                .variances = means + room,
+                .known = means + 2 * room};
+    const bandit_objective objective = {&c, values, slopes, accepts};
+    for (int attempt = 0; status == BANDIT_OK && attempt < 2 && !*found; attempt++) {
+        c.strict = attempt == 0;
+        status =
+            bandit_maximizer_run(&s->maximizer, &objective, s->values, n_picks % most, s->coded, found, err);
+    }
+    return status;
+}
+
+/* The arm of the point at e->space.coded, which is appended if it is new. */
+static bandit_status arm_of_choice(bandit_several_engine *e, uint32_t *arm, bandit_error *err)
+{
+    size_t known = bandit_arms_find(e->base.arms, e->space.coded);
+    *arm = (uint32_t)(known == SIZE_MAX ? bandit_arms_count(e->base.arms) : known);
+    return known == SIZE_MAX ? bandit_arms_append(e->base.arms, e->space.coded, 1, err) : BANDIT_OK;
+}
+
+static bandit_stop_rule stop_rule(const bandit_several_engine *e)
+{
+    bandit_stop_rule rule = BANDIT_STOP_NONE;
+    for (size_t j = 0; j < e->n && rule == BANDIT_STOP_NONE; j++)
+        rule = bandit_space_stop_rule(leaf_of(e, j), batch_of(e, j));
+    return rule;
+}
+
+bandit_status bandit_several_select_space(bandit_several_engine *e, const bandit_select_limits *limits,
+                                          const bandit_executor *executor, bandit_pick *picks,
+                                          bandit_selection *out, bandit_error *err)
+{
+    bandit_status status = BANDIT_OK;
+    while (bandit_engine_wants_pick(limits, stop_rule(e), out)) {
+        bandit_pick pick = {0};
+        bool found;
+        status = choose(e, limits, &found, err);
+        if (status == BANDIT_OK && found)
+            status = arm_of_choice(e, &pick.arm, err);
+        if (status == BANDIT_OK && found) {
+            pick.variance = bandit_space_variance(leaf_of(e, 0), batch_of(e, 0), pick.arm);
+            status = bandit_several_take_out(e, &pick, executor, err);
+        }
+        if (status == BANDIT_OK && !found)
+            out->stop_rule = BANDIT_STOP_EXHAUSTED;
+        if (status != BANDIT_OK || !found)
+            break;
+        picks[out->n_picks++] = pick;
+    }
+    for (size_t j = 0; j < e->n; j++)
+        out->ratio = fmax(out->ratio, batch_of(e, j)->ratio);
+    /* keep the picks made; the next call reports the error */
+    return out->n_picks > 0 && !e->broken ? BANDIT_OK : status;
+}
