@@ -5,6 +5,7 @@ import * as form from './test_form.mjs';
 import * as looks from './test_looks.mjs';
 import * as safety from './test_safety.mjs';
 import * as answers from './test_answers.mjs';
+import * as manage from './test_manage.mjs';
 import * as people from './test_people.mjs';
 import * as trouble from './test_trouble.mjs';
 import * as large from './test_large.mjs';
@@ -24,7 +25,7 @@ const site = {
 };
 
 await seed(api);
-for (const module of [looks, use, form, safety, answers, people, trouble, large])
+for (const module of [looks, use, form, safety, answers, people, manage, trouble, large])
   for (const [name, work] of Object.entries(module.tests)) if (name.includes(wanted)) await test(name, () => work(site));
 await chrome.close();
 finish();

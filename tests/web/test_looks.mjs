@@ -20,6 +20,7 @@ export const PAGES = {
   connect: ['#/studies/bread/connect', 'pre'],
   markup: ['#/studies/markup', '.chart canvas'],
   awaiting: ['#/studies/waiting/connect', 'input[type=file]'],
+  compare: ['#/compare?studies=bread,molecules,training', '.chart canvas'],
   bench: ['#/studies/bread/bench', 'input[autocomplete=name]'],
   trial: ['#/studies/bread/trials/8', '.histories table'],
   'overview-space': ['#/studies/training', '.result-part'],

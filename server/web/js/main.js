@@ -1,11 +1,13 @@
 // The page's frame: it chooses the page, and shows the parts that all pages share.
 import { get } from './api.js';
+import { comparePage } from './page-compare.js';
 import { createPage } from './page-create.js';
 import { h, replace } from './dom.js';
 import { address, here } from './router.js';
 import { studiesPage } from './page-studies.js';
 import { studyPage } from './page-study.js';
-import { roleSign } from './role.js';
+import { tokensPage } from './page-tokens.js';
+import { may, roleSign } from './role.js';
 import { themeSwitch } from './theme.js';
 import { currentToken, forgetToken, takeToken, tokenButton } from './token.js';
 import { empty, reasonOf } from './widgets.js';
@@ -28,6 +30,10 @@ function pageOf(parts) {
   if (parts.length === 0) return { key: 'studies', page: studiesPage, title: 'Studies', steps: [['Studies', '#/']] };
   if (parts[0] === 'new' && parts.length === 1)
     return { key: 'new', page: createPage, title: 'New study', steps: [['Studies', '#/'], ['New study', '#/new']] };
+  if (parts[0] === 'compare' && parts.length === 1)
+    return { key: 'compare', page: comparePage, title: 'Compare studies', steps: [['Studies', '#/'], ['Compare', '#/compare']] };
+  if (parts[0] === 'tokens' && parts.length === 1)
+    return { key: 'tokens', page: tokensPage, title: 'Tokens', steps: [['Studies', '#/'], ['Tokens', '#/tokens']] };
   if (parts[0] === 'studies' && parts.length >= 2)
     return {
       key: `study ${parts[1]}`,
@@ -94,14 +100,16 @@ function tokenTools() {
     show({ again: true });
   } }, 'Forget the token');
   const enter = tokenButton({ class: 'small' });
-  const tools = () => {
+  const tokens = h('a', { class: 'button small', href: '#/tokens', hidden: true }, 'Tokens');
+  const tools = async () => {
     leave.hidden = !currentToken();
     enter.hidden = Boolean(currentToken());
+    tokens.hidden = !currentToken() || !(await may('admin'));
   };
   tools();
   enter.hidden = true;
   addEventListener('banditd-token', tools);
-  return [leave, enter];
+  return [tokens, leave, enter];
 }
 
 async function frame() {

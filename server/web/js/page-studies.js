@@ -10,6 +10,7 @@ import { needsAttention, troubles } from './health.js';
 import { sparkline } from './sparkline.js';
 import { actions, objective, told } from './study-actions.js';
 import { tokenButton } from './token.js';
+import { bulkActions } from './bulk.js';
 import { badge, control, empty, reasonOf, select } from './widgets.js';
 
 const PAGE = 50; // rows
@@ -47,8 +48,10 @@ function bestCell(study) {
 
 // One row. It is changed in place, so that it keeps the focus.
 class Row {
-  constructor(done) {
+  constructor(done, ticked) {
     this.done = done;
+    this.box = h('input', { type: 'checkbox', onchange: () => ticked(this.box.checked) });
+    this.tick = h('td', { class: 'tick' }, this.box);
     this.name = h('th', { scope: 'row' });
     this.state = h('td');
     this.progress = h('td', { class: 'wide-cell' });
@@ -57,10 +60,11 @@ class Row {
     this.course = h('td', { class: 'not-phone' });
     this.updated = h('td', { class: 'not-phone muted' });
     this.buttons = h('td', { class: 'row-actions' });
-    this.element = h('tr', {}, this.name, this.state, this.progress, this.best, this.speed, this.course, this.updated, this.buttons);
+    this.element = h('tr', {}, this.tick, this.name, this.state, this.progress, this.best, this.speed, this.course, this.updated, this.buttons);
   }
 
   show(study) {
+    this.box.setAttribute('aria-label', `Tick ${study.id}`);
     setText(this.updated, ago(Date.parse(study.updated_at)));
     this.updated.title = fullTime(study.updated_at);
     const words = troubles(study);
@@ -109,6 +113,7 @@ export async function studiesPage(main, { signal }) {
   const { query: asked } = here();
   const filter = { q: asked.get('q') ?? '', state: asked.get('state') ?? '', order: asked.get('order') ?? 'recent', page: Math.max(0, Number(asked.get('page') ?? 1) - 1) };
   const rows = new Map(); // id -> Row
+  const ticked = new Set(); // ids
   let studies = [];
   let seriesUnbuilt = false;
   let readAt = null; // when the list was read
@@ -135,6 +140,7 @@ export async function studiesPage(main, { signal }) {
         h(
           'tr',
           {},
+          h('th', { scope: 'col' }, h('span', { class: 'unseen' }, 'Tick')),
           head,
           h('th', { scope: 'col', class: 'right not-phone' }, 'Trials/min'),
           h('th', { scope: 'col', class: 'not-phone' }, 'Best so far'),
@@ -164,13 +170,21 @@ export async function studiesPage(main, { signal }) {
     replace(pager, last ? [step(-1, 'Previous'), h('span', {}, `page ${filter.page + 1} of ${last + 1}`), step(1, 'Next')] : []);
   }
 
+  const bulk = bulkActions(() => studies.filter((study) => ticked.has(study.id)), () => read());
+
   function draw() {
+    bulk.show();
     const words = filter.q.toLowerCase().split(/\s+/).filter(Boolean);
     const found = studies.filter((s) => (!filter.state || (filter.state === ATTENTION ? needsAttention(s) : s.state === filter.state)) && matches(s, words)).sort(ORDERS[filter.order] ?? ORDERS.recent);
     pages(found.length);
     const visible = found.slice(filter.page * PAGE, (filter.page + 1) * PAGE);
     for (const study of visible) {
-      if (!rows.has(study.id)) rows.set(study.id, new Row(read));
+      if (!rows.has(study.id))
+        rows.set(study.id, new Row(read, (on) => {
+          if (on) ticked.add(study.id);
+          else ticked.delete(study.id);
+          bulk.show();
+        }));
       rows.get(study.id).show(study);
     }
     const elements = visible.map((study) => rows.get(study.id).element);
@@ -243,6 +257,7 @@ export async function studiesPage(main, { signal }) {
     ),
     trouble,
     nothing,
+    bulk.element,
     tableElement,
     pager,
   );

@@ -61,6 +61,7 @@ function head(feed, signal) {
   const buttons = h('div', { class: 'buttons' });
   const sign = h('span');
   const labels = h('div', { class: 'labels' });
+  const note = h('p', { class: 'study-note', hidden: true });
   const connection = h('span', { class: 'connection' });
   const trouble = h('div');
   const stale = h('div');
@@ -77,8 +78,10 @@ function head(feed, signal) {
     const study = feed.study;
     const { name, goal } = objective(study);
     const text = study.display_name || study.id;
-    if (!title.firstChild) replace(title, h('h1'), h('p', { class: 'subtitle' }), labels);
+    if (!title.firstChild) replace(title, h('h1'), h('p', { class: 'subtitle' }), labels, note);
     setText(title.firstChild, text);
+    note.hidden = !study.metadata?.note;
+    setText(note, study.metadata?.note ? String(study.metadata.note) : '');
     const chips = Object.entries(study.labels ?? {}).map(([key, value]) => `${key}: ${value}`);
     if (labels.textContent !== chips.join('')) replace(labels, chips.map((chip) => h('small', { class: 'label' }, chip)));
     setText(title.children[1], `${study.display_name ? `${study.id} · ` : ''}${goal} ${name} · ${study.algorithm.name}`);

@@ -1,6 +1,7 @@
 // The actions on a whole study: pause, resume, finish, delete.
 import { patch, remove, studyPath } from './api.js';
 import { count } from './format.js';
+import { editButton } from './edit-study.js';
 import { may } from './role.js';
 import { actionButton, confirm, toast } from './widgets.js';
 
@@ -65,6 +66,7 @@ export async function actions(study, done) {
   if (study.state === 'error') buttons.push(actionButton('Try again', named('Try again'), () => change(study, 'active', done)));
   if (study.state !== 'finished') buttons.push(actionButton('Finish', named('Finish'), () => finish(study, done)));
   if (study.state === 'finished') buttons.push(actionButton('Reopen', named('Reopen'), () => change(study, 'active', done)));
+  buttons.push(editButton(study, done));
   buttons.push(actionButton('Delete', { ...named('Delete'), class: 'small quiet-danger' }, () => drop(study, done)));
   return buttons;
 }
