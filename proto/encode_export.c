@@ -1,11 +1,11 @@
 #include "proto/encode_export.h"
+#include "proto/json_memory.h"
 
 #include "proto/arrays.h"
 #include "proto/encode.h"
 #include "proto/read_observations.h"
 
 #include <assert.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,10 +39,21 @@ void wire_write_table_header(wire_writer *w, const wire_study *study)
     wire_line_end(w);
 }
 
-/* The values of recorded metrics, from their stored text. */
+/* The values of recorded metrics, from their stored text. NULL: there are none, or *no_memory. */
+static json_t *recorded_values(const char *recorded, bool *no_memory)
+{
+    json_error_t error;
+    *no_memory = false;
+    if (!recorded || !*recorded)
+        return NULL;
+    return wire_json_load(recorded, strlen(recorded), JSON_DECODE_INT_AS_REAL, &error, no_memory);
+}
+
 static void write_recorded(wire_writer *w, const wire_study *study, const char *recorded)
 {
-    json_t *values = recorded && *recorded ? json_loads(recorded, JSON_DECODE_INT_AS_REAL, NULL) : NULL;
+    bool no_memory;
+    json_t *values = recorded_values(recorded, &no_memory);
+    w->failed |= no_memory;
     for (size_t i = 0; i < study->n_metrics; i++) {
         if (!study->metrics[i].recorded)
             continue;
@@ -57,7 +68,8 @@ static void write_recorded(wire_writer *w, const wire_study *study, const char *
 
 double wire_recorded_value(const char *recorded, const char *name)
 {
-    json_t *values = recorded && *recorded ? json_loads(recorded, JSON_DECODE_INT_AS_REAL, NULL) : NULL;
+    bool no_memory;
+    json_t *values = recorded_values(recorded, &no_memory);
     const json_t *value = json_object_get(values, name);
     double number = json_is_real(value) ? json_real_value(value) : NAN;
     json_decref(values);

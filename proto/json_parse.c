@@ -1,29 +1,12 @@
 #include "proto/json_parse.h"
+#include "proto/json_memory.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define QUOTE(x) #x
 #define TEXT(x)  QUOTE(x)
-
-/* jansson reports some allocation failures as syntax errors ("invalid token"), which would blame the client.
- * Its allocator therefore records failures here. */
-static _Thread_local bool allocation_failed;
-
-static void *noting_malloc(size_t size)
-{
-    void *p = malloc(size);
-    if (!p)
-        allocation_failed = true;
-    return p;
-}
-
-static void install_allocator(void)
-{
-    json_set_alloc_funcs(noting_malloc, free);
-}
 
 /* jansson recurses up to 2048 levels, far more than any request needs. This counts brackets outside strings,
  * so the result may be wrong for text that is not JSON, but it is correct for JSON. */
@@ -58,10 +41,7 @@ static wire_status malformed(wire_errors *errors, const char *detail)
 
 wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors *errors)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, install_allocator);
     *out = NULL;
-
     if (size == 0)
         return malformed(errors, "not valid JSON: the text is empty");
     /* jansson accepts a NUL after a number. */
@@ -72,17 +52,15 @@ wire_status wire_parse(json_t **out, const char *body, size_t size, wire_errors 
                          "arrays and objects are nested more than " TEXT(WIRE_MAX_DEPTH) " levels deep");
     const size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY;
     json_error_t error;
-    allocation_failed = false;
-    json_t *json = json_loadb(body, size, flags, &error);
-    if (!json && !allocation_failed && json_error_code(&error) == json_error_numeric_overflow) {
+    bool no_memory;
+    json_t *json = wire_json_load(body, size, flags, &error, &no_memory);
+    if (!json && !no_memory && json_error_code(&error) == json_error_numeric_overflow) {
         /* Some clients write 1e20 as 100000000000000000000, which is valid for a real. A number that is too
          * large for a real fails again. */
-        json = json_loadb(body, size, flags | JSON_DECODE_INT_AS_REAL, &error);
+        json = wire_json_load(body, size, flags | JSON_DECODE_INT_AS_REAL, &error, &no_memory);
     }
-    if (allocation_failed) {
-        json_decref(json);
+    if (no_memory)
         return WIRE_NO_MEMORY;
-    }
     if (!json) {
         char detail[sizeof error.text + 64];
         bool nul = json_error_code(&error) == json_error_null_character;

@@ -20,6 +20,12 @@ bool rebuild_refuse(rebuild_problem *p, const char *member, const char *format, 
     return false;
 }
 
+bool rebuild_out_of_memory(rebuild_problem *p)
+{
+    p->no_memory = true;
+    return false;
+}
+
 /* ---- values -------------------------------------------------------------------------------------------- */
 
 /* A figure of a batch. */
@@ -77,10 +83,11 @@ static bool check_unchanged(rebuild *r, const study_config *config, rebuild_prob
 {
     char *before = fixed_text(r->config->wire), *after = fixed_text(config->wire);
     bool same = before && after && strcmp(before, after) == 0;
-    if (!before || !after)
-        rebuild_fail(r, STORE_NO_MEMORY);
+    bool no_memory = !before || !after;
     free(before);
     free(after);
+    if (no_memory)
+        return rebuild_out_of_memory(p);
     return same || rebuild_refuse(p, "definition", "changes fields that cannot be changed in a study");
 }
 
@@ -101,33 +108,44 @@ static wire_status complete(wire_study *definition, wire_errors *problems)
     return status;
 }
 
-/* Does the definition have all values, so that completing it changes nothing? */
-static bool is_complete(wire_study *definition, wire_errors *problems)
+/* Has the definition all values, so that completing it changes nothing? WIRE_INVALID: it has not. */
+static wire_status check_complete(wire_study *definition, wire_errors *problems)
 {
     bool fits = definition->id && !definition->points;
     char *before = definition_text(definition), *after = NULL;
-    if (fits && complete(definition, problems) == WIRE_OK)
-        after = definition_text(definition);
-    bool complete = before && after && strcmp(before, after) == 0;
-    if (!complete && problems->n == 0)
+    wire_status status = !before ? WIRE_NO_MEMORY : fits ? complete(definition, problems) : WIRE_INVALID;
+    if (status == WIRE_OK && !(after = definition_text(definition)))
+        status = WIRE_NO_MEMORY;
+    if (status == WIRE_OK && strcmp(before, after) != 0)
+        status = WIRE_INVALID;
+    if (status == WIRE_INVALID && problems->n == 0)
         wire_errors_add(problems, "", "the definition is incomplete");
     free(before);
     free(after);
-    return complete;
+    return status;
+}
+
+static wire_status read_definition(study_config **out, const char *text, wire_errors *problems)
+{
+    wire_study *definition = NULL;
+    wire_status status = study_config_decode(&definition, text, strlen(text), problems);
+    if (status == WIRE_OK)
+        status = check_complete(definition, problems);
+    if (status == WIRE_OK)
+        return study_config_new(out, definition, problems);
+    wire_study_free(definition);
+    return status;
 }
 
 /* Takes the definition that applies from this entry on. */
 static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
 {
-    wire_study *definition = NULL;
     study_config *config = NULL;
     wire_errors problems = {0};
-    if (study_config_decode(&definition, text, strlen(text), &problems) == WIRE_OK &&
-        is_complete(definition, &problems))
-        study_config_new(&config, definition, &problems);
-    else
-        wire_study_free(definition);
-    if (!config)
+    wire_status status = read_definition(&config, text, &problems);
+    if (status == WIRE_NO_MEMORY || problems.no_memory)
+        rebuild_out_of_memory(p);
+    else if (!config)
         rebuild_refuse(p, "definition", "the definition is not valid for this version: %.60s %.120s",
                        problems.n ? problems.items[0].pointer : "",
                        problems.n ? problems.items[0].detail : "");
@@ -139,10 +157,12 @@ static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
     study_config_free(r->config);
     r->config = config;
     bandit_error error = {0};
-    if (config->parameters && !r->space &&
-        bandit_arms_new_space(&r->space, config->parameters, config->wire->n_parameters, &error) != BANDIT_OK)
-        return rebuild_refuse(p, "definition", "the space cannot be created: %s", error.message);
-    return true;
+    if (!config->parameters || r->space ||
+        bandit_arms_new_space(&r->space, config->parameters, config->wire->n_parameters, &error) == BANDIT_OK)
+        return true;
+    return error.status == BANDIT_NO_MEMORY
+               ? rebuild_out_of_memory(p)
+               : rebuild_refuse(p, "definition", "the space cannot be created: %s", error.message);
 }
 
 static bool check_created(rebuild *r, const store_event *event, rebuild_problem *p)
@@ -155,7 +175,7 @@ static bool check_created(rebuild *r, const store_event *event, rebuild_problem 
     if (!wire_is_study_id(id, strlen(id)))
         return rebuild_refuse(p, "id", "is not a valid study id");
     if (!r->id && !(r->id = strdup(id)))
-        rebuild_fail(r, STORE_NO_MEMORY);
+        return rebuild_out_of_memory(p);
     r->awaits = event->u.created.state == STUDY_AWAITING_CANDIDATES;
     return true;
 }

@@ -16,18 +16,21 @@ static bool check_value(rebuild_problem *p, const char *member, double value)
     return is_measured(value) || rebuild_refuse(p, member, "must be a number from -1e100 to 1e100");
 }
 
-/* Parses "" or the text of a JSON object, which responses contain unchanged. NULL: it is not valid. */
-static json_t *object_of(const char *text)
+/* Parses "" or the text of a JSON object, which responses contain unchanged. NULL: *p says why not. */
+static json_t *object_of(const char *member, const char *text, rebuild_problem *p)
 {
     json_t *json = NULL;
     wire_errors errors = {0};
-    if (!text || !*text)
-        return json_object();
-    wire_parse(&json, text, strlen(text), &errors);
+    wire_status status =
+        wire_parse(&json, text && *text ? text : "{}", text && *text ? strlen(text) : 2, &errors);
     wire_errors_clear(&errors);
     if (json_is_object(json))
         return json;
     json_decref(json);
+    if (status == WIRE_NO_MEMORY)
+        rebuild_out_of_memory(p);
+    else
+        rebuild_refuse(p, member, "must be the text of a JSON object");
     return NULL;
 }
 
@@ -42,10 +45,10 @@ static bool is_recorded(const wire_study *wire, const char *name)
 /* Checks the values of recorded metrics. */
 static bool check_recorded(const rebuild *r, const char *text, rebuild_problem *p)
 {
-    json_t *object = object_of(text), *value;
+    json_t *object = object_of("recorded", text, p), *value;
     const char *name;
     if (!object)
-        return rebuild_refuse(p, "recorded", "must be the text of a JSON object");
+        return false;
     bool good = true;
     json_object_foreach(object, name, value)
     {
@@ -60,9 +63,9 @@ static bool check_recorded(const rebuild *r, const char *text, rebuild_problem *
 
 static bool check_metadata(const char *text, rebuild_problem *p)
 {
-    json_t *object = object_of(text);
+    json_t *object = object_of("metadata", text, p);
     if (!object)
-        return rebuild_refuse(p, "metadata", "must be the text of a JSON object");
+        return false;
     json_decref(object);
     return !text || strlen(text) <= WIRE_MAX_RESULT_METADATA ||
            rebuild_refuse(p, "metadata", "must have at most %d bytes", WIRE_MAX_RESULT_METADATA);

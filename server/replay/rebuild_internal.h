@@ -54,6 +54,7 @@ void rebuild_fail(rebuild *r, store_status status);
 typedef struct rebuild_problem {
     char member[32]; /* of the payload; "": all of it */
     char what[240];  /* "": no problem */
+    bool no_memory;  /* it could not be checked, and nothing is wrong with it */
 } rebuild_problem;
 
 /* check_entries.c: checks entry `seq`, beyond what the store checks itself. It refuses everything that a
@@ -63,7 +64,8 @@ void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem 
 
 /* Parts of rebuild_check. Each returns whether the entry is valid, and if not, sets *p. */
 
-/* Sets *p and returns false. */
+/* Both set *p and return false. */
+bool rebuild_out_of_memory(rebuild_problem *p);
 bool rebuild_refuse(rebuild_problem *p, const char *member, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

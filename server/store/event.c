@@ -1,5 +1,6 @@
 #include "server/store/event.h"
 
+#include "proto/json_memory.h"
 #include "server/store/backend.h"
 #include "server/store/event_kinds.h"
 
@@ -69,12 +70,12 @@ store_status store_event_decode(store_event **out, const char *type, int64_t tim
         return store_fail(err, STORE_CORRUPT, "the log has an event of the unknown type '%s'", type);
     /* Integers are read as reals, since -0.0 and 1e300 are written like them. Ours are at most 2^53. */
     json_error_t problem;
-    json_t *object = json_loads(payload, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &problem);
-    if (!object) {
-        bool no_memory = json_error_code(&problem) == json_error_out_of_memory;
+    bool no_memory;
+    json_t *object = wire_json_load(payload, strlen(payload),
+                                    JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &problem, &no_memory);
+    if (!object)
         return store_fail(err, no_memory ? STORE_NO_MEMORY : STORE_CORRUPT, "%s event in the log: %s", type,
-                          problem.text);
-    }
+                          no_memory ? "out of memory" : problem.text);
     event_reader r = {.object = object, .bad = json_is_object(object) ? NULL : "(not an object)"};
     store_status status = read_members(&r, out, &event);
     if (status)
