@@ -211,6 +211,43 @@ bandit_status bandit_arms_finish(bandit_arms *arms, bandit_scaling scaling, size
     return status;
 }
 
+/* The largest scaled feature that kernels and likelihoods bear, whose terms are products of up to six features. */
+static const double largest_feature = 1e50;
+
+bandit_status bandit_arms_check_ranges(const double *low, const double *high, size_t dimension, size_t n,
+                                       bandit_scaling scaling, bandit_error *err)
+{
+    /* The smallest standard deviation of n values, as a part of their range. */
+    double part = scaling == BANDIT_SCALING_STANDARDIZE ? sqrt(0.5 / (double)n) : 1.0;
+    for (size_t j = 0; j < dimension; j++) {
+        double range = high[j] - low[j];
+        if (scaling == BANDIT_SCALING_NONE && !(fmax(high[j], -low[j]) <= largest_feature))
+            return bandit_fail(err, BANDIT_INVALID_ARMS, "",
+                               "column %zu has a value beyond %g, the most without scaling", j,
+                               largest_feature);
+        if (scaling == BANDIT_SCALING_NONE || range == 0.0)
+            continue;
+        if (!isfinite(range) || !isfinite(1.0 / (range * part)))
+            return bandit_fail(err, BANDIT_INVALID_ARMS, "", "column %zu cannot be scaled: its range is %s",
+                               j, isfinite(range) ? "too small" : "too large");
+    }
+    return BANDIT_OK;
+}
+
+bandit_status bandit_arms_check_appended(const bandit_arms *arms, const double *rows, size_t n,
+                                         bandit_error *err)
+{
+    assert(arms->finished && arms->dimension && !arms->space);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < arms->dimension; j++) {
+            double x = (rows[i * arms->dimension + j] - arms->shift[j]) * arms->factor[j];
+            if (!(fabs(x) <= largest_feature))
+                return bandit_fail(err, BANDIT_INVALID_ARMS, "",
+                                   "row %zu, column %zu is too far from the candidates that there are", i, j);
+        }
+    return BANDIT_OK;
+}
+
 size_t bandit_arms_count(const bandit_arms *arms)
 {
     return arms->n;

@@ -6,6 +6,7 @@
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/data/definition.h"
+#include "server/data/feature_ranges.h"
 #include "server/data/upload.h"
 #include "server/http/limits.h"
 #include "server/http/route.h"
@@ -21,6 +22,8 @@ typedef struct receiving {
     wire_points_reader *reader;
     double *rows; /* of the block being filled */
     size_t filled, capacity, first;
+    feature_ranges ranges; /* of candidates */
+    bandit_scaling scaling;
     bandit_arms *kernel; /* a kernel matrix is kept, to be checked as a whole; NULL for candidates */
     bandit_error error;  /* what is wrong with it */
     store_status status;
@@ -35,6 +38,7 @@ static void receiving_free(void *context)
     receiving *r = context;
     wire_points_reader_free(r->reader);
     upload_free(r->staged.upload);
+    feature_ranges_clear(&r->ranges);
     bandit_arms_free(r->kernel);
     free(r->rows);
     free(r);
@@ -71,6 +75,10 @@ static bool take_rows(void *arg, size_t first, size_t n, size_t dimension, const
             r->status = STORE_NO_MEMORY;
             return false;
         }
+    }
+    if (!r->kernel && !feature_ranges_add(&r->ranges, n, dimension, rows)) {
+        r->status = STORE_NO_MEMORY;
+        return false;
     }
     while (n > 0) {
         size_t room = r->capacity - r->filled, take = n < room ? n : room;
@@ -160,6 +168,7 @@ static bool begin_receiving(http_request *request, const wanted *w)
                                                               w->definition->n_feature_names) != WIRE_OK)
         r->status = STORE_NO_MEMORY;
     r->staged.dimension = w->dimension;
+    r->scaling = study_scaling(w->definition);
     r->staged.study = w->study;
     r->max_values = request->app->config->max_values;
     if (w->precomputed && bandit_arms_new_precomputed(&r->kernel, w->dimension, &r->error) != BANDIT_OK)
@@ -255,6 +264,7 @@ void handle_candidates_put(http_request *request)
                          upload_count(r->staged.upload), r->staged.dimension);
         fine = false;
     }
+    fine = fine && feature_ranges_check(&r->ranges, r->scaling, &r->error) == BANDIT_OK;
     if (fine && r->kernel) {
         r->checking = request;
         r->job.run = check_kernel;

@@ -167,6 +167,13 @@ static bandit_status space_options(study_config *config, size_t *dimension, band
     return status;
 }
 
+bandit_scaling study_scaling(const wire_study *definition)
+{
+    return is_word(definition->scaling, "unit")   ? BANDIT_SCALING_UNIT
+           : is_word(definition->scaling, "none") ? BANDIT_SCALING_NONE
+                                                  : BANDIT_SCALING_STANDARDIZE;
+}
+
 wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors)
 {
     study_config *config = calloc(1, sizeof *config);
@@ -180,10 +187,7 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
     config->wire = definition;
     if (!fill_options(config))
         goto failed;
-    if (is_word(definition->scaling, "unit"))
-        config->scaling = BANDIT_SCALING_UNIT;
-    else if (is_word(definition->scaling, "none"))
-        config->scaling = BANDIT_SCALING_NONE;
+    config->scaling = study_scaling(definition);
     config->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
     config->objective = wire_objective(definition);
     config->minimize = config->objective->minimize;

@@ -32,6 +32,9 @@ wire_status study_config_decode(wire_study **out, const char *text, size_t size,
  * lists problems in *errors: then WIRE_INVALID. */
 wire_status study_config_complete(wire_study *request, wire_errors *errors);
 
+/* How features are scaled; "standardize" if the definition does not say. */
+bandit_scaling study_scaling(const wire_study *definition);
+
 /* Takes a completed definition, also on failure. WIRE_INVALID with *errors if the engine refuses a value. */
 wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors);
 void study_config_free(study_config *config);

@@ -5,6 +5,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/definition.h"
+#include "server/data/feature_ranges.h"
 #include "server/data/history_transfer.h"
 #include "server/data/study_space.h"
 #include "server/data/study_view.h"
@@ -245,6 +246,22 @@ static wire_status complete(creation *c, wire_errors *errors)
     return status;
 }
 
+/* Can a model be made of the points? */
+static wire_status check_points(const creation *c, wire_errors *errors)
+{
+    feature_ranges ranges = {0};
+    bandit_error error = {0};
+    if (c->config->wire->domain_type != WIRE_DOMAIN_CANDIDATES)
+        return WIRE_OK;
+    if (!feature_ranges_add(&ranges, c->points.n_points, (size_t)c->points.dimension.value, c->points.points))
+        return WIRE_NO_MEMORY;
+    bandit_status status = feature_ranges_check(&ranges, c->config->scaling, &error);
+    if (status != BANDIT_OK)
+        wire_errors_add(errors, "/domain/points", "%s", error.message);
+    feature_ranges_clear(&ranges);
+    return status == BANDIT_OK ? WIRE_OK : WIRE_INVALID;
+}
+
 static bool fits(const creation *c)
 {
     const wire_study *definition = c->config->wire;
@@ -261,6 +278,8 @@ static bool decide(creation *c)
     wire_errors errors = {0};
     store_status stored = STORE_OK;
     wire_status status = complete(c, &errors);
+    if (status == WIRE_OK)
+        status = check_points(c, &errors);
     if (status == WIRE_OK && c->config->wire->history_from)
         status = history_transfer_new(&c->history, c->app->store, c->config, &c->points, &errors, &stored);
     bool fine = stored == STORE_OK && status == WIRE_OK && fits(c);

@@ -57,7 +57,8 @@ static void append_all(study *s, placing *p)
     size_t first = bandit_arms_count(s->engine.arms), width = p->source.dimension;
     bandit_engine_free(s->engine.engine);
     s->engine.engine = NULL;
-    if (bandit_arms_append(s->engine.arms, p->points, p->n, &p->outcome.error) != BANDIT_OK)
+    if (bandit_arms_check_appended(s->engine.arms, p->points, p->n, &p->outcome.error) != BANDIT_OK ||
+        bandit_arms_append(s->engine.arms, p->points, p->n, &p->outcome.error) != BANDIT_OK)
         return;
     memcpy(p->added, p->points, p->n * width * sizeof *p->added);
     p->n_added = p->n;

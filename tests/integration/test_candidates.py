@@ -248,3 +248,33 @@ def test_unknown_content_type(server):
 
 def test_unknown_study(server):
     refusal(put_csv(server.client(), "/v1/studies/nobody/candidates", csv(POINTS)), 404)
+
+
+UNUSABLE = {
+    "too wide": ("standardize", [[1e308, 0], [-1e308, 1]], "column 0 cannot be scaled: its range is too large"),
+    "too narrow": ("standardize", [[0, 0], [1, 5e-324]], "column 1 cannot be scaled: its range is too small"),
+    "too wide for unit": ("unit", [[0, 1e308], [1, -1e308]], "column 1 cannot be scaled: its range is too large"),
+    "too narrow for unit": ("unit", [[0, 0], [5e-324, 1]], "column 0 cannot be scaled: its range is too small"),
+    "too large without scaling": ("none", [[0, 1e200], [1, 0]], "column 1 has a value beyond 1e+50"),
+}
+
+
+@cases(UNUSABLE)
+def test_candidates_that_no_model_can_be_made_of(server, case):
+    """They are refused in the upload. Before, the first ask stopped the study for good."""
+    scaling, points, detail = case
+    client = server.client()
+    body = definition(points=points)
+    body["domain"]["scaling"] = scaling
+    problem = refusal(client.post("/v1/studies", body), 422, "/domain/points")
+    assert detail in problem["errors"][0]["detail"], problem
+    body["domain"] = {"type": "candidates", "dimension": 2, "scaling": scaling}
+    path = f"/v1/studies/{client.create(body)['id']}"
+    rows = "".join(f"{x!r},{y!r}\n" for x, y in points)
+    problem = refusal(client.put(f"{path}/candidates", rows, content_type="text/csv"), 422)
+    assert detail in str(problem["errors"]), problem
+    rows = "0,0\n1,1\n0,1\n"
+    assert client.put(f"{path}/candidates", rows, content_type="text/csv").status == 200
+    problem = refusal(client.post(f"{path}/candidates", {"points": [[1e200, 0]]}), 422)
+    assert "too far" in str(problem["errors"]), problem
+    assert client.post(f"{path}/ask", {}).json["trials"], "and the study lives"

@@ -29,6 +29,16 @@ bandit_status bandit_arms_new_precomputed(bandit_arms **out, size_t n, bandit_er
 bandit_status bandit_arms_set_rows(bandit_arms *arms, size_t first, size_t n, const double *rows,
                                    bandit_error *err);
 
+/* Whether a model can be made of n rows whose features have these ranges, before there is a set of arms: they can be
+ * scaled, whatever lies within the ranges, and squares and products of scaled features do not overflow.
+ * BANDIT_INVALID_ARMS names the column. */
+bandit_status bandit_arms_check_ranges(const double *low, const double *high, size_t dimension, size_t n,
+                                       bandit_scaling scaling, bandit_error *err);
+
+/* The same for n rows that are to be appended to a finished set of features; names row and column. */
+bandit_status bandit_arms_check_appended(const bandit_arms *arms, const double *rows, size_t n,
+                                         bandit_error *err);
+
 /* Called once, after all rows are set: checks and scales the features in place. A precomputed matrix is
  * checked for symmetry and positive semi-definiteness (the message has an estimate of the most negative
  * eigenvalue). n_reference in 1 … n. */
