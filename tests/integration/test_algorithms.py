@@ -35,7 +35,7 @@ def schemas(client):
     blocks = re.split(r"^    (?=[A-Z]\w*:$)", text, flags=re.M)
     found = {}
     for block in blocks:
-        name = re.search(r"^        name: \{const: ([a-z_]+)\}$", block, re.M)
+        name = re.search(r"^        name: \{type: string, enum: \[([a-z_]+)\]\}$", block, re.M)
         if name:
             options = re.findall(r"^        ([a-z_]+):", block[name.end() :], re.M)
             found[name[1]] = set(options)
