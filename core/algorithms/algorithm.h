@@ -47,6 +47,9 @@ typedef struct bandit_algorithm_table {
      * arms. Called only if there is a model. */
     bandit_status (*predict)(const bandit_engine *engine, const uint32_t *arms, const double *coordinates,
                              size_t n, bandit_prediction *out, bandit_error *err);
+    /* The posterior that predictions come from, if it is a sparse one on arms; NULL, or no function: it is not.
+     * Borrowed until the next begin_batch. Called after the first reward. */
+    const struct bandit_posterior *(*posterior)(const bandit_engine *engine);
     /* Called with `batch`, `has_model`, `lambda`, `noise_std`, `norm_bound` and `code_path` filled in. */
     void (*describe)(const bandit_engine *engine, bandit_description *out);
     /* Bytes of the algorithm's own part. */

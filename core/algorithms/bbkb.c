@@ -142,6 +142,12 @@ bandit_status bandit_bbkb_predict(const bandit_engine *engine, const uint32_t *a
                                     coordinates, n, out, err);
 }
 
+const bandit_posterior *bandit_bbkb_posterior(const bandit_engine *engine)
+{
+    const bandit_bbkb_batch *batch = bandit_bbkb_in_force(engine);
+    return batch->has_model ? &batch->posterior : NULL;
+}
+
 void bandit_bbkb_describe(const bandit_engine *engine, bandit_description *out)
 {
     const bandit_bbkb_batch *batch = bandit_bbkb_in_force(engine);
@@ -175,6 +181,7 @@ static const bandit_algorithm_table list_table = {
     .replay_picks = bandit_bbkb_replay_picks,
     .checkpoint = bandit_bbkb_checkpoint,
     .predict = bandit_bbkb_predict,
+    .posterior = bandit_bbkb_posterior,
     .describe = bandit_bbkb_describe,
     .memory = bandit_bbkb_memory,
 };

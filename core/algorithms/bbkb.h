@@ -106,6 +106,7 @@ void bandit_bbkb_checkpoint(const bandit_engine *engine, bandit_checkpoint *out)
 bandit_status bandit_bbkb_predict(const bandit_engine *engine, const uint32_t *arms,
                                   const double *coordinates, size_t n, bandit_prediction *out,
                                   bandit_error *err);
+const bandit_posterior *bandit_bbkb_posterior(const bandit_engine *engine);
 void bandit_bbkb_describe(const bandit_engine *engine, bandit_description *out);
 size_t bandit_bbkb_memory(const bandit_engine *engine);
 

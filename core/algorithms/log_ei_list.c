@@ -300,6 +300,7 @@ const bandit_algorithm_table bandit_log_ei_list_table = {
     .replay_picks = replay_list,
     .checkpoint = bandit_bbkb_checkpoint,
     .predict = bandit_bbkb_predict,
+    .posterior = bandit_bbkb_posterior,
     .describe = bandit_bbkb_describe,
     .memory = list_memory,
 };

@@ -448,6 +448,11 @@ static bandit_status ts_predict(const bandit_engine *engine, const uint32_t *arm
                                     out, err);
 }
 
+static const bandit_posterior *ts_posterior(const bandit_engine *engine)
+{
+    return stands_on_features(engine) ? NULL : &in_force(engine)->posterior;
+}
+
 static void ts_describe(const bandit_engine *engine, bandit_description *out)
 {
     const ts_batch *batch = in_force(engine);
@@ -474,6 +479,7 @@ const bandit_algorithm_table bandit_s_gp_ts_list_table = {
     .replay_picks = ts_replay_picks,
     .checkpoint = ts_checkpoint,
     .predict = ts_predict,
+    .posterior = ts_posterior,
     .describe = ts_describe,
     .memory = ts_memory,
 };

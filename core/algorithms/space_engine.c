@@ -400,6 +400,12 @@ bandit_status bandit_space_engine_predict(const bandit_engine *engine, const uin
                                     width * sqrt(engine->options.lambda), arms, coordinates, n, out, err);
 }
 
+const bandit_posterior *bandit_space_engine_posterior(const bandit_engine *engine)
+{
+    const bandit_space_batch *b = in_force(engine);
+    return b->has_model ? &b->posterior : NULL;
+}
+
 void bandit_space_engine_describe(const bandit_engine *engine, bandit_description *out)
 {
     const bandit_space_engine *e = (const bandit_space_engine *)engine;

@@ -166,6 +166,7 @@ void bandit_space_engine_checkpoint(const bandit_engine *engine, bandit_checkpoi
 bandit_status bandit_space_engine_predict(const bandit_engine *engine, const uint32_t *arms,
                                           const double *coordinates, size_t n, bandit_prediction *out,
                                           bandit_error *err);
+const bandit_posterior *bandit_space_engine_posterior(const bandit_engine *engine);
 void bandit_space_engine_describe(const bandit_engine *engine, bandit_description *out);
 size_t bandit_space_engine_memory(const bandit_engine *engine);
 
@@ -177,8 +178,8 @@ size_t bandit_space_engine_memory(const bandit_engine *engine);
         .begin_batch = bandit_space_engine_begin_batch, .amend = bandit_space_engine_amend,                  \
         .restore = bandit_space_engine_restore, .select = bandit_space_engine_select,                        \
         .replay_picks = bandit_space_engine_replay_picks, .checkpoint = bandit_space_engine_checkpoint,      \
-        .predict = bandit_space_engine_predict, .describe = bandit_space_engine_describe,                    \
-        .memory = bandit_space_engine_memory,                                                                \
+        .predict = bandit_space_engine_predict, .posterior = bandit_space_engine_posterior,                  \
+        .describe = bandit_space_engine_describe, .memory = bandit_space_engine_memory,                      \
     }
 
 #endif

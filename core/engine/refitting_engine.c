@@ -315,9 +315,7 @@ static void unwarp(const bandit_refitting_engine *e, bandit_prediction *p, size_
     }
 }
 
-/* For folded rewards, mean and bound are unfolded, and the standard deviation is multiplied by the slope at
- * the mean. */
-static void in_reward_units(const bandit_refitting_engine *e, bandit_prediction *p, size_t n)
+void bandit_refitting_in_reward_units(const bandit_refitting_engine *e, bandit_prediction *p, size_t n)
 {
     const bandit_fitted *l = &e->fitted;
     double shift = bandit_fitted_shift(l), unit = bandit_fitted_unit(l);
@@ -342,7 +340,7 @@ static bandit_status refitting_predict(const bandit_engine *engine, const uint32
     const bandit_refitting_engine *e = self_const(engine);
     bandit_status status = e->inner->table->predict(e->inner, arms, coordinates, n, out, err);
     if (status == BANDIT_OK)
-        in_reward_units(e, out, n);
+        bandit_refitting_in_reward_units(e, out, n);
     return status;
 }
 

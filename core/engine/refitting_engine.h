@@ -43,6 +43,11 @@ extern const bandit_algorithm_table bandit_refitting_table;
 /* Whether the options require such an engine: something is learned, or rewards are standardized. */
 bool bandit_refitting_applies(const bandit_options *options);
 
+/* Converts predictions of the inner engine to the units of the rewards. For folded rewards, mean and bound are
+ * unfolded, and the standard deviation is multiplied by the slope at the mean; for warped ones, quantiles are
+ * converted. */
+void bandit_refitting_in_reward_units(const bandit_refitting_engine *e, bandit_prediction *p, size_t n);
+
 /* ---- refitting_rewards.c ------------------------------------------------------------------------------- */
 
 /* Sets e->results (n_taken) to `results`, with each reward as it joins the ledger, and e->next_within and

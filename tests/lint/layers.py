@@ -70,6 +70,13 @@ TABLE = [
         "numbers core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
         "core/algorithms",
     ),
+    Folder(
+        "core/insight",
+        "what a frozen model says of its inputs and of itself: importance, effects, errors",
+        "core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
+        "core/algorithms core/engine",
+        "BLAS",
+    ),
     Folder("proto/utf8", "checks UTF-8"),
     Folder("proto/arrays", "arrays that grow, and binary search"),
     Folder("proto/json_writer", "writes JSON text", "proto/utf8 proto/arrays"),

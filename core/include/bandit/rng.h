@@ -17,7 +17,8 @@ typedef enum bandit_purpose {
     BANDIT_PURPOSE_FEATURES = 8,
     BANDIT_PURPOSE_SWEEP = 9,    /* low-discrepancy points of a space */
     BANDIT_PURPOSE_PERTURB = 10, /* index = pick << 32 | number */
-    BANDIT_PURPOSE_METRIC = 11   /* seeds of the metrics after the first; the batch is the metric's number */
+    BANDIT_PURPOSE_METRIC = 11,  /* seeds of the metrics after the first; the batch is the metric's number */
+    BANDIT_PURPOSE_INSIGHT = 12  /* points that importance and effects are averaged over */
 } bandit_purpose;
 
 /* 64 random bits. */

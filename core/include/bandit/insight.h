@@ -1,0 +1,85 @@
+/* What an engine's frozen model says beyond predictions: which parameters matter, how the mean follows one of
+ * them, and how well the model predicts results that it has not seen.
+ *
+ * Everything is a pure function of the engine's current batch and its seed. Nothing that is in flight is
+ * hallucinated. Rewards are seen as the model sees them: folded or warped if it folds or warps them. */
+#ifndef BANDIT_INSIGHT_H
+#define BANDIT_INSIGHT_H
+
+#include "bandit/engine.h"
+
+typedef struct bandit_insight bandit_insight;
+
+/* A view of the model of the engine's current batch. The engine is borrowed, and must not change while the
+ * view is used. Where the engine's posterior is not a sparse one, the view has one on all pulled arms, or on
+ * 2000 of more than that.
+ * Errors: BANDIT_UNSUPPORTED for algorithms that have no model, or one for each cell, or one without kernel
+ * columns (s_gp_ts on features), and before the first result; BANDIT_NO_MEMORY, BANDIT_NUMERICAL. */
+bandit_status bandit_insight_new(bandit_insight **out, const bandit_engine *engine, bandit_error *err);
+void bandit_insight_free(bandit_insight *insight); /* accepts NULL */
+
+/* Parameters of a space, or features of candidates. 0 for a precomputed set. */
+size_t bandit_insight_inputs(const bandit_insight *insight);
+
+/* A conversion from the model's units: `variance` may be 0. */
+void bandit_insight_in_reward_units(const bandit_insight *insight, bandit_prediction *p, size_t n);
+
+/* ---- core/insight/importance.c -------------------------------------------------------------------------- */
+
+typedef struct bandit_importance {
+    double first; /* share of the variance that this input explains alone; NaN for candidates */
+    double total; /* the share that it explains alone or together with others */
+    double std;   /* standard deviation of `total` among functions that fit the results as well */
+    double top;   /* share in what tells the best tenth of the points from the rest */
+} bandit_importance;
+
+/* In a space: Sobol indices of the mean, with every parameter uniform on its scale, by the sums of Jansen (1999)
+ * and Saltelli et al. (2010) over two blocks of quasi-random points; an inactive parameter has no influence.
+ * On candidates, whose features are not independent: nu_j = mean_a (dmu/dx_j)^2 Var_a(x_j) (Sobol', Kucherenko
+ * 2009), relative to their sum. `top`: the Pearson divergence of Watanabe et al. (2023), relative to its sum.
+ *   out       bandit_insight_inputs entries
+ *   variance  of the mean over these points, in the units of the rewards
+ * Errors: BANDIT_UNSUPPORTED for a precomputed set, and before there are 2 * inputs + 2 results;
+ * BANDIT_NO_MEMORY, BANDIT_CANCELLED. */
+bandit_status bandit_insight_importance(bandit_insight *insight, bandit_importance *out, double *variance,
+                                        bandit_error *err);
+
+/* ---- core/insight/effects.c ----------------------------------------------------------------------------- */
+
+typedef struct bandit_effect {
+    double at[2];           /* the value of each axis: coded; of candidates the mean of the feature, raw */
+    double low[2], high[2]; /* of candidates: the range of the bin */
+    size_t count;           /* points averaged over */
+    double mean, std;       /* of the average of the function, in reward units */
+} bandit_effect;
+
+enum { BANDIT_EFFECTS_MOST = 100 }; /* points of an axis */
+
+/* Partial dependence: the model's mean, averaged over the others, for values of one input or of two. In a
+ * space, the axis has `points` values (fewer if the parameter has fewer), and the average is over points at
+ * which it is active; pairs of values that no point has are left out. On candidates, the average is over the
+ * candidates in bins of the feature with equal numbers of candidates; empty bins are left out.
+ * The caller frees *out. Errors: as above. */
+bandit_status bandit_insight_effects(bandit_insight *insight, const size_t *axes, size_t n_axes,
+                                     size_t points, bandit_effect **out, size_t *n, bandit_error *err);
+
+/* ---- core/insight/leave_one_out.c ----------------------------------------------------------------------- */
+
+/* A pulled arm as the model would predict it without its own rewards. */
+typedef struct bandit_left_out {
+    uint32_t arm;
+    uint64_t count;   /* pulls */
+    double value;     /* the mean of its rewards */
+    double mean, std; /* what the model expects of that mean without them, noise included; reward units */
+    double z;         /* the value's distance from it, in standard deviations of the model's units */
+    bool set_aside;   /* the model leaves these rewards out */
+} bandit_left_out;
+
+/* One entry for each pulled arm, ascending by arm; hyper-parameters stay as they are. With
+ * C = Z Z' + lambda diag(1/n_i) over the pulled arms (sparse_posterior.h), the mean without arm i is
+ * y_i − (C^-1 y)_i / (C^-1)_ii, and its variance 1 / (C^-1)_ii plus what the dictionary leaves unexplained.
+ * The caller frees *out. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL, BANDIT_CANCELLED. */
+bandit_status bandit_insight_leave_one_out(bandit_insight *insight, bandit_left_out **out, size_t *n,
+                                           bandit_error *err);
+
+#endif

@@ -1,0 +1,98 @@
+/* The model of an engine's current batch as a function of the point, for the files of core/insight. All
+ * figures are in the units of the engine that has the kernel: the inner one of an engine that refits. */
+#ifndef CORE_INSIGHT_VIEW_H
+#define CORE_INSIGHT_VIEW_H
+
+#include "bandit/insight.h"
+#include "core/algorithms/algorithm.h"
+#include "core/engine/refitting_engine.h"
+#include "core/posterior/prior_features.h"
+#include "core/posterior/sparse_posterior.h"
+#include "core/posterior/svgp.h"
+
+enum {
+    BANDIT_VIEW_MEMBERS = 2000, /* of the posterior, at most */
+    BANDIT_VIEW_BLOCK = 256,    /* points whose kernel columns are computed at once */
+    BANDIT_VIEW_DRAWS = 16,     /* functions of the posterior, for deviations */
+    BANDIT_VIEW_FEATURES = 512, /* of each such function's prior part */
+    BANDIT_VIEW_ARMS = 4096     /* candidates that are looked at, of more than that */
+};
+
+struct bandit_insight {
+    const bandit_engine *engine;           /* borrowed */
+    const bandit_engine *inner;            /* the one that has the kernel */
+    const bandit_refitting_engine *refits; /* NULL: it does not */
+    bandit_checkpoint sums, told;          /* rewards in the model's units, and as reported; borrowed */
+    const bandit_posterior *posterior;     /* the engine's, or `built` */
+    bandit_posterior built;
+    double *block;              /* m x BANDIT_VIEW_BLOCK: kernel columns */
+    double *diagonal, *scratch; /* of the block */
+
+    /* Functions of the posterior, once bandit_view_draw was called. */
+    bandit_features features;
+    bandit_prior_draw draws[BANDIT_VIEW_DRAWS];
+    double *weights; /* m x (1 + BANDIT_VIEW_DRAWS): those of the mean come first */
+    bool has_draws;
+};
+
+static inline size_t bandit_view_dimension(const bandit_insight *v)
+{
+    return v->inner->arms->dimension;
+}
+
+static inline const bandit_space *bandit_view_space(const bandit_insight *v)
+{
+    return v->inner->arms->space;
+}
+
+/* Returns BANDIT_UNSUPPORTED unless there are features, and 2 * inputs + 2 results. */
+bandit_status bandit_view_check(const bandit_insight *view, bandit_error *err);
+
+/* The factor between the model's units and those of rewards, before they are unfolded. */
+double bandit_view_unit(const bandit_insight *view);
+
+/* The mean at n points (n x dimension, scaled as the arms are). */
+void bandit_view_means(bandit_insight *view, const double *coordinates, size_t n, double *out);
+
+/* Draws the functions. Call before the next two. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_view_draw(bandit_insight *view, bandit_error *err);
+/* out[r * ld + i]: function r < BANDIT_VIEW_DRAWS at point i. */
+void bandit_view_values(bandit_insight *view, const double *coordinates, size_t n, double *out, size_t ld);
+
+/* Mean and variance of the average of the function over n <= BANDIT_VIEW_BLOCK points:
+ *   mean_jl k(x_j, x_l) − |z|^2 + lambda |w|^2  with z = L^{-1} kbar, w = L_V^{-1} z, kbar = mean_j k_D(x_j).
+ * Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_view_average(bandit_insight *view, const double *coordinates, size_t n, double *mean,
+                                  double *variance, bandit_error *err);
+
+/* Coordinate j < 2 * inputs of point `index` of the view's sequence, in [0, 1): Sobol's, shifted at random; from
+ * the 65th coordinate on random numbers. */
+double bandit_view_uniform(const bandit_insight *view, uint32_t index, size_t j);
+
+/* Up to BANDIT_VIEW_ARMS arms, evenly spaced, and their features (n x dimension). The caller frees both.
+ * Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_view_arms(const bandit_insight *view, uint32_t **arms, double **coordinates, size_t *n,
+                               bandit_error *err);
+
+/* The share of each input in what tells the best tenth of n points from all of them: the Pearson divergence
+ * sum_b p_b (q_b / p_b − 1)^2 over the bins of the input, less what it is expected to be by chance (ours), in
+ * shares[j].
+ *   values  n; larger is better
+ *   bins    n x inputs: the bin of each point, below BANDIT_VIEW_BINS
+ * Errors: BANDIT_NO_MEMORY. */
+enum { BANDIT_VIEW_BINS = 16 };
+bandit_status bandit_view_top(const double *values, const unsigned char *bins, size_t n, size_t inputs,
+                              double *shares, bandit_error *err);
+
+/* The bins of a column of n values with equal numbers of them; equal values share a bin. bins[i * stride].
+ * Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_view_bins(const double *column, size_t n, size_t n_bins, unsigned char *bins,
+                               size_t stride, bandit_error *err);
+
+/* Importance in a space, and on candidates. */
+bandit_status bandit_importance_space(bandit_insight *view, bandit_importance *out, double *variance,
+                                      bandit_error *err);
+bandit_status bandit_importance_list(bandit_insight *view, bandit_importance *out, double *variance,
+                                     bandit_error *err);
+
+#endif
