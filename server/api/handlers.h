@@ -82,6 +82,11 @@ void handle_predict(http_request *request);
 void handle_model(http_request *request);
 void handle_batch_list(http_request *request);
 
+/* ---- insight.c ----------------------------------------------------------------------------------------- */
+
+void handle_importance(http_request *request);
+void handle_effects(http_request *request);
+
 /* ---- tokens.c ------------------------------------------------------------------------------------------ */
 
 void handle_token_create(http_request *request);

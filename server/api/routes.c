@@ -10,6 +10,9 @@
     (PAGED | 1u << HTTP_QUERY_STATE | 1u << HTTP_QUERY_WORKER | 1u << HTTP_QUERY_SORT |                      \
      1u << HTTP_QUERY_ORDER)
 
+#define EFFECT_AXES                                                                                          \
+    (1u << HTTP_QUERY_METRIC | 1u << HTTP_QUERY_PARAMETER | 1u << HTTP_QUERY_WITH | 1u << HTTP_QUERY_POINTS)
+
 const route api_routes[] = {
     {"/healthz", HTTP_GET, AUTH_OPEN, ROUTE_IMMEDIATE, ROUTE_BODY_NONE, 0, handle_healthz, NULL},
     {"/readyz", HTTP_GET, AUTH_OPEN, ROUTE_DEFERRED, ROUTE_BODY_NONE, 0, handle_readyz, NULL},
@@ -73,6 +76,10 @@ const route api_routes[] = {
     {"/v1/studies/{study}/predict", HTTP_POST, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_REQUIRED, 0,
      handle_predict, NULL},
     {"/v1/studies/{study}/model", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_model, NULL},
+    {"/v1/studies/{study}/importance", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
+     1u << HTTP_QUERY_METRIC, handle_importance, NULL},
+    {"/v1/studies/{study}/effects", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, EFFECT_AXES,
+     handle_effects, NULL},
     {"/v1/studies/{study}/batches", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, PAGED,
      handle_batch_list, NULL},
     {"/v1/studies/{study}/export", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,

@@ -62,25 +62,10 @@ static bool find_metric(trial_order *order, const wire_study *definition)
     return false;
 }
 
-/* Features without names are x0, x1, … */
 static bool find_parameter(trial_order *order, const wire_study *definition)
 {
-    bool space = definition->domain_type == WIRE_DOMAIN_SPACE;
-    size_t n = candidate_width(definition);
-    if (definition->domain_type == WIRE_DOMAIN_PRECOMPUTED)
-        return false;
-    for (size_t i = 0; i < n; i++) {
-        char number[24];
-        snprintf(number, sizeof number, "x%zu", i);
-        const char *name = space                       ? definition->parameters[i].name
-                           : definition->feature_names ? definition->feature_names[i]
-                                                       : number;
-        if (strcmp(name, order->name) == 0) {
-            order->column = i;
-            return true;
-        }
-    }
-    return false;
+    order->column = candidate_input(definition, order->name);
+    return order->column != SIZE_MAX;
 }
 
 bool trial_order_resolve(trial_order *order, const wire_study *definition, http_request *request)

@@ -2,7 +2,9 @@
 
 #include "numbers/lattice.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* For the engine, numbers in steps are integers, and words in an order are numbers. */
 static bandit_parameter_type type_of(const wire_parameter *p)
@@ -147,4 +149,24 @@ candidate_view candidate_view_of(const wire_study *definition, bool finite, int6
         view.parameters = row;
     }
     return view;
+}
+
+const char *candidate_input_name(const wire_study *definition, size_t i, char number[24])
+{
+    if (definition->domain_type == WIRE_DOMAIN_SPACE)
+        return definition->parameters[i].name;
+    if (definition->feature_names)
+        return definition->feature_names[i];
+    snprintf(number, 24, "x%zu", i);
+    return number;
+}
+
+size_t candidate_input(const wire_study *definition, const char *name)
+{
+    char number[24];
+    size_t n = candidate_width(definition);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(candidate_input_name(definition, i, number), name) == 0)
+            return i;
+    return SIZE_MAX;
 }

@@ -25,6 +25,13 @@ bool space_takes(const bandit_parameter *parameters, size_t n, const bandit_opti
 /* The length of a stored row of this domain: features or parameters; 0 for a precomputed kernel. */
 size_t candidate_width(const wire_study *definition);
 
+/* The name of parameter or feature i < candidate_width; features without names are x0, x1, … `number` is memory
+ * for such a name. */
+const char *candidate_input_name(const wire_study *definition, size_t i, char number[24]);
+
+/* The parameter or feature of this name; SIZE_MAX: there is none. */
+size_t candidate_input(const wire_study *definition, const char *name);
+
 /* A candidate for a response. */
 typedef struct candidate_view {
     int64_t candidate;       /* its number; −1, left out, in an open space */

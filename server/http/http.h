@@ -33,6 +33,9 @@ typedef enum http_query {
     HTTP_QUERY_ORDER,
     HTTP_QUERY_FORMAT,
     HTTP_QUERY_LABEL,
+    HTTP_QUERY_METRIC,
+    HTTP_QUERY_PARAMETER,
+    HTTP_QUERY_WITH,
     HTTP_QUERIES
 } http_query;
 

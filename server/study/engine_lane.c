@@ -4,6 +4,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/candidate_rows.h"
+#include "server/study/insight_cache.h"
 #include "server/watch/metrics.h"
 
 #include <math.h>
@@ -54,6 +55,8 @@ void study_drop_engine(study *s)
     bandit_arms_free(s->engine.arms);
     s->engine.arms = NULL;
     s->engine.engine = NULL;
+    insight_cache_free(s->engine.insights);
+    s->engine.insights = NULL;
     study_count_memory(s);
 }
 

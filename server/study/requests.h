@@ -31,6 +31,13 @@ typedef struct proposal {
     double *point; /* for a space: its parameters, coded in the study's turn; freed by the caller */
 } proposal;
 
+/* What is asked of the model's inputs. Texts are the client's; NULL: not given. */
+typedef struct input_query {
+    const char *metric;
+    const char *parameter, *with; /* for effects */
+    int64_t points;
+} input_query;
+
 /* A change of a study's definition or state. */
 typedef struct study_change {
     wire_study_patch *patch;
@@ -96,5 +103,10 @@ void study_best(study *s, study_request *request);
 
 void study_predict(study *s, study_request *request); /* wire_predict */
 void study_model(study *s, study_request *request);
+
+/* ---- insight.c ------------------------------------------------------------------------------------------------ */
+
+void study_importance(study *s, study_request *request); /* input_query */
+void study_effects(study *s, study_request *request);    /* input_query */
 
 #endif

@@ -24,7 +24,8 @@ typedef struct engine_job {
 typedef struct engine_lane {
     bandit_arms *arms;
     bandit_engine *engine;
-    size_t memory; /* bytes, as included in the metrics */
+    struct insight_cache *insights; /* answers about the model; NULL: none yet */
+    size_t memory;                  /* bytes, as included in the metrics */
 } engine_lane;
 
 struct study {

@@ -73,7 +73,7 @@ TABLE = [
     Folder(
         "core/insight",
         "what a frozen model says of its inputs and of itself: importance, effects, errors",
-        "core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
+        "numbers core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
         "core/algorithms core/engine",
         "BLAS",
     ),

@@ -1,0 +1,71 @@
+#include "proto/insight.h"
+
+#include "proto/encode.h"
+
+void wire_encode_importances(wire_writer *w, const wire_importances *importances)
+{
+    wire_object_begin(w);
+    wire_string_member(w, "metric", importances->metric);
+    wire_integer_member(w, "batch", importances->batch);
+    wire_integer_member(w, "observations", importances->observations);
+    wire_string_member(w, "measure", importances->measure);
+    wire_real_member(w, "variance", importances->variance);
+    wire_key(w, "parameters");
+    wire_array_begin(w);
+    for (size_t i = 0; i < importances->n; i++) {
+        const wire_importance *item = &importances->items[i];
+        wire_object_begin(w);
+        wire_string_member(w, "parameter", item->parameter);
+        wire_key(w, "first");
+        if (item->has_first)
+            wire_real(w, item->first);
+        else
+            wire_null(w);
+        wire_real_member(w, "total", item->total);
+        wire_real_member(w, "std", item->std);
+        wire_real_member(w, "top", item->top);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+    wire_object_end(w);
+}
+
+static void encode_axis(wire_writer *w, const wire_effects *effects, const wire_effect *item, size_t axis)
+{
+    static const char *const names[2][3] = {{"value", "low", "high"},
+                                            {"with_value", "with_low", "with_high"}};
+    wire_key(w, names[axis][0]);
+    if (effects->parameters[axis])
+        wire_encode_parameter_value(w, effects->parameters[axis], item->value[axis]);
+    else
+        wire_real(w, item->value[axis]);
+    if (!item->is_bin)
+        return;
+    wire_real_member(w, names[axis][1], item->low[axis]);
+    wire_real_member(w, names[axis][2], item->high[axis]);
+}
+
+void wire_encode_effects(wire_writer *w, const wire_effects *effects)
+{
+    wire_object_begin(w);
+    wire_string_member(w, "metric", effects->metric);
+    wire_integer_member(w, "batch", effects->batch);
+    wire_string_member(w, "parameter", effects->names[0]);
+    if (effects->n_axes > 1)
+        wire_string_member(w, "with", effects->names[1]);
+    wire_key(w, "effects");
+    wire_array_begin(w);
+    for (size_t i = 0; i < effects->n; i++) {
+        const wire_effect *item = &effects->items[i];
+        wire_object_begin(w);
+        for (size_t axis = 0; axis < effects->n_axes; axis++)
+            encode_axis(w, effects, item, axis);
+        if (item->is_bin)
+            wire_integer_member(w, "candidates", item->candidates);
+        wire_real_member(w, "mean", item->mean);
+        wire_real_member(w, "std", item->std);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+    wire_object_end(w);
+}

@@ -1,0 +1,46 @@
+/* Answers about what a study's model says of its inputs and of itself. */
+#ifndef PROTO_INSIGHT_H
+#define PROTO_INSIGHT_H
+
+#include "proto/wire.h"
+
+/* One parameter or feature. */
+typedef struct wire_importance {
+    const char *parameter;
+    bool has_first; /* false: shown as null */
+    double first, total, std, top;
+} wire_importance;
+
+typedef struct wire_importances {
+    const char *metric;
+    int64_t batch, observations; /* of the model */
+    const char *measure;         /* "sobol", "derivative" */
+    double variance;
+    wire_importance *items;
+    size_t n;
+} wire_importances;
+
+void wire_encode_importances(wire_writer *w, const wire_importances *importances);
+
+/* The effect at a value of one parameter or feature, or of two. */
+typedef struct wire_effect {
+    double value[2];
+    bool is_bin; /* of a feature: shows the range and the number of candidates */
+    double low[2], high[2];
+    int64_t candidates;
+    double mean, std;
+} wire_effect;
+
+typedef struct wire_effects {
+    const char *metric;
+    int64_t batch;
+    size_t n_axes;
+    const char *names[2];
+    const wire_parameter *parameters[2]; /* of a space; NULL: features */
+    const wire_effect *items;
+    size_t n;
+} wire_effects;
+
+void wire_encode_effects(wire_writer *w, const wire_effects *effects);
+
+#endif

@@ -1,0 +1,136 @@
+"""What the model says of its inputs and of itself."""
+
+import math
+import random
+
+from server import Server
+from support import cases, grid, refusal
+
+
+def space_study(client, results=60, goal="minimize", **fields):
+    """A study whose loss follows `rate` most, `momentum` where it is active, and `width` not at all."""
+    study = client.create(
+        {
+            "metric": {"name": "loss", "goal": goal},
+            "domain": {
+                "type": "space",
+                "parameters": [
+                    {"name": "rate", "type": "double", "min": 1e-4, "max": 1, "scale": "log"},
+                    {"name": "optimizer", "type": "categorical", "values": ["adam", "sgd"]},
+                    {
+                        "name": "momentum",
+                        "type": "double",
+                        "min": 0,
+                        "max": 1,
+                        "active_when": {"parameter": "optimizer", "in": ["sgd"]},
+                    },
+                    {"name": "width", "type": "double", "min": 0, "max": 1},
+                ],
+            },
+            "seed": 3,
+            **fields,
+        }
+    )["id"]
+    draw = random.Random(1)
+    observations = []
+    for i in range(results):
+        point = {"rate": 10 ** draw.uniform(-4, 0), "optimizer": "sgd" if i % 2 else "adam", "width": draw.random()}
+        if i % 2:
+            point["momentum"] = draw.random()
+        observations.append({"parameters": point, "value": loss(point)})
+    answer = client.post(f"/v1/studies/{study}/observations", {"observations": observations})
+    assert answer.status == 200, answer
+    client.ask(study, 1, wait_seconds=30)
+    return study
+
+
+def loss(point):
+    return (math.log10(point["rate"]) + 2) ** 2 + (point["momentum"] if "momentum" in point else 0.5)
+
+
+def test_importance_and_effects_in_a_space(server):
+    client = server.client()
+    study = space_study(client)
+    answer = client.read(study, "importance")
+    assert (answer["metric"], answer["measure"], answer["observations"]) == ("loss", "sobol", 60), answer
+    shares = {item["parameter"]: item for item in answer["parameters"]}
+    assert list(shares) == ["rate", "optimizer", "momentum", "width"], shares
+    assert shares["rate"]["total"] > 0.8 and shares["rate"]["top"] > 0.5, shares
+    assert 0.01 < shares["momentum"]["total"] < 0.2 and shares["width"]["total"] < 0.02, shares
+    assert all(0 <= item["std"] < 0.1 for item in shares.values()), shares
+    assert client.read(study, "importance?metric=loss") == answer
+
+    effects = client.read(study, "effects?parameter=rate&points=5")["effects"]
+    assert [round(math.log10(item["value"]), 6) for item in effects] == [-4, -3, -2, -1, 0], effects
+    for item in effects:
+        assert abs(item["mean"] - (math.log10(item["value"]) + 2) ** 2 - 0.5) < 0.1, item
+    effects = client.read(study, "effects?parameter=optimizer&with=momentum&points=3")["effects"]
+    assert [(item["value"], item["with_value"]) for item in effects] == [("sgd", 0), ("sgd", 0.5), ("sgd", 1)], effects
+    assert effects[0]["mean"] < effects[1]["mean"] < effects[2]["mean"], effects
+
+
+def test_importance_and_effects_of_candidates(server):
+    client = server.client()
+    study = client.create(
+        {
+            "metric": {"name": "value", "goal": "maximize"},
+            "domain": {"type": "candidates", "points": grid(10), "names": ["heat", "time"]},
+            "seed": 1,
+        }
+    )["id"]
+    results = [{"candidate": i, "value": 3 * grid(10)[i][0] - grid(10)[i][1]} for i in range(0, 100, 3)]
+    assert client.post(f"/v1/studies/{study}/observations", {"observations": results}).status == 200
+    client.ask(study, 1, wait_seconds=30)
+    answer = client.read(study, "importance")
+    assert answer["measure"] == "derivative", answer
+    heat, time = answer["parameters"]
+    assert (heat["parameter"], heat["first"], time["parameter"]) == ("heat", None, "time"), answer
+    assert abs(heat["total"] - 0.9) < 0.05 and abs(heat["total"] + time["total"] - 1) < 1e-9, answer
+    effects = client.read(study, "effects?parameter=heat&points=10")["effects"]
+    assert len(effects) == 10 and all(item["candidates"] == 10 for item in effects), effects
+    for item in effects:
+        assert item["low"] == item["high"] == item["value"], item
+        assert abs(item["mean"] - 3 * item["value"] + 0.5) < 0.1, item
+
+
+BAD = {
+    "a metric that is not modelled": ("importance?metric=speed", 422),
+    "no parameter": ("effects", 422),
+    "an unknown parameter": ("effects?parameter=colour", 422),
+    "an unknown second parameter": ("effects?parameter=rate&with=colour", 422),
+    "the same parameter twice": ("effects?parameter=rate&with=rate", 422),
+    "too many points": ("effects?parameter=rate&points=101", 422),
+    "too many pairs": ("effects?parameter=rate&with=width&points=41", 422),
+    "an unknown query parameter": ("importance?parameter=rate", 422),
+}
+
+
+@cases(BAD)
+def test_refused_queries(server, case):
+    client = server.client()
+    path, status = case
+    refusal(client.get(f"/v1/studies/{space_study(client, 20)}/{path}"), status)
+
+
+def test_models_that_cannot_say(server):
+    client = server.client()
+    refusal(client.get("/v1/studies/none/importance"), 404)
+    early = space_study(client, 5)
+    problem = refusal(client.get(f"/v1/studies/{early}/importance"), 409)
+    assert "5 results, and 10 are needed" in problem["detail"], problem
+    refusal(client.get(f"/v1/studies/{early}/effects?parameter=rate"), 409)
+    for name in ("uniform", "regularized_evolution"):
+        study = space_study(client, 20, algorithm={"name": name})
+        refusal(client.get(f"/v1/studies/{study}/importance"), 409)
+        refusal(client.get(f"/v1/studies/{study}/effects?parameter=rate"), 409)
+
+
+def test_a_restarted_server_says_the_same():
+    paths = ("importance", "effects?parameter=rate", "effects?parameter=rate&with=optimizer")
+    with Server() as server:
+        client = server.client()
+        study = space_study(client)
+        before = [client.read(study, path) for path in paths]
+        server.stop()
+        server.start()
+        assert [server.client().read(study, path) for path in paths] == before
