@@ -1,5 +1,5 @@
 /* Domains of type "space": their parameters, and points that are given by parameter name. */
-#include "numbers/lattice.h"
+#include "bandit/lattice.h"
 #include "proto/decode_study.h"
 
 #include <math.h>

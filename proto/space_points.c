@@ -1,6 +1,6 @@
 #include "proto/space_points.h"
 
-#include "numbers/lattice.h"
+#include "bandit/lattice.h"
 #include "proto/arrays.h"
 #include "proto/json_decode.h"
 #include "proto/number.h"

@@ -3,9 +3,9 @@
 #ifndef CORE_ARMS_PARAMETER_SPACE_H
 #define CORE_ARMS_PARAMETER_SPACE_H
 
+#include "bandit/lattice.h"
 #include "bandit/space.h"
 #include "core/base/sorted.h"
-#include "numbers/lattice.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 #include "server/data/study_space.h"
 
-#include "numbers/lattice.h"
+#include "bandit/lattice.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -30,53 +30,53 @@ class Folder:
 
 
 TABLE = [
-    Folder("numbers", "numbers in even steps, and rounded numbers"),
     Folder("core/include", "libbandit's interface: engines, sets of arms, options, fits"),
     Folder("core/simd", "hand-tuned kernels for each instruction set, chosen at run time", "core/include"),
-    Folder("core/base", "memory, linear algebra, random numbers, statuses", "numbers core/include core/simd", "BLAS"),
-    Folder("core/arms", "candidates, spaces of parameters, kernels over them", "numbers core/include core/simd core/base"),
+    Folder("core/base", "memory, linear algebra, random numbers, statuses", "core/include core/simd", "BLAS"),
+    Folder("core/arms", "candidates, spaces of parameters, kernels over them", "core/include core/simd core/base"),
     Folder(
         "core/posterior",
         "Gaussian-process posteriors, exact and sparse, and samples of them",
-        "numbers core/include core/simd core/base core/arms",
+        "core/include core/simd core/base core/arms",
         "BLAS",
     ),
     Folder(
         "core/selection",
         "which arms a posterior stands on, and which arm comes next",
-        "numbers core/include core/simd core/base core/arms core/posterior",
+        "core/include core/simd core/base core/arms core/posterior",
         "BLAS",
     ),
     Folder(
         "core/search",
         "the maximum of a function over a space of parameters",
-        "numbers core/include core/simd core/base core/arms core/posterior",
+        "core/include core/simd core/base core/arms core/posterior",
         "NLopt",
     ),
     Folder(
         "core/learning",
         "hyper-parameters from rewards: the likelihood and its maximum",
-        "numbers core/include core/simd core/base core/arms core/posterior",
+        "core/include core/simd core/base core/arms core/posterior",
         "BLAS NLopt",
     ),
     Folder(
         "core/algorithms",
         "one file per algorithm, and what they share",
-        "numbers core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning",
+        "core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning",
     ),
     Folder(
         "core/engine",
         "the facade behind `bandit/engine.h`, the registry of algorithms, refitting",
-        "numbers core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
+        "core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
         "core/algorithms",
     ),
     Folder(
         "core/insight",
         "what a frozen model says of its inputs and of itself: importance, effects, errors",
-        "numbers core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
+        "core/include core/simd core/base core/arms core/posterior core/selection core/search core/learning "
         "core/algorithms core/engine",
         "BLAS",
     ),
+    Folder("core/include/bandit/lattice", "numbers in even steps, and rounded ones; a part of the interface that proto shares"),
     Folder("proto/utf8", "checks UTF-8"),
     Folder("proto/arrays", "arrays that grow, and binary search"),
     Folder("proto/json_writer", "writes JSON text", "proto/utf8 proto/arrays"),
@@ -84,7 +84,7 @@ TABLE = [
     Folder(
         "proto",
         "bytes ↔ plain structs: JSON, problem+json, CSV, NumPy files",
-        "numbers proto/utf8 proto/arrays proto/json_writer proto/json_memory",
+        "core/include/bandit/lattice proto/utf8 proto/arrays proto/json_writer proto/json_memory",
         "jansson",
     ),
     Folder(
@@ -100,7 +100,7 @@ TABLE = [
     Folder(
         "server/data",
         "definitions, candidates, results: no HTTP, no actor",
-        "numbers core/include proto/arrays proto/json_writer proto server/base server/store",
+        "core/include proto/arrays proto/json_writer proto server/base server/store",
         "libsodium",
     ),
     Folder(
@@ -169,8 +169,9 @@ def library_of(name, by_symbol):
 
 
 def may_know(folder, other):
-    """May code in `folder` know what `other` holds? Both are names of rows."""
-    return folder == other or other in FOLDERS[folder].knows.split()
+    """May code in `folder` know what `other` holds? Both are names of rows. What knows the interface knows each part of it."""
+    known = [folder, *FOLDERS[folder].knows.split()]
+    return other in known or (other.startswith("core/include/") and "core/include" in known)
 
 
 def disorder():

@@ -40,7 +40,7 @@ typedef struct bandit_parameter {
     bandit_parameter_type type;
     double min, max;       /* double, integer; min < max, finite; whole numbers below 2^53 for integers */
     bool log;              /* double, integer; min > 0 then */
-    double step;           /* integer: the values are min + k step, max among them (numbers/lattice.h); 0:
+    double step;           /* integer: the values are min + k step, max among them (lattice.h); 0:
                             * whole numbers */
     bool rounded;          /* double: values that are chosen have `digits` decimal places, or as many */
     int digits;            /* significant digits on a log scale; 0 … 15, at least 1 on a log scale */

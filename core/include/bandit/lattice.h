@@ -1,7 +1,7 @@
 /* Numbers in even steps: min, min + step, min + 2 step, … Each has one form as a double, without the dust of
  * binary fractions: 0.1 + 2 * 0.1 is 0.3. */
-#ifndef NUMBERS_LATTICE_H
-#define NUMBERS_LATTICE_H
+#ifndef BANDIT_LATTICE_H
+#define BANDIT_LATTICE_H
 
 #include <math.h>
 
