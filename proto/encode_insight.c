@@ -2,6 +2,8 @@
 
 #include "proto/encode.h"
 
+#include <math.h>
+
 void wire_encode_importances(wire_writer *w, const wire_importances *importances)
 {
     wire_object_begin(w);
@@ -67,5 +69,63 @@ void wire_encode_effects(wire_writer *w, const wire_effects *effects)
         wire_object_end(w);
     }
     wire_array_end(w);
+    wire_object_end(w);
+}
+
+static void encode_unseen(wire_writer *w, const wire_unseen *item, bool with_trials)
+{
+    wire_object_begin(w);
+    wire_arm_members(w, item->candidate, item->space, item->parameters);
+    if (with_trials) {
+        wire_key(w, "trials");
+        wire_array_begin(w);
+        for (size_t i = 0; i < item->n_trials; i++)
+            wire_integer_value(w, item->trials[i]);
+        wire_array_end(w);
+    }
+    wire_integer_member(w, "pulls", item->pulls);
+    wire_real_member(w, "value", item->value);
+    wire_real_member(w, "mean", item->mean);
+    wire_real_member(w, "std", item->std);
+    wire_real_member(w, "z", item->z);
+    wire_key(w, "set_aside");
+    wire_boolean(w, item->set_aside);
+    wire_object_end(w);
+}
+
+static void encode_list(wire_writer *w, const char *key, const wire_unseen *items, size_t n, bool with_trials)
+{
+    wire_key(w, key);
+    wire_array_begin(w);
+    for (size_t i = 0; i < n; i++)
+        encode_unseen(w, &items[i], with_trials);
+    wire_array_end(w);
+}
+
+void wire_encode_diagnostics(wire_writer *w, const wire_diagnostics *diagnostics)
+{
+    wire_object_begin(w);
+    wire_string_member(w, "metric", diagnostics->metric);
+    wire_integer_member(w, "batch", diagnostics->batch);
+    wire_integer_member(w, "observations", diagnostics->observations);
+    wire_integer_member(w, "points", diagnostics->points);
+    wire_integer_member(w, "set_aside", diagnostics->set_aside);
+    wire_key(w, "calibration");
+    wire_array_begin(w);
+    for (size_t k = 0; k < WIRE_INTERVALS; k++) {
+        wire_object_begin(w);
+        wire_real_member(w, "share", diagnostics->intervals[k].share);
+        wire_real_member(w, "inside", diagnostics->intervals[k].inside);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+    wire_real_member(w, "error", diagnostics->error);
+    wire_key(w, "rank_correlation");
+    if (isfinite(diagnostics->rank_correlation))
+        wire_real(w, diagnostics->rank_correlation);
+    else
+        wire_null(w);
+    encode_list(w, "outliers", diagnostics->outliers, diagnostics->n_outliers, true);
+    encode_list(w, "predictions", diagnostics->predictions, diagnostics->n_predictions, false);
     wire_object_end(w);
 }

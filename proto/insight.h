@@ -43,4 +43,32 @@ typedef struct wire_effects {
 
 void wire_encode_effects(wire_writer *w, const wire_effects *effects);
 
+/* A candidate or point with results, and what the model predicts of it without them. */
+enum { WIRE_UNSEEN_TRIALS = 8 };
+typedef struct wire_unseen {
+    int64_t arm;       /* not shown */
+    int64_t candidate; /* < 0: left out */
+    const wire_study *space;
+    const double *parameters; /* coded, of the space; NULL: left out */
+    int64_t pulls;
+    double value, mean, std, z;
+    bool set_aside;
+    int64_t trials[WIRE_UNSEEN_TRIALS]; /* of an outlier: the first of its trials */
+    size_t n_trials;
+} wire_unseen;
+
+enum { WIRE_INTERVALS = 3 };
+typedef struct wire_diagnostics {
+    const char *metric;
+    int64_t batch, observations, points, set_aside;
+    struct {
+        double share, inside;
+    } intervals[WIRE_INTERVALS];
+    double error, rank_correlation; /* NaN: shown as null */
+    const wire_unseen *outliers, *predictions;
+    size_t n_outliers, n_predictions;
+} wire_diagnostics;
+
+void wire_encode_diagnostics(wire_writer *w, const wire_diagnostics *diagnostics);
+
 #endif

@@ -57,6 +57,7 @@ static bandit_status find_posterior(bandit_insight *v, bandit_error *err)
 bandit_status bandit_insight_new(bandit_insight **out, const bandit_engine *engine, bandit_error *err)
 {
     *out = NULL;
+    engine = bandit_engine_of_metric(engine, 0);
     bandit_status status = check_algorithm(engine, err);
     if (status == BANDIT_OK && !has_results(engine))
         status = bandit_fail(err, BANDIT_UNSUPPORTED, "", "the model has no results yet");

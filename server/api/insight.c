@@ -1,4 +1,4 @@
-/* What the model says of its inputs. */
+/* What the model says of its inputs and of itself. */
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/http/paging.h"
@@ -33,4 +33,9 @@ void handle_importance(http_request *request)
 void handle_effects(http_request *request)
 {
     ask_inputs(request, study_effects);
+}
+
+void handle_diagnostics(http_request *request)
+{
+    ask_inputs(request, study_diagnostics);
 }

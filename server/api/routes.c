@@ -78,6 +78,8 @@ const route api_routes[] = {
     {"/v1/studies/{study}/model", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_model, NULL},
     {"/v1/studies/{study}/importance", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
      1u << HTTP_QUERY_METRIC, handle_importance, NULL},
+    {"/v1/studies/{study}/diagnostics", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
+     1u << HTTP_QUERY_METRIC, handle_diagnostics, NULL},
     {"/v1/studies/{study}/effects", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, EFFECT_AXES,
      handle_effects, NULL},
     {"/v1/studies/{study}/batches", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, PAGED,

@@ -4,7 +4,7 @@
 #include "server/base/log.h"
 #include "server/data/study_space.h"
 #include "server/study/insight_cache.h"
-#include "server/study/queries.h"
+#include "server/study/insight_reply.h"
 #include "server/study/requests.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@
 /* Default and largest numbers of values of an axis, for one axis and for two. */
 enum { POINTS_ONE = 25, POINTS_TWO = 15, MOST_TWO = 40 };
 
-static void refuse(study_request *request, const bandit_error *error)
+void insight_refuse(study_request *request, const bandit_error *error)
 {
     if (error->status == BANDIT_NO_MEMORY)
         reply_store_problem(request, STORE_NO_MEMORY);
@@ -25,8 +25,7 @@ static void refuse(study_request *request, const bandit_error *error)
         reply_problem(request, REPLY_CONFLICT, NULL, "%s", error->message);
 }
 
-/* Replies with the text, and keeps it for the next request of this batch. */
-static void reply_kept(study *s, study_request *request, int64_t batch, const char *key, wire_writer *w)
+void insight_reply(study *s, study_request *request, int64_t batch, const char *key, wire_writer *w)
 {
     char *text;
     size_t size;
@@ -41,8 +40,7 @@ static void reply_kept(study *s, study_request *request, int64_t batch, const ch
     reply_json(request, &again);
 }
 
-/* Replies with what was kept. False: nothing was. */
-static bool reply_again(study *s, study_request *request, int64_t batch, const char *key)
+bool insight_reply_again(study *s, study_request *request, int64_t batch, const char *key)
 {
     const char *text = insight_cache_find(s->engine.insights, batch, key);
     if (!text)
@@ -87,7 +85,7 @@ static void show_importance(study *s, const question *q, const bandit_importance
                                   .n = n};
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_importances(&w, &shown);
-        reply_kept(s, q->request, (int64_t)d.batch, "importance", &w);
+        insight_reply(s, q->request, (int64_t)d.batch, "importance", &w);
     }
     free(items);
     free(names);
@@ -101,7 +99,7 @@ static void importance(study *s, question *q)
     bandit_error error = {0};
     double variance = 0;
     bandit_engine_describe(s->engine.engine, &d);
-    if (reply_again(s, q->request, (int64_t)d.batch, "importance"))
+    if (insight_reply_again(s, q->request, (int64_t)d.batch, "importance"))
         return;
     bandit_status status = bandit_insight_new(&insight, s->engine.engine, &error);
     size_t n = status == BANDIT_OK ? bandit_insight_inputs(insight) : 0;
@@ -112,13 +110,12 @@ static void importance(study *s, question *q)
     if (status == BANDIT_OK)
         show_importance(s, q, found, n, variance);
     else
-        refuse(q->request, &error);
+        insight_refuse(q->request, &error);
     bandit_insight_free(insight);
     free(found);
 }
 
-/* Whether the query names the metric that is modelled, or none. False: the request is answered. */
-static bool is_modelled(const study *s, study_request *request, const char *metric)
+bool insight_is_modelled(const study *s, study_request *request, const char *metric)
 {
     if (!metric || strcmp(metric, wire_objective(s->config->wire)->name) == 0)
         return true;
@@ -130,7 +127,7 @@ static bool is_modelled(const study *s, study_request *request, const char *metr
 void study_importance(study *s, study_request *request)
 {
     const input_query *wanted = request->context;
-    if (is_modelled(s, request, wanted->metric))
+    if (insight_is_modelled(s, request, wanted->metric))
         question_ask(s, request, importance);
 }
 
@@ -211,7 +208,7 @@ static void show_effects(study *s, const question *q, axes *a, const char *key, 
         }
         wire_writer w = WIRE_WRITER_INIT;
         wire_encode_effects(&w, &shown);
-        reply_kept(s, q->request, (int64_t)d.batch, key, &w);
+        insight_reply(s, q->request, (int64_t)d.batch, key, &w);
     }
     free(items);
 }
@@ -229,7 +226,7 @@ static void effects(study *s, question *q)
     if (!find_axes(q, &a))
         return;
     snprintf(key, sizeof key, "effects %zu %zu %zu %zu", a.n, a.inputs[0], a.inputs[1], a.points);
-    if (reply_again(s, q->request, (int64_t)d.batch, key))
+    if (insight_reply_again(s, q->request, (int64_t)d.batch, key))
         return;
     bandit_status status = bandit_insight_new(&insight, s->engine.engine, &error);
     if (status == BANDIT_OK)
@@ -237,7 +234,7 @@ static void effects(study *s, question *q)
     if (status == BANDIT_OK)
         show_effects(s, q, &a, key, found, n);
     else
-        refuse(q->request, &error);
+        insight_refuse(q->request, &error);
     bandit_insight_free(insight);
     free(found);
 }
@@ -245,6 +242,6 @@ static void effects(study *s, question *q)
 void study_effects(study *s, study_request *request)
 {
     const input_query *wanted = request->context;
-    if (is_modelled(s, request, wanted->metric))
+    if (insight_is_modelled(s, request, wanted->metric))
         question_ask(s, request, effects);
 }

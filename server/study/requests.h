@@ -109,4 +109,8 @@ void study_model(study *s, study_request *request);
 void study_importance(study *s, study_request *request); /* input_query */
 void study_effects(study *s, study_request *request);    /* input_query */
 
+/* ---- diagnostics.c -------------------------------------------------------------------------------------------- */
+
+void study_diagnostics(study *s, study_request *request); /* input_query */
+
 #endif

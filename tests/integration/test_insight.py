@@ -93,6 +93,29 @@ def test_importance_and_effects_of_candidates(server):
         assert abs(item["mean"] - 3 * item["value"] + 0.5) < 0.1, item
 
 
+def test_diagnostics_name_the_outlier(server):
+    client = server.client()
+    study = space_study(client, 80)
+    told = {}
+    for _ in range(4):
+        trial = client.ask(study, 1, worker="w1")["trials"][0]
+        told[trial["id"]] = 1000.0 if not told else loss(trial["parameters"])
+        client.tell(study, [{"trial": trial["id"], "value": told[trial["id"]]}])
+    client.ask(study, 1, worker="w2", wait_seconds=30)
+    answer = client.read(study, "diagnostics")
+    first = min(told)
+    assert [item["trials"] for item in answer["outliers"] if item["set_aside"]] == [[first]], answer["outliers"]
+    assert answer["outliers"][0]["value"] == 1000 and answer["set_aside"] == 1, answer["outliers"]
+    assert answer["rank_correlation"] > 0.95 and answer["error"] < 0.2, answer
+    assert [item["share"] for item in answer["calibration"]] == [0.5, 0.8, 0.95], answer
+    inside = [item["inside"] for item in answer["calibration"]]
+    assert inside == sorted(inside) and inside[2] > 0.8, answer
+    assert answer["points"] == len(answer["predictions"]) - 1 and answer["observations"] in (83, 84), answer
+    best = min(answer["predictions"], key=lambda item: item["value"])
+    assert abs(best["value"] - loss(best["parameters"])) < 1e-12, best
+    assert client.read(study, "diagnostics") == answer
+
+
 BAD = {
     "a metric that is not modelled": ("importance?metric=speed", 422),
     "no parameter": ("effects", 422),
@@ -123,10 +146,11 @@ def test_models_that_cannot_say(server):
         study = space_study(client, 20, algorithm={"name": name})
         refusal(client.get(f"/v1/studies/{study}/importance"), 409)
         refusal(client.get(f"/v1/studies/{study}/effects?parameter=rate"), 409)
+        refusal(client.get(f"/v1/studies/{study}/diagnostics"), 409)
 
 
 def test_a_restarted_server_says_the_same():
-    paths = ("importance", "effects?parameter=rate", "effects?parameter=rate&with=optimizer")
+    paths = ("importance", "effects?parameter=rate", "effects?parameter=rate&with=optimizer", "diagnostics")
     with Server() as server:
         client = server.client()
         study = space_study(client)

@@ -10,7 +10,8 @@
 
 typedef struct bandit_insight bandit_insight;
 
-/* A view of the model of the engine's current batch. The engine is borrowed, and must not change while the
+/* A view of the model of the engine's current batch; of several metrics, of the first one (bandit_engine_of_metric
+ * gives the others). The engine is borrowed, and must not change while the
  * view is used. Where the engine's posterior is not a sparse one, the view has one on all pulled arms, or on
  * 2000 of more than that.
  * Errors: BANDIT_UNSUPPORTED for algorithms that have no model, or one for each cell, or one without kernel
@@ -81,5 +82,12 @@ typedef struct bandit_left_out {
  * The caller frees *out. Errors: BANDIT_NO_MEMORY, BANDIT_NUMERICAL, BANDIT_CANCELLED. */
 bandit_status bandit_insight_leave_one_out(bandit_insight *insight, bandit_left_out **out, size_t *n,
                                            bandit_error *err);
+
+/* ---- core/insight/rank_correlation.c -------------------------------------------------------------------- */
+
+/* Spearman's rank correlation of n pairs of finite numbers; equal numbers share their mean rank. NaN where it has
+ * no meaning. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_rank_correlation(const double *a, const double *b, size_t n, double *out,
+                                      bandit_error *err);
 
 #endif

@@ -141,12 +141,31 @@ static void an_outlier_is_named(void **state)
     free(rows);
 }
 
+static void ranks_with_ties(void **state)
+{
+    (void)state;
+    static const double a[] = {1.0, 2.0, 2.0, 4.0, 5.0}, up[] = {0.1, 0.2, 0.2, 7.0, 9.0};
+    static const double mixed[] = {3.0, 1.0, 4.0, 1.0, 5.0}, flat[] = {1.0, 1.0, 1.0, 1.0, 1.0};
+    double found;
+    bandit_error err = {0};
+    must(bandit_rank_correlation(a, up, 5, &found, &err), &err);
+    assert_near(found, 1.0, 1e-15);
+    must(bandit_rank_correlation(a, mixed, 5, &found, &err), &err);
+    /* ranks less their mean: -2 -.5 -.5 1 2 and 0 -1.5 1 -1.5 2, each with squares that sum to 9.5 */
+    assert_near(found, (0.0 + 0.75 - 0.5 - 1.5 + 4.0) / 9.5, 1e-15);
+    must(bandit_rank_correlation(a, flat, 5, &found, &err), &err);
+    assert_true(isnan(found));
+    must(bandit_rank_correlation(a, up, 0, &found, &err), &err);
+    assert_true(isnan(found));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(models_without_the_arm),
         cmocka_unit_test(many_arms),
         cmocka_unit_test(an_outlier_is_named),
+        cmocka_unit_test(ranks_with_ties),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

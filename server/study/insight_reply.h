@@ -1,0 +1,19 @@
+/* Replies about a study's model that are kept until the next batch. insight.c defines what is declared here. */
+#ifndef SERVER_STUDY_INSIGHT_REPLY_H
+#define SERVER_STUDY_INSIGHT_REPLY_H
+
+#include "server/study/queries.h"
+
+/* Replies with the text, and keeps it under this key for the next request of this batch. */
+void insight_reply(study *s, study_request *request, int64_t batch, const char *key, wire_writer *w);
+
+/* Replies with what was kept. False: nothing was. */
+bool insight_reply_again(study *s, study_request *request, int64_t batch, const char *key);
+
+/* Refuses, for a reason of the engine. */
+void insight_refuse(study_request *request, const bandit_error *error);
+
+/* Whether the query names the metric that is modelled, or none. False: the request is answered. Call in a turn. */
+bool insight_is_modelled(const study *s, study_request *request, const char *metric);
+
+#endif
