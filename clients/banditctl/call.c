@@ -67,18 +67,19 @@ char *describe_answer(const http_answer *answer)
     char *text = format_text("%ld %s%s%s", answer->status, title, *detail ? ": " : "", detail);
     free(title);
     free(detail);
-    const json_t *error;
+    const json_t *error, *errors = json_object_get(problem, "errors");
     size_t i;
-    json_array_foreach(json_object_get(problem, "errors"), i, error)
-    {
-        char *pointer = printable_member(error, "pointer", "");
-        char *what = printable_member(error, "detail", "");
-        char *longer = format_text("%s\n  %s%s%s", text, pointer, *pointer ? ": " : "", what);
-        free(pointer);
-        free(what);
-        free(text);
-        text = longer;
-    }
+    if (json_array_size(errors) > 1) /* the detail has the first one */
+        json_array_foreach(errors, i, error)
+        {
+            char *pointer = printable_member(error, "pointer", "");
+            char *what = printable_member(error, "detail", "");
+            char *longer = format_text("%s\n  %s%s%s", text, pointer, *pointer ? ": " : "", what);
+            free(pointer);
+            free(what);
+            free(text);
+            text = longer;
+        }
     if (json_count(problem, "errors_omitted") > 0) {
         char *longer = format_text("%s\n  and %lld more errors", text, json_count(problem, "errors_omitted"));
         free(text);

@@ -311,7 +311,7 @@ exit_status command_ping(const arguments *a)
         const bool again = status == STATUS_UNREACHABLE && now() < until;
         char *why = describe_answer(&answer);
         if (status == STATUS_OK && option_given(a, OPTION_JSON))
-            puts(answer.body);
+            fputs(answer.body, stdout);
         else if (status == STATUS_OK)
             printf("ready in %.1f ms: %s\n", 1e3 * (now() - begun), http_client_url(client));
         else if (!again)

@@ -8,7 +8,7 @@
 
 void handle_healthz(http_request *request)
 {
-    static const char body[] = "{\"status\":\"ok\"}";
+    static const char body[] = "{\"status\":\"ok\"}\n";
     http_answer_static(request, 200, "application/json", body, sizeof body - 1);
 }
 
@@ -21,7 +21,7 @@ typedef struct readiness {
 
 static void answer_ready(http_request *request)
 {
-    static const char body[] = "{\"status\":\"ready\"}";
+    static const char body[] = "{\"status\":\"ready\"}\n";
     http_answer_static(request, 200, "application/json", body, sizeof body - 1);
 }
 
@@ -66,7 +66,7 @@ void handle_readyz(http_request *request)
 
 void handle_version(http_request *request)
 {
-    static const char body[] = "{\"name\":\"banditd\",\"version\":\"" BANDITD_VERSION "\"}";
+    static const char body[] = "{\"name\":\"banditd\",\"version\":\"" BANDITD_VERSION "\"}\n";
     http_answer_static(request, 200, "application/json", body, sizeof body - 1);
 }
 

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 const int http_statuses[HTTP_STATUSES] = {200, 201, 204, 304, 400, 401, 403, 404, 405, 409, 411,
                                           413, 414, 415, 417, 422, 429, 431, 500, 501, 503, 505};
@@ -56,6 +57,20 @@ static const char *status_title(int status)
     return phrase ? phrase : "Error";
 }
 
+/* Adds the first problem of a body to the detail: many clients show nothing else. */
+static void add_first_error(char *text, size_t size, const wire_errors *errors)
+{
+    if (!errors || errors->n == 0)
+        return;
+    size_t n = strlen(text), more = errors->n - 1 + errors->dropped;
+    const wire_error_item *first = &errors->items[0];
+    char others[40] = "";
+    if (more > 0)
+        snprintf(others, sizeof others, " (and %zu more)", more);
+    snprintf(text + n, size - n, ": %s%s%s%s", first->pointer, *first->pointer ? ": " : "", first->detail,
+             others);
+}
+
 void http_answer_problem(http_request *request, int status, const wire_errors *errors, const char *detail,
                          ...)
 {
@@ -64,6 +79,7 @@ void http_answer_problem(http_request *request, int status, const wire_errors *e
     va_start(args, detail);
     vsnprintf(text, sizeof text, detail, args);
     va_end(args);
+    add_first_error(text, sizeof text, errors);
     snprintf(request->answer.detail, sizeof request->answer.detail, "%.159s", text);
     wire_problem problem = {.status = status,
                             .type = "about:blank",
@@ -75,7 +91,7 @@ void http_answer_problem(http_request *request, int status, const wire_errors *e
     if (!wire_writer_finish(&w, &request->answer.body, &request->answer.size)) {
         static const char no_memory[] =
             "{\"type\":\"about:blank\",\"title\":\"Service Unavailable\",\"status\":503,"
-            "\"detail\":\"out of memory\"}";
+            "\"detail\":\"out of memory\"}\n";
         request->answer.static_body = no_memory;
         request->answer.size = sizeof no_memory - 1;
         status = MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -95,8 +111,7 @@ void http_answer_undecodable(http_request *request, wire_status status, const wi
                             errors->n ? errors->items[0].detail : "the request body is malformed");
         return;
     case WIRE_INVALID:
-        http_answer_problem(request, MHD_HTTP_UNPROCESSABLE_CONTENT, errors,
-                            "the request body is invalid; see errors");
+        http_answer_problem(request, MHD_HTTP_UNPROCESSABLE_CONTENT, errors, "the request body is invalid");
         return;
     case WIRE_OK:
     case WIRE_NO_MEMORY:

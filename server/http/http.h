@@ -74,7 +74,7 @@ struct http_request {
 
     struct http_answer {
         int status;
-        char *body; /* owned; NULL: none */
+        char *body; /* owned, with a NUL after its `size` bytes; NULL: none */
         const char *static_body;
         ptrdiff_t (*read)(struct http_request *request, char *out, size_t n); /* NULL: not a stream */
         size_t size;

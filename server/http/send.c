@@ -18,11 +18,21 @@ const char *http_connection_header(const http_connection *c, const char *name)
     return MHD_lookup_connection_value(c->mhd, MHD_HEADER_KIND, name);
 }
 
+/* A JSON answer ends with a newline, so that it is a line in a terminal and in a file. It takes the place of the
+ * NUL that ends every body; the answers that are static have it. */
+static void end_line(struct http_answer *answer)
+{
+    bool json = answer->content_type && strstr(answer->content_type, "json");
+    if (json && answer->body && answer->size > 0 && !answer->gzip && answer->body[answer->size - 1] != '\n')
+        answer->body[answer->size++] = '\n';
+}
+
 /* Tags and compresses the body, once, on the thread that made the answer. Answers that may be stored for a
  * repeated request stay unchanged. */
 static void prepare(http_connection *c)
 {
     struct http_answer *answer = &c->request.answer;
+    end_line(answer);
     if (!c->opened || !(answer->body || answer->static_body) || answer->gzip ||
         answer->status != MHD_HTTP_OK || c->request.idempotency_key)
         return;

@@ -145,7 +145,7 @@ void study_patch(study *s, study_request *request)
     }
     if (!check_patch(s, patch, &state, &errors, &conflict)) {
         reply_problem(request, conflict ? REPLY_CONFLICT : REPLY_INVALID, &errors,
-                      "the study was not changed: see errors");
+                      "the study was not changed");
         goto out;
     }
     bool new_horizon = patch->horizon.given || patch->no_horizon;

@@ -148,7 +148,7 @@ static void propose(study *s, study_request *request)
     else if (study_is_retired(s, (uint32_t)candidate))
         wire_errors_add(&errors, "/candidate", "has been retired");
     if (errors.n > 0)
-        reply_problem(request, REPLY_INVALID, &errors, "no trial was queued: see errors");
+        reply_problem(request, REPLY_INVALID, &errors, "no trial was queued");
     else
         add_proposed(s, request, (uint32_t)candidate, NULL);
     wire_errors_clear(&errors);

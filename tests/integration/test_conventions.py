@@ -230,3 +230,28 @@ def test_studies_are_filtered_by_state_and_label():
         assert listed("?label=team:c") == listed("?label=nothing:a") == listed("?state=error") == []
         for query in ("?state=lost", "?label=team", "?label=team:a&label=team:b"):
             refusal(client.get("/v1/studies" + query), 422)
+
+
+def test_the_detail_has_the_first_error(server):
+    client = server.client()
+    wrong = {"metric": {"name": "y", "goal": "up"}, "domain": {"type": "space", "parameters": []}, "algoritm": {}}
+    problem = refusal(client.request("POST", "/v1/studies", wrong), 422)
+    first = problem["errors"][0]
+    assert len(problem["errors"]) > 1
+    others = len(problem["errors"]) - 1
+    assert problem["detail"] == f"the request body is invalid: {first['pointer']}: {first['detail']} (and {others} more)"
+    study = client.create(definition())["id"]
+    problem = refusal(client.request("POST", f"/v1/studies/{study}/ask", {"count": 0}), 422)
+    assert problem["detail"].startswith("the request body is invalid: /count: must be"), problem
+    assert problem["detail"].endswith(problem["errors"][0]["detail"]), problem
+
+
+def test_json_answers_end_with_a_newline(server):
+    client = server.client()
+    study = client.create(definition())["id"]
+    for path in ("/healthz", "/readyz", "/v1/version", "/v1/studies", f"/v1/studies/{study}", "/v1/algorithms", "/nowhere"):
+        body = client.get(path).body
+        assert body.endswith(b"}\n") and not body.endswith(b"\n\n"), (path, body[-20:])
+    headers = {"Idempotency-Key": "twice"}
+    bodies = [client.request("POST", f"/v1/studies/{study}/ask", {}, headers=headers).body for _ in range(2)]
+    assert bodies[0] == bodies[1] and bodies[0].endswith(b"}\n") and not bodies[0].endswith(b"\n\n"), bodies

@@ -22,7 +22,8 @@ class Refused(BanditdError):
         self.detail = detail
         self.errors = errors
         lines = [f"{status} {title}" + (f": {detail}" if detail else "")]
-        lines += [f"{error.get('pointer', '')}: {error.get('detail', '')}" for error in errors]
+        if len(errors) > 1:  # the detail has the first one
+            lines += [f"{error.get('pointer', '')}: {error.get('detail', '')}" for error in errors]
         super().__init__("\n  ".join(lines))
 
 
