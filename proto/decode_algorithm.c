@@ -23,7 +23,7 @@ static void fill_confidence(wire_object *o, const char *const *words, wire_algor
     wire_object_close(&fixed);
 }
 
-/* {"type": "uniform"} or {"type": "uncertainty", "parallelism": P} */
+/* {"type": "uniform"} or {"type": "uncertainty", "parallelism": P, "method": "cholesky"} */
 static void fill_init(wire_object *o, const char *const *types, wire_algorithm *algorithm)
 {
     const json_t *json = wire_take(o, "init", WIRE_OPTIONAL);
@@ -31,13 +31,17 @@ static void fill_init(wire_object *o, const char *const *types, wire_algorithm *
     wire_object init;
     if (!json || !wire_object_open(&init, o->decoder, &at, json))
         return;
-    size_t type = 1; /* when it is not known, do not refuse the parallelism as well */
+    static const char *const methods[] = {"cholesky", NULL};
+    size_t type = 1; /* when it is not known, do not refuse the other members as well */
     if (wire_take_word(&init, "type", WIRE_REQUIRED, types, &type))
         algorithm->init = wire_duplicate(o->decoder, types[type]);
-    if (type == 0)
+    if (type == 0) {
         wire_forbid(&init, "parallelism", "applies to the type \"uncertainty\" only");
-    else
+        wire_forbid(&init, "method", "applies to the type \"uncertainty\" only");
+    } else {
         wire_take_number(&init, "parallelism", &wire_positive, NULL, &algorithm->parallelism);
+        wire_take_word_text(&init, "method", WIRE_OPTIONAL, methods, &algorithm->init_method);
+    }
     wire_object_close(&init);
 }
 
@@ -91,6 +95,7 @@ void wire_fill_algorithm(wire_object *definition, const char *const *names, wire
 void wire_algorithm_clear(wire_algorithm *algorithm)
 {
     free(algorithm->name);
+    free(algorithm->init_method);
     for (const wire_algorithm_field *field = wire_algorithm_fields; field->name; field++) {
         switch (field->kind) {
         case WIRE_FIELD_WORD:

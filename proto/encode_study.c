@@ -164,6 +164,8 @@ static void encode_init(wire_writer *w, const wire_algorithm *a)
     wire_object_begin(w);
     wire_string_member(w, "type", a->init);
     wire_given_number(w, "parallelism", a->parallelism);
+    if (a->init_method)
+        wire_string_member(w, "method", a->init_method);
     wire_object_end(w);
 }
 

@@ -44,6 +44,7 @@ void bandit_bbkb_close(bandit_engine *engine)
         bandit_local_ratio_clear(&batch->local);
         bandit_gain_clear(&batch->gain);
         free(batch->planned);
+        bandit_exact_free(batch->prior);
         free(batch->out);
         free(batch->first);
     }
@@ -56,6 +57,7 @@ static size_t batch_memory(const bandit_bbkb_batch *batch)
            (batch->capacity_mean + batch->capacity_variance) * sizeof(double) +
            bandit_posterior_memory(&batch->posterior) + bandit_selector_memory(&batch->selector) +
            bandit_local_ratio_memory(&batch->local) + batch->capacity_out * sizeof *batch->out +
+           (batch->prior ? bandit_exact_memory(batch->prior) : 0) +
            (batch->n_planned + batch->capacity_first) * sizeof(uint32_t) + bandit_gain_memory(&batch->gain);
 }
 

@@ -1,10 +1,11 @@
 /* Shared by the files of BBKB: bbkb.c (creation, memory, stored states, predictions), bbkb_batch.c (the start
- * of a batch: dictionary, posterior, width) and bbkb_picks.c (its picks, and its end). log_ei_list.c picks by
+ * of a batch: dictionary, posterior, width), bbkb_first.c (uncertainty sampling before the first reward) and bbkb_picks.c (its picks, and its end). log_ei_list.c picks by
  * another rule from the same posteriors. */
 #ifndef CORE_ALGORITHMS_BBKB_H
 #define CORE_ALGORITHMS_BBKB_H
 
 #include "core/algorithms/stored_state.h"
+#include "core/posterior/exact_posterior.h"
 #include "core/selection/confidence.h"
 #include "core/selection/dictionary.h"
 #include "core/selection/gain.h"
@@ -43,6 +44,7 @@ typedef struct bandit_bbkb_batch {
     double total;       /* without a model: sum of the prior variances of the picks in flight */
     uint32_t *planned;  /* without a model: the picks that uncertainty sampling planned */
     size_t n_planned;
+    bandit_exact *prior; /* without a model, with options.init_cholesky: given the picks in flight; NULL */
     bandit_local_ratio local; /* used with a model and the global-local rule */
     bool past_global;         /* `local` is up to date: the global bound was exceeded, or `out` was full */
     bandit_offer *out;        /* until past_global: the distinct arms in flight, and their pulls */
@@ -150,12 +152,31 @@ bandit_status bandit_bbkb_select(bandit_engine *engine, const bandit_select_limi
 bandit_status bandit_bbkb_replay_picks(bandit_engine *engine, const bandit_pick *picks, size_t n_picks,
                                        const bandit_executor *executor, bandit_error *err);
 
+/* ---- bbkb_first.c, before the first reward ------------------------------------------------------------- */
+
+/* Starts uncertainty sampling, with memory for this many pulls in flight. Errors: BANDIT_NO_MEMORY,
+ * BANDIT_MEMORY_LIMIT. */
+bandit_status bandit_bbkb_start_first(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
+                                      const bandit_executor *executor, bandit_error *err);
+/* Reserves memory for `more` pulls in flight; without batch->prior none is needed. Errors as above. */
+bandit_status bandit_bbkb_reserve_first(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t more,
+                                        const bandit_executor *executor, bandit_error *err);
+/* Adds a pull in flight, also without batch->prior. Returns the arm's prior variance. */
+double bandit_bbkb_take_out_first(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
+                                  const bandit_executor *executor);
+/* With batch->prior: the most uncertain arm that may be picked (false: there is none), and why the batch ends. */
+bool bandit_bbkb_most_uncertain(const bandit_engine *engine, const bandit_bbkb_batch *batch,
+                                const bandit_select_limits *limits, uint32_t *arm);
+bandit_stop_rule bandit_bbkb_first_stop(const bandit_engine *engine, const bandit_bbkb_batch *batch,
+                                        const bandit_select_limits *limits);
+
 /* ---- log_ei_list.c ------------------------------------------------------------------------------------- */
 
 extern const bandit_algorithm_table bandit_log_ei_list_table;
 
 /* Whether and why the batch ends before another pick. */
-bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine);
+bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine,
+                                              const bandit_select_limits *limits);
 
 /* Learns from the failures, for the picks that follow; there must be a model. *changed tells whether they are
  * not those of the last call for this batch. Errors: BANDIT_NO_MEMORY. */

@@ -105,11 +105,14 @@ static bandit_status freeze_model(bandit_engine *engine, bandit_bbkb_batch *batc
     return evaluate(engine, batch, executor, err);
 }
 
-/* Plans the first picks by [BBKB] Algorithm 3, if that was chosen and no picks are in flight. */
-static bandit_status plan_first_picks(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,
-                                      bandit_error *err)
+/* Starts [BBKB] Algorithm 3, if that was chosen. The older method makes all picks at once, and only if no
+ * picks are in flight. */
+static bandit_status start_first_picks(const bandit_engine *engine, bandit_bbkb_batch *batch,
+                                       size_t n_pending, const bandit_executor *executor, bandit_error *err)
 {
     const bandit_options *options = &engine->options;
+    if (options->init == BANDIT_INIT_UNCERTAINTY && options->init_cholesky)
+        return bandit_bbkb_start_first(engine, batch, n_pending, executor, err);
     if (options->init != BANDIT_INIT_UNCERTAINTY || n_pending > 0)
         return BANDIT_OK;
     size_t most = options->max_batch;
@@ -129,9 +132,13 @@ bandit_status bandit_bbkb_freeze(bandit_engine *engine, bandit_bbkb_batch *batch
     free(batch->planned);
     batch->planned = NULL;
     batch->n_planned = 0;
+    if (batch->has_model) {
+        bandit_exact_free(batch->prior);
+        batch->prior = NULL;
+    }
     const bandit_bbkb_rule *rule = bandit_bbkb_rule_of(engine);
     bandit_status status = batch->has_model ? freeze_model(engine, batch, executor, err)
-                                            : plan_first_picks(engine, batch, n_pending, err);
+                                            : start_first_picks(engine, batch, n_pending, executor, err);
     if (status == BANDIT_OK)
         status = rule->start(engine, batch, n_pending, executor, err);
     if (status != BANDIT_OK)
@@ -206,7 +213,7 @@ bandit_status bandit_bbkb_begin_batch(bandit_engine *engine, const bandit_result
                                       const bandit_executor *executor, bandit_error *err)
 {
     bandit_bbkb *bbkb = (bandit_bbkb *)engine;
-    const bandit_bbkb_batch *ended = &bbkb->batches[bbkb->in_force];
+    bandit_bbkb_batch *ended = &bbkb->batches[bbkb->in_force];
     bandit_bbkb_batch *next = &bbkb->batches[1 - bbkb->in_force];
     bandit_status status =
         bandit_engine_next_ledger(engine, &next->ledger, &ended->ledger, results, n_results, err);
@@ -237,7 +244,10 @@ bandit_status bandit_bbkb_begin_batch(bandit_engine *engine, const bandit_result
         bandit_engine_grow_norm_bound(engine, bandit_posterior_mean_norm(&next->posterior), radius, next);
     next->alpha = alpha_of(engine, next);
     status = bandit_bbkb_freeze(engine, next, pending, n_pending, executor, err);
-    if (status == BANDIT_OK)
-        bbkb->in_force = 1 - bbkb->in_force;
-    return status;
+    if (status != BANDIT_OK)
+        return status;
+    bandit_exact_free(ended->prior);
+    ended->prior = NULL;
+    bbkb->in_force = 1 - bbkb->in_force;
+    return BANDIT_OK;
 }

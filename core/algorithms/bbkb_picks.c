@@ -61,11 +61,8 @@ bool bandit_bbkb_is_global_local(const bandit_engine *engine)
 double bandit_bbkb_hallucinate(const bandit_engine *engine, bandit_bbkb_batch *batch, uint32_t arm,
                                const bandit_executor *executor)
 {
-    if (!batch->has_model) {
-        double variance = bandit_bbkb_prior_variance(engine, arm);
-        batch->total += variance;
-        return variance;
-    }
+    if (!batch->has_model)
+        return bandit_bbkb_take_out_first(engine, batch, arm, executor);
     double variance = bandit_selector_hallucinate(&batch->selector, arm);
     if (bandit_bbkb_is_global_local(engine))
         follow_local_ratio(engine, batch, arm, executor);
@@ -99,8 +96,11 @@ bandit_status bandit_bbkb_start_picks(bandit_engine *engine, bandit_bbkb_batch *
 }
 
 /* Whether and why the batch ends before another pick. */
-static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb_batch *batch)
+static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb_batch *batch,
+                                  const bandit_select_limits *limits)
 {
+    if (batch->prior)
+        return bandit_bbkb_first_stop(engine, batch, limits);
     if (!batch->has_model) {
         uint64_t wanted = batch->n_planned > 0 ? batch->n_planned : 1;
         return batch->n_picks + batch->n_pending >= wanted ? BANDIT_STOP_INITIAL : BANDIT_STOP_NONE;
@@ -117,10 +117,13 @@ static bandit_stop_rule stop_rule(const bandit_engine *engine, const bandit_bbkb
     return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
 }
 
-/* A pick before the first reward: the planned one if there is one left, otherwise uniform. */
+/* A pick before the first reward: the most uncertain arm or the planned one if there is one left, otherwise
+ * uniform. */
 static bool first_arm(const bandit_engine *engine, const bandit_bbkb_batch *batch,
                       const bandit_select_limits *limits, uint32_t *arm)
 {
+    if (batch->prior)
+        return bandit_bbkb_most_uncertain(engine, batch, limits, arm);
     if (batch->n_picks < batch->n_planned && !bandit_is_withheld(limits, batch->planned[batch->n_picks])) {
         *arm = batch->planned[batch->n_picks];
         return true;
@@ -128,9 +131,13 @@ static bool first_arm(const bandit_engine *engine, const bandit_bbkb_batch *batc
     return bandit_engine_uniform_arm(engine, BANDIT_PURPOSE_INITIAL_ARM, batch->n_picks, limits, arm);
 }
 
-static bandit_status prepare_executor(const bandit_engine *engine, bandit_bbkb_batch *batch,
+/* Prepares for `more` picks on this executor, as far as they need memory. */
+static bandit_status prepare_executor(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t more,
                                       const bandit_executor *executor, bandit_error *err)
 {
+    bandit_status status = bandit_bbkb_reserve_first(engine, batch, more, executor, err);
+    if (status != BANDIT_OK)
+        return status;
     if (!batch->has_model || !bandit_bbkb_is_global_local(engine) ||
         executor->workers <= batch->local.workers)
         return BANDIT_OK;
@@ -142,11 +149,16 @@ bandit_status bandit_bbkb_select(bandit_engine *engine, const bandit_select_limi
                                  bandit_error *err)
 {
     bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
-    bandit_status status = prepare_executor(engine, batch, executor, err);
+    bandit_status status = prepare_executor(engine, batch, 0, executor, err);
     if (status != BANDIT_OK)
         return status;
-    while (bandit_engine_wants_pick(limits, stop_rule(engine, batch), out)) {
+    while (bandit_engine_wants_pick(limits, stop_rule(engine, batch, limits), out)) {
         uint32_t arm;
+        status = bandit_bbkb_reserve_first(engine, batch, 1, executor, err);
+        if (status != BANDIT_OK && out->n_picks == 0)
+            return status;
+        if (status != BANDIT_OK) /* keep the picks made; the next call reports the error */
+            break;
         bool found = batch->has_model
                          ? bandit_selector_best(&batch->selector, limits->withheld, limits->n_withheld, &arm)
                          : first_arm(engine, batch, limits, &arm);
@@ -166,7 +178,7 @@ bandit_status bandit_bbkb_replay_picks(bandit_engine *engine, const bandit_pick 
                                        const bandit_executor *executor, bandit_error *err)
 {
     bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
-    bandit_status status = prepare_executor(engine, batch, executor, err);
+    bandit_status status = prepare_executor(engine, batch, n_picks, executor, err);
     if (status != BANDIT_OK)
         return status;
     for (size_t i = 0; i < n_picks && !bandit_pause(); i++)

@@ -97,7 +97,6 @@ static double hallucinate(const bandit_engine *engine, bandit_bbkb_batch *batch,
                           const bandit_executor *executor)
 {
     size_t place;
-    (void)executor;
     if (batch->has_model)
         return bandit_gain_take_out(&batch->gain, arm);
     BANDIT_LOWER_BOUND(place, batch->n_first, i, batch->first[i] < arm);
@@ -107,19 +106,18 @@ static double hallucinate(const bandit_engine *engine, bandit_bbkb_batch *batch,
         batch->first[place] = arm;
         batch->n_first++;
     }
-    double variance = bandit_bbkb_prior_variance(engine, arm);
-    batch->total += variance;
-    return variance;
+    return bandit_bbkb_take_out_first(engine, batch, arm, executor);
 }
 
-static bandit_status make_room(bandit_bbkb_batch *batch, size_t more, bandit_error *err)
+static bandit_status make_room(const bandit_engine *engine, bandit_bbkb_batch *batch, size_t more,
+                               const bandit_executor *executor, bandit_error *err)
 {
     if (batch->has_model)
         return bandit_gain_reserve(&batch->gain, more, err);
     if (!bandit_reserve_keep((void **)&batch->first, &batch->capacity_first, batch->n_first,
                              batch->n_first + more, sizeof(uint32_t)))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    return BANDIT_OK;
+    return bandit_bbkb_reserve_first(engine, batch, more, executor, err);
 }
 
 /* ---- picks --------------------------------------------------------------------------------------------- */
@@ -141,9 +139,12 @@ static uint64_t first_picks(const bandit_engine *engine, const bandit_bbkb_batch
     return most > 0 ? most : 1;
 }
 
-bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine)
+bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine,
+                                              const bandit_select_limits *limits)
 {
     const bandit_bbkb_batch *batch = bandit_bbkb_in_force(engine);
+    if (batch->prior)
+        return bandit_bbkb_first_stop(engine, batch, limits);
     if (!batch->has_model)
         return batch->n_picks + batch->n_pending >= first_picks(engine, batch) ? BANDIT_STOP_INITIAL
                                                                                : BANDIT_STOP_NONE;
@@ -154,8 +155,8 @@ bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine)
     return batch->n_picks >= engine->options.max_batch ? BANDIT_STOP_MAX_BATCH : BANDIT_STOP_NONE;
 }
 
-/* Chooses a pick before the first reward: the planned one if there is one left, otherwise drawn without
- * replacement. */
+/* Chooses a pick before the first reward: the most uncertain arm or the planned one if there is one left,
+ * otherwise drawn without replacement. */
 static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
                                const bandit_select_limits *limits, uint32_t *arm, bool *found,
                                bandit_error *err)
@@ -163,6 +164,10 @@ static bandit_status first_arm(log_ei_list *e, const bandit_bbkb_batch *batch,
     const bandit_engine *engine = &e->bbkb.base;
     size_t n = 0, i = 0, k = 0;
     bandit_select_limits others = *limits;
+    if (batch->prior) {
+        *found = bandit_bbkb_most_uncertain(engine, batch, limits, arm);
+        return BANDIT_OK;
+    }
     if (batch->n_picks < batch->n_planned && !bandit_is_withheld(limits, batch->planned[batch->n_picks])) {
         *arm = batch->planned[batch->n_picks];
         *found = true;
@@ -223,9 +228,9 @@ bandit_status bandit_log_ei_list_heed(bandit_engine *engine, const bandit_select
 
 /* Chooses the next arm, and reserves memory for it to be in flight. */
 static bandit_status choose(log_ei_list *e, bandit_bbkb_batch *batch, const bandit_select_limits *limits,
-                            uint32_t *arm, bool *found, bandit_error *err)
+                            const bandit_executor *executor, uint32_t *arm, bool *found, bandit_error *err)
 {
-    bandit_status status = make_room(batch, 1, err);
+    bandit_status status = make_room(&e->bbkb.base, batch, 1, executor, err);
     if (status == BANDIT_OK && !batch->has_model)
         status = first_arm(e, batch, limits, arm, found, err);
     if (status != BANDIT_OK || !batch->has_model)
@@ -246,10 +251,10 @@ static bandit_status select_list(bandit_engine *engine, const bandit_select_limi
         batch->has_model ? bandit_log_ei_list_heed(engine, limits, &changed, err) : BANDIT_OK;
     if (status != BANDIT_OK)
         return status;
-    while (bandit_engine_wants_pick(limits, bandit_log_ei_list_stop_rule(engine), out)) {
+    while (bandit_engine_wants_pick(limits, bandit_log_ei_list_stop_rule(engine, limits), out)) {
         uint32_t arm;
         bool found = false;
-        status = choose(e, batch, limits, &arm, &found, err);
+        status = choose(e, batch, limits, executor, &arm, &found, err);
         if (status != BANDIT_OK && out->n_picks == 0)
             return status;
         if (status != BANDIT_OK) /* keep the picks made; the next call reports the error */
@@ -270,7 +275,7 @@ static bandit_status replay_list(bandit_engine *engine, const bandit_pick *picks
                                  const bandit_executor *executor, bandit_error *err)
 {
     bandit_bbkb_batch *batch = bandit_bbkb_current(engine);
-    bandit_status status = make_room(batch, n_picks, err);
+    bandit_status status = make_room(engine, batch, n_picks, executor, err);
     if (status != BANDIT_OK)
         return status;
     for (size_t i = 0; i < n_picks && !bandit_pause(); i++)

@@ -226,11 +226,11 @@ static bool find_best(bandit_several_engine *e, const bandit_select_limits *limi
 
 /* ---- picks --------------------------------------------------------------------------------------------- */
 
-static bandit_stop_rule stop_rule(const bandit_several_engine *e)
+static bandit_stop_rule stop_rule(const bandit_several_engine *e, const bandit_select_limits *limits)
 {
     bandit_stop_rule rule = BANDIT_STOP_NONE;
     for (size_t j = 0; j < e->n && rule == BANDIT_STOP_NONE; j++)
-        rule = bandit_log_ei_list_stop_rule(bandit_several_leaf(e, j));
+        rule = bandit_log_ei_list_stop_rule(bandit_several_leaf(e, j), limits);
     return rule;
 }
 
@@ -259,7 +259,7 @@ bandit_status bandit_several_select_list(bandit_several_engine *e, const bandit_
                                          bandit_selection *out, bandit_error *err)
 {
     bandit_status status = BANDIT_OK;
-    while (bandit_engine_wants_pick(limits, stop_rule(e), out)) {
+    while (bandit_engine_wants_pick(limits, stop_rule(e, limits), out)) {
         bandit_pick pick;
         double mean;
         status = prepare(e, limits, err);

@@ -159,6 +159,8 @@ void algorithm_options_complete(wire_study *request, bandit_algorithm algorithm,
     else if (is_word(a->init, "uncertainty"))
         wire_errors_add(found->errors, "/algorithm/init/type",
                         "\"uncertainty\" requires an algorithm with a model");
+    if (is_word(a->init, "uncertainty"))
+        default_text(&a->init_method, "cholesky", found);
     complete_bounds(a, algorithm, horizon, found);
 }
 
@@ -237,6 +239,7 @@ bool algorithm_options_apply(const wire_algorithm *a, bandit_options *out, doubl
     out->learn_norm_bound = is_auto(&a->norm_bound);
     out->standardize_rewards = a->standardize_rewards;
     out->warp_rewards = out->algorithm == BANDIT_LOG_EI && out->standardize_rewards;
+    out->init_cholesky = a->init_method != NULL;
     out->q_bar_theory = a->q_bar.word != NULL;
     if (a->gamma.given && !a->gamma.word) {
         out->gamma = BANDIT_GAMMA_FIXED;

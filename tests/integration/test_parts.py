@@ -1,5 +1,7 @@
 """Batches that are planned in parts: the picks of a batch that is planned at once, few of which wait in the queue."""
 
+import random
+
 from server import Server
 from support import cases, definition, grid
 from test_database import expect_sound
@@ -76,3 +78,16 @@ def test_a_batch_in_parts_ends_by_its_own_rule(server):
     last = max(client.items(f"/v1/studies/{study}/batches"), key=lambda batch: batch["batch"])
     assert (last["size"], last["stop_rule"]) == (192, "max_batch"), last
     assert "unfinished" in rules, rules
+
+
+def test_the_first_pick_of_many_candidates_comes_at_once(server):
+    """All first picks of 4000 candidates would take hours by looking at stale ones again, and were made at once."""
+    client = server.client()
+    rng = random.Random(4)
+    points = [[rng.random() for _ in range(8)] for _ in range(4000)]
+    body = definition(points, {"kernel": {"type": "gaussian", "lengthscale": 0.1}, **UNCERTAIN}, feedback="async")
+    study = client.create(body)
+    assert study["algorithm"]["init"]["method"] == "cholesky", study
+    trials = client.ask(study["id"], 100, wait_seconds=60)["trials"]
+    assert len({trial["candidate"] for trial in trials}) == 100
+    assert client.study(study["id"])["trials_queued"] <= 64

@@ -64,6 +64,7 @@ static const struct setting {
     {"max_batch", SIZE, OPTION(max_batch), NULL},
     {"init", WORD, OPTION(init), inits},
     {"parallelism", REAL, OPTION(parallelism), NULL},
+    {"init_cholesky", FLAG, OPTION(init_cholesky), NULL},
     {"gamma", WORD, OPTION(gamma), gammas},
     {"gamma_value", REAL, OPTION(gamma_value), NULL},
     {"gamma_scale", REAL, OPTION(gamma_scale), NULL},

@@ -102,6 +102,9 @@ typedef struct bandit_options {
     size_t max_batch; /* >= 1 */
     bandit_init init;
     double parallelism; /* P, with BANDIT_INIT_UNCERTAINTY; > 0 */
+    bool
+        init_cholesky; /* its picks on a list are made one by one, from a pivoted Cholesky factor. Studies that
+                           were created before this method existed make all of them at once */
     bandit_gamma gamma;
     double gamma_value;              /* with BANDIT_GAMMA_FIXED; >= 0 */
     double gamma_scale;              /* with BANDIT_GAMMA_BOUND; > 0 */

@@ -422,6 +422,12 @@ static void on_features(void **state)
     o.batch_rule = BANDIT_BATCH_GLOBAL_LOCAL;
     o.init = BANDIT_INIT_UNCERTAINTY;
     run_options(&o, FEATURES);
+    o.init_cholesky = true;
+    run_options(&o, FEATURES);
+    o = small_options(BANDIT_LOG_EI, FEATURES);
+    o.init = BANDIT_INIT_UNCERTAINTY;
+    o.init_cholesky = true;
+    run_options(&o, FEATURES);
     o = small_options(BANDIT_S_GP_TS, FEATURES);
     o.posterior = BANDIT_POSTERIOR_DTC;
     o.features = BANDIT_FEATURES_EIGEN;
