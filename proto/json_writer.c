@@ -1,11 +1,10 @@
 #include "proto/json_writer.h"
 
 #include "proto/arrays.h"
+#include "proto/shortest.h"
 #include "proto/utf8.h"
 
 #include <assert.h>
-#include <float.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,28 +122,22 @@ void wire_string(wire_writer *w, const char *text)
 
 void wire_integer_value(wire_writer *w, int64_t number)
 {
-    char text[24];
-    int n = snprintf(text, sizeof text, "%" PRId64, number);
-    value(w, text, (size_t)n);
+    char text[24] = "-";
+    size_t sign = number < 0, n = shortest_integer(text + sign, sign ? -(uint64_t)number : (uint64_t)number);
+    value(w, text, sign + n);
 }
 
 void wire_real(wire_writer *w, double number)
 {
     assert(isfinite(number));
-    char text[40];
-    int n;
-    /* A decimal of up to 15 digits survives the conversion to a normal double and back, so that %.15g, which
-     * drops trailing zeros, finds it; 17 digits tell any two doubles apart. Subnormals have fewer digits. */
-    int digits = fabs(number) < DBL_MIN ? 1 : 15;
-    do {
-        n = snprintf(text, sizeof text, "%.*g", digits, number);
-    } while (digits++ < 17 && strtod(text, NULL) != number);
-    if (!memchr(text, '.', (size_t)n) && !memchr(text, 'e', (size_t)n)) {
+    char text[SHORTEST_MAX + 2];
+    size_t n = shortest_text(text, number);
+    if (!memchr(text, '.', n) && !memchr(text, 'e', n)) {
         /* A real stays a real for typed clients. */
         text[n++] = '.';
         text[n++] = '0';
     }
-    value(w, text, (size_t)n);
+    value(w, text, n);
 }
 
 void wire_boolean(wire_writer *w, bool truth)

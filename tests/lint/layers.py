@@ -79,7 +79,9 @@ TABLE = [
     Folder("core/include/bandit/lattice", "numbers in even steps, and rounded ones; a part of the interface that proto shares"),
     Folder("proto/utf8", "checks UTF-8"),
     Folder("proto/arrays", "arrays that grow, and binary search"),
-    Folder("proto/json_writer", "writes JSON text", "proto/utf8 proto/arrays"),
+    Folder("proto/powers_of_ten", "10^k to 128 bits"),
+    Folder("proto/shortest", "the shortest digits of doubles", "proto/powers_of_ten"),
+    Folder("proto/json_writer", "writes JSON text", "proto/utf8 proto/arrays proto/shortest"),
     Folder("proto/json_memory", "notices that jansson found no memory", libraries="jansson"),
     Folder(
         "proto",
