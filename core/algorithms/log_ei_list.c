@@ -139,8 +139,7 @@ static uint64_t first_picks(const bandit_engine *engine, const bandit_bbkb_batch
     return most > 0 ? most : 1;
 }
 
-bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine,
-                                              const bandit_select_limits *limits)
+bandit_stop_rule bandit_log_ei_list_stop_rule(const bandit_engine *engine, const bandit_select_limits *limits)
 {
     const bandit_bbkb_batch *batch = bandit_bbkb_in_force(engine);
     if (batch->prior)
