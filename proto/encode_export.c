@@ -31,7 +31,7 @@ void wire_write_table_header(wire_writer *w, const wire_study *study)
     for (size_t i = 0; i < study->n_metrics; i++) {
         char name[sizeof "values." + 4 * WIRE_MAX_NAME];
         snprintf(name, sizeof name, "values.%s", study->metrics[i].name);
-        if (study->metrics[i].recorded)
+        if (&study->metrics[i] != wire_objective(study))
             wire_cell(w, name);
     }
     wire_cell(w, "origin");
@@ -55,7 +55,7 @@ static void write_recorded(wire_writer *w, const wire_study *study, const char *
     json_t *values = recorded_values(recorded, &no_memory);
     w->failed |= no_memory;
     for (size_t i = 0; i < study->n_metrics; i++) {
-        if (!study->metrics[i].recorded)
+        if (&study->metrics[i] == wire_objective(study))
             continue;
         const json_t *value = json_object_get(values, study->metrics[i].name);
         if (json_is_real(value))
@@ -126,7 +126,8 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
 
 /* ---- the series --------------------------------------------------------------------------------------- */
 
-void wire_encode_series(wire_writer *w, const wire_series_point *points, size_t n, int64_t count)
+void wire_encode_series(wire_writer *w, wire_series_kind kind, const wire_series_point *points, size_t n,
+                        int64_t count)
 {
     wire_object_begin(w);
     wire_key(w, "items");
@@ -137,8 +138,13 @@ void wire_encode_series(wire_writer *w, const wire_series_point *points, size_t 
             wire_integer_member(w, "trial", points[i].trial);
         else
             wire_integer_member(w, "observation", points[i].observation);
-        wire_real_member(w, "value", points[i].value);
-        wire_real_member(w, "best", points[i].best);
+        wire_real_member(w, kind == WIRE_SERIES_VOLUMES ? "hypervolume" : "value", points[i].value);
+        if (kind == WIRE_SERIES_VALUES && isnan(points[i].best)) {
+            wire_key(w, "best");
+            wire_null(w);
+        } else if (kind == WIRE_SERIES_VALUES) {
+            wire_real_member(w, "best", points[i].best);
+        }
         wire_time_member(w, "told_at", points[i].told_at);
         wire_object_end(w);
     }

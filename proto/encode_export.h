@@ -16,16 +16,24 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
 /* A point of GET …/series. */
 typedef struct wire_series_point {
     int64_t trial, observation; /* one of the two; the other is 0 */
-    double value, best;         /* best: of all values so far */
+    double value, best;         /* best: of all values so far; NaN, shown as null: none */
     int64_t told_at;            /* ms */
 } wire_series_point;
 
-/* {"items": [{"trial" or "observation", "value", "best", "told_at"}, …], "count"}; count: the number of values that the items
- * represent. */
+/* What the values of a series are. */
+typedef enum wire_series_kind {
+    WIRE_SERIES_VALUES, /* "value" and "best" */
+    WIRE_SERIES_PLAIN,  /* "value" alone: there is no better or worse */
+    WIRE_SERIES_VOLUMES /* "hypervolume" */
+} wire_series_kind;
+
 /* One value of recorded metrics, from their stored text (NULL or "": none); NaN if it has none of that name. */
 double wire_recorded_value(const char *recorded, const char *name);
 
-void wire_encode_series(wire_writer *w, const wire_series_point *points, size_t n, int64_t count);
+/* {"items": [{"trial" or "observation", "value", "best", "told_at"}, …], "count"}; count: the number of values that the items
+ * represent. */
+void wire_encode_series(wire_writer *w, wire_series_kind kind, const wire_series_point *points, size_t n,
+                        int64_t count);
 
 /* Streaming reader of lines (NDJSON): bytes in, lines out. Memory is bounded by one line. */
 #define WIRE_LINE_MAX 16777216 /* bytes */

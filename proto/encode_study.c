@@ -8,9 +8,19 @@ static void encode_metric(wire_writer *w, const wire_metric *metric)
 {
     wire_object_begin(w);
     wire_string_member(w, "name", metric->name);
-    wire_string_member(w, "goal", metric->minimize ? "minimize" : "maximize");
-    wire_string_member(w, "role", metric->recorded ? "recorded" : "objective");
+    if (metric->has_goal)
+        wire_string_member(w, "goal", metric->minimize ? "minimize" : "maximize");
+    wire_string_member(w, "role",
+                       metric->recorded     ? "recorded"
+                       : metric->constraint ? "constraint"
+                                            : "objective");
     wire_optional_string(w, "unit", metric->unit);
+    if (metric->threshold.given)
+        wire_real_member(w, "threshold", metric->threshold.value);
+    if (metric->at_least.given)
+        wire_real_member(w, "at_least", metric->at_least.value);
+    if (metric->at_most.given)
+        wire_real_member(w, "at_most", metric->at_most.value);
     wire_object_end(w);
 }
 

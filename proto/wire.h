@@ -23,6 +23,9 @@
 #define WIRE_MAX_NAME            200     /* characters of a name given by a user */
 #define WIRE_MAX_UNIT            50      /* characters of the unit of a parameter or metric */
 #define WIRE_MAX_METRICS         32
+#define WIRE_MAX_OBJECTIVES      5
+#define WIRE_MAX_CONSTRAINTS     8
+#define WIRE_MAX_MODELLED        (WIRE_MAX_OBJECTIVES + WIRE_MAX_CONSTRAINTS)
 #define WIRE_MAX_LABELS          64
 #define WIRE_MAX_PARAMETERS      1000
 #define WIRE_MAX_CHOICES         10000    /* values of a parameter */
@@ -123,9 +126,12 @@ typedef struct wire_algorithm {
 
 typedef struct wire_metric {
     char *name;
+    bool has_goal; /* not of a constraint; may be left out of a recorded metric */
     bool minimize;
-    bool recorded; /* role "recorded"; otherwise "objective" */
-    char *unit;    /* shown, and used by nothing; NULL */
+    bool recorded, constraint;     /* the role; if neither, it is an objective */
+    wire_number threshold;         /* of an objective: the worst value of interest */
+    wire_number at_least, at_most; /* of a constraint or an objective: bounds of its values */
+    char *unit;                    /* shown, and used by nothing; NULL */
 } wire_metric;
 
 /* The rule by which workers should stop trials early. */
@@ -149,7 +155,7 @@ typedef struct wire_study {
     char *metadata;     /* JSON object text, NULL */
     char *aim;          /* "best", "regret"; NULL */
     wire_metric *metrics;
-    size_t n_metrics;     /* exactly one is an objective */
+    size_t n_metrics;     /* at least one is an objective */
     bool metrics_as_list; /* given as "metrics", not "metric" */
     wire_number optimum;
     wire_domain_type domain_type;
@@ -173,8 +179,14 @@ typedef struct wire_study {
     wire_stopping stopping;
 } wire_study;
 
-/* The one metric that is modelled. */
+/* The first objective, whose value is that of a result. */
 const wire_metric *wire_objective(const wire_study *study);
+/* The modelled metrics: the first objective, then the other objectives and the constraints in the order of the
+ * definition. Returns how many; fills out[0 … WIRE_MAX_MODELLED−1] as far as there are, unless out is NULL. */
+size_t wire_modelled_metrics(const wire_study *study, const wire_metric **out);
+size_t wire_count_objectives(const wire_study *study);
+/* Is more than one objective without bounds modelled? */
+bool wire_has_several(const wire_study *study);
 
 /* algorithms: the names that an algorithm may have, then NULL. */
 wire_status wire_decode_study(wire_study **out, const char *body, size_t size, const char *const *algorithms,

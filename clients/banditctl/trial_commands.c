@@ -222,6 +222,20 @@ static void print_members(const char *title, const json_t *object)
     putchar('\n');
 }
 
+/* Prints the observed or the recommended part of the best: one point, or a front with one line for each. */
+static void print_part(const char *title, const json_t *part)
+{
+    const json_t *front = json_object_get(part, "pareto");
+    if (!front) {
+        print_members(title, part);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(front); i++)
+        print_members(title, json_array_get(front, i));
+    if (json_array_size(front) == 0)
+        print_members(title, NULL);
+}
+
 exit_status command_best(const arguments *a)
 {
     char *path = study_path(a->operands[0], "/best");
@@ -229,8 +243,11 @@ exit_status command_best(const arguments *a)
     json_t *best;
     exit_status status = call(a, &request, &best);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON)) {
-        print_members("observed", json_object_get(best, "observed"));
-        print_members("recommended", json_object_get(best, "recommended"));
+        const json_t *volume = json_object_get(best, "hypervolume");
+        if (json_is_number(volume))
+            printf("%-12s %.10g\n", "hypervolume", json_number_value(volume));
+        print_part("observed", json_object_get(best, "observed"));
+        print_part("recommended", json_object_get(best, "recommended"));
     }
     json_decref(best);
     free(path);

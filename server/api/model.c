@@ -18,6 +18,7 @@ void handle_best(http_request *request)
 
 void handle_model(http_request *request)
 {
+    request->context = request->query[HTTP_QUERY_METRIC];
     call_study(request, study_model);
 }
 

@@ -98,7 +98,10 @@ static bool open_import(http_request *request)
         wire_observations_reader_new(&in->reader, json ? WIRE_OBSERVATIONS_JSON : WIRE_OBSERVATIONS_CSV,
                                      in->definition, take, in) != WIRE_OK)
         status = STORE_NO_MEMORY;
-    if (status == STORE_NOT_FOUND)
+    if (status == STORE_OK && wire_has_several(in->definition))
+        http_answer_problem(request, 422, NULL,
+                            "observations cannot be imported into a study with several objectives or bounds");
+    else if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
     else if (status != STORE_OK)
         http_answer_store_problem(request, status);

@@ -75,7 +75,8 @@ const route api_routes[] = {
     {"/v1/studies/{study}/best", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_best, NULL},
     {"/v1/studies/{study}/predict", HTTP_POST, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_REQUIRED, 0,
      handle_predict, NULL},
-    {"/v1/studies/{study}/model", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 0, handle_model, NULL},
+    {"/v1/studies/{study}/model", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, 1u << HTTP_QUERY_METRIC,
+     handle_model, NULL},
     {"/v1/studies/{study}/importance", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
      1u << HTTP_QUERY_METRIC, handle_importance, NULL},
     {"/v1/studies/{study}/diagnostics", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
@@ -89,6 +90,6 @@ const route api_routes[] = {
     {"/v1/studies/{study}/events", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_events,
      NULL},
     {"/v1/studies/{study}/series", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
-     1u << HTTP_QUERY_POINTS, handle_series, NULL},
+     1u << HTTP_QUERY_POINTS | 1u << HTTP_QUERY_METRIC, handle_series, NULL},
     {0},
 };

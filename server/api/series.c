@@ -1,111 +1,85 @@
 /* The values of a study over its trials, and the stream of its events. */
-#include "server/data/series.h"
-#include "proto/arrays.h"
 #include "proto/integer.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/data/definition.h"
+#include "server/data/series_read.h"
 #include "server/http/paging.h"
 #include "server/watch/event_streams.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct found_study {
     int64_t number;
-    store_status status; /* of reading its definition */
-    bool minimize;
+    store_status status;    /* of reading its definition */
+    wire_study *definition; /* owned */
 } found_study;
 
 static void take_study(void *arg, const store_study *row)
 {
     found_study *found = arg;
-    wire_study *definition;
     found->number = row->study;
-    found->status = study_config_read(&definition, row->definition);
-    if (found->status != STORE_OK)
-        return;
-    found->minimize = wire_objective(definition)->minimize;
-    wire_study_free(definition);
+    found->status = study_config_read(&found->definition, row->definition);
 }
 
-/* The imported values, which join the trials' by time, and the series. */
-typedef struct course {
-    wire_series_point *imported;
-    size_t n, capacity, next;
-    series *series;
-    bool no_memory;
-} course;
-
-static void take_imported(void *arg, const store_imported *row)
+/* The metric that the request names, or the objective; NULL: the hypervolume of several objectives. False: answered. */
+static bool find_metric(http_request *request, const wire_study *definition, const wire_metric **out)
 {
-    course *c = arg;
-    if (!row->has_value)
-        return;
-    c->no_memory |= !wire_grow(&c->imported, &c->capacity, c->n + 1, 64, sizeof *c->imported);
-    if (!c->no_memory)
-        c->imported[c->n++] = (wire_series_point){
-            .observation = row->observation, .value = row->value, .told_at = row->imported_at};
+    const char *name = request->query[HTTP_QUERY_METRIC];
+    *out = !name && wire_count_objectives(definition) > 1 ? NULL : wire_objective(definition);
+    if (!name)
+        return true;
+    for (size_t i = 0; i < definition->n_metrics; i++) {
+        *out = &definition->metrics[i];
+        if (strcmp((*out)->name, name) == 0)
+            return true;
+    }
+    http_answer_problem(request, 422, NULL, "the study has no metric '%s'", name);
+    return false;
 }
 
-/* Adds the imported values up to that time that have not been added yet. */
-static void add_imported(course *c, int64_t told_at)
+static void answer(http_request *request, series *s, wire_series_kind kind)
 {
-    while (c->next < c->n && c->imported[c->next].told_at <= told_at)
-        series_add(c->series, &c->imported[c->next++]);
-}
-
-static void take_value(void *arg, int64_t trial, double value, int64_t told_at)
-{
-    course *c = arg;
-    const wire_series_point point = {.trial = trial, .value = value, .told_at = told_at};
-    add_imported(c, told_at);
-    series_add(c->series, &point);
-}
-
-static store_status read_course(course *c, store *s, int64_t study)
-{
-    store_error error = {0};
-    store_status status = store_read_observations(s, study, 0, INT64_MAX, take_imported, c, &error);
-    if (status == STORE_OK && c->no_memory)
-        status = STORE_NO_MEMORY;
-    if (status == STORE_OK)
-        status = store_read_values(s, study, take_value, c, &error);
-    if (status == STORE_OK)
-        add_imported(c, INT64_MAX);
-    return status;
+    size_t n;
+    int64_t count;
+    wire_writer w = WIRE_WRITER_INIT;
+    const wire_series_point *kept = series_finish(s, &n, &count);
+    wire_encode_series(&w, kind, kept, n, count);
+    http_answer_json(request, 200, &w);
 }
 
 void handle_series(http_request *request)
 {
     found_study found = {0};
     store_error error = {0};
+    const wire_metric *metric = NULL;
     int64_t points = SERIES_POINTS_DEFAULT;
     if (!query_integer(request, HTTP_QUERY_POINTS, "points", SERIES_POINTS_MIN, SERIES_POINTS_MAX, &points))
         return;
     store *st = request->app->store;
     store_status status = store_read_study(st, request->study, take_study, &found, &error);
-    course c = {0};
+    series *s = NULL;
     if (status == STORE_OK)
         status = found.status;
-    if (status == STORE_OK && !(c.series = series_new((size_t)points, found.minimize)))
+    if (status == STORE_OK && !find_metric(request, found.definition, &metric)) {
+        wire_study_free(found.definition);
+        return;
+    }
+    wire_series_kind kind = !metric             ? WIRE_SERIES_VOLUMES
+                            : !metric->has_goal ? WIRE_SERIES_PLAIN
+                                                : WIRE_SERIES_VALUES;
+    if (status == STORE_OK && !(s = series_new((size_t)points, metric && metric->minimize)))
         status = STORE_NO_MEMORY;
     if (status == STORE_OK)
-        status = read_course(&c, st, found.number);
-    if (status == STORE_OK) {
-        size_t n;
-        int64_t count;
-        wire_writer w = WIRE_WRITER_INIT;
-        const wire_series_point *kept = series_finish(c.series, &n, &count);
-        wire_encode_series(&w, kept, n, count);
-        http_answer_json(request, 200, &w);
-    } else if (status == STORE_NOT_FOUND) {
+        status = series_read(s, st, found.number, &found.definition, metric);
+    if (status == STORE_OK)
+        answer(request, s, kind);
+    else if (status == STORE_NOT_FOUND)
         http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
-    } else {
+    else
         http_answer_store_problem(request, status);
-    }
-    series_free(c.series);
-    free(c.imported);
+    series_free(s);
+    wire_study_free(found.definition);
 }
 
 static void open_stream(http_request *request, int64_t after)

@@ -55,7 +55,7 @@ static bool find_metric(trial_order *order, const wire_study *definition)
 {
     for (size_t i = 0; i < definition->n_metrics; i++)
         if (strcmp(definition->metrics[i].name, order->name) == 0) {
-            if (!definition->metrics[i].recorded)
+            if (&definition->metrics[i] == wire_objective(definition))
                 order->sort = TRIALS_BY_VALUE;
             return true;
         }

@@ -1,5 +1,6 @@
 #include "server/data/arm_sums.h"
 #include "proto/arrays.h"
+#include "server/data/modelled.h"
 
 #include <stdlib.h>
 
@@ -9,7 +10,7 @@ typedef struct joined_result {
     int kind; /* 0: imported, 1: a trial's, 2: late */
     int64_t major, minor;
     size_t arm; /* index among the candidates */
-    double reward;
+    double rewards[WIRE_MAX_MODELLED];
     int64_t repeats;
     int64_t trial, observation; /* for amendments: one of the two; 0 once it was undone */
     bool has_value;
@@ -23,6 +24,7 @@ typedef struct gathering {
     joined_result *results;
     size_t n, capacity;
     int64_t amended_through;
+    const study_config *config;
     bool no_memory;
 } gathering;
 
@@ -49,6 +51,13 @@ static int compare_candidate(const void *key, const void *entry)
     return (wanted > candidate) - (wanted < candidate);
 }
 
+/* Sets the rewards, if there is a value. */
+static void read_rewards(gathering *g, joined_result *result, double value, const char *recorded)
+{
+    if (result->has_value && !modelled_rewards(g->config, value, recorded, result->rewards))
+        g->no_memory = true;
+}
+
 static void take(gathering *g, int64_t candidate, const joined_result *result)
 {
     const uint32_t *found =
@@ -69,10 +78,10 @@ static void take_observation(void *arg, const store_imported *row)
     joined_result result = {.batch = batch_of(g, row->told_seq),
                             .kind = 0,
                             .major = row->observation,
-                            .reward = row->value,
                             .repeats = row->repeats,
                             .observation = row->observation,
                             .has_value = row->has_value};
+    read_rewards(g, &result, row->value, "");
     take(g, row->candidate, &result);
 }
 
@@ -82,10 +91,10 @@ static void take_trial(void *arg, const store_trial *row)
     joined_result result = {.batch = batch_of(g, row->told_seq),
                             .kind = 1,
                             .major = row->trial,
-                            .reward = row->value,
                             .repeats = row->repeats,
                             .trial = row->trial,
                             .has_value = row->has_value};
+    read_rewards(g, &result, row->value, row->recorded);
     take(g, row->candidate, &result);
 }
 
@@ -96,9 +105,9 @@ static void take_late(void *arg, const store_late_result *row)
                             .kind = 2,
                             .major = row->trial,
                             .minor = row->attempt,
-                            .reward = row->value,
                             .repeats = row->repeats,
                             .has_value = true};
+    read_rewards(g, &result, row->value, row->recorded);
     take(g, row->candidate, &result);
 }
 
@@ -112,7 +121,7 @@ static void undo_amendment(void *arg, const store_amendment *row)
         if (!same)
             continue;
         result->has_value = row->had_value;
-        result->reward = row->value;
+        read_rewards(g, result, row->value, row->recorded);
         result->repeats = row->repeats;
         result->trial = result->observation = 0; /* later amendments replaced later values */
     }
@@ -135,11 +144,32 @@ static int compare_results(const void *x, const void *y)
     return compare_integers(a->minor, b->minor);
 }
 
-store_status study_arm_sums(store *from, int64_t study, bool minimize, int64_t joined_through,
+/* Adds the results up, in their order. */
+static void add_up(const gathering *g, bandit_arm_sum *sums)
+{
+    size_t n = g->n_candidates;
+    for (size_t j = 0; j < g->config->n_modelled; j++) {
+        bandit_arm_sum *of_metric = sums + j * n;
+        for (size_t i = 0; i < n; i++)
+            of_metric[i] = (bandit_arm_sum){.arm = g->candidates[i]};
+        for (size_t i = 0; i < g->n; i++) {
+            const joined_result *result = &g->results[i];
+            if (!result->has_value)
+                continue;
+            bandit_arm_sum *sum = &of_metric[result->arm];
+            sum->count += (uint64_t)result->repeats;
+            /* The engine adds bandit_result.repeats times the mean. */
+            sum->sum += (uint32_t)result->repeats * result->rewards[j];
+        }
+    }
+}
+
+store_status study_arm_sums(store *from, int64_t study, const study_config *config, int64_t joined_through,
                             int64_t amended_through, const uint32_t *candidates, size_t n,
                             bandit_arm_sum *sums)
 {
-    gathering g = {.candidates = candidates, .n_candidates = n, .amended_through = amended_through};
+    gathering g = {
+        .candidates = candidates, .n_candidates = n, .amended_through = amended_through, .config = config};
     store_trial_filter told = {.told = true, .told_through = joined_through};
     store_error error = {0};
     store_status status = store_read_batches(from, study, -1, SIZE_MAX, take_batch, &g, &error);
@@ -155,17 +185,7 @@ store_status study_arm_sums(store *from, int64_t study, bool minimize, int64_t j
         status = STORE_NO_MEMORY;
     if (g.n > 0)
         qsort(g.results, g.n, sizeof *g.results, compare_results);
-    for (size_t i = 0; i < n; i++)
-        sums[i] = (bandit_arm_sum){.arm = candidates[i]};
-    for (size_t i = 0; i < g.n; i++) {
-        const joined_result *result = &g.results[i];
-        if (!result->has_value)
-            continue;
-        bandit_arm_sum *sum = &sums[result->arm];
-        sum->count += (uint64_t)result->repeats;
-        /* The engine adds bandit_result.repeats times the mean. */
-        sum->sum += (uint32_t)result->repeats * (minimize ? -result->reward : result->reward);
-    }
+    add_up(&g, sums);
     free(g.through);
     free(g.results);
     return status;

@@ -3,14 +3,14 @@
 #define SERVER_DATA_ARM_SUMS_H
 
 #include "bandit/engine.h"
-#include "server/store/store.h"
+#include "server/data/definition.h"
 
 /* Adds up the results that are part of a study's stored model (log position <= joined_through), for n
  * candidates (ascending, no duplicates). The sums are in the engine's units, and are added in the order in
  * which the results joined the model: batch by batch, and in each batch the imports, then the trials by
  * number, then late results by trial and attempt. Amendments apply up to the log position amended_through.
- * sums: n, caller's. */
-store_status study_arm_sums(store *from, int64_t study, bool minimize, int64_t joined_through,
+ * sums: n for each modelled metric, the first metric's first; caller's. */
+store_status study_arm_sums(store *from, int64_t study, const study_config *config, int64_t joined_through,
                             int64_t amended_through, const uint32_t *candidates, size_t n,
                             bandit_arm_sum *sums);
 

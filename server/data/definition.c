@@ -91,6 +91,26 @@ static void complete_aim(wire_study *request, completion *found)
         wire_errors_add(found->errors, "/aim", "must be \"best\" with the algorithm %s", seeks_best);
 }
 
+/* What does not apply to several modelled metrics. */
+static void check_several(const wire_study *request, wire_errors *errors)
+{
+    size_t objectives = wire_count_objectives(request);
+    if (!wire_has_several(request))
+        return;
+    if (is_word(request->aim, aim_regret))
+        wire_errors_add(errors, "/aim", "must be \"best\" with several objectives or with bounds");
+    if (request->algorithm.noise_std.given && !request->algorithm.noise_std.word &&
+        wire_modelled_metrics(request, NULL) > 1)
+        wire_errors_add(errors, "/algorithm/noise_std",
+                        "must be \"auto\", because each modelled metric has noise of its own");
+    if (objectives > 1 && request->optimum.given)
+        wire_errors_add(errors, "/optimum", "applies to one objective only");
+    if (objectives > 1 && request->stopping.rule != WIRE_STOPPING_NONE)
+        wire_errors_add(errors, "/stopping", "applies to one objective only");
+    if (request->history_from)
+        wire_errors_add(errors, "/history_from", "is not available with several objectives or bounds");
+}
+
 wire_status study_config_complete(wire_study *request, wire_errors *errors)
 {
     size_t before = errors->n;
@@ -107,6 +127,7 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
     default_text(&request->repeats, "auto", &found);
     if (request->min_in_flight.given && request->feedback && strcmp(request->feedback, "async") != 0)
         wire_errors_add(errors, "/min_in_flight", "applies only to \"feedback\": \"async\"");
+    check_several(request, errors);
     complete_aim(request, &found);
     if (!request->algorithm.name)
         return WIRE_NO_MEMORY;
@@ -124,6 +145,35 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
 }
 
 /* ---- the engine's options ------------------------------------------------------------------------------ */
+
+/* Sets what is modelled, and how its values become rewards. A metric that is only bounded from above is turned,
+ * so that the values that break the bound are the small ones, which matter less to a model. */
+static void fill_metrics(study_config *config)
+{
+    const wire_study *wire = config->wire;
+    config->objective = wire_objective(wire);
+    config->minimize = config->objective->minimize;
+    config->n_modelled = wire_modelled_metrics(wire, config->modelled);
+    config->n_objectives = wire_count_objectives(wire);
+    config->several = wire_has_several(wire);
+    for (size_t j = 0; j < config->n_modelled; j++) {
+        const wire_metric *metric = config->modelled[j];
+        bool turned = metric->constraint ? !metric->at_least.given : metric->minimize;
+        double low = metric->at_least.given ? metric->at_least.value : (double)-INFINITY;
+        double high = metric->at_most.given ? metric->at_most.value : (double)INFINITY;
+        double sign = config->signs[j] = turned ? -1.0 : 1.0;
+        config->bounded |= metric->at_least.given || metric->at_most.given;
+        config->metrics[j] = (bandit_metric){.objective = !metric->constraint,
+                                             .has_threshold = metric->threshold.given,
+                                             .threshold = sign * metric->threshold.value,
+                                             .low = turned ? -high : low,
+                                             .high = turned ? -low : high};
+    }
+    if (config->several) {
+        config->options.metrics = config->metrics;
+        config->options.n_metrics = config->n_modelled;
+    }
+}
 
 static bool fill_options(study_config *config)
 {
@@ -189,8 +239,7 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
         goto failed;
     config->scaling = study_scaling(definition);
     config->precomputed = definition->domain_type == WIRE_DOMAIN_PRECOMPUTED;
-    config->objective = wire_objective(definition);
-    config->minimize = config->objective->minimize;
+    fill_metrics(config);
     config->seeks_best = is_word(definition->aim, aim_best);
     config->asynchronous = is_word(definition->feedback, "async");
     config->has_repeats = definition->repeats != NULL;

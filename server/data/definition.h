@@ -14,13 +14,20 @@ typedef struct study_config {
     bandit_scaling scaling;
     double *lengthscales;         /* borrowed by options.kernel */
     bandit_parameter *parameters; /* of a space; borrows from `wire`; NULL */
-    bool minimize;
-    const wire_metric *objective; /* of wire->metrics */
-    bool precomputed;             /* the domain is a kernel matrix */
-    bool asynchronous;            /* feedback */
-    bool seeks_best;              /* aim; definitions of before it was an option have none: regret */
-    bool has_repeats;             /* the definition has the member "repeats"; older ones do not */
-    bool never_repeats;           /* and it is "never" */
+    bool minimize;                /* the first objective */
+    const wire_metric *objective; /* of wire->metrics: the first objective */
+    /* The modelled metrics: objectives and constraints. */
+    const wire_metric *modelled[WIRE_MAX_MODELLED]; /* of wire->metrics; the first is `objective` */
+    size_t n_modelled, n_objectives;
+    double signs[WIRE_MAX_MODELLED];          /* −1 or 1: what turns a value into a reward */
+    bool several;                             /* there are several, or there are bounds */
+    bool bounded;                             /* there are bounds */
+    bandit_metric metrics[WIRE_MAX_MODELLED]; /* for options.metrics, if `several` */
+    bool precomputed;                         /* the domain is a kernel matrix */
+    bool asynchronous;                        /* feedback */
+    bool seeks_best;    /* aim; definitions of before it was an option have none: regret */
+    bool has_repeats;   /* the definition has the member "repeats"; older ones do not */
+    bool never_repeats; /* and it is "never" */
     unsigned max_arm_failures;
     struct study_config *next; /* the definition it replaced, which engine jobs may still read */
 } study_config;

@@ -97,19 +97,11 @@ static store_status read_results(reading *r)
     return status == STORE_OK && r->no_memory ? STORE_NO_MEMORY : status;
 }
 
-static const char *objective_of(const wire_study *study)
-{
-    size_t i = 0;
-    while (i + 1 < study->n_metrics && study->metrics[i].recorded)
-        i++;
-    return study->metrics[i].name;
-}
-
 /* Can results of the other study be results of the new one? */
 static bool go_together(const reading *r, wire_errors *errors)
 {
     const wire_study *to = r->settings->wire;
-    const char *ours = objective_of(to), *theirs = objective_of(r->from);
+    const char *ours = wire_objective(to)->name, *theirs = wire_objective(r->from)->name;
     if (strcmp(ours, theirs) != 0)
         wire_errors_add(errors, "/history_from", "the objective of '%s' is '%s', not '%s'", to->history_from,
                         theirs, ours);

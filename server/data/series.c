@@ -1,6 +1,7 @@
 #include "server/data/series.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,7 +22,7 @@ struct series {
     size_t points;
     bool minimize;
     int64_t count;
-    double best; /* of the values so far */
+    double best; /* of the values so far; NaN: there is none */
     placed first, last;
     int64_t last_kept; /* its place, while the series is finished */
     int64_t width;     /* values per bucket */
@@ -42,8 +43,12 @@ series *series_new(size_t points, bool minimize)
         free(buckets);
         return NULL;
     }
-    *s = (series){
-        .points = points, .minimize = minimize, .width = 1, .max_buckets = max_buckets, .buckets = buckets};
+    *s = (series){.points = points,
+                  .minimize = minimize,
+                  .width = 1,
+                  .max_buckets = max_buckets,
+                  .buckets = buckets,
+                  .best = NAN};
     return s;
 }
 
@@ -80,7 +85,13 @@ static void halve(series *s)
 
 void series_add(series *s, const wire_series_point *next)
 {
-    bool better = s->count == 0 || (s->minimize ? next->value < s->best : next->value > s->best);
+    series_add_bounded(s, next, true);
+}
+
+void series_add_bounded(series *s, const wire_series_point *next, bool feasible)
+{
+    bool better =
+        feasible && (isnan(s->best) || (s->minimize ? next->value < s->best : next->value > s->best));
     s->best = better ? next->value : s->best;
     placed added = {.point = *next, .place = s->count};
     added.point.best = s->best;

@@ -18,6 +18,8 @@ void series_free(series *s); /* NULL is fine */
  * size, and the smallest and the largest value of each bucket are kept, and the first and the last of all
  * values. */
 void series_add(series *s, const wire_series_point *value);
+/* The same; a value that breaks a bound cannot be the best. While none can, the best is NaN. */
+void series_add_bounded(series *s, const wire_series_point *value, bool feasible);
 
 /* The kept values in their order, borrowed, each with the best of all values up to it. No more values
  * can be added. *count: the number of added values. */

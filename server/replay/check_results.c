@@ -34,16 +34,17 @@ static json_t *object_of(const char *member, const char *text, rebuild_problem *
     return NULL;
 }
 
+/* Is it a metric whose value is stored beside that of the first objective? */
 static bool is_recorded(const wire_study *wire, const char *name)
 {
     for (size_t i = 0; i < wire->n_metrics; i++)
-        if (wire->metrics[i].recorded && strcmp(wire->metrics[i].name, name) == 0)
+        if (&wire->metrics[i] != wire_objective(wire) && strcmp(wire->metrics[i].name, name) == 0)
             return true;
     return false;
 }
 
-/* Checks the values of recorded metrics. */
-static bool check_recorded(const rebuild *r, const char *text, rebuild_problem *p)
+/* Checks the values beside that of the first objective. With a value, all modelled metrics must have one. */
+static bool check_recorded(const rebuild *r, bool has_value, const char *text, rebuild_problem *p)
 {
     json_t *object = object_of("recorded", text, p), *value;
     const char *name;
@@ -57,6 +58,9 @@ static bool check_recorded(const rebuild *r, const char *text, rebuild_problem *
         if (good && (!json_is_number(value) || !is_measured(json_number_value(value))))
             good = rebuild_refuse(p, "recorded", "'%.100s' must be a number from -1e100 to 1e100", name);
     }
+    for (size_t j = 1; good && has_value && j < r->config->n_modelled; j++)
+        if (!json_object_get(object, r->config->modelled[j]->name))
+            good = rebuild_refuse(p, "recorded", "'%.100s' is missing", r->config->modelled[j]->name);
     json_decref(object);
     return good;
 }
@@ -93,13 +97,14 @@ bool rebuild_check_told(const rebuild *r, const store_event *event, rebuild_prob
            check_result(event->u.told.state, event->u.told.has_value, event->u.told.value, p) &&
            check_repeats(event->u.told.repeats, p) &&
            rebuild_check_text(p, "reason", event->u.told.reason, WIRE_MAX_REASON) &&
-           check_recorded(r, event->u.told.recorded, p) && check_metadata(event->u.told.metadata, p);
+           check_recorded(r, event->u.told.has_value, event->u.told.recorded, p) &&
+           check_metadata(event->u.told.metadata, p);
 }
 
 bool rebuild_check_late(const rebuild *r, const store_event *event, rebuild_problem *p)
 {
     return rebuild_check_trial(r, p, event->u.late.trial) && check_value(p, "value", event->u.late.value) &&
-           check_repeats(event->u.late.repeats, p) && check_recorded(r, event->u.late.recorded, p) &&
+           check_repeats(event->u.late.repeats, p) && check_recorded(r, true, event->u.late.recorded, p) &&
            check_metadata(event->u.late.metadata, p);
 }
 
@@ -114,7 +119,7 @@ bool rebuild_check_amended(const rebuild *r, const store_event *event, rebuild_p
            check_result(event->u.amended.state, event->u.amended.has_value, event->u.amended.value, p) &&
            check_value(p, "best_value", event->u.amended.best_value) &&
            rebuild_check_text(p, "reason", event->u.amended.reason, WIRE_MAX_REASON) &&
-           check_recorded(r, event->u.amended.recorded, p);
+           check_recorded(r, event->u.amended.has_value, event->u.amended.recorded, p);
 }
 
 bool rebuild_check_measured(const rebuild *r, const store_event *event, rebuild_problem *p)
@@ -126,6 +131,8 @@ bool rebuild_check_measured(const rebuild *r, const store_event *event, rebuild_
 
 bool rebuild_check_observed(rebuild *r, const store_event *event, rebuild_problem *p)
 {
+    if (r->config->several)
+        return rebuild_refuse(p, "observations", "cannot be imported with several objectives or bounds");
     for (size_t i = 0; i < event->u.observed.n; i++) {
         const store_observation *o = &event->u.observed.list[i];
         if (o->candidate >= r->candidates)

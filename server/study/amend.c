@@ -4,6 +4,7 @@
 #include "proto/changes.h"
 #include "server/base/clock.h"
 #include "server/base/log.h"
+#include "server/data/modelled.h"
 #include "server/study/ask.h"
 #include "server/study/measure.h"
 #include "server/study/requests.h"
@@ -62,46 +63,79 @@ static void consider_stored(void *arg, int64_t id, double value, int64_t told_at
         consider(b, id, value);
 }
 
-static void consider_late(void *arg, const store_late_result *row)
+static void consider_row(void *arg, const store_trial *row)
 {
-    consider(arg, row->trial, row->value);
+    best_search *b = arg;
+    if (row->has_value && study_can_be_best(b->s, row->value, row->recorded))
+        consider_stored(b, row->trial, row->value, row->told_at);
 }
 
-static store_status find_best(study *s)
+static void consider_late(void *arg, const store_late_result *row)
+{
+    best_search *b = arg;
+    if (study_can_be_best(b->s, row->value, row->recorded))
+        consider(b, row->trial, row->value);
+}
+
+static void consider_trial(best_search *b, const trial *t)
+{
+    if (t->has_value && study_can_be_best(b->s, t->value, t->recorded))
+        consider(b, t->id, t->value);
+}
+
+/* Of several modelled metrics all values are needed. */
+static store_status consider_all_stored(best_search *b)
+{
+    const study *s = b->s;
+    store_error error = {0};
+    store_trial_filter told = {.told = true, .told_through = INT64_MAX};
+    return s->config->several
+               ? store_read_trials(s->app->store, s->number, &told, SIZE_MAX, consider_row, b, &error)
+               : store_read_values(s->app->store, s->number, consider_stored, b, &error);
+}
+
+store_status study_find_best(study *s)
 {
     best_search b = {.s = s};
     store_error error = {0};
     const trial *t;
     const late_result *late;
-    store_status status = store_read_values(s->app->store, s->number, consider_stored, &b, &error);
+    store_status status = consider_all_stored(&b);
     if (status == STORE_OK)
         status =
             store_read_late_results(s->app->store, s->number, 0, 0, INT64_MAX, consider_late, &b, &error);
     for (t = trial_queue_first(s->queue, TRIALS_REPORTED); t; t = trial_queue_next(t))
-        if (t->has_value)
-            consider(&b, t->id, t->value);
+        consider_trial(&b, t);
     for (t = trial_queue_first(s->queue, TRIALS_JOINED); t; t = trial_queue_next(t))
-        if (t->has_value)
-            consider(&b, t->id, t->value);
+        consider_trial(&b, t);
     for (late = pending_results_first_late(s->results); late; late = pending_results_next_late(late))
-        consider(&b, late->trial, late->value);
+        if (study_can_be_best(s, late->value, late->recorded))
+            consider(&b, late->trial, late->value);
     s->best_trial = b.trial;
     s->best_value = b.value;
     return status;
 }
 
-void study_fill_change(const study *s, bandit_amendment *change, const told_result *was,
+/* One side of the change. False: out of memory, or the stored values are not valid. */
+static bool in_engine_units(const study *s, const told_result *result, uint32_t *repeats, double *reward,
+                            double *others)
+{
+    double rewards[WIRE_MAX_MODELLED];
+    if (!result->has_value)
+        return true;
+    if (!modelled_rewards(s->config, result->value, result->recorded, rewards))
+        return false;
+    *repeats = (uint32_t)result->repeats;
+    *reward = rewards[0];
+    memcpy(others, rewards + 1, (s->config->n_modelled - 1) * sizeof *others);
+    return true;
+}
+
+bool study_fill_change(const study *s, bandit_amendment *change, const told_result *was,
                        const told_result *now)
 {
-    double sign = s->config->minimize ? -1.0 : 1.0;
-    if (was->has_value) {
-        change->was.repeats = (uint32_t)was->repeats;
-        change->was.reward = sign * was->value;
-    }
-    if (now->has_value) {
-        change->now.repeats = (uint32_t)now->repeats;
-        change->now.reward = sign * now->value;
-    }
+    return in_engine_units(s, was, &change->was.repeats, &change->was.reward, change->was.others) &&
+           in_engine_units(s, now, &change->now.repeats, &change->now.reward, change->now.others);
 }
 
 static told_result result_of(const trial *t)
@@ -119,7 +153,8 @@ static store_status amend(study *s, trial *t, const told_result *now)
     told_result was = result_of(t);
     bool in_model = t->joined_by > 0 || t->joining;
     amendment a = {.trial = t->id, .told_seq = t->told_seq, .change = {.arm = t->candidate}};
-    study_fill_change(s, &a.change, &was, now);
+    if (!study_fill_change(s, &a.change, &was, now))
+        return STORE_NO_MEMORY;
     a.change.chosen = t->batch >= 0 && isfinite(t->variance);
     a.change.variance = a.change.chosen ? t->variance : 0.0;
     if (in_model && !pending_results_add_amendment(s->results, &a))
@@ -137,8 +172,8 @@ static store_status amend(study *s, trial *t, const told_result *now)
     study_note_progress(s, t);
     store_status status = STORE_OK;
     if (s->best_trial == t->id)
-        status = find_best(s);
-    else if (now->has_value && study_is_better(s, now->value)) {
+        status = study_find_best(s);
+    else if (now->has_value && study_is_better(s, now->value, now->recorded)) {
         s->best_trial = t->id;
         s->best_value = now->value;
     }

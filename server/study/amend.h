@@ -4,11 +4,15 @@
 
 #include "server/study/trials.h"
 
-/* Fills in the values of a change, in the engine's units. */
-void study_fill_change(const study *s, bandit_amendment *change, const told_result *was,
-                       const told_result *now);
-
 /* Sets *so to whether this was the trial's result before it was amended. */
 store_status study_was_amended_from(study *s, const trial *t, const told_result *result, bool *so);
+
+/* Sets the parts `was` and `now` of a change from the results before and after it. False: out of memory, or the
+ * stored values are not valid. */
+bool study_fill_change(const study *s, bandit_amendment *change, const told_result *was,
+                       const told_result *now);
+
+/* Sets the study's best trial to that of the best of all reported values. */
+store_status study_find_best(study *s);
 
 #endif

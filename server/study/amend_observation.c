@@ -46,7 +46,8 @@ static store_status amend(study *s, const store_imported *was, const store_impor
     bool joins;
     told_result before = result_of(was), after = result_of(now);
     amendment a = {.told_seq = was->told_seq, .change = {.arm = was->candidate}};
-    study_fill_change(s, &a.change, &before, &after);
+    if (!study_fill_change(s, &a.change, &before, &after))
+        return STORE_NO_MEMORY;
     if (!pending_results_amend_observation(s->results, now, commit_number(s->commit), &joins) ||
         (joins && !pending_results_add_amendment(s->results, &a)))
         return STORE_NO_MEMORY;

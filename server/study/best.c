@@ -3,6 +3,7 @@
 #include "server/data/best_value.h"
 #include "server/data/candidate_rows.h"
 #include "server/data/study_space.h"
+#include "server/study/fronts.h"
 #include "server/study/queries.h"
 #include "server/study/requests.h"
 
@@ -216,6 +217,10 @@ static store_status find_observed(const study *s, const question *q, best_value 
 
 static void best(study *s, question *q)
 {
+    if (q->source.config->several) {
+        fronts_answer_best(s, q);
+        return;
+    }
     best_value found;
     wire_recommended recommended = {0};
     bandit_description d;

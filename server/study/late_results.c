@@ -73,7 +73,7 @@ bool study_tell_late(study *s, trial *t, int32_t attempt, const told_result *res
     event.u.late.trial = t->id;
     event.u.late.attempt = attempt;
     event.u.late.value = result->value;
-    event.u.late.better = study_is_better(s, result->value);
+    event.u.late.better = study_is_better(s, result->value, result->recorded);
     event.u.late.repeats = result->repeats;
     event.u.late.recorded = result->recorded;
     event.u.late.metadata = result->metadata;

@@ -2,6 +2,7 @@
 
 #include "server/base/log.h"
 #include "server/data/stop_rule.h"
+#include "server/study/amend.h"
 #include "server/study/failures.h"
 #include "server/study/lease.h"
 #include "server/study/measure.h"
@@ -152,12 +153,13 @@ typedef struct current_result {
     bool has_value;
     double value;
     int64_t repeats;
+    char *recorded; /* owned; NULL: none */
 } current_result;
 
 /* Amendments since the last batch, of results that a batch includes. */
 typedef struct amendments {
     study *s;
-    store_amendment *rows; /* without their strings */
+    store_amendment *rows; /* without their strings, except `recorded`, which is owned */
     size_t n;
     current_result now; /* of the row that is being looked at */
     bool failed;
@@ -171,28 +173,36 @@ static void take_amendment(void *arg, const store_amendment *row)
     if (!rows)
         return;
     a->rows = rows;
-    rows[a->n++] = *row;
+    rows[a->n] = *row;
+    rows[a->n].recorded = strdup(row->recorded);
+    a->failed |= !rows[a->n++].recorded;
 }
 
 static void take_row(void *arg, const store_trial *row)
 {
+    amendments *a = arg;
     bool chosen = row->batch >= 0 && isfinite(row->variance);
-    ((amendments *)arg)->now = (current_result){.told_seq = row->told_seq,
-                                                .candidate = (uint32_t)row->candidate,
-                                                .chosen = chosen,
-                                                .variance = chosen ? row->variance : 0.0,
-                                                .has_value = row->has_value,
-                                                .value = row->value,
-                                                .repeats = row->repeats};
+    free(a->now.recorded);
+    a->now = (current_result){.told_seq = row->told_seq,
+                              .candidate = (uint32_t)row->candidate,
+                              .chosen = chosen,
+                              .variance = chosen ? row->variance : 0.0,
+                              .has_value = row->has_value,
+                              .value = row->value,
+                              .repeats = row->repeats,
+                              .recorded = strdup(row->recorded)};
+    a->failed |= !a->now.recorded;
 }
 
 static void take_imported(void *arg, const store_imported *row)
 {
-    ((amendments *)arg)->now = (current_result){.told_seq = row->told_seq,
-                                                .candidate = row->candidate,
-                                                .has_value = row->has_value,
-                                                .value = row->value,
-                                                .repeats = row->repeats};
+    amendments *a = arg;
+    free(a->now.recorded);
+    a->now = (current_result){.told_seq = row->told_seq,
+                              .candidate = row->candidate,
+                              .has_value = row->has_value,
+                              .value = row->value,
+                              .repeats = row->repeats};
 }
 
 /* Adds the change that an amendment made: from the result that it replaced to the one that the next amendment of
@@ -201,24 +211,21 @@ static bool keep_change(amendments *a, size_t i)
 {
     const study *s = a->s;
     const store_amendment *was = &a->rows[i], *next = NULL;
-    double sign = s->config->minimize ? -1.0 : 1.0;
     for (size_t k = a->n - 1; k > i; k--)
         if (a->rows[k].trial == was->trial && a->rows[k].observation == was->observation)
             next = &a->rows[k];
     amendment kept = {.trial = was->trial, .told_seq = a->now.told_seq};
-    bool has_value = next ? next->had_value : a->now.has_value;
+    const told_result before = {
+        .has_value = was->had_value, .value = was->value, .repeats = was->repeats, .recorded = was->recorded};
+    const told_result after = {.has_value = next ? next->had_value : a->now.has_value,
+                               .value = next ? next->value : a->now.value,
+                               .repeats = next ? next->repeats : a->now.repeats,
+                               .recorded = next ? next->recorded : a->now.recorded};
     kept.change.arm = a->now.candidate;
     kept.change.chosen = a->now.chosen;
     kept.change.variance = a->now.variance;
-    if (was->had_value) {
-        kept.change.was.repeats = (uint32_t)was->repeats;
-        kept.change.was.reward = sign * was->value;
-    }
-    if (has_value) {
-        kept.change.now.repeats = (uint32_t)(next ? next->repeats : a->now.repeats);
-        kept.change.now.reward = sign * (next ? next->value : a->now.value);
-    }
-    return pending_results_add_amendment(a->s->results, &kept);
+    return study_fill_change(s, &kept.change, &before, &after) &&
+           pending_results_add_amendment(a->s->results, &kept);
 }
 
 static store_status load_amendments(study *s, store_error *err)
@@ -226,13 +233,16 @@ static store_status load_amendments(study *s, store_error *err)
     amendments a = {.s = s};
     store *from = s->app->store;
     store_status status = store_read_amendments(from, s->number, 0, s->through_seq, take_amendment, &a, err);
-    for (size_t i = 0; status == STORE_OK && i < a.n; i++) {
+    for (size_t i = 0; status == STORE_OK && !a.failed && i < a.n; i++) {
         status = a.rows[i].trial ? store_read_trial(from, s->number, a.rows[i].trial, take_row, &a, err)
                                  : store_read_observation_page(from, s->number, a.rows[i].observation - 1, 1,
                                                                take_imported, &a, err);
-        if (status == STORE_OK && a.now.told_seq <= s->through_seq && !keep_change(&a, i))
+        if (status == STORE_OK && !a.failed && a.now.told_seq <= s->through_seq && !keep_change(&a, i))
             a.failed = true;
     }
+    for (size_t i = 0; i < a.n; i++)
+        free((char *)a.rows[i].recorded);
+    free(a.now.recorded);
     free(a.rows);
     return status == STORE_OK && a.failed ? STORE_NO_MEMORY : status;
 }

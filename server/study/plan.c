@@ -18,6 +18,7 @@ void plan_free(plan *p)
     if (!p)
         return;
     free(p->results);
+    free(p->others);
     free(p->amendments);
     free(p->amended);
     free(p->amended_sums);

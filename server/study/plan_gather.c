@@ -1,4 +1,5 @@
 /* Gathers the input of a plan in a turn: results, trials in flight, and candidates that may not be picked. */
+#include "server/data/modelled.h"
 #include "server/study/engine_lane.h"
 #include "server/study/failures.h"
 #include "server/study/plan_internal.h"
@@ -26,6 +27,22 @@ static int compare_late(const void *a, const void *b)
     if (x->trial != y->trial)
         return (x->trial > y->trial) - (x->trial < y->trial);
     return (x->attempt > y->attempt) - (x->attempt < y->attempt);
+}
+
+/* Adds the rewards of the metrics after the first to the result that was added last. False: out of memory, or the
+ * stored values are not valid. */
+static bool add_others(const study *s, plan *p, double value, const char *recorded)
+{
+    double rewards[WIRE_MAX_MODELLED];
+    size_t others = s->config->n_modelled - 1;
+    if (others == 0)
+        return true;
+    if (!modelled_rewards(s->config, value, recorded, rewards))
+        return false;
+    double *own = p->others + (p->n_results - 1) * others;
+    memcpy(own, rewards + 1, others * sizeof *own);
+    p->results[p->n_results - 1].others = own;
+    return true;
 }
 
 /* A user's own trial has no variance: the engine did not choose it. */
@@ -58,13 +75,16 @@ static bool gather_told(study *s, plan *p, trial **told, size_t n)
         t->joining = true;
         if (!study_count_outcome(s, t->candidate, t->state, t->has_value))
             return false;
-        if (t->has_value)
-            p->results[p->n_results++] = told_trial(s, t);
+        if (!t->has_value)
+            continue;
+        p->results[p->n_results++] = told_trial(s, t);
+        if (!add_others(s, p, t->value, t->recorded))
+            return false;
     }
     return true;
 }
 
-static void gather_late(study *s, plan *p, const late_result **late, size_t n)
+static bool gather_late(study *s, plan *p, const late_result **late, size_t n)
 {
     const late_result *l;
     size_t filled = 0;
@@ -72,8 +92,12 @@ static void gather_late(study *s, plan *p, const late_result **late, size_t n)
         if (l->joined_by == 0)
             late[filled++] = l;
     qsort(late, n, sizeof(late_result *), compare_late);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         p->results[p->n_results++] = told_late(s, late[i]);
+        if (!add_others(s, p, late[i]->value, late[i]->recorded))
+            return false;
+    }
+    return true;
 }
 
 static bool gather_imported(study *s, plan *p, const store_imported *list, size_t n)
@@ -104,10 +128,10 @@ static bool gather_results(study *s, plan *p)
     trial **told = malloc((n_told + 1) * sizeof(trial *));
     const late_result **late = malloc((n_late + 1) * sizeof(late_result *));
     p->results = malloc((n_told + n_late + n_imported + 1) * sizeof *p->results);
-    bool fine = told && late && p->results;
-    fine = fine && gather_imported(s, p, list, n_imported) && gather_told(s, p, told, n_told);
-    if (fine)
-        gather_late(s, p, late, n_late);
+    p->others = calloc((n_told + n_late + n_imported) * (s->config->n_modelled - 1) + 1, sizeof *p->others);
+    bool fine = told && late && p->results && p->others;
+    fine = fine && gather_imported(s, p, list, n_imported) && gather_told(s, p, told, n_told) &&
+           gather_late(s, p, late, n_late);
     free(told);
     free(late);
     return fine;
@@ -124,7 +148,7 @@ static bool gather_amendments(study *s, plan *p)
         return true;
     p->amendments = malloc(n * sizeof *p->amendments);
     p->amended = malloc(n * sizeof *p->amended);
-    p->amended_sums = malloc(n * sizeof *p->amended_sums);
+    p->amended_sums = malloc(n * s->config->n_modelled * sizeof *p->amended_sums);
     if (!p->amendments || !p->amended || !p->amended_sums)
         return false;
     for (size_t i = 0; i < n; i++) {

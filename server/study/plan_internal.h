@@ -25,9 +25,10 @@ struct plan {
     size_t n_withheld_fixed;
     bandit_result *results;
     size_t n_results;
+    double *others;               /* with several modelled metrics: what `others` of the results point to */
     bandit_amendment *amendments; /* of results that earlier batches include */
     size_t n_amendments;
-    uint32_t *amended; /* the candidates of these, ascending, each once; as many sums */
+    uint32_t *amended; /* the candidates of these, ascending, each once; as many sums of each metric */
     bandit_arm_sum *amended_sums;
     size_t n_amended;
     int64_t joined_through; /* log position up to which results were in the model before */

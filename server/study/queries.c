@@ -4,6 +4,7 @@
 #include "server/base/log.h"
 #include "server/data/study_space.h"
 #include "server/study/engine_lane.h"
+#include "server/study/fronts.h"
 #include "server/study/requests.h"
 
 #include <math.h>
@@ -154,6 +155,8 @@ static void predict(study *s, question *q)
         reply_undecodable(q->request, WIRE_INVALID, &errors);
     } else if (!raw || !shown || !placed) {
         reply_store_problem(q->request, STORE_NO_MEMORY);
+    } else if (q->source.config->several) {
+        fronts_answer_predictions(s, q, at.arms, wanted->candidates ? NULL : at.points, wanted->n);
     } else if ((wanted->candidates
                     ? bandit_engine_predict_arms(s->engine.engine, at.arms, wanted->n, raw, &error)
                     : bandit_engine_predict_points(s->engine.engine, at.points, wanted->n, raw, &error)) !=
@@ -198,10 +201,28 @@ static bool is_shown(const bandit_description *d)
     return fine;
 }
 
+/* The index of the modelled metric that the request names, or of the first; SIZE_MAX if it is not modelled. */
+static size_t asked_metric(const question *q)
+{
+    const study_config *config = q->source.config;
+    const char *name = q->request->context;
+    for (size_t j = 0; name && j < config->n_modelled; j++)
+        if (strcmp(config->modelled[j]->name, name) == 0)
+            return j;
+    return name ? SIZE_MAX : 0;
+}
+
 static void model(study *s, question *q)
 {
     bandit_description d;
-    bandit_engine_describe(s->engine.engine, &d);
+    size_t metric = asked_metric(q);
+    if (metric == SIZE_MAX) {
+        reply_problem(q->request, REPLY_INVALID, NULL, "the study models no metric '%s'",
+                      (const char *)q->request->context);
+        return;
+    }
+    double sign = q->source.config->signs[metric];
+    bandit_engine_describe(bandit_engine_of_metric(s->engine.engine, metric), &d);
     if (!d.has_model) {
         reply_problem(q->request, REPLY_CONFLICT, NULL, "%s has no model",
                       q->source.config->wire->algorithm.name);
@@ -228,10 +249,10 @@ static void model(study *s, question *q)
                         .noise_std = d.noise_std,
                         .norm_bound = d.norm_bound,
                         .signal_std = d.signal_std,
-                        .offset = q->source.config->minimize ? -d.shift : d.shift,
+                        .offset = sign * d.shift,
                         .scale = d.unit,
                         .warped = d.warped,
-                        .warp_offset = q->source.config->minimize ? -d.warp_offset : d.warp_offset,
+                        .warp_offset = sign * d.warp_offset,
                         .warp_scale = d.warp_scale,
                         .warp_power = d.warp_power,
                         .lengthscales = d.lengthscales,

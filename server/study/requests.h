@@ -102,7 +102,8 @@ void study_best(study *s, study_request *request);
 /* ---- queries.c ------------------------------------------------------------------------------------------------ */
 
 void study_predict(study *s, study_request *request); /* wire_predict */
-void study_model(study *s, study_request *request);
+void study_model(study *s,
+                 study_request *request); /* context: the name of a modelled metric; NULL: the first */
 
 /* ---- insight.c ------------------------------------------------------------------------------------------------ */
 

@@ -1,6 +1,7 @@
 #include "server/study/trials.h"
 
 #include "server/base/clock.h"
+#include "server/data/modelled.h"
 #include "server/study/failures.h"
 #include "server/study/lease.h"
 #include "server/study/measure.h"
@@ -55,8 +56,19 @@ bool study_issue(study *s, trial *t, const wire_ask *ask, int64_t now)
     return true;
 }
 
-bool study_is_better(const study *s, double value)
+bool study_can_be_best(const study *s, double value, const char *recorded)
 {
+    double values[WIRE_MAX_MODELLED];
+    if (!s->config->several)
+        return true;
+    return s->config->n_objectives == 1 && modelled_values(s->config, value, recorded, values) &&
+           modelled_is_feasible(s->config, values);
+}
+
+bool study_is_better(const study *s, double value, const char *recorded)
+{
+    if (!study_can_be_best(s, value, recorded))
+        return false;
     if (s->best_trial == 0)
         return true;
     return s->config->minimize ? value < s->best_value : value > s->best_value;
@@ -64,7 +76,7 @@ bool study_is_better(const study *s, double value)
 
 void study_close_trial(study *s, trial *t, const told_result *result, int32_t attempt, int64_t now)
 {
-    bool better = result->has_value && study_is_better(s, result->value);
+    bool better = result->has_value && study_is_better(s, result->value, result->recorded);
     plan_state_set_exhausted(s->plans, false);
     trial_queue_take(s->queue, t);
     t->state = result->state;

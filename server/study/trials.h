@@ -39,7 +39,10 @@ void study_cancel_trial(study *s, trial *t, int64_t now);
 /* Requeues or closes the trials whose leases have expired; their events are of the time `now`. */
 void study_expire_leases(study *s, int64_t now);
 
-bool study_is_better(const study *s, double value); /* whether the value is better than the best one so far */
+/* Whether a result is better than the best one so far. One that breaks a bound never is. With several objectives
+ * no result is the best one. */
+bool study_is_better(const study *s, double value, const char *recorded);
+bool study_can_be_best(const study *s, double value, const char *recorded);
 
 /* The trial, from memory or loaded from the store; NULL: *status says why. */
 trial *study_recall_trial(study *s, int64_t id, store_status *status);

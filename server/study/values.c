@@ -1,4 +1,4 @@
-/* The values that a result reports: the objective's, and those of recorded metrics as stored text. */
+/* The values that a result reports: the first objective's, and those of all other metrics as stored text. */
 #include "server/study/values.h"
 
 #include <stdio.h>
@@ -33,7 +33,8 @@ static const wire_named_value *value_of(const wire_result *result, const char *n
     return NULL;
 }
 
-/* The reported values of recorded metrics as text, in the order of the definition. NULL: out of memory. */
+/* The reported values of all metrics but the first objective as text, in the order of the definition. NULL: out of
+ * memory. */
 static char *recorded_text(const wire_study *definition, const wire_result *result)
 {
     wire_writer w = WIRE_WRITER_INIT;
@@ -43,7 +44,8 @@ static char *recorded_text(const wire_study *definition, const wire_result *resu
     wire_object_begin(&w);
     for (size_t i = 0; result->values && i < definition->n_metrics; i++) {
         const wire_metric *metric = &definition->metrics[i];
-        const wire_named_value *value = metric->recorded ? value_of(result, metric->name) : NULL;
+        const wire_named_value *value =
+            metric != wire_objective(definition) ? value_of(result, metric->name) : NULL;
         if (!value)
             continue;
         any = true;
@@ -57,6 +59,17 @@ static char *recorded_text(const wire_study *definition, const wire_result *resu
     }
     wire_writer_finish(&w, &text, &size);
     return text;
+}
+
+/* Every modelled metric must be there. */
+static void check_modelled(const study_config *config, const wire_result *result, const char *at,
+                           wire_errors *errors)
+{
+    for (size_t j = 0; j < config->n_modelled; j++)
+        if (!value_of(result, config->modelled[j]->name))
+            refuse_value(errors, at, config->modelled[j]->name,
+                         config->n_modelled == 1 ? "is required: it is the study's objective"
+                                                 : "is required: it is modelled");
 }
 
 bool study_read_values(const study *s, wire_result *result, const char *at, char **recorded,
@@ -76,12 +89,15 @@ bool study_read_values(const study *s, wire_result *result, const char *at, char
             if (k == definition->n_metrics)
                 refuse_value(errors, at, result->values[i].name, "the study declares no such metric");
         }
+        check_modelled(s->config, result, at, errors);
         if (value) {
             result->has_value = true;
             result->value = value->value;
-        } else {
-            refuse_value(errors, at, objective, "is required: it is the study's objective");
         }
+    } else if (result->has_value && s->config->n_modelled > 1) {
+        char pointer[64];
+        snprintf(pointer, sizeof pointer, "%s/value", at);
+        wire_errors_add(errors, pointer, "the study models several metrics: report them in \"values\"");
     }
     if (errors->n != before)
         return false;

@@ -4,8 +4,9 @@ import { axesOf, coordinate } from './axes.js';
 import { h, replace } from './dom.js';
 import { count, number, plural, value } from './format.js';
 import { address } from './router.js';
+import { pointText } from './pending.js';
 import { objective } from './study-actions.js';
-import { actionButton, facts, toast } from './widgets.js';
+import { actionButton, facts, table, toast } from './widgets.js';
 
 const SHOWN = 8; // settings shown at once; the others are unfolded
 
@@ -83,15 +84,48 @@ function measuredPart(study, { observed, recommended }, trial) {
     { class: 'result-part measured' },
     h('h3', {}, 'Best measured'),
     h('p', { class: 'result-value' }, h('span', { class: 'muted' }, `${name} `), number(observed.value), h('small', {}, ' in ', where)),
-    expected === null ? null : h('p', { class: lucky ? 'notice warning' : 'panel-note' }, `${lucky ? 'Partly luck: the' : 'The'} model expects ${number(expected)} at these settings.`),
+    expected === null || expected === undefined ? null : h('p', { class: lucky ? 'notice warning' : 'panel-note' }, `${lucky ? 'Partly luck: the' : 'The'} model expects ${number(expected)} at these settings.`),
     others.length ? facts(others.map(([metric, x]) => [metric, number(x)])) : null,
     recommended && same(recommended, observed) ? null : [settingsList(settings), copyButtons(settings, 'the best measured settings')],
   );
 }
 
+const FRONT = 50; // points shown
+
+// A front as a table: the settings, and one column per metric.
+function frontPart(study, title, note, points) {
+  const shown = points.slice(0, FRONT);
+  const names = Object.keys(shown[0]?.values ?? {});
+  const text = (x) => (typeof x === 'number' ? number(x) : around(x.mean, x.std));
+  const columns = [
+    ...names.map((name) => ({ title: name, class: 'right', cell: (p) => text(p.values[name]) })),
+    { title: 'Settings', class: 'point', cell: (p) => (p.trial ? h('a', { href: address('studies', study.id, 'trials', p.trial) }, pointText(p)) : pointText(p)) },
+  ];
+  return h('div', { class: 'result-part' }, h('h3', {}, title), h('p', { class: 'panel-note' }, note), table(title, columns, shown, 'cards'), points.length > FRONT ? h('p', { class: 'panel-note' }, `and ${count(points.length - FRONT)} more`) : null);
+}
+
+function showFronts(body, study, best) {
+  const text = JSON.stringify(best);
+  const any = best.observed.pareto.length > 0;
+  if (!any || body.dataset.shown === text) return any;
+  body.dataset.shown = text;
+  const volume = best.hypervolume === null ? '' : ` Their hypervolume is ${number(best.hypervolume)}.`;
+  replace(
+    body,
+    h(
+      'div',
+      { class: 'result' },
+      best.recommended.pareto.length ? frontPart(study, 'Recommended', 'Tried settings that the models consider best, none better than another in every objective, with two standard deviations.', best.recommended.pareto) : null,
+      frontPart(study, 'Best measured', `Results that no other result beats in every objective.${volume}`, best.observed.pareto),
+    ),
+  );
+  return true;
+}
+
 // Draws the result into `body`. -> false if there is none yet
 export async function showResult(body, study, signal) {
   const best = await get(studyPath(study.id, '/best'), signal);
+  if (best.observed?.pareto) return showFronts(body, study, best);
   if (!best.observed) return false;
   const [recommended, observed] = await Promise.all([best.recommended && withPoint(study, best.recommended, signal), withPoint(study, best.observed, signal)]);
   const trial = observed.trial && study.metrics?.length > 1 ? await get(studyPath(study.id, `/trials/${observed.trial}`), signal) : null;

@@ -12,10 +12,11 @@ export function place(items) {
   });
 }
 
-// -> {items, count}: `items` is a selection of `count` values
+// -> {items, count}: `items` is a selection of `count` values; with several objectives, of hypervolumes
 export async function readSeries(id, points, signal) {
   const answer = await get(studyPath(id, `/series${query({ points })}`), signal);
-  return { ...answer, items: place(answer.items) };
+  const items = answer.items.map((p) => (p.hypervolume === undefined ? p : { ...p, value: p.hypervolume, best: p.hypervolume }));
+  return { ...answer, items: place(items) };
 }
 
 const SHARED = 1000; // points

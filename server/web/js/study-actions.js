@@ -28,6 +28,11 @@ export function objective(study) {
   return study.metric ?? study.metrics.find((metric) => metric.role === 'objective') ?? study.metrics[0];
 }
 
+// Are several metrics optimized, so that there is no best value but a front?
+export function hasFront(study) {
+  return (study.metrics ?? []).filter((metric) => metric.role === 'objective').length > 1;
+}
+
 async function change(study, state, done) {
   await patch(studyPath(study.id), { state });
   toast(`${study.id} is now ${state}.`);

@@ -11,7 +11,7 @@ import { pendingTable } from './pending.js';
 import { showResult } from './result.js';
 import { address, go } from './router.js';
 import { readSharedSeries } from './series.js';
-import { objective, told } from './study-actions.js';
+import { hasFront, objective, told } from './study-actions.js';
 import { startSnippets } from './tab-connect.js';
 import { colour } from './theme.js';
 import { guarded, legend, panel, toggle } from './widgets.js';
@@ -72,7 +72,7 @@ function drawMarks(u, failed) {
 }
 
 export async function overviewTab(element, feed, signal) {
-  const metric = objective(feed.study);
+  const metric = hasFront(feed.study) ? { name: 'hypervolume', goal: 'maximize' } : objective(feed.study);
   const { optimum } = feed.study;
   const logs = { x: false, y: false };
   let [whole, robust, failed] = [false, null, []];

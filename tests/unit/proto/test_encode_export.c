@@ -186,7 +186,7 @@ static void test_series(void **state)
     const wire_series_point points[] = {{.observation = 4, .value = 1, .best = 1, .told_at = 6},
                                         {.trial = 3, .value = 0.5, .best = 1, .told_at = 7}};
     wire_writer w = WIRE_WRITER_INIT;
-    wire_encode_series(&w, points, 2, 5);
+    wire_encode_series(&w, WIRE_SERIES_VALUES, points, 2, 5);
     char *text = finish(&w);
     assert_string_equal(text, "{\"items\":[{\"observation\":4,\"value\":1.0,\"best\":1.0,"
                               "\"told_at\":\"1970-01-01T00:00:00.006Z\"},"

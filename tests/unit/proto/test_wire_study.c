@@ -160,6 +160,34 @@ static void test_metrics(void **state)
     wire_study_free(s);
 }
 
+static void test_modelled_metrics(void **state)
+{
+    (void)state;
+    wire_study *s = decode(METRICS("[{'name':'c','role':'constraint','at_least':-1.5,'at_most':2},"
+                                   "{'name':'t','role':'recorded'},"
+                                   "{'name':'v','goal':'maximize','threshold':0.5},"
+                                   "{'name':'w','goal':'minimize','threshold':9,'at_most':20}]"));
+    const wire_metric *modelled[WIRE_MAX_MODELLED];
+    assert_int_equal(wire_modelled_metrics(s, modelled), 3);
+    assert_string_equal(modelled[0]->name, "v");
+    assert_string_equal(modelled[1]->name, "c");
+    assert_string_equal(modelled[2]->name, "w");
+    assert_ptr_equal(wire_objective(s), modelled[0]);
+    assert_int_equal(wire_count_objectives(s), 2);
+    assert_true(wire_has_several(s));
+    assert_true(s->metrics[0].constraint && s->metrics[0].at_least.value == -1.5 &&
+                s->metrics[0].at_most.value == 2 && !s->metrics[0].has_goal);
+    assert_true(s->metrics[1].recorded && !s->metrics[1].has_goal);
+    assert_true(s->metrics[2].threshold.value == 0.5 && s->metrics[3].at_most.value == 20);
+    wire_study_free(s);
+    s = decode("{" METRIC "," DOMAIN "}");
+    assert_false(wire_has_several(s));
+    wire_study_free(s);
+    s = decode("{'metric':{'name':'v','goal':'maximize','at_least':1}," DOMAIN "}");
+    assert_true(wire_has_several(s) && wire_modelled_metrics(s, NULL) == 1);
+    wire_study_free(s);
+}
+
 static void test_accepted(void **state)
 {
     (void)state;
@@ -243,6 +271,8 @@ static void test_refused_members(void **state)
     check_refusals(attempt, cases, LENGTH(cases));
 }
 
+#define OBJECTIVE(name) "{'name':'" name "','goal':'maximize'}"
+
 static void test_refused_metrics(void **state)
 {
     (void)state;
@@ -254,7 +284,7 @@ static void test_refused_metrics(void **state)
         {"{'metric':{'name':'v','goal':'max'}," DOMAIN "}", "/metric/goal",
          "must be \"maximize\" or \"minimize\""},
         {"{'metric':{'name':'v','goal':'maximize','role':'x'}," DOMAIN "}", "/metric/role",
-         "must be \"objective\" or \"recorded\""},
+         "must be \"objective\", \"recorded\" or \"constraint\""},
         {"{'metric':{'name':'v','goal':'maximize','role':'recorded'}," DOMAIN "}", "/metric/role",
          "must be \"objective\" for the only metric"},
         {"{'metric':{'name':'v','goal':'maximize','unit':'s'}," DOMAIN "}", "/metric/unit", "unknown field"},
@@ -262,9 +292,32 @@ static void test_refused_metrics(void **state)
         {METRICS("{}"), "/metrics", "must be a list"},
         {METRICS("[]"), "/metrics", "must not be empty"},
         {METRICS("[{'name':'a','goal':'maximize','role':'recorded'}]"), "/metrics",
-         "exactly one metric must have the role \"objective\", not 0"},
-        {METRICS("[{'name':'a','goal':'maximize'},{'name':'b','goal':'maximize'}]"), "/metrics",
-         "exactly one metric must have the role \"objective\", not 2"},
+         "1 to 5 metrics must have the role \"objective\", not 0"},
+        {METRICS("[" OBJECTIVE("a") "," OBJECTIVE("b") "," OBJECTIVE("c") "," OBJECTIVE("d") "," OBJECTIVE(
+             "e") "," OBJECTIVE("f") "]"),
+         "/metrics", "1 to 5 metrics must have the role \"objective\", not 6"},
+        {METRICS("[{'name':'a','goal':'maximize'},{'name':'b','role':'constraint'}]"), "/metrics/1",
+         "a constraint requires \"at_least\", \"at_most\" or both"},
+        {METRICS(
+             "[{'name':'a','goal':'maximize'},{'name':'b','role':'constraint','goal':'maximize','at_most':1}]"),
+         "/metrics/1/goal", "does not apply to a constraint: it must hold, and is not optimized"},
+        {METRICS(
+             "[{'name':'a','goal':'maximize'},{'name':'b','role':'constraint','at_least':1,'at_most':1}]"),
+         "/metrics/1/at_most", "must be greater than \"at_least\""},
+        {METRICS("[{'name':'a','goal':'maximize'},{'name':'b','role':'recorded','at_most':1}]"),
+         "/metrics/1/at_most", "does not apply to a recorded metric"},
+        {METRICS(
+             "[{'name':'a','goal':'maximize'},{'name':'b','role':'constraint','at_most':1,'threshold':1}]"),
+         "/metrics/1/threshold", "applies to objectives only"},
+        {METRICS("[{'name':'a','goal':'maximize','threshold':1}]"), "/metrics",
+         "a threshold applies to several objectives only"},
+        {METRICS("[{'name':'a','goal':'maximize','threshold':1}," OBJECTIVE("b") "]"), "/metrics",
+         "all objectives have a threshold or none has: 1 of 2 do"},
+        {METRICS("[{'name':'a','goal':'maximize','at_most':'x'}]"), "/metrics/0/at_most", "must be a number"},
+        {"{'metric':{'name':'v','goal':'maximize','threshold':1}," DOMAIN "}", "/metric/threshold",
+         "applies to several objectives only"},
+        {"{'metric':{'name':'v','role':'constraint','at_most':1}," DOMAIN "}", "/metric/role",
+         "must be \"objective\" for the only metric"},
         {METRICS("[{'name':'a','goal':'maximize'},{'name':'a','goal':'maximize','role':'recorded'}]"),
          "/metrics/1/name", "is already the name of another metric"},
         {METRICS("[{'name':'a','goal':1}]"), "/metrics/0/goal", "must be \"maximize\" or \"minimize\""},
@@ -591,6 +644,7 @@ int main(void)
         cmocka_unit_test(test_least),
         cmocka_unit_test(test_points),
         cmocka_unit_test(test_metrics),
+        cmocka_unit_test(test_modelled_metrics),
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_common),
         cmocka_unit_test(test_refused_members),

@@ -1,0 +1,30 @@
+#include "server/data/modelled.h"
+
+#include "proto/recorded_values.h"
+
+bool modelled_values(const study_config *config, double value, const char *recorded, double *out)
+{
+    out[0] = value;
+    return config->n_modelled == 1 ||
+           wire_read_recorded(recorded, config->modelled + 1, config->n_modelled - 1, out + 1);
+}
+
+bool modelled_rewards(const study_config *config, double value, const char *recorded, double *out)
+{
+    if (!modelled_values(config, value, recorded, out))
+        return false;
+    for (size_t j = 0; j < config->n_modelled; j++)
+        out[j] = config->signs[j] * out[j];
+    return true;
+}
+
+bool modelled_is_feasible(const study_config *config, const double *values)
+{
+    for (size_t j = 0; j < config->n_modelled; j++) {
+        const wire_metric *metric = config->modelled[j];
+        if ((metric->at_least.given && values[j] < metric->at_least.value) ||
+            (metric->at_most.given && values[j] > metric->at_most.value))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,223 @@
+"""Studies with several objectives and with bounds: what is found, what survives a kill to the bit, and what is refused."""
+
+import math
+
+from server import Server, run_to_end
+from support import cases, grid, refusal
+
+BRANIN = {"name": "branin", "goal": "minimize", "threshold": 18}
+CURRIN = {"name": "currin", "goal": "minimize", "threshold": 6}
+SUM = {"name": "sum", "role": "constraint", "at_most": 1.6}
+NOTE = {"name": "note", "role": "recorded"}
+SQUARE = {"type": "space", "parameters": [{"name": n, "type": "double", "min": 0, "max": 1} for n in "xy"]}
+STEPS = {"type": "space", "parameters": [{"name": n, "type": "integer", "min": 0, "max": 15} for n in "xy"]}
+LIST = {"type": "candidates", "scaling": "none", "points": grid(20)}
+DOMAINS = {"a list": LIST, "an open space": SQUARE, "an enumerated space": STEPS}
+
+
+def values_at(x, y):
+    """Branin and Currin, both minimized, on the unit square."""
+    a, b = 15 * x - 5, 15 * y
+    t = b - 5.1 / (4 * math.pi**2) * a * a + 5 / math.pi * a - 6
+    share = 1 - math.exp(-0.5 / y) if y > 0 else 1
+    top = ((2300 * x + 1900) * x + 2092) * x + 60
+    return {
+        "branin": t * t + 10 * (1 - 1 / (8 * math.pi)) * math.cos(a) + 10,
+        "currin": share * top / (((100 * x + 500) * x + 4) * x + 20),
+        "sum": x + y,
+    }
+
+
+def point_of(trial):
+    if "point" in trial:
+        return trial["point"]
+    x, y = trial["parameters"]["x"], trial["parameters"]["y"]
+    return (x / 15, y / 15) if isinstance(x, int) else (x, y)
+
+
+def create(client, domain, *metrics, **fields):
+    body = {"metrics": list(metrics), "domain": domain, "seed": 5, **fields}
+    return client.post("/v1/studies", body)
+
+
+def measured(trial, *metrics):
+    values = values_at(*point_of(trial))
+    return {"trial": trial["id"], "values": {m["name"]: values[m["name"]] for m in metrics if m.get("role") != "recorded"}}
+
+
+def run(client, study, metrics, rounds, count=2):
+    """-> the points in the order of the trials"""
+    points = []
+    for _ in range(rounds):
+        trials = client.ask(study, count, wait_seconds=30)["trials"]
+        assert len(trials) == count, trials
+        client.tell(study, [measured(trial, *metrics) for trial in trials])
+        points += [point_of(trial) for trial in trials]
+    return points
+
+
+def dominates(a, b, names):
+    return all(a[n] <= b[n] for n in names) and any(a[n] < b[n] for n in names)
+
+
+@cases(DOMAINS)
+def test_front_is_found_and_shown(server, case):
+    client = server.client()
+    metrics = [BRANIN, CURRIN, SUM, NOTE]
+    study = create(client, case, *metrics).json["id"]
+    run(client, study, metrics, 12)
+    client.ask(study, 1, wait_seconds=30)  # a batch that knows all results
+    best = client.get(f"/v1/studies/{study}/best").json
+    assert best["reference"] == {"branin": 18, "currin": 6} and best["reference_inferred"] is False, best
+    assert best["hypervolume"] > 25, best["hypervolume"]
+    front = [point["values"] for point in best["observed"]["pareto"]]
+    assert len(front) > 3 and all(v["sum"] <= 1.6 for v in front), front
+    assert not any(dominates(a, b, ["branin", "currin"]) for a in front for b in front), front
+    for point in best["recommended"]["pareto"]:
+        assert set(point["values"]) == {"branin", "currin", "sum"} and point["pulls"] >= 1, point
+        assert 0.5 <= point["feasible_probability"] <= 1, point
+    # its history ends at it
+    series = client.get(f"/v1/studies/{study}/series").json["items"]
+    volumes = [item["hypervolume"] for item in series]
+    assert volumes == sorted(volumes) and abs(volumes[-1] - best["hypervolume"]) < 1e-9 * volumes[-1], volumes
+    currin = client.get(f"/v1/studies/{study}/series?metric=currin").json["items"]
+    assert currin[-1]["best"] == min(item["value"] for item in currin), currin
+    assert "best" not in client.get(f"/v1/studies/{study}/series?metric=sum").json["items"][0]
+    model = client.get(f"/v1/studies/{study}/model?metric=currin").json
+    assert model != client.get(f"/v1/studies/{study}/model").json and model["fitted_on"] > 0, model
+
+
+def test_predictions_are_of_every_metric(server):
+    client = server.client()
+    metrics = [BRANIN, CURRIN, SUM]
+    study = create(client, LIST, *metrics).json["id"]
+    run(client, study, metrics, 8)
+    client.ask(study, 1, wait_seconds=30)
+    found = client.post(f"/v1/studies/{study}/predict", {"points": [[0.1, 0.1], [1, 1]]}).json["predictions"]
+    assert [set(p) for p in found] == [{"values", "feasible_probability"}] * 2, found
+    assert all(set(p["values"]) == {"branin", "currin", "sum"} for p in found), found
+    assert found[0]["feasible_probability"] > 0.9 > 0.1 > found[1]["feasible_probability"], found
+    assert abs(found[0]["values"]["sum"]["mean"] - 0.2) < 0.05, found
+
+
+def test_one_objective_with_bounds(server):
+    """The best value breaks the bound; the best that keeps it is found and recommended."""
+    client = server.client()
+    metrics = [{"name": "currin", "goal": "minimize"}, {"name": "sum", "role": "constraint", "at_least": 0.5, "at_most": 0.7}]
+    study = create(client, LIST, *metrics).json["id"]
+    run(client, study, metrics, 15)
+    client.ask(study, 1, wait_seconds=30)
+    best = client.get(f"/v1/studies/{study}/best").json
+    allowed = [values_at(*p) for p in LIST["points"] if 0.5 <= p[0] + p[1] <= 0.7]
+    ranks = sorted(v["currin"] for v in allowed)
+    assert best["observed"]["value"] <= ranks[4], (best, ranks[:6])
+    assert 0.5 <= best["observed"]["values"]["sum"] <= 0.7, best
+    assert best["recommended"]["feasible_probability"] >= 0.5, best
+    shown = client.get(f"/v1/studies/{study}").json["best"]
+    assert shown["trial"] == best["observed"]["trial"], (shown, best)
+    items = client.get(f"/v1/studies/{study}/series").json["items"]
+    assert items[-1]["best"] == best["observed"]["value"], items[-1]
+
+
+def test_nothing_feasible(server):
+    """While no result keeps the bounds, there is no best one, and nothing that breaks them is recommended."""
+    client = server.client()
+    metrics = [BRANIN | {"threshold": None}, SUM | {"at_most": -1}]
+    del metrics[0]["threshold"]
+    study = create(client, LIST, *metrics).json["id"]
+    run(client, study, metrics, 6)
+    client.ask(study, 1, wait_seconds=30)
+    assert client.get(f"/v1/studies/{study}/best").json == {"observed": None, "recommended": None}
+    assert client.get(f"/v1/studies/{study}").json["best"] is None
+    assert all(i["best"] is None for i in client.get(f"/v1/studies/{study}/series").json["items"])
+
+
+@cases(DOMAINS)
+def test_killed_study_chooses_as_an_unbroken_one(server, case):
+    """With trials in flight, an amended result and a late one; and the check finds nothing."""
+    metrics = [BRANIN, CURRIN, SUM]
+
+    def act(connect):
+        """connect: a new connection, before which the server may be killed"""
+        client = connect()
+        study = create(client, case, *metrics).json["id"]
+        points = run(client, study, metrics, 4)
+        client = connect()
+        held = client.ask(study, 3, wait_seconds=30)["trials"]  # in flight from now on
+        client.tell(study, [measured(held[1], *metrics)])
+        amended = {"branin": 9.5, "currin": 3.25, "sum": 1}
+        assert client.post(f"/v1/studies/{study}/trials/3/amend", {"values": amended}).status == 200
+        client = connect()
+        points += run(client, study, metrics, 3)
+        client = connect()
+        points += run(client, study, metrics, 2, count=3)
+        return points, client.get(f"/v1/studies/{study}/best").json
+
+    unbroken = act(server.client)
+    with Server() as other:
+
+        def killed():
+            other.kill()
+            other.start()
+            return other.client()
+
+        assert act(killed) == unbroken
+        other.stop()
+        status, out, err = run_to_end("check", "--quiet", "--db", str(other.db))
+        assert (status, out) == (0, ""), (status, out, err)
+
+
+def test_export_makes_the_same_study(server):
+    client = server.client()
+    metrics = [BRANIN, CURRIN, SUM, NOTE]
+    study = create(client, LIST, *metrics, id="first").json["id"]
+    run(client, study, metrics, 5)
+    text = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+    table = client.get(f"/v1/studies/{study}/export?format=csv").body.decode()
+    assert "values.currin,values.sum,values.note" in table.splitlines()[0], table
+    with Server() as other:
+        copy = other.client()
+        made = copy.post("/v1/studies", text, content_type="application/x-ndjson")
+        assert made.status == 201, made
+        for path in ("best", "series", "model?metric=sum"):
+            assert copy.get(f"/v1/studies/first/{path}").json == client.get(f"/v1/studies/first/{path}").json, path
+        assert run(copy, "first", metrics, 3) == run(client, "first", metrics, 3)
+
+
+REFUSED = {
+    "a bandit": ([BRANIN, CURRIN], {"algorithm": {"name": "bbkb"}}, "/algorithm/name"),
+    "regret": ([BRANIN, CURRIN], {"aim": "regret"}, "/aim"),
+    "one noise for all": ([BRANIN, CURRIN], {"algorithm": {"name": "log_ei", "noise_std": 0.1}}, "/algorithm/noise_std"),
+    "an optimum": ([BRANIN, CURRIN], {"optimum": 1}, "/optimum"),
+    "stopping": ([BRANIN, CURRIN], {"stopping": {"rule": "median"}}, "/stopping"),
+    "results of another study": ([BRANIN, CURRIN], {"history_from": "a"}, "/history_from"),
+    "half of the thresholds": ([BRANIN, {"name": "currin", "goal": "minimize"}], {}, "/metrics"),
+    "a constraint without bounds": ([BRANIN, {"name": "sum", "role": "constraint"}], {}, "/metrics/1"),
+}
+
+
+@cases(REFUSED)
+def test_refused_studies(server, case):
+    metrics, fields, pointer = case
+    refusal(create(server.client(), LIST, *metrics, **fields), 422, pointer)
+
+
+def test_refused_results(server):
+    client = server.client()
+    metrics = [BRANIN, CURRIN, SUM]
+    study = create(client, LIST, *metrics).json["id"]
+    trial = client.ask(study, 1)["trials"][0]["id"]
+
+    def tell(result):
+        return client.post(f"/v1/studies/{study}/tell", {"results": [{"trial": trial, **result}]})
+
+    refusal(tell({"value": 1}), 422, "/results/0/value")
+    refusal(tell({"values": {"branin": 1, "sum": 1}}), 422, "/results/0/values/currin")
+    refusal(tell({"values": {"branin": 1, "currin": 1, "sum": 1, "x": 1}}), 422, "/results/0/values/x")
+    assert tell({"values": {"branin": 1, "currin": 2, "sum": 1}}).json["accepted"] == 1
+    assert tell({"values": {"branin": 1, "currin": 2, "sum": 1}}).json["duplicates"] == 1
+    refusal(tell({"values": {"branin": 1, "currin": 3, "sum": 1}}), 409)
+    refusal(client.post(f"/v1/studies/{study}/trials/{trial}/amend", {"value": 1}), 422, "/value")
+    refusal(client.post(f"/v1/studies/{study}/observations", {"observations": [{"candidate": 1, "value": 1}]}), 422)
+    refusal(client.get(f"/v1/studies/{study}/series?metric=x"), 422)
+    refusal(client.get(f"/v1/studies/{study}/model?metric=x"), 422)
