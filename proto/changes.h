@@ -13,6 +13,9 @@ typedef struct wire_study_patch {
     wire_integer horizon;
     wire_number lease_seconds;
     wire_integer max_attempts, min_in_flight;
+    wire_stop_when *stop_when; /* the new rules, perhaps none, if new_stop_when */
+    size_t n_stop_when;
+    bool new_stop_when;
     bool no_display_name, no_labels, no_metadata, no_horizon; /* null was given: the value is removed */
 } wire_study_patch;
 

@@ -1,5 +1,6 @@
 /* Small requests that change a study or one of its trials. */
 #include "proto/changes.h"
+#include "proto/decode_study.h"
 #include "proto/decode_tell.h"
 
 #include <stdlib.h>
@@ -42,6 +43,10 @@ static void fill_study_patch(wire_decoder *d, json_t *body, void *out)
     wire_take_number(&o, "lease_seconds", &lease, NULL, &patch->lease_seconds);
     wire_take_given_integer(&o, "max_attempts", 1, WIRE_MAX_COUNT, &patch->max_attempts);
     wire_take_given_integer(&o, "min_in_flight", 1, WIRE_MAX_COUNT, &patch->min_in_flight);
+    if (!take_null(&o, "stop_when", &patch->new_stop_when)) {
+        patch->new_stop_when = wire_has(&o, "stop_when");
+        wire_fill_stop_when(&o, &patch->stop_when, &patch->n_stop_when);
+    }
     forbid_fixed(&o);
     wire_object_close(&o);
 }
@@ -56,6 +61,7 @@ void wire_study_patch_free(wire_study_patch *patch)
     free(patch->labels);
     free(patch->metadata);
     free(patch->state);
+    free(patch->stop_when);
     free(patch);
 }
 

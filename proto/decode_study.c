@@ -98,6 +98,7 @@ static void fill_study(wire_decoder *d, json_t *body, void *out)
     wire_take_number(&o, "lease_seconds", &lease, NULL, &study->lease_seconds);
     wire_take_given_integer(&o, "max_attempts", 1, WIRE_MAX_COUNT, &study->max_attempts);
     fill_stopping(&o, &study->stopping);
+    wire_fill_stop_when(&o, &study->stop_when, &study->n_stop_when);
     wire_object_close(&o);
     check_lengthscales(&o, study);
 }
@@ -136,5 +137,6 @@ void wire_study_free(wire_study *study)
     free(study->feedback);
     free(study->repeats);
     free(study->history_from);
+    free(study->stop_when);
     free(study);
 }

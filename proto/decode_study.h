@@ -12,6 +12,9 @@ void wire_fill_space(wire_object *domain, wire_study *study);
 void wire_fill_algorithm(wire_object *definition, const char *const *names, wire_study *study);
 void wire_fill_kernel(wire_object *algorithm, wire_kernel *kernel);
 
+/* `stop_when`: *list is new. */
+void wire_fill_stop_when(wire_object *definition, wire_stop_when **list, size_t *n);
+
 void wire_domain_clear(wire_study *study);
 void wire_space_clear(wire_study *study);
 void wire_algorithm_clear(wire_algorithm *algorithm);

@@ -237,6 +237,28 @@ static void encode_stopping(wire_writer *w, const wire_stopping *stopping)
     wire_object_end(w);
 }
 
+static void encode_stop_when(wire_writer *w, const wire_study *study)
+{
+    if (study->n_stop_when == 0)
+        return;
+    wire_key(w, "stop_when");
+    wire_array_begin(w);
+    for (size_t i = 0; i < study->n_stop_when; i++) {
+        const wire_stop_when *rule = &study->stop_when[i];
+        wire_object_begin(w);
+        wire_string_member(w, "rule", rule->rule == WIRE_STOP_TARGET ? "target" : "stagnation");
+        if (rule->rule == WIRE_STOP_TARGET) {
+            wire_real_member(w, "value", rule->value);
+        } else {
+            wire_integer_member(w, "results", rule->results);
+            wire_real_member(w, "gain", rule->gain);
+        }
+        wire_string_member(w, "then", "finish");
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+}
+
 static void encode_members(wire_writer *w, const wire_study *study)
 {
     if (study->id)
@@ -265,6 +287,7 @@ static void encode_members(wire_writer *w, const wire_study *study)
     wire_given_number(w, "lease_seconds", study->lease_seconds);
     wire_given_integer(w, "max_attempts", study->max_attempts);
     encode_stopping(w, &study->stopping);
+    encode_stop_when(w, study);
 }
 
 void wire_encode_definition(wire_writer *w, const wire_study *study)

@@ -147,6 +147,17 @@ typedef struct wire_stopping {
     wire_integer min_resource, reduction; /* successive halving */
 } wire_stopping;
 
+/* A rule that ends the study. */
+enum { WIRE_MAX_STOP_WHEN = 8 };
+typedef enum wire_stop_rule { WIRE_STOP_STAGNATION, WIRE_STOP_TARGET } wire_stop_rule;
+
+typedef struct wire_stop_when {
+    wire_stop_rule rule;
+    int64_t results; /* stagnation */
+    double gain;     /* stagnation: in interquartile ranges of the values */
+    double value;    /* target: in the metric's units */
+} wire_stop_when;
+
 /* A study as requested by its creator, or completed by the server with all defaults. */
 typedef struct wire_study {
     char *id;           /* NULL when left out */
@@ -177,6 +188,8 @@ typedef struct wire_study {
     wire_number lease_seconds;
     wire_integer max_attempts;
     wire_stopping stopping;
+    wire_stop_when *stop_when;
+    size_t n_stop_when;
 } wire_study;
 
 /* The first objective, whose value is that of a result. */

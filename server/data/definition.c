@@ -1,4 +1,5 @@
 #include "server/data/definition.h"
+
 #include "server/data/algorithm_options.h"
 #include "server/data/study_space.h"
 
@@ -224,6 +225,16 @@ bandit_scaling study_scaling(const wire_study *definition)
                                                   : BANDIT_SCALING_STANDARDIZE;
 }
 
+/* The rules compare what a model expects. */
+static bool check_stop_when(const wire_study *definition, bandit_algorithm algorithm, wire_errors *errors)
+{
+    if (definition->n_stop_when == 0 || bandit_algorithm_has_model(algorithm))
+        return true;
+    wire_errors_add(errors, "/stop_when", "%s has no model that could judge when to stop",
+                    bandit_algorithm_name(algorithm));
+    return false;
+}
+
 wire_status study_config_new(study_config **out, wire_study *definition, wire_errors *errors)
 {
     study_config *config = calloc(1, sizeof *config);
@@ -245,6 +256,10 @@ wire_status study_config_new(study_config **out, wire_study *definition, wire_er
     config->has_repeats = definition->repeats != NULL;
     config->never_repeats = is_word(definition->repeats, "never");
     config->max_arm_failures = (unsigned)definition->algorithm.max_arm_failures.value;
+    if (!check_stop_when(definition, config->options.algorithm, errors)) {
+        status = WIRE_INVALID;
+        goto failed;
+    }
     size_t dimension = config->precomputed ? 0 : (size_t)definition->dimension.value;
     if ((definition->domain_type == WIRE_DOMAIN_SPACE &&
          space_options(config, &dimension, &error) != BANDIT_OK) ||

@@ -13,13 +13,6 @@
 
 /* ---- with a model ----------------------------------------------------------------------------------------- */
 
-/* Whether the metric has relevant noise: a standard deviation of at least a hundredth of the prior's. */
-static bool has_noise(const bandit_description *d)
-{
-    static const double least = 1e-4; /* ratio of the noise variance to the prior variance */
-    return d->has_model && d->noise_std * d->noise_std >= least * d->signal_std * d->signal_std;
-}
-
 /* Finds the evaluated arm with the best posterior mean. If there is noise, it is the one with the best mean
  * less one standard deviation, because a single lucky measurement may have the best mean. Without a model, it
  * is the arm with the best mean of its rewards. False: the model cannot be evaluated. */
@@ -31,7 +24,7 @@ static bool recommend(const study *s, const question *q, wire_recommended *out)
     double best = -INFINITY, sign = q->source.config->minimize ? -1 : 1;
     bandit_engine_checkpoint(s->engine.engine, &checkpoint);
     bandit_engine_describe(s->engine.engine, &d);
-    bool careful = has_noise(&d);
+    bool careful = question_has_noise(&d);
     for (size_t i = 0; i < checkpoint.n_sums; i++) {
         const bandit_arm_sum *sum = &checkpoint.sums[i];
         bandit_prediction p = {.mean = sum->sum / (double)sum->count};
@@ -71,7 +64,7 @@ static void believe(const study *s, const question *q, const best_value *observe
         return;
     out->has_expected = true;
     out->expected = sign * p.mean + 0.0; /* no -0.0 */
-    out->lucky = has_noise(&d) && sign * observed->value > p.mean + sqrt(p.variance);
+    out->lucky = question_has_noise(&d) && sign * observed->value > p.mean + sqrt(p.variance);
 }
 
 /* ---- before a batch includes the first results ------------------------------------------------------------- */

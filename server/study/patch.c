@@ -53,6 +53,12 @@ static wire_status changed_definition(char **text, study_config **config, const 
     clear_text(&definition->metadata, patch->no_metadata);
     if (patch->horizon.given || patch->no_horizon)
         definition->horizon = patch->horizon;
+    if (patch->new_stop_when) {
+        free(definition->stop_when);
+        definition->stop_when = patch->stop_when;
+        definition->n_stop_when = patch->n_stop_when;
+        patch->stop_when = NULL;
+    }
     if (patch->lease_seconds.given)
         definition->lease_seconds = patch->lease_seconds;
     if (patch->max_attempts.given)
@@ -119,7 +125,7 @@ static void show_patched(void *arg, const store_study *row)
     store_study shown = *row;
     shown.definition = v->definition;
     shown.state = v->state;
-    if (v->state != STUDY_ERROR)
+    if (v->state != v->s->state)
         shown.state_reason = "";
     shown.updated_at = v->now;
     v->status = study_view_encode(&v->w, v->s->app->store, &shown);
@@ -164,7 +170,7 @@ void study_patch(study *s, study_request *request)
         study_config_free(config);
         goto out;
     }
-    study_set_state(s, state, state == STUDY_ERROR ? s->state_reason : "", definition);
+    study_set_state(s, state, state == s->state ? s->state_reason : "", definition);
     replace_config(s, config);
     if (new_horizon && s->batches > 0)
         study_renew_engine(s); /* some algorithms depend on the horizon */

@@ -6,6 +6,7 @@
 #include "server/study/failures.h"
 #include "server/study/observations.h"
 #include "server/study/plan_internal.h"
+#include "server/study/stop_when.h"
 #include "server/study/trials.h"
 #include "server/study/turn_end.h"
 #include "server/study/waiting.h"
@@ -182,6 +183,12 @@ static void plan_done(study *s, study_job *job)
         study_begin_fixed(s, p->ask);
         take_plan(s, p);
         serve_fixed(s, p);
+    } else if (p->ends) {
+        char reason[200];
+        stop_when_reason(reason, sizeof reason, p->ends, p->source.config->minimize);
+        take_plan(s, p);
+        if (s->state == STUDY_ACTIVE)
+            study_set_state(s, STUDY_FINISHED, reason, NULL);
     } else if (s->config->never_repeats) {
         take_plan(s, p); /* even if no candidate is left, more may be added */
     } else if (p->exhausted && p->n_picks == 0 && trial_queue_open(s->queue) == 0 && study_pulls_once(s)) {

@@ -4,6 +4,7 @@
 #include "server/data/arm_sums.h"
 #include "server/study/engine_lane.h"
 #include "server/study/plan_internal.h"
+#include "server/study/stop_when.h"
 #include "server/watch/metrics.h"
 
 #include <float.h>
@@ -246,6 +247,19 @@ static void limit_to_part(const study *s, plan *p)
         p->in_parts = false;
 }
 
+/* If a rule of the definition ends the study, the batch is its last one and has no picks. */
+static void end_study(study *s, plan *p)
+{
+    if (p->extends || p->closes_model || p->fixed)
+        return;
+    p->ends = stop_when_holds(s, &p->source, p->through_seq, &p->outcome);
+    if (!p->ends)
+        return;
+    p->by_rule = false;
+    p->min_picks = 0;
+    p->stop_rule = stop_rule_name(BANDIT_STOP_HORIZON);
+}
+
 void plan_compute(study *s, plan *p)
 {
     engine_outcome *out = &p->outcome;
@@ -261,6 +275,8 @@ void plan_compute(study *s, plan *p)
     if (engine_fine(out) && !p->extends)
         bandit_engine_begin_batch(s->engine.engine, p->results, p->n_results, p->pending, p->n_pending,
                                   &executor, &out->error);
+    if (engine_fine(out))
+        end_study(s, p);
     double updated = clock_steady();
     if (engine_fine(out))
         limit_to_part(s, p);

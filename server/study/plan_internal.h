@@ -57,6 +57,8 @@ struct plan {
     store_pick *stored_picks;  /* the picks in the form of the log */
     double ratio;
     const char *stop_rule;
+    const wire_stop_when
+        *ends;      /* the rule of the definition that ends the study, so that no picks were made; NULL */
     bool exhausted; /* no arm was left that could be picked */
     bandit_description description;
     char code_path[24];   /* what computed it: the engine's SIMD version, and OpenBLAS's for a model */

@@ -74,6 +74,12 @@ bool question_shows(const wire_prediction *p)
     return isfinite(p->mean) && isfinite(p->std) && isfinite(p->ucb);
 }
 
+bool question_has_noise(const bandit_description *d)
+{
+    static const double least = 1e-4; /* ratio of the noise variance to the prior variance */
+    return d->has_model && d->noise_std * d->noise_std >= least * d->signal_std * d->signal_std;
+}
+
 static void answer_engine_error(study_request *request, const bandit_error *error)
 {
     if (error->status == BANDIT_NO_MEMORY)

@@ -22,6 +22,9 @@ void question_ask(study *s, study_request *request, void (*answer)(study *s, que
 /* The engine's prediction in the metric's units and with its sign. */
 wire_prediction question_in_units(const question *q, const bandit_prediction *p);
 
+/* Whether the metric has relevant noise: a standard deviation of at least a hundredth of the prior's. */
+bool question_has_noise(const bandit_description *d);
+
 /* Whether JSON can show it. Options at the ends of their ranges can lead to infinities and NaN. */
 bool question_shows(const wire_prediction *p);
 

@@ -234,7 +234,7 @@ static const char *const study =
     "'domain':{'type':'candidates','points':[[1,2],[3,4]],'scaling':'unit','names':['x','y']},"
     "'algorithm':{'name':'bbkb','kernel':{'type':'matern','lengthscale':[1,2]},'confidence':{'beta':3},"
     "'init':{'type':'uniform'},'resample':'fresh','batch_rule':'global','posterior':'dtc','features':'rff'},"
-    "'feedback':'batch','repeats':'auto'}";
+    "'feedback':'batch','repeats':'auto','stop_when':[{'rule':'stagnation'}]}";
 
 static void test_decoders(void **state)
 {
@@ -277,7 +277,9 @@ static void test_changes(void **state)
     fail_each(write_definition, space, WIRE_OK);
     fail_each(decode_ask, "{'fixed':{'a':'x','b':1}}", WIRE_OK);
     fail_each(decode_predict, "{'parameters':[{'a':'x'},{'a':null}]}", WIRE_INVALID);
-    fail_each(decode_study_patch, "{'display_name':'x','labels':{'a':'b'},'metadata':{},'state':'paused'}",
+    fail_each(decode_study_patch,
+              "{'display_name':'x','labels':{'a':'b'},'metadata':{},'state':'paused',"
+              "'stop_when':[{'rule':'stagnation'}]}",
               WIRE_OK);
     fail_each(decode_points, "{'points':[[1]]}", WIRE_OK);
     fail_each(decode_retire, "{'candidates':[1,-1]}", WIRE_INVALID);

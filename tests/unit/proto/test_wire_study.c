@@ -60,7 +60,9 @@ static const char full[] =
     "'epsilon':0.0,'zeta':0.25,'population':50,'sample':50,'posterior':'dtc','features':'eigen',"
     "'inducing':10,'prior_features':20,'dpp_steps':0,'initial_cells':30},"
     "'horizon':10000,'seed':9007199254740991,'feedback':'batch','repeats':'never','min_in_flight':3,"
-    "'lease_seconds':1.5,'max_attempts':5}";
+    "'lease_seconds':1.5,'max_attempts':5,"
+    "'stop_when':[{'rule':'stagnation','results':30,'gain':0.5,'then':'finish'},"
+    "{'rule':'target','value':-2.5,'then':'finish'}]}";
 
 static void test_full(void **state)
 {
@@ -116,6 +118,10 @@ static void test_full(void **state)
     assert_string_equal(s->feedback, "batch");
     assert_string_equal(s->repeats, "never");
     assert_true(s->min_in_flight.value == 3 && s->lease_seconds.value == 1.5 && s->max_attempts.value == 5);
+    assert_int_equal(s->n_stop_when, 2);
+    assert_true(s->stop_when[0].rule == WIRE_STOP_STAGNATION && s->stop_when[0].results == 30 &&
+                s->stop_when[0].gain == 0.5);
+    assert_true(s->stop_when[1].rule == WIRE_STOP_TARGET && s->stop_when[1].value == -2.5);
     wire_study_free(s);
 }
 
@@ -265,6 +271,13 @@ static void test_refused_members(void **state)
         {WITH("'min_in_flight':0"), "/min_in_flight", "must be at least 1"},
         {WITH("'lease_seconds':0.5"), "/lease_seconds", "must be at least 1"},
         {WITH("'lease_seconds':31536001"), "/lease_seconds", "must be at most 31536000"},
+        {WITH("'stop_when':{}"), "/stop_when", "must be a list"},
+        {WITH("'stop_when':[{}]"), "/stop_when/0/rule", "is required"},
+        {WITH("'stop_when':[{'rule':'regret'}]"), "/stop_when/0/rule",
+         "must be \"stagnation\" or \"target\""},
+        {WITH("'stop_when':[{'rule':'target'}]"), "/stop_when/0/value", "is required"},
+        {WITH("'stop_when':[{'rule':'target','value':1,'gain':1}]"), "/stop_when/0/gain",
+         "applies only to the rule \"stagnation\""},
         {WITH("'max_attempts':0"), "/max_attempts", "must be at least 1"},
         {WITH("'max_attempts':2147483648"), "/max_attempts", "must be at most 2147483647"},
     };

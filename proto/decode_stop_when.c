@@ -1,0 +1,45 @@
+/* The rules that end a study: `stop_when`. */
+#include "proto/decode_study.h"
+
+enum { STOP_RESULTS = 50 };
+
+static void fill_rule(wire_decoder *d, const wire_place *at, const json_t *json, wire_stop_when *out)
+{
+    static const char *const rules[] = {"stagnation", "target", NULL};
+    static const char *const thens[] = {"finish", NULL};
+    wire_object o;
+    size_t rule = 0, then = 0;
+    if (!wire_object_open(&o, d, at, json))
+        return;
+    bool understood = wire_take_word(&o, "rule", WIRE_REQUIRED, rules, &rule);
+    wire_take_word(&o, "then", WIRE_OPTIONAL, thens, &then);
+    *out = (wire_stop_when){.rule = (wire_stop_rule)rule, .results = STOP_RESULTS, .gain = 0.001};
+    if (!understood) {
+        wire_has(&o, "results");
+        wire_has(&o, "gain");
+        wire_has(&o, "value");
+    } else if (out->rule == WIRE_STOP_STAGNATION) {
+        wire_take_integer(&o, "results", WIRE_OPTIONAL, 1, WIRE_MAX_COUNT, &out->results);
+        wire_take_real(&o, "gain", WIRE_OPTIONAL, &wire_nonnegative, &out->gain);
+        wire_forbid(&o, "value", "applies only to the rule \"target\"");
+    } else {
+        wire_take_real(&o, "value", WIRE_REQUIRED, &wire_value, &out->value);
+        wire_forbid(&o, "results", "applies only to the rule \"stagnation\"");
+        wire_forbid(&o, "gain", "applies only to the rule \"stagnation\"");
+    }
+    wire_object_close(&o);
+}
+
+void wire_fill_stop_when(wire_object *definition, wire_stop_when **list, size_t *n)
+{
+    const json_t *json = wire_take(definition, "stop_when", WIRE_OPTIONAL);
+    wire_place at = wire_place_member(definition->place, "stop_when");
+    if (!json || !wire_check_list(definition->decoder, &at, json, 0, WIRE_MAX_STOP_WHEN))
+        return;
+    *list = wire_allocate(definition->decoder, json_array_size(json), sizeof **list);
+    *n = *list ? json_array_size(json) : 0;
+    for (size_t i = 0; i < *n; i++) {
+        wire_place place = wire_place_element(&at, i);
+        fill_rule(definition->decoder, &place, json_array_get(json, i), &(*list)[i]);
+    }
+}

@@ -1,0 +1,232 @@
+#include "server/study/stop_when.h"
+
+#include "proto/arrays.h"
+#include "server/study/queries.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the points with results -------------------------------------------------------------------------------- */
+
+typedef struct point {
+    uint32_t arm;
+    double value, mean, std; /* of its rewards; what the model says of it: larger is better */
+} point;
+
+typedef struct points {
+    point *list;
+    size_t n;
+    bool careful; /* points are recommended by the mean less one deviation */
+} points;
+
+/* False: *out has the reason. */
+static bool take_points(points *p, const bandit_engine *engine, engine_outcome *out)
+{
+    bandit_checkpoint checkpoint;
+    bandit_description d;
+    bandit_engine_checkpoint(engine, &checkpoint);
+    bandit_engine_describe(engine, &d);
+    *p = (points){.n = checkpoint.n_sums, .careful = question_has_noise(&d)};
+    p->list = malloc((p->n + 1) * sizeof *p->list);
+    if (!p->list)
+        out->stored = STORE_NO_MEMORY;
+    for (size_t i = 0; engine_goes_on(out) && i < p->n; i++) {
+        const bandit_arm_sum *sum = &checkpoint.sums[i];
+        double value = sum->sum / (double)sum->count;
+        bandit_prediction at = {0};
+        bandit_engine_predict_arms(engine, &sum->arm, 1, &at, &out->error);
+        p->list[i] = (point){.arm = sum->arm, .value = value, .mean = at.mean, .std = sqrt(at.variance)};
+    }
+    return engine_fine(out);
+}
+
+/* The point that is recommended among those that are not in the ascending list `without`; NULL: there is none. */
+static const point *recommended(const points *p, const uint32_t *without, size_t n)
+{
+    const point *best = NULL;
+    double most = -INFINITY;
+    for (size_t i = 0, at = 0; i < p->n; i++) {
+        const point *one = &p->list[i];
+        while (at < n && without[at] < one->arm)
+            at++;
+        bool left_out = at < n && without[at] == one->arm;
+        double worth = p->careful && isfinite(one->std) ? one->mean - one->std : one->mean;
+        if (!left_out && isfinite(one->mean) && worth > most) {
+            most = worth;
+            best = one;
+        }
+    }
+    return best;
+}
+
+static int compare_reals(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The distance between the quartiles of the points' values. NaN: out of memory. */
+static double spread(const points *p)
+{
+    double *values = malloc((p->n + 1) * sizeof *values), range = NAN;
+    for (size_t i = 0; values && i < p->n; i++)
+        values[i] = p->list[i].value;
+    if (values && p->n > 0) {
+        qsort(values, p->n, sizeof *values, compare_reals);
+        range = values[p->n - 1 - (p->n - 1) / 4] - values[(p->n - 1) / 4];
+    }
+    free(values);
+    return range;
+}
+
+/* ---- the results in their order ------------------------------------------------------------------------------ */
+
+typedef struct told {
+    int64_t seq;
+    uint32_t arm;
+} told;
+
+typedef struct history {
+    told *list;
+    size_t n, capacity;
+    bool no_memory;
+} history;
+
+static void add(history *h, int64_t seq, int64_t candidate)
+{
+    h->no_memory |= !wire_grow(&h->list, &h->capacity, h->n + 1, 256, sizeof *h->list);
+    if (!h->no_memory)
+        h->list[h->n++] = (told){.seq = seq, .arm = (uint32_t)candidate};
+}
+
+static void take_trial(void *arg, const store_trial *row)
+{
+    if (row->has_value)
+        add(arg, row->told_seq, row->candidate);
+}
+
+static void take_observation(void *arg, const store_imported *row)
+{
+    if (row->has_value)
+        add(arg, row->told_seq, row->candidate);
+}
+
+static int compare_told(const void *a, const void *b)
+{
+    const told *x = a, *y = b;
+    return (x->seq > y->seq) - (x->seq < y->seq);
+}
+
+static int compare_arms(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static bool read_history(history *h, study *s, const engine_source *source, int64_t through_seq,
+                         engine_outcome *out)
+{
+    store_error error = {0};
+    store_trial_filter filter = {.told = true, .told_through = through_seq};
+    *h = (history){0};
+    if (!engine_wait_for_store(s, source))
+        out->stored = STORE_ABORTED;
+    if (engine_fine(out))
+        out->stored = store_read_observations(s->app->store, source->number, 0, through_seq, take_observation,
+                                              h, &error);
+    if (engine_fine(out))
+        out->stored =
+            store_read_trials(s->app->store, source->number, &filter, SIZE_MAX, take_trial, h, &error);
+    if (engine_fine(out) && h->no_memory)
+        out->stored = STORE_NO_MEMORY;
+    if (engine_fine(out) && h->n > 0)
+        qsort(h->list, h->n, sizeof *h->list, compare_told);
+    return engine_fine(out);
+}
+
+/* The arms, ascending, that only results from position `first` on are of. The caller frees them. NULL: out of
+ * memory. */
+static uint32_t *only_late(const history *h, size_t first, size_t *n)
+{
+    uint32_t *early = malloc((first + 1) * sizeof *early), *late = malloc((h->n + 1) * sizeof *late);
+    *n = 0;
+    for (size_t i = 0; early && late && i < first; i++)
+        early[i] = h->list[i].arm;
+    if (early && late && first > 0)
+        qsort(early, first, sizeof *early, compare_arms);
+    for (size_t i = first; early && late && i < h->n; i++)
+        if (!bsearch(&h->list[i].arm, early, first, sizeof *early, compare_arms))
+            late[(*n)++] = h->list[i].arm;
+    if (early && late && *n > 0)
+        qsort(late, *n, sizeof *late, compare_arms);
+    if (!early) {
+        free(late);
+        late = NULL;
+    }
+    free(early);
+    return late;
+}
+
+/* ---- the rules ------------------------------------------------------------------------------------------------ */
+
+static bool target_is_reached(const points *p, double value, bool minimize)
+{
+    const point *best = recommended(p, NULL, 0);
+    return best && best->mean - best->std >= (minimize ? -value : value);
+}
+
+static bool stagnates(study *s, const engine_source *source, int64_t through_seq, const points *p,
+                      const wire_stop_when *rule, engine_outcome *out)
+{
+    history h;
+    size_t n = 0;
+    bool stagnant = false;
+    if (!read_history(&h, s, source, through_seq, out) || h.n <= (size_t)rule->results) {
+        free(h.list);
+        return false;
+    }
+    uint32_t *late = only_late(&h, h.n - (size_t)rule->results, &n);
+    double range = spread(p);
+    const point *now = recommended(p, NULL, 0), *before = late ? recommended(p, late, n) : NULL;
+    if (!late || isnan(range))
+        out->stored = STORE_NO_MEMORY;
+    else if (now && before)
+        stagnant = now->mean - before->mean <= rule->gain * range;
+    free(late);
+    free(h.list);
+    return stagnant;
+}
+
+const wire_stop_when *stop_when_holds(study *s, const engine_source *source, int64_t through_seq,
+                                      engine_outcome *out)
+{
+    const wire_study *definition = source->config->wire;
+    const wire_stop_when *found = NULL;
+    points p = {0};
+    if (definition->n_stop_when == 0 || !take_points(&p, s->engine.engine, out)) {
+        free(p.list);
+        return NULL;
+    }
+    for (size_t i = 0; !found && engine_fine(out) && i < definition->n_stop_when; i++) {
+        const wire_stop_when *rule = &definition->stop_when[i];
+        bool holds = rule->rule == WIRE_STOP_TARGET
+                         ? target_is_reached(&p, rule->value, source->config->minimize)
+                         : stagnates(s, source, through_seq, &p, rule, out);
+        found = holds ? rule : NULL;
+    }
+    free(p.list);
+    return engine_fine(out) ? found : NULL;
+}
+
+void stop_when_reason(char *out, size_t size, const wire_stop_when *rule, bool minimize)
+{
+    if (rule->rule == WIRE_STOP_TARGET)
+        snprintf(out, size,
+                 "target: the model expects at %s %.6g, even with one standard deviation against it",
+                 minimize ? "most" : "least", rule->value);
+    else
+        snprintf(out, size, "stagnation: the last %lld results gained at most %.6g interquartile ranges",
+                 (long long)rule->results, rule->gain);
+}

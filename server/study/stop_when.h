@@ -1,0 +1,18 @@
+/* The rules of a study's definition that end it (`stop_when`), judged when a batch begins. */
+#ifndef SERVER_STUDY_STOP_WHEN_H
+#define SERVER_STUDY_STOP_WHEN_H
+
+#include "server/study/engine_lane.h"
+
+/* The first rule that holds for the engine's current batch, whose model has the results up to log position
+ * `through_seq`; NULL: none, or `out` has what failed. Borrowed from the source's definition. On the engine lane.
+ *   target      the recommended point's mean less one deviation is at least as good as the value
+ *   stagnation  without the points that only the last `results` results are of, the recommended point's mean would
+ *               be worse by at most `gain` interquartile ranges of the points' values */
+const wire_stop_when *stop_when_holds(study *s, const engine_source *source, int64_t through_seq,
+                                      engine_outcome *out);
+
+/* Why the study has finished, as state_reason says it. */
+void stop_when_reason(char *out, size_t size, const wire_stop_when *rule, bool minimize);
+
+#endif
