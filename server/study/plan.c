@@ -208,6 +208,9 @@ static void plan_done(study *s, study_job *job)
 /* Where each pick is a search of its own, at most LOOKAHEAD are planned before they are asked for. While no result is
  * reported, the batch continues with more picks; a result ends it.
  *
+ * A plan that takes longer than a second or two hands out what it has picked, and others may use the engine before it
+ * is extended (plan_compute.c).
+ *
  * Where picks do not depend on results, a batch is planned in parts of PART picks, or of as many as are asked for, so
  * that a large one neither keeps the first asks waiting nor lies in the queue as a whole. The parts have the picks of a
  * batch that is planned at once. */
@@ -318,6 +321,7 @@ static void set_limits_again(const study *s, plan *p, const char *stop_rule, siz
     bool beyond = (!p->fixed && (p->extends || exhausted)) || strcmp(stop_rule, STOP_RULE_MIN_IN_FLIGHT) == 0;
     set_limits(s, p, n_picks + exhausted);
     p->part = stop_rule_is_unfinished(stop_rule) ? n_picks : SIZE_MAX;
+    p->replans = true;
     if (!beyond)
         p->min_picks = 0;
 }

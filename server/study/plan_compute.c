@@ -88,6 +88,16 @@ static void withhold(uint32_t *list, size_t *n, uint32_t arm)
     ++*n;
 }
 
+/* Must the plan end here, so that others may use the engine? A few picks are made in any case, and with batch feedback
+ * those that must be in flight: a batch that has ended by its rule is not extended there. */
+static bool is_long(plan *p)
+{
+    enum { AT_LEAST = 16 };
+    size_t least = p->source.config->asynchronous || p->min_picks < AT_LEAST ? AT_LEAST : p->min_picks;
+    p->stopped = !p->replans && p->n_picks >= least && clock_steady() >= p->stops_at;
+    return p->stopped;
+}
+
 /* One call of select, whose picks are appended. False if it was the last call. */
 static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
@@ -120,8 +130,8 @@ static bool select_some(study *s, plan *p, size_t max_picks, bool beyond_bound, 
         fmin(selection.ratio, DBL_MAX); /* with many picks beyond the bound, the product may overflow */
     p->exhausted = selection.stop_rule == BANDIT_STOP_EXHAUSTED;
     p->stop_rule = selection.stop_rule != BANDIT_STOP_NONE ? stop_rule_name(selection.stop_rule)
-                   : p->in_parts                           ? STOP_RULE_UNFINISHED
                    : p->limited_lookahead                  ? STOP_RULE_PLANNED_AHEAD
+                   : p->in_parts                           ? STOP_RULE_UNFINISHED
                                                            : stop_rule_name(selection.stop_rule);
     if (beyond_bound && selection.n_picks > 0)
         p->stop_rule = fixed ? STOP_RULE_FIXED : STOP_RULE_MIN_IN_FLIGHT;
@@ -138,16 +148,33 @@ static void allow_repeats(plan *p)
     p->repeats = PICKS_REPEAT;
 }
 
+/* How many picks the next call of select may make: one where each is withheld from the next. */
+static size_t at_once(const plan *p, size_t left)
+{
+    size_t most = p->repeats != PICKS_REPEAT ? 1 : p->limited_lookahead ? 16 : 64;
+    return left < most ? left : most;
+}
+
 /* Appends at most max_picks picks. */
 static void select_picks(study *s, plan *p, size_t max_picks, bool beyond_bound, bool fixed)
 {
-    size_t end = p->n_picks + max_picks;
-    while (p->repeats != PICKS_REPEAT && p->n_picks < end && select_some(s, p, 1, beyond_bound, fixed))
-        continue;
-    if (p->repeats == PICKS_DIFFER && p->exhausted && p->n_picks < end)
-        allow_repeats(p);
-    if (p->repeats == PICKS_REPEAT && p->n_picks < end)
-        select_some(s, p, end - p->n_picks, beyond_bound, fixed);
+    const size_t end = p->n_picks + max_picks;
+    const char *rule = NULL; /* of the picks so far, once they may repeat others */
+    bool more = p->n_picks < end;
+    while (more) {
+        size_t before = p->n_picks;
+        bool repeat = p->repeats == PICKS_REPEAT;
+        more = select_some(s, p, at_once(p, end - before), beyond_bound, fixed);
+        if (!more && p->repeats == PICKS_DIFFER && p->exhausted) {
+            allow_repeats(p);
+            more = true;
+        } else if (repeat && beyond_bound && p->n_picks == before && rule) {
+            p->stop_rule = rule; /* that there were no more does not change what those picks are */
+        }
+        if (repeat && p->n_picks > before)
+            rule = p->stop_rule;
+        more = more && p->n_picks < end && (fixed || !is_long(p));
+    }
 }
 
 /* Reserves memory for adding all picks to the withheld arms. */
@@ -233,6 +260,9 @@ static void check_figures(plan *p)
         bandit_error_set(&p->outcome.error, BANDIT_NUMERICAL, "", "%s", engine_beyond_doubles);
 }
 
+/* A plan that has taken so long ends with the picks it has. */
+#define LONGEST_SECONDS 1.5
+
 /* The picks of `uniform` and those before the first reward do not depend on results (plan.c). */
 static void limit_to_part(const study *s, plan *p)
 {
@@ -240,7 +270,8 @@ static void limit_to_part(const study *s, plan *p)
     bandit_description about = {0};
     bandit_engine_describe(s->engine.engine, &about);
     bool initial = o->init == BANDIT_INIT_UNCERTAINTY && about.observations == 0;
-    p->in_parts = (o->algorithm == BANDIT_UNIFORM || initial) && !p->limited_lookahead;
+    p->in_parts = p->replans ? p->part < SIZE_MAX
+                             : (o->algorithm == BANDIT_UNIFORM || initial) && !p->limited_lookahead;
     if (p->in_parts && p->max_picks > p->part)
         p->max_picks = p->part;
     else
@@ -278,13 +309,14 @@ void plan_compute(study *s, plan *p)
     if (engine_fine(out))
         end_study(s, p);
     double updated = clock_steady();
+    p->stops_at = updated + LONGEST_SECONDS;
     if (engine_fine(out))
         limit_to_part(s, p);
     if (engine_fine(out) && p->by_rule)
         select_picks(s, p, p->max_picks, false, false);
     if (p->by_rule && p->stop_rule)
-        unfinished = stop_rule_is_unfinished(p->stop_rule);
-    if (engine_fine(out) && p->n_picks < p->min_picks)
+        unfinished = stop_rule_is_unfinished(p->stop_rule) || (p->stopped && !p->limited_lookahead);
+    if (engine_fine(out) && p->n_picks < p->min_picks && !p->stopped)
         select_picks(s, p, p->min_picks - p->n_picks, true, false);
     p->n_by_rule = p->n_picks;
     if (engine_fine(out) && p->fixed)

@@ -44,8 +44,12 @@ struct plan {
     uint64_t remaining;
     size_t max_picks;
     bool limited_lookahead; /* max_picks is a few picks ahead, not the largest batch */
-    size_t part;            /* the most picks of a part, where batches are planned in parts */
-    bool in_parts;          /* max_picks is a part of the batch */
+    size_t part;     /* the most picks of a part, where batches are planned in parts; SIZE_MAX: no parts */
+    bool in_parts;   /* max_picks is a part of the batch */
+    bool replans;    /* what a log has recorded, whatever the time it takes */
+    double stops_at; /* by the steady clock: then what has been picked is handed out, and the rest is for
+                               another plan */
+    bool stopped;    /* it was, and the rule allows more picks */
     int64_t through_seq, first_trial;
     /* The outcome. */
     engine_outcome outcome;

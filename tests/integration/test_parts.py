@@ -1,6 +1,8 @@
 """Batches that are planned in parts: the picks of a batch that is planned at once, few of which wait in the queue."""
 
 import random
+import threading
+import time
 
 from server import Server
 from support import cases, definition, grid
@@ -91,3 +93,29 @@ def test_the_first_pick_of_many_candidates_comes_at_once(server):
     trials = client.ask(study["id"], 100, wait_seconds=60)["trials"]
     assert len({trial["candidate"] for trial in trials}) == 100
     assert client.study(study["id"])["trials_queued"] <= 64
+
+
+def test_a_long_plan_hands_out_what_it_has():
+    """An ask for many trials of a space is planned in pieces: the queue fills, others use the engine, and the log has
+    the picks of one plan."""
+    axes = [{"name": f"x{i}", "type": "double", "min": 0, "max": 1} for i in range(8)]
+    body = {"metric": {"name": "loss", "goal": "minimize"}, "domain": {"type": "space", "parameters": axes}, "seed": 3}
+    with Server() as server:
+        client = server.client()
+        study = client.create(body)["id"]
+        first = client.ask(study, 30, wait_seconds=60)["trials"]
+        client.tell(study, [{"trial": t["id"], "value": sum(t["parameters"].values())} for t in first])
+        answers, start = [], time.monotonic()
+        asking = threading.Thread(target=lambda: answers.append(server.client().ask(study, 300, wait_seconds=300)))
+        asking.start()
+        queued = set()
+        while asking.is_alive():
+            queued.add(client.study(study)["trials_queued"])
+            assert client.read(study, "best")["observed"]
+        seconds = time.monotonic() - start
+        asking.join()
+        assert len(answers[0]["trials"]) == 300
+        assert len(queued) > 1 or seconds < 2, (queued, seconds)
+        batches = {trial["batch"] for trial in answers[0]["trials"]}
+        assert len(batches) == 1, "no result has come in between"
+        expect_sound(server.db, [study])
