@@ -205,7 +205,32 @@ async function clicked(site) {
   });
 }
 
+// What matters, in the order of the shares; the prediction follows the sliders, and the settings are queued as they are.
+async function insights(site) {
+  const { parameters } = await site.api.get('/v1/studies/training/importance');
+  const order = [...parameters].sort((a, b) => b.total - a.total).map((p) => p.parameter);
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/training/model`);
+    await page.waitForSelector('.relevance .bar'); // a former address
+    await page.getByRole('link', { name: 'Insights' }).click();
+    await page.waitForSelector('.slice canvas');
+    assert.deepEqual(await page.locator('.importance tbody th').allTextContents(), order);
+    assert.equal(await page.locator('.slice h3').first().textContent(), order[0]);
+    const expected = page.locator('.panel:has(h2:text-is("What if")) .result-value');
+    const before = await until('a prediction', () => expected.textContent());
+    const trials = (await site.api.get('/v1/studies/training')).trials_queued;
+    await page.getByLabel('rate', { exact: true }).fill('0');
+    await until('another prediction', async () => (await expected.textContent()) !== before);
+    await page.getByRole('button', { name: 'Queue this' }).click();
+    await page.waitForSelector('.toast >> text=is queued');
+    const queued = (await site.api.get('/v1/studies/training/trials?state=queued&limit=1000')).items;
+    assert.equal((await site.api.get('/v1/studies/training')).trials_queued, trials + 1);
+    assert.ok(queued.some((trial) => trial.parameters.rate === 1e-5));
+  });
+}
+
 export const tests = {
+  'answers: what matters, and what if': insights,
   'answers: the result': card,
   'answers: outliers': outliers,
   'answers: studies that need attention': attention,

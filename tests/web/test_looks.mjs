@@ -12,6 +12,8 @@ export const PAGES = {
   workers: ['#/studies/bread/workers', '.gantt rect'],
   batches: ['#/studies/molecules/batches', 'tbody tr'],
   model: ['#/studies/molecules/model', '.relevance .bar'],
+  insights: ['#/studies/bread/insights', '.slice canvas'],
+  'insights-space': ['#/studies/training/insights', '.slice canvas'],
   posterior: ['#/studies/bread/posterior', '.slice canvas'],
   'posterior-space': ['#/studies/training/posterior', '.slice canvas'],
   'model-space': ['#/studies/training/model', '.relevance .bar'],

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { until, with_ } from './harness.mjs';
 import { Api, MARKUP, work } from './seed.mjs';
 
-const TABS = ['', '/trials', '/workers', '/batches', '/model', '/posterior', '/parallel', '/candidates', '/connect'];
+const TABS = ['', '/trials', '/workers', '/bench', '/insights', '/posterior', '/parallel', '/candidates', '/algorithm', '/connect'];
 
 // Names, labels, workers and reasons that look like markup: none becomes an element or is run.
 async function markup(site) {

@@ -4,7 +4,7 @@ import net from 'node:net';
 import { until, with_ } from './harness.mjs';
 import { Api, work } from './seed.mjs';
 
-const TABS = ['', '/trials', '/workers', '/batches', '/model', '/posterior', '/parallel', '/candidates', '/connect'];
+const TABS = ['', '/trials', '/workers', '/bench', '/insights', '/posterior', '/parallel', '/candidates', '/algorithm', '/connect'];
 const SPACE = { type: 'space', parameters: [{ name: 'x', type: 'double', min: 0, max: 1 }, { name: 'rate', type: 'double', min: 0.001, max: 1, scale: 'log' }] };
 const failing = { allowed: /ERR_|Canvas2D|Failed to load resource|50[0-9]/ };
 

@@ -1,6 +1,7 @@
 // Correct a reported result: its values, or that the trial failed after all. The earlier result stays in the history.
 import { post, studyPath } from './api.js';
 import { h, replace, uniqueId } from './dom.js';
+import { titleOf } from './axes.js';
 import { told, valueInputs } from './entry.js';
 import { objective, otherMetrics } from './study-actions.js';
 import { actionButton, reasonOf, toast } from './widgets.js';
@@ -36,7 +37,7 @@ function correct(study, trial, done) {
   const failed = actionButton('It failed', {}, () => send({ state: 'failed' }));
   const fields = metrics.map((metric, i) => {
     entry.inputs[i].id = `${title}-${i}`;
-    return h('div', { class: 'field' }, h('label', { for: `${title}-${i}` }, metric.name), entry.inputs[i]);
+    return h('div', { class: 'field' }, h('label', { for: `${title}-${i}` }, titleOf(metric)), entry.inputs[i]);
   });
   const dialog = h(
     'dialog',

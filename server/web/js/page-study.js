@@ -9,16 +9,18 @@ import { actions, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
 import { currentToken, tokenButton } from './token.js';
 import { badge, empty, reasonOf } from './widgets.js';
-import { batchesTab } from './tab-batches.js';
+import { algorithmTab } from './tab-algorithm.js';
 import { benchTab } from './tab-bench.js';
 import { candidatesTab } from './tab-candidates.js';
 import { connectTab } from './tab-connect.js';
-import { modelTab } from './tab-model.js';
+import { insightsTab } from './tab-insights.js';
 import { overviewTab } from './tab-overview.js';
 import { parallelTab } from './tab-parallel.js';
 import { posteriorTab } from './tab-posterior.js';
 import { trialsTab } from './tab-trials.js';
 import { workersTab } from './tab-workers.js';
+
+const MOVED = { batches: 'algorithm', model: 'algorithm' }; // former addresses
 
 // Each is called with (element, feed, signal) and fills the element.
 const TABS = [
@@ -26,11 +28,11 @@ const TABS = [
   ['trials', 'Trials', trialsTab],
   ['bench', 'Bench', benchTab],
   ['workers', 'Workers', workersTab],
-  ['batches', 'Batches', batchesTab],
-  ['model', 'Model', modelTab],
-  ['posterior', 'Posterior', posteriorTab],
+  ['insights', 'Insights', insightsTab],
+  ['posterior', 'Slices and maps', posteriorTab],
   ['parallel', 'Parallel', parallelTab],
   ['candidates', 'Candidates', candidatesTab],
+  ['algorithm', 'Algorithm', algorithmTab],
   ['connect', 'Connect', connectTab],
 ];
 
@@ -197,7 +199,7 @@ export async function studyPage(main, { parts, signal }) {
   async function showTab() {
     const { parts: now } = here();
     if (now[0] !== 'studies' || now[1] !== id) return;
-    const index = TABS.findIndex(([slug]) => slug === (now[2] ?? ''));
+    const index = TABS.findIndex(([slug]) => slug === (MOVED[now[2]] ?? now[2] ?? ''));
     leaving.abort();
     leaving = new AbortController();
     const { signal: tabSignal } = leaving;

@@ -1,6 +1,6 @@
 // Queue a trial of one's own: a dialog with a field for each parameter, or for the candidate's number.
 import { post, studyPath } from './api.js';
-import { axesOf, isActive } from './axes.js';
+import { axesOf, isActive, titleOf } from './axes.js';
 import { h, replace, uniqueId } from './dom.js';
 import { readNumber } from './entry.js';
 import { count } from './format.js';
@@ -16,7 +16,7 @@ function parameterField(axis, changed) {
     : h('input', { id, type: 'text', inputmode: 'decimal', autocomplete: 'off', placeholder: range, oninput: changed });
   return {
     axis,
-    element: h('div', { class: 'field' }, h('label', { for: id }, axis.name), input),
+    element: h('div', { class: 'field' }, h('label', { for: id }, titleOf(axis)), input),
     value() {
       if (input.value.trim() === '') return undefined;
       return chosen ? axis.choices[Number(input.value)] : (readNumber(input.value) ?? input.value);

@@ -1,6 +1,6 @@
 // For people who measure: get trials under one's own name, enter their results, on a phone as well. #/studies/ID/bench
 import { get, list, post, query, studyPath } from './api.js';
-import { axesOf, coordinate } from './axes.js';
+import { axesOf, coordinate, titleOf } from './axes.js';
 import { plateTools } from './bench-plate.js';
 import { h, replace, setText } from './dom.js';
 import { told, valueInputs } from './entry.js';
@@ -32,12 +32,7 @@ const REASONS = {
 
 // The trial's settings with their units, one column each; what has no names is one column.
 export function settingColumns(study) {
-  const axes = axesOf(study);
-  const units = Object.fromEntries((study.domain.parameters ?? []).map((p) => [p.name, p.unit]));
-  const known = axes.map((axis) => ({
-    title: units[axis.name] ? `${axis.name} (${units[axis.name]})` : axis.name,
-    of: (trial) => coordinate(axis, trial),
-  }));
+  const known = axesOf(study).map((axis) => ({ title: titleOf(axis), of: (trial) => coordinate(axis, trial) }));
   const numbered = { title: 'candidate', of: (trial) => trial.candidate };
   return study.domain.type === 'space' ? known : [numbered, ...known];
 }
@@ -189,7 +184,7 @@ export async function benchTab(element, feed, signal) {
     const columns = [
       { title: 'Trial', class: 'right', cell: (row) => h('a', { href: address('studies', feed.id, 'trials', row.trial.id) }, count(row.trial.id)) },
       ...settings.map((s) => ({ title: s.title, class: 'right setting', cell: (row) => setting(s.of(row.trial)) })),
-      ...metrics.map((metric, i) => ({ title: metric.unit ? `${metric.name} (${metric.unit})` : metric.name, class: 'entry', cell: (row) => row.entry.inputs[i] })),
+      ...metrics.map((metric, i) => ({ title: titleOf(metric), class: 'entry', cell: (row) => row.entry.inputs[i] })),
       { title: 'Note', class: 'entry note', cell: (row) => row.note },
       { title: 'Yours for', class: 'right screen-only', cell: (row) => row.lease },
       { title: '', class: 'screen-only', cell: rowActions },

@@ -1,0 +1,95 @@
+// What if: move the settings, watch the prediction, and queue them as a trial.
+import { get, post, studyPath } from './api.js';
+import { axesWithRanges, isActive, moved, places, position, titleOf } from './axes.js';
+import { h, replace } from './dom.js';
+import { refresher } from './feed.js';
+import { count, number, value } from './format.js';
+import { predict } from './predict.js';
+import { may } from './role.js';
+import { objective } from './study-actions.js';
+import { actionButton, guarded, NothingToShow, panel, toast } from './widgets.js';
+
+const STEPS = 200; // of a slider
+
+// One parameter: a slider over its places, or a choice. -> {element, show(base)}
+function slider(axis, change) {
+  const at = places(axis, STEPS);
+  const shown = h('output', {});
+  const input = h('input', { type: 'range', min: 0, max: at.length - 1, step: 1, 'aria-label': titleOf(axis) });
+  const text = (x) => (typeof x === 'number' ? number(x, 4) : value(x));
+  input.addEventListener('input', () => {
+    const x = at[Number(input.value)];
+    replace(shown, text(x));
+    input.setAttribute('aria-valuetext', text(x));
+    change(axis.name, x);
+  });
+  return {
+    axis,
+    element: h('div', { class: 'what-if-row' }, h('span', {}, titleOf(axis)), input, shown),
+    show(base) {
+      const now = position(axis, base);
+      if (now === undefined) return;
+      const nearest = axis.choices ? now : at.reduce((best, x, i) => (Math.abs(x - now) < Math.abs(at[best] - now) ? i : best), 0);
+      input.value = String(nearest);
+      replace(shown, text(axis.choices ? axis.choices[now] : now));
+    },
+  };
+}
+
+async function startingPoint(feed, signal) {
+  const { recommended, observed } = await get(studyPath(feed.id, '/best'), signal);
+  const best = recommended ?? observed;
+  if (!best) throw new NothingToShow('No values have been reported yet.');
+  if (best.parameters) return { parameters: best.parameters };
+  const { point } = await get(studyPath(feed.id, `/candidates/${best.candidate}`), signal);
+  return { point };
+}
+
+// -> {element, read()}
+export function whatIfPanel(feed, signal) {
+  const view = panel('What if');
+  const { name, unit } = objective(feed.study);
+  const result = h('p', { class: 'result-value', 'aria-live': 'polite' });
+  const rows = h('div', { class: 'what-if' });
+  let base = null;
+  let sliders = null;
+
+  const ask = refresher(() => guarded(view, 'predictions', async () => {
+    const [{ mean, std }] = await predict(feed.id, [base], signal);
+    replace(result, h('span', { class: 'muted' }, `${name} `), `${number(mean)} ± ${number(2 * std, 2)}`, unit ? ` ${unit}` : '');
+  }, signal), signal, 120);
+
+  function show() {
+    for (const row of sliders) {
+      row.element.hidden = !isActive(row.axis, sliders.map((s) => s.axis), base);
+      row.show(base);
+    }
+  }
+
+  async function start(again) {
+    if (base && !again) return ask();
+    base = await startingPoint(feed, signal);
+    if (!sliders) {
+      const axes = await axesWithRanges(feed.study, signal);
+      sliders = axes.map((axis) => slider(axis, (changed, x) => {
+        base = moved(base, axes, { [changed]: x });
+        show();
+        ask();
+      }));
+      replace(rows, sliders.map((s) => s.element));
+    }
+    show();
+    return ask();
+  }
+
+  const back = actionButton('Back to the recommended settings', { class: 'small' }, () => start(true));
+  const queue = actionButton('Queue this', { class: 'small primary' }, async () => {
+    const trial = await post(studyPath(feed.id, '/trials'), { parameters: base.parameters });
+    toast(`Trial ${count(trial.id)} is queued. The next worker that asks gets it.`);
+  });
+  queue.hidden = true;
+  if (feed.study.domain.type === 'space') may('worker', feed.id).then((allowed) => (queue.hidden = !allowed));
+  view.note('Move the settings: the model says what it expects there, with two standard deviations.');
+  replace(view.body, result, rows, h('div', { class: 'buttons' }, queue, back));
+  return { element: view.element, read: () => guarded(view, 'predictions', () => start(false), signal) };
+}
