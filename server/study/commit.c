@@ -240,7 +240,11 @@ void commit_submit(commit *c)
     bool settled = commit_is_settled(c);
     for (const study_request *r = c->held; r && settled; r = r->next)
         settled = !r->key; /* a reply to a request with a key must be stored */
-    if (!c->write && c->status == STORE_OK && settled) {
+    /* Asked after `settled`, so that a write that fails in between is noticed. Until the study is loaded again,
+     * replies tell what the memory says, and that is not stored. */
+    if (commit_is_broken(c)) {
+        release_all(c->held, STORE_ABORTED);
+    } else if (!c->write && c->status == STORE_OK && settled) {
         release_all(c->held, STORE_OK); /* there is nothing to write, and all earlier writes are on disk */
     } else if ((c->held || c->write || c->status != STORE_OK) && !send_write(c)) {
         atomic_store(&c->broken, true);
