@@ -86,6 +86,13 @@ static bool is_full(int cause)
     return cause == EFBIG || cause == EDQUOT || cause == ENOSPC;
 }
 
+/* After a read has failed, above all in a rollback, SQLite may refuse further statements of the connection as it did
+ * the first, without another read. */
+static void note_read_error(connection *c)
+{
+    c->read_failed |= sqlite_read_error() != 0;
+}
+
 store_status connection_fail(connection *c, store_error *err, const char *what)
 {
     int code = c->error ? c->error : sqlite3_extended_errcode(c->db);
@@ -94,9 +101,10 @@ store_status connection_fail(connection *c, store_error *err, const char *what)
                             : sqlite3_errstr(code);
     int cause = c->db ? sqlite3_system_errno(c->db) : 0;
     store_status status = status_of(code);
-    if (sqlite_read_error() && (status == STORE_CORRUPT || status == STORE_FOREIGN)) {
+    note_read_error(c);
+    if (c->read_failed && (status == STORE_CORRUPT || status == STORE_FOREIGN)) {
         status = STORE_IO;
-        cause = sqlite_read_error();
+        cause = sqlite_read_error() ? sqlite_read_error() : EIO;
         words = "the disk cannot be read";
     } else if (status == STORE_IO && is_full(sqlite_write_error())) {
         status = STORE_FULL;
@@ -158,7 +166,8 @@ static int bind_arguments(sqlite3_stmt *statement, const char *types, va_list ar
 static sqlite3_stmt *bind_list(connection *c, sql_id id, const char *types, va_list args)
 {
     c->error = SQLITE_OK;
-    sqlite_forget_io_errors(); /* of an earlier statement, which has told them */
+    note_read_error(c);
+    sqlite_forget_io_errors(); /* of an earlier statement */
     sqlite3_stmt **statement = &c->statements[id];
     if (!*statement)
         c->error = sqlite3_prepare_v3(c->db, texts[id], -1, SQLITE_PREPARE_PERSISTENT, statement, NULL);
@@ -192,6 +201,8 @@ store_status connection_finish(connection *c, sqlite3_stmt *statement, store_err
     if (c->error)
         status = connection_fail(c, err, statement ? sqlite3_sql(statement) : "preparing a statement");
     sqlite3_reset(statement);
+    if (!status && sqlite3_get_autocommit(c->db))
+        c->read_failed = false;
     return status;
 }
 

@@ -38,6 +38,7 @@ typedef struct connection {
     sqlite3_stmt *statements[SQL_COUNT]; /* prepared when first used */
     int error;                           /* of the last step; SQLITE_OK */
     bool ran_full;                       /* a step found the disk full; reset by sqlite_look_for_room */
+    bool read_failed;                    /* since a statement last succeeded outside a transaction */
 } connection;
 
 enum {
