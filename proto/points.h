@@ -21,8 +21,8 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
 wire_status wire_points_reader_set_names(wire_points_reader *reader, char *const *names, size_t n);
 
 /* CSV: an optional header line (a first line with any cell that is not a number), `,` as separator, quotes
- * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}. NPY: NumPy's format, float64 or
- * float32, C order, shape (rows, dimension). Errors have a pointer such as "/points/12/3" for JSON, and a
+ * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}. NPY: NumPy's format, real numbers or
+ * booleans of any size, shape (rows, dimension); an array in Fortran order is held in memory as it was sent. Errors have a pointer such as "/points/12/3" for JSON, and a
  * detail with line, row and column for CSV and NPY. The first error ends the reading. */
 wire_status wire_points_reader_feed(wire_points_reader *reader, const char *bytes, size_t n,
                                     wire_errors *errors);

@@ -52,11 +52,14 @@ typedef struct points_npy {
     size_t header_size;
     char *header;
     char type[8]; /* '<f8' … */
+    char kind;    /* f, i, u, b */
     bool fortran_order, big_endian;
     size_t shape[2], n_shape;
     size_t item_size;
     unsigned char item[8]; /* an item that is split between chunks */
     size_t n_item;
+    unsigned char *kept; /* in Fortran order: all items so far; owned */
+    size_t n_kept, kept_capacity;
 } points_npy;
 
 struct wire_points_reader {

@@ -1,11 +1,13 @@
-/* Reads NumPy's .npy files, versions 1 to 3 (numpy.lib.format): float64 or float32 in either byte order, C
- * order, two dimensions.
+/* Reads NumPy's .npy files, versions 1 to 3 (numpy.lib.format): arrays of numbers of two dimensions, in C or in
+ * Fortran order. Numbers are floats of 2, 4 or 8 bytes, integers of 1, 2, 4 or 8, or booleans, in either byte
+ * order. A file in Fortran order is kept as it is until its last column has come.
  *
  *   bytes  0 … 5   \x93NUMPY
  *          6, 7    version
  *          8 …     length of the header, little-endian: 2 bytes in version 1, else 4
  *          then    the header, a Python literal: {'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }
  *          then    the numbers */
+#include "proto/arrays.h"
 #include "proto/points_internal.h"
 
 #include <math.h>
@@ -119,21 +121,34 @@ static bool read_header(points_npy *npy)
     return p && seen == 7 && *skip_blanks(p + 1) == '\0';
 }
 
+/* A byte order ('|': a single byte), a kind and a size. */
+static bool read_type(points_npy *npy)
+{
+    static const char *const kinds[] = {"f8", "f4", "f2", "i1", "i2", "i4",
+                                        "i8", "u1", "u2", "u4", "u8", "b1"};
+    size_t i = 0, n = sizeof kinds / sizeof *kinds;
+    while (i < n && strcmp(npy->type + 1, kinds[i]) != 0)
+        i++;
+    if (npy->type[0] == '\0' || !strchr("<>|", npy->type[0]) || i == n)
+        return false;
+    npy->kind = npy->type[1];
+    npy->item_size = (size_t)(npy->type[2] - '0');
+    npy->big_endian = npy->type[0] == '>';
+    return npy->type[0] != '|' || npy->item_size == 1;
+}
+
 static wire_status accept_header(wire_points_reader *r, wire_errors *errors)
 {
     points_npy *npy = &r->u.npy;
     npy->header[npy->header_size] = '\0';
     if (memchr(npy->header, '\0', npy->header_size) || !read_header(npy))
         return malformed(errors, "the header is not valid");
-    bool little = npy->type[0] == '<', big = npy->type[0] == '>';
-    if ((!little && !big) || (strcmp(npy->type + 1, "f8") != 0 && strcmp(npy->type + 1, "f4") != 0))
-        return invalid(errors, "the array must have the type float64 or float32; convert it with astype");
-    if (npy->fortran_order)
-        return invalid(errors, "the array must be in C order; convert it with numpy.ascontiguousarray");
+    if (!read_type(npy))
+        return invalid(errors,
+                       "the array must have a type of real numbers, such as float64, float16, int32, uint8 "
+                       "or bool; convert it with astype");
     if (npy->n_shape != 2)
         return invalid(errors, "the array must have two dimensions, candidates and features");
-    npy->big_endian = big;
-    npy->item_size = (size_t)(npy->type[2] - '0');
     size_t columns = npy->shape[1];
     if (columns == 0 || columns > WIRE_MAX_DIMENSION)
         return invalid(errors, "the array must have 1 to 10000 columns");
@@ -175,20 +190,43 @@ static wire_status feed_start(wire_points_reader *r, unsigned char byte, wire_er
 
 /* ---- the numbers -------------------------------------------------------------------------------------- */
 
+/* An IEEE 754 number of 2, 4 or 8 bytes. */
+static double decode_float(uint64_t bits, size_t size)
+{
+    double value;
+    float single;
+    uint32_t low = (uint32_t)bits;
+    if (size == sizeof value) {
+        memcpy(&value, &bits, sizeof value);
+        return value;
+    }
+    if (size == sizeof single) {
+        memcpy(&single, &low, sizeof single);
+        return (double)single;
+    }
+    unsigned exponent = low >> 10 & 31, fraction = low & 1023;
+    double sign = low >> 15 ? -1.0 : 1.0;
+    if (exponent == 31)
+        return fraction ? (double)NAN : sign * (double)INFINITY;
+    return exponent == 0 ? sign * ldexp(fraction, -24) : sign * ldexp(1024 + fraction, (int)exponent - 25);
+}
+
+static int64_t sign_extended(uint64_t bits, size_t size)
+{
+    unsigned unused = 64 - 8 * (unsigned)size;
+    return (int64_t)(bits << unused) >> unused;
+}
+
 static double decode_item(const points_npy *npy, const unsigned char *bytes)
 {
     uint64_t bits = 0;
     for (size_t i = 0; i < npy->item_size; i++)
         bits = bits << 8 | bytes[npy->big_endian ? i : npy->item_size - 1 - i];
-    if (npy->item_size == sizeof(double)) {
-        double value;
-        memcpy(&value, &bits, sizeof value);
-        return value;
-    }
-    uint32_t low = (uint32_t)bits;
-    float value;
-    memcpy(&value, &low, sizeof value);
-    return (double)value;
+    if (npy->kind == 'f')
+        return decode_float(bits, npy->item_size);
+    if (npy->kind == 'i')
+        return (double)sign_extended(bits, npy->item_size);
+    return npy->kind == 'b' ? (double)(bits != 0) : (double)bits;
 }
 
 static wire_status take_item(wire_points_reader *r, const unsigned char *bytes, wire_errors *errors)
@@ -204,6 +242,38 @@ static wire_status take_item(wire_points_reader *r, const unsigned char *bytes, 
     return status == WIRE_OK && r->cells == r->dimension ? points_end_row(r) : status;
 }
 
+/* Keeps bytes of a file in Fortran order. */
+static wire_status keep_columns(points_npy *npy, const unsigned char *bytes, size_t n, wire_errors *errors)
+{
+    size_t row = npy->shape[1] * npy->item_size;
+    if (npy->n_kept + n > npy->n_kept && (npy->n_kept + n) / row > npy->shape[0])
+        return invalid(errors, "there are more bytes than the shape in the header announces");
+    if (!wire_grow(&npy->kept, &npy->kept_capacity, npy->n_kept + n, 4096, 1))
+        return WIRE_NO_MEMORY;
+    memcpy(npy->kept + npy->n_kept, bytes, n);
+    npy->n_kept += n;
+    return WIRE_OK;
+}
+
+/* Passes the kept columns on, row by row. */
+static wire_status take_columns(wire_points_reader *r, wire_errors *errors)
+{
+    points_npy *npy = &r->u.npy;
+    size_t rows = npy->shape[0], columns = npy->shape[1], size = npy->item_size;
+    wire_status status = WIRE_OK;
+    if (rows > 0 && npy->n_kept % size == 0 && npy->n_kept / size / columns == rows &&
+        npy->n_kept / size % columns == 0) {
+        for (size_t i = 0; i < rows * columns && status == WIRE_OK; i++)
+            status = take_item(r, npy->kept + (i % columns * rows + i / columns) * size, errors);
+        return status;
+    }
+    if (npy->n_kept / size / columns >= rows)
+        return invalid(errors, rows == 0 ? "there are no rows"
+                                         : "there are more bytes than the shape in the header announces");
+    wire_errors_add(errors, "", "ends in column %zu of %zu", npy->n_kept / size / rows + 1, columns);
+    return WIRE_INVALID;
+}
+
 wire_status points_npy_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors)
 {
     points_npy *npy = &r->u.npy;
@@ -212,6 +282,9 @@ wire_status points_npy_feed(wire_points_reader *r, const char *bytes, size_t n, 
     while (p < end && status == WIRE_OK) {
         if (npy->state == NPY_START) {
             status = feed_start(r, *p++, errors);
+        } else if (npy->fortran_order) {
+            status = keep_columns(npy, p, (size_t)(end - p), errors);
+            p = end;
         } else if (npy->n_item == 0 && (size_t)(end - p) >= npy->item_size) {
             status = take_item(r, p, errors);
             p += npy->item_size;
@@ -231,6 +304,8 @@ wire_status points_npy_finish(wire_points_reader *r, wire_errors *errors)
     const points_npy *npy = &r->u.npy;
     if (npy->state == NPY_START)
         return malformed(errors, "ends inside the header");
+    if (npy->fortran_order)
+        return take_columns(r, errors);
     if (r->rows == npy->shape[0] && npy->n_item > 0)
         return invalid(errors, "there are more bytes than the shape in the header announces");
     if (r->rows < npy->shape[0]) {
@@ -243,4 +318,5 @@ wire_status points_npy_finish(wire_points_reader *r, wire_errors *errors)
 void points_npy_clear(wire_points_reader *r)
 {
     free(r->u.npy.header);
+    free(r->u.npy.kept);
 }

@@ -103,8 +103,6 @@ def test_npy(server):
 
 
 BAD_NPY = {
-    "integers": npy([[1, 2], [3, 4]], "<i4"),
-    "fortran_order": npy(POINTS, order=True),
     "other_dimension": npy([[1.0, 2.0, 3.0]]),
     "not_finite": npy([[1.0, 2.0], [math.nan, 4.0]]),
     "cut_off": npy(POINTS)[:-3],

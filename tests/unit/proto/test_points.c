@@ -304,7 +304,7 @@ static void test_csv_long_cells(void **state)
         const expectation refused = {.text = text,
                                      .status = WIRE_INVALID,
                                      .pointer = "",
-                                     .detail = "line 1, column 1: a cell may have at most 1024 bytes"};
+                                     .detail = "line 1, column 1: a cell may have at most 4096 bytes"};
         text[0] = '"';
         memset(text + quoted, 'x', WIRE_CSV_CELL_MAX + 1);
         strcpy(text + quoted + WIRE_CSV_CELL_MAX + 1, ends[i % ENDS]);
@@ -396,6 +396,9 @@ static void test_npy(void **state)
     static const double doubles[] = {1, -2.5, 0.1, 1e300};
     static const float floats[] = {1, -2.5f, 0.5f, 3};
     static const double not_finite[] = {1, 2, NAN, 3};
+    static const int64_t wholes[] = {-3, 5};
+    static const unsigned char shorts[] = {0xFF, 0xFE, 0x01, 0x02}, truths[] = {0, 1, 1, 0};
+    static const uint16_t halves[] = {0x3C00, 0xC000, 0x7BFF, 0x0001, 0x3555, 0x8000, 0x7C00, 0x7E00};
     static const unsigned char big[] = {0x3F, 0xF0, 0, 0, 0, 0, 0, 0, 0xC0, 0x04, 0, 0, 0, 0, 0, 0};
 #define HEADER(type, order, shape) "{'descr': '" type "', 'fortran_order': " order ", 'shape': " shape ", }"
 #define GOOD                       HEADER("<f8", "False", "(2, 2)") "\n"
@@ -404,9 +407,12 @@ static void test_npy(void **state)
         .status = problem, .pointer = "", .detail = text                                                     \
     }
 #define UNCLEAR BAD(WIRE_MALFORMED, "not a .npy file: the header is not valid")
-#define TYPE    BAD(WIRE_INVALID, "the array must have the type float64 or float32; convert it with astype")
-#define SHAPE   BAD(WIRE_INVALID, "the array must have two dimensions, candidates and features")
-#define EXCESS  BAD(WIRE_INVALID, "there are more bytes than the shape in the header announces")
+#define TYPE                                                                                                 \
+    BAD(WIRE_INVALID,                                                                                        \
+        "the array must have a type of real numbers, such as float64, float16, int32, uint8 or bool; "       \
+        "convert it with astype")
+#define SHAPE  BAD(WIRE_INVALID, "the array must have two dimensions, candidates and features")
+#define EXCESS BAD(WIRE_INVALID, "there are more bytes than the shape in the header announces")
     const struct {
         int version;
         const char *header;
@@ -432,10 +438,51 @@ static void test_npy(void **state)
         {1, HEADER("<f8", "False", "(0, 2)"), doubles, 0, 0, BAD(WIRE_INVALID, "there are no rows")},
         {1, HEADER("<f8", "False", "(2, 0)"), doubles, 0, 0,
          BAD(WIRE_INVALID, "the array must have 1 to 10000 columns")},
-        {1, HEADER("<i8", "False", "(2, 2)"), doubles, 32, 0, TYPE},
-        {1, HEADER("<f2", "False", "(2, 2)"), doubles, 32, 0, TYPE},
-        {1, HEADER("<f8", "True", "(2, 2)"), doubles, 32, 0,
-         BAD(WIRE_INVALID, "the array must be in C order; convert it with numpy.ascontiguousarray")},
+        {1, HEADER("<i8", "False", "(1, 2)"), wholes, 16, 0, {.rows = 1, .columns = 2, .cells = {-3, 5}}},
+        {1,
+         HEADER("<u4", "False", "(1, 2)"),
+         wholes,
+         8,
+         0,
+         {.rows = 1, .columns = 2, .cells = {4294967293.0, 4294967295.0}}},
+        {1, HEADER(">i2", "False", "(1, 2)"), shorts, 4, 0, {.rows = 1, .columns = 2, .cells = {-2, 258}}},
+        {1,
+         HEADER("|u1", "False", "(2, 2)"),
+         shorts,
+         4,
+         0,
+         {.rows = 2, .columns = 2, .cells = {255, 254, 1, 2}}},
+        {1, HEADER("|i1", "False", "(1, 2)"), shorts, 2, 0, {.rows = 1, .columns = 2, .cells = {-1, -2}}},
+        {1, HEADER("|b1", "False", "(1, 4)"), truths, 4, 0, {.rows = 1, .columns = 4, .cells = {0, 1, 1, 0}}},
+        {1,
+         HEADER("<f2", "False", "(3, 2)"),
+         halves,
+         12,
+         0,
+         {.rows = 3, .columns = 2, .cells = {1, -2, 65504, 0x1p-24, 0.333251953125, -0.0}}},
+        {1, HEADER("<f2", "False", "(1, 2)"), halves + 6, 4, 0,
+         BAD(WIRE_INVALID, "row 1, column 1: not a finite number")},
+        {1,
+         HEADER("<f8", "True", "(2, 2)"),
+         doubles,
+         32,
+         2,
+         {.rows = 2, .columns = 2, .cells = {1, 0.1, -2.5, 1e300}}},
+        {1,
+         HEADER("|u1", "True", "(1, 4)"),
+         shorts,
+         4,
+         0,
+         {.rows = 1, .columns = 4, .cells = {255, 254, 1, 2}}},
+        {1, HEADER("<f8", "True", "(2, 2)"), doubles, 31, 0, BAD(WIRE_INVALID, "ends in column 2 of 2")},
+        {1, HEADER("<f8", "True", "(1, 2)"), doubles, 17, 0, EXCESS},
+        {1, HEADER("<f8", "True", "(1, 2)"), doubles, 24, 0, EXCESS},
+        {1, HEADER("<f8", "True", "(0, 2)"), doubles, 0, 0, BAD(WIRE_INVALID, "there are no rows")},
+        {1, HEADER("<f8", "True", "(2, 2)"), not_finite, 32, 0,
+         BAD(WIRE_INVALID, "row 1, column 2: not a finite number")},
+        {1, HEADER("<c16", "False", "(2, 1)"), doubles, 32, 0, TYPE},
+        {1, HEADER("|f8", "False", "(2, 2)"), doubles, 32, 0, TYPE},
+        {1, HEADER("", "False", "(2, 2)"), doubles, 32, 0, TYPE},
         {1, HEADER("<f8", "False", "(4,)"), doubles, 32, 0, SHAPE},
         {1, HEADER("<f8", "False", "(1, 2, 2)"), doubles, 32, 0, SHAPE},
         {1, HEADER("<f8", "False", "()"), doubles, 8, 0, SHAPE},
