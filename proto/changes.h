@@ -23,14 +23,11 @@ wire_status wire_decode_study_patch(wire_study_patch **out, const char *body, si
                                     wire_errors *errors);
 void wire_study_patch_free(wire_study_patch *patch);
 
-/* POST …/candidates: {"points": [[…], …]} */
+/* POST …/candidates: rows as read by a wire_points_reader. */
 typedef struct wire_points {
     double *rows; /* n x dimension, row-major */
     size_t n, dimension;
 } wire_points;
-
-wire_status wire_decode_points(wire_points **out, const char *body, size_t size, wire_errors *errors);
-void wire_points_free(wire_points *points);
 
 /* {"candidates": [first, first + 1, … n of them]} */
 void wire_encode_added(wire_writer *w, int64_t first, int64_t n);
@@ -46,6 +43,9 @@ void wire_retire_free(wire_retire *retire);
 
 /* {"retired": number of newly retired candidates, "cancelled": number of their queued trials} */
 void wire_encode_retired(wire_writer *w, int64_t retired, int64_t cancelled);
+
+/* POST …/candidates/restore takes the same body. {"restored": number of newly restored candidates} */
+void wire_encode_restored(wire_writer *w, int64_t restored);
 
 /* POST …/trials: a proposed point, {"candidate": 3} or {"parameters": {…}}. */
 typedef struct wire_proposal {

@@ -60,7 +60,7 @@ static wire_status end_line(wire_csv *csv, const char *text, size_t n, wire_erro
 static wire_status keep(wire_csv *csv, const char *text, size_t n, wire_errors *errors)
 {
     if (n > WIRE_CSV_CELL_MAX - csv->n_text)
-        return refuse(csv, errors, "a cell may have at most 1024 bytes");
+        return refuse(csv, errors, "a cell may have at most 4096 bytes");
     memcpy(csv->text + csv->n_text, text, n);
     csv->n_text += n;
     return WIRE_OK;
@@ -88,7 +88,7 @@ static wire_status feed_plain(wire_csv *csv, const char *bytes, size_t n, size_t
         i++;
     *used = i;
     if (i > WIRE_CSV_CELL_MAX - csv->n_text) /* first: an overlong cell is refused before a quote in it */
-        return refuse(csv, errors, "a cell may have at most 1024 bytes");
+        return refuse(csv, errors, "a cell may have at most 4096 bytes");
     if (i < n && bytes[i] == '"')
         return refuse(csv, errors, "a quote inside a cell that does not start with a quote");
     if (i == n || csv->n_text > 0) {

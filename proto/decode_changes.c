@@ -67,29 +67,6 @@ void wire_study_patch_free(wire_study_patch *patch)
 
 /* ---- candidates --------------------------------------------------------------------------------------- */
 
-static void fill_points(wire_decoder *d, json_t *body, void *out)
-{
-    wire_points *points = out;
-    wire_object o;
-    if (!wire_object_open(&o, d, NULL, body))
-        return;
-    const json_t *json = wire_take(&o, "points", WIRE_REQUIRED);
-    wire_object_close(&o);
-    wire_place at = wire_place_member(NULL, "points");
-    if (json)
-        wire_read_matrix(d, &at, json, SIZE_MAX, &points->rows, &points->n, &points->dimension);
-}
-
-WIRE_DEFINE_DECODER(points)
-
-void wire_points_free(wire_points *points)
-{
-    if (!points)
-        return;
-    free(points->rows);
-    free(points);
-}
-
 static void fill_retire(wire_decoder *d, json_t *body, void *out)
 {
     wire_retire *retire = out;
@@ -131,6 +108,14 @@ void wire_encode_retired(wire_writer *w, int64_t retired, int64_t cancelled)
     wire_integer_value(w, retired);
     wire_key(w, "cancelled");
     wire_integer_value(w, cancelled);
+    wire_object_end(w);
+}
+
+void wire_encode_restored(wire_writer *w, int64_t restored)
+{
+    wire_object_begin(w);
+    wire_key(w, "restored");
+    wire_integer_value(w, restored);
     wire_object_end(w);
 }
 

@@ -13,16 +13,34 @@
 
 /* ---- the table ---------------------------------------------------------------------------------------- */
 
+/* The number of parameters, or of features. */
+static size_t n_places(const wire_study *study)
+{
+    return study->domain_type == WIRE_DOMAIN_CANDIDATES ? (size_t)study->dimension.value
+                                                        : study->n_parameters;
+}
+
+static const char *place_name(const wire_study *study, size_t place, char room[24])
+{
+    if (study->domain_type == WIRE_DOMAIN_SPACE)
+        return study->parameters[place].name;
+    if (study->n_feature_names > 0)
+        return study->feature_names[place];
+    snprintf(room, 24, "x%zu", place);
+    return room;
+}
+
 void wire_write_table_header(wire_writer *w, const wire_study *study)
 {
     static const char *const others[] = {"value",  "state",   "attempt", "worker",
                                          "reason", "told_at", "repeats"};
+    static const char *const last[] = {"origin", "observation", "batch", "issued_at", "metadata"};
     wire_cell(w, "trial");
     if (study->domain_type != WIRE_DOMAIN_SPACE)
         wire_cell(w, "candidate");
-    for (size_t i = 0; i < study->n_parameters; i++) {
-        char name[sizeof WIRE_PARAMETER_PREFIX + 4 * WIRE_MAX_NAME];
-        const char *own = study->parameters[i].name;
+    for (size_t i = 0; i < n_places(study); i++) {
+        char name[sizeof WIRE_PARAMETER_PREFIX + 4 * WIRE_MAX_NAME], room[24];
+        const char *own = place_name(study, i, room);
         snprintf(name, sizeof name, "%s%s", wire_is_table_column(own) ? WIRE_PARAMETER_PREFIX : "", own);
         wire_cell(w, name);
     }
@@ -34,8 +52,8 @@ void wire_write_table_header(wire_writer *w, const wire_study *study)
         if (&study->metrics[i] != wire_objective(study))
             wire_cell(w, name);
     }
-    wire_cell(w, "origin");
-    wire_cell(w, "observation");
+    for (size_t i = 0; i < sizeof last / sizeof *last; i++)
+        wire_cell(w, last[i]);
     wire_line_end(w);
 }
 
@@ -95,6 +113,14 @@ static void write_number(wire_writer *w, bool given, int64_t number)
         wire_cell(w, "");
 }
 
+static void write_time(wire_writer *w, int64_t time)
+{
+    if (time != 0)
+        wire_time(w, time);
+    else
+        wire_cell(w, "");
+}
+
 void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial,
                           int64_t observation)
 {
@@ -103,6 +129,8 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
     if (study->domain_type != WIRE_DOMAIN_SPACE)
         wire_integer_value(w, trial->candidate);
     assert(study->n_parameters == 0 || trial->parameters);
+    for (size_t i = 0; study->n_parameters == 0 && i < n_places(study); i++)
+        wire_real(w, trial->point[i]);
     for (size_t i = 0; i < study->n_parameters; i++)
         write_parameter(w, &study->parameters[i], trial->parameters[i]);
     if (trial->has_value)
@@ -113,14 +141,14 @@ void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_tr
     write_number(w, !imported, trial->attempt);
     wire_cell(w, trial->worker ? trial->worker : "");
     wire_cell(w, trial->reason ? trial->reason : "");
-    if (trial->told_at != 0)
-        wire_time(w, trial->told_at);
-    else
-        wire_cell(w, "");
+    write_time(w, trial->told_at);
     wire_integer_value(w, trial->repeats > 1 ? trial->repeats : 1);
     write_recorded(w, study, trial->recorded);
     wire_cell(w, imported ? "import" : "trial");
     write_number(w, imported, observation);
+    write_number(w, !imported && trial->batch >= 0, trial->batch);
+    write_time(w, trial->issued_at);
+    wire_cell(w, trial->metadata ? trial->metadata : "");
     wire_line_end(w);
 }
 

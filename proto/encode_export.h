@@ -5,10 +5,11 @@
 #include "proto/wire.h"
 
 /* The table, which wire_observations_reader can read back: trial, candidate or the parameters, value, state,
- * attempt, worker, reason, told_at, repeats, values.<name> of each recorded metric, origin and observation. A
- * parameter with one of these names is called parameters.<name>. */
+ * attempt, worker, reason, told_at, repeats, values.<name> of each recorded metric, origin, observation, batch,
+ * issued_at and metadata. The features of candidates follow their numbers, by name or as x0, x1 … A parameter or a
+ * feature with one of these names is called parameters.<name>. */
 void wire_write_table_header(wire_writer *w, const wire_study *study);
-/* trial->parameters is required in a space. observation: 0, or the number of an imported result; then
+/* trial->parameters is required in a space, trial->point for candidates with features. observation: 0, or the number of an imported result; then
  * trial->id and trial->attempt are left empty. */
 void wire_write_table_row(wire_writer *w, const wire_study *study, const wire_trial *trial,
                           int64_t observation);

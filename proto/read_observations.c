@@ -1,58 +1,13 @@
-#include "proto/read_observations.h"
+#include "proto/observations_internal.h"
 
-#include "proto/arrays.h"
-#include "proto/csv.h"
 #include "proto/decode_tell.h"
-#include "proto/json_list.h"
 #include "proto/number.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The meaning of a CSV column. */
-typedef enum column {
-    COLUMN_CANDIDATE,
-    COLUMN_VALUE,
-    COLUMN_REPEATS,
-    COLUMN_STATE,
-    COLUMN_PASSED_OVER,
-    COLUMN_PARAMETER /* plus the index of the parameter */
-} column;
-
-static const size_t NO_COLUMN = SIZE_MAX;
-enum { COLUMNS_MAXIMUM = 2000 }; /* more than any exported table has */
-
-/* What a name in the header may mean; NO_COLUMN: not that. */
-typedef struct header_cell {
-    size_t parameter, own;
-    bool prefixed; /* the parameter's name has the prefix */
-} header_cell;
-
-struct wire_observations_reader {
-    wire_observations_format format;
-    const wire_study *study;
-    wire_observation_sink *sink;
-    void *arg;
-    wire_status status; /* the first failure stays */
-    size_t count;
-    double *parameters; /* of a space: one point */
-    wire_json_list list;
-
-    wire_csv csv;
-    header_cell *header; /* until its end */
-    size_t *columns;     /* column, or COLUMN_PARAMETER + the parameter's index */
-    size_t n_columns, capacity;
-    bool header_done, has_state;
-    wire_observation row;
-    bool completed; /* the row's state, if there is such a column */
-};
-
-static bool is_space(const wire_observations_reader *r)
-{
-    return r->study->domain_type == WIRE_DOMAIN_SPACE;
-}
+#include <strings.h>
 
 static wire_status hand_over(wire_observations_reader *r, const char *place,
                              const wire_observation *observation, wire_errors *errors)
@@ -62,11 +17,33 @@ static wire_status hand_over(wire_observations_reader *r, const char *place,
 
 /* ---- JSON --------------------------------------------------------------------------------------------- */
 
+/* A candidate given by its features. */
+static void fill_features(wire_observations_reader *r, wire_object *o, wire_observation *observation)
+{
+    wire_decoder *d = o->decoder;
+    wire_place at = wire_place_member(o->place, "point");
+    const json_t *json = wire_take(o, "point", WIRE_REQUIRED);
+    wire_forbid(o, "candidate", "cannot be given together with point");
+    if (!json_is_array(json) || json_array_size(json) != r->n_places) {
+        wire_refuse(d, &at, "must be a list of %zu numbers", r->n_places);
+        return;
+    }
+    for (size_t i = 0; i < r->n_places; i++) {
+        wire_place cell = wire_place_element(&at, i);
+        wire_read_real(d, &cell, json_array_get(json, i), &wire_any, &r->parameters[i]);
+    }
+    observation->features = r->parameters;
+}
+
 static void fill_arm(wire_observations_reader *r, wire_object *o, wire_observation *observation)
 {
     wire_decoder *d = o->decoder;
     if (!is_space(r)) {
         wire_forbid(o, "parameters", "applies only to a domain of type \"space\"");
+        if (r->n_places > 0 && wire_has(o, "point")) {
+            fill_features(r, o, observation);
+            return;
+        }
         wire_take_integer(o, "candidate", WIRE_REQUIRED, 0, WIRE_MAX_INTEGER, &observation->candidate);
         return;
     }
@@ -140,143 +117,11 @@ static wire_status refuse_row(wire_observations_reader *r, wire_errors *errors, 
     return WIRE_INVALID;
 }
 
-static bool is_text(const char *text, size_t n, const char *word)
-{
-    return strlen(word) == n && memcmp(text, word, n) == 0;
-}
-
-/* The columns of an exported table, except parameters and the "values.<name>" of recorded metrics. */
-static const struct {
-    const char *name;
-    column column;
-} own_columns[] = {
-    {"candidate", COLUMN_CANDIDATE}, {"value", COLUMN_VALUE},        {"repeats", COLUMN_REPEATS},
-    {"state", COLUMN_STATE},         {"trial", COLUMN_PASSED_OVER},  {"attempt", COLUMN_PASSED_OVER},
-    {"batch", COLUMN_PASSED_OVER},   {"worker", COLUMN_PASSED_OVER}, {"reason", COLUMN_PASSED_OVER},
-    {"told_at", COLUMN_PASSED_OVER}, {"origin", COLUMN_PASSED_OVER}, {"observation", COLUMN_PASSED_OVER},
-};
-
-static bool has_prefix(const char *text, size_t n, const char *prefix)
-{
-    size_t length = strlen(prefix);
-    return n > length && memcmp(text, prefix, length) == 0;
-}
-
-/* A column that every table has; otherwise NO_COLUMN. */
-static size_t own_column(const wire_observations_reader *r, const char *text, size_t n)
-{
-    for (size_t i = 0; i < sizeof own_columns / sizeof *own_columns; i++)
-        if (is_text(text, n, own_columns[i].name))
-            return own_columns[i].column == COLUMN_CANDIDATE && is_space(r) ? NO_COLUMN
-                                                                            : own_columns[i].column;
-    return has_prefix(text, n, "values.") ? COLUMN_PASSED_OVER : NO_COLUMN;
-}
-
-static size_t parameter_column(const wire_observations_reader *r, const char *text, size_t n)
-{
-    for (size_t i = 0; i < r->study->n_parameters; i++)
-        if (is_text(text, n, r->study->parameters[i].name))
-            return COLUMN_PARAMETER + i;
-    return NO_COLUMN;
-}
-
-bool wire_is_table_column(const char *name)
-{
-    size_t n = strlen(name);
-    for (size_t i = 0; i < sizeof own_columns / sizeof *own_columns; i++)
-        if (is_text(name, n, own_columns[i].name))
-            return true;
-    return has_prefix(name, n, "values.") || has_prefix(name, n, WIRE_PARAMETER_PREFIX);
-}
-
-/* A cell of the header. */
-static wire_status take_name(wire_observations_reader *r, const char *text, size_t n, wire_errors *errors)
-{
-    const size_t prefix = strlen(WIRE_PARAMETER_PREFIX);
-    if (!r->csv.quoted)
-        wire_csv_trim(&text, &n);
-    header_cell cell = {.parameter = NO_COLUMN, .own = own_column(r, text, n)};
-    if (has_prefix(text, n, WIRE_PARAMETER_PREFIX))
-        cell.parameter = parameter_column(r, text + prefix, n - prefix);
-    cell.prefixed = cell.parameter != NO_COLUMN;
-    if (!cell.prefixed)
-        cell.parameter = parameter_column(r, text, n);
-    if (cell.parameter == NO_COLUMN && cell.own == NO_COLUMN) {
-        wire_errors_add(errors, "", "the header has an unknown column \"%.*s\"", n > 100 ? 100 : (int)n,
-                        text);
-        return WIRE_INVALID;
-    }
-    if (r->n_columns == COLUMNS_MAXIMUM) {
-        wire_errors_add(errors, "", "the header has more than %d columns", COLUMNS_MAXIMUM);
-        return WIRE_INVALID;
-    }
-    if (!wire_grow(&r->header, &r->capacity, r->n_columns + 1, 16, sizeof *r->header))
-        return WIRE_NO_MEMORY;
-    r->header[r->n_columns++] = cell;
-    return WIRE_OK;
-}
-
-static const char *column_name(const wire_observations_reader *r, size_t which)
-{
-    if (which >= COLUMN_PARAMETER)
-        return r->study->parameters[which - COLUMN_PARAMETER].name;
-    size_t i = 0;
-    while (own_columns[i].column != which)
-        i++;
-    return own_columns[i].name;
-}
-
-/* Decides the meaning of each column. A name that belongs to both a parameter and the table means the
- * parameter, unless the parameter has a column with the prefix. seen: one entry per possible column, all
- * false. */
-static wire_status resolve_header(wire_observations_reader *r, bool *seen, bool *prefixed,
-                                  wire_errors *errors)
-{
-    for (size_t k = 0; k < r->n_columns; k++)
-        if (r->header[k].prefixed)
-            prefixed[r->header[k].parameter - COLUMN_PARAMETER] = true;
-    for (size_t k = 0; k < r->n_columns; k++) {
-        const header_cell *cell = &r->header[k];
-        bool is_own = cell->parameter == NO_COLUMN || (!cell->prefixed && cell->own != NO_COLUMN &&
-                                                       prefixed[cell->parameter - COLUMN_PARAMETER]);
-        size_t found = is_own ? cell->own : cell->parameter;
-        if (seen[found] && found != COLUMN_PASSED_OVER) {
-            wire_errors_add(errors, "", "the header has the column \"%.100s\" twice", column_name(r, found));
-            return WIRE_INVALID;
-        }
-        seen[found] = true;
-        r->columns[k] = found;
-    }
-    r->has_state = seen[COLUMN_STATE];
-    if (seen[COLUMN_VALUE] && (is_space(r) || seen[COLUMN_CANDIDATE]))
-        return WIRE_OK;
-    wire_errors_add(errors, "", "the header has no column \"%s\"",
-                    seen[COLUMN_VALUE] ? "candidate" : "value");
-    return WIRE_INVALID;
-}
-
-static wire_status end_header(wire_observations_reader *r, wire_errors *errors)
-{
-    size_t n = r->study->n_parameters;
-    bool *seen = calloc(COLUMN_PARAMETER + n, sizeof *seen);
-    bool *prefixed = calloc(n ? n : 1, sizeof *prefixed);
-    r->columns = calloc(r->n_columns, sizeof *r->columns);
-    wire_status status = WIRE_NO_MEMORY;
-    if (seen && prefixed && r->columns)
-        status = resolve_header(r, seen, prefixed, errors);
-    free(seen);
-    free(prefixed);
-    free(r->header);
-    r->header = NULL;
-    r->header_done = true;
-    return status;
-}
-
 static void begin_row(wire_observations_reader *r)
 {
     r->row = (wire_observation){.candidate = -1, .repeats = 1};
     r->completed = !r->has_state;
-    for (size_t i = 0; i < r->study->n_parameters; i++)
+    for (size_t i = 0; i < r->n_places; i++)
         r->parameters[i] = NAN;
 }
 
@@ -291,11 +136,60 @@ static bool read_count(const char *text, size_t n, int64_t min, int64_t max, int
     return true;
 }
 
+static wire_status refuse_number(wire_observations_reader *r, wire_errors *errors, const char *text, size_t n)
+{
+    char detail[200];
+    snprintf(detail, sizeof detail, "must be a finite number from -1e+100 to 1e+100, not \"%.*s\"%s",
+             n > 40 ? 40 : (int)n, text, observations_hint(text, n));
+    return refuse_row(r, errors, "value", detail);
+}
+
+/* The value of a feature. Empty cells are none. */
+static wire_status take_feature(wire_observations_reader *r, size_t place, const char *text, size_t n,
+                                wire_errors *errors)
+{
+    char room[24], detail[160];
+    if (r->by_number ||
+        wire_read_number(text, n, WIRE_NUMBER_LOOSE, &r->parameters[place]) == WIRE_NUMBER_FINITE)
+        return WIRE_OK;
+    snprintf(detail, sizeof detail, "must be a finite number, not \"%.*s\"%s", n > 40 ? 40 : (int)n, text,
+             observations_hint(text, n));
+    return refuse_row(r, errors, observations_place_name(r, place, room), detail);
+}
+
+/* Spreadsheets write TRUE and FALSE. */
+static double code_cell(const wire_parameter *p, const char *text, size_t n)
+{
+    if (p->type == WIRE_PARAMETER_BOOLEAN && n == 4 && strncasecmp(text, "true", n) == 0)
+        return 1;
+    if (p->type == WIRE_PARAMETER_BOOLEAN && n == 5 && strncasecmp(text, "false", n) == 0)
+        return 0;
+    return wire_code_text(p, text, n);
+}
+
+/* The value of a parameter or of a feature. */
+static wire_status take_place(wire_observations_reader *r, size_t place, const char *text, size_t n,
+                              wire_errors *errors)
+{
+    if (!is_space(r))
+        return take_feature(r, place, text, n, errors);
+    const wire_parameter *p = &r->study->parameters[place];
+    r->parameters[place] = code_cell(p, text, n);
+    if (!isnan(r->parameters[place]))
+        return WIRE_OK;
+    char detail[WIRE_VALUES_TEXT + 100], allowed[WIRE_VALUES_TEXT];
+    if (!wire_describe_values(p, allowed))
+        return WIRE_NO_MEMORY;
+    snprintf(detail, sizeof detail, "%s, not \"%.*s\"%s", allowed, n > 40 ? 40 : (int)n, text,
+             observations_hint(text, n));
+    return refuse_row(r, errors, p->name, detail);
+}
+
 static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors *errors)
 {
     wire_observations_reader *r = arg;
     if (!r->header_done)
-        return take_name(r, text, n, errors);
+        return observations_take_name(r, text, n, errors);
     if (r->csv.column == 0)
         begin_row(r);
     if (r->csv.column >= r->n_columns)
@@ -315,9 +209,7 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
         r->row.has_value =
             wire_read_number(text, n, WIRE_NUMBER_LOOSE, &r->row.value) == WIRE_NUMBER_FINITE &&
             fabs(r->row.value) <= WIRE_MAX_VALUE;
-        return r->row.has_value
-                   ? WIRE_OK
-                   : refuse_row(r, errors, "value", "must be a finite number from -1e+100 to 1e+100");
+        return r->row.has_value ? WIRE_OK : refuse_number(r, errors, text, n);
     case COLUMN_REPEATS:
         return read_count(text, n, 1, WIRE_MAX_REPEATS, &r->row.repeats)
                    ? WIRE_OK
@@ -328,14 +220,7 @@ static wire_status take_cell(void *arg, const char *text, size_t n, wire_errors 
     default:
         break;
     }
-    size_t p = what - COLUMN_PARAMETER;
-    r->parameters[p] = wire_code_text(&r->study->parameters[p], text, n);
-    if (!isnan(r->parameters[p]))
-        return WIRE_OK;
-    char detail[WIRE_VALUES_TEXT];
-    return wire_describe_values(&r->study->parameters[p], detail)
-               ? refuse_row(r, errors, r->study->parameters[p].name, detail)
-               : WIRE_NO_MEMORY;
+    return take_place(r, what - COLUMN_PARAMETER, text, n, errors);
 }
 
 static wire_status complete_row(wire_observations_reader *r, wire_errors *errors)
@@ -353,24 +238,38 @@ static wire_status complete_row(wire_observations_reader *r, wire_errors *errors
     return status;
 }
 
+static wire_status complete_features(wire_observations_reader *r, wire_errors *errors)
+{
+    char room[24];
+    for (size_t i = 0; i < r->n_places; i++)
+        if (isnan(r->parameters[i]))
+            return refuse_row(r, errors, observations_place_name(r, i, room), "is required");
+    r->row.features = r->parameters;
+    return WIRE_OK;
+}
+
 static wire_status take_row(void *arg, size_t columns, wire_errors *errors)
 {
     wire_observations_reader *r = arg;
     if (!r->header_done)
-        return end_header(r, errors);
+        return observations_end_header(r, errors);
     char place[64];
     describe_row(r, place);
     if (columns != r->n_columns) {
-        wire_errors_add(errors, "", "%s: %zu cells, %zu expected", place, columns, r->n_columns);
+        bool more = columns > r->n_columns;
+        wire_errors_add(errors, "", "%s: %zu cells, %zu expected%s", place, columns, r->n_columns,
+                        more ? "; numbers have a decimal point, and a cell with a comma needs quotes" : "");
         return WIRE_INVALID;
     }
     if (!r->completed)
         return WIRE_OK;
     if (!r->row.has_value)
         return refuse_row(r, errors, "value", "is required");
-    if (!is_space(r) && r->row.candidate < 0)
+    if (!is_space(r) && r->by_number && r->row.candidate < 0)
         return refuse_row(r, errors, "candidate", "is required");
     wire_status status = is_space(r) ? complete_row(r, errors) : WIRE_OK;
+    if (!is_space(r) && !r->by_number)
+        status = complete_features(r, errors);
     return status == WIRE_OK ? hand_over(r, place, &r->row, errors) : status;
 }
 
@@ -386,14 +285,30 @@ wire_status wire_observations_reader_new(wire_observations_reader **out, wire_ob
     *r = (wire_observations_reader){.format = format, .study = study, .sink = sink, .arg = arg};
     r->csv = (wire_csv){.cell = take_cell, .row = take_row, .arg = r};
     r->list = (wire_json_list){.name = "observations", .element = take_element, .arg = r};
-    if (study->n_parameters > 0) {
-        r->parameters = calloc(study->n_parameters, sizeof *r->parameters);
+    r->n_places =
+        study->domain_type == WIRE_DOMAIN_CANDIDATES ? (size_t)study->dimension.value : study->n_parameters;
+    if (r->n_places > 0) {
+        r->parameters = calloc(r->n_places, sizeof *r->parameters);
         if (!r->parameters) {
             wire_observations_reader_free(r);
             return WIRE_NO_MEMORY;
         }
     }
     *out = r;
+    return WIRE_OK;
+}
+
+wire_status wire_observations_reader_ignore(wire_observations_reader *r, const char *names)
+{
+    size_t n = strlen(names);
+    r->ignored = calloc(n + 2, 1);
+    if (!r->ignored)
+        return WIRE_NO_MEMORY;
+    for (size_t i = 0, out = 0; i < n; i++) {
+        bool ends = names[i] == ',';
+        if (!ends || (out > 0 && r->ignored[out - 1] != '\0')) /* empty names are none */
+            r->ignored[out++] = ends ? '\0' : names[i];
+    }
     return WIRE_OK;
 }
 
@@ -440,5 +355,6 @@ void wire_observations_reader_free(wire_observations_reader *r)
     free(r->header);
     free(r->columns);
     free(r->parameters);
+    free(r->ignored);
     free(r);
 }

@@ -2,8 +2,9 @@
  * them.
  *
  * JSON: {"observations": [{"candidate": 5, "value": 0.3}, {"parameters": {…}, "values": {…}, "repeats": 3}]}
- * CSV: a header with "value", and "candidate" or the names of the parameters; "repeats" is optional. Other
- * columns of an exported table are skipped, and so are rows whose "state" is not "completed"; without that
+ * A candidate is given by "candidate" or by its features ("point").
+ * CSV: a header with "value" or the objective's name, and "candidate", the names of all features, or those of the
+ * parameters; "repeats" is optional. Features without names are called x0, x1, … Other columns of an exported table are skipped, and so are rows whose "state" is not "completed"; without that
  * column every row must have a value. An empty cell leaves a parameter out. A parameter may also be called
  * "parameters.<name>". Then, and only then, a column with the short name is the table's own column of that
  * name, if there is one. */
@@ -18,7 +19,8 @@ typedef enum wire_observations_format {
 } wire_observations_format;
 
 typedef struct wire_observation {
-    int64_t candidate;        /* −1 in a space; may not exist */
+    int64_t candidate;        /* −1 in a space, and with features; may not exist */
+    const double *features;   /* of a candidate that is given by them; otherwise NULL */
     const double *parameters; /* of a space: coded, complete; otherwise NULL */
     bool has_value;
     double value;                   /* "value" */
@@ -38,6 +40,8 @@ typedef struct wire_observations_reader wire_observations_reader;
 /* `study` is borrowed: its domain says what an observation looks like. */
 wire_status wire_observations_reader_new(wire_observations_reader **out, wire_observations_format format,
                                          const wire_study *study, wire_observation_sink *sink, void *arg);
+/* In CSV, skips the columns with these names, which are separated by commas. Before the first bytes. */
+wire_status wire_observations_reader_ignore(wire_observations_reader *reader, const char *names);
 /* The first observation with a problem ends the reading; all its problems are listed. */
 wire_status wire_observations_reader_feed(wire_observations_reader *reader, const char *bytes, size_t n,
                                           wire_errors *errors);

@@ -8,25 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void free_points(void *points)
-{
-    wire_points_free(points);
-}
-
 static void free_retire(void *retire)
 {
     wire_retire_free(retire);
 }
 
-void handle_candidates_add(http_request *request)
+static void change_candidates(http_request *request, void (*run)(study *s, study_request *call))
 {
-    wire_points *points;
+    wire_retire *retire;
     wire_errors errors = {0};
-    wire_status status = wire_decode_points(&points, request->body, request->body_size, &errors);
+    wire_status status = wire_decode_retire(&retire, request->body, request->body_size, &errors);
     if (status == WIRE_OK) {
-        request->context = points;
-        request->context_free = free_points;
-        call_study(request, study_add_candidates);
+        request->context = retire;
+        request->context_free = free_retire;
+        call_study(request, run);
     } else {
         http_answer_undecodable(request, status, &errors);
     }
@@ -35,17 +30,12 @@ void handle_candidates_add(http_request *request)
 
 void handle_candidates_retire(http_request *request)
 {
-    wire_retire *retire;
-    wire_errors errors = {0};
-    wire_status status = wire_decode_retire(&retire, request->body, request->body_size, &errors);
-    if (status == WIRE_OK) {
-        request->context = retire;
-        request->context_free = free_retire;
-        call_study(request, study_retire_candidates);
-    } else {
-        http_answer_undecodable(request, status, &errors);
-    }
-    wire_errors_clear(&errors);
+    change_candidates(request, study_retire_candidates);
+}
+
+void handle_candidates_restore(http_request *request)
+{
+    change_candidates(request, study_restore_candidates);
 }
 
 static void free_range(void *range)
@@ -54,14 +44,14 @@ static void free_range(void *range)
     free(range);
 }
 
-static void look(http_request *request, int64_t first, size_t n, candidate_order order, bool alone)
+static void look(http_request *request, const candidate_range *wanted)
 {
     candidate_range *range = malloc(sizeof *range);
     if (!range) {
         http_answer_store_problem(request, STORE_NO_MEMORY);
         return;
     }
-    *range = (candidate_range){.first = first, .n = n, .order = order, .alone = alone};
+    *range = *wanted;
     request->context = range;
     request->context_free = free_range;
     call_study(request, study_list_candidates);
@@ -87,15 +77,34 @@ static bool read_order(candidate_order *out, http_request *request)
     return false;
 }
 
+/* False: answered. */
+static bool read_filters(candidate_range *range, http_request *request)
+{
+    const char *retired = request->query[HTTP_QUERY_RETIRED];
+    range->pulls.given = request->query[HTTP_QUERY_PULLS] != NULL;
+    range->filtered = range->pulls.given || retired;
+    if (retired && strcmp(retired, "true") != 0 && strcmp(retired, "false") != 0) {
+        http_answer_problem(request, 422, NULL, "query parameter 'retired' must be 'true' or 'false'");
+        return false;
+    }
+    if (retired)
+        range->which = strcmp(retired, "true") == 0 ? RETIRED_YES : RETIRED_NO;
+    return query_integer(request, HTTP_QUERY_PULLS, "pulls", 0, WIRE_MAX_INTEGER, &range->pulls.value);
+}
+
 void handle_candidate_list(http_request *request)
 {
     page p;
-    candidate_order order;
-    if (page_read(&p, request, true, -1) && read_order(&order, request))
-        look(request, p.after + 1, p.limit, order, false);
+    candidate_range range = {0};
+    if (!page_read(&p, request, true, -1) || !read_order(&range.order, request) ||
+        !read_filters(&range, request))
+        return;
+    range.first = p.after + 1;
+    range.n = p.limit;
+    look(request, &range);
 }
 
 void handle_candidate_get(http_request *request)
 {
-    look(request, request->number, 1, ORDER_NUMBER, true);
+    look(request, &(candidate_range){.first = request->number, .n = 1, .alone = true});
 }

@@ -3,6 +3,7 @@
 #include "bandit/arms.h"
 #include "proto/points.h"
 #include "server/api/calls.h"
+#include "server/api/candidate_upload.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
 #include "server/data/definition.h"
@@ -137,22 +138,32 @@ static bool read_wanted(http_request *request, wanted *out)
     return false;
 }
 
+bool candidate_format(http_request *request, wire_points_format *out)
+{
+    static const struct {
+        const char *type;
+        wire_points_format format;
+    } known[] = {{"application/json", WIRE_POINTS_JSON},
+                 {"application/octet-stream", WIRE_POINTS_NPY},
+                 {"text/csv", WIRE_POINTS_CSV}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(request->content_type, known[i].type) == 0) {
+            *out = known[i].format;
+            return true;
+        }
+    http_answer_problem(request, 415, NULL,
+                        "candidates must be text/csv, application/json or application/octet-stream, not %s",
+                        request->content_type[0] ? request->content_type : "without a Content-Type");
+    return false;
+}
+
 /* False: answered. */
 static bool begin_receiving(http_request *request, const wanted *w)
 {
-    wire_points_format format = WIRE_POINTS_CSV;
+    wire_points_format format;
     receiving *r;
-    if (strcmp(request->content_type, "application/json") == 0) {
-        format = WIRE_POINTS_JSON;
-    } else if (strcmp(request->content_type, "application/octet-stream") == 0) {
-        format = WIRE_POINTS_NPY;
-    } else if (strcmp(request->content_type, "text/csv") != 0) {
-        http_answer_problem(
-            request, 415, NULL,
-            "candidates must be text/csv, application/json or application/octet-stream, not %s",
-            request->content_type[0] ? request->content_type : "without a Content-Type");
+    if (!candidate_format(request, &format))
         return false;
-    }
     r = calloc(1, sizeof *r);
     if (!r) {
         http_answer_store_problem(request, STORE_NO_MEMORY);

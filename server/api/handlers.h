@@ -38,10 +38,15 @@ void handle_export(http_request *request);
 void handle_candidates_piece(http_request *request, const char *bytes, size_t n);
 void handle_candidates_put(http_request *request);
 
+/* ---- candidates_add.c ---------------------------------------------------------------------------------- */
+
+void handle_candidates_add_piece(http_request *request, const char *bytes, size_t n);
+void handle_candidates_add(http_request *request);
+
 /* ---- candidate.c --------------------------------------------------------------------------------------- */
 
-void handle_candidates_add(http_request *request);
 void handle_candidates_retire(http_request *request);
+void handle_candidates_restore(http_request *request);
 void handle_candidate_list(http_request *request);
 void handle_candidate_get(http_request *request);
 

@@ -4,8 +4,11 @@
 #include "server/api/calls.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
+#include "server/data/candidate_match.h"
 #include "server/data/definition.h"
+#include "server/data/study_space.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +21,9 @@ static void import_free(void *context)
     free(in->points);
     free(in);
 }
+
+/* In `list`, until the candidate is found: it is given by its features. */
+enum { BY_FEATURES = -1 };
 
 /* The objective's value. False: the problems are in *errors. */
 static bool objective(const import *in, const char *place, const wire_observation *o, double *out,
@@ -40,12 +46,20 @@ static bool objective(const import *in, const char *place, const wire_observatio
     return errors->n == before;
 }
 
+/* Clears the points of results that have a candidate's number, of which there is room for n. */
+static void set_blank(import *in, size_t width)
+{
+    memset(in->points + in->n_points * width, 0, (in->n - in->n_points) * width * sizeof *in->points);
+    in->n_points = in->n;
+}
+
 static bool take(void *arg, size_t index, const char *place, const wire_observation *o, wire_errors *errors)
 {
     import *in = arg;
     double value;
     (void)index;
-    size_t width = in->definition->n_parameters;
+    bool space = in->definition->n_parameters > 0;
+    size_t width = o->parameters || o->features ? candidate_width(in->definition) : 0;
     if (width == 0 && o->candidate >= in->candidates) {
         wire_errors_add(errors, place, "there are %lld candidates, numbered from 0: %lld is not one of them",
                         (long long)in->candidates, (long long)o->candidate);
@@ -58,10 +72,13 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
         (width && !wire_grow(&in->points, &in->points_capacity, in->n + 1, 256, width * sizeof *in->points));
     if (in->no_memory)
         return false;
-    if (width)
-        memcpy(in->points + in->n * width, o->parameters, width * sizeof *in->points);
-    in->list[in->n++] = (store_observation){
-        .candidate = width ? 0 : (uint32_t)o->candidate, .repeats = o->repeats, .value = value};
+    if (width) {
+        set_blank(in, width);
+        memcpy(in->points + in->n * width, space ? o->parameters : o->features, width * sizeof *in->points);
+        in->n_points = in->n + 1;
+    }
+    uint32_t candidate = width == 0 ? (uint32_t)o->candidate : space ? 0 : (uint32_t)BY_FEATURES;
+    in->list[in->n++] = (store_observation){.candidate = candidate, .repeats = o->repeats, .value = value};
     return true;
 }
 
@@ -98,6 +115,10 @@ static bool open_import(http_request *request)
         wire_observations_reader_new(&in->reader, json ? WIRE_OBSERVATIONS_JSON : WIRE_OBSERVATIONS_CSV,
                                      in->definition, take, in) != WIRE_OK)
         status = STORE_NO_MEMORY;
+    const char *ignored = request->query[HTTP_QUERY_IGNORE];
+    if (status == STORE_OK && ignored && wire_observations_reader_ignore(in->reader, ignored) != WIRE_OK)
+        status = STORE_NO_MEMORY;
+    in->is_json = json;
     if (status == STORE_OK && wire_has_several(in->definition))
         http_answer_problem(request, 422, NULL,
                             "observations cannot be imported into a study with several objectives or bounds");
@@ -114,6 +135,57 @@ static void answer_reading(http_request *request, wire_status status, const wire
 {
     const import *in = request->context;
     http_answer_undecodable(request, in->no_memory ? WIRE_NO_MEMORY : status, errors);
+}
+
+/* Names the results whose candidates were not found. */
+static void answer_misses(http_request *request, const int64_t *found)
+{
+    enum { SHOWN = 100 };
+    const import *in = request->context;
+    wire_errors errors = {0};
+    size_t misses = 0;
+    for (size_t i = 0; i < in->n; i++) {
+        char pointer[48];
+        if (in->list[i].candidate != (uint32_t)BY_FEATURES || found[i] >= 0 || misses++ >= SHOWN)
+            continue;
+        snprintf(pointer, sizeof pointer, "/observations/%zu/point", i);
+        if (in->is_json)
+            wire_errors_add(&errors, pointer, "no candidate has these features, to seven digits");
+        else
+            wire_errors_add(&errors, "", "result %zu: no candidate has these features, to seven digits",
+                            i + 1);
+    }
+    http_answer_problem(request, 422, &errors, "%zu results are of points that are not among the candidates",
+                        misses);
+    wire_errors_clear(&errors);
+}
+
+/* Finds the candidates that are given by their features. False: answered. */
+static bool find_candidates(http_request *request)
+{
+    import *in = request->context;
+    store_error error = {0};
+    int64_t *found = malloc(in->n * sizeof *found);
+    store_status status = STORE_NO_MEMORY;
+    size_t width = candidate_width(in->definition);
+    bool complete = true,
+         room = wire_grow(&in->points, &in->points_capacity, in->n, 1, width * sizeof *in->points);
+    if (room)
+        set_blank(in, width);
+    if (found && room)
+        status = candidate_match(found, request->app->store, in->study, in->definition, width, in->candidates,
+                                 in->points, in->n, &error);
+    for (size_t i = 0; status == STORE_OK && i < in->n; i++)
+        complete &= in->list[i].candidate != (uint32_t)BY_FEATURES || found[i] >= 0;
+    if (status != STORE_OK)
+        http_answer_store_problem(request, status);
+    else if (!complete)
+        answer_misses(request, found);
+    for (size_t i = 0; status == STORE_OK && complete && i < in->n; i++)
+        if (in->list[i].candidate == (uint32_t)BY_FEATURES)
+            in->list[i].candidate = (uint32_t)found[i];
+    free(found);
+    return status == STORE_OK && complete;
 }
 
 void handle_observations_piece(http_request *request, const char *bytes, size_t n)
@@ -137,9 +209,9 @@ void handle_observations_post(http_request *request)
     import *in = request->context;
     wire_errors errors = {0};
     wire_status status = wire_observations_reader_finish(in->reader, &errors);
-    if (status == WIRE_OK)
-        call_study(request, study_observe);
-    else
+    if (status != WIRE_OK)
         answer_reading(request, status, &errors);
+    else if (in->definition->n_parameters > 0 || !in->points || find_candidates(request))
+        call_study(request, study_observe);
     wire_errors_clear(&errors);
 }

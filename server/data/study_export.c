@@ -163,11 +163,14 @@ static void write_row(study_export *x, int64_t candidate, wire_trial *trial, int
 {
     store_error error = {0};
     trial->candidate = candidate;
-    if (x->definition->domain_type == WIRE_DOMAIN_SPACE) {
-        x->status = candidate_rows_at(x->rows, x->store, x->study, x->definition,
-                                      candidate_width(x->definition), &candidate, 1, &error);
+    size_t width = candidate_width(x->definition);
+    if (width > 0)
+        x->status =
+            candidate_rows_at(x->rows, x->store, x->study, x->definition, width, &candidate, 1, &error);
+    if (x->definition->domain_type == WIRE_DOMAIN_SPACE)
         trial->parameters = x->rows;
-    }
+    else
+        trial->point = x->rows;
     if (!x->status)
         wire_write_table_row(x->w, x->definition, trial, observation);
 }
@@ -180,6 +183,9 @@ static void write_trial(void *arg, const store_trial *row)
     wire_trial trial = {.id = row->trial,
                         .state = trial_state_name(row->state),
                         .attempt = row->attempt,
+                        .batch = row->batch,
+                        .issued_at = row->issued_at,
+                        .metadata = row->metadata,
                         .worker = row->worker,
                         .has_value = row->has_value,
                         .value = row->value,

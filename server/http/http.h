@@ -36,6 +36,9 @@ typedef enum http_query {
     HTTP_QUERY_METRIC,
     HTTP_QUERY_PARAMETER,
     HTTP_QUERY_WITH,
+    HTTP_QUERY_RETIRED,
+    HTTP_QUERY_PULLS,
+    HTTP_QUERY_IGNORE,
     HTTP_QUERIES
 } http_query;
 

@@ -400,6 +400,9 @@ void rebuild_check(rebuild *r, int64_t seq, store_event *event, rebuild_problem 
     case EVENT_CANDIDATES_RETIRED:
         below(p, "candidates", event->u.retired.list, event->u.retired.n, r->candidates);
         break;
+    case EVENT_CANDIDATES_RESTORED:
+        below(p, "candidates", event->u.restored.list, event->u.restored.n, r->candidates);
+        break;
     case EVENT_BATCH_PLANNED:
         check_planned(r, seq, event, p);
         break;

@@ -64,6 +64,15 @@ static store_status apply_retired(store *s, const study_record *study, const sto
     return status;
 }
 
+static store_status apply_restored(store *s, const study_record *study, const store_event *event,
+                                   store_error *err)
+{
+    store_status status = STORE_OK;
+    for (size_t i = 0; !status && i < event->u.restored.n; i++)
+        status = s->backend->candidate_restore(s, study->study, event->u.restored.list[i], err);
+    return status;
+}
+
 static store_status out_of_order(store_error *err, const study_record *study)
 {
     return store_fail(err, STORE_NOT_FOUND,
@@ -303,6 +312,9 @@ store_status store_apply(store *s, study_record *record, int64_t epoch, const st
         break;
     case EVENT_CANDIDATES_RETIRED:
         status = apply_retired(s, record, event, err);
+        break;
+    case EVENT_CANDIDATES_RESTORED:
+        status = apply_restored(s, record, event, err);
         break;
     case EVENT_BATCH_PLANNED:
         status = apply_planned(s, record, event, err);

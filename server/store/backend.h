@@ -95,6 +95,8 @@ typedef struct store_backend {
     store_status (*content_extend)(store *s, const study_record *record, const store_points *points,
                                    int64_t *content, store_error *err);
     store_status (*candidate_retire)(store *s, int64_t study, uint32_t candidate, store_error *err);
+    /* STORE_NOT_FOUND: it is not retired. */
+    store_status (*candidate_restore)(store *s, int64_t study, uint32_t candidate, store_error *err);
     store_status (*batch_insert)(store *s, int64_t study, const store_event *planned, store_error *err);
     store_status (*batch_extend)(store *s, int64_t study, const store_event *extended, store_error *err);
     store_status (*sums_put)(store *s, int64_t study, const store_arm_sum *sums, size_t n, store_error *err);

@@ -71,6 +71,10 @@ static const event_member candidates_retired[] = {
     {"candidates", INDICES(retired.list, retired.n)},
 };
 
+static const event_member candidates_restored[] = {
+    {"candidates", INDICES(restored.list, restored.n)},
+};
+
 static const event_member batch_planned[] = {
     {"batch", INTEGER(planned.batch.batch)},
     {"size", INTEGER(planned.batch.size)},

@@ -218,7 +218,8 @@ typedef struct store_token {
     X(EVENT_LATE_RESULT_TOLD, late_result_told)                                                              \
     X(EVENT_TRIAL_AMENDED, trial_amended)                                                                    \
     X(EVENT_TRIAL_MEASURED, trial_measured)                                                                  \
-    X(EVENT_OBSERVATION_AMENDED, observation_amended)
+    X(EVENT_OBSERVATION_AMENDED, observation_amended)                                                        \
+    X(EVENT_CANDIDATES_RESTORED, candidates_restored)
 
 typedef enum store_event_type {
 #define X(enumerator, name) enumerator,
@@ -254,9 +255,9 @@ typedef struct store_event {
             store_points points; /* points of a space, or rows of features */
         } added;
         struct {
-            const uint32_t *list; /* none of them is retired already */
+            const uint32_t *list; /* none of them is retired, or restored, already */
             size_t n;
-        } retired;
+        } retired, restored;
         struct {
             store_batch batch;
             /* Its model has the results with told_seq <= through_seq. */

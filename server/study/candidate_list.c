@@ -121,10 +121,49 @@ static bool take_keys(double *keys, size_t n, const study *s, const question *q,
     return !atomic_load(&job.failed);
 }
 
+static bool passes(const candidate_range *range, const double *pulls, uint32_t arm)
+{
+    if (range->which != RETIRED_ANY && range->retired[arm] != (range->which == RETIRED_YES))
+        return false;
+    return !range->pulls.given || pulls[arm] == (double)range->pulls.value;
+}
+
+/* Keeps those of n arms that the filters let pass, from `first` on: a number, or in other orders a rank among
+ * those that pass. Sets range->n and range->more. False: out of memory. */
+static bool filter_arms(uint32_t *arms, const uint32_t *ranked, size_t n, const study *s, const question *q,
+                        candidate_range *range)
+{
+    bool by_number = range->order == ORDER_NUMBER;
+    size_t found = 0, most = range->n;
+    int64_t rank = 0;
+    double *pulls = malloc((n ? n : 1) * sizeof *pulls);
+    if (!pulls)
+        return false;
+    take_pulls(pulls, n, s, q);
+    for (size_t i = by_number ? (size_t)range->first : 0; i < n && !range->more; i++) {
+        uint32_t arm = ranked ? ranked[i] : (uint32_t)i;
+        if (!passes(range, pulls, arm) || (!by_number && rank++ < range->first))
+            continue;
+        range->more = found == most;
+        if (!range->more)
+            arms[found++] = arm;
+    }
+    range->n = found;
+    free(pulls);
+    return true;
+}
+
 /* Fills in the range->n arms that are listed. False: the request has been answered. */
-static bool choose_arms(uint32_t *arms, const study *s, const question *q, const candidate_range *range)
+static bool choose_arms(uint32_t *arms, const study *s, const question *q, candidate_range *range)
 {
     size_t all = q->source.candidates;
+    if (range->order == ORDER_NUMBER && range->filtered) {
+        if (filter_arms(arms, NULL, all, s, q, range))
+            return true;
+        reply_store_problem(q->request, STORE_NO_MEMORY);
+        return false;
+    }
+    range->more = range->first + (int64_t)range->n < (int64_t)all;
     if (range->order == ORDER_NUMBER) {
         for (size_t i = 0; i < range->n; i++)
             arms[i] = (uint32_t)(range->first + (int64_t)i);
@@ -137,30 +176,40 @@ static bool choose_arms(uint32_t *arms, const study *s, const question *q, const
     }
     double *keys = malloc((all ? all : 1) * sizeof *keys);
     bool evaluated = keys && take_keys(keys, all, s, q, range->order);
-    uint32_t *ranked = evaluated ? ranking_of(keys, all, (size_t)range->first + range->n) : NULL;
+    size_t top = range->filtered ? all : (size_t)range->first + range->n;
+    uint32_t *ranked = evaluated ? ranking_of(keys, all, top) : NULL;
+    bool filtered = true;
     free(keys);
-    if (ranked)
+    if (ranked && range->filtered) {
+        range->more = false;
+        filtered = filter_arms(arms, ranked, all, s, q, range);
+        if (!filtered)
+            reply_store_problem(q->request, STORE_NO_MEMORY);
+    } else if (ranked) {
         memcpy(arms, ranked + range->first, range->n * sizeof *arms);
-    else if (evaluated || !keys)
+    } else if (evaluated || !keys) {
         reply_store_problem(q->request, STORE_NO_MEMORY);
-    else
+    } else {
         reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
+    }
     free(ranked);
-    return ranked != NULL;
+    return ranked != NULL && filtered;
 }
 
-static void answer_candidates(const question *q, const candidate_range *range, const wire_candidate *shown)
+static void answer_candidates(const question *q, const candidate_range *range, const uint32_t *arms,
+                              const wire_candidate *shown)
 {
     wire_writer w = WIRE_WRITER_INIT;
     char token[24];
     int64_t end = range->first + (int64_t)range->n;
-    snprintf(token, sizeof token, "%lld", (long long)(end - 1));
+    bool by_arm = range->order == ORDER_NUMBER && range->n > 0;
+    snprintf(token, sizeof token, "%lld", by_arm ? (long long)arms[range->n - 1] : (long long)(end - 1));
     if (!range->alone)
         wire_list_begin(&w);
     for (size_t i = 0; i < range->n; i++)
         wire_encode_candidate(&w, &shown[i]);
     if (!range->alone)
-        wire_list_end(&w, end < (int64_t)q->source.candidates ? token : NULL);
+        wire_list_end(&w, range->more ? token : NULL);
     reply_json(q->request, &w);
 }
 
@@ -173,7 +222,7 @@ static store_status read_rows(double *rows, const study *s, const question *q, c
     store *st = s->app->store;
     const wire_study *definition = q->source.config->wire;
     int64_t number = q->source.number;
-    if (range->order == ORDER_NUMBER)
+    if (range->order == ORDER_NUMBER && !range->filtered)
         return candidate_rows(rows, st, number, definition, width, range->first, range->n, &error);
     for (size_t i = 0; status == STORE_OK && i < range->n; i++)
         status = candidate_rows(rows + i * width, st, number, definition, width, arms[i], 1, &error);
@@ -185,7 +234,7 @@ static void show_candidates(study *s, question *q, const uint32_t *arms, wire_ca
     const candidate_range *range = q->request->context;
     const wire_study *definition = q->source.config->wire;
     size_t width = candidate_width(definition);
-    int64_t flags_from = range->order == ORDER_NUMBER ? range->first : 0;
+    int64_t flags_from = range->order == ORDER_NUMBER && !range->filtered ? range->first : 0;
     store_status status = STORE_OK;
     if (width > 0 && !engine_wait_for_store(s, &q->source))
         status = STORE_ABORTED;
@@ -207,14 +256,14 @@ static void show_candidates(study *s, question *q, const uint32_t *arms, wire_ca
     if (q->source.batches > 0)
         take_sums(shown, s, q, arms, range->n);
     if (take_posterior(shown, s, q, arms, range->n))
-        answer_candidates(q, range, shown);
+        answer_candidates(q, range, arms, shown);
     else
         reply_problem(q->request, REPLY_UNAVAILABLE, NULL, "the model cannot be evaluated");
 }
 
 static void candidates(study *s, question *q)
 {
-    const candidate_range *range = q->request->context;
+    candidate_range *range = q->request->context;
     size_t width = candidate_width(q->source.config->wire);
     uint32_t *arms = calloc(range->n + 1, sizeof *arms);
     wire_candidate *shown = calloc(range->n + 1, sizeof *shown);
@@ -244,7 +293,7 @@ void study_list_candidates(study *s, study_request *request)
     size_t most = NUMBERS_A_PAGE / (candidate_width(s->config->wire) + 1) + 1;
     if (most < range->n)
         range->n = most;
-    bool by_number = range->order == ORDER_NUMBER;
+    bool by_number = range->order == ORDER_NUMBER && !range->filtered;
     int64_t flags_from = by_number ? range->first : 0;
     size_t flags = by_number ? range->n : (size_t)s->candidates;
     range->retired = calloc(flags + 1, sizeof *range->retired);

@@ -125,8 +125,8 @@ static int compare_candidates(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The candidates that are not retired yet, ascending, each once. NULL: out of memory. */
-static uint32_t *newly_retired(const study *s, const wire_retire *retire, size_t *n)
+/* Those of the candidates that are retired, or that are not, ascending, each once. NULL: out of memory. */
+static uint32_t *select_candidates(const study *s, const wire_retire *retire, bool retired, size_t *n)
 {
     uint32_t *list = malloc((retire->n ? retire->n : 1) * sizeof *list);
     size_t kept = 0;
@@ -134,7 +134,7 @@ static uint32_t *newly_retired(const study *s, const wire_retire *retire, size_t
     if (!list)
         return NULL;
     for (size_t i = 0; i < retire->n; i++)
-        if (!study_is_retired(s, (uint32_t)retire->candidates[i]))
+        if (study_is_retired(s, (uint32_t)retire->candidates[i]) == retired)
             list[kept++] = (uint32_t)retire->candidates[i];
     qsort(list, kept, sizeof *list, compare_candidates);
     for (size_t i = 0; i < kept; i++)
@@ -158,23 +158,29 @@ size_t study_cancel_retired(study *s)
     return n;
 }
 
+/* Whether all of the request's candidates exist. False: it was refused. */
+static bool are_known(const study *s, study_request *request)
+{
+    const wire_retire *named = request->context;
+    wire_errors errors = {0};
+    for (size_t i = 0; i < named->n; i++)
+        if (named->candidates[i] >= s->candidates)
+            wire_errors_add(&errors, log_format("/candidates/%zu", i), "there are %lld candidates, from 0",
+                            (long long)s->candidates);
+    bool known = errors.n == 0;
+    if (!known)
+        reply_undecodable(request, WIRE_INVALID, &errors);
+    wire_errors_clear(&errors);
+    return known;
+}
+
 void study_retire_candidates(study *s, study_request *request)
 {
     const wire_retire *retire = request->context;
-    wire_errors errors = {0};
     size_t n;
-    if (!may_change(s, request))
+    if (!may_change(s, request) || !are_known(s, request))
         return;
-    for (size_t i = 0; i < retire->n; i++)
-        if (retire->candidates[i] >= s->candidates)
-            wire_errors_add(&errors, log_format("/candidates/%zu", i), "there are %lld candidates, from 0",
-                            (long long)s->candidates);
-    if (errors.n > 0) {
-        reply_undecodable(request, WIRE_INVALID, &errors);
-        wire_errors_clear(&errors);
-        return;
-    }
-    uint32_t *list = newly_retired(s, retire, &n);
+    uint32_t *list = select_candidates(s, retire, false, &n);
     for (size_t i = 0; list && i < n; i++)
         if (!study_mark_retired(s, list[i]))
             commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
@@ -192,5 +198,31 @@ void study_retire_candidates(study *s, study_request *request)
     commit_hold(s->commit, request);
     wire_writer w = WIRE_WRITER_INIT;
     wire_encode_retired(&w, (int64_t)n, (int64_t)cancelled);
+    reply_json(request, &w);
+}
+
+void study_restore_candidates(study *s, study_request *request)
+{
+    size_t n;
+    if (!may_change(s, request) || !are_known(s, request))
+        return;
+    uint32_t *list = select_candidates(s, request->context, true, &n);
+    if (!list) {
+        reply_store_problem(request, STORE_NO_MEMORY);
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        study_mark_restored(s, list[i]);
+    store_event event = {.type = EVENT_CANDIDATES_RESTORED, .time = clock_now()};
+    event.u.restored.list = list;
+    event.u.restored.n = n;
+    if (n > 0) {
+        commit_record(s->commit, &event);
+        plan_state_set_exhausted(s->plans, false);
+    }
+    free(list);
+    commit_hold(s->commit, request);
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_encode_restored(&w, (int64_t)n);
     reply_json(request, &w);
 }

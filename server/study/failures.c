@@ -11,7 +11,7 @@ static bool grow_failures(study *s)
     size_t before = s->failures_capacity;
     if (!wire_grow(&s->failures, &s->failures_capacity, (size_t)s->candidates, 1, sizeof *s->failures))
         return false;
-    memset(s->failures + before, 0, s->failures_capacity - before);
+    memset(s->failures + before, 0, (s->failures_capacity - before) * sizeof *s->failures);
     return true;
 }
 
@@ -32,29 +32,35 @@ bool study_count_outcome(study *s, uint32_t arm, trial_state state, bool has_val
         return true; /* an undamaged database has no such candidate */
     if (!grow_failures(s))
         return false;
-    uint8_t *count = &s->failures[arm];
-    if (*count == ARM_RETIRED || *count == ARM_INFEASIBLE)
+    unsigned retired = s->failures[arm] & ARM_RETIRED, count = s->failures[arm] - retired;
+    if (count == ARM_INFEASIBLE)
         return true;
     if (state == TRIAL_INFEASIBLE)
-        *count = ARM_INFEASIBLE;
+        count = ARM_INFEASIBLE;
     else if (evaluated)
-        *count = ARM_EVALUATED;
-    else if (*count <= ARM_FAILURES)
-        *count = !failed ? 0 : *count < ARM_FAILURES ? (uint8_t)(*count + 1) : *count;
+        count = ARM_EVALUATED;
+    else if (count <= ARM_FAILURES)
+        count = !failed ? 0 : count < ARM_FAILURES ? count + 1 : count;
+    s->failures[arm] = (uint16_t)(retired | count);
     return true;
 }
 
 bool study_is_retired(const study *s, uint32_t candidate)
 {
-    return s->failures && candidate < s->failures_capacity && s->failures[candidate] == ARM_RETIRED;
+    return s->failures && candidate < s->failures_capacity && s->failures[candidate] & ARM_RETIRED;
 }
 
 bool study_mark_retired(study *s, uint32_t candidate)
 {
     if (!grow_failures(s))
         return false;
-    s->failures[candidate] = ARM_RETIRED;
+    s->failures[candidate] |= ARM_RETIRED;
     return true;
+}
+
+void study_mark_restored(study *s, uint32_t candidate)
+{
+    s->failures[candidate] &= (uint16_t)~ARM_RETIRED;
 }
 
 static bool is_withheld(const study *s, size_t arm)
@@ -123,7 +129,7 @@ bool study_withheld(const study *s, pick_repeats repeats, uint32_t **out, size_t
 
 static bool has_failed(const study *s, size_t arm)
 {
-    uint8_t count = s->failures[arm];
+    unsigned count = s->failures[arm]; /* a retired one is none of these */
     return (count > 0 && count <= ARM_FAILURES) || count == ARM_INFEASIBLE;
 }
 
@@ -210,7 +216,7 @@ store_status study_recount_failures(study *s)
     o.list = malloc(((size_t)s->trials + 1) * sizeof *o.list);
     o.most = (size_t)s->trials;
     store_status status = o.through && o.list ? STORE_OK : STORE_NO_MEMORY;
-    uint8_t *before = s->failures;
+    uint16_t *before = s->failures;
     size_t n_before = s->failures_capacity;
     s->failures = NULL;
     s->failures_capacity = 0;
@@ -227,7 +233,7 @@ store_status study_recount_failures(study *s)
         status =
             store_read_observations(s->app->store, s->number, 0, s->through_seq, count_imported, s, &error);
     for (size_t i = 0; status == STORE_OK && i < n_before; i++)
-        if (before[i] == ARM_RETIRED && !study_mark_retired(s, (uint32_t)i))
+        if (before[i] & ARM_RETIRED && !study_mark_retired(s, (uint32_t)i))
             status = STORE_NO_MEMORY;
     if (status != STORE_OK) {
         free(s->failures);

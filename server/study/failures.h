@@ -5,10 +5,10 @@
 
 #include "server/study/study.h"
 
-/* The record of a candidate: how many of its last trials failed in a row, or one of the first three
- * constants. */
+/* The record of a candidate: how many of its last trials failed in a row, or one of two of the constants. While it is
+ * retired, a flag is added. */
 enum {
-    ARM_RETIRED = 255,
+    ARM_RETIRED = 256, /* the flag */
     ARM_INFEASIBLE = 254,
     ARM_EVALUATED = 253,
     ARM_FAILURES = 252 /* the largest number of failures that is counted */
@@ -22,7 +22,8 @@ bool study_pulls_once(const study *s);
 bool study_count_outcome(study *s, uint32_t arm, trial_state state, bool has_value);
 
 bool study_is_retired(const study *s, uint32_t candidate);
-bool study_mark_retired(study *s, uint32_t candidate); /* only in memory; false: out of memory */
+bool study_mark_retired(study *s, uint32_t candidate);  /* only in memory; false: out of memory */
+void study_mark_restored(study *s, uint32_t candidate); /* likewise */
 
 /* Which candidates a plan may pick. */
 typedef enum pick_repeats {

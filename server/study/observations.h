@@ -14,8 +14,10 @@ typedef struct import {
     int64_t candidates;     /* number of candidates when the import began */
     char digest[80];
     store_observation *list;
-    double *points; /* for a space: n x its parameters, coded; the candidates in `list` are found later */
-    size_t n, capacity, points_capacity;
+    double *points; /* n x parameters, coded, for a space; n x features for candidates, once one is given by
+                     * them. The candidates in `list` are found later. NULL: all have numbers */
+    size_t n, n_points, capacity, points_capacity; /* n_points: rows of `points` that are set */
+    bool is_json;
     bool no_memory;
 } import;
 

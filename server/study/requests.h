@@ -13,9 +13,14 @@ typedef enum candidate_order { ORDER_NUMBER, ORDER_MEAN, ORDER_UCB, ORDER_STD, O
 typedef struct candidate_range {
     int64_t first; /* a number; for other orders a rank */
     size_t n;
+    bool filtered;      /* by the next two */
+    wire_integer pulls; /* only those with so many; not given: all */
+    enum { RETIRED_ANY, RETIRED_YES, RETIRED_NO } which;
+    bool more;  /* there are more after those that were found */
     bool alone; /* a single candidate, by its number, not a list */
     candidate_order order;
-    bool *retired; /* from `first` on, or for other orders of all; set in the turn, freed by the caller */
+    bool *
+        retired; /* from `first` on, or for other orders and with filters of all; set in the turn, freed by the caller */
 } candidate_range;
 
 /* Uploaded candidates. */
@@ -87,9 +92,10 @@ void study_observe(study *s, study_request *request); /* import, of observations
 
 /* ---- candidates.c --------------------------------------------------------------------------------------------- */
 
-void study_set_candidates(study *s, study_request *request);    /* starts with a candidate_upload */
-void study_add_candidates(study *s, study_request *request);    /* wire_points */
-void study_retire_candidates(study *s, study_request *request); /* wire_retire */
+void study_set_candidates(study *s, study_request *request);     /* starts with a candidate_upload */
+void study_add_candidates(study *s, study_request *request);     /* wire_points */
+void study_retire_candidates(study *s, study_request *request);  /* wire_retire */
+void study_restore_candidates(study *s, study_request *request); /* wire_retire */
 
 /* ---- candidate_list.c ----------------------------------------------------------------------------------------- */
 

@@ -84,7 +84,7 @@ struct study {
     double best_value;
 
     size_t engine_jobs_out; /* posted, and not finished in a turn yet */
-    uint8_t *failures;      /* for failures.c: the record of each candidate; NULL: nothing to record */
+    uint16_t *failures;     /* for failures.c: the record of each candidate; NULL: nothing to record */
     size_t failures_capacity;
     struct study_curves *curves; /* for measure.c: intermediate measurements of trials; NULL: not loaded */
     engine_lane engine;

@@ -22,9 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 's':
         TRY(study_patch);
         break;
-    case 'c':
-        TRY(points);
-        break;
     case 'r':
         TRY(retire);
         break;

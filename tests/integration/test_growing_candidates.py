@@ -16,6 +16,12 @@ def add(client, study, points):
     return answer.json["candidates"]
 
 
+def restore(client, study, candidates):
+    answer = client.post(f"/v1/studies/{study}/candidates/restore", {"candidates": candidates})
+    assert answer.status == 200, answer
+    return answer.json
+
+
 def retire(client, study, candidates):
     answer = client.post(f"/v1/studies/{study}/candidates/retire", {"candidates": candidates})
     assert answer.status == 200, answer
@@ -379,3 +385,90 @@ def test_without_a_model_there_is_little_to_sort_by(server):
     listed = client.items(f"{path}?sort=pulls")
     assert [c["pulls"] for c in listed] == sorted((c["pulls"] for c in listed), reverse=True) and listed[0]["pulls"] > 0
     assert all(c["posterior"] is None for c in listed)
+
+
+def npy(rows, dtype="|u1", order=True):
+    """The bytes of a .npy file of small whole numbers, in Fortran order."""
+    header = f"{{'descr': '{dtype}', 'fortran_order': {order}, 'shape': ({len(rows)}, {len(rows[0])}), }}\n".encode()
+    data = bytes(value for column in zip(*rows) for value in column)
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + data
+
+
+def test_candidates_are_added_in_every_format(server):
+    client = server.client()
+    body = definition(points=FIRST, feedback="async")
+    body["domain"]["names"] = ["a", "b"]
+    study = client.create(body)["id"]
+    path = f"/v1/studies/{study}/candidates"
+    answer = client.post(path, "b,a\n0.25,0.125\n", content_type="text/csv")
+    assert (answer.status, answer.json) == (200, {"candidates": [36]}), answer
+    answer = client.post(path, npy([[1, 2], [3, 4]]), content_type="application/octet-stream")
+    assert (answer.status, answer.json) == (200, {"candidates": [37, 38]}), answer
+    points = [c["point"] for c in client.items(path)[36:]]
+    assert points == [[0.125, 0.25], [1.0, 2.0], [3.0, 4.0]], points
+    refusal(client.post(path, "a,c\n1,2\n", content_type="text/csv"), 422)
+    refusal(client.post(path, "1,2,3\n", content_type="text/csv"), 422)
+    refusal(client.post(path, npy([[1, 2, 3]]), content_type="application/octet-stream"), 422)
+    refusal(client.post(path, "a,b\n1,2\n", content_type="application/x-ndjson"), 415)
+    refusal(client.post("/v1/studies/nobody/candidates", "1,2\n", content_type="text/csv"), 404)
+    assert client.study(study)["candidates"] == 39
+
+
+def test_additions_have_the_limit_of_uploads():
+    with Server("--max-body", "10KiB") as server:
+        client = server.client()
+        study = growing(client)
+        many = [[0.5, i / 1000] for i in range(1000)]
+        assert len(add(client, study, many)) == 1000
+
+
+@cases({"at_once": False, "after_a_kill": True})
+def test_what_is_restored_is_chosen_again(case):
+    with Server() as server:
+        client = server.client()
+        study = client.create(
+            {
+                "metric": {"name": "y", "goal": "maximize"},
+                "algorithm": {"name": "uniform"},
+                "domain": {"type": "candidates", "points": [[0], [1], [2], [3]]},
+            }
+        )["id"]
+        retire(client, study, [0, 1, 2])
+        assert restore(client, study, [2, 2, 3]) == {"restored": 1}
+        if case:
+            server.kill()
+            server.start()
+            client = server.client()
+        known = client.items(f"/v1/studies/{study}/candidates")
+        assert [c.get("retired", False) for c in known] == [True, True, False, False], known
+        chosen = {t["candidate"] for t in client.ask(study, count=40)["trials"]}
+        assert chosen == {2, 3}, chosen
+        refusal(client.post(f"/v1/studies/{study}/candidates/restore", {"candidates": [4]}), 422)
+        assert restore(client, study, [3]) == {"restored": 0}
+
+
+def test_lists_of_candidates_are_filtered(server):
+    client = server.client()
+    study = growing(client, algorithm={"name": "gp_ucb"})
+    drive(client, study, 8)
+    client.ask(study)
+    path = f"/v1/studies/{study}/candidates"
+    retire(client, study, [1, 2, 3])
+    everything = client.items(path)
+    numbers = lambda query: [c["candidate"] for c in client.items(f"{path}?{query}")]
+    assert numbers("retired=true") == [1, 2, 3]
+    assert numbers("retired=false") == [c["candidate"] for c in everything if c["candidate"] not in (1, 2, 3)]
+    untried = [c["candidate"] for c in everything if c["pulls"] == 0]
+    assert numbers("pulls=0") == untried and 0 < len(untried) < 36
+    ranked = [c["candidate"] for c in client.items(f"{path}?sort=mean")]
+    assert numbers("sort=mean&pulls=0&retired=false") == [c for c in ranked if c in untried and c not in (1, 2, 3)]
+    page = client.read(study, "candidates?pulls=0&limit=5")
+    assert [c["candidate"] for c in page["items"]] == untried[:5]
+    page = client.read(study, f"candidates?pulls=0&limit=5&page_token={page['next_page_token']}")
+    assert [c["candidate"] for c in page["items"]] == untried[5:10]
+    page = client.read(study, "candidates?sort=mean&pulls=0&limit=5")
+    rest = client.read(study, f"candidates?sort=mean&pulls=0&limit=5&page_token={page['next_page_token']}")
+    assert [c["candidate"] for c in page["items"] + rest["items"]] == [c for c in ranked if c in untried][:10]
+    assert client.read(study, "candidates?pulls=999")["items"] == []
+    for query in ("retired=yes", "pulls=-1", "pulls=few"):
+        refusal(client.get(f"{path}?{query}"), 422)

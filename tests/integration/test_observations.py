@@ -1,5 +1,7 @@
 """Imported rewards: what they change, when, and that they outlast a restart."""
 
+import csv
+import io
 import json
 
 from server import Server
@@ -257,3 +259,49 @@ def test_an_amended_import_survives_an_export(server):
     answer = client.post("/v1/studies", lines, content_type="application/x-ndjson")
     assert answer.status == 201, answer
     assert client.items(f"/v1/studies/{study}/observations") == listed
+
+
+def baking(client):
+    domain = {"type": "candidates", "points": [[180, 20], [190, 20], [180, 0.1], [190, 20]], "names": ["degrees", "minutes"]}
+    return client.create({"metric": {"name": "yield", "goal": "maximize"}, "domain": domain})["id"]
+
+
+def test_candidates_are_found_by_their_features(server):
+    client = server.client()
+    study = baking(client)
+    path = f"/v1/studies/{study}/observations"
+    table = "date,minutes,degrees,yield\n2026-01-01,20,190,0.5\n2026-01-02,0.10000000149,180,0.25\n"
+    refusal(client.post(path, table, content_type="text/csv"), 422)
+    answer = client.post(f"{path}?ignore=date,operator", table, content_type="text/csv")
+    assert answer.json == {"accepted": 2, "first": 1, "last": 2}, answer
+    client.post(path, {"observations": [{"point": [180, 20], "value": 1}, {"candidate": 3, "value": 2}]})
+    assert [(o["candidate"], o["value"]) for o in client.items(path)] == [(1, 0.5), (2, 0.25), (0, 1.0), (3, 2.0)]
+
+
+def test_points_that_are_no_candidates_are_listed(server):
+    client = server.client()
+    study = baking(client)
+    path = f"/v1/studies/{study}/observations"
+    rows = [{"point": [180, 20], "value": 1}, {"point": [181, 20], "value": 1}, {"candidate": 2, "value": 1}, {"point": [20, 180], "value": 1}]
+    answer = client.post(path, {"observations": rows})
+    assert answer.status == 422 and answer.json["detail"].startswith("2 results"), answer
+    assert [e["pointer"] for e in answer.json["errors"]] == ["/observations/1/point", "/observations/3/point"], answer
+    answer = client.post(path, "degrees,minutes,value\n180,20,1\n180,21,1\n", content_type="text/csv")
+    assert answer.status == 422 and answer.json["errors"][0]["detail"].startswith("result 2:"), answer
+    assert client.items(path) == []
+
+
+def test_the_exported_table_has_everything_and_is_taken_back(server):
+    client = server.client()
+    study = baking(client)
+    (trial,) = client.ask(study)["trials"]
+    client.tell(study, [{"trial": trial["id"], "value": 0.75, "metadata": {"well": "A1", "note": "x" * 3000}}])
+    client.post(f"/v1/studies/{study}/observations", {"observations": [{"candidate": 1, "value": 0.5}]})
+    table = client.get(f"/v1/studies/{study}/export?format=csv").body.decode()
+    (first, second) = [row for row in csv.DictReader(io.StringIO(table)) if row["value"]]
+    assert [float(first["degrees"]), float(first["minutes"])] == trial["point"] and first["batch"] == "0", first
+    assert json.loads(first["metadata"])["well"] == "A1" and first["issued_at"] and first["told_at"], first
+    assert (second["origin"], second["degrees"], second["batch"]) == ("import", "190.0", ""), second
+    other = baking(client)
+    answer = client.post(f"/v1/studies/{other}/observations", table, content_type="text/csv")
+    assert answer.status == 200 and answer.json["accepted"] == 2, answer

@@ -51,6 +51,7 @@ static const entry entries[] = {
      "value"},
     {"trial_measured", "{'trial':1,'attempt':1,'step':3,'value':0.5}", ""},
     {"observations_added", "{'observations':[[0,2,0.5]]}", ""},
+    {"candidates_restored", "{'candidates':[0,2]}", ""},
     {"observation_amended", "{'observation':3,'state':'completed','value':0.5,'reason':''}", "value"},
 };
 enum { N_ENTRIES = sizeof entries / sizeof *entries };

@@ -152,6 +152,9 @@ const event_sample event_samples[] = {
            .list = observations, .n = N_OBSERVATIONS),
     SAMPLE("observations_added.empty", EVENT_OBSERVATIONS_ADDED, observed, .list = NULL, .n = 0),
 
+    SAMPLE("candidates_restored", EVENT_CANDIDATES_RESTORED, restored, .list = indices, .n = N_INDICES),
+    SAMPLE("candidates_restored.empty", EVENT_CANDIDATES_RESTORED, restored, .list = NULL, .n = 0),
+
     SAMPLE("observation_amended", EVENT_OBSERVATION_AMENDED, reobserved,
            .observation = 3, .state = TRIAL_COMPLETED, .has_value = true, .value = -0.0, .reason = ESCAPES),
     SAMPLE("observation_amended.absent", EVENT_OBSERVATION_AMENDED, reobserved,

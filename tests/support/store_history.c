@@ -185,6 +185,19 @@ static store_event draw_retired(history *h)
     return event;
 }
 
+static store_event draw_restored(history *h)
+{
+    store_event event = {.type = EVENT_CANDIDATES_RESTORED, .time = h->time};
+    size_t most = sizeof h->retiring / sizeof *h->retiring;
+    for (int64_t i = 0; i < h->candidates && event.u.restored.n < most; i++)
+        if (h->retired[i] && draw(h, 2)) {
+            h->retiring[event.u.restored.n++] = (uint32_t)i;
+            h->retired[i] = false;
+        }
+    event.u.restored.list = h->retiring;
+    return event;
+}
+
 static store_event draw_told(history *h, int64_t i)
 {
     static const trial_state outcomes[] = {TRIAL_COMPLETED, TRIAL_COMPLETED, TRIAL_FAILED, TRIAL_INFEASIBLE,
@@ -351,6 +364,8 @@ static store_event draw_event(history *h, int64_t last_seq)
         return draw_added(h);
     if (draw(h, 25) == 0)
         return draw_retired(h);
+    if (draw(h, 50) == 0)
+        return draw_restored(h);
     return draw_of_trial(h, (int64_t)draw(h, (uint64_t)h->trials));
 }
 

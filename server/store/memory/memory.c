@@ -280,6 +280,7 @@ static const store_backend memory_backend = {
     .content_attach = memory_content_attach,
     .content_extend = memory_content_extend,
     .candidate_retire = memory_candidate_retire,
+    .candidate_restore = memory_candidate_restore,
     .batch_insert = memory_batch_insert,
     .batch_extend = memory_batch_extend,
     .sums_put = memory_sums_put,

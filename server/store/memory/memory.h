@@ -143,6 +143,7 @@ store_status memory_content_abandon(store *base, int64_t number, store_error *er
 store_status memory_content_extend(store *base, const study_record *record, const store_points *points,
                                    int64_t *content, store_error *err);
 store_status memory_candidate_retire(store *base, int64_t number, uint32_t candidate, store_error *err);
+store_status memory_candidate_restore(store *base, int64_t number, uint32_t candidate, store_error *err);
 store_status memory_content_attach(store *base, const study_record *record, const store_event *event,
                                    store_error *err);
 store_status memory_answer_put(store *base, const store_answer *answer, store_error *err);

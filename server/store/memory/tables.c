@@ -296,6 +296,18 @@ store_status memory_candidate_retire(store *base, int64_t number, uint32_t candi
     return STORE_OK;
 }
 
+store_status memory_candidate_restore(store *base, int64_t number, uint32_t candidate, store_error *err)
+{
+    memory_study *study = memory_find(memory_of(base), number);
+    size_t i;
+    WIRE_LOWER_BOUND(i, study->n_retired, k, study->retired[k] < candidate);
+    if (i == study->n_retired || study->retired[i] != candidate)
+        return store_fail(err, STORE_NOT_FOUND, "candidate %u is not retired", candidate);
+    study->n_retired--;
+    memmove(study->retired + i, study->retired + i + 1, (study->n_retired - i) * sizeof *study->retired);
+    return STORE_OK;
+}
+
 store_status memory_content_abandon(store *base, int64_t number, store_error *err)
 {
     memory_content *content = memory_find_content(memory_of(base), number);

@@ -211,6 +211,7 @@ const store_backend sqlite_backend = {
     .content_attach = sqlite_content_attach,
     .content_extend = sqlite_content_extend,
     .candidate_retire = sqlite_candidate_retire,
+    .candidate_restore = sqlite_candidate_restore,
     .batch_insert = sqlite_batch_insert,
     .batch_extend = sqlite_batch_extend,
     .sums_put = sqlite_sums_put,

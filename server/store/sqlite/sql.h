@@ -217,6 +217,7 @@
                   "coalesce((SELECT max(first) FROM candidate_blocks WHERE content = ?1 AND first <= ?2), "              \
                   "0) AND first < ?3 ORDER BY first")                                                                    \
     X(SQL_RETIRE, "INSERT INTO retired_candidates (study, candidate) VALUES (?1, ?2)")                                   \
+    X(SQL_RESTORE, "DELETE FROM retired_candidates WHERE study = ?1 AND candidate = ?2")                                 \
     X(SQL_RETIRED, "SELECT candidate FROM retired_candidates WHERE study = ?1 ORDER BY candidate")                       \
     /* answers: an expired one may be replaced */                                                                        \
     X(SQL_ANSWER_PUT,                                                                                                    \

@@ -247,6 +247,7 @@ store_status sqlite_log_append(store *s, int64_t study, int64_t seq, const store
 store_status sqlite_content_extend(store *s, const study_record *record, const store_points *points,
                                    int64_t *content, store_error *err);
 store_status sqlite_candidate_retire(store *s, int64_t study, uint32_t candidate, store_error *err);
+store_status sqlite_candidate_restore(store *s, int64_t study, uint32_t candidate, store_error *err);
 store_status sqlite_content_attach(store *s, const study_record *record, const store_event *event,
                                    store_error *err);
 store_status sqlite_batch_insert(store *s, int64_t study, const store_event *event, store_error *err);

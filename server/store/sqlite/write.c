@@ -417,6 +417,16 @@ store_status sqlite_candidate_retire(store *s, int64_t study, uint32_t candidate
     return connection_run(&sqlite_of(s)->writer, err, SQL_RETIRE, "ii", study, (int64_t)candidate);
 }
 
+store_status sqlite_candidate_restore(store *s, int64_t study, uint32_t candidate, store_error *err)
+{
+    connection *c = &sqlite_of(s)->writer;
+    store_status status = connection_run(c, err, SQL_RESTORE, "ii", study, (int64_t)candidate);
+    if (!status && sqlite3_changes(c->db) == 0)
+        status = store_fail(err, STORE_NOT_FOUND, "candidate %u of study %lld is not retired", candidate,
+                            (long long)study);
+    return status;
+}
+
 store_status sqlite_content_abandon(store *s, int64_t content, store_error *err)
 {
     sqlite_of(s)->chores_left = true;

@@ -40,11 +40,16 @@ static void test_candidates(void **state)
         decode("{'metrics':[{'name':'v','goal':'maximize'},{'name':'s','goal':'minimize','role':'recorded'},"
                "{'name':'a, b','goal':'minimize','role':'recorded'}],"
                "'domain':{'type':'candidates','dimension':2}}");
+    static const double point[] = {0.5, -2};
     const wire_trial trials[] = {
         {.id = 1,
          .state = "completed",
          .attempt = 1,
          .candidate = 5,
+         .point = point,
+         .batch = 4,
+         .issued_at = 1000,
+         .metadata = "{\"well\":\"A1\"}",
          .worker = "a,b",
          .has_value = true,
          .value = 0.1,
@@ -55,10 +60,17 @@ static void test_candidates(void **state)
          .state = "failed",
          .attempt = 3,
          .candidate = 6,
+         .point = point,
          .reason = "out of \"memory\"",
          .told_at = 2},
-        {.id = 3, .state = "pending", .attempt = 1, .candidate = 7, .worker = "w"},
-        {.state = "completed", .candidate = 8, .has_value = true, .value = 2, .told_at = 3},
+        {.id = 3,
+         .state = "pending",
+         .batch = -1,
+         .attempt = 1,
+         .candidate = 7,
+         .point = point,
+         .worker = "w"},
+        {.state = "completed", .candidate = 8, .point = point, .has_value = true, .value = 2, .told_at = 3},
     };
     wire_writer w = WIRE_WRITER_INIT;
     wire_write_table_header(&w, study);
@@ -66,12 +78,14 @@ static void test_candidates(void **state)
         wire_write_table_row(&w, study, &trials[i], trials[i].id == 0 ? 12 : 0);
     char *text = finish(&w);
     assert_string_equal(text,
-                        "trial,candidate,value,state,attempt,worker,reason,told_at,repeats,values.s,"
-                        "\"values.a, b\",origin,observation\n"
-                        "1,5,0.1,completed,1,\"a,b\",,\"1970-01-01T00:00:00.001Z\",3,1.5,,trial,\n"
-                        "2,6,,failed,3,,\"out of \"\"memory\"\"\",\"1970-01-01T00:00:00.002Z\",1,,,trial,\n"
-                        "3,7,,pending,1,w,,,1,,,trial,\n"
-                        ",8,2.0,completed,,,,\"1970-01-01T00:00:00.003Z\",1,,,import,12\n");
+                        "trial,candidate,x0,x1,value,state,attempt,worker,reason,told_at,repeats,values.s,"
+                        "\"values.a, b\",origin,observation,batch,issued_at,metadata\n"
+                        "1,5,0.5,-2.0,0.1,completed,1,\"a,b\",,\"1970-01-01T00:00:00.001Z\",3,1.5,,trial,,4,"
+                        "\"1970-01-01T00:00:01.000Z\",\"{\"\"well\"\":\"\"A1\"\"}\"\n"
+                        "2,6,0.5,-2.0,,failed,3,,\"out of \"\"memory\"\"\",\"1970-01-01T00:00:00.002Z\",1,,,"
+                        "trial,,0,,\n"
+                        "3,7,0.5,-2.0,,pending,1,w,,,1,,,trial,,,,\n"
+                        ",8,0.5,-2.0,2.0,completed,,,,\"1970-01-01T00:00:00.003Z\",1,,,import,12,,,\n");
     free(text);
     wire_study_free(study);
 }

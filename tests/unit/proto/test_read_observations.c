@@ -34,6 +34,9 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, "%lld", (long long)o->candidate);
     for (size_t i = 0; i < s->study->n_parameters; i++)
         s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " %g", o->parameters[i]);
+    if (o->features)
+        s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " [%g %g]", o->features[0],
+                                 o->features[1]);
     if (o->has_value)
         s->n += (size_t)snprintf(s->text + s->n, sizeof s->text - s->n, " = %.17g", o->value);
     for (size_t i = 0; i < o->n_values; i++)
@@ -48,6 +51,7 @@ typedef struct expectation {
     wire_status status;
     const char *notes;            /* of what is taken */
     const char *pointer, *detail; /* of a refusal */
+    const char *ignored;          /* columns; NULL: none */
 } expectation;
 
 static void check(const expectation *e, const wire_study *study, wire_observations_format format,
@@ -58,6 +62,8 @@ static void check(const expectation *e, const wire_study *study, wire_observatio
     wire_errors errors = {0};
     wire_observations_reader *r;
     assert_int_equal(wire_observations_reader_new(&r, format, study, take, &s), WIRE_OK);
+    if (e->ignored)
+        assert_int_equal(wire_observations_reader_ignore(r, e->ignored), WIRE_OK);
     wire_status status = WIRE_OK;
     /* cut beyond the end: byte by byte */
     size_t step = cut > size ? 1 : cut > 0 ? cut : size;
@@ -125,6 +131,12 @@ static void test_json(void **state)
         {.text = " {\n'observations' : [ {'values' : {'v]':1 , 'c':2}, 'candidate':7} ] } ",
          .notes = "7 v]=1 c=2 x1\n"},
         {.text = "{'observa\\u0074ions':[{'candidate':1,'value':1e-3}]}", .notes = "1 = 0.001 x1\n"},
+        {.text = LIST("{'point':[1,-2.5],'value':1},{'candidate':3,'value':2}"),
+         .notes = "-1 [1 -2.5] = 1 x1\n3 = 2 x1\n"},
+        INVALID(LIST("{'point':[1],'value':1}"), "/observations/0/point", "must be a list of 2 numbers"),
+        INVALID(LIST("{'point':[1,'a'],'value':1}"), "/observations/0/point/1", "must be a number"),
+        INVALID(LIST("{'point':[1,2],'candidate':3,'value':1}"), "/observations/0/candidate",
+                "cannot be given together with point"),
         INVALID(LIST("{'candidate':5,'value':1},{'candidate':99,'value':1}"), "",
                 "/observations/1: no such candidate"),
         INVALID(LIST("{'candidate':5,'value':1},{'value':1}"), "/observations/1/candidate", "is required"),
@@ -227,6 +239,12 @@ static void test_json_space(void **state)
     check_all(cases, LENGTH(cases), SPACE, WIRE_OBSERVATIONS_JSON);
 }
 
+#define UNKNOWN(name, columns)                                                                               \
+    "the header has an unknown column \"" name "\": known are " columns                                      \
+    "; ?ignore= with the names of other columns skips these"
+#define CANDIDATE_COLUMNS "candidate, v (or \"value\"), repeats, x0, x1"
+#define SPACE_COLUMNS     "v (or \"value\"), repeats, opt, m, lr"
+
 static void test_csv(void **state)
 {
     (void)state;
@@ -243,15 +261,35 @@ static void test_csv(void **state)
         INVALID("candidate,value\n", "", "there are no observations"),
         INVALID("candidate\n5\n", "", "the header has no column \"value\""),
         INVALID("value\n5\n", "", "the header has no column \"candidate\""),
-        INVALID("candidate,value,valu\n", "", "the header has an unknown column \"valu\""),
+        INVALID("candidate,value,valu\n", "", UNKNOWN("valu", CANDIDATE_COLUMNS)),
         INVALID("candidate,value,value\n", "", "the header has the column \"value\" twice"),
-        INVALID("5,0.25\n", "", "the header has an unknown column \"5\""),
+        INVALID("5,0.25\n", "", UNKNOWN("5", CANDIDATE_COLUMNS)),
         INVALID("candidate,value\n5\n", "", "line 2, row 1: 1 cells, 2 expected"),
-        INVALID("candidate,value\n5,1,2\n", "", "line 2, row 1: 3 cells, 2 expected"),
+        INVALID(
+            "candidate,value\n5,1,2\n", "",
+            "line 2, row 1: 3 cells, 2 expected; numbers have a decimal point, and a cell with a comma needs "
+            "quotes"),
+        {.text = "candidate,v\n5,0.25\n", .notes = "5 = 0.25 x1\n"},
+        INVALID("candidate,v,value\n5,0.25,1\n", "", "the header has the column \"value\" twice"),
+        {.text = "x1,value,x0\n3,0.25,-1e2\n4,2,5\n", .notes = "-1 [-100 3] = 0.25 x1\n-1 [5 4] = 2 x1\n"},
+        {.text = "x1,value,x0,candidate\n3,0.25,what,7\n", .notes = "7 = 0.25 x1\n"},
+        INVALID("x1,value\n3,0.25\n", "",
+                "the header has no column \"x0\": candidates are given by all their features"),
+        INVALID("x1,value,x0\n3,0.25,\n", "", "line 2, row 1, \"x0\": is required"),
+        INVALID("x1,value,x0\n3,0.25,'1,5'\n", "",
+                "line 2, row 1, \"x0\": must be a finite number, not \"1,5\"; numbers have a decimal point"),
+        INVALID(
+            "candidate;value\n3;0,25\n", "",
+            "the header has an unknown column \"candidate;value\"; cells are separated by commas, and numbers have "
+            "a decimal point: known are " CANDIDATE_COLUMNS
+            "; ?ignore= with the names of other columns skips these"),
+        {.text = "date,candidate,value,operator\n2026-01-01,5,0.25,'ada, bob'\n",
+         .notes = "5 = 0.25 x1\n",
+         .ignored = ",date,operator"},
         INVALID("candidate,value\n5,nan\n", "",
-                "line 2, row 1, \"value\": must be a finite number from -1e+100 to 1e+100"),
+                "line 2, row 1, \"value\": must be a finite number from -1e+100 to 1e+100, not \"nan\""),
         INVALID("candidate,value\n5,-2e100\n", "",
-                "line 2, row 1, \"value\": must be a finite number from -1e+100 to 1e+100"),
+                "line 2, row 1, \"value\": must be a finite number from -1e+100 to 1e+100, not \"-2e100\""),
         INVALID("candidate,value\n5,\n", "", "line 2, row 1, \"value\": is required"),
         INVALID("candidate,value\n,1\n", "", "line 2, row 1, \"candidate\": is required"),
         INVALID("candidate,value\n1.5,1\n", "",
@@ -274,27 +312,42 @@ static void test_csv_space(void **state)
         {.text = "value,opt\n1,adam\n", .notes = "-1 0 nan 0.5 = 1 x1\n"},
         {.text = "value,parameters.opt\n1,adam\n", .notes = "-1 0 nan 0.5 = 1 x1\n"},
         INVALID("opt,parameters.opt,value\n", "", "the header has the column \"opt\" twice"),
-        INVALID("parameters.value,value\n", "", "the header has an unknown column \"parameters.value\""),
-        INVALID("candidate,value\n", "", "the header has an unknown column \"candidate\""),
+        INVALID("parameters.value,value\n", "", UNKNOWN("parameters.value", SPACE_COLUMNS)),
+        INVALID("candidate,value\n", "", UNKNOWN("candidate", SPACE_COLUMNS)),
         INVALID("opt,value\nsgd,1\n", "", "line 2, row 1, \"m\": is required"),
         INVALID("opt,m,value\nadam,1,1\n", "",
                 "line 2, row 1, \"m\": must be left out: the other values make this parameter inactive"),
-        INVALID("opt,value\nrms,1\n", "", "line 2, row 1, \"opt\": must be one of \"adam\", \"sgd\""),
-        INVALID("opt,lr,value\nadam,2,1\n", "", "line 2, row 1, \"lr\": must be a number from 0.0 to 1.0"),
+        INVALID("opt,value\nrms,1\n", "",
+                "line 2, row 1, \"opt\": must be one of \"adam\", \"sgd\", not \"rms\""),
+        INVALID("opt,lr,value\nadam,2,1\n", "",
+                "line 2, row 1, \"lr\": must be a number from 0.0 to 1.0, not \"2\""),
     };
     check_all(cases, LENGTH(cases), SPACE, WIRE_OBSERVATIONS_CSV);
 }
 
 /* Columns that are passed over may come again: "trial,trial,…,value". */
+static void spreadsheets_write_truths_in_capitals(void **state)
+{
+    (void)state;
+    static const expectation cases[] = {
+        {.text = "on,v\nTRUE,1\nFalse,2\ntrue,3\n", .notes = "-1 1 = 1 x1\n-1 0 = 2 x1\n-1 1 = 3 x1\n"},
+        INVALID("on,v\nyes,1\n", "", "line 2, row 1, \"on\": must be true or false, not \"yes\""),
+    };
+    check_all(cases, LENGTH(cases),
+              "{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','parameters':["
+              "{'name':'on','type':'boolean'}]}}",
+              WIRE_OBSERVATIONS_CSV);
+}
+
 static void test_csv_most_columns(void **state)
 {
     (void)state;
-    enum { MOST = 2000 };
+    enum { MOST = 12000 };
     static const char column[] = "trial,";
     static char text[(sizeof column - 1) * MOST + sizeof "value\n1\n"];
     const wire_study study = {.domain_type = WIRE_DOMAIN_CANDIDATES};
     const expectation most = INVALID(text, "", "the header has no column \"candidate\"");
-    const expectation more = INVALID(text, "", "the header has more than 2000 columns");
+    const expectation more = INVALID(text, "", "the header has more than 12000 columns");
     for (int columns = MOST; columns <= MOST + 1; columns++) {
         char *end = text;
         for (int i = 1; i < columns; i++)
@@ -313,6 +366,7 @@ int main(void)
         cmocka_unit_test(test_json_space),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_csv_space),
+        cmocka_unit_test(spreadsheets_write_truths_in_capitals),
         cmocka_unit_test(test_csv_most_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,6 @@
         return status;                                                                                       \
     }
 ATTEMPT(study_patch)
-ATTEMPT(points)
 ATTEMPT(retire)
 ATTEMPT(proposal)
 ATTEMPT(amendment)
@@ -97,25 +96,13 @@ static void test_study_patch(void **state)
 static void test_candidates(void **state)
 {
     (void)state;
-    static const double rows[] = {1, 2, 3, 4};
     static const int64_t numbers[] = {4, 3, 4};
-    wire_points *points;
-    DECODE(points, &points, "{'points':[[1,2],[3,4]]}");
-    assert_true(points->n == 2 && points->dimension == 2);
-    assert_memory_equal(points->rows, rows, sizeof rows);
-    wire_points_free(points);
     wire_retire *retire;
     DECODE(retire, &retire, "{'candidates':[4,3,4]}");
     assert_int_equal(retire->n, 3);
     assert_memory_equal(retire->candidates, numbers, sizeof numbers);
     wire_retire_free(retire);
 
-    static const refusal points_cases[] = {
-        {"{}", "/points", "is required"},
-        {"{'points':[]}", "/points", "must not be empty"},
-        {"{'points':[[1],[1,2]]}", "/points/1", "has 2 numbers, but the rows before it have 1"},
-        {"{'points':[[1]],'x':1}", "/x", "unknown field"},
-    };
     static const refusal retire_cases[] = {
         {"{}", "/candidates", "is required"},
         {"{'candidates':[]}", "/candidates", "must not be empty"},
@@ -123,9 +110,7 @@ static void test_candidates(void **state)
         {"{'candidates':[0,-1]}", "/candidates/1", "must be at least 0"},
         {"{'candidates':[1],'x':1}", "/x", "unknown field"},
     };
-    check_refusals(attempt_points, points_cases, LENGTH(points_cases));
     check_refusals(attempt_retire, retire_cases, LENGTH(retire_cases));
-    check_common(attempt_points);
     check_common(attempt_retire);
 }
 

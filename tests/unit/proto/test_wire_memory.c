@@ -56,7 +56,6 @@ DECODER(ask, )
 DECODER(tell, )
 DECODER(predict, )
 DECODER(study_patch, )
-DECODER(points, )
 DECODER(retire, )
 DECODER(proposal, )
 DECODER(amendment, )
@@ -281,7 +280,6 @@ static void test_changes(void **state)
               "{'display_name':'x','labels':{'a':'b'},'metadata':{},'state':'paused',"
               "'stop_when':[{'rule':'stagnation'}]}",
               WIRE_OK);
-    fail_each(decode_points, "{'points':[[1]]}", WIRE_OK);
     fail_each(decode_retire, "{'candidates':[1,-1]}", WIRE_INVALID);
     fail_each(decode_proposal, "{'parameters':{'a':'x','b':true}}", WIRE_OK);
     fail_each(decode_amendment, "{'values':{'a':1},'reason':'x'}", WIRE_OK);

@@ -1,0 +1,11 @@
+/* What uploads and additions of candidates share. */
+#ifndef SERVER_API_CANDIDATE_UPLOAD_H
+#define SERVER_API_CANDIDATE_UPLOAD_H
+
+#include "proto/points.h"
+#include "server/http/http.h"
+
+/* The format of the request's body, by its Content-Type. False: answered. */
+bool candidate_format(http_request *request, wire_points_format *out);
+
+#endif
