@@ -229,7 +229,27 @@ async function insights(site) {
   });
 }
 
+// Two objectives: results against each other, the front among them, and any other two quantities.
+async function front(site) {
+  const metrics = [{ name: 'accuracy', goal: 'maximize' }, { name: 'latency', goal: 'minimize' }, { name: 'cost', role: 'recorded' }];
+  await site.api.create({ id: 'front', metrics, domain: { type: 'candidates', points: [[0], [1], [2], [3]], names: ['size'] }, seed: 1 });
+  const trials = await site.api.ask('front', 4, 'w');
+  await site.api.tell('front', trials.map((t) => ({ trial: t.id, values: { accuracy: t.point[0], latency: t.point[0] === 1 ? 9 : t.point[0], cost: 5 - t.point[0] } })));
+  const { pareto } = (await site.api.get('/v1/studies/front/best')).observed;
+  assert.equal(pareto.length, 3);
+  await with_(site.chrome, {}, async (page) => {
+    await page.goto(`${site.url}/#/studies/front`);
+    await page.waitForSelector('text=maximize accuracy, minimize latency');
+    const view = page.locator('.panel:has(h2:text-is("The front"))');
+    await until('the last result', async () => /accuracy 3.*latency 3.*front 3/.test(await view.locator('.readout').textContent()));
+    await view.getByLabel('vertical').selectOption({ label: 'size' });
+    await view.getByLabel('horizontal').selectOption({ label: 'cost' });
+    await until('two others', async () => /cost 5.*size 0/.test(await view.locator('.readout').textContent()));
+  });
+}
+
 export const tests = {
+  'answers: the front of two objectives': front,
   'answers: what matters, and what if': insights,
   'answers: the result': card,
   'answers: outliers': outliers,

@@ -5,7 +5,7 @@ import { ago, clock, count, duration, fullTime, number, percent } from './format
 import { troubles } from './health.js';
 import { trialPage } from './page-trial.js';
 import { address, go, here } from './router.js';
-import { actions, objective, told } from './study-actions.js';
+import { actions, hasFront, objective, told } from './study-actions.js';
 import { readSharedSeries, speed } from './series.js';
 import { currentToken, tokenButton } from './token.js';
 import { badge, empty, reasonOf } from './widgets.js';
@@ -78,7 +78,6 @@ function head(feed, signal) {
 
   function show() {
     const study = feed.study;
-    const { name, goal } = objective(study);
     const text = study.display_name || study.id;
     if (!title.firstChild) replace(title, h('h1'), h('p', { class: 'subtitle' }), labels, note);
     setText(title.firstChild, text);
@@ -86,11 +85,11 @@ function head(feed, signal) {
     setText(note, study.metadata?.note ? String(study.metadata.note) : '');
     const chips = Object.entries(study.labels ?? {}).map(([key, value]) => `${key}: ${value}`);
     if (labels.textContent !== chips.join('')) replace(labels, chips.map((chip) => h('small', { class: 'label' }, chip)));
-    setText(title.children[1], `${study.display_name ? `${study.id} · ` : ''}${goal} ${name} · ${study.algorithm.name}`);
-    setText(tiles.best.value, study.best ? number(study.best.value) : '–');
+    setText(title.children[1], `${study.display_name ? `${study.id} · ` : ''}${aims(study)} · ${study.algorithm.name}`);
+    setText(tiles.best.value, study.best ? number(study.best.value) : hasFront(study) && study.observations ? 'a front' : '–');
     const trial = study.best?.trial;
     if (trial && tiles.best.note.dataset.trial !== String(trial)) replace(tiles.best.note, h('a', { href: address('studies', study.id, 'trials', trial) }, `trial ${count(trial)}`));
-    else if (!trial) setText(tiles.best.note, study.best ? `imported value ${count(study.best.observation)}` : 'no values yet');
+    else if (!trial) setText(tiles.best.note, study.best ? `imported value ${count(study.best.observation)}` : hasFront(study) && study.observations ? 'several objectives' : 'no values yet');
     tiles.best.note.dataset.trial = String(trial);
     const n = told(study);
     setText(tiles.told.value, count(n));
@@ -178,6 +177,12 @@ function alarms(study) {
   if (!words.length) return null;
   const sentence = `${words[0][0].toUpperCase()}${words.join('; ').slice(1)}. `;
   return h('p', { class: 'notice warning' }, h('strong', {}, 'Needs attention: '), sentence, study.trials_failed ? h('a', { href: `${address('studies', study.id, 'trials')}?state=failed` }, 'Failed trials') : null);
+}
+
+// What the study is for, in words.
+function aims(study) {
+  const objectives = (study.metrics ?? [objective(study)]).filter((metric) => (metric.role ?? 'objective') === 'objective');
+  return objectives.map(({ goal, name }) => `${goal} ${name}`).join(', ');
 }
 
 function failures(study) {

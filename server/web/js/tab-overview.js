@@ -10,6 +10,7 @@ import { count, number } from './format.js';
 import { pendingTable } from './pending.js';
 import { showResult } from './result.js';
 import { address, go } from './router.js';
+import { scatterPanel } from './scatter.js';
 import { readSharedSeries } from './series.js';
 import { hasFront, objective, told } from './study-actions.js';
 import { startSnippets } from './tab-connect.js';
@@ -108,7 +109,7 @@ export async function overviewTab(element, feed, signal) {
   result.element.hidden = true;
   start.element.hidden = true;
   failures.element.hidden = true;
-  replace(element, h('div', { class: 'panels' }, result.element, start.element, failures.element, course.element, regret?.element, pending.element));
+  replace(element, h('div', { class: 'panels' }, result.element, start.element, failures.element, scatterPanel(feed, signal), course.element, regret?.element, pending.element));
 
   const plot = chart(
     course.body,

@@ -23,7 +23,8 @@ const BESIDE = { std: 'Standard deviation', ucb: 'Optimistic bound' };
 // The point through which the slices go, as {point} or {parameters}.
 async function basePoint(feed, which, signal) {
   const best = await get(studyPath(feed.id, '/best'), signal);
-  const chosen = best[which] ?? best.observed;
+  const of = (side) => (side?.pareto ? side.pareto[0] : side); // of a front, its first point
+  const chosen = of(best[which]) ?? of(best.observed);
   if (!chosen) return null;
   if (chosen.parameters) return { parameters: chosen.parameters };
   if (chosen.trial) return get(studyPath(feed.id, `/trials/${chosen.trial}`), signal);
@@ -193,7 +194,7 @@ export async function posteriorTab(element, feed, signal) {
     const active = drawn.filter((slice) => !slice.element.hidden);
     const along = active.map(({ axis }) => places(axis, SLICE));
     const items = along.flatMap((at, k) => at.map((x) => moved(base, axes, { [active[k].axis.name]: x })));
-    const predictions = await predict(feed.id, items, signal);
+    const predictions = await predict(feed.id, items, signal, metric);
     const common = rangeOf(predictions);
     let from = 0;
     active.forEach((slice, k) => {
@@ -218,7 +219,7 @@ export async function posteriorTab(element, feed, signal) {
           if (idle) throw new NothingToShow(`${idle.name} is not active at the point above.`);
           const [across, up] = [places(x, MAP), places(y, MAP)];
           const items = up.flatMap((v) => across.map((u) => moved(base, axes, { [x.name]: u, [y.name]: v })));
-          const predictions = await predict(feed.id, items, signal);
+          const predictions = await predict(feed.id, items, signal, metric);
           const tried = await notableTrials(feed.study, TRIED, TRIED, signal);
           const mark = (item, best) => ({ i: placeOf(x, across, item), j: placeOf(y, up, item), best });
           const marks = [...tried.map((trial) => mark(trial, false)), mark(base, true)].filter((m) => m.i !== null && m.j !== null);

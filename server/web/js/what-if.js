@@ -38,7 +38,8 @@ function slider(axis, change) {
 
 async function startingPoint(feed, signal) {
   const { recommended, observed } = await get(studyPath(feed.id, '/best'), signal);
-  const best = recommended ?? observed;
+  const of = (side) => (side?.pareto ? side.pareto[0] : side); // of a front, its first point
+  const best = of(recommended) ?? of(observed);
   if (!best) throw new NothingToShow('No values have been reported yet.');
   if (best.parameters) return { parameters: best.parameters };
   const { point } = await get(studyPath(feed.id, `/candidates/${best.candidate}`), signal);
@@ -55,8 +56,9 @@ export function whatIfPanel(feed, signal) {
   let sliders = null;
 
   const ask = refresher(() => guarded(view, 'predictions', async () => {
-    const [{ mean, std }] = await predict(feed.id, [base], signal);
-    replace(result, h('span', { class: 'muted' }, `${name} `), `${number(mean)} ± ${number(2 * std, 2)}`, unit ? ` ${unit}` : '');
+    const [prediction] = await predict(feed.id, [base], signal);
+    const all = prediction.values ?? { [name]: prediction };
+    replace(result, Object.entries(all).map(([metric, { mean, std }]) => h('span', { class: 'predicted' }, h('span', { class: 'muted' }, `${metric} `), `${number(mean)} ± ${number(2 * std, 2)}`, metric === name && unit ? ` ${unit}` : '')));
   }, signal), signal, 120);
 
   function show() {
