@@ -59,6 +59,7 @@ typedef struct bandit_bbkb_batch {
 typedef struct bandit_bbkb_rule {
     const char *state; /* first bytes of its stored states */
     bool has_bounds;   /* alpha, the log-sums and the norm bound are used */
+    double width;      /* without bounds: how many standard deviations `ucb` is above the mean */
     /* Reserves memory for this many pulls in flight. With a model, also starts what the picks are chosen by.
      * Errors: BANDIT_NO_MEMORY. */
     bandit_status (*start)(bandit_engine *engine, bandit_bbkb_batch *batch, size_t n_pending,

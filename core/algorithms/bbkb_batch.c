@@ -192,7 +192,7 @@ static double alpha_of(const bandit_engine *engine, const bandit_bbkb_batch *bat
 {
     const bandit_options *options = &engine->options;
     if (!bandit_bbkb_rule_of(engine)->has_bounds)
-        return 0.0;
+        return bandit_bbkb_rule_of(engine)->width * sqrt(options->lambda);
     if (options->confidence == BANDIT_CONFIDENCE_CALIBRATED && batch->has_model)
         return sqrt(options->lambda) *
                bandit_confidence_calibrated(options, bandit_engine_next_batch(engine), UINT64_MAX);

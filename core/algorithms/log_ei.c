@@ -7,12 +7,22 @@
  * On lists it has its own engine: log_ei_list.c. */
 #include "core/algorithms/bbkb.h"
 #include "core/algorithms/space_engine.h"
+#include "core/selection/log_gain.h"
+
+/* Picks have no bound; what is read as one is as wide as the gain on lists is. */
+static double width(const bandit_space_engine *engine, const bandit_space_batch *batch)
+{
+    (void)engine;
+    (void)batch;
+    return BANDIT_GAIN_WIDENING;
+}
 
 static const bandit_space_rule space_rule = {
     .dictionary = BANDIT_SPACE_PULLED,
     .end = BANDIT_SPACE_SEQUENTIAL,
     .acquire = BANDIT_ACQUIRE_IMPROVEMENT,
     .seeks_best = true,
+    .width = width,
 };
 
 static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(space_rule);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_PICKS = 6, SEQUENTIAL_RESULTS = 100 };
+enum { FIRST_PICKS = 2, SEQUENTIAL_RESULTS = 100 };
 
 typedef struct log_ei_list {
     bandit_bbkb bbkb;
@@ -44,6 +44,7 @@ static bandit_status open_list(bandit_engine *engine, bandit_error *err)
     double batch =
         (double)(2 * sizeof(double) + sizeof(bandit_heap_entry) + 2 * sizeof(uint32_t) + sizeof(bool));
     double arm = 2.0 * batch + (double)sizeof(double);
+    bandit_bbkb_current(engine)->alpha = BANDIT_GAIN_WIDENING * sqrt(engine->options.lambda);
     return bandit_engine_check_memory(engine, (double)bandit_arms_count(engine->arms) * arm, err);
 }
 
@@ -287,6 +288,7 @@ static bandit_status replay_list(bandit_engine *engine, const bandit_pick *picks
 
 static const bandit_bbkb_rule gain_rule = {
     .state = "log_ei1",
+    .width = BANDIT_GAIN_WIDENING,
     .start = start,
     .hallucinate = hallucinate,
 };

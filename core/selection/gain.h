@@ -6,7 +6,8 @@
  *
  *   s~ = sigma^2 / sqrt(sigma^2 + lambda) = sqrt(lambda) v / sqrt(v + 1),   v = sigma^2 / lambda
  *
- * and the expected gain over the incumbent f+, the largest mean among the arms with a result, is
+ * Here s~ is twice that (BANDIT_GAIN_WIDENING). The expected gain over the incumbent f+, the largest mean
+ * among the arms with a result, is
  *
  *   s~ h((mu − f+) / s~),   h(z) = phi(z) + z Phi(z)
  *

@@ -8,7 +8,7 @@ enum { HALVINGS = 60 };
 
 static double deviation_of(double variance, double lambda, double smallest)
 {
-    return fmax(smallest, sqrt(lambda) * variance / sqrt(variance + 1.0));
+    return fmax(smallest, BANDIT_GAIN_WIDENING * sqrt(lambda) * variance / sqrt(variance + 1.0));
 }
 
 double bandit_log_gain(double gap, double variance, double lambda, double smallest)

@@ -5,6 +5,10 @@
 #include <math.h>
 #include <stddef.h>
 
+/* The model's deviations are multiplied by this (ours). Search gathers rewards where they are high, and what is
+ * learned from them describes that place: elsewhere, and where nearby arms differ, it is too sure. */
+#define BANDIT_GAIN_WIDENING 2.0
+
 /* log(s~ h(gap / s~)): gap = mu − f+ in units of the reward, variance v in the paper's scale; s~ is raised to
  * at least `smallest` > 0. */
 double bandit_log_gain(double gap, double variance, double lambda, double smallest);

@@ -113,10 +113,11 @@ def test_before_the_first_batch_the_bound_is_that_of_the_first_batch(server):
                 (shown,) = client.predict(study, **places)
                 model = client.read(study, "model")
                 width = model["beta"] / math.sqrt(model["lambda"])
-                bounded = name.split("-")[0] not in ("gp_ei", "gp_pi", "log_ei", "epsilon_greedy")
+                bounded = name.split("-")[0] not in ("gp_ei", "gp_pi", "epsilon_greedy")
                 assert (width > 0.1) == bounded, (name, model)
                 expected = shown["mean"] + (width if goal == "maximize" else -width) * shown["std"]
                 assert math.isclose(shown["ucb"], expected, rel_tol=1e-9, abs_tol=1e-12), (name, goal, shown, model)
+                assert name != "log_ei" or math.isclose(width, 2.0, rel_tol=1e-12), model
                 seen.append((shown["mean"], shown["std"], width))
             for mean, std, width in seen:
                 assert abs(mean) < 1e-12 and math.isclose(std, 1, rel_tol=1e-9), (name, goal, seen)

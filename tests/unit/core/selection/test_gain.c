@@ -94,7 +94,7 @@ static double take(bandit_gain_selector *s, uint32_t arm)
 static double gain_by_quadrature(double gap, double variance, double lambda)
 {
     enum { STEPS = 200000 };
-    double s = lambda * variance / sqrt(lambda * variance + lambda), sum = 0.0, h = 24.0 / STEPS;
+    double s = 2.0 * lambda * variance / sqrt(lambda * variance + lambda), sum = 0.0, h = 24.0 / STEPS;
     for (int i = 0; i <= STEPS; i++) {
         double n = -12.0 + h * i;
         sum += fmax(0.0, gap + s * n) * exp(-0.5 * n * n);
