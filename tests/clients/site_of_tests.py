@@ -3,6 +3,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -115,17 +116,19 @@ def site_with_a_damaged_study():
         site.server.kill()  # stopping would check that it is sound
 
 
-def python_environment():
-    """A Python with what requirements.txt lists, made once. -> its folder of programs"""
+def python_environment(name="clients-venv", **versions):
+    """A Python with what requirements.txt lists, made once; `versions` replace those listed. -> its folder of programs"""
     here = pathlib.Path(__file__).resolve()
     wanted = (here.parent / "requirements.txt").read_text()
-    folder = here.parents[2] / "build" / "clients-venv"
+    for package, version in versions.items():
+        wanted = re.sub(rf"(?m)^{package}==.*$", f"{package}=={version}", wanted)
+    folder = here.parents[2] / "build" / name
     done = folder / "requirements.txt"
     with _making_environment:
         if not done.exists() or done.read_text() != wanted:
             try:
                 venv.create(folder, with_pip=True, clear=True)
-                install = [folder / "bin" / "pip", "install", "--quiet", "--requirement", here.parent / "requirements.txt"]
+                install = [folder / "bin" / "pip", "install", "--quiet", *wanted.split()]
                 subprocess.run(install, check=True, capture_output=True, timeout=900)
             except subprocess.CalledProcessError as error:
                 raise Skip(f"no environment for Python: {(error.stderr or b'').decode()[-300:]}") from error

@@ -7,6 +7,7 @@ import server as servers
 from site_of_tests import python_environment
 
 HERE = pathlib.Path(__file__).resolve().parent
+OLDEST_OPTUNA = "4.1.0"  # as pyproject.toml says; requirements.txt has the newest
 SOURCE = HERE.parents[1] / "clients" / "python" / "src"
 
 
@@ -16,10 +17,17 @@ def run(*command, **options):
     return done.stdout
 
 
-def test_the_sampler():
-    pytest = python_environment() / "pytest"
+def _try_the_sampler(pytest):
     said = run(pytest, "-q", "-p", "no:cacheprovider", HERE / "optuna", env={"BANDITD": servers.BINARY, "PATH": "/usr/bin:/bin"})
     assert " passed" in said, said
+
+
+def test_the_sampler():
+    _try_the_sampler(python_environment() / "pytest")
+
+
+def test_the_sampler_with_the_oldest_optuna():
+    _try_the_sampler(python_environment("clients-venv-oldest", optuna=OLDEST_OPTUNA) / "pytest")
 
 
 def test_the_types():

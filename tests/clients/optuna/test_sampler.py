@@ -1,16 +1,19 @@
 """Optuna's studies with parameters from a real server."""
 
 import math
+import pickle
 import subprocess
 import sys
 import textwrap
+import time
+import warnings
 
 import optuna
 import pytest
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 import banditd
-from banditd.optuna import BanditdSampler, from_server, parameter, to_server
+from banditd.optuna import BanditdSampler, SamplerWarning, from_server, parameter, to_server
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 SPACE = {"x": FloatDistribution(-5, 10), "y": FloatDistribution(0, 15)}
@@ -204,3 +207,156 @@ def test_another_space_under_the_same_name_is_an_error(url):
     turned = optuna.create_study(direction="maximize", sampler=BanditdSampler(url, space=SPACE, study="same"))
     with pytest.raises(ValueError, match="direction"):
         turned.optimize(branin, n_trials=1)
+
+
+def test_a_long_objective_keeps_its_lease(url):
+    running, twice = set(), []
+
+    def slow(trial):
+        x = trial.suggest_float("x", -5, 10)
+        number = trial.study.trials[trial.number].system_attrs["banditd:trial"]
+        twice.extend({number} & running)
+        running.add(number)
+        time.sleep(2.5)
+        return x**2
+
+    sampler = BanditdSampler(url, space={"x": FloatDistribution(-5, 10)}, lease_seconds=1)
+    optuna.create_study(sampler=sampler).optimize(slow, n_trials=4, n_jobs=2)
+    assert not twice
+    trials = [trial for trial in the_study(url).trials() if trial.attempt > 0]
+    assert [(trial.state, trial.attempt) for trial in trials] == [("completed", 1)] * 4, trials
+    assert sampler._leases._thread is None or not sampler._leases._running
+
+
+def test_what_the_server_refuses_is_a_warning(url):
+    study = optuna.create_study(sampler=BanditdSampler(url, space=SPACE))
+    trials = [study.ask() for _ in range(2)]
+    values = [branin(trial) for trial in trials]
+    number = study.trials[0].system_attrs["banditd:trial"]
+    the_study(url).tell_results([{"trial": number, "attempt": 1, "value": 5.0}])
+    with pytest.warns(SamplerWarning, match="trial 0 is not on the server: 409"):
+        study.tell(trials[0], values[0])
+    the_study(url).delete()
+    with pytest.warns(SamplerWarning, match="trial 1 is not on the server: 404"):
+        study.tell(trials[1], values[1])
+    assert [trial.value for trial in study.trials] == values
+
+
+def test_the_result_of_an_earlier_attempt_is_a_late_one(url):
+    study = optuna.create_study(sampler=BanditdSampler(url, space=SPACE))
+    trial = study.ask()
+    value = branin(trial)
+    number = study.trials[0].system_attrs["banditd:trial"]
+    server = the_study(url)
+    server.tell_results([{"trial": number, "attempt": 1, "state": "failed", "retry": True}])
+    (again,) = server.ask()
+    assert (again.id, again.attempt) == (number, 2), again
+    server.tell(again, 5.0)
+    study.tell(trial, value)
+    assert server.trial(number).raw["late_results"][0]["value"] == value
+    assert server.info()["trials_completed"] == 1
+
+
+def boosted(trial):
+    """Conditional in two steps, on choices and on a whole number."""
+    booster = trial.suggest_categorical("booster", ["linear", "tree", "dart"])
+    value = trial.suggest_float("rate", 0.01, 1, log=True)
+    if booster != "linear":
+        depth = trial.suggest_int("depth", 1, 3)
+        value += sum(trial.suggest_float(f"w{i}", 0, 1) for i in range(depth))
+    if booster == "dart":
+        value += trial.suggest_float("drop", 0, 0.5)
+    return value
+
+
+BOOSTED = [
+    {"name": "booster", "type": "categorical", "values": ["dart", "tree", "linear"]},
+    {"name": "rate", "type": "double", "min": 0.01, "max": 1, "scale": "log"},
+    {"name": "depth", "type": "integer", "min": 1, "max": 3, "active_when": {"parameter": "booster", "in": ["tree", "dart"]}},
+    {"name": "w0", "type": "double", "min": 0, "max": 1, "active_when": {"parameter": "depth", "in": [1, 2, 3]}},
+    {"name": "w1", "type": "double", "min": 0, "max": 1, "active_when": {"parameter": "depth", "min": 2}},
+    {"name": "w2", "type": "double", "min": 0, "max": 1, "active_when": {"parameter": "depth", "min": 3}},
+    {"name": "drop", "type": "double", "min": 0, "max": 0.5, "active_when": {"parameter": "booster", "in": ["dart"]}},
+]
+
+
+@pytest.mark.filterwarnings("error::banditd.optuna.SamplerWarning")
+def test_a_conditional_study_of_the_server_is_used(url):
+    banditd.Client(url).create_study(
+        {"id": "made", "metric": {"name": "loss", "goal": "minimize"}, "domain": {"type": "space", "parameters": BOOSTED}}
+    )
+    study = optuna.create_study(sampler=BanditdSampler(url, study="made"))
+    study.enqueue_trial({"booster": "linear", "rate": 0.5})
+    study.optimize(boosted, n_trials=20)
+    info = the_study(url).info()
+    assert (info["trials_completed"], info["observations"]) == (19, 20), info
+    told = {trial.id: trial for trial in the_study(url).trials()}
+    for trial in study.trials[1:]:
+        assert told[trial.system_attrs["banditd:trial"]].parameters == trial.params
+
+
+def test_a_tree_of_suggestions_is_inferred(url):
+    sampler = BanditdSampler(url, inferred_after=20, seed=1)
+    study = optuna.create_study(sampler=sampler)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SamplerWarning)
+        study.optimize(boosted, n_trials=30)
+    info = the_study(url).info()
+    assert info["trials_completed"] == 10 and info["observations"] == 30, info
+    conditions = {each["name"]: each.get("active_when") for each in info["domain"]["parameters"]}
+    assert conditions.pop("rate") is None and conditions.pop("booster") is None
+    assert conditions == {
+        "depth": {"parameter": "booster", "in": ["tree", "dart"]},
+        "w0": {"parameter": "booster", "in": ["tree", "dart"]},
+        "w1": {"parameter": "depth", "in": [2, 3]},
+        "w2": {"parameter": "depth", "in": [3]},
+        "drop": {"parameter": "booster", "in": ["dart"]},
+    }
+
+
+def test_too_few_trials_to_see_a_tree_are_said_aloud(url):
+    def objective(trial):
+        kind = trial.suggest_categorical("kind", ["a", "b", "c"])
+        return trial.suggest_float("x", 0, 1) + (trial.suggest_float("y", 0, 1) if kind == "a" else 0)
+
+    study = optuna.create_study(sampler=BanditdSampler(url, inferred_after=4))
+    for kind in "abab":
+        study.enqueue_trial({"kind": kind, "x": 0.5, "y": 0.5})
+    study.optimize(objective, n_trials=4)
+    with pytest.warns(SamplerWarning, match="no finished trial has kind='c'"):
+        objective(study.ask())
+
+
+@pytest.mark.filterwarnings("error::banditd.optuna.SamplerWarning")
+def test_other_words_for_the_same_parameters(url):
+    space = [
+        {"name": "flag", "type": "boolean"},
+        {"name": "size", "type": "discrete", "values": [16, 32, 64]},
+        {"name": "width", "type": "integer", "min": 0, "max": 10, "step": 4},
+    ]
+    banditd.Client(url).create_study(
+        {"id": "words", "metric": {"name": "loss", "goal": "minimize"}, "domain": {"type": "space", "parameters": space}}
+    )
+
+    def objective(trial):
+        flag, size = trial.suggest_categorical("flag", [True, False]), trial.suggest_categorical("size", [64, 32, 16])
+        assert isinstance(flag, bool) and isinstance(size, int)
+        return size * flag + trial.suggest_int("width", 0, 10, step=4)
+
+    study = optuna.create_study(sampler=BanditdSampler(url, study="words"))
+    study.enqueue_trial({"flag": True, "size": 32, "width": 4})
+    study.optimize(objective, n_trials=6)
+    info = the_study(url).info()
+    assert (info["trials_completed"], info["observations"]) == (5, 6), info
+
+
+def test_a_pickled_study_goes_on(url):
+    study = optuna.create_study(sampler=BanditdSampler(url, space=SPACE))
+    study.optimize(branin, n_trials=3)
+    trial = study.ask()
+    value = branin(trial)
+    copy = pickle.loads(pickle.dumps(study))
+    copy.tell(trial.number, value)
+    copy.optimize(branin, n_trials=2)
+    info = the_study(url).info()
+    assert (info["trials_completed"], info["trials_pending"]) == (6, 0), info

@@ -51,8 +51,15 @@ class Client:
 
     def __init__(self, url: Optional[str] = None, token: Optional[str] = None, retry_seconds: Optional[float] = 60):
         self._address = Address(url)
-        self._token = token or os.environ.get("BANDITD_TOKEN") or None
+        self._given_token = token
         self._retry_seconds = retry_seconds
+        self._local = threading.local()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_local"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
         self._local = threading.local()
 
     @property
@@ -110,7 +117,7 @@ class Client:
             connection.sock.settimeout(call.seconds)
         try:
             path = self._address.prefix + call.path
-            connection.request(call.method, path, call.body, call.headers(self._token))
+            connection.request(call.method, path, call.body, call.headers(self._given_token or os.environ.get("BANDITD_TOKEN") or None))
             response = connection.getresponse()
             return response.status, response.read(), response.getheader("Retry-After")
         except BaseException:

@@ -2,30 +2,40 @@
 
     study = optuna.create_study(sampler=BanditdSampler())
 
-Needs Optuna 3 or later (`pip install banditd[optuna]`)."""
+Needs Optuna 4.1 or later (`pip install banditd[optuna]`)."""
 
 from __future__ import annotations
 
 import math
 import re
 import threading
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Optional
 
-from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.distributions import BaseDistribution
 from optuna.samplers import BaseSampler, RandomSampler
-from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study as OptunaStudy
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from ._calls import Trial
+from ._conditions import infer
+from ._distributions import Definition, fits, from_server, parameter, point_of, to_server
 from ._errors import BanditdError, Conflict, NotFound
+from ._leases import LeaseKeeper
 from .client import Client, Study
 
+__all__ = ["BanditdSampler", "SamplerWarning", "from_server", "parameter", "to_server"]
+
 FINISHED = (TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL)
-_TRIAL = "banditd:trial"  # system attribute of an Optuna trial: the number of the server's trial
-_MOST_CHOICES = 10000  # of a discrete parameter
+_TRIAL = "banditd:trial"  # system attributes of an Optuna trial: the number of the server's trial, and its attempt
+_ATTEMPT = "banditd:attempt"
+_PATIENCE = 3  # times `inferred_after`: so many trials may it take to see what depends on what
+
+
+class SamplerWarning(UserWarning):
+    """A parameter is sampled at random, or a result was not taken by the server."""
 
 
 class BanditdSampler(BaseSampler):
@@ -33,15 +43,19 @@ class BanditdSampler(BaseSampler):
 
     url, token: the server and its token (default: BANDITD_URL and BANDITD_TOKEN).
     study: the id of the study on the server (default: made from the name of the Optuna study). An existing study is
-        continued if its parameters and direction are the same.
+        continued, with its parameters and conditions.
     space: the distributions of the parameters by name, as in `trial.distributions`. By default these are the
-        parameters that the first `inferred_after` finished trials have in common; until then, trials are random.
+        parameters of the first `inferred_after` finished trials, which are random. A parameter that only some of them
+        have is conditional on the parameter whose values say which.
     algorithm: the algorithm in the study's definition on the server, for example {"name": "s_gp_ts"}.
     pruned: "value": the last intermediate value of a pruned trial is its result. "ignore": it has no result.
     wait_seconds: the total time to wait for a trial.
+    lease_seconds: a trial of a process that was killed is handed out again after this time. While a trial runs,
+        heartbeats renew its lease.
 
-    Parameters outside the space are sampled by `independent_sampler` (random by default). If the distribution of a
-    parameter in the space changes, ValueError is raised. The Optuna study must have one objective."""
+    Parameters outside the space, and those that are not active at a point, are sampled by `independent_sampler`
+    (random by default), with a SamplerWarning. If the distribution of a parameter in the space changes, ValueError is
+    raised. The Optuna study must have one objective. The sampler can be pickled; a given token is part of the pickle."""
 
     def __init__(
         self,
@@ -56,12 +70,13 @@ class BanditdSampler(BaseSampler):
         seed: Optional[int] = None,
         independent_sampler: Optional[BaseSampler] = None,
         wait_seconds: float = 300,
+        lease_seconds: float = 60,
     ):
         if pruned not in ("value", "ignore"):
             raise ValueError(f'pruned must be "value" or "ignore", not {pruned!r}')
         self._client = Client(url, token)
         self._name = study
-        self._space = None if space is None else _sorted(space)
+        self._given_space = None if space is None else dict(space)
         self._inferred_after = inferred_after
         self._algorithm = algorithm
         self._pruned = pruned
@@ -69,43 +84,94 @@ class BanditdSampler(BaseSampler):
         self._independent = independent_sampler or RandomSampler(seed=seed)
         self._wait_seconds = wait_seconds
         self._study: Optional[Study] = None
+        self._space: dict[str, Definition] = {}  # the parameters on the server, once the study is open
+        self._error: Optional[ValueError] = None  # found after a trial, raised before the next one
+        self._warned: set[str] = set()
+        self._lease_seconds = lease_seconds
+        self._start()
+
+    def _start(self) -> None:
         self._lock = threading.Lock()
+        self._asked: dict[int, Optional[Trial]] = {}  # by Optuna's id of the trial; None: it is all random
+        self._leases = LeaseKeeper(self._lease_seconds)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        for name in ("_lock", "_asked", "_leases"):
+            del state[name]
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._start()
 
     def reseed_rng(self) -> None:
         self._independent.reseed_rng()
 
-    # ---- before a trial ----
+    def _warn(self, key: str, text: str) -> None:
+        with self._lock:
+            if key in self._warned:
+                return
+            self._warned.add(key)
+        warnings.warn(text, SamplerWarning, stacklevel=4)
+
+    # ---- before and during a trial ----
 
     def infer_relative_search_space(self, study: OptunaStudy, trial: FrozenTrial) -> dict[str, BaseDistribution]:
-        with self._lock:
-            if self._study is None:
-                self._study = self._open(study)
-            return self._space or {} if self._study else {}
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        self._server_of(study)
+        return {}
 
     def sample_relative(
         self, study: OptunaStudy, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        if not search_space or self._study is None:
-            return {}
-        given = self._next_trial(self._study)
-        study._storage.set_trial_system_attr(trial._trial_id, _TRIAL, given.id)
-        # In a conditional space the server leaves out inactive parameters. They are sampled independently.
-        return {
-            name: from_server(search_space[name], value) for name, value in given.parameters.items() if name in search_space
-        }
+        return {}  # all parameters come one by one, with the distributions that the objective names
 
     def sample_independent(
         self, study: OptunaStudy, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        if self._space and param_name in self._space:
-            _check_unchanged(param_name, self._space[param_name], param_distribution)
+        self._server_of(study)
+        given = self._given(study, trial, param_name)
+        there = self._space.get(param_name)
+        if there is not None:
+            _check_unchanged(there, param_distribution)
+        if given is not None and param_name in given.parameters:
+            return from_server(param_distribution, given.parameters[param_name])
+        if given is not None and there is not None:
+            why = "is not active at this point on the server, and the objective suggests it"
+            self._warn(f"inactive {param_name}", f"parameter {param_name!r} {why}: its value is random")
+        elif self._study is not None and there is None:
+            why = f"is not in the space of study {self._study.id}"
+            self._warn(f"unknown {param_name}", f"parameter {param_name!r} {why}: its values are random")
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
+
+    def _given(self, study: OptunaStudy, trial: FrozenTrial, name: str) -> Optional[Trial]:
+        """The server's trial for this trial: asked for at its first parameter of the space."""
+        with self._lock:
+            server = self._study
+            if trial._trial_id in self._asked:
+                return self._asked[trial._trial_id]
+            if server is None:
+                self._asked[trial._trial_id] = None  # begun at random, so random to its end
+        if server is None or name not in self._space:
+            return None
+        given = self._next_trial(server)
+        self._leases.add(server, given)
+        with self._lock:
+            self._asked[trial._trial_id] = given
+        study._storage.set_trial_system_attr(trial._trial_id, _TRIAL, given.id)
+        study._storage.set_trial_system_attr(trial._trial_id, _ATTEMPT, given.attempt)
+        return given
 
     def _next_trial(self, server: Study) -> Trial:
         waited = 0.0
         while True:
             # Ask without a worker's name. Optuna may run many trials at once, and a name would get its pending trial.
-            asked = server.ask_with_reason(wait_seconds=min(self._wait_seconds, 300))
+            asked = server.ask_with_reason(
+                wait_seconds=min(self._wait_seconds, 300), lease_seconds=self._lease_seconds
+            )
             if asked.trials:
                 return asked.trials[0]
             waited += min(self._wait_seconds, 300)
@@ -117,26 +183,39 @@ class BanditdSampler(BaseSampler):
     def after_trial(
         self, study: OptunaStudy, trial: FrozenTrial, state: TrialState, values: Optional[Sequence[float]]
     ) -> None:
+        """Reports the result. What goes wrong is a warning: the trial itself has ended well."""
+        with self._lock:
+            given = self._asked.pop(trial._trial_id, None)
         number = trial.system_attrs.get(_TRIAL)
-        server, space = self._study, self._space
-        if server is None or not space:
-            return
-        for name, distribution in trial.distributions.items():
-            if name in space:
-                try:
-                    _check_unchanged(name, space[name], distribution)
-                except ValueError:
-                    if number is not None:
-                        server.tell_results([{"trial": number, "state": "released"}])
-                    raise
-        value = self._value_of(trial, state, values)
+        if number is not None:
+            self._leases.remove(number)
+        try:
+            server = self._server_of(study)  # not open yet if `enqueue_trial` gave all parameters
+            if server is not None:
+                self._report(server, trial, given, self._value_of(trial, state, values), state)
+        except ValueError as error:
+            self._error = error
+        except BanditdError as error:
+            text = f"the result of trial {trial.number} is not on the server: {error}"
+            self._warn(f"result {trial.number}", text)
+
+    def _report(
+        self, server: Study, trial: FrozenTrial, given: Optional[Trial], value: Optional[float], state: TrialState
+    ) -> None:
+        number = trial.system_attrs.get(_TRIAL)
         if number is None:
-            self._import(server, [(trial.params, value)])
-        elif not self._is_as_asked(study, server, number, trial):
-            server.tell_results([{"trial": number, "state": "released"}])
-            self._import(server, [(trial.params, value)])
+            self._import(server, [(trial, value)])
+            return
+        address = {"trial": number, "attempt": trial.system_attrs.get(_ATTEMPT, 1)}
+        changed = [name for name, d in trial.distributions.items() if name in self._space and not fits(d, self._space[name])]
+        if changed:
+            self._error = _changed(self._space[changed[0]], trial.distributions[changed[0]])
+            server.tell_results([{**address, "state": "released"}])
+        elif not self._is_as_asked(given or server.trial(number), trial):
+            server.tell_results([{**address, "state": "released"}])
+            self._import(server, [(trial, value)])
         else:
-            server.tell_results([{"trial": number, **self._outcome(state, value)}])
+            server.tell_results([{**address, **self._outcome(state, value)}])
 
     def _outcome(self, state: TrialState, value: Optional[float]) -> dict[str, Any]:
         if state == TrialState.PRUNED:
@@ -156,81 +235,103 @@ class BanditdSampler(BaseSampler):
             return None
         return float(value) if math.isfinite(value) else None
 
-    def _is_as_asked(self, study: OptunaStudy, server: Study, number: int, trial: FrozenTrial) -> bool:
+    def _is_as_asked(self, given: Trial, trial: FrozenTrial) -> bool:
         """Whether the trial has the server's parameters. `enqueue_trial` sets other ones."""
-        asked: dict[str, Any] = server.trial(number).parameters
-        space = self._space or {}
         return all(
-            name not in trial.params or from_server(space[name], value) == trial.params[name]
-            for name, value in asked.items()
+            name not in trial.params or from_server(trial.distributions[name], value) == trial.params[name]
+            for name, value in given.parameters.items()
         )
 
-    def _import(self, server: Study, results: Sequence[tuple[Mapping[str, Any], Optional[float]]]) -> None:
+    def _import(self, server: Study, results: Sequence[tuple[FrozenTrial, Optional[float]]]) -> None:
         """Imports results whose points the server did not choose. Points that lack a parameter are left out."""
-        space = self._space or {}
-        observations = [
-            {"parameters": {name: to_server(space[name], params[name]) for name in space}, "value": value}
-            for params, value in results
-            if value is not None and all(name in params and space[name]._contains(space[name].to_internal_repr(params[name])) for name in space)
+        points = [
+            (point_of(self._space, trial.params, trial.distributions), value)
+            for trial, value in results
+            if value is not None
         ]
+        observations = [{"parameters": point, "value": value} for point, value in points if point is not None]
         if observations:
             server.observe(observations)
 
     # ---- the study on the server ----
 
-    def _open(self, study: OptunaStudy) -> Optional[Study]:
+    def _server_of(self, study: OptunaStudy) -> Optional[Study]:
         """The study on the server; None until its space is known."""
+        waiting: Optional[str] = None
+        with self._lock:
+            if self._study is None:
+                waiting = self._open(study)
+        if waiting:
+            self._warn("waiting", waiting)
+        return self._study
+
+    def _open(self, study: OptunaStudy) -> Optional[str]:
+        """Opens or creates the study. -> what to warn of"""
         if len(study.directions) != 1:
             raise ValueError(f"BanditdSampler supports one objective; this study has {len(study.directions)}")
         server = self._client.study(self._name or _server_name(study.study_name))
         try:
-            info: Optional[dict[str, Any]] = server.info()
+            self._take(server, server.info(), study)
+            return None
         except NotFound:
-            info = None
-        if self._space is None:
-            self._space = self._inferred(study, info)
-        if self._space is None:
-            return None
-        definition = self._definition(server.id, study)
-        if info is None:
-            try:
-                created = self._client.create_study(definition)
-            except Conflict:  # another process created it first
-                info = server.info()
-            else:
-                finished = study.get_trials(deepcopy=False, states=FINISHED)
-                self._import(created, [(t.params, self._value_of(t, t.state, t.values)) for t in finished])
-                return created
-        _check_same(definition, info)
-        return server
+            pass
+        space, warning = self._wanted(study)
+        if space is None:
+            return warning
+        try:
+            created = self._client.create_study(self._definition(server.id, space, study))
+        except Conflict:  # another process created it first
+            self._take(server, server.info(), study)
+            return warning
+        self._space, self._study = {each["name"]: each for each in space}, created
+        finished = study.get_trials(deepcopy=False, states=FINISHED)
+        try:
+            self._import(created, [(t, self._value_of(t, t.state, t.values)) for t in finished])
+        except BanditdError as error:
+            return f"the first results are not on the server: {error}"
+        return warning
 
-    def _inferred(
-        self, study: OptunaStudy, info: Optional[dict[str, Any]]
-    ) -> Optional[dict[str, BaseDistribution]]:
-        """The parameters that the first finished trials have in common; for an existing study, its parameters."""
-        finished = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
-        if info is None and len(finished) < self._inferred_after:
-            return None
-        if info is not None:
-            wanted = {parameter["name"] for parameter in info["domain"].get("parameters", [])}
-            for trial in finished:
-                if wanted <= trial.distributions.keys():
-                    return _sorted({name: trial.distributions[name] for name in wanted})
-            return None
-        common = IntersectionSearchSpace(include_pruned=True).calculate(study)
-        space = {name: distribution for name, distribution in common.items() if not distribution.single()}
-        return _sorted(space) if space else None
+    def _take(self, server: Study, info: Mapping[str, Any], study: OptunaStudy) -> None:
+        """Continues a study that is on the server."""
+        goals = [metric["goal"] for metric in _metrics(info) if metric.get("role", "objective") == "objective"]
+        if goals != [_goal(study)]:
+            raise ValueError(f"study {server.id} on the server has another direction; use another study")
+        if info["domain"]["type"] != "space":
+            raise ValueError(f"study {server.id} on the server has no named parameters; use another study")
+        there = {each["name"]: each for each in info["domain"]["parameters"]}
+        if self._given_space is not None:
+            _check_same(server.id, self._given_space, there)
+        self._space, self._study = there, server
 
-    def _definition(self, name: str, study: OptunaStudy) -> dict[str, Any]:
-        maximize = study.direction == StudyDirection.MAXIMIZE
+    def _wanted(self, study: OptunaStudy) -> tuple[Optional[list[dict[str, Any]]], Optional[str]]:
+        """The parameters of a new study, None while they are not known; and what to warn of."""
+        if self._given_space is not None:
+            given = sorted(self._given_space.items())
+            return [parameter(name, distribution) for name, distribution in given], None
+        trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.PRUNED))
+        if len(trials) < self._inferred_after:
+            return None, None
+        found = infer(trials)
+        if found.waiting and len(trials) < _PATIENCE * self._inferred_after:
+            return None, f"parameters are still random after {len(trials)} trials: {found.waiting}"
+        reasons = [f"{name!r}: {why}" for name, why in sorted(found.left_out.items()) if why]
+        warning = "these parameters stay random; give `space` to choose them: " + "; ".join(reasons) if reasons else None
+        if not found.distributions:
+            return None, f"all parameters stay random: no parameter can be chosen ({'; '.join(reasons) or 'there is none'})"
+        space = []
+        for name, distribution in found.distributions.items():
+            made = parameter(name, distribution)
+            if name in found.conditions:
+                made["active_when"] = found.conditions[name]
+            space.append(made)
+        return space, warning
+
+    def _definition(self, name: str, space: list[dict[str, Any]], study: OptunaStudy) -> dict[str, Any]:
         definition: dict[str, Any] = {
             "id": name,
             "display_name": study.study_name[:200],
-            "metric": {"name": "value", "goal": "maximize" if maximize else "minimize"},
-            "domain": {
-                "type": "space",
-                "parameters": [parameter(name, distribution) for name, distribution in (self._space or {}).items()],
-            },
+            "metric": {"name": "value", "goal": _goal(study)},
+            "domain": {"type": "space", "parameters": space},
         }
         if self._algorithm is not None:
             definition["algorithm"] = dict(self._algorithm)
@@ -239,96 +340,36 @@ class BanditdSampler(BaseSampler):
         return definition
 
 
-# ---- distributions and parameters ----------------------------------------------------------------------------
+def _goal(study: OptunaStudy) -> str:
+    return "maximize" if study.direction == StudyDirection.MAXIMIZE else "minimize"
 
 
-def parameter(name: str, distribution: BaseDistribution) -> dict[str, Any]:
-    """The server's parameter for an Optuna distribution."""
-    if isinstance(distribution, CategoricalDistribution):
-        return {"name": name, "type": "categorical", "values": words(distribution)}
-    if not isinstance(distribution, (FloatDistribution, IntDistribution)):
-        raise ValueError(f"parameter {name!r}: banditd does not support {distribution!r}")
-    return {
-        "name": name,
-        "type": "double" if isinstance(distribution, FloatDistribution) else "integer",
-        "min": distribution.low,
-        "max": distribution.high,
-        "scale": "log" if distribution.log else "linear",
-        **({"step": distribution.step} if _has_steps(distribution) else {}),
-    }
+def _metrics(info: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    metrics: list[Mapping[str, Any]] = info.get("metrics") or [info["metric"]]
+    return metrics
 
 
-def _has_steps(distribution: BaseDistribution) -> bool:
-    """Whether a distribution of numbers has steps, other than the steps of 1 of integers."""
-    if isinstance(distribution, IntDistribution):
-        return distribution.step != 1
-    return isinstance(distribution, FloatDistribution) and distribution.step is not None
+def _changed(there: Definition, used: BaseDistribution) -> ValueError:
+    return ValueError(
+        f"parameter {there['name']!r} is {dict(there)} on the server, but {used} in this trial; "
+        "use another study for a changed distribution"
+    )
 
 
-def _as_list(wanted: Mapping[str, Any]) -> Optional[dict[str, Any]]:
-    """The parameter that earlier versions of this sampler made in place of one with steps: a list of numbers."""
-    if "step" not in wanted:
-        return None
-    n = round((wanted["max"] - wanted["min"]) / wanted["step"]) + 1
-    if n > _MOST_CHOICES:
-        return None
-    whole = wanted["type"] == "integer"
-    values = [wanted["min"] + i * wanted["step"] for i in range(n)]
-    return {"name": wanted["name"], "type": "discrete", "values": values if whole else [round(v, 12) for v in values]}
+def _check_unchanged(there: Definition, used: BaseDistribution) -> None:
+    if not fits(used, there):
+        raise _changed(there, used)
 
 
-def words(distribution: CategoricalDistribution) -> list[str]:
-    """A word for each choice: its text, followed by its position if several choices have the same text."""
-    texts = [str(choice) for choice in distribution.choices]
-    return [text if texts.count(text) == 1 else f"{text} ({i})" for i, text in enumerate(texts)]
-
-
-def from_server(distribution: BaseDistribution, value: Any) -> Any:
-    if isinstance(distribution, CategoricalDistribution):
-        return distribution.choices[words(distribution).index(value)]
-    if isinstance(distribution, IntDistribution):
-        return int(value)
-    return float(value)
-
-
-def to_server(distribution: BaseDistribution, value: Any) -> Any:
-    if isinstance(distribution, CategoricalDistribution):
-        return words(distribution)[int(distribution.to_internal_repr(value))]
-    if isinstance(distribution, FloatDistribution) and distribution.step is not None:
-        step = round((value - distribution.low) / distribution.step)
-        return round(distribution.low + step * distribution.step, 12)
-    return value
-
-
-def _sorted(space: Mapping[str, BaseDistribution]) -> dict[str, BaseDistribution]:
-    return {name: space[name] for name in sorted(space)}
-
-
-def _check_unchanged(name: str, declared: BaseDistribution, used: BaseDistribution) -> None:
-    if declared != used:
-        raise ValueError(
-            f"parameter {name!r} is {declared} on the server, but {used} in this trial; "
-            "use another study for a changed distribution"
-        )
-
-
-def _check_same(definition: Mapping[str, Any], info: Mapping[str, Any]) -> None:
-    """Raises ValueError if the server's study differs from the one that would be created now."""
-    if info.get("metric", {}).get("goal") != definition["metric"]["goal"]:
-        raise ValueError(f"study {definition['id']} on the server has the other direction; use another study")
-    there = {p["name"]: p for p in info["domain"].get("parameters", [])}
-    for wanted in definition["domain"]["parameters"]:
-        found = there.pop(wanted["name"], None)
-        same = found is not None and any(
-            form is not None and all(found.get(key) == value for key, value in form.items())
-            for form in (wanted, _as_list(wanted))
-        )
-        if not same:
-            raise ValueError(
-                f"parameter {wanted['name']!r} is {found} in study {definition['id']} on the server, but {wanted} here"
-            )
-    if there:
-        raise ValueError(f"study {definition['id']} on the server has further parameters: {', '.join(sorted(there))}")
+def _check_same(study: str, wanted: Mapping[str, BaseDistribution], there: Mapping[str, Definition]) -> None:
+    """Raises ValueError if the server's study has other parameters than those given."""
+    for name, distribution in wanted.items():
+        found = there.get(name)
+        if found is None or not fits(distribution, found):
+            raise ValueError(f"parameter {name!r} is {found} in study {study} on the server, but {distribution} here")
+    further = sorted(there.keys() - wanted.keys())
+    if further:
+        raise ValueError(f"study {study} on the server has further parameters: {', '.join(further)}")
 
 
 def _server_name(name: str) -> str:
