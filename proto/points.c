@@ -131,6 +131,13 @@ wire_status wire_points_reader_finish(wire_points_reader *r, wire_errors *errors
     return r->status;
 }
 
+char *const *wire_points_reader_header(const wire_points_reader *r, size_t *n)
+{
+    bool given = r->format == WIRE_POINTS_CSV && r->n_names == 0 && r->u.csv.first_line_done;
+    *n = given ? r->u.csv.n_first : 0;
+    return given ? r->u.csv.first : NULL;
+}
+
 size_t wire_points_reader_rows(const wire_points_reader *r)
 {
     return r->rows;

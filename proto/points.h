@@ -29,6 +29,9 @@ wire_status wire_points_reader_feed(wire_points_reader *reader, const char *byte
 /* End of input: passes the last rows to the sink. There must be at least one row. */
 wire_status wire_points_reader_finish(wire_points_reader *reader, wire_errors *errors);
 
+/* The names in a header of CSV, trimmed; *n is 0 if there was none, or if the features had names before. Borrowed. */
+char *const *wire_points_reader_header(const wire_points_reader *reader, size_t *n);
+
 size_t wire_points_reader_rows(const wire_points_reader *reader);
 size_t wire_points_reader_dimension(const wire_points_reader *reader);
 void wire_points_reader_free(wire_points_reader *reader);

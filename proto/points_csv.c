@@ -155,6 +155,17 @@ static wire_status match_names(wire_points_reader *r, wire_errors *errors)
     return status;
 }
 
+static void trim_first(points_csv *csv)
+{
+    for (size_t i = 0; i < csv->n_first; i++) {
+        const char *text = csv->first[i];
+        size_t n = strlen(text);
+        wire_csv_trim(&text, &n);
+        memmove(csv->first[i], text, n);
+        csv->first[i][n] = '\0';
+    }
+}
+
 static wire_status end_first_line(wire_points_reader *r, wire_errors *errors)
 {
     points_csv *csv = &r->u.csv;
@@ -174,6 +185,7 @@ static wire_status end_first_line(wire_points_reader *r, wire_errors *errors)
         }
         r->dimension = csv->n_first;
         csv->first_line_done = true;
+        trim_first(csv);
         return WIRE_OK;
     }
     /* The line is a row: read its cells as numbers. */

@@ -26,6 +26,7 @@ typedef struct receiving {
     feature_ranges ranges; /* of candidates */
     bandit_scaling scaling;
     bandit_arms *kernel; /* a kernel matrix is kept, to be checked as a whole; NULL for candidates */
+    bool kernel_given;   /* the upload is a kernel matrix */
     bandit_error error;  /* what is wrong with it */
     store_status status;
     size_t max_values;
@@ -181,6 +182,7 @@ static bool begin_receiving(http_request *request, const wanted *w)
     r->staged.dimension = w->dimension;
     r->scaling = study_scaling(w->definition);
     r->staged.study = w->study;
+    r->kernel_given = w->precomputed;
     r->max_values = request->app->config->max_values;
     if (w->precomputed && bandit_arms_new_precomputed(&r->kernel, w->dimension, &r->error) != BANDIT_OK)
         r->status = STORE_NO_MEMORY;
@@ -242,6 +244,8 @@ static void all_staged(void *arg)
     http_request *request = arg;
     receiving *r = request->context;
     store_status status = upload_status(r->staged.upload);
+    if (!r->kernel_given)
+        r->staged.names = wire_points_reader_header(r->reader, &r->staged.n_names);
     if (status == STORE_OK)
         call_study(request, study_set_candidates);
     else

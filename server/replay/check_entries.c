@@ -69,10 +69,14 @@ static char *definition_text(const wire_study *definition)
     return wire_writer_finish(&w, &text, &size) ? text : NULL;
 }
 
-/* The definition without the fields that a patch can change. */
-static char *fixed_text(const wire_study *definition)
+/* The definition without the fields that a patch can change, and without names that an upload can give. */
+static char *fixed_text(const wire_study *definition, bool without_names)
 {
     wire_study fixed = *definition;
+    if (without_names) {
+        fixed.feature_names = NULL;
+        fixed.n_feature_names = 0;
+    }
     fixed.id = fixed.display_name = fixed.labels = fixed.metadata = NULL;
     fixed.horizon = fixed.min_in_flight = fixed.max_attempts = (wire_integer){0};
     fixed.lease_seconds = (wire_number){0};
@@ -81,7 +85,8 @@ static char *fixed_text(const wire_study *definition)
 
 static bool check_unchanged(rebuild *r, const study_config *config, rebuild_problem *p)
 {
-    char *before = fixed_text(r->config->wire), *after = fixed_text(config->wire);
+    bool unnamed = r->config->wire->n_feature_names == 0; /* an upload may have named them since */
+    char *before = fixed_text(r->config->wire, unnamed), *after = fixed_text(config->wire, unnamed);
     bool same = before && after && strcmp(before, after) == 0;
     bool no_memory = !before || !after;
     free(before);

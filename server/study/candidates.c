@@ -7,6 +7,7 @@
 #include "server/data/upload.h"
 #include "server/study/engine_lane.h"
 #include "server/study/failures.h"
+#include "server/study/patch.h"
 #include "server/study/points.h"
 #include "server/study/requests.h"
 #include "server/study/trials.h"
@@ -65,9 +66,15 @@ void study_set_candidates(study *s, study_request *request)
     s->candidates = s->reference_candidates = (int64_t)upload_count(uploaded->upload);
     s->dimension = (int64_t)uploaded->dimension;
     strncpy(s->digest, digest, sizeof s->digest - 1);
+    char *definition;
+    if (!study_name_features(s, uploaded->names, uploaded->n_names, &definition))
+        commit_fail(s->commit, STORE_NO_MEMORY); /* the turn fails, and the study is loaded again */
     study_renew_engine(s);
     if (s->state == STUDY_AWAITING_CANDIDATES)
-        study_set_state(s, STUDY_ACTIVE, "", NULL);
+        study_set_state(s, STUDY_ACTIVE, "", definition);
+    else if (definition)
+        study_set_state(s, s->state, s->state_reason, definition);
+    free(definition);
     answer_count(request, uploaded);
 }
 

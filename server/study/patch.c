@@ -73,6 +73,13 @@ static wire_status changed_definition(char **text, study_config **config, const 
     return study_config_new(config, definition, errors);
 }
 
+/* Whether the study ended because its horizon is reached, and the patch does not change that. */
+static bool is_used_up(const study *s, const wire_study_patch *patch)
+{
+    bool changed = patch->no_horizon || (patch->horizon.given && patch->horizon.value > s->trials);
+    return s->state == STUDY_FINISHED && !changed && s->trials >= study_horizon(s);
+}
+
 /* Finds the problems that depend on the study. True: there are none. */
 static bool check_patch(const study *s, const wire_study_patch *patch, study_state *state,
                         wire_errors *errors, bool *conflict)
@@ -83,6 +90,13 @@ static bool check_patch(const study *s, const wire_study_patch *patch, study_sta
         study_state_parse(state, patch->state);
     if (patch->state && s->state == STUDY_AWAITING_CANDIDATES) {
         wire_errors_add(errors, "/state", "the study has no candidates yet");
+        *conflict = true;
+    }
+    if (patch->state && strcmp(patch->state, "finished") != 0 && is_used_up(s, patch)) {
+        wire_errors_add(errors, "/state",
+                        "the study is finished: its horizon of %lld trials is reached; give a larger "
+                        "horizon, or null for none, to continue",
+                        (long long)study_horizon(s));
         *conflict = true;
     }
     if (patch->horizon.given && patch->horizon.value < s->trials)
@@ -96,6 +110,36 @@ static void replace_config(study *s, study_config *config)
 {
     config->next = s->config;
     s->config = config;
+}
+
+bool study_name_features(study *s, char *const *names, size_t n, char **definition)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_study named = *s->config->wire, *decoded = NULL;
+    wire_errors errors = {0};
+    study_config *config = NULL;
+    char *text;
+    size_t size;
+    *definition = NULL;
+    if (n == 0 || named.n_feature_names > 0)
+        return true;
+    named.feature_names = (char **)(uintptr_t)names;
+    named.n_feature_names = n;
+    wire_encode_definition(&w, &named);
+    if (!wire_writer_finish(&w, &text, &size))
+        return false;
+    wire_status status =
+        study_config_decode(&decoded, text, size, &errors); /* refuses empty and repeated names */
+    if (status == WIRE_OK)
+        status = study_config_new(&config, decoded, &errors);
+    wire_errors_clear(&errors);
+    if (status == WIRE_OK) {
+        replace_config(s, config);
+        *definition = text;
+        return true;
+    }
+    free(text);
+    return status != WIRE_NO_MEMORY;
 }
 
 void study_free_old_configs(study *s)

@@ -27,6 +27,9 @@ typedef struct candidate_range {
 typedef struct candidate_upload {
     struct upload *upload; /* where all of them are staged */
     size_t dimension;
+    char *const
+        *names; /* n_names features, from the header of a file; borrowed. 0: they have none, or had before */
+    size_t n_names;
     int64_t study; /* the number of the study that they were read for */
 } candidate_upload;
 

@@ -18,7 +18,9 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
     (void)errors;
     HOLDS(index == t->count && *place);
     HOLDS(o->has_value || o->n_values > 0);
-    HOLDS(o->repeats >= 1 && (o->candidate >= 0) == (t->study->n_parameters == 0));
+    HOLDS(o->repeats >= 1 && (o->candidate >= 0) == (t->study->n_parameters == 0 && !o->features));
+    HOLDS(!o->features ||
+          (t->study->n_parameters == 0 && isfinite(o->features[0]) && isfinite(o->features[1])));
     t->count++;
     t->sum += (double)o->candidate + (double)o->repeats + (o->has_value ? o->value : 0);
     for (size_t i = 0; i < t->study->n_parameters; i++) {

@@ -278,3 +278,32 @@ def test_candidates_that_no_model_can_be_made_of(server, case):
     problem = refusal(client.post(f"{path}/candidates", {"points": [[1e200, 0]]}), 422)
     assert "too far" in str(problem["errors"]), problem
     assert client.post(f"{path}/ask", {}).json["trials"], "and the study lives"
+
+
+def test_a_header_names_the_features(server):
+    client = server.client()
+    body = {"metric": {"name": "y", "goal": "maximize"}, "domain": {"type": "candidates", "dimension": 2}, "seed": 1}
+    study = client.create({**body, "id": "named-by-a-header"})["id"]
+    path = f"/v1/studies/{study}/candidates"
+    assert client.put(path, " degrees ,minutes\n180,20\n190,30\n", content_type="text/csv").status == 200
+    assert client.study(study)["domain"]["names"] == ["degrees", "minutes"]
+    refusal(client.put(path, "minutes,seconds\n20,180\n", content_type="text/csv"), 422)
+    assert client.put(path, "minutes,degrees\n20,180\n35,190\n", content_type="text/csv").status == 200
+    assert [c["point"] for c in client.items(path)] == [[180.0, 20.0], [190.0, 35.0]]
+    client.tell(study, [{"trial": client.ask(study)["trials"][0]["id"], "value": 1}])
+    lines = client.get(f"/v1/studies/{study}/export").body
+    answer = client.post("/v1/studies?id=the-copy", lines, content_type="application/x-ndjson")
+    assert answer.status == 201 and answer.json["id"] == "the-copy", answer
+    assert client.study("the-copy")["domain"]["names"] == ["degrees", "minutes"]
+    refusal(client.post("/v1/studies?id=The+Copy", lines, content_type="application/x-ndjson"), 422)
+    refusal(client.post("/v1/studies?id=the-copy", lines, content_type="application/x-ndjson"), 409)
+
+
+@cases({"twice": "a,a", "empty": "a,", "numbers": "1,2"})
+def test_what_cannot_be_names_is_left_out(server, case):
+    client = server.client()
+    body = {"metric": {"name": "y", "goal": "maximize"}, "domain": {"type": "candidates", "dimension": 2}}
+    study = client.create(body)["id"]
+    answer = client.put(f"/v1/studies/{study}/candidates", f"{case}\n3,4\n", content_type="text/csv")
+    assert answer.status == 200, answer
+    assert "names" not in client.study(study)["domain"]

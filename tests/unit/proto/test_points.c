@@ -390,6 +390,41 @@ static size_t make_npy(char *out, int version, const char *header, const void *n
     return at + length + n;
 }
 
+static bool drop_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
+{
+    (void)arg;
+    (void)first;
+    (void)n;
+    (void)dimension;
+    (void)rows;
+    return true;
+}
+
+static void the_header_of_unnamed_features_is_known(void **state)
+{
+    static const struct {
+        const char *text;
+        size_t n;
+        const char *names[2];
+    } cases[] = {{" degrees ,\"minutes, all\"\n1,2\n", 2, {"degrees", "minutes, all"}},
+                 {"1,2\n3,4\n", 0, {0}}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        wire_points_reader *reader;
+        wire_errors errors = {0};
+        const char *text = cases[i].text;
+        size_t n;
+        assert_int_equal(wire_points_reader_new(&reader, WIRE_POINTS_CSV, 2, 4, drop_rows, NULL), WIRE_OK);
+        assert_int_equal(wire_points_reader_feed(reader, text, strlen(text), &errors), WIRE_OK);
+        assert_int_equal(wire_points_reader_finish(reader, &errors), WIRE_OK);
+        char *const *names = wire_points_reader_header(reader, &n);
+        assert_int_equal(n, cases[i].n);
+        for (size_t k = 0; k < n; k++)
+            assert_string_equal(names[k], cases[i].names[k]);
+        wire_points_reader_free(reader);
+    }
+}
+
 static void test_npy(void **state)
 {
     (void)state;
@@ -614,6 +649,7 @@ int main(void)
         cmocka_unit_test(test_csv_named),
         cmocka_unit_test(test_csv_long_cells),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(the_header_of_unnamed_features_is_known),
         cmocka_unit_test(test_npy),
         cmocka_unit_test(test_nul),
         cmocka_unit_test(test_sink_stops),
