@@ -17,8 +17,9 @@ static bool take_null(wire_object *o, const char *name, bool *out)
 /* The members of a definition that a patch cannot change. */
 static void forbid_fixed(wire_object *o)
 {
-    static const char *const fixed[] = {"id",        "aim",  "metric",       "metrics",  "optimum", "domain",
-                                        "algorithm", "seed", "history_from", "feedback", "stopping"};
+    static const char *const fixed[] = {"id",           "aim",      "metric",    "metrics",
+                                        "optimum",      "domain",   "algorithm", "seed",
+                                        "history_from", "feedback", "stopping",  "repeats"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         wire_forbid(o, fixed[i], "cannot be changed after the study was created");
 }

@@ -163,8 +163,16 @@ static bool open_import(http_request *request)
         !limit_studies(
             request)) /* with a key, the study may have been imported by the same request: see publish */
         return false;
+    const char *id = request->query[HTTP_QUERY_ID]; /* NULL: the id in the file */
+    if (id && !wire_is_study_id(id, strlen(id))) {
+        http_answer_problem(
+            request, 422, NULL,
+            "query parameter 'id' must have 1 to 63 lower-case letters, digits, '.', '_' and '-', and "
+            "begin with a letter or a digit");
+        return false;
+    }
     incoming *in = calloc(1, sizeof *in);
-    store_status status = in ? rebuild_new(&in->rebuild, request->app->store, NULL, true) : STORE_NO_MEMORY;
+    store_status status = in ? rebuild_new(&in->rebuild, request->app->store, id, true) : STORE_NO_MEMORY;
     if (!status && wire_file_reader_new(&in->reader, &sink, in) != WIRE_OK)
         status = STORE_NO_MEMORY;
     if (in) {

@@ -378,6 +378,32 @@ static bool read_environment(server_config *out, const option *only)
     return true;
 }
 
+static bool is_known_variable(const char *name, size_t n)
+{
+    static const char *const clients[] = {"BANDITD_URL", "BANDITD_TOKEN", "BANDITD_CACERT"};
+    for (size_t i = 0; i < sizeof clients / sizeof *clients; i++)
+        if (strlen(clients[i]) == n && memcmp(clients[i], name, n) == 0)
+            return true;
+    for (int i = 0; i < N_OPTIONS; i++) {
+        char own[64];
+        environment_name(&options[i], own);
+        if (strlen(own) == n && memcmp(own, name, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+void config_warn_of_unknown(void)
+{
+    for (char **variable = environ; variable && *variable; variable++) {
+        size_t n = strcspn(*variable, "=");
+        if (strncmp(*variable, "BANDITD_", 8) == 0 && !is_known_variable(*variable, n))
+            log_event(LOG_WARN, "unknown_variable", "name",
+                      log_format("%.*s", n > 100 ? 100 : (int)n, *variable), "hint",
+                      "no option has this variable: banditd serve --help lists them", NULL);
+    }
+}
+
 static bool set_defaults(server_config *out)
 {
     *out = (server_config){0};

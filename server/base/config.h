@@ -51,6 +51,9 @@ typedef enum config_outcome { CONFIG_RUN, CONFIG_HELP, CONFIG_WRONG } config_out
 config_outcome config_read(server_config *out, int argc, char **argv);
 void config_clear(server_config *config); /* after every outcome */
 
+/* Warns, in the log, of variables called BANDITD_… that no option and no client has. */
+void config_warn_of_unknown(void);
+
 /* Prints the options, their defaults and their environment variables on standard output. */
 void config_print_help(void);
 

@@ -153,6 +153,7 @@ static void say_started(const running *r, const char *url)
     const server_config *options = r->app.config;
     log_event(LOG_INFO, "started", "version", BANDITD_VERSION, "listen", url, "db", options->db, "threads",
               log_format("%zu", options->threads), "auth", options->tokens_required ? "token" : "none", NULL);
+    config_warn_of_unknown();
     if (options->tokens_required && auth_tokens(r->app.auth) == 0)
         log_event(LOG_WARN, "no_tokens", "hint",
                   "create the first token with: banditd token create --role admin", NULL);

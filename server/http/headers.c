@@ -69,6 +69,7 @@ static const struct {
     {"format", HTTP_QUERY_FORMAT},   {"label", HTTP_QUERY_LABEL},           {"order", HTTP_QUERY_ORDER},
     {"metric", HTTP_QUERY_METRIC},   {"parameter", HTTP_QUERY_PARAMETER},   {"with", HTTP_QUERY_WITH},
     {"retired", HTTP_QUERY_RETIRED}, {"pulls", HTTP_QUERY_PULLS},           {"ignore", HTTP_QUERY_IGNORE},
+    {"id", HTTP_QUERY_ID},
 };
 
 typedef struct query_reading {

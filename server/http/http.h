@@ -39,6 +39,7 @@ typedef enum http_query {
     HTTP_QUERY_RETIRED,
     HTTP_QUERY_PULLS,
     HTTP_QUERY_IGNORE,
+    HTTP_QUERY_ID,
     HTTP_QUERIES
 } http_query;
 

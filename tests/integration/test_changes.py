@@ -52,9 +52,24 @@ def test_finished_by_hand(server):
     assert client.ask(study)["reason"] == "finished"
 
 
+def test_a_study_at_its_horizon_is_continued_by_a_larger_one(server):
+    client = server.client()
+    study = client.create(definition(horizon=1, feedback="async"))["id"]
+    client.tell(study, [measure(client.ask(study)["trials"][0])])
+    assert client.study(study)["state"] == "finished"
+    path = f"/v1/studies/{study}"
+    for state in ("paused", "active"):
+        answer = client.request("PATCH", path, {"state": state})
+        assert answer.status == 409 and "horizon of 1 trials" in answer.json["errors"][0]["detail"], answer
+    assert client.request("PATCH", path, {"state": "finished"}).json["state"] == "finished"
+    assert client.request("PATCH", path, {"state": "active", "horizon": 3}).json["state"] == "active"
+    assert client.ask(study, wait_seconds=30)["trials"]
+
+
 PATCHES = {
     "unknown_field": ({"colour": 1}, 422, "/colour"),
     "what_never_changes": ({"seed": 5}, 422, "/seed"),
+    "how_often_it_repeats": ({"repeats": "never"}, 422, "/repeats"),
     "unknown_state": ({"state": "asleep"}, 422, "/state"),
     "state_that_is_not_the_users": ({"state": "error"}, 422, "/state"),
     "horizon_zero": ({"horizon": 0}, 422, "/horizon"),
@@ -151,8 +166,10 @@ POSTS = {
     "/v1/studies/{study}/trials/{number}/amend": ({"value": 3, "reason": "x"}, {"value": 4, "reason": "x"}),
     "/v1/studies/{study}/trials": ({"candidate": 5}, {"candidate": 6}),
     "/v1/studies/{study}/observations": tuple({"observations": [{"candidate": i, "value": 1}]} for i in (1, 2)),
+    "/v1/studies/{study}/observations/{number}/amend": ({"value": 3, "reason": "x"}, {"value": 4, "reason": "x"}),
     "/v1/studies/{study}/candidates": ({"points": [[0.1, 0.11]]}, {"points": [[0.2, 0.21]]}),
     "/v1/studies/{study}/candidates/retire": ({"candidates": [9]}, {"candidates": [10]}),
+    "/v1/studies/{study}/candidates/restore": ({"candidates": [9]}, {"candidates": [10]}),
     "/v1/studies/{study}/predict": ({"candidates": [1]}, {"candidates": [2]}),
     "/v1/tokens": ({"role": "viewer"}, {"role": "worker"}),
 }

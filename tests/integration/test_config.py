@@ -44,6 +44,12 @@ def test_command_line_over_environment_over_file_over_default():
             assert f" {20 * 1024} bytes" in body_limit(server)
 
 
+def test_misspelled_variables_are_warned_of():
+    with Server(environment={"BANDITD_MAXBODY": "3", "BANDITD_MAX_BODY": "12KiB", "BANDITD_URL": "http://x"}) as server:
+        log = server.stop()
+    assert "unknown_variable name=BANDITD_MAXBODY" in log and log.count("unknown_variable") == 1, log
+
+
 WRONG = {
     "unknown": ("db = x\nmax-bodyy = 1\n", "line 2: unknown option 'max-bodyy'"),
     "value": ("max-body = many\n", "line 1: 'many' is not a valid value for max-body (a number of bytes"),

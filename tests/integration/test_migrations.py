@@ -81,6 +81,8 @@ def test_migrate_brings_it_up_to_date_and_keeps_what_was(case):
         status, out, err = run_to_end("migrate", "--db", str(db))
         assert status == 0 and f"from schema version {before}" in out, (status, out, err)
         copy = db.with_name(f"a.db.v{before}")
+        assert f"migrated db={db} from={before} to={newest()} copy={copy}" in err, err
+        assert copy.stat().st_mode & 0o777 == 0o600, "only its owner may read the copy"
         assert (version(db), version(copy)) == (newest(), before)
         with contextlib.closing(sqlite3.connect(db)) as new, contextlib.closing(sqlite3.connect(copy)) as old:
             assert rows_of(new) == rows_of(old)

@@ -74,6 +74,16 @@ static store_status copy_pages(connection *from, const char *path, store_error *
     return status;
 }
 
+/* Makes an empty file that only its owner may read: SQLite would make one that all may. */
+static store_status make_private(const char *path, store_error *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return store_fail(err, STORE_IO, "%s: %s", path, strerror(errno));
+    close(fd);
+    return STORE_OK;
+}
+
 store_status sqlite_copy(connection *c, const char *path, store_error *err)
 {
     char *unfinished;
@@ -82,6 +92,8 @@ store_status sqlite_copy(connection *c, const char *path, store_error *err)
     store_status status = STORE_OK;
     if (unlink(unfinished) && errno != ENOENT)
         status = store_fail(err, STORE_IO, "%s: %s", unfinished, strerror(errno));
+    if (!status)
+        status = make_private(unfinished, err);
     if (!status)
         status = copy_pages(c, unfinished, err);
     if (!status)

@@ -45,7 +45,7 @@ static store_status make_file(sqlite_store *s, store_error *err)
 {
     char *resolved = realpath(s->path, NULL);
     if (!resolved && errno == ENOENT) {
-        int fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        int fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
         if (fd < 0)
             return fail_errno(err, s->path);
         close(fd); /* nobody in this process has it open: no lock of SQLite's is lost */

@@ -1,3 +1,4 @@
+#include "server/base/log.h"
 #include "server/store/sqlite/sqlite.h"
 
 #include <stdio.h>
@@ -128,6 +129,7 @@ store_status sqlite_migrate(connection *c, const char *path, const embedded_file
 {
     int64_t newest = sqlite_newest_version(files), version = 0;
     store_status status = sqlite_identify(c, path, files, &version, err);
+    int64_t from = version;
     if (status)
         return status;
     if (sqlite3_db_readonly(c->db, "main") == 1)
@@ -144,5 +146,9 @@ store_status sqlite_migrate(connection *c, const char *path, const embedded_file
                       : store_fail(err, STORE_IO, "this banditd has no migration to schema version %lld",
                                    (long long)version);
     }
+    if (!status && from > 0 && from < newest)
+        log_event(LOG_INFO, "migrated", "db", path, "from", log_format("%lld", (long long)from), "to",
+                  log_format("%lld", (long long)newest), "copy",
+                  log_format("%s.v%lld", path, (long long)from), NULL);
     return status;
 }
