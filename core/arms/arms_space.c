@@ -239,6 +239,17 @@ bandit_status bandit_arms_append(bandit_arms *arms, const double *rows, size_t n
 
 /* ---- enumeration --------------------------------------------------------------------------------------- */
 
+void bandit_arms_first_point(const bandit_arms *arms, double *coded)
+{
+    assert(arms->space);
+    bandit_space_first_point(arms->space, coded);
+}
+
+bool bandit_arms_next_point(const bandit_arms *arms, double *coded)
+{
+    return bandit_space_next_point(arms->space, coded);
+}
+
 bandit_status bandit_arms_enumerate(bandit_arms *arms, bandit_error *err)
 {
     bandit_space *s = arms->space;

@@ -204,6 +204,9 @@ static const option options[] = {
      "time after which an idle study is removed from memory; the next request loads it", COUNT,
      AT(evict_seconds), NULL},
     {"study-memory", "SIZE", "2GiB", "maximum memory of one study's engine", SIZE, AT(study_memory), NULL},
+    {"total-memory", "SIZE", "3GiB",
+     "memory of all studies' engines; beyond it, those that were used least leave memory within seconds",
+     SIZE, AT(total_memory), NULL},
 };
 #undef AT
 enum { N_OPTIONS = sizeof options / sizeof *options, LARGEST_FILE = 64 << 10 };

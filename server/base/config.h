@@ -34,6 +34,7 @@ typedef struct server_config {
     size_t slow_request_ms; /* slower requests are logged */
     size_t evict_seconds;   /* for which an idle study stays in memory */
     size_t study_memory;
+    size_t total_memory; /* of all engines */
 
     /* Derived from the options above. */
     bool tokens_required; /* --auth token, or auto on an address that is not loopback */

@@ -2,6 +2,7 @@
 
 #include "bandit/lattice.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,9 +95,6 @@ bandit_status space_enumerate(double **rows, size_t *n, const wire_study *defini
     size_t size = bandit_arms_space_size(arms);
     if (size > limit)
         goto out;
-    status = bandit_arms_enumerate(arms, err);
-    if (status != BANDIT_OK)
-        goto out;
     *rows = malloc(size * width * sizeof **rows);
     if (!*rows) {
         bandit_error_set(err, BANDIT_NO_MEMORY, "", "out of memory");
@@ -104,8 +102,16 @@ bandit_status space_enumerate(double **rows, size_t *n, const wire_study *defini
         goto out;
     }
     *n = size;
-    for (size_t i = 0; i < size; i++)
-        bandit_arms_coded(arms, i, *rows + i * width);
+    bandit_arms_first_point(arms, *rows);
+    for (size_t i = 1; i < size; i++) {
+        double *row = *rows + i * width;
+        memcpy(row, row - width, width * sizeof *row);
+        bool more = bandit_arms_next_point(arms, row);
+        assert(more); /* there are `size` points */
+        (void)more;
+    }
+    for (size_t i = 0; i < size * width; i++)
+        (*rows)[i] += 0.0; /* −0 becomes 0 */
 out:
     bandit_arms_free(arms);
     free(parameters);

@@ -1,5 +1,6 @@
 /* The life of a request: its first line, its body, its handler and its end. */
 #include "proto/arrays.h"
+#include "proto/json_size.h"
 #include "server/base/clock.h"
 #include "server/http/connection.h"
 #include "server/http/route.h"
@@ -170,10 +171,21 @@ static bool collect(http_connection *c, const char *data, size_t n)
     return true;
 }
 
+/* A body may take a hundred times its size once it is decoded. */
+static bool counts_tree(http_request *request)
+{
+    if (!request->body || request->body_size <= LARGE_BODY || request->route->kind == ROUTE_UPLOAD)
+        return true;
+    size_t tree = wire_tree_bytes(request->body, request->body_size);
+    return tree <= request->body_size || http_buffer(request->connection, tree - request->body_size);
+}
+
 static void run_handler(pool_task *task)
 {
     http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
-    if (request->route->kind == ROUTE_READ && atomic_load(&request->app->stopping))
+    if (!counts_tree(request))
+        refuse_full(request->connection);
+    else if (request->route->kind == ROUTE_READ && atomic_load(&request->app->stopping))
         http_answer_problem(request, MHD_HTTP_SERVICE_UNAVAILABLE, NULL, "the server is shutting down");
     else
         request->route->handler(request);

@@ -66,6 +66,7 @@ void study_count_memory(study *s)
     size_t memory = lane->arms ? bandit_arms_memory(lane->arms) : 0;
     memory += lane->engine ? bandit_engine_memory(lane->engine) : 0;
     metrics_add(s->app->metrics, METRICS_ENGINE_BYTES, (int64_t)memory - (int64_t)lane->memory);
+    atomic_fetch_add(&s->app->engine_bytes, memory - lane->memory); /* modulo 2^64, as unsigned numbers are */
     lane->memory = memory;
 }
 

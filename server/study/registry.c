@@ -13,6 +13,8 @@
 #include <time.h>
 
 enum { TRIM_MS = 2000, TICK_MS = 50, JUMP_MS = 1000, DISPOSE_AT_ONCE = 64 };
+enum { TRIM_BYTES = 16 << 20 };                   /* of bodies and answers; less is not returned for itself */
+enum { PRESSED_MS = 500, LEAST_EVICT_MS = 1000 }; /* see patience */
 
 struct registry {
     app *app;
@@ -21,7 +23,9 @@ struct registry {
     study *gone;          /* deleted studies that are not idle yet; their ids are free */
     uint64_t given_back;  /* for the timer: evictions when memory was last returned to the system, and when */
     int64_t given_back_at;
-    int64_t clock_offset; /* for the timer: the wall clock's, as of the last tick */
+    size_t most_buffered;      /* for the timer: bytes of bodies and answers since then */
+    int64_t evict, pressed_at; /* for the timer: see patience */
+    int64_t clock_offset;      /* for the timer: the wall clock's, as of the last tick */
     pthread_t timer;
     pthread_cond_t stop;
     bool stopping;
@@ -117,14 +121,39 @@ static void dispose_of_gone(registry *r)
     }
 }
 
-/* The memory of evicted studies and engines is scattered among blocks in use, so it is returned to the system
- * explicitly from time to time. */
+/* How long an unused study stays in memory. While all engines have more than --total-memory, half of that every
+ * half second, so that those that were used least go first. */
+static int64_t patience(registry *r, int64_t steady)
+{
+    int64_t longest = 1000 * (int64_t)r->app->config->evict_seconds;
+    bool pressed = atomic_load(&r->app->engine_bytes) > r->app->config->total_memory;
+    if (!pressed) {
+        r->evict = longest;
+    } else if (steady - r->pressed_at >= PRESSED_MS) {
+        r->pressed_at = steady;
+        r->evict = r->evict / 2 > LEAST_EVICT_MS ? r->evict / 2 : LEAST_EVICT_MS;
+    }
+    return r->evict < longest ? r->evict : longest;
+}
+
+/* Has the memory for bodies and answers fallen to less than half since it was last returned? */
+static bool has_less_buffered(registry *r)
+{
+    size_t used = budget_used(r->app->buffered);
+    r->most_buffered = used > r->most_buffered ? used : r->most_buffered;
+    return r->most_buffered > TRIM_BYTES && used < r->most_buffered / 2;
+}
+
+/* The memory of evicted studies and engines, and of many bodies and answers, is scattered among blocks in use, so it is
+ * returned to the system explicitly from time to time. */
 static void give_back(registry *r, int64_t steady)
 {
-    if (atomic_load(&r->app->evicted) == r->given_back || steady - r->given_back_at < TRIM_MS)
+    bool less = has_less_buffered(r);
+    if ((!less && atomic_load(&r->app->evicted) == r->given_back) || steady - r->given_back_at < TRIM_MS)
         return;
     r->given_back = atomic_load(&r->app->evicted);
     r->given_back_at = steady;
+    r->most_buffered = 0;
     malloc_trim(0);
 }
 
@@ -148,7 +177,7 @@ static void *run_timer(void *arg)
         struct timespec until;
         walk w = {.boot = clock_boot_ms(),
                   .steady = clock_steady_ms(),
-                  .evict = 1000 * (int64_t)r->app->config->evict_seconds,
+                  .evict = patience(r, clock_steady_ms()),
                   .clock_jumped = clock_jumped(r),
                   .visit = tick};
         twalk_r(r->by_id, walk_node, &w);

@@ -12,7 +12,7 @@ import time
 import server as servers
 from client import exchange
 from server import Server, run_to_end
-from support import definition, eventually, refusal
+from support import definition, eventually, grid, refusal
 from test_metrics import Metrics
 
 
@@ -127,6 +127,51 @@ def test_bodies_that_do_not_end_fill_a_share_of_memory():
         assert answered.split()[1] in (b"400", b"422"), answered
         for connection in [*held, other]:
             connection.close()
+
+
+def status_bytes(server, name):
+    """A line of the server's /proc/PID/status, which is in kB."""
+    text = pathlib.Path(f"/proc/{server.process.pid}/status").read_text()
+    return 1024 * int(text.split(f"{name}:")[1].split()[0])
+
+
+def test_bodies_that_unfold_are_counted_as_trees():
+    """4 MB of empty arrays are 200 MB once they are decoded: more than a caller's share."""
+    with Server("--max-buffered", "64MiB", "--max-body", "8MiB") as server:
+        client = server.client()
+        study = client.create(uniform())["id"]
+        before = status_bytes(server, "VmHWM")
+        body = "[" + "[]," * 1300000 + "[]]"
+        problem = refusal(client.post(f"/v1/studies/{study}/predict", body, content_type="application/json"), 429)
+        assert "--max-buffered" in problem["detail"], problem
+        assert status_bytes(server, "VmHWM") < before + (100 << 20)
+        points = [{"x": 0.5}] * 8000
+        answer = client.post(f"/v1/studies/{study}/predict", {"parameters": points})
+        assert answer.status == 409, "a large body that fits is decoded: uniform has no model"
+
+
+def test_listing_a_space_takes_no_more_memory_than_its_points():
+    """A parameter of 10 000 values has as many features for each of them: 800 MB, which creating it does not need."""
+    values = [f"v{i}" for i in range(10000)]
+    body = uniform(domain={"type": "space", "parameters": [{"name": "c", "type": "categorical", "values": values}]})
+    with Server() as server:
+        client = server.client()
+        before = status_bytes(server, "VmHWM")
+        assert client.create(body)["candidates"] == 10000
+        assert status_bytes(server, "VmHWM") < before + (256 << 20)
+
+
+def test_engines_that_were_used_least_leave_memory():
+    """Beyond --total-memory, long before --evict-seconds; and the next ask continues."""
+    with Server("--total-memory", "1MiB") as server:
+        client = server.client()
+        studies = [client.create(definition(grid(60), id=f"s{i}"))["id"] for i in range(4)]
+        first = [client.ask(study)["trials"] for study in studies]
+        held = "banditd_engine_memory_bytes"
+        eventually(lambda: Metrics(client).samples[held, frozenset()] < 1 << 20, "unused engines leave memory")
+        for study, trials in zip(studies, first):
+            client.tell(study, [{"trial": trial["id"], "value": 1.0} for trial in trials])
+            assert client.ask(study, wait_seconds=60)["trials"]
 
 
 def test_a_caller_takes_half_of_the_places_to_wait():

@@ -82,6 +82,11 @@ size_t bandit_arms_space_size(const bandit_arms *arms);
  * small. Errors: BANDIT_NO_MEMORY; BANDIT_INVALID_ARMS when there are more than 2^31 − 1. */
 bandit_status bandit_arms_enumerate(bandit_arms *arms, bandit_error *err);
 
+/* The points that bandit_arms_enumerate appends, in its order, without their features, which take far more memory:
+ * the first one, and the one after `coded` (an entry a parameter); false after the last. */
+void bandit_arms_first_point(const bandit_arms *arms, double *coded);
+bool bandit_arms_next_point(const bandit_arms *arms, double *coded);
+
 /* Is it a space that grows: made by bandit_arms_new_space and not enumerated? */
 bool bandit_arms_is_open_space(const bandit_arms *arms);
 
