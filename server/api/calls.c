@@ -115,7 +115,11 @@ static bool is_gone(const study_request *base)
 
 static store_status keep(const study_request *base, int64_t number, store_write *write)
 {
-    return idempotency_attach(http_of(base), number, write);
+    const http_request *http = http_of(base);
+    if (http->answer.status >=
+        500) /* the reply could not be made: then nothing of the request may be stored */
+        return STORE_NO_MEMORY;
+    return idempotency_attach(http, number, write);
 }
 
 static bool repeat(study_request *base, int64_t number)

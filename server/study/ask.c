@@ -59,6 +59,15 @@ static store_status view(const study *s, const trial *t, double *point, wire_tri
     return STORE_OK;
 }
 
+/* The answer cannot be made, so nothing of what it tells may be stored: a trial would be pending that no worker knows
+ * of, and a key would have no answer. The turn fails, and the study is loaded again. */
+static void refuse_answer(study *s, study_request *request, store_status status)
+{
+    if (request->held)
+        commit_fail(s->commit, status);
+    reply_store_problem(request, status);
+}
+
 void study_answer_ask(study *s, study_request *request, trial **trials, size_t n, const char *reason)
 {
     size_t d = (size_t)s->dimension;
@@ -72,7 +81,7 @@ void study_answer_ask(study *s, study_request *request, trial **trials, size_t n
         wire_encode_ask_answer(&w, shown, n, reason);
         reply_json_later(request, &w, !reason ? 0 : strcmp(reason, "finished") == 0 ? 60 : 1);
     } else {
-        reply_store_problem(request, status);
+        refuse_answer(s, request, status);
     }
     free(shown);
     free(points);
@@ -88,7 +97,7 @@ void study_answer_trial(study *s, study_request *request, const trial *t)
         wire_encode_trial(&w, &shown);
         reply_json(request, &w);
     } else {
-        reply_store_problem(request, status);
+        refuse_answer(s, request, status);
     }
     free(point);
 }

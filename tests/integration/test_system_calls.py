@@ -131,3 +131,35 @@ def test_calls_that_fail_for_a_while(case):
         assert failed > 10, failed
         status, out, err = run_to_end("check", "--quiet", "--db", f"{folder}/b.db")
         assert (status, out, err) == (0, "", ""), (status, out, err)
+
+
+def test_what_cannot_be_answered_is_not_done():
+    """A trial is not handed out in an answer that cannot be made, since no worker would know of it; and what is asked
+    again under its key is done once."""
+    with tempfile.TemporaryDirectory(prefix="banditd-test-") as folder:
+        calls = Calls(folder)
+        with faulty(folder, calls) as server:
+            client = server.client()
+            client.create(definition(id="s", points=grid(8), feedback="async"))
+            path, refused = "/v1/studies/s", 0
+            for i in range(6):
+                trial = client.ask("s", worker="w")["trials"][0]
+                client.tell("s", [measure(trial)])
+                view = client.study("s")
+                calls.fail(READS, errno.EIO, 0, FOR_EVER)
+                key = {"Idempotency-Key": f"k{i}"}
+                asked = client.post(f"{path}/ask", {"worker": "other"})
+                proposed = client.post(f"{path}/trials", {"candidate": i}, headers=key)
+                calls.well()
+                before = client.study("s")
+                held = asked.json["trials"] if take(asked) else []
+                refused += asked.status == 503
+                assert before["trials_pending"] == len(held), (asked, before)
+                again = client.post(f"{path}/trials", {"candidate": i}, headers=key)
+                assert again.status == 200, again
+                assert not take(proposed) or proposed.body == again.body, (proposed, again)
+                known = {t["id"] for t in client.items(f"{path}/trials") if "batch" not in t}
+                assert len(known) == i + 1, (known, i, view)
+                for t in held:
+                    client.tell("s", [measure(t)])
+            assert refused > 0, "no answer failed"
