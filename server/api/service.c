@@ -25,16 +25,21 @@ static void answer_ready(http_request *request)
     http_answer_static(request, 200, "application/json", body, sizeof body - 1);
 }
 
+/* A write has reached the disk, or not; can the database be read, too? */
 static void answer_readiness(pool_task *task)
 {
     http_request *request = (http_request *)((char *)task - offsetof(http_request, task));
-    const store_error *outcome = &((readiness *)request->context)->outcome;
-    if (outcome->status == STORE_OK)
+    store_error *outcome = &((readiness *)request->context)->outcome;
+    size_t studies;
+    store_status status = outcome->status;
+    if (status == STORE_OK)
+        status = store_count_studies(request->app->store, &studies, outcome);
+    if (status == STORE_OK)
         answer_ready(request);
-    else if (outcome->status == STORE_BUSY && *outcome->message) /* by the disk, or by another process */
+    else if (status == STORE_BUSY && *outcome->message) /* by the disk, or by another process */
         http_answer_problem(request, 503, NULL, "%s", outcome->message);
     else
-        http_answer_problem(request, 503, NULL, "%s", store_status_text(outcome->status));
+        http_answer_problem(request, 503, NULL, "%s", store_status_text(status));
 }
 
 /* On the writer thread, which has other things to do than to answer thousands of requests. */

@@ -224,6 +224,7 @@ struct store {
     _Atomic uint64_t commits, written, queued;
     _Atomic double
         proved_at; /* of store_clock: when a write last reached the disk; < 0: the last one failed */
+    _Atomic bool read_failed; /* the last read did */
 };
 
 /* Starts the writer thread. The backend has filled its own part of *s. On failure the caller still owns the

@@ -49,7 +49,7 @@ void probe_run(store *s)
 
 bool store_is_proved(store *s)
 {
-    return store_clock() - atomic_load(&s->proved_at) < fresh_seconds;
+    return store_clock() - atomic_load(&s->proved_at) < fresh_seconds && !atomic_load(&s->read_failed);
 }
 
 void store_probe_start(store *s, store_probe *probe)

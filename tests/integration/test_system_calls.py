@@ -163,3 +163,20 @@ def test_what_cannot_be_answered_is_not_done():
                 for t in held:
                     client.tell("s", [measure(t)])
             assert refused > 0, "no answer failed"
+
+
+def test_readyz_when_only_reads_fail():
+    with tempfile.TemporaryDirectory(prefix="banditd-test-") as folder:
+        calls = Calls(folder)
+        with faulty(folder, calls, "--evict-seconds", "1") as server:
+            client = server.client()
+            client.create(definition(id="s", points=grid(8)))
+            assert client.get("/readyz").status == 200
+            calls.fail(READS, errno.EIO, 0, FOR_EVER)
+            client.post("/v1/studies", definition(id="t", points=grid(8)))  # readers have to look again
+            read = client.get("/v1/studies")
+            ready = client.get("/readyz")
+            assert (read.status, ready.status) == (503, 503), (read, ready)
+            calls.well()
+            assert client.get("/readyz").status == 200
+            assert client.get("/v1/studies").status == 200

@@ -61,6 +61,12 @@ void sqlite_close_readers(sqlite_store *s)
     }
 }
 
+/* For the probe: does the file answer? */
+static void note_read(store *base, store_status status)
+{
+    atomic_store(&base->read_failed, status != STORE_OK && status != STORE_NOT_FOUND);
+}
+
 connection *reader_begin(store *base, store_status *status, store_error *err)
 {
     sqlite_store *s = sqlite_of(base);
@@ -68,10 +74,13 @@ connection *reader_begin(store *base, store_status *status, store_error *err)
     if (s->snapshot)
         return &s->writer; /* its transaction is open already */
     connection *c = pool_take(s, status, err);
-    if (!c)
+    if (!c) {
+        note_read(base, *status);
         return NULL;
+    }
     *status = connection_run(c, err, SQL_BEGIN, "");
     if (*status) {
+        note_read(base, *status);
         pool_return(s, c);
         return NULL;
     }
@@ -82,6 +91,7 @@ store_status reader_end(store *base, connection *c, store_status status)
 {
     if (sqlite_of(base)->snapshot)
         return status;
+    note_read(base, status);
     connection_run(c, NULL, SQL_COMMIT, ""); /* only releases the snapshot */
     pool_return(sqlite_of(base), c);
     return status;
