@@ -1,6 +1,7 @@
 /* The clocks of a server under test: preloaded (LD_PRELOAD), it answers CLOCK_REALTIME with the milliseconds that
- * the file $TEST_CLOCK holds, as a 64-bit integer, and CLOCK_BOOTTIME with those of a second one, if there is one and it
- * is not 0. Other clocks go on as they are. */
+ * the file $TEST_CLOCK holds, as a 64-bit integer, and CLOCK_BOOTTIME with those of a second one, if there is one. Where
+ * they are 0 the clocks go on, CLOCK_REALTIME as many milliseconds ahead as a third integer says. Other clocks go on as
+ * they are. */
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -11,7 +12,7 @@
 #include <unistd.h>
 
 static struct {
-    _Atomic int64_t wall, boot;
+    _Atomic int64_t wall, boot, ahead;
 } * now;
 
 __attribute__((constructor)) static void open_clock(void)
@@ -32,8 +33,12 @@ int clock_gettime(clockid_t id, struct timespec *out)
                  : id == CLOCK_REALTIME ? atomic_load(&now->wall)
                  : id == CLOCK_BOOTTIME ? atomic_load(&now->boot)
                                         : 0;
-    if (!now || !(id == CLOCK_REALTIME || ms))
-        return (int)syscall(SYS_clock_gettime, id, out);
+    if (ms == 0) {
+        int failed = (int)syscall(SYS_clock_gettime, id, out);
+        if (now && id == CLOCK_REALTIME)
+            out->tv_sec += (time_t)(atomic_load(&now->ahead) / 1000);
+        return failed;
+    }
     out->tv_sec = (time_t)(ms / 1000);
     out->tv_nsec = (long)(ms % 1000) * 1000000;
     return 0;
