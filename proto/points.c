@@ -17,6 +17,8 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
     r->block_rows = block_rows > 0 ? block_rows : 1;
     if (format == WIRE_POINTS_CSV)
         points_csv_init(r);
+    if (format == WIRE_POINTS_NDJSON)
+        points_ndjson_init(r);
     *out = r;
     return WIRE_OK;
 }
@@ -100,6 +102,9 @@ wire_status wire_points_reader_feed(wire_points_reader *r, const char *bytes, si
     case WIRE_POINTS_JSON:
         r->status = points_json_feed(r, bytes, n, errors);
         break;
+    case WIRE_POINTS_NDJSON:
+        r->status = points_ndjson_feed(r, bytes, n, errors);
+        break;
     case WIRE_POINTS_NPY:
         r->status = points_npy_feed(r, bytes, n, errors);
         break;
@@ -119,6 +124,9 @@ wire_status wire_points_reader_finish(wire_points_reader *r, wire_errors *errors
         break;
     case WIRE_POINTS_JSON:
         r->status = points_json_finish(r, errors);
+        break;
+    case WIRE_POINTS_NDJSON:
+        r->status = points_ndjson_finish(r, errors);
         break;
     case WIRE_POINTS_NPY:
         r->status = points_npy_finish(r, errors);
@@ -157,6 +165,9 @@ void wire_points_reader_free(wire_points_reader *r)
         points_csv_clear(r);
         break;
     case WIRE_POINTS_JSON:
+        break;
+    case WIRE_POINTS_NDJSON:
+        points_ndjson_clear(r);
         break;
     case WIRE_POINTS_NPY:
         points_npy_clear(r);

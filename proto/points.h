@@ -4,7 +4,12 @@
 
 #include "proto/wire.h"
 
-typedef enum wire_points_format { WIRE_POINTS_CSV, WIRE_POINTS_JSON, WIRE_POINTS_NPY } wire_points_format;
+typedef enum wire_points_format {
+    WIRE_POINTS_CSV,
+    WIRE_POINTS_JSON,
+    WIRE_POINTS_NDJSON,
+    WIRE_POINTS_NPY
+} wire_points_format;
 
 typedef struct wire_points_reader wire_points_reader;
 
@@ -21,7 +26,7 @@ wire_status wire_points_reader_new(wire_points_reader **out, wire_points_format 
 wire_status wire_points_reader_set_names(wire_points_reader *reader, char *const *names, size_t n);
 
 /* CSV: an optional header line (a first line with any cell that is not a number), `,` as separator, quotes
- * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}. NPY: NumPy's format, real numbers or
+ * allowed, CRLF or LF, empty lines skipped. JSON: {"points": [[…], …]}. NDJSON: a line {"point": […]} per candidate. NPY: NumPy's format, real numbers or
  * booleans of any size, shape (rows, dimension); an array in Fortran order is held in memory as it was sent. Errors have a pointer such as "/points/12/3" for JSON, and a
  * detail with line, row and column for CSV and NPY. The first error ends the reading. */
 wire_status wire_points_reader_feed(wire_points_reader *reader, const char *bytes, size_t n,

@@ -1,8 +1,9 @@
-/* What the readers of the three formats share: blocks of rows, problems, the text of an unfinished cell. */
+/* What the readers of the four formats share: blocks of rows, problems, the text of an unfinished cell. */
 #ifndef PROTO_POINTS_INTERNAL_H
 #define PROTO_POINTS_INTERNAL_H
 
 #include "proto/csv.h"
+#include "proto/encode_export.h"
 #include "proto/points.h"
 
 #define POINTS_CELL_MAX 1024 /* characters of a number or of a name in JSON */
@@ -82,6 +83,7 @@ struct wire_points_reader {
         points_csv csv;
         points_json json;
         points_npy npy;
+        wire_lines ndjson;
     } u;
 };
 
@@ -92,6 +94,10 @@ wire_status points_csv_finish(wire_points_reader *r, wire_errors *errors);
 void points_csv_clear(wire_points_reader *r);
 wire_status points_json_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
 wire_status points_json_finish(wire_points_reader *r, wire_errors *errors);
+void points_ndjson_init(wire_points_reader *r);
+wire_status points_ndjson_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
+wire_status points_ndjson_finish(wire_points_reader *r, wire_errors *errors);
+void points_ndjson_clear(wire_points_reader *r);
 wire_status points_npy_feed(wire_points_reader *r, const char *bytes, size_t n, wire_errors *errors);
 wire_status points_npy_finish(wire_points_reader *r, wire_errors *errors);
 void points_npy_clear(wire_points_reader *r);

@@ -145,6 +145,7 @@ bool candidate_format(http_request *request, wire_points_format *out)
         const char *type;
         wire_points_format format;
     } known[] = {{"application/json", WIRE_POINTS_JSON},
+                 {"application/x-ndjson", WIRE_POINTS_NDJSON},
                  {"application/octet-stream", WIRE_POINTS_NPY},
                  {"text/csv", WIRE_POINTS_CSV}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
@@ -153,7 +154,8 @@ bool candidate_format(http_request *request, wire_points_format *out)
             return true;
         }
     http_answer_problem(request, 415, NULL,
-                        "candidates must be text/csv, application/json or application/octet-stream, not %s",
+                        "candidates must be text/csv, application/json, application/x-ndjson or "
+                        "application/octet-stream, not %s",
                         request->content_type[0] ? request->content_type : "without a Content-Type");
     return false;
 }

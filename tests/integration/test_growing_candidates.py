@@ -409,9 +409,12 @@ def test_candidates_are_added_in_every_format(server):
     refusal(client.post(path, "a,c\n1,2\n", content_type="text/csv"), 422)
     refusal(client.post(path, "1,2,3\n", content_type="text/csv"), 422)
     refusal(client.post(path, npy([[1, 2, 3]]), content_type="application/octet-stream"), 422)
-    refusal(client.post(path, "a,b\n1,2\n", content_type="application/x-ndjson"), 415)
+    lines = '{"point": [5, 6]}\n{"point": [7, 8]}\n'
+    assert client.post(path, lines, content_type="application/x-ndjson").json == {"candidates": [39, 40]}
+    refusal(client.post(path, lines + '{"point": [7]}\n', content_type="application/x-ndjson"), 422)
+    refusal(client.post(path, "a,b\n1,2\n", content_type="text/plain"), 415)
     refusal(client.post("/v1/studies/nobody/candidates", "1,2\n", content_type="text/csv"), 404)
-    assert client.study(study)["candidates"] == 39
+    assert client.study(study)["candidates"] == 41
 
 
 def test_additions_have_the_limit_of_uploads():

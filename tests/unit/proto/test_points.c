@@ -390,6 +390,31 @@ static size_t make_npy(char *out, int version, const char *header, const void *n
     return at + length + n;
 }
 
+static void test_ndjson(void **state)
+{
+    (void)state;
+#define REFUSED(lines, problem, text_of)                                                                     \
+    {                                                                                                        \
+        .text = lines, .status = problem, .pointer = "", .detail = text_of                                   \
+    }
+    static const expectation cases[] = {
+        {.text = "{\"point\":[1,-2.5]}\n\n {\"point\" : [ 3e2 , 0 ]} \r\n",
+         .rows = 2,
+         .columns = 2,
+         .cells = {1, -2.5, 300, 0}},
+        {.text = "{\"point\":[7]}", .rows = 1, .columns = 1, .cells = {7}},
+        REFUSED("", WIRE_INVALID, "there are no rows"),
+        REFUSED("{\"point\":[1,2]}\n{\"point\":[1]}\n", WIRE_INVALID, "line 2, row 2: 1 numbers, 2 expected"),
+        REFUSED("{\"point\":[1,\"a\"]}\n", WIRE_INVALID, "line 1, row 1, column 2: must be a number"),
+        REFUSED("{\"point\":[]}\n", WIRE_INVALID, "line 1: \"point\" must be a list of 1 to 10000 numbers"),
+        REFUSED("{}\n", WIRE_INVALID, "line 1: \"point\" must be a list of 1 to 10000 numbers"),
+        REFUSED("\n[1,2]\n", WIRE_INVALID, "line 2: must be an object such as {\"point\": [0.5, 1]}"),
+        REFUSED("{\"point\":[1],\"x\":2}\n", WIRE_INVALID, "line 1: unknown field \"x\""),
+    };
+#undef REFUSED
+    check_everywhere(cases, sizeof cases / sizeof *cases, WIRE_POINTS_NDJSON);
+}
+
 static bool drop_rows(void *arg, size_t first, size_t n, size_t dimension, const double *rows)
 {
     (void)arg;
@@ -649,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_csv_named),
         cmocka_unit_test(test_csv_long_cells),
         cmocka_unit_test(test_json),
+        cmocka_unit_test(test_ndjson),
         cmocka_unit_test(the_header_of_unnamed_features_is_known),
         cmocka_unit_test(test_npy),
         cmocka_unit_test(test_nul),

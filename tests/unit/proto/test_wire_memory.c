@@ -143,6 +143,11 @@ static wire_status read_csv(const char *body, size_t size)
     return read_points(WIRE_POINTS_CSV, NULL, body, size);
 }
 
+static wire_status read_ndjson(const char *body, size_t size)
+{
+    return read_points(WIRE_POINTS_NDJSON, NULL, body, size);
+}
+
 static wire_status read_json(const char *body, size_t size)
 {
     return read_points(WIRE_POINTS_JSON, NULL, body, size);
@@ -298,6 +303,8 @@ static void test_readers(void **state)
     fail_each(read_csv, "1,2\n3,x\n", WIRE_INVALID);
     fail_each(read_json, "{'points':[[1,2],[3,4],[5,6]]}", WIRE_OK);
     fail_each(read_csv, "1,2\n3,x", WIRE_INVALID);
+    fail_each(read_ndjson, "{'point':[1,2]}\n{'point':[3,4]}\n{'point':[5,6]}", WIRE_OK);
+    fail_each(read_ndjson, "{'point':[1,2]}\n{'point':[3]}\n", WIRE_INVALID);
     fail_each(read_json, "{'points':[[1,2],[3]]}", WIRE_INVALID);
     fail_each(read_json, "{'points':[[1,2]]", WIRE_MALFORMED);
     fail_each(read_json, "{'point~s':[]}", WIRE_INVALID);
