@@ -273,9 +273,12 @@ store_status sqlite_content_append(store *s, int64_t content, int64_t first, siz
                                    const double *rows, store_error *err);
 store_status sqlite_content_abandon(store *s, int64_t content, store_error *err);
 store_status sqlite_answer_put(store *base, const store_answer *answer, store_error *err);
+store_status sqlite_touch(store *s, store_error *err);
+
+/* ---- write_tokens.c ------------------------------------------------------------------------------------ */
+
 store_status sqlite_token_put(store *s, const store_token *token, store_error *err);
 store_status sqlite_token_remove(store *s, const char *id, store_error *err);
-store_status sqlite_touch(store *s, store_error *err);
 
 /* ---- chores.c ------------------------------------------------------------------------------------------ */
 
