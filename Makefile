@@ -186,7 +186,7 @@ test-%: deps-test
 	@tests/run $*
 
 .PHONY: test-contract
-test-contract: deps-test ## check the server against openapi.yaml: redocly, a typed client, schemathesis, prism
+test-contract: deps-test ## check the server against openapi.yaml: redocly, generated clients, schemathesis, prism
 	@command -v npm >/dev/null || .ci/deps contract
 	@tests/run contract
 
