@@ -242,7 +242,8 @@ const bandit_algorithm_entry bandit_bbkb_algorithm = {
     .about =
         {
             .description =
-                "Batch budgeted kernel bandits: near-linear time, batches that grow as the model learns.",
+                "Batch budgeted kernel bandits, if each trial's value counts: near-linear time, batches that "
+                "grow as the model learns. It is what \"aim\": \"regret\" selects.",
             .options = BANDIT_TAKES_WIDTH | BANDIT_TAKES(Q_BAR) | BANDIT_TAKES(RATIO_BOUND) |
                        BANDIT_TAKES(BATCH_RULE) | BANDIT_TAKES(CONFIDENCE) | BANDIT_TAKES(RESAMPLE) |
                        BANDIT_TAKES(MAX_BATCH),

@@ -30,7 +30,8 @@ static const bandit_algorithm_table space_table = BANDIT_SPACE_ENGINE_TABLE(spac
 const bandit_algorithm_entry bandit_log_ei_algorithm = {
     .about =
         {
-            .description = "Log expected improvement, for finding the best candidate soon.",
+            .description = "Log expected improvement, if the best candidate is to be found soon, and what "
+                           "the other trials bring does not matter. It is what \"aim\": \"best\" selects.",
             .options = BANDIT_TAKES_MODEL,
         },
     .list = &bandit_log_ei_list_table,

@@ -126,7 +126,8 @@ static bandit_status begin_fitted(bandit_refitting_engine *e, bandit_fitted *l, 
         status = new_inner(inner, e, l, err);
     if (status != BANDIT_OK)
         return status;
-    (*inner)->options.noise_std = bandit_refitting_noise_seen(e, l, e->next_within, e->next_degrees);
+    (*inner)->options.noise_std =
+        bandit_refitting_noise_seen(e, l, &e->next, e->next_within, e->next_degrees);
     bandit_refitting_map_ledger(e, l, &e->next);
     history = bandit_alloc(e->mapped.n, sizeof *history);
     if (!history)
@@ -152,7 +153,8 @@ static bandit_status begin_as_before(bandit_refitting_engine *e, const bandit_pi
     bandit_engine *inner = e->inner;
     double norm_bound = inner->options.norm_bound, noise_std = inner->options.noise_std;
     size_t n = e->n_taken;
-    inner->options.noise_std = bandit_refitting_noise_seen(e, &e->fitted, e->next_within, e->next_degrees);
+    inner->options.noise_std =
+        bandit_refitting_noise_seen(e, &e->fitted, &e->next, e->next_within, e->next_degrees);
     bandit_refitting_map_ledger(e, &e->fitted, &e->next);
     bandit_refitting_standardize_results(e);
     inner->given = inner->table->from_sums ? &e->mapped : NULL;
@@ -255,7 +257,7 @@ static bandit_status refitting_restore(bandit_engine *engine, const bandit_check
     e->inner = NULL;
     bandit_options o = inner_options(e, &e->fitted, e->lengthscales);
     o.norm_bound = state.norm_bound;
-    o.noise_std = bandit_refitting_noise_seen(e, &e->fitted, e->within, e->within_degrees);
+    o.noise_std = bandit_refitting_noise_seen(e, &e->fitted, &e->ledger, e->within, e->within_degrees);
     status = bandit_engine_restore(&e->inner, engine->arms, &o, engine->memory_limit, &inner, pending,
                                    n_pending, executor, err);
     if (status != BANDIT_OK)

@@ -66,11 +66,12 @@ void bandit_refitting_map_ledger(bandit_refitting_engine *e, const bandit_fitted
                                  const bandit_ledger *ledger);
 
 /* The first returns the noise's standard deviation in the units of the inner engine, as learned or given. The
- * second returns the one that repeats show, which is 0 if they agree. It is for log_ei on a list, where a
- * model may mistake what it cannot follow for noise. */
+ * second returns the one that repeats show: 0 if at least two agree, and so many would hardly agree by chance
+ * (as often as rewards of different arms do). It is for log_ei on a list, where a model may mistake what it
+ * cannot follow for noise. */
 double bandit_refitting_noise(const bandit_refitting_engine *e, const bandit_fitted *l);
-double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l, double within,
-                                   double degrees);
+double bandit_refitting_noise_seen(const bandit_refitting_engine *e, const bandit_fitted *l,
+                                   const bandit_ledger *ledger, double within, double degrees);
 
 /* Converts e->results to the units of the inner engine. */
 void bandit_refitting_standardize_results(bandit_refitting_engine *e);

@@ -191,6 +191,39 @@ static void repeats_are_earned(void **state)
     close_list(&l);
 }
 
+/* The noise that is learned when two repeats agree, of rewards that have as many values as that. */
+static double noise_after_repeats(size_t values)
+{
+    static list l;
+    bandit_result results[32];
+    bandit_description seen;
+    bandit_error err;
+    open_list(&l, 30, 0.1);
+    bandit_engine_free(l.engine);
+    l.options.kernel.n_lengthscales = 0;
+    learner_options(&l.options, BANDIT_LOG_EI);
+    must(bandit_engine_new(&l.engine, l.arms, &l.options, 0, &err), &err);
+    learner_begin(l.engine, NULL, 0);
+    for (uint32_t i = 0; i < 32; i++) {
+        bandit_pick pick = {.arm = i < 30 ? i : i - 30};
+        results[i] = learner_result(&pick, (double)(pick.arm * 7 % values));
+    }
+    learner_begin(l.engine, results, 30);
+    learner_begin(l.engine, results + 30, 2);
+    bandit_engine_describe(l.engine, &seen);
+    close_list(&l);
+    return seen.noise_std;
+}
+
+/* If a metric has few values, repeats often agree by chance, and do not mean that there is no noise. */
+static void repeats_that_agree_by_chance_prove_nothing(void **state)
+{
+    (void)state;
+    assert_true(noise_after_repeats(2) > 0.0);
+    assert_true(noise_after_repeats(4) > 0.0);
+    assert_true(noise_after_repeats(30) == 0.0);
+}
+
 /* Parts in a scrambled order on changing workers. */
 static void scrambled(void *context, size_t n, bandit_task *task, void *arg)
 {
@@ -249,6 +282,7 @@ int main(void)
         cmocka_unit_test(batches_grow_after_a_hundred_results),
         cmocka_unit_test(an_arm_comes_once_while_there_are_others),
         cmocka_unit_test(repeats_are_earned),
+        cmocka_unit_test(repeats_that_agree_by_chance_prove_nothing),
         cmocka_unit_test(plates_are_different_and_do_not_depend_on_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,7 @@ def options():
     parser.add_argument("--parts", help="finite, coco, sixteen, textbook; all by default")
     parser.add_argument("--tasks", help="these alone, separated by commas")
     parser.add_argument("--protocols", help="these alone, separated by commas")
+    parser.add_argument("--conditions", help="these alone, separated by commas")
     parser.add_argument("--seeds", type=int, help="at most so many of each")
     parser.add_argument("--seconds", type=float, help="no run begins after so many")
     parser.add_argument("--jobs", type=int, default=max(1, (os.cpu_count() or 1) // 2), help="runs at a time")
@@ -111,7 +112,9 @@ class Bench:
         found = self.plan.runs(self.samplers, self.sides, parts, self.load, chosen.seeds)
         names = self.names()
         protocols = chosen.protocols.split(",") if chosen.protocols else ["sequential", "plates24"] if chosen.quick else None
+        conditions = chosen.conditions.split(",") if chosen.conditions else None
         found = [r for r in found if (not names or r.task in names) and (not protocols or r.protocol in protocols)]
+        found = [r for r in found if not conditions or r.condition in conditions]
         if chosen.quick:  # seed by seed rather than sampler by sampler
             found.sort(key=lambda run: run.seed)
         return found
