@@ -34,7 +34,7 @@ static void fill_candidates(wire_object *o, wire_study *study)
 {
     static const char *const scalings[] = {"standardize", "unit", "none", NULL};
     wire_decoder *d = o->decoder;
-    static const char *const others[] = {"size", "parameters"};
+    static const char *const others[] = {"size", "parameters", "constraints"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         wire_forbid(o, others[i], "does not apply to a domain of type \"candidates\"");
     wire_take_word_text(o, "scaling", WIRE_OPTIONAL, scalings, &study->scaling);
@@ -58,7 +58,8 @@ static void fill_candidates(wire_object *o, wire_study *study)
 
 static void fill_precomputed(wire_object *o, wire_study *study)
 {
-    static const char *const others[] = {"scaling", "points", "dimension", "names", "parameters"};
+    static const char *const others[] = {"scaling", "points",     "dimension",
+                                         "names",   "parameters", "constraints"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         wire_forbid(o, others[i], "does not apply to a domain of type \"precomputed\"");
     study->size.given = wire_take_integer(o, "size", WIRE_REQUIRED, 1, WIRE_MAX_COUNT, &study->size.value);

@@ -348,6 +348,7 @@ void wire_fill_space(wire_object *domain, wire_study *study)
         wire_forbid(domain, others[i], "does not apply to a domain of type \"space\"");
     const json_t *json = wire_take(domain, "parameters", WIRE_REQUIRED);
     wire_place at = wire_place_member(domain->place, "parameters");
+    wire_has(domain, "constraints"); /* read last, once the parameters are known to be valid */
     if (!json || !wire_check_list(d, &at, json, 1, WIRE_MAX_PARAMETERS))
         return;
     size_t n = json_array_size(json);
@@ -365,6 +366,10 @@ void wire_fill_space(wire_object *domain, wire_study *study)
     /* Defaults and conditions refer to values of the parameters, which must be valid first. */
     if (!d->invalid && !d->no_memory)
         fill_conditions(d, &at, json, study);
+    const json_t *constraints = wire_take(domain, "constraints", WIRE_OPTIONAL);
+    wire_place rules = wire_place_member(domain->place, "constraints");
+    if (constraints && !d->invalid && !d->no_memory)
+        wire_fill_constraints(d, &rules, constraints, study);
     d->invalid |= others_invalid;
 }
 
@@ -382,6 +387,7 @@ void wire_space_clear(wire_study *study)
         free(p->parent_values);
     }
     free(study->parameters);
+    wire_constraints_clear(study);
 }
 
 /* ---- points given by name ----------------------------------------------------------------------------- */

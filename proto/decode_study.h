@@ -8,6 +8,8 @@
 void wire_fill_metrics(wire_object *definition, wire_study *study);
 void wire_fill_domain(wire_object *definition, wire_study *study);
 void wire_fill_space(wire_object *domain, wire_study *study);
+/* The constraints of a space whose parameters are valid. */
+void wire_fill_constraints(wire_decoder *d, const wire_place *at, const json_t *json, wire_study *study);
 /* names: what the algorithm may be called, then NULL. */
 void wire_fill_algorithm(wire_object *definition, const char *const *names, wire_study *study);
 void wire_fill_kernel(wire_object *algorithm, wire_kernel *kernel);
@@ -17,6 +19,7 @@ void wire_fill_stop_when(wire_object *definition, wire_stop_when **list, size_t 
 
 void wire_domain_clear(wire_study *study);
 void wire_space_clear(wire_study *study);
+void wire_constraints_clear(wire_study *study);
 void wire_algorithm_clear(wire_algorithm *algorithm);
 
 #endif

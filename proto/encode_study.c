@@ -136,6 +136,13 @@ static void encode_domain(wire_writer *w, const wire_study *study)
             encode_parameter(w, study, &study->parameters[i]);
         wire_array_end(w);
     }
+    if (study->n_constraints > 0) {
+        wire_key(w, "constraints");
+        wire_array_begin(w);
+        for (size_t i = 0; i < study->n_constraints; i++)
+            wire_string(w, study->constraints[i].text);
+        wire_array_end(w);
+    }
     wire_object_end(w);
 }
 

@@ -1,5 +1,6 @@
 #include "proto/observations_internal.h"
 
+#include "proto/constraints.h"
 #include "proto/decode_tell.h"
 #include "proto/number.h"
 
@@ -60,7 +61,8 @@ static void fill_arm(wire_observations_reader *r, wire_object *o, wire_observati
         d->no_memory = true;
     else if (json && !d->invalid && !d->no_memory)
         d->invalid = !wire_code_parameters(r->parameters, r->study->parameters, r->study->n_parameters,
-                                           &given, WIRE_WHOLE, pointer, d->errors);
+                                           &given, WIRE_WHOLE, pointer, d->errors) ||
+                     !wire_check_constraints(r->study, r->parameters, pointer, d->errors);
     d->invalid |= was_invalid;
     free(pointer);
     wire_assignments_clear(&given);
@@ -234,6 +236,12 @@ static wire_status complete_row(wire_observations_reader *r, wire_errors *errors
             refuse_row(r, errors, problems.items[i].pointer + 1, problems.items[i].detail);
     }
     wire_errors_clear(&problems);
+    const char *broken = status == WIRE_OK ? wire_broken_constraint(r->study, r->parameters) : NULL;
+    if (broken) {
+        char detail[WIRE_VALUES_TEXT];
+        snprintf(detail, sizeof detail, "breaks the constraint %.200s", broken);
+        status = refuse_row(r, errors, "parameters", detail);
+    }
     r->row.parameters = r->parameters;
     return status;
 }

@@ -29,6 +29,8 @@
 #define WIRE_MAX_LABELS          64
 #define WIRE_MAX_PARAMETERS      1000
 #define WIRE_MAX_CHOICES         10000    /* values of a parameter */
+#define WIRE_MAX_RULES           64       /* constraints of a space */
+#define WIRE_MAX_RULE            1000     /* bytes */
 #define WIRE_MAX_METADATA        65536    /* bytes, of a study */
 #define WIRE_MAX_LEASE_SECONDS   31536000 /* a year */
 #define WIRE_MAX_WAIT_SECONDS    300
@@ -134,6 +136,12 @@ typedef struct wire_metric {
     char *unit;                    /* shown, and used by nothing; NULL */
 } wire_metric;
 
+/* A rule that the points of a space keep. */
+typedef struct wire_constraint {
+    char *text;
+    struct expression *rule; /* the text as it was read */
+} wire_constraint;
+
 /* The rule by which workers should stop trials early. */
 typedef enum wire_stopping_rule {
     WIRE_STOPPING_NONE,
@@ -179,6 +187,8 @@ typedef struct wire_study {
     size_t n_feature_names;
     wire_parameter *parameters; /* of a space */
     size_t n_parameters;
+    wire_constraint *constraints; /* of a space */
+    size_t n_constraints;
     wire_algorithm algorithm;
     wire_integer horizon, seed;
     char *history_from; /* the study whose results the new study starts with; NULL */

@@ -1,4 +1,6 @@
 #include "core/algorithms/exact_engine.h"
+#include "core/algorithms/space_design.h"
+#include "core/arms/feasible.h"
 
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
@@ -298,6 +300,22 @@ static bool choose(bandit_exact_engine *e, const bandit_select_limits *limits,
     return e->rule->choose(e, limits, executor, arm);
 }
 
+/* In a space with rules, replaces a point that breaks them: a child is repaired, any other point is drawn. */
+static bandit_status keep_rules(const bandit_exact_engine *e, const bandit_genome *genome, uint64_t attempt,
+                                const bandit_select_limits *limits, double *genes, double *coded, bool *found,
+                                bandit_error *err)
+{
+    bandit_polytope polytope = {0};
+    *found = bandit_space_allows(genome->space, coded);
+    if (*found)
+        return BANDIT_OK;
+    if (!e->rule->keeps_population)
+        return bandit_design_random(&e->engine, e->n_picked + (attempt << 12), limits, coded, found, err);
+    *found = bandit_feasible_repair(genome, &polytope, true, genes, coded);
+    bandit_polytope_clear(&polytope);
+    return BANDIT_OK;
+}
+
 /* Chooses the next point of a space, and appends it if it is new. *found is false if all points tried are
  * withheld. */
 static bandit_status choose_in_space(bandit_exact_engine *e, const bandit_select_limits *limits,
@@ -316,6 +334,9 @@ static bandit_status choose_in_space(bandit_exact_engine *e, const bandit_select
         bandit_genome_init(&genome, arms->space, limits->fixed, e->engine.options.seed, err);
     for (uint64_t attempt = 0; status == BANDIT_OK && attempt < TRIES && !*found; attempt++) {
         e->rule->choose_point(e, &genome, attempt, genes, coded);
+        status = keep_rules(e, &genome, attempt, limits, genes, coded, found, err);
+        if (status != BANDIT_OK || !*found)
+            continue;
         known = bandit_arms_find(arms, coded);
         *found = known == SIZE_MAX || !bandit_is_withheld(limits, (uint32_t)known);
     }

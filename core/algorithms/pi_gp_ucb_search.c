@@ -4,6 +4,7 @@
 #include "core/algorithms/space_design.h"
 
 #include "core/algorithms/enumerated.h"
+#include "core/arms/feasible.h"
 #include "core/base/allocate.h"
 #include "core/base/pause.h"
 
@@ -28,6 +29,7 @@ typedef struct pi_search {
     bandit_pi_batch *b;
     const bandit_select_limits *limits;
     bandit_genome genome;
+    bandit_polytope polytope; /* scratch */
     bool strict;
     bandit_pi_cell *cell; /* the cell of the ascent in progress */
     size_t n_free, free[BANDIT_PI_DIMENSIONS];
@@ -59,6 +61,8 @@ static bool may_pick(const pi_search *s, const double *coded)
 {
     const bandit_arms *arms = s->e->base.arms;
     size_t arm = bandit_arms_find(arms, coded);
+    if (!bandit_space_allows(arms->space, coded))
+        return false;
     if (arm == SIZE_MAX)
         return true;
     if (bandit_is_withheld(s->limits, (uint32_t)arm))
@@ -69,14 +73,16 @@ static bool may_pick(const pi_search *s, const double *coded)
 }
 
 /* Sets s->point to the point of these features, with the fixed values and with integers rounded, and updates
- * the features to match. */
-static void settle(pi_search *s, double *features)
+ * the features to match. repaired: moves a point that breaks a rule of the space to one that keeps it, if it can. */
+static void settle(pi_search *s, bool repaired, double *features)
 {
     const bandit_space *space = s->genome.space;
     double genes[BANDIT_PI_DIMENSIONS];
     for (size_t i = 0; i < space->n; i++)
         genes[i] = isnan(s->genome.fixed[i]) ? features[i] : bandit_genome_gene(&s->genome, i, 0.0);
-    bandit_genome_point(&s->genome, genes, s->point);
+    if (!space->rules || !repaired ||
+        !bandit_feasible_repair(&s->genome, &s->polytope, false, genes, s->point))
+        bandit_genome_point(&s->genome, genes, s->point);
     bandit_space_encode(space, s->point, features);
 }
 
@@ -86,7 +92,7 @@ static void offer(pi_search *s, const double *features, double value)
     memcpy(settled, features, s->e->cover.dimension * sizeof *settled);
     if (s->found && !(value > s->value))
         return;
-    settle(s, settled);
+    settle(s, false, settled);
     if (!may_pick(s, s->point))
         return;
     memcpy(s->answer, s->point, s->genome.space->n * sizeof *s->answer);
@@ -118,7 +124,7 @@ static double sweep_cell(pi_search *s, bandit_pi_cell *c, double *x)
             for (size_t j = 0; j < d; j++)
                 f[j] = ((double)c->cell.corner[j] + t[j]) * side;
         }
-        settle(s, f);
+        settle(s, true, f);
         n += bandit_pi_contains(s->e, c, f);
     }
     bandit_surface_values(&c->surface, features, n, means, variances);
@@ -193,7 +199,7 @@ static void look_outside(pi_search *s)
         double features[BANDIT_PI_DIMENSIONS] = {0};
         bool inside = false;
         bandit_genome_sweep(&s->genome, k, features);
-        settle(s, features);
+        settle(s, true, features);
         for (size_t i = 0; i < s->b->n && !inside; i++)
             inside = bandit_pi_contains(s->e, s->b->cells[i], features);
         if (!inside)
@@ -245,6 +251,9 @@ bandit_status bandit_pi_choose(bandit_pi_space *e, bandit_pi_batch *b, const ban
         status = search_cells(&s, err);
     }
     *found = s.found;
+    if (status == BANDIT_OK && !s.found && s.genome.space->rules)
+        status = bandit_design_random(&e->base, b->n_picks, limits, e->coded, found, err);
+    bandit_polytope_clear(&s.polytope);
     if (s.found)
         memcpy(e->coded, s.answer, e->base.arms->space->n * sizeof *e->coded);
     bandit_genome_clear(&s.genome);

@@ -1,12 +1,12 @@
 #include "core/algorithms/space_design.h"
 
-#include "core/arms/genome.h"
+#include "core/arms/feasible.h"
 #include "core/base/allocate.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { TRIES = 64, LEAST = 4, MOST = 10, FOR_BEST = 6 };
+enum { TRIES = 64, ALLOWED = 64, LEAST = 4, MOST = 10, FOR_BEST = 6 };
 
 uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best)
 {
@@ -47,6 +47,33 @@ static bool accepts(const bandit_engine *engine, const bandit_select_limits *lim
 /* How points are drawn: from one of two sequences, or independently. */
 typedef enum way { HALTON, SOBOL, RANDOM } way;
 
+/* In a space with rules: a point that keeps them. `genes` has room for ALLOWED points. */
+static bandit_status choose_allowed(const bandit_engine *engine, bandit_genome *genome, uint64_t number,
+                                    const bandit_select_limits *limits, way how, double *genes, double *coded,
+                                    bool *found, bandit_error *err)
+{
+    size_t n = genome->space->n, drawn = 0, wanted = how == RANDOM ? ALLOWED / 8 : ALLOWED;
+    bandit_polytope polytope = {0};
+    bandit_status status = BANDIT_OK;
+    if (how != RANDOM && number == 0 && engine->batch == 0 && has_default(genome->space)) {
+        default_genes(genome, coded, genes);
+        *found = bandit_feasible_repair(genome, &polytope, true, genes, coded) &&
+                 accepts(engine, limits, coded, true);
+    }
+    bandit_polytope_clear(&polytope);
+    uint64_t stream = how == RANDOM ? engine->batch ^ (number + 1) << 40 : engine->batch;
+    if (!*found)
+        status = bandit_feasible_draw(genome, stream, wanted, genes, &drawn, NULL, err);
+    size_t stride = drawn / 8 | 1;
+    for (size_t attempt = 0; status == BANDIT_OK && attempt < 2 * drawn && !*found; attempt++) {
+        size_t place = how == RANDOM ? drawn - 1 - attempt % drawn : (number * stride + attempt) % drawn;
+        bandit_genome_point(genome, genes + place * n, coded);
+        *found = bandit_space_allows(genome->space, coded) &&
+                 accepts(engine, limits, coded, how != RANDOM && attempt < drawn);
+    }
+    return status;
+}
+
 static bandit_status choose(const bandit_engine *engine, uint64_t number, const bandit_select_limits *limits,
                             way how, double *coded, bool *found, bandit_error *err)
 {
@@ -54,10 +81,16 @@ static bandit_status choose(const bandit_engine *engine, uint64_t number, const 
     const uint64_t tries = TRIES;
     bandit_genome genome = {0};
     *found = false;
-    double *genes = bandit_alloc(space->n, sizeof *genes);
+    double *genes = bandit_alloc(space->rules ? ALLOWED * space->n : space->n, sizeof *genes);
     if (!genes)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_status status = bandit_genome_init(&genome, space, limits->fixed, engine->options.seed, err);
+    if (status == BANDIT_OK && space->rules) {
+        status = choose_allowed(engine, &genome, number, limits, how, genes, coded, found, err);
+        bandit_genome_clear(&genome);
+        free(genes);
+        return status;
+    }
     if (status == BANDIT_OK && how == HALTON)
         status = bandit_genome_sequence(&genome, engine->batch, err);
     bool defaults = how != RANDOM && number == 0 && engine->batch == 0 && has_default(space);

@@ -12,7 +12,8 @@ uint64_t bandit_design_size(const bandit_engine *engine, bool seeks_best);
 /* Chooses the next of them, coded, when `number` points are in flight. First comes the point of the defaults,
  * if any parameter has one (others are in the middle). Then come points of a randomized Halton sequence, a
  * new one for each batch, or of a scrambled Sobol sequence if the search seeks the best point. They are new
- * points while any can be found, then any that is not withheld. Errors: BANDIT_NO_MEMORY,
+ * points while any can be found, then any that is not withheld. In a space with rules they are drawn as
+ * core/arms/feasible.h says. Errors: BANDIT_NO_MEMORY,
  * BANDIT_INVALID_OPTION ("fixed"). */
 bandit_status bandit_design_next(const bandit_engine *engine, bool seeks_best, uint64_t number,
                                  const bandit_select_limits *limits, double *coded, bool *found,

@@ -61,6 +61,42 @@ bandit_status bandit_arms_check_point(const bandit_arms *arms, const double *cod
     return bandit_space_check_point(arms->space, coded, err);
 }
 
+void bandit_arms_constrain(bandit_arms *arms, bandit_rules *rules)
+{
+    assert(arms->space && arms->n == 0 && !arms->space->rules);
+    arms->space->rules = rules;
+}
+
+bool bandit_arms_allows(const bandit_arms *arms, const double *coded, size_t *rule)
+{
+    const bandit_rules *rules = arms->space->rules;
+    for (*rule = 0; rules && *rule < rules->n; ++*rule) {
+        if (rules->slack(rules, *rule, coded) > 0.0)
+            return false;
+    }
+    return true;
+}
+
+static bool count_point(void *context, const double *coded)
+{
+    size_t *left = context;
+    (void)coded;
+    if (*left == 0)
+        return false;
+    --*left;
+    return true;
+}
+
+bandit_status bandit_arms_count_allowed(const bandit_arms *arms, size_t most, size_t *count,
+                                        bandit_error *err)
+{
+    size_t left = most;
+    bool complete;
+    bandit_status status = bandit_space_walk(arms->space, count_point, &left, &complete, err);
+    *count = complete ? most - left : SIZE_MAX;
+    return status;
+}
+
 /* ---- looking up ---------------------------------------------------------------------------------------- */
 
 static bool same_point(const double *a, const double *b, size_t n)
@@ -250,10 +286,45 @@ bool bandit_arms_next_point(const bandit_arms *arms, double *coded)
     return bandit_space_next_point(arms->space, coded);
 }
 
+typedef struct listing {
+    bandit_arms *arms;
+    bandit_status status;
+    bandit_error *err;
+} listing;
+
+static bool list_point(void *context, const double *coded)
+{
+    listing *l = context;
+    if (bandit_arms_count(l->arms) == MAX_ARMS)
+        l->status =
+            bandit_fail(l->err, BANDIT_INVALID_ARMS, "", "the space has too many points to list them");
+    else
+        l->status = bandit_arms_append(l->arms, coded, 1, l->err);
+    return l->status == BANDIT_OK;
+}
+
+static bandit_status enumerate_allowed(bandit_arms *arms, bandit_error *err)
+{
+    listing l = {.arms = arms, .err = err};
+    bool complete;
+    bandit_status status = bandit_space_walk(arms->space, list_point, &l, &complete, err);
+    if (status == BANDIT_OK)
+        status = l.status;
+    if (status == BANDIT_OK && !complete)
+        status = bandit_fail(err, BANDIT_INVALID_ARMS, "", "the space has too many points to look at");
+    if (status == BANDIT_OK)
+        arms->space->closed = true;
+    else
+        drop_arms(arms, 0);
+    return status;
+}
+
 bandit_status bandit_arms_enumerate(bandit_arms *arms, bandit_error *err)
 {
     bandit_space *s = arms->space;
     assert(s && arms->n == 0 && !s->closed);
+    if (s->rules)
+        return enumerate_allowed(arms, err);
     if (s->size > MAX_ARMS)
         return bandit_fail(err, BANDIT_INVALID_ARMS, "", "the space has too many points to list them");
     double *coded = bandit_alloc(s->n, sizeof *coded);

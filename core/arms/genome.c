@@ -134,6 +134,12 @@ bandit_status bandit_genome_init(bandit_genome *g, const bandit_space *space, co
             return bandit_fail(err, BANDIT_INVALID_OPTION, "fixed", "parameter %zu does not have this value",
                                i);
     }
+    size_t equations = bandit_space_equations_size(space);
+    if (equations > 0) {
+        g->equations = bandit_alloc(equations, sizeof *g->equations);
+        if (!g->equations)
+            return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    }
     return take_fixed(g, err);
 }
 
@@ -144,6 +150,7 @@ void bandit_genome_clear(bandit_genome *g)
     free(g->choices);
     free(g->fixed);
     free(g->permutations);
+    free(g->equations);
     *g = (bandit_genome){0};
 }
 
@@ -214,6 +221,8 @@ static void set_point(const bandit_genome *g, const double *genes, bool rounded,
         if (active && !is_fixed && c->limited)
             coded[i] = fmin(c->max, fmax(c->min, coded[i]));
     }
+    if (g->equations)
+        bandit_space_solve(s, g->fixed, coded, g->equations);
 }
 
 void bandit_genome_coded(const bandit_genome *g, const double *genes, double *coded)

@@ -28,6 +28,7 @@ typedef struct bandit_genome {
     uint64_t seed, stream;
     uint16_t *permutations; /* of the latest bandit_genome_sequence */
     size_t capacity_permutations;
+    double *equations; /* scratch, for the equations among the rules; NULL: there are none */
 } bandit_genome;
 
 /* Initializes a genome. `fixed` (coded, NaN for parameters that are not fixed) may be NULL; *genome is {0}.
@@ -49,7 +50,9 @@ double bandit_genome_value_gene(const bandit_genome *genome, size_t i, uint64_t 
 /* The value of parameter i for a gene. */
 double bandit_genome_value(const bandit_genome *genome, size_t i, double gene);
 
-/* The point that the genes describe; NaN for inactive parameters. */
+/* The point that the genes describe; NaN for inactive parameters. The equations among the space's rules are
+ * solved for some of the numbers, whatever the genes of these are; a number that then leaves its range makes it
+ * no point of the space. */
 void bandit_genome_coded(const bandit_genome *genome, const double *genes, double *coded);
 
 /* The same for a point that will be evaluated: doubles are rounded, so that converting the point to genes and

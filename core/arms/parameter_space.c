@@ -240,6 +240,8 @@ void bandit_space_free(bandit_space *s)
     free(s->places);
     free(s->order);
     free(s->owner);
+    if (s->rules)
+        s->rules->release(s->rules);
     free(s->coded);
     free(s->table);
     free(s);

@@ -31,6 +31,7 @@ typedef struct bandit_space {
     size_t *owner;                /* dimension: the parameter that a feature belongs to */
     size_t size;                  /* number of points; SIZE_MAX: at least that many */
     bool closed;                  /* all points are enumerated; none can be added */
+    bandit_rules *rules;          /* owned; NULL: every point is allowed */
 
     double *coded; /* n entries per arm */
     size_t capacity_coded;
@@ -117,5 +118,23 @@ double bandit_space_round_number(const bandit_space *space, size_t i, double val
 
 /* The feature of the double or integer parameter i at a value. */
 double bandit_space_encode_number(const bandit_space *space, size_t i, double value);
+
+/* ---- space_rules.c ------------------------------------------------------------------------------------- */
+
+/* Whether a point, or an attempt at one, is a point of the space that keeps its rules. */
+bool bandit_space_allows(const bandit_space *space, const double *coded);
+
+/* Solves the linear equations among the rules for some of the numbers, in place; others are not changed.
+ * `fixed` are values that stay (NaN: none). A number that cannot keep its range is left outside of it. `work` has
+ * bandit_space_equations_size entries. */
+void bandit_space_solve(const bandit_space *space, const double *fixed, double *coded, double *work);
+size_t bandit_space_equations_size(const bandit_space *space);
+
+/* Visits the points of a space without doubles that keep its rules, in the order of bandit_space_next_point,
+ * until the visitor returns false. *complete: none was left out. It gives up after 2^24 steps. Errors:
+ * BANDIT_NO_MEMORY. */
+typedef bool bandit_visit_point(void *context, const double *coded);
+bandit_status bandit_space_walk(const bandit_space *space, bandit_visit_point *visit, void *context,
+                                bool *complete, bandit_error *err);
 
 #endif

@@ -52,7 +52,7 @@ static bandit_status list_points(bandit_maximizer *max, bandit_error *err)
     max->exhaustive = true;
     bandit_space_first_point(s, coded);
     do {
-        if (!has_fixed_values(&max->genome, coded))
+        if (!has_fixed_values(&max->genome, coded) || !bandit_space_allows(s, coded))
             continue;
         double *genes = max->genes + max->n_grid * s->n;
         for (size_t i = 0; i < s->n; i++)
@@ -78,6 +78,21 @@ static bandit_status reserve_run(bandit_maximizer *max, bandit_error *err)
     return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
 }
 
+/* Makes a sweep of points that keep the rules of the space. */
+static bandit_status draw_points(bandit_maximizer *max, size_t n, bandit_error *err)
+{
+    const bandit_space *s = max->genome.space;
+    size_t found;
+    if (!reserve_grid(max, n))
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status = bandit_feasible_draw(&max->genome, max->batch, n, max->genes, &found, NULL, err);
+    for (; status == BANDIT_OK && max->n_grid < found; max->n_grid++)
+        bandit_maximizer_express(max, max->genes + max->n_grid * s->n, max->run,
+                                 max->features + max->n_grid * s->dimension);
+    max->n_sweep = max->n_grid;
+    return status;
+}
+
 bandit_status bandit_maximizer_start(bandit_maximizer *max, const bandit_space *space, const double *fixed,
                                      uint64_t seed, uint64_t batch, bandit_error *err)
 {
@@ -93,11 +108,14 @@ bandit_status bandit_maximizer_start(bandit_maximizer *max, const bandit_space *
     size_t n = sweep_size(space->n);
     if (space->size <= SWEEP_MOST)
         return list_points(max, err);
+    if (space->rules)
+        return draw_points(max, n, err);
     status = bandit_genome_sequence(&max->genome, batch, err);
     if (status != BANDIT_OK)
         return status;
     if (!reserve_grid(max, n))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    max->n_sweep = n;
     for (; max->n_grid < n; max->n_grid++) {
         double *genes = max->genes + max->n_grid * space->n;
         bandit_genome_sweep(&max->genome, max->n_grid, genes);
@@ -115,7 +133,10 @@ bandit_status bandit_maximizer_add(bandit_maximizer *max, const double *coded, b
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     double *genes = max->genes + max->n_grid * s->n;
     /* inactive parameters get the genes of some point of the sweep */
-    memcpy(genes, max->genes + (max->n_grid % sweep_size(s->n)) * s->n, s->n * sizeof *genes);
+    for (size_t i = 0; max->n_sweep == 0 && i < s->n; i++)
+        genes[i] = bandit_genome_gene(&max->genome, i, 0.5);
+    if (max->n_sweep > 0)
+        memcpy(genes, max->genes + (max->n_grid % max->n_sweep) * s->n, s->n * sizeof *genes);
     bandit_genome_take(&max->genome, coded, genes);
     bandit_maximizer_express(max, genes, max->run, max->features + max->n_grid * s->dimension);
     max->n_grid++;
@@ -125,6 +146,7 @@ bandit_status bandit_maximizer_add(bandit_maximizer *max, const double *coded, b
 void bandit_maximizer_clear(bandit_maximizer *max)
 {
     bandit_genome_clear(&max->genome);
+    bandit_polytope_clear(&max->polytope);
     free(max->genes);
     free(max->features);
     free(max->run);
@@ -135,7 +157,8 @@ void bandit_maximizer_clear(bandit_maximizer *max)
 size_t bandit_maximizer_memory(const bandit_maximizer *max)
 {
     return bandit_genome_memory(&max->genome) +
-           (max->capacity_genes + max->capacity_features + max->capacity_run) * sizeof(double) +
+           (max->polytope.capacity + max->capacity_genes + max->capacity_features + max->capacity_run) *
+               sizeof(double) +
            max->capacity_list * sizeof *max->list;
 }
 
@@ -167,6 +190,8 @@ static void search_init(bandit_search *s, bandit_maximizer *max, const bandit_ob
 void bandit_search_take(bandit_search *s, const double *genes, const double *features, double value)
 {
     bandit_genome_point(&s->max->genome, genes, s->coded);
+    if (!bandit_space_allows(s->space, s->coded))
+        return;
     if (s->objective->accepts && !s->objective->accepts(s->objective->context, s->coded, features))
         return;
     memcpy(s->answer, s->coded, s->space->n * sizeof *s->coded);
@@ -180,6 +205,11 @@ void bandit_search_evaluate_expressed(bandit_search *s)
     bandit_pause();
     if (s->n_trials > 0)
         s->objective->values(s->objective->context, s->trial_features, s->n_trials, s->trial_values);
+    for (size_t t = 0; s->space->rules && t < s->n_trials; t++) {
+        bandit_genome_point(&s->max->genome, s->trial_genes + t * n, s->coded);
+        if (!bandit_space_allows(s->space, s->coded))
+            s->trial_values[t] = (double)NAN;
+    }
     for (size_t t = 0; t < s->n_trials; t++)
         bandit_search_offer(s, s->trial_genes + t * n, s->trial_features + t * d, s->trial_values[t]);
 }
@@ -199,7 +229,7 @@ bandit_status bandit_maximizer_run(bandit_maximizer *max, const bandit_objective
     bandit_search s;
     search_init(&s, max, objective, pick, coded);
     bandit_search_choose_starts(&s, grid_values);
-    if (max->beside && !max->exhaustive)
+    if (max->beside && !max->exhaustive && max->n_sweep > 0)
         bandit_search_look_beside(&s);
     for (size_t k = 0; k < s.n_starts + s.n_beside && !max->exhaustive && !bandit_pause(); k++) {
         size_t b = k - s.n_starts, n = s.space->n;

@@ -10,11 +10,15 @@
  *                 active numbers, with the function's gradient, alternating with moves of single discrete
  *                 parameters, until neither helps
  *
+ * Where the space has rules, all these points keep them: the sweep is drawn inside (feasible.h), perturbations are
+ * repaired, and the ascent is SLSQP with the linear rules as constraints (Kraft 1994), and the others as well while
+ * they are few. Points that break a rule are never the answer.
+ *
  * Everything depends only on the seed, the batch, the number of the pick, and the values of the function. */
 #ifndef CORE_SEARCH_MAXIMIZE_H
 #define CORE_SEARCH_MAXIMIZE_H
 
-#include "core/arms/genome.h"
+#include "core/arms/feasible.h"
 
 /* The largest number of points whose values a run requests at once. */
 #define BANDIT_MAXIMIZE_TRIALS 512
@@ -41,6 +45,8 @@ typedef struct bandit_maximizer {
     size_t *list;         /* n parameters, or as many grid points as there are starts */
     const double *beside; /* n, coded: the point beside which the next runs search; NULL: none. Borrowed */
     const double *steps;  /* n: the largest steps of numbers from it, in [0, 1]. Borrowed */
+    size_t n_sweep;       /* points of the grid that come from the sweep */
+    bandit_polytope polytope; /* scratch */
 } bandit_maximizer;
 
 /* Makes a grid of sweep points for this batch. `fixed` (coded, NaN where not fixed) may be NULL. *max is {0}

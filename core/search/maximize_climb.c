@@ -57,6 +57,8 @@ bool bandit_ascend(bandit_slope_function *f, void *context, size_t n, double *x,
 static bool ascend(bandit_search *s, bool relaxed, double *value)
 {
     const bandit_genome *g = &s->max->genome;
+    if (s->space->rules)
+        return relaxed || bandit_search_ascend_within(s, value);
     s->n_free = 0;
     bandit_maximizer_express(s->max, s->genes, s->coded, s->features);
     for (size_t i = 0; i < s->space->n; i++) {

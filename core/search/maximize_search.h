@@ -74,6 +74,12 @@ void bandit_search_choose_starts(bandit_search *s, const double *grid_values);
 /* Sets beside_genes and beside_values to the best perturbations of max->beside, if there is such a point. */
 void bandit_search_look_beside(bandit_search *s);
 
+/* ---- maximize_within.c --------------------------------------------------------------------------------- */
+
+/* As the ascent of maximize_climb.c, in a space with rules: over the doubles from s->genes, whose value is `value`, inside
+ * the set that the rules leave. */
+bool bandit_search_ascend_within(bandit_search *s, double *value);
+
 /* ---- maximize_climb.c ---------------------------------------------------------------------------------- */
 
 /* Climbs from s->genes, whose value is `value`, alternating ascents and moves until neither helps. Points on

@@ -69,6 +69,8 @@ static void perturb_by(bandit_search *s, const double *centre, uint64_t number, 
         if (isnan(g->fixed[i]) && u < share)
             move_gene(s, i, steps ? size * steps[i] : size, u, t, genes);
     }
+    if (s->space->rules)
+        bandit_feasible_step(g, &s->max->polytope, centre, genes, s->coded);
 }
 
 /* Perturbs a centre; the number of the perturbation determines its size. */

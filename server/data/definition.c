@@ -1,6 +1,7 @@
 #include "server/data/definition.h"
 
 #include "server/data/algorithm_options.h"
+#include "server/data/space_rules.h"
 #include "server/data/study_space.h"
 
 #include <assert.h>
@@ -196,7 +197,7 @@ static bandit_status space_options(study_config *config, size_t *dimension, band
     config->parameters = space_parameters_new(config->wire);
     if (!config->parameters)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    bandit_status status = bandit_arms_new_space(&arms, config->parameters, n, err);
+    bandit_status status = space_arms_new(&arms, config->wire, config->parameters, err);
     if (status != BANDIT_OK)
         return status;
     *dimension = bandit_arms_dimension(arms);

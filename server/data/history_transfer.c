@@ -1,7 +1,9 @@
 #include "server/data/history_transfer.h"
 
 #include "proto/arrays.h"
+#include "proto/constraints.h"
 #include "server/data/candidate_rows.h"
+#include "server/data/space_rules.h"
 #include "server/data/study_space.h"
 
 #include <math.h>
@@ -178,8 +180,7 @@ static int64_t find_row(const reading *r, size_t n, const double *row)
 static store_status new_space(reading *r, const wire_study *points)
 {
     bandit_error error = {0};
-    bandit_status status =
-        bandit_arms_new_space(&r->arms, r->settings->parameters, r->settings->wire->n_parameters, &error);
+    bandit_status status = space_arms_new(&r->arms, r->settings->wire, r->settings->parameters, &error);
     if (status == BANDIT_OK && points->points)
         status = bandit_arms_enumerate(r->arms, &error);
     return status == BANDIT_OK ? STORE_OK : STORE_NO_MEMORY;
@@ -216,7 +217,8 @@ static int64_t place_point(reading *r, const double *row, wire_errors *errors)
     r->no_memory |= !items || !point;
     if (items && point) {
         wire_assignments given = {.items = items, .n = name_values(items, r->from, row)};
-        if (wire_code_parameters(point, to->parameters, to->n_parameters, &given, WIRE_WHOLE, "", errors)) {
+        if (wire_code_parameters(point, to->parameters, to->n_parameters, &given, WIRE_WHOLE, "", errors) &&
+            wire_check_constraints(to, point, "", errors)) {
             size_t arm = bandit_arms_find(r->arms, point);
             if (arm == SIZE_MAX) {
                 arm = bandit_arms_count(r->arms);

@@ -1,6 +1,7 @@
 #include "server/data/study_space.h"
 
 #include "bandit/lattice.h"
+#include "server/data/space_rules.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -75,7 +76,32 @@ bandit_parameter *space_parameters_new(const wire_study *definition)
     return parameters;
 }
 
-bandit_status space_enumerate(double **rows, size_t *n, const wire_study *definition, bandit_error *err)
+static void list_all(const bandit_arms *arms, size_t size, size_t width, double *rows)
+{
+    bandit_arms_first_point(arms, rows);
+    for (size_t i = 1; i < size; i++) {
+        double *row = rows + i * width;
+        memcpy(row, row - width, width * sizeof *row);
+        bool more = bandit_arms_next_point(arms, row);
+        assert(more); /* there are `size` points */
+        (void)more;
+    }
+    for (size_t i = 0; i < size * width; i++)
+        rows[i] += 0.0; /* −0 becomes 0 */
+}
+
+/* The points that keep the constraints. */
+static bandit_status list_allowed(bandit_arms *arms, size_t size, size_t width, double *rows,
+                                  bandit_error *err)
+{
+    bandit_status status = bandit_arms_enumerate(arms, err);
+    for (size_t i = 0; status == BANDIT_OK && i < size; i++)
+        bandit_arms_coded(arms, i, rows + i * width);
+    return status;
+}
+
+bandit_status space_enumerate(double **rows, size_t *n, bool *listed, const wire_study *definition,
+                              bandit_error *err)
 {
     size_t width = definition->n_parameters, limit = SPACE_ENUMERATED_NUMBERS / width;
     bandit_parameter *parameters = space_parameters_new(definition);
@@ -83,17 +109,23 @@ bandit_status space_enumerate(double **rows, size_t *n, const wire_study *defini
     bandit_status status = BANDIT_OK;
     *rows = NULL;
     *n = 0;
+    *listed = false;
     if (limit > SPACE_ENUMERATED_POINTS)
         limit = SPACE_ENUMERATED_POINTS;
     if (!parameters) {
         bandit_error_set(err, BANDIT_NO_MEMORY, "", "out of memory");
         return BANDIT_NO_MEMORY;
     }
-    status = bandit_arms_new_space(&arms, parameters, width, err);
+    status = space_arms_new(&arms, definition, parameters, err);
     if (status != BANDIT_OK)
         goto out;
     size_t size = bandit_arms_space_size(arms);
-    if (size > limit)
+    if (definition->n_constraints > 0 && size < SIZE_MAX)
+        status = bandit_arms_count_allowed(arms, limit, &size, err);
+    if (status != BANDIT_OK || size > limit)
+        goto out;
+    *listed = true;
+    if (size == 0)
         goto out;
     *rows = malloc(size * width * sizeof **rows);
     if (!*rows) {
@@ -102,16 +134,9 @@ bandit_status space_enumerate(double **rows, size_t *n, const wire_study *defini
         goto out;
     }
     *n = size;
-    bandit_arms_first_point(arms, *rows);
-    for (size_t i = 1; i < size; i++) {
-        double *row = *rows + i * width;
-        memcpy(row, row - width, width * sizeof *row);
-        bool more = bandit_arms_next_point(arms, row);
-        assert(more); /* there are `size` points */
-        (void)more;
-    }
-    for (size_t i = 0; i < size * width; i++)
-        (*rows)[i] += 0.0; /* −0 becomes 0 */
+    status = definition->n_constraints > 0 ? list_allowed(arms, size, width, *rows, err) : BANDIT_OK;
+    if (definition->n_constraints == 0)
+        list_all(arms, size, width, *rows);
 out:
     bandit_arms_free(arms);
     free(parameters);

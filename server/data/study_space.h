@@ -14,9 +14,11 @@ enum { SPACE_ENUMERATED_POINTS = 10000, SPACE_ENUMERATED_NUMBERS = 1000000 };
  * of the definition. NULL: out of memory. */
 bandit_parameter *space_parameters_new(const wire_study *definition);
 
-/* Lists all points of a small space, coded, in the engine's order. *rows: *n x definition->n_parameters,
- * freed by the caller; NULL and 0 if the space is not small. */
-bandit_status space_enumerate(double **rows, size_t *n, const wire_study *definition, bandit_error *err);
+/* Lists all points of a small space that keep its constraints, coded, in the engine's order. *rows: *n x
+ * definition->n_parameters, freed by the caller; NULL and 0 if the space is not small, or if there are none:
+ * then *listed. */
+bandit_status space_enumerate(double **rows, size_t *n, bool *listed, const wire_study *definition,
+                              bandit_error *err);
 
 /* Does the algorithm support this open space? False: *err has the reason. */
 bool space_takes(const bandit_parameter *parameters, size_t n, const bandit_options *options,

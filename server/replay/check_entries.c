@@ -1,6 +1,7 @@
 /* Checks the entries of an imported log as strictly as requests, since they may come from anybody. */
 #include "server/replay/rebuild_internal.h"
 
+#include "server/data/space_rules.h"
 #include "server/data/stop_rule.h"
 #include "server/data/study_space.h"
 
@@ -163,7 +164,7 @@ static bool take_definition(rebuild *r, const char *text, rebuild_problem *p)
     r->config = config;
     bandit_error error = {0};
     if (!config->parameters || r->space ||
-        bandit_arms_new_space(&r->space, config->parameters, config->wire->n_parameters, &error) == BANDIT_OK)
+        space_arms_new(&r->space, config->wire, config->parameters, &error) == BANDIT_OK)
         return true;
     return error.status == BANDIT_NO_MEMORY
                ? rebuild_out_of_memory(p)

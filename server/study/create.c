@@ -7,6 +7,7 @@
 #include "server/data/definition.h"
 #include "server/data/feature_ranges.h"
 #include "server/data/history_transfer.h"
+#include "server/data/space_rules.h"
 #include "server/data/study_space.h"
 #include "server/data/study_view.h"
 #include "server/data/upload.h"
@@ -210,13 +211,32 @@ static void create(creation *c)
 
 /* ---- the parts of a new study -------------------------------------------------------------------------- */
 
+/* Are there points that keep the constraints? */
+static wire_status look_for_points(const creation *c, wire_errors *errors)
+{
+    bandit_arms *arms = NULL;
+    bandit_error error = {0};
+    bool no_memory = space_arms_new(&arms, c->config->wire, c->config->parameters, &error) != BANDIT_OK;
+    bool found = !no_memory && space_has_points(arms, c->config->wire, errors, &no_memory);
+    bandit_arms_free(arms);
+    if (no_memory)
+        return WIRE_NO_MEMORY;
+    return found ? WIRE_OK : WIRE_INVALID;
+}
+
 /* Makes the points of an enumerated space; an open space has none yet. */
 static wire_status list_space(creation *c, wire_errors *errors)
 {
     const wire_study *definition = c->config->wire;
     bandit_error error = {0};
-    if (space_enumerate(&c->points.points, &c->points.n_points, definition, &error) != BANDIT_OK)
+    bool listed;
+    if (space_enumerate(&c->points.points, &c->points.n_points, &listed, definition, &error) != BANDIT_OK)
         return WIRE_NO_MEMORY;
+    if (definition->n_constraints > 0 && c->points.n_points == 0) {
+        wire_status status = look_for_points(c, errors);
+        if (status != WIRE_OK)
+            return status;
+    }
     if (!c->points.points &&
         !space_takes(c->config->parameters, definition->n_parameters, &c->config->options, &error)) {
         if (error.status == BANDIT_NO_MEMORY)
@@ -311,7 +331,8 @@ void study_create(app *a, study_request *request, wire_study *wanted)
         return;
     }
     *c = (creation){.job.run = run, .app = a, .request = request, .wanted = wanted};
-    if (wanted->history_from) /* reading another study's results may take long */
+    /* reading another study's results may take long, and so may a search for points that keep constraints */
+    if (wanted->history_from || wanted->n_constraints > 0)
         computing_submit(a->computing, &c->job, NULL);
     else
         run(&c->job);

@@ -4,6 +4,7 @@
 #include "server/base/clock.h"
 #include "server/base/log.h"
 #include "server/data/candidate_rows.h"
+#include "server/data/space_rules.h"
 #include "server/study/insight_cache.h"
 #include "server/watch/metrics.h"
 
@@ -149,7 +150,7 @@ static void new_arms(bandit_arms **arms, const engine_source *from, engine_outco
     if (config->precomputed)
         bandit_arms_new_precomputed(arms, from->candidates, &out->error);
     else if (config->parameters)
-        bandit_arms_new_space(arms, config->parameters, config->wire->n_parameters, &out->error);
+        space_arms_new(arms, config->wire, config->parameters, &out->error);
     else
         bandit_arms_new(arms, from->candidates, from->dimension, &out->error);
     if (engine_fine(out) && config->parameters && from->reference_candidates > 0)

@@ -2,6 +2,7 @@
 #include "server/study/propose.h"
 
 #include "proto/changes.h"
+#include "proto/constraints.h"
 #include "server/base/clock.h"
 #include "server/study/ask.h"
 #include "server/study/engine_lane.h"
@@ -123,7 +124,8 @@ static void propose_point(study *s, study_request *request)
     if (!p->point)
         reply_store_problem(request, STORE_NO_MEMORY);
     else if (wire_code_parameters(p->point, definition->parameters, definition->n_parameters,
-                                  &p->wanted->parameters, WIRE_WHOLE, "/parameters", &errors))
+                                  &p->wanted->parameters, WIRE_WHOLE, "/parameters", &errors) &&
+             wire_check_constraints(definition, p->point, "/parameters", &errors))
         study_place_points(s, request, p->point, 1, placed);
     else
         reply_undecodable(request, WIRE_INVALID, &errors);

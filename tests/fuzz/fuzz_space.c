@@ -1,6 +1,7 @@
 /* Two lines: a definition and a request with a point. What the space takes is written, and taken again as the
  * same point. */
 #include "bandit/algorithm.h"
+#include "proto/constraints.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -17,6 +18,10 @@ static void check_point(const wire_study *study, const wire_assignments *point, 
     if (ok) {
         for (size_t i = 0; how == WIRE_WHOLE && i < n; i++)
             HOLDS(isnan(values[i]) == !wire_parameter_is_active(study->parameters, values, i));
+        if (how == WIRE_WHOLE)
+            HOLDS((wire_broken_constraint(study, values) == NULL) ==
+                  wire_check_constraints(study, values, "", &errors));
+        wire_errors_clear(&errors);
         wire_writer w = WIRE_WRITER_INIT;
         wire_object_begin(&w);
         wire_key(&w, "fixed");

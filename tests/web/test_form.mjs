@@ -98,6 +98,7 @@ async function space(site) {
     await page.click('text=Add a parameter');
     await row(4).getByLabel('Name').fill('level');
     await row(4).getByLabel('Step').fill('0.25');
+    await page.getByLabel('Constraints').fill('depth <= 6\nif optimizer = "sgd" then level >= 0.25');
     await page.click('text=Create the study');
     await created(page, 'by-space');
     const { domain } = await site.api.get('/v1/studies/by-space');
@@ -108,6 +109,7 @@ async function space(site) {
       { name: 'rate', type: 'double', min: 0, max: 1, scale: 'linear', precision: 2, unit: 'mm', active_when: { parameter: 'depth', min: 3 } },
       { name: 'level', type: 'double', min: 0, max: 1, scale: 'linear', step: 0.25 },
     ]);
+    assert.deepEqual(domain.constraints, ['depth <= 6', 'if optimizer = "sgd" then level >= 0.25']);
   });
 }
 

@@ -73,11 +73,52 @@ bandit_status bandit_space_check(const bandit_parameter *parameters, size_t n, b
 bandit_status bandit_arms_new_space(bandit_arms **out, const bandit_parameter *parameters, size_t n,
                                     bandit_error *err);
 
-/* How many points a space has, conditions counted; SIZE_MAX for as many or more, with a double that can be
+/* ---- rules ------------------------------------------------------------------------------------------- */
+
+/* A rule that the points of a space keep. A linear one has coefficients for its parameters, all numbers on
+ * linear scales: sum of coefficients * values <= bound, or = bound. */
+typedef struct bandit_rule {
+    const size_t *parameters; /* n, ascending */
+    size_t n;
+    const double *coefficients; /* n; NULL: not linear */
+    double bound;
+    bool equality;
+} bandit_rule;
+
+typedef struct bandit_rules {
+    const bandit_rule *list;
+    size_t n;
+    const bool *counted; /* one per parameter: its value 0 has a meaning of its own for some rule */
+    /* At most 0 if rule i holds at a coded point; otherwise by how much it is broken. It forgives rounding up to
+     * `tolerance`; points that are chosen use a thousandth of that. */
+    double (*slack)(const struct bandit_rules *rules, size_t i, const double *coded);
+    double tolerance;
+    void (*release)(struct bandit_rules *rules);
+} bandit_rules;
+
+/* Gives rules to an empty set of arms in a space, which releases them with itself. Engines pick only points
+ * that keep them; other points can still be appended. */
+void bandit_arms_constrain(bandit_arms *arms, bandit_rules *rules);
+
+/* Whether a coded point of the space keeps the rules; *rule is the first that it breaks. */
+bool bandit_arms_allows(const bandit_arms *arms, const double *coded, size_t *rule);
+
+/* Looks for a point that keeps all rules, or all but `without` (SIZE_MAX: all), and from which numbers can move: the
+ * linear rules leave them more than a point or a face. *share is the share of points of
+ * a low-discrepancy sequence that keep them, before any search. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_arms_find_allowed(const bandit_arms *arms, size_t without, bool *found, double *share,
+                                       bandit_error *err);
+
+/* How many points of a space without doubles keep the rules; SIZE_MAX if there are more than `most`, or too
+ * many to look at. Errors: BANDIT_NO_MEMORY. */
+bandit_status bandit_arms_count_allowed(const bandit_arms *arms, size_t most, size_t *count,
+                                        bandit_error *err);
+
+/* How many points a space has, conditions counted but not rules; SIZE_MAX for as many or more, with a double that can be
  * active, and where a condition divides more than 2^20 numbers. */
 size_t bandit_arms_space_size(const bandit_arms *arms);
 
-/* Appends all points of a space to its empty set, in a fixed order, and closes it: engines made on it choose
+/* Appends all points of a space that keep its rules to its empty set, in a fixed order, and closes it: engines made on it choose
  * among its arms as candidates, and nothing can be appended. For spaces that bandit_arms_space_size finds
  * small. Errors: BANDIT_NO_MEMORY; BANDIT_INVALID_ARMS when there are more than 2^31 − 1. */
 bandit_status bandit_arms_enumerate(bandit_arms *arms, bandit_error *err);

@@ -6,6 +6,7 @@ const TYPES = ['double', 'integer', 'discrete', 'categorical', 'boolean'].map((t
 
 const SCALE = { parse: (text) => text, print: (value) => (value === 'linear' ? '' : value) }; // linear is the default
 
+const LINES = { parse: (text) => text.split('\n').map((line) => line.trim()).filter(Boolean), print: (value) => value.join('\n') };
 const SWITCH = { parse: (text) => text === 'true', print: (value) => (value ? 'true' : '') }; // false is the default
 
 function fieldsOf(parameter) {
@@ -75,5 +76,6 @@ export function spaceEditor(definition, change) {
     );
   }
   draw();
-  return { element: h('div', {}, rows, add), fields: () => fields };
+  const rules = new Field(definition, { pointer: '/domain/constraints', label: 'Constraints', kind: LINES, rows: 3, placeholder: 'a + b + c = 1', hint: 'One per line' }, change);
+  return { element: h('div', {}, rows, add, rules.element), fields: () => [...fields, rules] };
 }

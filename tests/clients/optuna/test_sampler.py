@@ -80,6 +80,14 @@ def test_every_kind_of_distribution(url):
     assert parameter("fine", FloatDistribution(0, 1, step=1e-5))["step"] == 1e-5
 
 
+def test_constraints_are_kept(url):
+    sampler = BanditdSampler(url, space=SPACE, constraints=["x + y <= 3"], study="kept")
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(branin, n_trials=12)
+    assert all(trial.params["x"] + trial.params["y"] <= 3 + 1e-9 for trial in study.trials)
+    assert the_study(url).info()["domain"]["constraints"] == ["x + y <= 3"]
+
+
 def test_a_study_whose_steps_were_made_as_lists_is_continued(url):
     space = {"share": FloatDistribution(0, 1, step=0.1), "width": IntDistribution(16, 64, step=16)}
     lists = [

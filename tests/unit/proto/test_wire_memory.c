@@ -272,7 +272,8 @@ static const char *const space =
     "{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','parameters':["
     "{'name':'a','type':'categorical','values':['x','y'],'default':'y'},"
     "{'name':'b','type':'discrete','values':[1,2],'active_when':{'parameter':'a','in':['x']}},"
-    "{'name':'c','type':'double','min':0,'max':1}]}}";
+    "{'name':'c','type':'double','min':0,'max':1,'step':0.1,'unit':'mm'}],"
+    "'constraints':['if c > 0.5 then c <= min(b, 0.75, 1) and (not b = 2 or count(b, c) <= 1)']}}";
 
 static void test_changes(void **state)
 {

@@ -100,6 +100,9 @@ static void test_refused(void **state)
 #define ONE(members)        SPACE("{'name':'a'," members "}")
 #define AT                  "/domain/parameters/0"
 #define NUMBER              "'type':'double','min':0,'max':4"
+#define RULES(list)                                                                                          \
+    "{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','parameters':[{'name':'a'," NUMBER    \
+    "}],'constraints':" list "}}"
     static const refusal cases[] = {
         {"{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space'}}", "/domain/parameters",
          "is required"},
@@ -192,6 +195,14 @@ static void test_refused(void **state)
         {ONE("'type':'categorical','values':['x'],'ordered':1"), AT "/ordered", "must be true or false"},
         {ONE("'type':'discrete','values':[1],'ordered':true"), AT "/ordered", "unknown field"},
         {ONE("'type':'boolean','unit':''"), AT "/unit", "must not be empty"},
+        {RULES("'a'"), "/domain/constraints", "must be a list"},
+        {RULES("[]"), "/domain/constraints", "must not be empty"},
+        {RULES("['a <= 1',2]"), "/domain/constraints/1", "must be a string"},
+        {RULES("['a <= 1','1 <= c']"), "/domain/constraints/1",
+         "column 6: 'c' is not a parameter of this space"},
+        {"{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'candidates','dimension':1,"
+         "'constraints':['a <= 1']}}",
+         "/domain/constraints", "does not apply to a domain of type \"candidates\""},
         {ONE("'type':'boolean','active_when':{'parameter':'a','in':[true]}"), AT "/active_when/parameter",
          "the conditions of the parameters form a cycle"},
         {"{'metric':{'name':'v','goal':'maximize'},'domain':{'type':'space','scaling':'unit','parameters':["

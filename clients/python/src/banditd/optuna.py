@@ -47,6 +47,7 @@ class BanditdSampler(BaseSampler):
     space: the distributions of the parameters by name, as in `trial.distributions`. By default these are the
         parameters of the first `inferred_after` finished trials, which are random. A parameter that only some of them
         have is conditional on the parameter whose values say which.
+    constraints: rules that the suggested parameters keep, for example "x + y <= 1" (docs/spaces.md has the grammar).
     algorithm: the algorithm in the study's definition on the server, for example {"name": "s_gp_ts"}.
     pruned: "value": the last intermediate value of a pruned trial is its result. "ignore": it has no result.
     wait_seconds: the total time to wait for a trial.
@@ -64,6 +65,7 @@ class BanditdSampler(BaseSampler):
         *,
         study: Optional[str] = None,
         space: Optional[Mapping[str, BaseDistribution]] = None,
+        constraints: Sequence[str] = (),
         inferred_after: int = 10,
         algorithm: Optional[Mapping[str, Any]] = None,
         pruned: str = "value",
@@ -77,6 +79,7 @@ class BanditdSampler(BaseSampler):
         self._client = Client(url, token)
         self._name = study
         self._given_space = None if space is None else dict(space)
+        self._constraints = list(constraints)
         self._inferred_after = inferred_after
         self._algorithm = algorithm
         self._pruned = pruned
@@ -294,6 +297,8 @@ class BanditdSampler(BaseSampler):
     def _take(self, server: Study, info: Mapping[str, Any], study: OptunaStudy) -> None:
         """Continues a study that is on the server."""
         goals = [metric["goal"] for metric in _metrics(info) if metric.get("role", "objective") == "objective"]
+        if info["domain"].get("constraints", []) != self._constraints:
+            raise ValueError(f"study {server.id} on the server has other constraints; use another study")
         if goals != [_goal(study)]:
             raise ValueError(f"study {server.id} on the server has another direction; use another study")
         if info["domain"]["type"] != "space":
@@ -333,6 +338,8 @@ class BanditdSampler(BaseSampler):
             "metric": {"name": "value", "goal": _goal(study)},
             "domain": {"type": "space", "parameters": space},
         }
+        if self._constraints:
+            definition["domain"]["constraints"] = self._constraints
         if self._algorithm is not None:
             definition["algorithm"] = dict(self._algorithm)
         if self._seed is not None:

@@ -1,0 +1,213 @@
+"""Spaces whose points keep constraints."""
+
+import math
+import time
+
+from server import Server
+from support import cases, refusal
+from test_database import expect_sound
+from test_open_spaces import ALGORITHMS
+from test_spaces import space
+
+MIX = [{"name": name, "type": "double", "min": 0, "max": 1} for name in ("water", "oil", "salt", "sand", "lime")]
+MIX_RULES = ["water + oil + salt + sand + lime = 1", "water >= oil", "2 * salt <= sand + 0.1"]
+
+MIXED = [
+    {"name": "rate", "type": "double", "min": 0.01, "max": 10, "scale": "log"},
+    {"name": "batch", "type": "integer", "min": 1, "max": 512},
+    {"name": "optimizer", "type": "categorical", "values": ["adam", "sgd", "lamb"]},
+    {"name": "momentum", "type": "double", "min": 0, "max": 1, "active_when": {"parameter": "optimizer", "in": ["sgd", "lamb"]}},
+    {"name": "a", "type": "integer", "min": 0, "max": 10},
+    {"name": "b", "type": "integer", "min": 0, "max": 10},
+    {"name": "c", "type": "integer", "min": 0, "max": 10},
+    {"name": "gate", "type": "boolean"},
+]
+MIXED_RULES = [
+    "rate * batch <= 32",
+    'if optimizer = "sgd" then momentum >= 0.5',
+    "a + b + c = 10 and a <= b",
+    "count(a, b, c) <= 2",
+    "if gate then rate >= 0.1",
+]
+
+
+def constrained(parameters, rules, algorithm=None, **fields):
+    definition = space(parameters, None, **fields)
+    definition["algorithm"] = {"name": algorithm or "log_ei"}
+    definition["domain"]["constraints"] = rules
+    return definition
+
+
+def check_mix(point):
+    total = math.fsum(point.values())
+    assert abs(total - 1) <= 1e-12, (total, point)
+    assert all(0 <= x <= 1 for x in point.values()), point
+    assert point["water"] >= point["oil"] - 1e-9 and 2 * point["salt"] <= point["sand"] + 0.1 + 1e-9, point
+
+
+def check_mixed(point):
+    assert point["rate"] * point["batch"] <= 32 + 1e-6, point
+    assert point["optimizer"] != "sgd" or point["momentum"] >= 0.5 - 1e-9, point
+    assert point["a"] + point["b"] + point["c"] == 10 and point["a"] <= point["b"], point
+    assert sum(point[name] != 0 for name in "abc") <= 2, point
+    assert not point["gate"] or point["rate"] >= 0.1 - 1e-9, point
+
+
+def mix_loss(point):
+    best = {"water": 0.4, "oil": 0.3, "salt": 0.05, "sand": 0.05, "lime": 0.2}
+    return sum((point[name] - x) ** 2 for name, x in best.items())
+
+
+def mixed_loss(point):
+    loss = abs(math.log(point["rate"])) + abs(point["batch"] - 24) / 24 + abs(point["b"] - 7) / 3
+    return loss + {"adam": 1, "sgd": 0, "lamb": 2}[point["optimizer"]] + (not point["gate"])
+
+
+def drive(client, study, n, check, loss, **fields):
+    points = []
+    for _ in range(n):
+        asked = client.ask(study, **fields)
+        (trial,) = asked["trials"]
+        check(trial["parameters"])
+        client.tell(study, [{"trial": trial["id"], "value": loss(trial["parameters"])}])
+        points.append(trial["parameters"])
+    return points
+
+
+@cases({name: name for name in ALGORITHMS.split()})
+def test_every_algorithm_keeps_them_across_a_restart(case):
+    with Server() as server:
+        client = server.client()
+        studies = []
+        for parameters, rules, check, loss in ((MIX, MIX_RULES, check_mix, mix_loss), (MIXED, MIXED_RULES, check_mixed, mixed_loss)):
+            definition = constrained(parameters, rules, case, seed=5)
+            whole, halves = (client.create(definition)["id"] for _ in range(2))
+            studies.append((whole, halves, drive(client, whole, 10, check, loss), drive(client, halves, 6, check, loss), check, loss))
+        server.kill()
+        server.start()
+        client = server.client()
+        for _, halves, expected, points, check, loss in studies:
+            assert points + drive(client, halves, 4, check, loss) == expected
+        expect_sound(server.db, [name for pair in studies for name in pair[:2]])
+
+
+def test_pi_gp_ucb_keeps_them(server):
+    client = server.client()
+    study = client.create(constrained(MIX[:3], ["water + oil + salt = 1", "water >= oil"], "pi_gp_ucb", horizon=12))["id"]
+
+    def check(point):
+        assert abs(math.fsum(point.values()) - 1) <= 1e-12 and point["water"] >= point["oil"] - 1e-9, point
+
+    drive(client, study, 12, check, lambda point: (point["oil"] - 0.3) ** 2)
+
+
+def test_the_best_point_of_a_mixture_is_found(server):
+    client = server.client()
+    study = client.create(constrained(MIX, MIX_RULES, seed=2))["id"]
+    points = drive(client, study, 30, check_mix, mix_loss)
+    assert mix_loss(min(points, key=mix_loss)) < 1e-3, mix_loss(min(points, key=mix_loss))
+
+
+def test_fixed_values_go_with_them(server):
+    client = server.client()
+    study = client.create(constrained(MIX, MIX_RULES, seed=3))["id"]
+    for k, point in enumerate(drive(client, study, 8, check_mix, mix_loss, fixed={"oil": 0.25, "salt": 0.1})):
+        assert (point["oil"], point["salt"]) == (0.25, 0.1), (k, point)
+    refusal(client.post(f"/v1/studies/{study}/ask", {"fixed": {"oil": 0.75}}), 409)
+    mixed = client.create(constrained(MIXED, MIXED_RULES, seed=3))["id"]
+    for point in drive(client, mixed, 5, check_mixed, mixed_loss, fixed={"batch": 300, "optimizer": "sgd"}):
+        assert point["rate"] <= 32 / 300 + 1e-9, point
+
+
+def test_zero_has_a_meaning_of_its_own(server):
+    client = server.client()
+    study = client.create(constrained(MIX, ["water + oil + salt + sand + lime = 1", "count(water, oil, salt, sand, lime) <= 3"], seed=1))["id"]
+
+    def check(point):
+        assert sum(x != 0 for x in point.values()) <= 3 and abs(math.fsum(point.values()) - 1) <= 1e-12, point
+
+    points = drive(client, study, 25, check, mix_loss)
+    assert len({tuple(x != 0 for x in point.values()) for point in points}) >= 4
+    # without three of five, the best is 0.4, 0.3 and 0.2, plus a third of the rest each
+    assert mix_loss(min(points, key=mix_loss)) < 0.03, min(points, key=mix_loss)
+
+
+def kernel_tuning():
+    """Some 10^6 combinations, of which few are allowed."""
+    sizes = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
+    names = ["block_x", "block_y", "tile_x", "tile_y", "unroll", "vector"]
+    parameters = [{"name": name, "type": "discrete", "values": sizes} for name in names]
+    rules = ["block_x * block_y >= 64", "block_x * block_y <= 128", "tile_x * tile_y <= 16", "unroll <= tile_x", "vector <= 8 and vector <= tile_y"]
+    return parameters, rules
+
+
+def test_a_million_combinations_are_filtered(server):
+    parameters, rules = kernel_tuning()
+    sizes = parameters[0]["values"]
+    blocks = sum(64 <= x * y <= 128 for x in sizes for y in sizes)
+    tiles = sum(sum(u <= x for u in sizes) * sum(v <= 8 and v <= y for v in sizes) for x in sizes for y in sizes if x * y <= 16)
+    client = server.client()
+    begun = time.monotonic()
+    study = client.create(constrained(parameters, rules))
+    print(f"created after {time.monotonic() - begun:.2f} s")
+    assert study["candidates"] == blocks * tiles, study
+    for candidate in client.items(f"/v1/studies/{study['id']}/candidates"):
+        p = candidate["parameters"]
+        assert 64 <= p["block_x"] * p["block_y"] <= 128 and p["unroll"] <= p["tile_x"], p
+    drive(client, study["id"], 10, lambda point: None, lambda point: abs(point["unroll"] - 4) + point["block_x"] / 64)
+
+
+def test_own_points_that_break_them_are_refused(server):
+    client = server.client()
+    study = client.create(constrained(MIX, MIX_RULES))["id"]
+    good = {"water": 0.5, "oil": 0.1, "salt": 0.1, "sand": 0.2, "lime": 0.1}
+    bad = {**good, "water": 0.05, "lime": 0.55}
+    assert client.post(f"/v1/studies/{study}/trials", {"parameters": good}).json["parameters"] == good
+    problem = refusal(client.post(f"/v1/studies/{study}/trials", {"parameters": bad}), 422, "/parameters")
+    assert "water >= oil" in problem["errors"][0]["detail"], problem
+    observations = [{"parameters": good, "value": 1}, {"parameters": bad, "value": 2}]
+    problem = refusal(client.post(f"/v1/studies/{study}/observations", {"observations": observations}), 422, "/observations/1/parameters")
+    assert "water >= oil" in problem["errors"][0]["detail"], problem
+    table = ",".join(good) + ",value\n" + "".join(",".join(str(x) for x in (*p.values(), 1)) + "\n" for p in (good, bad))
+    answer = client.post(f"/v1/studies/{study}/observations", table.encode(), content_type="text/csv")
+    assert "water >= oil" in str(refusal(answer, 422)), answer
+    assert client.post(f"/v1/studies/{study}/observations", {"observations": observations[:1]}).status == 200
+    free = client.create(space(MIX, seed=1))["id"]
+    client.post(f"/v1/studies/{free}/observations", {"observations": observations})
+    made = client.create(constrained(MIX, MIX_RULES, history_from=free))
+    assert (made["history"]["imported"], made["history"]["left_out"]) == (1, 1), made["history"]
+    assert "water >= oil" in made["history"]["examples"][0]["detail"], made["history"]
+
+
+REFUSED = {
+    "a column is named": (MIX, ["water + oil <= 1", "water + oli <= 1"], "/domain/constraints/1", "column 9: 'oli' is not a parameter of this space"),
+    "no list": (MIX, "water <= 1", "/domain/constraints", "must be a list"),
+    "nothing in the list": (MIX, [], "/domain/constraints", "must not be empty"),
+    "no text": (MIX, [1], "/domain/constraints/0", "must be a string"),
+    "too long": (MIX, ["water" + " " * 1000 + "<= 1"], "/domain/constraints/0", "must have at most 1000 bytes"),
+    "too many": (MIX, ["water <= 1"] * 65, "/domain/constraints", "must have at most 64"),
+    "no points": (MIX, ["water >= oil", "water + oil + salt >= 3.5"], "/domain/constraints/1", "no point was found that keeps it together with the other constraints"),
+    "a conflict": (MIX, ["water >= 0.8", "oil >= 0.1", "oil + water <= 0.7"], "/domain/constraints/2", "without it there are some"),
+    "one that nothing keeps": (MIX, ["water + oil = 2.5"], "/domain/constraints/0", "no point of the space was found that keeps it"),
+    "next to none": (MIX, ["water <= 0.3", "water >= 0.3"], "/domain/constraints/1", "or next to none"),
+    "none of a list": (MIXED[4:7], ["a + b + c = 31"], "/domain/constraints/0", "no point of the space was found that keeps it"),
+}
+
+
+@cases(REFUSED)
+def test_refusals(case, server):
+    parameters, rules, pointer, detail = case
+    problem = refusal(server.client().post("/v1/studies", constrained(parameters, rules)), 422, pointer)
+    assert detail in str(problem), problem
+
+
+def test_definitions_come_back(server):
+    client = server.client()
+    study = client.create(constrained(MIXED, MIXED_RULES))
+    assert study["domain"]["constraints"] == MIXED_RULES
+    drive(client, study["id"], 3, check_mixed, mixed_loss)
+    exported = client.get(f"/v1/studies/{study['id']}/export?format=ndjson").body
+    client.delete(f"/v1/studies/{study['id']}")
+    made = client.post("/v1/studies", exported, content_type="application/x-ndjson")
+    assert made.status == 201 and client.study(study["id"])["domain"] == study["domain"], made
+    drive(client, study["id"], 2, check_mixed, mixed_loss)
