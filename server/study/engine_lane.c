@@ -9,6 +9,7 @@
 #include "server/watch/metrics.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -48,6 +49,10 @@ void engine_settle(engine_outcome *out)
         out->stored = STORE_NO_MEMORY;
     if (out->stored == STORE_OK && out->error.status == BANDIT_CANCELLED)
         out->stored = STORE_ABORTED;
+    static const char option[] = " (--study-memory)"; /* which core does not know */
+    size_t n = strlen(out->error.message);
+    if (out->error.status == BANDIT_MEMORY_LIMIT && !strstr(out->error.message, option))
+        snprintf(out->error.message + n, sizeof out->error.message - n, "%s", option);
 }
 
 void study_drop_engine(study *s)

@@ -8,7 +8,7 @@ import tempfile
 import server as servers
 from harness import sanitizers
 from server import Server
-from support import Skip, cases, definition, grid, measure
+from support import Skip, cases, definition, eventually, grid, measure
 
 
 class Limited(Server):
@@ -121,3 +121,14 @@ def test_openblas_has_no_threads_of_its_own():
 def test_more_threads_than_openblas_serves_are_refused():
     status, out, err = servers.run_to_end("serve", "--threads", "257")
     assert (status, out) == (2, "") and "threads must be at most 256" in err, (status, out, err)
+
+
+def test_what_needs_too_much_memory_names_the_option():
+    with Server("--study-memory", "1MiB") as server:
+        client = server.client()
+        body = definition(points=[[i / 3000, i % 7] for i in range(3000)], algorithm={"name": "gp_ucb"})
+        study = client.create(body)["id"]
+        client.post(f"/v1/studies/{study}/observations", {"observations": [{"candidate": i, "value": i % 5} for i in range(500)]})
+        client.post(f"/v1/studies/{study}/ask", {"wait_seconds": 20})
+        reason = eventually(lambda: client.study(study).get("state_reason"))
+        assert reason.endswith("MB (--study-memory)"), reason

@@ -12,10 +12,12 @@
  *   schema.c           compares the schema with a fresh one
  *   integrity.c        checks, snapshots, comparisons      (functions of store.h)
  *   write.c            transactions, and writing the tables
+ *   write_tokens.c     writing tokens
+ *   observations.c     writes and reads of imported results
  *   chores.c           checkpoints, removal in slices, vacuum
  *   readers.c          the pool of readers
  *   read.c             reads of studies, batches, logs, tokens and answers
- *   read_trials.c      reads of trials and observations
+ *   read_trials.c      reads of trials and amendments
  *   read_candidates.c  reads of candidates */
 #ifndef SERVER_STORE_SQLITE_SQLITE_H
 #define SERVER_STORE_SQLITE_SQLITE_H
