@@ -29,6 +29,7 @@ struct commit {
     uint64_t submitted;
     atomic_uint_fast64_t done;
     atomic_bool broken, deleted;
+    bool breaks; /* with the next submit */
 };
 
 /* A submitted write, and the replies that wait for it. */
@@ -255,6 +256,9 @@ void commit_submit(commit *c)
     c->status = STORE_OK;
     c->held = NULL;
     c->last_held = &c->held;
+    if (c->breaks)
+        commit_break(c);
+    c->breaks = false;
 }
 
 bool commit_submit_deletion(commit *c, study_request *request)
@@ -299,6 +303,11 @@ bool commit_is_idle(const commit *c)
     return commit_is_settled(c) && !c->held && !c->write;
 }
 
+void commit_break_after(commit *c)
+{
+    c->breaks = true;
+}
+
 void commit_break(commit *c)
 {
     atomic_store(&c->broken, true);
@@ -306,5 +315,6 @@ void commit_break(commit *c)
 
 void commit_mend(commit *c)
 {
+    c->breaks = false;
     atomic_store(&c->broken, false);
 }

@@ -69,6 +69,7 @@ bool commit_is_idle(const commit *c);
 
 /* Marks the memory as ahead of the store, so that it is loaded again once the writes are settled. */
 void commit_break(commit *c);
-void commit_mend(commit *c); /* call when the memory has been dropped */
+void commit_break_after(commit *c); /* once what the turn records has been submitted, with its replies */
+void commit_mend(commit *c);        /* call when the memory has been dropped */
 
 #endif

@@ -49,7 +49,7 @@ void engine_settle(engine_outcome *out)
         out->stored = STORE_NO_MEMORY;
     if (out->stored == STORE_OK && out->error.status == BANDIT_CANCELLED)
         out->stored = STORE_ABORTED;
-    static const char option[] = " (--study-memory)"; /* which core does not know */
+    static const char option[] = "; --study-memory sets the limit"; /* which core does not know */
     size_t n = strlen(out->error.message);
     if (out->error.status == BANDIT_MEMORY_LIMIT && !strstr(out->error.message, option))
         snprintf(out->error.message + n, sizeof out->error.message - n, "%s", option);

@@ -169,7 +169,7 @@ static void plan_done(study *s, study_job *job)
         /* the study's memory, which it was planned for, has been dropped */
     } else if (p->outcome.stored == STORE_CORRUPT) {
         study_set_state(s, STUDY_ERROR, "the database is damaged: `banditd check` says where", NULL);
-        commit_break(s->commit);
+        commit_break_after(s->commit);
     } else if (p->outcome.stored != STORE_OK) {
         if (p->outcome.stored != STORE_ABORTED) /* given up, or the study is being loaded again */
             log_event(LOG_ERROR, "planning_failed", "study", s->id, "reason",
@@ -178,7 +178,7 @@ static void plan_done(study *s, study_job *job)
         commit_break(s->commit);
     } else if (p->outcome.error.status != BANDIT_OK) {
         study_set_state(s, STUDY_ERROR, p->outcome.error.message, NULL);
-        commit_break(s->commit);
+        commit_break_after(s->commit);
     } else if (p->fixed) {
         study_begin_fixed(s, p->ask);
         take_plan(s, p);
@@ -196,7 +196,7 @@ static void plan_done(study *s, study_job *job)
         study_set_state(s, STUDY_FINISHED, "every point of the space has been evaluated", NULL);
     } else if (p->exhausted && p->n_picks == 0 && trial_queue_open(s->queue) == 0) {
         study_set_state(s, STUDY_ERROR, "no candidate is left that may be handed out", NULL);
-        commit_break(s->commit);
+        commit_break_after(s->commit);
     } else {
         take_plan(s, p);
     }
