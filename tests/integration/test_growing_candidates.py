@@ -136,7 +136,7 @@ def test_what_an_attempt_came_to_stays_when_the_candidate_is_retired_later(serve
 
 def test_queued_picks_of_retired_candidates_are_cancelled(server):
     client = server.client()
-    study = growing(client, feedback="batch", algorithm={"init": {"type": "uncertainty", "parallelism": 8}})
+    study = growing(client, feedback="batch", algorithm={"init": {"type": "uncertainty", "parallelism": 2}})
     (first,) = client.ask(study, 1)["trials"]
     queued = client.items(f"/v1/studies/{study}/trials?state=queued")
     assert len(queued) > 4
