@@ -43,7 +43,7 @@ typedef struct bandit_several_engine {
     size_t n;
     bandit_metric metrics[BANDIT_MOST_METRICS]; /* in the units of the rewards */
     bandit_engine *inner[BANDIT_MOST_METRICS];
-    bool broken; /* a call failed half-way, so the metrics' engines differ in what they know */
+    bandit_status failure; /* of a call that failed half-way, so that the metrics' engines differ in what they know */
     bandit_result *results;
     uint32_t *out; /* n_out: arms in flight, those of earlier batches first */
     size_t n_out, capacity_results, capacity_out;

@@ -396,5 +396,5 @@ bandit_status bandit_several_select_space(bandit_several_engine *e, const bandit
     for (size_t j = 0; j < e->n; j++)
         out->ratio = fmax(out->ratio, batch_of(e, j)->ratio);
     /* keep the picks made; the next call reports the error */
-    return out->n_picks > 0 && !e->broken ? BANDIT_OK : status;
+    return out->n_picks > 0 && e->failure == BANDIT_OK ? BANDIT_OK : status;
 }
