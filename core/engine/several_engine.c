@@ -68,6 +68,8 @@ static bandit_options options_of(const bandit_several_engine *e, size_t j)
     o.metrics = NULL;
     o.n_metrics = 0;
     o.seed = seed_of(o.seed, j);
+    if (!e->metrics[j].objective)
+        o.warp_rewards = false;
     return o;
 }
 
