@@ -313,7 +313,7 @@ def test_the_same_calls_in_both_kinds():
 
     for sync, awaited in ((banditd.Study, banditd.AsyncStudy), (banditd.Client, banditd.AsyncClient)):
         for name, method in vars(sync).items():
-            if name.startswith("_") or name in ("optimize", "close") or not inspect.isfunction(method):
+            if name.startswith("_") or name in ("optimize", "close", "events") or not inspect.isfunction(method):
                 continue
             here, there = (list(inspect.signature(f).parameters.values()) for f in (method, getattr(awaited, name)))
             assert here == there, name
@@ -367,3 +367,81 @@ def test_the_version():
     version = (PACKAGE.parents[1] / "server" / "VERSION").read_text().strip()
     assert banditd.__version__ == version
     assert f'version = "{version}"' in (PACKAGE / "pyproject.toml").read_text()
+
+
+def test_candidates_are_added_retired_and_restored(site):
+    study = make(site)
+    before = study.info()["candidates"]
+    added = study.add([[0.25, 0.5], [0.75, 0.5]])
+    assert added == [before, before + 1] and study.candidate(added[0])["point"] == [0.25, 0.5]
+    assert study.retire(added)["retired"] == 2
+    assert [each["candidate"] for each in study.candidates(retired=True)] == added
+    study.restore(added[:1])
+    assert [each["candidate"] for each in study.candidates(retired=True)] == added[1:]
+    assert len(list(study.candidates(retired=False, pulls=0))) == before + 1
+
+
+def test_imported_results_are_listed_and_amended(site):
+    study = make(site)
+    study.observe([{"candidate": 1, "value": 9.9}, {"candidate": 2, "value": 0.5}])
+    assert [each["observation"] for each in study.observations()] == [1, 2]
+    assert study.amend_observation(1, 0.99, reason="a slip")["value"] == 0.99
+    assert study.amend_observation(2, state="failed")["state"] == "failed"
+    assert study.observation(1)["amendments"][0]["was"]["value"] == 9.9
+
+
+def test_what_is_read(site):
+    study = make(site, horizon=12)
+    study.optimize(lambda trial: target(trial.point), workers=1, name="w")
+    assert study.batches() and next(iter(study.batches()))["batch"] == 0
+    assert len(study.series()) == 12
+    assert study.export("csv").startswith(b"trial,")
+    client = banditd.Client(site.url)
+    copy = client.import_study(study.export(), "copy")
+    assert copy.id == "copy" and copy.info()["trials_completed"] == 12
+    assert client.whoami()["role"] == "admin" and len(client.algorithms()) > 10
+    trial = study.trial(1)
+    assert trial.value == trial.raw["value"] and trial.told_at and trial.batch == 0 and trial.repeats == 1 and trial.values == {}
+    events = study.events(after=0)
+    kinds = [next(events).type for _ in range(20)]
+    assert "trial" in kinds and "batch" in kinds, kinds
+
+
+def test_a_table_of_trials(site):
+    study = make(site)
+    for trial in study.ask(2):
+        study.tell(trial, target(trial.point), metadata={"well": "A1"})
+    pandas = type(sys)("pandas")  # stands for the package, which the tests do not need
+    pandas.DataFrame = list
+    sys.modules["pandas"] = pandas
+    try:
+        first = study.trials_dataframe(state="completed")[0]
+    finally:
+        del sys.modules["pandas"]
+    assert (first["trial"], first["state"], first["metadata_well"]) == (1, "completed", "A1"), first
+    assert first["params_x"] == study.trial(1).parameters["x"] and first["value"] == study.trial(1).value
+
+
+def test_tokens(site):
+    client = banditd.Client(site.url)
+    made = client.create_token("worker", description="a bench", lifetime_seconds=60)
+    assert made["token"].startswith("banditd_") and made["id"] in [token["id"] for token in client.tokens()]
+    client.revoke_token(made["id"])
+    assert made["id"] not in [token["id"] for token in client.tokens()]
+
+
+def test_the_same_calls_as_coroutines(site):
+    make(site)
+
+    async def run():
+        client = banditd.AsyncClient(site.url)
+        study = client.study("s")
+        (added,) = await study.add([[0.1, 0.2]])
+        await study.retire([added])
+        assert [each["candidate"] async for each in study.candidates(retired=True)] == [added]
+        await study.observe([{"candidate": 1, "value": 0.5}])
+        assert [each["observation"] async for each in study.observations()] == [1]
+        copy = await client.import_study(await study.export(), "copy")
+        assert (await copy.info())["id"] == "copy" and (await client.whoami())["role"] == "admin"
+
+    asyncio.run(run())

@@ -1,6 +1,6 @@
 """The client of a banditd server. Start with Client or AsyncClient."""
 
-from ._calls import Trial
+from ._calls import Event, Trial
 from ._errors import BanditdError, Conflict, DamagedStudies, Denied, Infeasible, NotFound, Refused, Unreachable
 from .aio import AsyncClient, AsyncStudy
 from .client import Client, Study
@@ -14,6 +14,7 @@ __all__ = [
     "Conflict",
     "DamagedStudies",
     "Denied",
+    "Event",
     "Infeasible",
     "NotFound",
     "Refused",

@@ -35,6 +35,57 @@ class Trial:
     state: str
     raw: dict[str, Any] = dataclasses.field(repr=False)  # as the server sent it
 
+    @property
+    def value(self) -> Optional[float]:
+        """The objective's value, as reported or amended; None while there is none."""
+        return self.raw.get("value")
+
+    @property
+    def values(self) -> dict[str, float]:
+        """The values of all metrics by name; empty unless several were reported."""
+        return dict(self.raw.get("values") or {})
+
+    @property
+    def reason(self) -> Optional[str]:
+        """The reason that was reported with a state such as "failed"."""
+        return self.raw.get("reason")
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What was stored with the result."""
+        return dict(self.raw.get("metadata") or {})
+
+    @property
+    def repeats(self) -> int:
+        """The number of evaluations that the value is the mean of."""
+        return int(self.raw.get("repeats", 1))
+
+    @property
+    def batch(self) -> Optional[int]:
+        """The batch that planned the trial; None for a proposed one."""
+        return self.raw.get("batch")
+
+    @property
+    def issued_at(self) -> Optional[str]:
+        return self.raw.get("issued_at")
+
+    @property
+    def lease_expires_at(self) -> Optional[str]:
+        return self.raw.get("lease_expires_at")
+
+    @property
+    def told_at(self) -> Optional[str]:
+        return self.raw.get("told_at")
+
+
+@dataclasses.dataclass(frozen=True)
+class Event:
+    """An event of a study: its type, such as "trial", "batch" or "state", and its data."""
+
+    type: str
+    data: dict[str, Any]
+    id: Optional[int]  # its position in the study's log; None: it has none
+
 
 @dataclasses.dataclass
 class Call:
@@ -46,6 +97,7 @@ class Call:
     content_type: str = "application/json"
     seconds: float = ANSWER_SECONDS
     parse: Callable[[Any], Any] = lambda answer: answer
+    accept_bytes: bool = False  # the response is no JSON
 
     def __post_init__(self) -> None:
         self.key = str(uuid.uuid4())
@@ -64,6 +116,8 @@ class Call:
         """The content of the response. Raises Refused."""
         if not 200 <= status < 300:
             raise refusal(status, body)
+        if self.accept_bytes:
+            return body
         return self.parse(json.loads(body) if body else None)
 
 
@@ -154,15 +208,15 @@ def _npy(points: Any) -> Optional[bytes]:
     return file.getvalue()
 
 
-def upload(study: str, points: Any) -> Call:
+def upload(study: str, points: Any, method: str = "PUT", rest: str = "/candidates", member: str = "count") -> Call:
     npy = _npy(points)
     return Call(
-        "PUT",
-        study_path(study, "/candidates"),
+        method,
+        study_path(study, rest),
         _json({"points": points}) if npy is None else npy,
         content_type="application/json" if npy is None else "application/octet-stream",
         seconds=3600,
-        parse=lambda answer: answer["count"],
+        parse=lambda answer: answer[member],
     )
 
 
@@ -332,3 +386,66 @@ def predict(study: str, candidates: Any, points: Any, parameters: Any) -> Call:
     given = {"candidates": candidates, "points": points, "parameters": parameters}
     body = {name: value for name, value in given.items() if value is not None}
     return _post(study_path(study, "/predict"), body, parse=lambda answer: answer["predictions"])
+
+
+# ---- pages, and what is read as it is ----
+
+
+def query_of(path: str, query: Mapping[str, Any]) -> str:
+    """The path with the members of the query that are not None."""
+    words = {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in query.items() if value is not None}
+    return path + ("?" + urllib.parse.urlencode(words) if words else "")
+
+
+def page(path: str, query: Mapping[str, Any]) -> Call:
+    return Call("GET", query_of(path, {"limit": 1000, **query}))
+
+
+def read(study: str, rest: str, **query: Any) -> Call:
+    return Call("GET", query_of(study_path(study, rest), query))
+
+
+def send(path: str, body: Any, **more: Any) -> Call:
+    return _post(path, body, **more)
+
+
+def export(study: str, format: str) -> Call:
+    return Call("GET", query_of(study_path(study, "/export"), {"format": format}), seconds=3600, accept_bytes=True)
+
+
+def import_study(lines: bytes, study: Optional[str]) -> Call:
+    path = query_of("/v1/studies", {"id": study})
+    return Call("POST", path, lines, content_type="application/x-ndjson", seconds=3600)
+
+
+def amend_observation(study: str, number: int, value: Optional[float], state: Optional[str], reason: str) -> Call:
+    body: dict[str, Any] = {} if value is None else {"value": _finite(value)}
+    if state is not None:
+        body["state"] = state
+    if reason:
+        body["reason"] = reason[:1000]
+    return _post(study_path(study, f"/observations/{number}/amend"), body)
+
+
+def create_token(role: str, study: Optional[str], description: Optional[str], lifetime_seconds: Optional[int]) -> Call:
+    given = {"role": role, "study": study, "description": description, "lifetime_seconds": lifetime_seconds}
+    return _post("/v1/tokens", {name: value for name, value in given.items() if value is not None})
+
+
+def revoke_token(token: str) -> Call:
+    return Call("DELETE", "/v1/tokens/" + urllib.parse.quote(token, safe=""))
+
+
+def rows(trials: Iterable[Trial]) -> list[dict[str, Any]]:
+    """One flat row per trial, for a table: parameters, values of metrics and features by their names."""
+    table = []
+    for each in trials:
+        row: dict[str, Any] = {"trial": each.id, "state": each.state, "value": each.value}
+        for prefix, members in (("params_", each.parameters), ("values_", each.values), ("metadata_", each.metadata)):
+            row.update({prefix + name: value for name, value in members.items()})
+        if each.point is not None and not each.parameters:
+            row.update({f"params_x{i}": value for i, value in enumerate(each.point)})
+        for name in ("candidate", "batch", "attempt", "worker", "reason", "repeats", "issued_at", "told_at"):
+            row[name] = getattr(each, name)
+        table.append(row)
+    return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import http.client
+import importlib
 import io
 import os
 import time
@@ -56,6 +57,50 @@ class AsyncClient:
                 return
 
     # ---- transport ----
+
+    async def import_study(self, lines: bytes, study: Optional[str] = None) -> AsyncStudy:
+        """Recreates a study from the output of `Study.export`, under another id if `study` is given."""
+        return AsyncStudy(self, (await self._run(_calls.import_study(lines, study)))["id"])
+
+    async def whoami(self) -> dict[str, Any]:
+        """What this client may do: "role", "study", "expires_at" and "name"."""
+        caller: dict[str, Any] = await self._run(_calls.Call("GET", "/v1/whoami"))
+        return caller
+
+    async def algorithms(self) -> list[dict[str, Any]]:
+        """The algorithms of the server with their options."""
+        algorithms: list[dict[str, Any]] = (await self._run(_calls.Call("GET", "/v1/algorithms")))["algorithms"]
+        return algorithms
+
+    def tokens(self) -> AsyncIterator[dict[str, Any]]:
+        """The tokens, without their text (admin)."""
+        return self._pages("/v1/tokens", {})
+
+    async def create_token(
+        self,
+        role: str,
+        *,
+        study: Optional[str] = None,
+        description: Optional[str] = None,
+        lifetime_seconds: Optional[int] = None,
+    ) -> dict[str, Any]:
+        """Creates a token (admin). Its text, "token", is shown only now."""
+        made: dict[str, Any] = await self._run(_calls.create_token(role, study, description, lifetime_seconds))
+        return made
+
+    async def revoke_token(self, token: str) -> None:
+        """Ends a token, by its id (admin)."""
+        await self._run(_calls.revoke_token(token))
+
+    async def _pages(self, path: str, query: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        token = None
+        while True:
+            page = await self._run(_calls.page(path, {**query, "page_token": token}))
+            for item in page["items"]:
+                yield item
+            token = page.get("next_page_token")
+            if not token:
+                return
 
     async def _exchange(self, call: Call) -> tuple[int, bytes, Optional[str]]:
         address = self._address
@@ -246,3 +291,102 @@ class AsyncStudy:
 
     async def delete(self) -> None:
         await self._client._run(_calls.delete(self.id))
+
+    # ---- candidates ----
+
+    def candidates(
+        self, *, sort: Optional[str] = None, retired: Optional[bool] = None, pulls: Optional[int] = None
+    ) -> AsyncIterator[dict[str, Any]]:
+        """The candidates and what the model knows of them: "candidate", "point", "pulls", "mean", "posterior" …
+
+        sort: "candidate", "mean", "ucb", "std" or "pulls", the best or most first. retired, pulls: only those."""
+        query = {"sort": sort, "retired": retired, "pulls": pulls}
+        return self._client._pages(_calls.study_path(self.id, "/candidates"), query)
+
+    async def candidate(self, number: int) -> dict[str, Any]:
+        """A candidate and what the model knows of it."""
+        known: dict[str, Any] = await self._client._run(_calls.get(self.id, f"/candidates/{number}"))
+        return known
+
+    async def add(self, points: Any) -> list[int]:
+        """Adds candidates to a running study: rows of numbers. Returns their numbers."""
+        call = _calls.upload(self.id, points, "POST", "/candidates", "candidates")
+        added: list[int] = await self._client._run(call)
+        return added
+
+    async def retire(self, candidates: Sequence[int]) -> dict[str, int]:
+        """Stops handing out these candidates. Returns the number of "retired" ones and "cancelled" trials."""
+        call = _calls.send(_calls.study_path(self.id, "/candidates/retire"), {"candidates": candidates})
+        retired: dict[str, int] = await self._client._run(call)
+        return retired
+
+    async def restore(self, candidates: Sequence[int]) -> dict[str, int]:
+        """Hands out these retired candidates again."""
+        call = _calls.send(_calls.study_path(self.id, "/candidates/restore"), {"candidates": candidates})
+        restored: dict[str, int] = await self._client._run(call)
+        return restored
+
+    async def upload_kernel(self, matrix: Any) -> int:
+        """Uploads the kernel matrix of a precomputed domain. Returns the number of candidates."""
+        count: int = await self._client._run(_calls.upload(self.id, matrix, "PUT", "/kernel"))
+        return count
+
+    # ---- imported results ----
+
+    def observations(self) -> AsyncIterator[dict[str, Any]]:
+        """The imported results, each with its number, "observation"."""
+        return self._client._pages(_calls.study_path(self.id, "/observations"), {})
+
+    async def observation(self, number: int) -> dict[str, Any]:
+        """An imported result with its amendments."""
+        found: dict[str, Any] = await self._client._run(_calls.get(self.id, f"/observations/{number}"))
+        return found
+
+    async def amend_observation(
+        self, number: int, value: Optional[float] = None, *, state: Optional[str] = None, reason: str = ""
+    ) -> dict[str, Any]:
+        """Corrects an imported result, or takes it back with the state "failed"."""
+        call = _calls.amend_observation(self.id, number, value, state, reason)
+        amended: dict[str, Any] = await self._client._run(call)
+        return amended
+
+    # ---- reading ----
+
+    def batches(self) -> AsyncIterator[dict[str, Any]]:
+        """The planned batches, the initial pick first."""
+        return self._client._pages(_calls.study_path(self.id, "/batches"), {})
+
+    async def series(self, points: int = 1000) -> list[dict[str, Any]]:
+        """The values in order, each with the best one so far; at most `points` of them, for plotting."""
+        items: list[dict[str, Any]] = (await self._client._run(_calls.read(self.id, "/series", points=points)))["items"]
+        return items
+
+    async def importance(self, metric: Optional[str] = None) -> dict[str, Any]:
+        """How much of the variation each parameter explains."""
+        found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/importance", metric=metric))
+        return found
+
+    async def effects(
+        self, parameter: str, *, other: Optional[str] = None, points: Optional[int] = None, metric: Optional[str] = None
+    ) -> dict[str, Any]:
+        """The predicted effect of a parameter, or of two together."""
+        query = {"parameter": parameter, "with": other, "points": points, "metric": metric}
+        found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/effects", **query))
+        return found
+
+    async def diagnostics(self) -> dict[str, Any]:
+        """How well the model predicts results that it has not seen."""
+        found: dict[str, Any] = await self._client._run(_calls.read(self.id, "/diagnostics"))
+        return found
+
+    async def export(self, format: str = "ndjson") -> bytes:
+        """The whole study ("ndjson", for `Client.import_study`), or a table of its trials ("csv")."""
+        exported: bytes = await self._client._run(_calls.export(self.id, format))
+        return exported
+
+
+    async def trials_dataframe(self, *, state: Optional[str] = None) -> Any:
+        """The trials as a pandas.DataFrame with one row per trial. Needs pandas."""
+        pandas = importlib.import_module("pandas")
+
+        return pandas.DataFrame(_calls.rows([trial async for trial in self.trials(state=state)]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import importlib
 import os
 import socket
 import threading
@@ -12,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Callable, Optional, Union
 
 from . import _calls
-from ._calls import Asked, Call, Trial, Value
+from ._calls import Asked, Call, Event, Trial, Value
 from ._errors import Unreachable
 
 DEFAULT_URL = "http://127.0.0.1:8080"
@@ -85,6 +86,49 @@ class Client:
             if not token:
                 return
 
+    def import_study(self, lines: bytes, study: Optional[str] = None) -> Study:
+        """Recreates a study from the output of `Study.export`, under another id if `study` is given."""
+        return Study(self, self._run(_calls.import_study(lines, study))["id"])
+
+    def whoami(self) -> dict[str, Any]:
+        """What this client may do: "role", "study", "expires_at" and "name"."""
+        caller: dict[str, Any] = self._run(_calls.Call("GET", "/v1/whoami"))
+        return caller
+
+    def algorithms(self) -> list[dict[str, Any]]:
+        """The algorithms of the server with their options."""
+        algorithms: list[dict[str, Any]] = self._run(_calls.Call("GET", "/v1/algorithms"))["algorithms"]
+        return algorithms
+
+    def tokens(self) -> Iterator[dict[str, Any]]:
+        """The tokens, without their text (admin)."""
+        return self._pages("/v1/tokens", {})
+
+    def create_token(
+        self,
+        role: str,
+        *,
+        study: Optional[str] = None,
+        description: Optional[str] = None,
+        lifetime_seconds: Optional[int] = None,
+    ) -> dict[str, Any]:
+        """Creates a token (admin). Its text, "token", is shown only now."""
+        made: dict[str, Any] = self._run(_calls.create_token(role, study, description, lifetime_seconds))
+        return made
+
+    def revoke_token(self, token: str) -> None:
+        """Ends a token, by its id (admin)."""
+        self._run(_calls.revoke_token(token))
+
+    def _pages(self, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        token = None
+        while True:
+            page = self._run(_calls.page(path, {**query, "page_token": token}))
+            yield from page["items"]
+            token = page.get("next_page_token")
+            if not token:
+                return
+
     def close(self) -> None:
         """Closes the connection of this thread."""
         connection = getattr(self._local, "connection", None)
@@ -99,6 +143,9 @@ class Client:
         self.close()
 
     # ---- transport ----
+
+    def _token(self) -> Optional[str]:
+        return self._given_token or os.environ.get("BANDITD_TOKEN") or None
 
     def _connect(self, seconds: float) -> http.client.HTTPConnection:
         address = self._address
@@ -117,7 +164,7 @@ class Client:
             connection.sock.settimeout(call.seconds)
         try:
             path = self._address.prefix + call.path
-            connection.request(call.method, path, call.body, call.headers(self._given_token or os.environ.get("BANDITD_TOKEN") or None))
+            connection.request(call.method, path, call.body, call.headers(self._token()))
             response = connection.getresponse()
             return response.status, response.read(), response.getheader("Retry-After")
         except BaseException:
@@ -333,6 +380,111 @@ class Study:
     def delete(self) -> None:
         """Deletes the study and all its data."""
         self._client._run(_calls.delete(self.id))
+
+    # ---- candidates ----
+
+    def candidates(
+        self, *, sort: Optional[str] = None, retired: Optional[bool] = None, pulls: Optional[int] = None
+    ) -> Iterator[dict[str, Any]]:
+        """The candidates and what the model knows of them: "candidate", "point", "pulls", "mean", "posterior" …
+
+        sort: "candidate", "mean", "ucb", "std" or "pulls", the best or most first. retired, pulls: only those."""
+        query = {"sort": sort, "retired": retired, "pulls": pulls}
+        return self._client._pages(_calls.study_path(self.id, "/candidates"), query)
+
+    def candidate(self, number: int) -> dict[str, Any]:
+        """A candidate and what the model knows of it."""
+        known: dict[str, Any] = self._client._run(_calls.get(self.id, f"/candidates/{number}"))
+        return known
+
+    def add(self, points: Any) -> list[int]:
+        """Adds candidates to a running study: rows of numbers. Returns their numbers."""
+        call = _calls.upload(self.id, points, "POST", "/candidates", "candidates")
+        added: list[int] = self._client._run(call)
+        return added
+
+    def retire(self, candidates: Sequence[int]) -> dict[str, int]:
+        """Stops handing out these candidates. Returns the number of "retired" ones and "cancelled" trials."""
+        call = _calls.send(_calls.study_path(self.id, "/candidates/retire"), {"candidates": candidates})
+        retired: dict[str, int] = self._client._run(call)
+        return retired
+
+    def restore(self, candidates: Sequence[int]) -> dict[str, int]:
+        """Hands out these retired candidates again."""
+        call = _calls.send(_calls.study_path(self.id, "/candidates/restore"), {"candidates": candidates})
+        restored: dict[str, int] = self._client._run(call)
+        return restored
+
+    def upload_kernel(self, matrix: Any) -> int:
+        """Uploads the kernel matrix of a precomputed domain. Returns the number of candidates."""
+        count: int = self._client._run(_calls.upload(self.id, matrix, "PUT", "/kernel"))
+        return count
+
+    # ---- imported results ----
+
+    def observations(self) -> Iterator[dict[str, Any]]:
+        """The imported results, each with its number, "observation"."""
+        return self._client._pages(_calls.study_path(self.id, "/observations"), {})
+
+    def observation(self, number: int) -> dict[str, Any]:
+        """An imported result with its amendments."""
+        found: dict[str, Any] = self._client._run(_calls.get(self.id, f"/observations/{number}"))
+        return found
+
+    def amend_observation(
+        self, number: int, value: Optional[float] = None, *, state: Optional[str] = None, reason: str = ""
+    ) -> dict[str, Any]:
+        """Corrects an imported result, or takes it back with the state "failed"."""
+        call = _calls.amend_observation(self.id, number, value, state, reason)
+        amended: dict[str, Any] = self._client._run(call)
+        return amended
+
+    # ---- reading ----
+
+    def batches(self) -> Iterator[dict[str, Any]]:
+        """The planned batches, the initial pick first."""
+        return self._client._pages(_calls.study_path(self.id, "/batches"), {})
+
+    def series(self, points: int = 1000) -> list[dict[str, Any]]:
+        """The values in order, each with the best one so far; at most `points` of them, for plotting."""
+        items: list[dict[str, Any]] = self._client._run(_calls.read(self.id, "/series", points=points))["items"]
+        return items
+
+    def importance(self, metric: Optional[str] = None) -> dict[str, Any]:
+        """How much of the variation each parameter explains."""
+        found: dict[str, Any] = self._client._run(_calls.read(self.id, "/importance", metric=metric))
+        return found
+
+    def effects(
+        self, parameter: str, *, other: Optional[str] = None, points: Optional[int] = None, metric: Optional[str] = None
+    ) -> dict[str, Any]:
+        """The predicted effect of a parameter, or of two together."""
+        query = {"parameter": parameter, "with": other, "points": points, "metric": metric}
+        found: dict[str, Any] = self._client._run(_calls.read(self.id, "/effects", **query))
+        return found
+
+    def diagnostics(self) -> dict[str, Any]:
+        """How well the model predicts results that it has not seen."""
+        found: dict[str, Any] = self._client._run(_calls.read(self.id, "/diagnostics"))
+        return found
+
+    def export(self, format: str = "ndjson") -> bytes:
+        """The whole study ("ndjson", for `Client.import_study`), or a table of its trials ("csv")."""
+        exported: bytes = self._client._run(_calls.export(self.id, format))
+        return exported
+
+    def trials_dataframe(self, *, state: Optional[str] = None) -> Any:
+        """The trials as a pandas.DataFrame with one row per trial. Needs pandas."""
+        pandas = importlib.import_module("pandas")
+
+        return pandas.DataFrame(_calls.rows(self.trials(state=state)))
+
+    def events(self, after: Optional[int] = None) -> Iterator[Event]:
+        """The study's events as they happen, without end, also through restarts of the server. `after`: the id of an
+        event, to begin with the ones after it; 0: from the study's beginning."""
+        from ._events import events
+
+        return events(self._client, self.id, after)
 
     # ---- the loop ----
 

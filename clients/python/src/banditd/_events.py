@@ -1,0 +1,66 @@
+"""The stream of a study's events."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Iterable, Iterator
+from typing import Optional
+
+from . import _calls
+from ._calls import Event
+from ._errors import refusal
+from .client import Client
+
+_SILENCE = 60.0  # the server sends a comment every few seconds
+
+
+def events(client: Client, study: str, after: Optional[int]) -> Iterator[Event]:
+    pauses = _calls.Pauses()
+    while True:
+        connection = client._connect(_SILENCE)
+        try:
+            headers = _calls.Call("GET", "").headers(client._token())
+            if after is not None:
+                headers["Last-Event-ID"] = str(after)
+            connection.request("GET", client._address.prefix + _calls.study_path(study, "/events"), headers=headers)
+            response = connection.getresponse()
+            if response.status != 200:
+                body = response.read()
+                if not _calls.is_transient(response.status):
+                    raise refusal(response.status, body)
+            else:
+                for event in _parse(response):
+                    pauses = _calls.Pauses()
+                    after = after if event.id is None else event.id
+                    if event.type == "start":
+                        continue
+                    yield event
+                    if event.type == "state" and event.data.get("state") == "deleted":
+                        return
+        except (OSError, http.client.HTTPException):
+            pass  # connect again, with the events since the last one
+        finally:
+            connection.close()
+        time.sleep(pauses.next())
+
+
+def _parse(lines: Iterable[bytes]) -> Iterator[Event]:
+    """The events of a stream; an id without an event is one of the type "start"."""
+    kind, data, number = "", "", None
+    for line in lines:
+        name, _, value = line.decode().rstrip("\r\n").partition(":")
+        value = value[1:] if value.startswith(" ") else value
+        if name == "event":
+            kind = value
+        elif name == "data":
+            data += value
+        elif name == "id" and value.isdigit():
+            number = int(value)
+        elif not name and not value:
+            if kind:
+                yield Event(kind, json.loads(data) if data else {}, number)
+            elif number is not None:
+                yield Event("start", {}, number)
+            kind, data, number = "", "", None
