@@ -187,7 +187,7 @@ def test_heads_that_no_request_is_made_of(server, case):
 def test_a_refusal_comes_after_the_answers_before_it_and_under_the_clients_name(server):
     answer = answer_to(server, GET + b"\r\n" + GET + b"X-Request-Id: mine\r\nContent-Length: x\r\n\r\n")
     first, second, third = answer.partition(b"HTTP/1.1 400 ")
-    assert first.startswith(b"HTTP/1.1 200 ") and first.endswith(b'{"status":"ok"}'), answer
+    assert first.startswith(b"HTTP/1.1 200 ") and first.endswith(b'{"status":"ok"}\n'), answer
     assert library_answers_itself() or b"\r\nX-Request-Id: mine\r\n" in third, answer
     is_refused(second + third, 400, "")
 
@@ -475,14 +475,14 @@ BEYOND_DOUBLES = {
     "a product of many picks": ({"name": "gp_bucb", "lambda": 1e-9}, 1),
     "the width of the bounds": ({"name": "bbkb", "norm_bound": 1e300, "lambda": 1e-100, "noise_std": 1e150}, 1),
     "values in no proportion": ({"name": "gp_ucb", "lambda": 1e-12, "noise_std": 100, "norm_bound": 1e300}, 1e50),
-    "candidates in no proportion": ({"name": "gp_ei", "kernel": {"type": "linear"}, "noise_std": 1e-5}, 1),
+    "candidates in no proportion": ({"name": "gp_ei", "kernel": {"type": "linear"}, "noise_std": 1e-100}, 1),
 }
 
 
 @cases(BEYOND_DOUBLES)
 def test_figures_beyond_doubles_are_said_and_harm_nobody(server, case):
     algorithm, scale = case
-    far = 1e100 if algorithm.get("kernel") else 1
+    far = 1e49 if algorithm.get("kernel") else 1
     client = server.client()
     points = [[x * far for x in point] for point in grid(20)]
     algorithm = {"kernel": {"type": "gaussian", "lengthscale": 0.02}, **algorithm}
