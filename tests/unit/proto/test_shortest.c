@@ -55,7 +55,7 @@ static void powers_and_their_neighbours(void **state)
         }
     for (int power = -323; power <= 308; power++)
         for (int digit = 1; digit < 10; digit++) {
-            char text[16];
+            char text[32];
             snprintf(text, sizeof text, "%de%d", digit, power);
             double value = strtod(text, NULL);
             check(value);
