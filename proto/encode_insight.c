@@ -129,3 +129,31 @@ void wire_encode_diagnostics(wire_writer *w, const wire_diagnostics *diagnostics
     encode_list(w, "predictions", diagnostics->predictions, diagnostics->n_predictions, false);
     wire_object_end(w);
 }
+
+void wire_encode_outlook(wire_writer *w, const wire_outlook *outlook)
+{
+    wire_object_begin(w);
+    wire_string_member(w, "metric", outlook->metric);
+    wire_integer_member(w, "batch", outlook->batch);
+    wire_integer_member(w, "observations", outlook->observations);
+    wire_key(w, "recommended");
+    wire_object_begin(w);
+    wire_arm_members(w, outlook->candidate, outlook->space, outlook->parameters);
+    wire_real_member(w, "mean", outlook->mean);
+    wire_real_member(w, "std", outlook->std);
+    wire_object_end(w);
+    wire_real_member(w, "epsilon", outlook->epsilon);
+    wire_real_member(w, "probability", outlook->probability);
+    wire_real_member(w, "possible", outlook->possible);
+    wire_key(w, "gains");
+    wire_array_begin(w);
+    for (size_t k = 0; k < WIRE_GAINS; k++) {
+        wire_object_begin(w);
+        wire_integer_member(w, "trials", outlook->gains[k].trials);
+        wire_real_member(w, "gain", outlook->gains[k].gain);
+        wire_object_end(w);
+    }
+    wire_array_end(w);
+    wire_integer_member(w, "draws", outlook->draws);
+    wire_object_end(w);
+}

@@ -71,4 +71,21 @@ typedef struct wire_diagnostics {
 
 void wire_encode_diagnostics(wire_writer *w, const wire_diagnostics *diagnostics);
 
+/* What is left to gain. */
+enum { WIRE_GAINS = 3 };
+typedef struct wire_outlook {
+    const char *metric;
+    int64_t batch, observations, draws;
+    int64_t candidate; /* of the recommended point; < 0: left out */
+    const wire_study *space;
+    const double *parameters; /* coded, of the space; NULL: left out */
+    double mean, std, epsilon, probability, possible;
+    struct {
+        int64_t trials;
+        double gain;
+    } gains[WIRE_GAINS];
+} wire_outlook;
+
+void wire_encode_outlook(wire_writer *w, const wire_outlook *outlook);
+
 #endif

@@ -84,7 +84,7 @@ bandit_status bandit_insight_importance(bandit_insight *v, bandit_importance *ou
 {
     bandit_status status = bandit_view_check(v, err);
     if (status == BANDIT_OK)
-        status = bandit_view_draw(v, err);
+        status = bandit_view_draw(v, 0, err);
     if (status == BANDIT_OK)
         status = bandit_view_space(v) ? bandit_importance_space(v, out, variance, err)
                                       : bandit_importance_list(v, out, variance, err);

@@ -165,42 +165,50 @@ void bandit_view_means(bandit_insight *v, const double *coordinates, size_t n, d
     combine(v, v->posterior->weights, 1, coordinates, n, out, n);
 }
 
-/* The sample's own weights, and its random features, which depend on nothing but its number. */
-static bandit_status draw_functions(bandit_insight *v, bandit_svgp_sampler *sampler, bandit_error *err)
+static bandit_status reserve_functions(bandit_insight *v, bandit_error *err)
+{
+    const bandit_covariance *covariance = &v->inner->covariance;
+    bool linear = covariance->profile == BANDIT_PROFILE_LINEAR;
+    v->weights = bandit_alloc(v->posterior->m * BANDIT_VIEW_DRAWS, sizeof *v->weights);
+    if (!v->weights)
+        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    bandit_status status =
+        bandit_features_init(&v->features, linear ? BANDIT_EXPANSION_LINEAR : BANDIT_EXPANSION_FOURIER,
+                             covariance, BANDIT_VIEW_FEATURES, err);
+    for (size_t r = 0; status == BANDIT_OK && r < BANDIT_VIEW_DRAWS; r++)
+        status = bandit_prior_draw_init(&v->draws[r], &v->features, err);
+    v->has_room = status == BANDIT_OK;
+    return status;
+}
+
+/* The samples' own weights, and their random features, which depend on nothing but a sample's number. */
+static bandit_status draw_functions(bandit_insight *v, bandit_svgp_sampler *sampler, size_t first,
+                                    bandit_error *err)
 {
     uint64_t seed = v->inner->options.seed ^ UINT64_C(0x9e3779b97f4a7c15), batch = v->engine->batch;
     size_t m = v->posterior->m;
     bandit_status status =
         bandit_svgp_sampler_prepare(sampler, v->posterior, &v->features, &bandit_executor_serial, err);
     for (size_t r = 0; status == BANDIT_OK && r < BANDIT_VIEW_DRAWS; r++) {
-        bandit_svgp_draw(sampler, 1.0, seed, batch, r);
+        bandit_svgp_draw(sampler, 1.0, seed, batch, first + r);
         memcpy(v->weights + r * m, sampler->weight, m * sizeof *v->weights);
-        status = bandit_prior_draw_init(&v->draws[r], &v->features, err);
-        if (status == BANDIT_OK)
-            bandit_features_draw(&v->features, seed, batch, r, &v->draws[r]);
-        if (status == BANDIT_OK)
-            status = bandit_pause_status(err);
+        bandit_features_draw(&v->features, seed, batch, first + r, &v->draws[r]);
+        status = bandit_pause_status(err);
     }
     return status;
 }
 
-bandit_status bandit_view_draw(bandit_insight *v, bandit_error *err)
+bandit_status bandit_view_draw(bandit_insight *v, size_t first, bandit_error *err)
 {
-    if (v->has_draws)
+    if (v->has_draws && v->first_draw == first)
         return BANDIT_OK;
-    const bandit_covariance *covariance = &v->inner->covariance;
     bandit_svgp_sampler sampler = {0};
-    v->weights = bandit_alloc(v->posterior->m * BANDIT_VIEW_DRAWS, sizeof *v->weights);
-    if (!v->weights)
-        return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    bandit_status status = bandit_features_init(
-        &v->features,
-        covariance->profile == BANDIT_PROFILE_LINEAR ? BANDIT_EXPANSION_LINEAR : BANDIT_EXPANSION_FOURIER,
-        covariance, BANDIT_VIEW_FEATURES, err);
+    bandit_status status = v->has_room ? BANDIT_OK : reserve_functions(v, err);
     if (status == BANDIT_OK)
-        status = draw_functions(v, &sampler, err);
+        status = draw_functions(v, &sampler, first, err);
     bandit_svgp_sampler_clear(&sampler);
     v->has_draws = status == BANDIT_OK;
+    v->first_draw = first;
     return status;
 }
 

@@ -32,7 +32,8 @@ struct bandit_insight {
     bandit_features features;
     bandit_prior_draw draws[BANDIT_VIEW_DRAWS];
     double *weights; /* m x (1 + BANDIT_VIEW_DRAWS): those of the mean come first */
-    bool has_draws;
+    bool has_room, has_draws;
+    size_t first_draw; /* the number of the first function */
 };
 
 static inline size_t bandit_view_dimension(const bandit_insight *v)
@@ -54,8 +55,9 @@ double bandit_view_unit(const bandit_insight *view);
 /* The mean at n points (n x dimension, scaled as the arms are). */
 void bandit_view_means(bandit_insight *view, const double *coordinates, size_t n, double *out);
 
-/* Draws the functions. Call before the next two. Errors: BANDIT_NO_MEMORY. */
-bandit_status bandit_view_draw(bandit_insight *view, bandit_error *err);
+/* Draws the functions with the numbers first, first + 1, … Call before bandit_view_values. Errors:
+ * BANDIT_NO_MEMORY. */
+bandit_status bandit_view_draw(bandit_insight *view, size_t first, bandit_error *err);
 /* out[r * ld + i]: function r < BANDIT_VIEW_DRAWS at point i. */
 void bandit_view_values(bandit_insight *view, const double *coordinates, size_t n, double *out, size_t ld);
 

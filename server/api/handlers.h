@@ -92,6 +92,7 @@ void handle_batch_list(http_request *request);
 void handle_importance(http_request *request);
 void handle_effects(http_request *request);
 void handle_diagnostics(http_request *request);
+void handle_outlook(http_request *request);
 
 /* ---- tokens.c ------------------------------------------------------------------------------------------ */
 

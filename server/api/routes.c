@@ -84,6 +84,8 @@ const route api_routes[] = {
      1u << HTTP_QUERY_METRIC, handle_importance, NULL},
     {"/v1/studies/{study}/diagnostics", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
      1u << HTTP_QUERY_METRIC, handle_diagnostics, NULL},
+    {"/v1/studies/{study}/outlook", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
+     1u << HTTP_QUERY_METRIC | 1u << HTTP_QUERY_EPSILON, handle_outlook, NULL},
     {"/v1/studies/{study}/effects", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, EFFECT_AXES,
      handle_effects, NULL},
     {"/v1/studies/{study}/batches", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE, PAGED,

@@ -64,11 +64,14 @@ static const struct {
     const char *name;
     http_query query;
 } query_names[] = {
-    {"limit", HTTP_QUERY_LIMIT},     {"page_token", HTTP_QUERY_PAGE_TOKEN}, {"state", HTTP_QUERY_STATE},
-    {"worker", HTTP_QUERY_WORKER},   {"points", HTTP_QUERY_POINTS},         {"sort", HTTP_QUERY_SORT},
-    {"format", HTTP_QUERY_FORMAT},   {"label", HTTP_QUERY_LABEL},           {"order", HTTP_QUERY_ORDER},
-    {"metric", HTTP_QUERY_METRIC},   {"parameter", HTTP_QUERY_PARAMETER},   {"with", HTTP_QUERY_WITH},
-    {"retired", HTTP_QUERY_RETIRED}, {"pulls", HTTP_QUERY_PULLS},           {"ignore", HTTP_QUERY_IGNORE},
+    {"limit", HTTP_QUERY_LIMIT},   {"page_token", HTTP_QUERY_PAGE_TOKEN},
+    {"state", HTTP_QUERY_STATE},   {"epsilon", HTTP_QUERY_EPSILON},
+    {"worker", HTTP_QUERY_WORKER}, {"points", HTTP_QUERY_POINTS},
+    {"sort", HTTP_QUERY_SORT},     {"format", HTTP_QUERY_FORMAT},
+    {"label", HTTP_QUERY_LABEL},   {"order", HTTP_QUERY_ORDER},
+    {"metric", HTTP_QUERY_METRIC}, {"parameter", HTTP_QUERY_PARAMETER},
+    {"with", HTTP_QUERY_WITH},     {"retired", HTTP_QUERY_RETIRED},
+    {"pulls", HTTP_QUERY_PULLS},   {"ignore", HTTP_QUERY_IGNORE},
     {"id", HTTP_QUERY_ID},
 };
 

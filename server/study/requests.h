@@ -44,6 +44,7 @@ typedef struct input_query {
     const char *metric;
     const char *parameter, *with; /* for effects */
     int64_t points;
+    double epsilon; /* for the outlook; NaN: not given */
 } input_query;
 
 /* A change of a study's definition or state. */
@@ -118,6 +119,10 @@ void study_model(study *s,
 
 void study_importance(study *s, study_request *request); /* input_query */
 void study_effects(study *s, study_request *request);    /* input_query */
+
+/* ---- outlook.c ------------------------------------------------------------------------------------------------ */
+
+void study_outlook(study *s, study_request *request); /* input_query */
 
 /* ---- diagnostics.c -------------------------------------------------------------------------------------------- */
 

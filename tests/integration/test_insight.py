@@ -116,6 +116,21 @@ def test_diagnostics_name_the_outlier(server):
     assert client.read(study, "diagnostics") == answer
 
 
+@cases({"minimize": "minimize", "maximize": "maximize"})
+def test_the_outlook(server, case):
+    client = server.client()
+    early, late = (client.read(space_study(client, n, case), "outlook?epsilon=0.3") for n in (12, 120))
+    assert early["epsilon"] == 0.3 and early["draws"] == 128 and early["observations"] == 12, early
+    assert [item["trials"] for item in early["gains"]] == [1, 10, 100], early
+    for answer in (early, late):
+        gains = [item["gain"] for item in answer["gains"]]
+        assert 0 <= gains[0] <= gains[1] + 1e-9 and gains[1] <= gains[2] + 1e-9, answer
+        assert 0 <= answer["probability"] <= 1 and answer["possible"] >= 0, answer
+        point = answer["recommended"]
+        assert abs(point["mean"] - loss(point["parameters"])) < 5 * point["std"] + 0.3, answer
+    assert late["possible"] < early["possible"] and late["probability"] <= early["probability"], (early, late)
+
+
 BAD = {
     "a metric that is not modelled": ("importance?metric=speed", 422),
     "no parameter": ("effects", 422),
@@ -124,6 +139,8 @@ BAD = {
     "the same parameter twice": ("effects?parameter=rate&with=rate", 422),
     "too many points": ("effects?parameter=rate&points=101", 422),
     "too many pairs": ("effects?parameter=rate&with=width&points=41", 422),
+    "a negative epsilon": ("outlook?epsilon=-1", 422),
+    "an epsilon that is no number": ("outlook?epsilon=much", 422),
     "an unknown query parameter": ("importance?parameter=rate", 422),
 }
 
@@ -147,10 +164,11 @@ def test_models_that_cannot_say(server):
         refusal(client.get(f"/v1/studies/{study}/importance"), 409)
         refusal(client.get(f"/v1/studies/{study}/effects?parameter=rate"), 409)
         refusal(client.get(f"/v1/studies/{study}/diagnostics"), 409)
+        refusal(client.get(f"/v1/studies/{study}/outlook"), 409)
 
 
 def test_a_restarted_server_says_the_same():
-    paths = ("importance", "effects?parameter=rate", "effects?parameter=rate&with=optimizer", "diagnostics")
+    paths = ("importance", "effects?parameter=rate", "effects?parameter=rate&with=optimizer", "diagnostics", "outlook")
     with Server() as server:
         client = server.client()
         study = space_study(client)

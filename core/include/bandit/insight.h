@@ -83,6 +83,26 @@ typedef struct bandit_left_out {
 bandit_status bandit_insight_leave_one_out(bandit_insight *insight, bandit_left_out **out, size_t *n,
                                            bandit_error *err);
 
+/* ---- core/insight/outlook.c ----------------------------------------------------------------------------- */
+
+enum { BANDIT_OUTLOOK_GAINS = 3 };
+
+typedef struct bandit_outlook {
+    uint32_t arm;       /* the recommended one among those with rewards */
+    double mean, std;   /* of the function there */
+    double probability; /* that some point is better than this one by more than epsilon */
+    double possible;    /* the expected gain from it to the best point */
+    size_t draws;       /* functions that these are estimated from */
+    /* The expected gain of so many more trials, if all were chosen now. */
+    size_t trials[BANDIT_OUTLOOK_GAINS];
+    double gains[BANDIT_OUTLOOK_GAINS];
+} bandit_outlook;
+
+/* What is left to gain, in reward units, if the model with its hyper-parameters is right. In an open space, points
+ * stand for the space: 1024 all over it and 512 near the recommended one. Errors: as of bandit_insight_importance. */
+bandit_status bandit_insight_outlook(bandit_insight *insight, double epsilon, bandit_outlook *out,
+                                     bandit_error *err);
+
 /* ---- core/insight/rank_correlation.c -------------------------------------------------------------------- */
 
 /* Spearman's rank correlation of n pairs of finite numbers; equal numbers share their mean rank. NaN where it has
