@@ -23,6 +23,15 @@ wire_status wire_decode_study_patch(wire_study_patch **out, const char *body, si
                                     wire_errors *errors);
 void wire_study_patch_free(wire_study_patch *patch);
 
+/* POST …/fork: {"id": "b", "at_trial": 17} */
+typedef struct wire_fork {
+    char *id;
+    wire_integer at_trial; /* not given: everything */
+} wire_fork;
+
+wire_status wire_decode_fork(wire_fork **out, const char *body, size_t size, wire_errors *errors);
+void wire_fork_free(wire_fork *fork);
+
 /* POST …/candidates: rows as read by a wire_points_reader. */
 typedef struct wire_points {
     double *rows; /* n x dimension, row-major */

@@ -31,6 +31,8 @@ static const command commands[] = {
     {"study resume", "STUDY", 1, 1, 0, command_study_state,
      "continue a study that is paused or in state error", NULL},
     {"study finish", "STUDY", 1, 1, 0, command_study_state, "end a study; its workers stop", NULL},
+    {"study fork", "STUDY NEW [TRIAL]", 2, 3, 0, command_study_fork,
+     "copy a study under another id, as it was when a trial was reported, and print the id", NULL},
     {"study delete", "STUDY", 1, 1, 0, command_study_delete, "delete a study and all its data", NULL},
     {"candidates upload", "STUDY FILE", 2, 2, 0, command_candidates_upload,
      "upload candidates from a .csv, .json or .npy file", NULL},

@@ -12,6 +12,7 @@ exit_status command_study_list(const arguments *a);
 exit_status command_study_show(const arguments *a);
 exit_status command_study_state(const arguments *a); /* pause, resume, finish */
 exit_status command_study_delete(const arguments *a);
+exit_status command_study_fork(const arguments *a);
 exit_status command_candidates_upload(const arguments *a);
 exit_status command_ask(const arguments *a);
 exit_status command_tell(const arguments *a);

@@ -92,6 +92,8 @@ const route api_routes[] = {
      handle_batch_list, NULL},
     {"/v1/studies/{study}/export", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,
      1u << HTTP_QUERY_FORMAT, handle_export, NULL},
+    {"/v1/studies/{study}/fork", HTTP_POST, AUTH_EDITOR, ROUTE_READ, ROUTE_BODY_REQUIRED, 0,
+     handle_study_fork, NULL},
     {"/v1/studies/{study}/events", HTTP_GET, AUTH_VIEWER, ROUTE_POOL, ROUTE_BODY_NONE, 0, handle_events,
      NULL},
     {"/v1/studies/{study}/series", HTTP_GET, AUTH_VIEWER, ROUTE_READ, ROUTE_BODY_NONE,

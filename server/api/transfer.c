@@ -1,4 +1,6 @@
-/* Exporting and importing whole studies: GET …/export, and POST /v1/studies with an exported file. */
+/* Exporting, importing and forking whole studies: GET …/export, POST /v1/studies with an exported file, and
+ * POST …/fork. */
+#include "proto/changes.h"
 #include "proto/study_file.h"
 #include "server/api/handlers.h"
 #include "server/app.h"
@@ -121,6 +123,8 @@ typedef struct incoming {
     const http_request *request;
     wire_file_reader *reader;
     rebuild *rebuild;
+    int64_t source;      /* of a fork: the number of the study that is forked; otherwise 0 */
+    int64_t through;     /* of a fork: later entries are left out */
     store_status status; /* of showing the study */
     computing_job job;
     http_request *publishing; /* the request, for the job */
@@ -152,17 +156,36 @@ static wire_status take_rows(void *arg, size_t n, size_t dimension, const double
 static wire_status take_entry(void *arg, int64_t seq, int64_t time, const char *type, const char *payload,
                               wire_errors *errors)
 {
-    return rebuild_entry(((incoming *)arg)->rebuild, seq, time, type, payload, errors);
+    const incoming *in = arg;
+    return seq > in->through ? WIRE_OK : rebuild_entry(in->rebuild, seq, time, type, payload, errors);
 }
 
-/* False: answered. */
-static bool open_import(http_request *request)
+/* id: of the rebuilt study; NULL: as in the log. False: answered. */
+static bool open_rebuild(http_request *request, const char *id, int64_t source, int64_t through)
 {
     static const wire_file_sink sink = {.head = take_head, .rows = take_rows, .entry = take_entry};
     if (!request->idempotency_key &&
         !limit_studies(
-            request)) /* with a key, the study may have been imported by the same request: see publish */
+            request)) /* with a key, the study may have been made by the same request: see publish */
         return false;
+    incoming *in = calloc(1, sizeof *in);
+    store_status status = in ? rebuild_new(&in->rebuild, request->app->store, id, true) : STORE_NO_MEMORY;
+    if (!status && wire_file_reader_new(&in->reader, &sink, in) != WIRE_OK)
+        status = STORE_NO_MEMORY;
+    if (in) {
+        in->request = request;
+        in->source = source;
+        in->through = through;
+        request->context = in;
+        request->context_free = incoming_free;
+    }
+    if (status)
+        http_answer_store_problem(request, status);
+    return status == STORE_OK;
+}
+
+static bool open_import(http_request *request)
+{
     const char *id = request->query[HTTP_QUERY_ID]; /* NULL: the id in the file */
     if (id && !wire_is_study_id(id, strlen(id))) {
         http_answer_problem(
@@ -171,18 +194,7 @@ static bool open_import(http_request *request)
             "begin with a letter or a digit");
         return false;
     }
-    incoming *in = calloc(1, sizeof *in);
-    store_status status = in ? rebuild_new(&in->rebuild, request->app->store, id, true) : STORE_NO_MEMORY;
-    if (!status && wire_file_reader_new(&in->reader, &sink, in) != WIRE_OK)
-        status = STORE_NO_MEMORY;
-    if (in) {
-        in->request = request;
-        request->context = in;
-        request->context_free = incoming_free;
-    }
-    if (status)
-        http_answer_store_problem(request, status);
-    return status == STORE_OK;
+    return open_rebuild(request, id, 0, INT64_MAX);
 }
 
 static void answer_exists(http_request *request)
@@ -290,7 +302,7 @@ static void publish(computing_job *job)
         status = rebuild_publication(in->rebuild, &write);
     if (!status) {
         limit_studies_in_write(request, write);
-        status = idempotency_attach(request, 0, write);
+        status = idempotency_attach(request, in->source, write);
     }
     if (!status) {
         rebuild_publish(in->rebuild, write, published, request);
@@ -327,5 +339,116 @@ void handle_study_import(http_request *request)
         rebuild_settle(in->rebuild, 0, all_settled, request);
     else
         http_answer_undecodable(request, status, &errors);
+    wire_errors_clear(&errors);
+}
+
+/* ---- forks ---------------------------------------------------------------------------------------------- */
+
+/* Where a fork ends. */
+typedef struct fork_point {
+    int64_t study, told_seq;
+} fork_point;
+
+static void take_source(void *arg, const store_study *row)
+{
+    ((fork_point *)arg)->study = row->study;
+}
+
+static void take_trial(void *arg, const store_trial *row)
+{
+    ((fork_point *)arg)->told_seq = row->told_seq;
+}
+
+/* Sets point->told_seq to the log position of the trial's result; without a trial, beyond the last. False: answered. */
+static bool find_fork_point(http_request *request, const wire_fork *wanted, fork_point *point)
+{
+    store_error error = {0};
+    wire_errors errors = {0};
+    point->told_seq = INT64_MAX;
+    if (!wanted->at_trial.given)
+        return true;
+    store_status status = store_read_trial(request->app->store, point->study, wanted->at_trial.value,
+                                           take_trial, point, &error);
+    bool told = status == STORE_OK && point->told_seq > 0;
+    if (status == STORE_NOT_FOUND)
+        wire_errors_add(&errors, "/at_trial", "there is no trial %lld", (long long)wanted->at_trial.value);
+    else if (status == STORE_OK && !told)
+        wire_errors_add(&errors, "/at_trial", "trial %lld has no result yet",
+                        (long long)wanted->at_trial.value);
+    else if (status != STORE_OK)
+        http_answer_store_problem(request, status);
+    if (errors.n > 0)
+        http_answer_problem(request, status == STORE_OK ? 409 : 422, &errors,
+                            "the study was not forked: see errors");
+    wire_errors_clear(&errors);
+    return told;
+}
+
+/* Reads the log of the study, and rebuilds the fork from it. False: answered. */
+static bool copy_log(http_request *request)
+{
+    incoming *in = request->context;
+    study_export *export = NULL;
+    store_error error = {0};
+    wire_errors errors = {0};
+    bool more = true;
+    wire_status read = WIRE_OK;
+    store_status status = export_open(&export, request->app->store, request->study, EXPORT_NDJSON, &error);
+    while (more && status == STORE_OK && read == WIRE_OK) {
+        wire_writer w = WIRE_WRITER_INIT;
+        char *text = NULL;
+        size_t size = 0;
+        status = export_read(export, &w, &more, &error);
+        if (status == STORE_OK && !wire_writer_finish(&w, &text, &size))
+            status = STORE_NO_MEMORY;
+        if (status == STORE_OK)
+            read = wire_file_reader_feed(in->reader, text, size, &errors);
+        wire_writer_clear(&w);
+        free(text);
+        if (status == STORE_OK && read == WIRE_OK)
+            status = rebuild_wait(in->rebuild);
+    }
+    if (status == STORE_OK && read == WIRE_OK)
+        read = wire_file_reader_finish(in->reader, &errors);
+    if (status == STORE_OK && read == WIRE_OK)
+        read = rebuild_finish(in->rebuild, &errors);
+    if (status != STORE_OK)
+        answer_failure(request, status);
+    else if (read != WIRE_OK)
+        http_answer_undecodable(request, read, &errors);
+    export_free(export);
+    wire_errors_clear(&errors);
+    return status == STORE_OK && read == WIRE_OK;
+}
+
+static void fork_study(http_request *request, const wire_fork *wanted)
+{
+    fork_point point = {0};
+    store_error error = {0};
+    if (*request->caller.study) {
+        http_answer_problem(request, 403, NULL, "a token for one study cannot make another");
+        return;
+    }
+    store_status status = store_read_study(request->app->store, request->study, take_source, &point, &error);
+    if (status == STORE_NOT_FOUND)
+        http_answer_problem(request, 404, NULL, "there is no study '%s'", request->study);
+    else if (status != STORE_OK)
+        http_answer_store_problem(request, status);
+    else if (!idempotency_repeat(request, point.study) && find_fork_point(request, wanted, &point) &&
+             open_rebuild(request, wanted->id, point.study, point.told_seq) && copy_log(request))
+        rebuild_settle(((incoming *)request->context)->rebuild, 0, all_settled, request);
+}
+
+void handle_study_fork(http_request *request)
+{
+    wire_fork *wanted;
+    wire_errors errors = {0};
+    wire_status status = wire_decode_fork(&wanted, request->body, request->body_size, &errors);
+    if (status == WIRE_OK) {
+        fork_study(request, wanted);
+        wire_fork_free(wanted);
+    } else {
+        http_answer_undecodable(request, status, &errors);
+    }
     wire_errors_clear(&errors);
 }

@@ -35,6 +35,19 @@ def test_a_study_from_its_creation_to_its_end(site):
     assert site.run("study", "show", "from-file").returncode == 4
 
 
+def test_a_study_is_forked(site):
+    client = site.server.client()
+    client.create(definition(id="original"))
+    for _ in range(3):
+        (trial,) = client.ask("original", 1)["trials"]
+        client.tell("original", [{"trial": trial["id"], "value": 0.5}])
+    assert site.output("study", "fork", "original", "all-of-it") == "all-of-it\n"
+    assert site.output("study", "fork", "original", "earlier", 2) == "earlier\n"
+    assert [client.study(study)["observations"] for study in ("all-of-it", "earlier")] == [3, 2]
+    assert site.run("study", "fork", "original", "earlier").returncode != 0
+    assert site.run("study", "fork", "original", "late", "two").returncode == 2
+
+
 def test_a_study_goes_out_and_comes_in(site):
     client = site.server.client()
     client.create(definition(id="moved"))

@@ -25,6 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 'r':
         TRY(retire);
         break;
+    case 'f':
+        TRY(fork);
+        break;
     case 'p':
         TRY(proposal);
         break;

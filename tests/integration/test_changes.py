@@ -170,6 +170,7 @@ POSTS = {
     "/v1/studies/{study}/candidates": ({"points": [[0.1, 0.11]]}, {"points": [[0.2, 0.21]]}),
     "/v1/studies/{study}/candidates/retire": ({"candidates": [9]}, {"candidates": [10]}),
     "/v1/studies/{study}/candidates/restore": ({"candidates": [9]}, {"candidates": [10]}),
+    "/v1/studies/{study}/fork": ({"id": "forked"}, {"id": "forked-again"}),
     "/v1/studies/{study}/predict": ({"candidates": [1]}, {"candidates": [2]}),
     "/v1/tokens": ({"role": "viewer"}, {"role": "worker"}),
 }

@@ -22,6 +22,7 @@
     }
 ATTEMPT(study_patch)
 ATTEMPT(retire)
+ATTEMPT(fork)
 ATTEMPT(proposal)
 ATTEMPT(amendment)
 #undef ATTEMPT
@@ -230,13 +231,34 @@ static void test_answers(void **state)
     free(text);
 }
 
+static void test_fork(void **state)
+{
+    (void)state;
+    wire_fork *fork;
+    DECODE(fork, &fork, "{'id':'other','at_trial':12}");
+    assert_string_equal(fork->id, "other");
+    assert_true(fork->at_trial.given && fork->at_trial.value == 12);
+    wire_fork_free(fork);
+    DECODE(fork, &fork, "{'id':'a'}");
+    assert_false(fork->at_trial.given);
+    wire_fork_free(fork);
+    static const refusal cases[] = {
+        {"{}", "/id", "is required"},
+        {"{'id':'A'}", "/id",
+         "must have 1 to 63 characters a-z, 0-9, '.', '_' and '-', and start with a-z or 0-9"},
+        {"{'id':'a','at_trial':0}", "/at_trial", "must be at least 1"},
+        {"{'id':'a','seed':1}", "/seed", "unknown field"},
+    };
+    check_refusals(attempt_fork, cases, LENGTH(cases));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_study_patch), cmocka_unit_test(test_candidates),
         cmocka_unit_test(test_proposal),    cmocka_unit_test(test_heartbeat),
         cmocka_unit_test(test_measurement), cmocka_unit_test(test_amendment),
-        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_answers),     cmocka_unit_test(test_fork),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
