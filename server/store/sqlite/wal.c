@@ -76,14 +76,15 @@ static bool read_frame(wal_reader *r, size_t index)
     return pread(r->fd, r->frame, bytes, (off_t)(header_bytes + index * bytes)) == (ssize_t)bytes;
 }
 
-/* Counts the commits behind the first frame that is not what it should be; *at is that frame's offset. Frames
- * with other salts than the header's are of an earlier use of the file. If the header is broken, the first
+/* Counts the commits behind the first frame that is not what it should be, the most of them that follow one upon the
+ * other: commits that failed, before a kill, leave ends of their own there, each with one commit. *at is the first such
+ * frame's offset. Frames with other salts than the header's are of an earlier use of the file. If the header is broken, the first
  * frame's salts count. */
 static size_t count_commits_behind_a_break(wal_reader *r, off_t *at)
 {
     unsigned char salts[8];
     bool sound = is_sound_header(r), broken = !sound;
-    size_t commits = 0;
+    size_t commits = 0, most = 0;
     *at = 0;
     memcpy(salts, r->header + 16, sizeof salts);
     r->sum[0] = big_endian(r->header + 24);
@@ -96,9 +97,12 @@ static size_t count_commits_behind_a_break(wal_reader *r, off_t *at)
             broken = true;
             *at = (off_t)(header_bytes + i * (frame_header_bytes + r->page_bytes));
         }
+        if (!follows && i > 0)
+            commits = 0;
         commits += broken && ours && big_endian(r->frame + 4) > 0 && (follows || i == 0);
+        most = commits > most ? commits : most;
     }
-    return commits;
+    return most;
 }
 
 /* STORE_OK also if there is no log, or none that SQLite would read. */
