@@ -218,6 +218,9 @@ static void fill_parameter(wire_decoder *d, const wire_place *at, const json_t *
         break;
     }
     wire_take_string(&o, "unit", WIRE_OPTIONAL, 1, WIRE_MAX_UNIT, &p->unit);
+    static const char *const roles[] = {"context", NULL};
+    size_t role;
+    p->context = wire_take_word(&o, "role", WIRE_OPTIONAL, roles, &role);
     /* Read later, once all parameters are known to be valid. */
     wire_has(&o, "default");
     wire_has(&o, "active_when");
@@ -237,6 +240,16 @@ static void check_names(wire_decoder *d, const wire_place *at, const wire_study 
             break;
         }
     }
+}
+
+/* Something must be left to choose. */
+static void check_roles(wire_decoder *d, const wire_place *at, const wire_study *study)
+{
+    size_t contexts = 0;
+    for (size_t i = 0; i < study->n_parameters; i++)
+        contexts += study->parameters[i].context;
+    if (contexts == study->n_parameters)
+        wire_refuse(d, at, "must have a parameter that is not a context");
 }
 
 /* ---- conditions --------------------------------------------------------------------------------------- */
@@ -327,7 +340,9 @@ static void fill_conditions(wire_decoder *d, const wire_place *at, const json_t 
             p->has_default = read_value(d, &default_place, value, p, &p->default_value);
         const json_t *condition = json_object_get(json, "active_when");
         wire_place condition_place = wire_place_member(&place, "active_when");
-        if (condition)
+        if (condition && p->context)
+            wire_refuse(d, &condition_place, "does not apply to a context");
+        else if (condition)
             fill_condition(d, &condition_place, condition, study, p);
     }
     for (size_t i = 0; i < study->n_parameters; i++) {
@@ -363,6 +378,7 @@ void wire_fill_space(wire_object *domain, wire_study *study)
         fill_parameter(d, &place, json_array_get(json, i), &study->parameters[i]);
     }
     check_names(d, &at, study);
+    check_roles(d, &at, study);
     /* Defaults and conditions refer to values of the parameters, which must be valid first. */
     if (!d->invalid && !d->no_memory)
         fill_conditions(d, &at, json, study);

@@ -85,6 +85,8 @@ static void encode_parameter(wire_writer *w, const wire_study *study, const wire
         wire_boolean(w, true);
     }
     wire_optional_string(w, "unit", p->unit);
+    if (p->context)
+        wire_string_member(w, "role", "context");
     if (p->has_default) {
         wire_key(w, "default");
         wire_encode_parameter_value(w, p, p->default_value);

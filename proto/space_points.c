@@ -305,6 +305,10 @@ bool wire_complete_parameters(double *values, const wire_parameter *parameters, 
         if (isnan(values[i]) && active && completeness == WIRE_WHOLE) {
             refuse(errors, pointer, name, "is required");
             ok = false;
+        } else if (isnan(values[i]) && completeness == WIRE_ASKED && parameters[i].context) {
+            refuse(errors, pointer, name,
+                   "is required: this parameter is a context, which the server does not choose");
+            ok = false;
         } else if (!active && !isnan(values[i])) {
             refuse(errors, pointer, name, "must be left out: the other values make this parameter inactive");
             ok = false;

@@ -33,6 +33,7 @@ typedef struct wire_parameter {
     int precision;   /* double: decimal places of chosen values; on a log scale, their significant digits */
     bool ordered;    /* categorical: the words are in an order */
     char *unit;      /* shown, and used by nothing; NULL */
+    bool context;    /* its value is brought by who asks, and never chosen */
     double *numbers; /* discrete: n_values, in the order given */
     char **words;    /* categorical: n_values */
     uint32_t *order; /* indices of the values, ascending by value */
@@ -64,8 +65,9 @@ typedef struct wire_assignments {
 void wire_assignments_clear(wire_assignments *assignments);
 
 typedef enum wire_completeness {
-    WIRE_WHOLE,  /* an active parameter that is left out gets its default; without a default it is required */
-    WIRE_PARTIAL /* a parameter that is left out stays open (NaN) */
+    WIRE_WHOLE, /* an active parameter that is left out gets its default; without a default it is required */
+    WIRE_PARTIAL, /* a parameter that is left out stays open (NaN) */
+    WIRE_ASKED    /* the same, but contexts are required */
 } wire_completeness;
 
 /* Codes a client's point into values (n, caller's). False: it has added problems at pointer + "/<name>":

@@ -268,7 +268,29 @@ static double exploring_width(const bandit_space_engine *e, const bandit_space_b
     return e->rule->seeks_best && (e->base.batch + b->n_picks) % 4 == 3 && width >= 1.0 ? width : 0.0;
 }
 
-static bandit_acquisition acquisition_of(const bandit_space_engine *e, const bandit_space_batch *b)
+/* Whether a context is fixed. */
+static bool has_context(const bandit_space *s, const double *fixed)
+{
+    bool has = false;
+    for (size_t i = 0; fixed && i < s->n; i++)
+        has |= s->parameters[i].context && !isnan(fixed[i]);
+    return has;
+}
+
+/* What a pick has to improve on: the largest posterior mean of the pulled points or, in a context, of the grid, whose
+ * points all have its values. */
+static double incumbent_of(const bandit_space_engine *e, const bandit_space_batch *b, const double *fixed)
+{
+    double best = -INFINITY;
+    if (e->rule->samples || !has_context(space_of(e), fixed))
+        return b->incumbent;
+    for (size_t i = 0; i < e->maximizer.n_grid; i++)
+        best = fmax(best, e->grid.mean[i]);
+    return isfinite(best) ? best : b->incumbent;
+}
+
+static bandit_acquisition acquisition_of(const bandit_space_engine *e, const bandit_space_batch *b,
+                                         double incumbent)
 {
     const bandit_options *o = &e->base.options;
     bandit_acquisition a = {.kind = e->rule->acquire, .smallest = 1e-12 * e->base.covariance.kappa2};
@@ -278,11 +300,11 @@ static bandit_acquisition acquisition_of(const bandit_space_engine *e, const ban
     else if (!b->has_model)
         a.kind = BANDIT_ACQUIRE_VARIANCE;
     else if (e->rule->seeks_best)
-        a = (bandit_acquisition){a.kind, b->incumbent, a.smallest, o->lambda};
+        a = (bandit_acquisition){a.kind, incumbent, a.smallest, o->lambda};
     else if (a.kind == BANDIT_ACQUIRE_UCB)
         a.parameter = width_of_pick(e, b);
     else
-        a.parameter = b->incumbent + o->zeta;
+        a.parameter = incumbent + o->zeta;
     return a;
 }
 
@@ -315,13 +337,17 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
         status = learn_feasibility(e, b, limits, err);
     if (status != BANDIT_OK)
         return status;
+    if (!e->rule->samples)
+        status = bandit_grid_update(&e->grid, &b->surface, err);
+    if (status != BANDIT_OK)
+        return status;
     look_beside_leader(e, b);
     size_t n = e->maximizer.n_grid;
     double *means = e->values + n, *variances = means + BANDIT_MAXIMIZE_TRIALS;
     choice c = {.e = e,
                 .b = b,
                 .limits = limits,
-                .acquisition = acquisition_of(e, b),
+                .acquisition = acquisition_of(e, b, incumbent_of(e, b, limits->fixed)),
                 .strict = true,
                 .means = means,
                 .variances = variances,
@@ -337,8 +363,7 @@ static bandit_status maximize(bandit_space_engine *e, bandit_space_batch *b,
         bandit_svgp_draw(&e->sampler, b->width, o->seed, e->base.batch, b->n_picks % most);
         sample_values(&c, e->maximizer.features, n, e->values);
     } else {
-        status = bandit_grid_update(&e->grid, &b->surface, err);
-        for (size_t i = 0; status == BANDIT_OK && i < n; i++)
+        for (size_t i = 0; i < n; i++)
             e->values[i] = bandit_acquisition_value(&c.acquisition, e->grid.mean[i], e->grid.variance[i]) -
                            (c.penalty > 0.0 ? c.penalty * e->shortfall[i] : 0.0);
     }

@@ -130,6 +130,10 @@ wire_status study_config_complete(wire_study *request, wire_errors *errors)
     if (request->min_in_flight.given && request->feedback && strcmp(request->feedback, "async") != 0)
         wire_errors_add(errors, "/min_in_flight", "applies only to \"feedback\": \"async\"");
     check_several(request, errors);
+    if (space_has_context(request) && request->feedback && strcmp(request->feedback, "async") != 0)
+        wire_errors_add(errors, "/feedback", "must be \"async\" in a space with a context");
+    if (space_has_context(request) && request->min_in_flight.given)
+        wire_errors_add(errors, "/min_in_flight", "does not apply to a space with a context");
     complete_aim(request, &found);
     if (!request->algorithm.name)
         return WIRE_NO_MEMORY;

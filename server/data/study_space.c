@@ -66,6 +66,7 @@ bandit_parameter *space_parameters_new(const wire_study *definition)
                                            .n_values = from->n_values,
                                            .has_default = from->has_default,
                                            .default_value = from->default_value,
+                                           .context = from->context,
                                            .parent = has_parent ? from->parent : BANDIT_NO_PARENT,
                                            .parent_values = from->parent_values,
                                            .n_parent_values = from->n_parent_values,
@@ -100,6 +101,15 @@ static bandit_status list_allowed(bandit_arms *arms, size_t size, size_t width, 
     return status;
 }
 
+bool space_has_context(const wire_study *definition)
+{
+    for (size_t i = 0; i < definition->n_parameters; i++) {
+        if (definition->parameters[i].context)
+            return true;
+    }
+    return false;
+}
+
 bandit_status space_enumerate(double **rows, size_t *n, bool *listed, const wire_study *definition,
                               bandit_error *err)
 {
@@ -119,7 +129,7 @@ bandit_status space_enumerate(double **rows, size_t *n, bool *listed, const wire
     status = space_arms_new(&arms, definition, parameters, err);
     if (status != BANDIT_OK)
         goto out;
-    size_t size = bandit_arms_space_size(arms);
+    size_t size = space_has_context(definition) ? SIZE_MAX : bandit_arms_space_size(arms);
     if (definition->n_constraints > 0 && size < SIZE_MAX)
         status = bandit_arms_count_allowed(arms, limit, &size, err);
     if (status != BANDIT_OK || size > limit)

@@ -14,6 +14,9 @@ enum { SPACE_ENUMERATED_POINTS = 10000, SPACE_ENUMERATED_NUMBERS = 1000000 };
  * of the definition. NULL: out of memory. */
 bandit_parameter *space_parameters_new(const wire_study *definition);
 
+/* Does the asker bring the values of some parameters? Such a space is never enumerated. */
+bool space_has_context(const wire_study *definition);
+
 /* Lists all points of a small space that keep its constraints, coded, in the engine's order. *rows: *n x
  * definition->n_parameters, freed by the caller; NULL and 0 if the space is not small, or if there are none:
  * then *listed. */

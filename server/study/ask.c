@@ -3,6 +3,7 @@
 
 #include "server/base/clock.h"
 #include "server/data/candidate_rows.h"
+#include "server/data/study_space.h"
 #include "server/data/trial_view.h"
 #include "server/study/requests.h"
 #include "server/study/trials.h"
@@ -167,7 +168,7 @@ static bool code_fixed(double **out, const study *s, study_request *request)
     const wire_study *definition = s->config->wire;
     wire_errors errors = {0};
     *out = NULL;
-    if (!ask->fixed.items)
+    if (!ask->fixed.items && !space_has_context(definition))
         return true;
     if (!s->config->parameters) {
         wire_errors_add(&errors, "/fixed", "applies to a domain of type \"space\" only");
@@ -175,8 +176,8 @@ static bool code_fixed(double **out, const study *s, study_request *request)
         reply_store_problem(request, STORE_NO_MEMORY);
         return false;
     } else {
-        wire_code_parameters(*out, definition->parameters, definition->n_parameters, &ask->fixed,
-                             WIRE_PARTIAL, "/fixed", &errors);
+        wire_code_parameters(*out, definition->parameters, definition->n_parameters, &ask->fixed, WIRE_ASKED,
+                             "/fixed", &errors);
     }
     bool fine = errors.n == 0;
     if (!fine) {
@@ -185,6 +186,21 @@ static bool code_fixed(double **out, const study *s, study_request *request)
     }
     wire_errors_clear(&errors);
     return fine;
+}
+
+/* In a space with a context, a trial that came back waits for an ask for one trial with its values. Returns how many there
+ * are: 0 or 1. */
+static size_t returned_trial(study *s, const wire_ask *ask, const double *fixed, trial **out)
+{
+    size_t n = 0;
+    for (trial *t = trial_queue_first(s->queue, TRIALS_QUEUED); ask->count == 1 && t;
+         t = trial_queue_next(t)) {
+        if (has_values(s, t, fixed) && (n == 0 || t->id < out[0]->id)) {
+            out[0] = t;
+            n = 1;
+        }
+    }
+    return n;
 }
 
 /* An ask gets fewer trials than it requests if their points have more numbers in total than this. The turn
@@ -212,6 +228,8 @@ void study_ask(study *s, study_request *request)
     if (!code_fixed(&fixed, s, request))
         return;
     size_t n = study_own_trials(s, ask, fixed, own);
+    if (n == 0 && fixed && space_has_context(s->config->wire) && s->state == STUDY_ACTIVE)
+        n = returned_trial(s, ask, fixed, own);
     bool enough = n == (size_t)ask->count || s->state != STUDY_ACTIVE ||
                   !study_config_serves_in_full(s->config); /* otherwise the rest is planned first */
     if (n > 0 && enough) {

@@ -48,6 +48,8 @@ typedef struct bandit_parameter {
     size_t n_values;       /* discrete, categorical; at least 1 */
     bool has_default;
     double default_value; /* coded */
+    bool
+        context; /* every select fixes it: what is best then depends on its value, and so does what is an improvement */
     /* Active only while parameter `parent` is active and has one of these values (coded; borrowed; not for a
      * parent of type double). No cycles. BANDIT_NO_PARENT: always active. */
     size_t parent;

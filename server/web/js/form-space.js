@@ -66,6 +66,7 @@ export function spaceEditor(definition, change) {
           field(i, { name: 'active_when/min', label: 'or at least', kind: KINDS.number }),
           field(i, { name: 'active_when/max', label: 'at most', kind: KINDS.number }),
           field(i, { name: 'unit', label: 'Unit', placeholder: 'mm' }),
+          field(i, { name: 'role', label: 'Chosen by', options: [['', 'the server'], ['context', 'who asks (context)']] }),
           h('button', { type: 'button', class: 'small quiet-danger', 'aria-label': `Remove parameter ${i + 1}`, onclick: () => {
             definition.domain.parameters.splice(i, 1);
             draw();

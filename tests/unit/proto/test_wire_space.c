@@ -195,6 +195,11 @@ static void test_refused(void **state)
         {ONE("'type':'categorical','values':['x'],'ordered':1"), AT "/ordered", "must be true or false"},
         {ONE("'type':'discrete','values':[1],'ordered':true"), AT "/ordered", "unknown field"},
         {ONE("'type':'boolean','unit':''"), AT "/unit", "must not be empty"},
+        {ONE("'type':'boolean','role':'context'"), "/domain/parameters",
+         "must have a parameter that is not a context"},
+        {BOTH(NUMBER, "'type':'boolean','role':'context','active_when':{'parameter':'a','min':2}"),
+         "/domain/parameters/1/active_when", "does not apply to a context"},
+        {ONE("'type':'boolean','role':'free'"), AT "/role", "must be \"context\""},
         {RULES("'a'"), "/domain/constraints", "must be a list"},
         {RULES("[]"), "/domain/constraints", "must not be empty"},
         {RULES("['a <= 1',2]"), "/domain/constraints/1", "must be a string"},
@@ -219,13 +224,13 @@ static void test_refused(void **state)
 static void test_more_members(void **state)
 {
     (void)state;
-    static const char *const text =
-        SPACE("{'name':'rate','type':'double','min':0.001,'max':1.0,'scale':'log','precision':3},"
-              "{'name':'width','type':'integer','min':8,'max':250,'scale':'linear','step':8,'unit':'mm'},"
-              "{'name':'dose','type':'double','min':0.0,'max':1.0,'scale':'linear','step':0.1,'default':0.3},"
-              "{'name':'level','type':'categorical','values':['low','mid','high'],'ordered':true},"
-              "{'name':'more','type':'boolean','active_when':{'parameter':'rate','min':0.25}},"
-              "{'name':'less','type':'boolean','active_when':{'parameter':'width','min':16,'max':64}}");
+    static const char *const text = SPACE(
+        "{'name':'rate','type':'double','min':0.001,'max':1.0,'scale':'log','precision':3},"
+        "{'name':'width','type':'integer','min':8,'max':250,'scale':'linear','step':8,'unit':'mm','role':'context'},"
+        "{'name':'dose','type':'double','min':0.0,'max':1.0,'scale':'linear','step':0.1,'default':0.3},"
+        "{'name':'level','type':'categorical','values':['low','mid','high'],'ordered':true},"
+        "{'name':'more','type':'boolean','active_when':{'parameter':'rate','min':0.25}},"
+        "{'name':'less','type':'boolean','active_when':{'parameter':'width','min':16,'max':64}}");
     wire_study *s = decode(text);
     const wire_parameter *p = s->parameters;
     assert_true(p[0].has_precision && p[0].precision == 3 && p[1].step == 8 && p[2].step == 0.1);
