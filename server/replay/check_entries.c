@@ -232,6 +232,17 @@ static bool check_points(rebuild *r, const char *member, const store_points *poi
     return r->candidates <= WIRE_MAX_COUNT || rebuild_refuse(p, member, "there are too many candidates");
 }
 
+/* How many points an enumerated space has: those that keep its constraints. −1: too many, or out of memory. */
+static int64_t listed_points(const rebuild *r)
+{
+    bandit_error error = {0};
+    size_t count = bandit_arms_space_size(r->space);
+    bool fine = count < SIZE_MAX;
+    if (fine && r->config->wire->n_constraints > 0)
+        fine = bandit_arms_count_allowed(r->space, SPACE_ENUMERATED_POINTS, &count, &error) == BANDIT_OK;
+    return fine && count <= SPACE_ENUMERATED_POINTS ? (int64_t)count : -1;
+}
+
 static bool fits_domain(const rebuild *r, const store_event *event)
 {
     const wire_study *wire = r->config->wire;
@@ -242,8 +253,8 @@ static bool fits_domain(const rebuild *r, const store_event *event)
     case WIRE_DOMAIN_PRECOMPUTED:
         return dimension == wire->size.value && count == wire->size.value && !r->has_gaps;
     case WIRE_DOMAIN_SPACE:
-        return dimension == (int64_t)wire->n_parameters &&
-               count == (int64_t)bandit_arms_space_size(r->space) && count <= SPACE_ENUMERATED_POINTS &&
+        return dimension == (int64_t)wire->n_parameters && count == listed_points(r) &&
+               count <= SPACE_ENUMERATED_POINTS &&
                (r->rows == 0 ||
                 (r->few && r->dimension == wire->n_parameters && r->rows == first_other(r, r->few, r->rows)));
     }

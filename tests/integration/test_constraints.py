@@ -157,6 +157,26 @@ def test_a_million_combinations_are_filtered(server):
     drive(client, study["id"], 10, lambda point: None, lambda point: abs(point["unroll"] - 4) + point["block_x"] / 64)
 
 
+def test_a_filtered_list_continues_after_a_restart():
+    parameters, rules = kernel_tuning()
+
+    def loss(point):
+        return abs(point["unroll"] - 4) + point["block_x"] / 64
+
+    with Server() as server:
+        client = server.client()
+        whole, halves = (client.create(constrained(parameters, rules, seed=4))["id"] for _ in range(2))
+        expected, points = (drive(client, study, n, lambda point: None, loss) for study, n in ((whole, 12), (halves, 7)))
+        server.kill()
+        server.start()
+        client = server.client()
+        assert points + drive(client, halves, 5, lambda point: None, loss) == expected
+        expect_sound(server.db, [whole, halves])
+        exported = client.get(f"/v1/studies/{whole}/export?format=ndjson").body
+        client.delete(f"/v1/studies/{whole}")
+        assert client.post("/v1/studies", exported, content_type="application/x-ndjson").status == 201
+
+
 def test_own_points_that_break_them_are_refused(server):
     client = server.client()
     study = client.create(constrained(MIX, MIX_RULES))["id"]
