@@ -72,6 +72,15 @@ static void print_command_help(const command *c)
     print_options(c->options | OPTIONS_COMMON);
 }
 
+void help_print_group(const command_list *commands, const char *word)
+{
+    size_t n = strlen(word);
+    printf("banditctl %s has these commands:\n", word);
+    for (size_t i = 0; i < commands->n; i++)
+        if (strncmp(commands->items[i].name, word, n) == 0 && commands->items[i].name[n] == ' ')
+            printf("  %s %s\n", commands->items[i].name, commands->items[i].operands);
+}
+
 void help_print(const command_list *commands, const command *c)
 {
     if (c) {
@@ -79,7 +88,7 @@ void help_print(const command_list *commands, const command *c)
         return;
     }
     puts("usage: banditctl COMMAND [options] …\n\n"
-         "The client of a banditd server. banditctl COMMAND --help explains a command.\n\n"
+         "The client of a banditd server. banditctl help COMMAND explains a command.\n\n"
          "commands:");
     for (size_t i = 0; i < commands->n; i++) {
         char form[64];
@@ -93,6 +102,7 @@ void help_print(const command_list *commands, const command *c)
     puts("\nenvironment:\n"
          "  BANDITD_URL              the server, if --url is not given\n"
          "  BANDITD_TOKEN            the access token to send\n"
+         "  BANDITD_CACERT           certificates to trust, if --cacert is not given\n"
          "\nexit status:");
     for (size_t i = 0; i < sizeof status_texts / sizeof *status_texts; i++)
         printf("  %-24zu %s\n", i, status_texts[i]);

@@ -12,4 +12,7 @@ void help_print(const command_list *commands, const command *c);
 void complete_words(const command_list *commands, char *const *words, size_t n,
                     void (*studies)(const char *prefix));
 
+/* Prints the commands that begin with this word. */
+void help_print_group(const command_list *commands, const char *word);
+
 #endif

@@ -28,6 +28,14 @@ static bool has_control(const char *text)
     return false;
 }
 
+/* HOST:PORT, as in localhost:8080. */
+static bool is_host_and_port(const char *text)
+{
+    const char *colon = strrchr(text, ':');
+    return colon && colon > text && colon[1] && strspn(colon + 1, "0123456789") == strlen(colon + 1) &&
+           !strchr(text, '/');
+}
+
 bool http_client_new(http_client **out, const char *url)
 {
     http_client *client = allocate(1, sizeof *client);
@@ -51,10 +59,13 @@ bool http_client_new(http_client **out, const char *url)
         size_t n = strlen(client->base);
         while (n > 0 && client->base[n - 1] == '/')
             client->base[--n] = '\0';
+    } else if (is_host_and_port(url)) {
+        client->base = format_text("http://%s", url);
     } else {
-        fprintf(stderr,
-                "banditctl: the URL must be http://HOST:PORT, https://HOST:PORT or unix:/path, not '%s'\n",
-                url);
+        fprintf(
+            stderr,
+            "banditctl: the URL must be http://HOST:PORT, https://HOST:PORT, HOST:PORT or unix:/path, not '%s'\n",
+            url);
         http_client_free(client);
         return false;
     }
@@ -155,6 +166,9 @@ static void prepare(const http_client *client, const http_request *request, cons
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, t);
+    const char *certificates = getenv("BANDITD_CACERT");
+    if (certificates && *certificates)
+        curl_easy_setopt(easy, CURLOPT_CAINFO, certificates);
     if (client->unix_socket)
         curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, client->unix_socket);
     if (request->seconds < 0) {

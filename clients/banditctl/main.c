@@ -4,6 +4,7 @@
 
 #include <curl/curl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 int main(int argc, char **argv)
@@ -20,13 +21,19 @@ int main(int argc, char **argv)
     }
     switch (arguments_read(&a, &command_table, argc, argv)) {
     case ARGUMENTS_HELP:
-        help_print(&command_table, a.command);
+        if (a.topic)
+            help_print_group(&command_table, a.topic);
+        else
+            help_print(&command_table, a.command);
         return STATUS_OK;
     case ARGUMENTS_WRONG:
         return STATUS_USAGE;
     case ARGUMENTS_RUN:
         break;
     }
+    /* For every connection of this program, and for those of the commands that `work` runs. */
+    if (option_given(&a, OPTION_CACERT))
+        setenv("BANDITD_CACERT", option_text(&a, OPTION_CACERT), 1);
     exit_status status = a.command->run(&a);
     if (status == STATUS_OK && (fflush(stdout) != 0 || ferror(stdout))) {
         fputs("banditctl: cannot write to standard output\n", stderr);

@@ -10,7 +10,12 @@
 const option option_table[N_OPTIONS] = {
     [OPTION_URL] =
         {"url", 0, "URL", NULL, OPTION_TEXT, 0, 0,
-         "the server, http(s)://HOST:PORT or unix:/path (BANDITD_URL; default http://127.0.0.1:8080)"},
+         "the server, http(s)://HOST:PORT, HOST:PORT or unix:/path (BANDITD_URL; default http://127.0.0.1:8080)"},
+    [OPTION_CACERT] =
+        {"cacert", 0, "FILE", NULL, OPTION_TEXT, 0, 0,
+         "trust the certificates in this file, in PEM, in place of the system's (BANDITD_CACERT)"},
+    [OPTION_SORT] = {"sort", 0, "ORDER", "candidate", OPTION_TEXT, 0, 0,
+                     "candidate, mean, ucb, std or pulls, the best or most first"},
     [OPTION_JSON] = {"json", 0, NULL, NULL, OPTION_SWITCH, 0, 0, "print the server's response unchanged"},
     [OPTION_STATE] = {"state", 0, "STATE", NULL, OPTION_TEXT, 0, 0,
                       "only studies in this state: awaiting_candidates, active, paused, finished, error"},
@@ -191,13 +196,63 @@ static bool is_number(const char *text)
     return wire_read_number(text, strlen(text), WIRE_NUMBER_LOOSE, &number) != WIRE_NUMBER_NONE;
 }
 
+/* Whether this word is an option that takes the next word as its value, of any command. */
+static bool takes_next_word(const char *word)
+{
+    for (int id = 0; id < N_OPTIONS; id++)
+        if (strcmp(word + 2, option_table[id].name) == 0)
+            return option_table[id].argument != NULL;
+    return false;
+}
+
+/* Moves the options that stand before the command behind it. */
+static void move_leading_options(const command_list *commands, int argc, char **argv)
+{
+    int k = 1;
+    while (k < argc && strncmp(argv[k], "--", 2) == 0 && argv[k][2] && strcmp(argv[k], "--help") != 0 &&
+           strcmp(argv[k], "--version") != 0)
+        k += takes_next_word(argv[k]) ? 2 : 1;
+    size_t used;
+    if (k == 1 || k >= argc || !command_find(commands, argv + k, (size_t)(argc - k), &used))
+        return;
+    for (size_t i = 0; i < used; i++) { /* each word of the command's name, over the options */
+        char *word = argv[k + (int)i];
+        memmove(argv + i + 2, argv + i + 1, (size_t)(k - 1) * sizeof *argv);
+        argv[i + 1] = word;
+    }
+}
+
+/* `help`, `help COMMAND`, and --help after the first word of commands of two. */
+static bool asks_for_help(arguments *out, const command_list *commands, int argc, char **argv)
+{
+    size_t used;
+    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        return true;
+    bool help = strcmp(argv[1], "help") == 0;
+    const char *word = help && argc > 2 ? argv[2] : argv[1];
+    bool group = begins_command(commands, word);
+    if (help && argc > 2) {
+        out->command = command_find(commands, argv + 2, (size_t)argc - 2, &used);
+        out->topic = !out->command && group ? word : NULL;
+        return out->command || group;
+    }
+    bool alone = argc > 2 && (strcmp(argv[2], "--help") == 0 || strcmp(argv[2], "-h") == 0);
+    if (!help && group && alone && !command_find(commands, argv + 1, 1, &used))
+        out->topic = word;
+    return help || out->topic;
+}
+
 arguments_outcome arguments_read(arguments *out, const command_list *commands, int argc, char **argv)
 {
     size_t used;
     *out = (arguments){0};
-    if (argc < 2 || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-        strcmp(argv[1], "help") == 0)
+    move_leading_options(commands, argc, argv);
+    if (asks_for_help(out, commands, argc, argv))
         return ARGUMENTS_HELP;
+    if (strcmp(argv[1], "help") == 0) { /* of something that is no command */
+        argv++;
+        argc--;
+    }
     if (strcmp(argv[1], "--version") == 0) {
         static char version[] = "version";
         argv[1] = version;

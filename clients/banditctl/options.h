@@ -9,7 +9,9 @@
 
 typedef enum option_id {
     OPTION_URL,
+    OPTION_CACERT,
     OPTION_JSON,
+    OPTION_SORT,
     OPTION_STATE,
     OPTION_LABEL,
     OPTION_COUNT,
@@ -42,7 +44,7 @@ typedef enum option_id {
 
 #define OPTION_BIT(id) (UINT64_C(1) << (id))
 /* The options that every command has. */
-#define OPTIONS_COMMON (OPTION_BIT(OPTION_URL) | OPTION_BIT(OPTION_JSON))
+#define OPTIONS_COMMON (OPTION_BIT(OPTION_URL) | OPTION_BIT(OPTION_CACERT) | OPTION_BIT(OPTION_JSON))
 
 typedef enum option_kind { OPTION_SWITCH, OPTION_TEXT, OPTION_INTEGER, OPTION_SECONDS } option_kind;
 
@@ -60,6 +62,7 @@ extern const option option_table[N_OPTIONS];
 
 typedef struct arguments {
     const struct command *command;
+    const char *topic;            /* of ARGUMENTS_HELP: the first word of commands to list, or NULL */
     const char *given[N_OPTIONS]; /* NULL: not given, and no default */
     char *const *operands;
     size_t n_operands;

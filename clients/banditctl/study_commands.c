@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* The content of a stream; NULL if it cannot be read. The caller frees it. */
 static char *read_all(FILE *from, size_t *size)
@@ -130,8 +131,16 @@ static void print_study_line(const json_t *study, const char *id, const char *un
     free(state);
 }
 
+void print_header(const char *columns)
+{
+    if (isatty(STDOUT_FILENO))
+        puts(columns);
+}
+
 exit_status command_study_list(const arguments *a)
 {
+    if (!option_given(a, OPTION_JSON))
+        print_header("id                               state                  trials  horizon best");
     return list_studies(a, print_study_line, NULL);
 }
 
@@ -222,8 +231,10 @@ exit_status command_study_delete(const arguments *a)
 
 static const char *type_of_file(const char *name)
 {
-    static const char *const types[][2] = {
-        {".csv", "text/csv"}, {".json", "application/json"}, {".npy", "application/octet-stream"}};
+    static const char *const types[][2] = {{".csv", "text/csv"},
+                                           {".json", "application/json"},
+                                           {".ndjson", "application/x-ndjson"},
+                                           {".npy", "application/octet-stream"}};
     size_t n = strlen(name);
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
         size_t k = strlen(types[i][0]);
@@ -280,33 +291,62 @@ exit_status command_study_import(const arguments *a)
     return status;
 }
 
-exit_status command_candidates_upload(const arguments *a)
+/* Sends a file, whose name says its type, to the study's path followed by `rest`. */
+static exit_status send_file(const arguments *a, const char *method, const char *rest, json_t **out)
 {
     const char *name = a->operands[1], *type = type_of_file(name);
     size_t size;
     exit_status status;
+    *out = NULL;
     if (!type) {
-        fprintf(stderr, "banditctl: the name of %s must end in .csv, .json or .npy\n", name);
+        fprintf(stderr, "banditctl: the name of %s must end in .csv, .json, .ndjson or .npy\n", name);
         return STATUS_USAGE;
     }
     FILE *file = open_upload(name, &size, &status);
     if (!file)
         return status;
-    char *path = study_path(a->operands[0], "/candidates");
-    http_request request = {.method = "PUT",
+    char *path = study_path(a->operands[0], rest);
+    http_request request = {.method = method,
                             .path = path,
                             .upload = file,
                             .size = size,
                             .content_type = type,
                             .seconds = -1,
                             .cancel = -1};
+    status = call(a, &request, out);
+    fclose(file);
+    free(path);
+    return status;
+}
+
+exit_status command_candidates_upload(const arguments *a)
+{
     json_t *counted;
-    status = call(a, &request, &counted);
+    exit_status status = send_file(a, "PUT", "/candidates", &counted);
     if (status == STATUS_OK && !option_given(a, OPTION_JSON))
         printf("%lld candidates of dimension %lld\n", json_count(counted, "count"),
                json_count(counted, "dimension"));
     json_decref(counted);
-    fclose(file);
-    free(path);
+    return status;
+}
+
+exit_status command_candidates_add(const arguments *a)
+{
+    json_t *added;
+    exit_status status = send_file(a, "POST", "/candidates", &added);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        printf("%zu candidates added\n", json_array_size(json_object_get(added, "candidates")));
+    json_decref(added);
+    return status;
+}
+
+exit_status command_import(const arguments *a)
+{
+    json_t *imported;
+    exit_status status = send_file(a, "POST", "/observations", &imported);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        printf("%lld results imported, from number %lld\n", json_count(imported, "accepted"),
+               json_count(imported, "first"));
+    json_decref(imported);
     return status;
 }

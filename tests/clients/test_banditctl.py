@@ -59,7 +59,7 @@ def test_a_study_goes_out_and_comes_in(site):
     lines = site.output("export", "moved")
     assert lines == site.output("export", "moved", "--format", "ndjson") and lines.count("\n") > 10
     table = site.output("export", "moved", "--format", "csv").splitlines()
-    assert len(table) == 1 + len(trials) and table[0].startswith("trial,candidate,value"), table[0]
+    assert len(table) == 1 + len(trials) and table[0].startswith("trial,candidate,"), table[0]
     assert site.run("export", "nobody").returncode == 4
     assert site.run("export", "moved", "--format", "xml").returncode == 1
     (site.folder / "moved.ndjson").write_text(lines)
@@ -413,3 +413,55 @@ def test_a_server_that_wants_tokens():
             done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
             assert done.returncode == status, done
             assert done.stdout == "1\n" if status == 0 else "token" in done.stderr, done
+
+
+def test_candidates_and_results_are_changed(site):
+    site.study(horizon=50)
+    before = json.loads(site.output("study", "show", "s", "--json"))["candidates"]
+    (site.folder / "more.csv").write_text("0.25,0.5\n0.75,0.5\n")
+    assert site.output("candidates", "add", "s", "more.csv") == "2 candidates added\n"
+    assert site.output("candidates", "retire", "s", before, before + 1) == "2 candidates retired\n"
+    assert site.output("candidates", "restore", "s", before) == "1 candidates restored\n"
+    lines = site.output("candidates", "list", "s").splitlines()
+    assert len(lines) == before + 2 and [line.endswith("retired") for line in lines[-2:]] == [False, True], lines
+    assert site.output("propose", "s", 2) == "1\n" and "candidate=2" in site.output("ask", "s")
+    site.output("tell", "s", 1, 0.5)
+    site.output("amend", "s", 1, 0.75, "--reason", "a slip")
+    assert site.server.client().read("s", "trials/1")["value"] == 0.75
+    site.output("amend", "s", 1, "--state", "failed")
+    assert site.server.client().read("s", "trials/1")["state"] == "failed"
+    (site.folder / "earlier.csv").write_text("candidate,value\n1,0.2\n3,0.1\n")
+    assert site.output("import", "s", "earlier.csv") == "2 results imported, from number 1\n"
+    for wrong in (("propose", "s", "two"), ("amend", "s", 1), ("amend", "s", 1, "high"), ("candidates", "retire", "s", "x"), ("import", "s", "x.txt")):
+        assert site.run(*wrong).returncode == 2, wrong
+
+
+def test_a_study_is_set_renamed_and_copied(site):
+    site.study()
+    site.output("study", "set", "s", "horizon=77", "display_name=two words")
+    assert site.output("study", "clone", "s", "copy") == "copy\n"
+    site.output("study", "rename", "copy", "The copy")
+    shown = [json.loads(site.output("study", "show", name, "--json")) for name in ("s", "copy")]
+    assert [(study["horizon"], study["display_name"]) for study in shown] == [(77, "two words"), (77, "The copy")]
+    assert site.run("study", "set", "s", "horizon").returncode == 2
+    assert site.run("study", "set", "s", "horizn=3").returncode == 1
+    assert site.run("study", "clone", "s", "copy").returncode == 5
+
+
+def test_options_before_the_command_and_addresses_without_a_scheme(site):
+    site.study()
+    address = f"localhost:{site.server.port}"
+    assert site.output("--url", address, "--json", "study", "show", "s").startswith("{")
+    assert site.output("--url=" + address, "best", "s").startswith("observed")
+    assert site.run("--url").returncode == 2 and site.run("--json", "nope").returncode == 2
+    assert "STUDY" in site.output("help", "ask") and site.output("help", "ask") == site.output("ask", "--help")
+    for words in (("help", "study"), ("study", "--help")):
+        assert "study clone STUDY ID" in site.output(*words), words
+    assert site.run("help", "nope").returncode == 2
+
+
+def test_certificates_of_its_own_authority(site):
+    bad = site.folder / "none.pem"
+    for words, environment in (((f"--cacert={bad}",), {}), ((), {"BANDITD_CACERT": str(bad)})):
+        done = site.run(*words, "ping", "--url", "https://127.0.0.1:1", **environment)
+        assert done.returncode == 3, done

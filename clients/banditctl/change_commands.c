@@ -1,0 +1,216 @@
+/* The commands that change a running study: its candidates, its trials and its fields. */
+#include "clients/banditctl/call.h"
+#include "clients/banditctl/commands.h"
+#include "clients/banditctl/json.h"
+#include "clients/banditctl/memory.h"
+#include "clients/banditctl/printable.h"
+#include "proto/encode.h"
+#include "proto/json_parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Reads text as JSON of any kind; NULL: it is none. */
+static json_t *read_any(const char *text)
+{
+    return json_loads(text, JSON_DECODE_ANY | JSON_REJECT_DUPLICATES, NULL);
+}
+
+/* Sends an object, which it frees, to the study's path followed by `rest`; see call. */
+static exit_status send_object(const arguments *a, const char *method, const char *rest, json_t *object,
+                               json_t **out)
+{
+    char *path = study_path(a->operands[0], rest), *body = json_dumps(object, JSON_REAL_PRECISION(17));
+    json_decref(object);
+    if (!body)
+        out_of_memory();
+    http_request request = {.method = method, .path = path, .body = body, .size = strlen(body), .cancel = -1};
+    exit_status status = call(a, &request, out);
+    free(path);
+    free(body);
+    return status;
+}
+
+/* ---- candidates ------------------------------------------------------------------------------------ */
+
+exit_status command_candidates_mark(const arguments *a)
+{
+    bool retire = strcmp(a->command->name, "candidates retire") == 0;
+    json_t *numbers = json_array(), *object = json_object();
+    for (size_t i = 1; i < a->n_operands; i++) {
+        json_t *number = read_any(a->operands[i]);
+        if (!number) {
+            fprintf(stderr, "banditctl: '%s' is not the number of a candidate\n", a->operands[i]);
+            json_decref(numbers);
+            json_decref(object);
+            return STATUS_USAGE;
+        }
+        json_array_append_new(numbers, number);
+    }
+    json_object_set_new(object, "candidates", numbers);
+    json_t *marked;
+    exit_status status =
+        send_object(a, "POST", retire ? "/candidates/retire" : "/candidates/restore", object, &marked);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        printf("%lld candidates %s\n", json_count(marked, retire ? "retired" : "restored"),
+               retire ? "retired" : "restored");
+    json_decref(marked);
+    return status;
+}
+
+static void print_candidate(const json_t *candidate)
+{
+    static const char *const keys[] = {"candidate", "pulls", "mean"}, *const believed[] = {"mean", "std"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        const json_t *member = json_object_get(candidate, keys[i]);
+        char *text = member && !json_is_null(member) ? printable_value(member) : duplicate("-");
+        printf("%-12s ", text);
+        free(text);
+    }
+    for (size_t i = 0; i < sizeof believed / sizeof *believed; i++) {
+        const json_t *member = json_object_get(json_object_get(candidate, "posterior"), believed[i]);
+        char *text = member ? printable_value(member) : duplicate("-");
+        printf("%-22s ", text);
+        free(text);
+    }
+    puts(json_is_true(json_object_get(candidate, "retired")) ? "retired" : "");
+}
+
+exit_status command_candidates_list(const arguments *a)
+{
+    char *sort = url_escape(option_text(a, OPTION_SORT)), *token = NULL;
+    exit_status status;
+    if (!option_given(a, OPTION_JSON))
+        print_header("candidate    pulls        mean         expected               std                    ");
+    do {
+        char *rest = format_text("/candidates?limit=1000&sort=%s%s%s", sort, token ? "&page_token=" : "",
+                                 token ? token : "");
+        char *path = study_path(a->operands[0], rest);
+        http_request request = {.method = "GET", .path = path, .cancel = -1};
+        json_t *page;
+        const json_t *candidate;
+        size_t i;
+        status = call(a, &request, &page);
+        if (!option_given(a, OPTION_JSON))
+            json_array_foreach(json_object_get(page, "items"), i, candidate) print_candidate(candidate);
+        free(rest);
+        free(path);
+        free(token);
+        const char *next = json_text(page, "next_page_token", NULL);
+        token = next ? url_escape(next) : NULL;
+        json_decref(page);
+    } while (status == STATUS_OK && token);
+    free(token);
+    free(sort);
+    return status;
+}
+
+/* ---- trials ---------------------------------------------------------------------------------------- */
+
+exit_status command_propose(const arguments *a)
+{
+    json_t *point = read_any(a->operands[1]), *object = json_object();
+    if (!point) {
+        fprintf(stderr, "banditctl: '%s' is neither the number of a candidate nor a point as JSON\n",
+                a->operands[1]);
+        json_decref(object);
+        return STATUS_USAGE;
+    }
+    json_object_set_new(object, json_is_object(point) ? "parameters" : "candidate", point);
+    json_t *trial;
+    exit_status status = send_object(a, "POST", "/trials", object, &trial);
+    if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+        printf("%lld\n", json_count(trial, "id"));
+    json_decref(trial);
+    return status;
+}
+
+exit_status command_amend(const arguments *a)
+{
+    json_t *number = read_any(a->operands[1]), *object = json_object();
+    json_t *value = a->n_operands > 2 ? read_any(a->operands[2]) : NULL;
+    bool good = json_is_integer(number) && (a->n_operands < 3 || json_is_number(value)) &&
+                (value || option_given(a, OPTION_OUTCOME));
+    char *rest = format_text("/trials/%lld/amend", json_is_integer(number) ? json_integer_value(number) : 0);
+    json_decref(number);
+    if (value)
+        json_object_set_new(object, "value", value);
+    if (option_given(a, OPTION_OUTCOME))
+        json_object_set_new(object, "state", json_string(option_text(a, OPTION_OUTCOME)));
+    if (option_given(a, OPTION_REASON))
+        json_object_set_new(object, "reason", json_string(option_text(a, OPTION_REASON)));
+    exit_status status = STATUS_USAGE;
+    if (good) {
+        json_t *trial;
+        status = send_object(a, "POST", rest, object, &trial);
+        json_decref(trial);
+    } else {
+        json_decref(object);
+        fputs("banditctl: amend requires the number of a trial, and a VALUE or --state\n", stderr);
+    }
+    free(rest);
+    return status;
+}
+
+/* ---- the study's fields ---------------------------------------------------------------------------- */
+
+exit_status command_study_set(const arguments *a)
+{
+    json_t *object = json_object();
+    for (size_t i = 1; i < a->n_operands; i++) {
+        const char *word = a->operands[i], *equals = strchr(word, '=');
+        if (!equals || equals == word) {
+            fprintf(stderr, "banditctl: '%s' is not of the form 'name=value'\n", word);
+            json_decref(object);
+            return STATUS_USAGE;
+        }
+        json_t *value = read_any(equals + 1);
+        char *name = format_text("%.*s", (int)(equals - word), word);
+        json_object_set_new(object, name, value ? value : json_string(equals + 1));
+        free(name);
+    }
+    return send_object(a, "PATCH", "", object, NULL);
+}
+
+exit_status command_study_rename(const arguments *a)
+{
+    json_t *object = json_object();
+    json_object_set_new(object, "display_name", json_string(a->operands[1]));
+    return send_object(a, "PATCH", "", object, NULL);
+}
+
+exit_status command_study_clone(const arguments *a)
+{
+    FILE *lines = tmpfile();
+    if (!lines) {
+        perror("banditctl: cannot make a temporary file");
+        return STATUS_FAILED;
+    }
+    char *from = study_path(a->operands[0], "/export"), *id = url_escape(a->operands[1]);
+    char *to = format_text("/v1/studies?id=%s", id);
+    http_request request = {.method = "GET", .path = from, .download = lines, .seconds = -1, .cancel = -1};
+    exit_status status = call(a, &request, NULL);
+    long size = status == STATUS_OK && fflush(lines) == 0 ? ftell(lines) : -1;
+    if (size >= 0) {
+        rewind(lines);
+        request = (http_request){.method = "POST",
+                                 .path = to,
+                                 .upload = lines,
+                                 .size = (size_t)size,
+                                 .content_type = "application/x-ndjson",
+                                 .seconds = -1,
+                                 .cancel = -1};
+        json_t *study;
+        status = call(a, &request, &study);
+        if (status == STATUS_OK && !option_given(a, OPTION_JSON))
+            print_text(json_text(study, "id", ""));
+        json_decref(study);
+    } else if (status == STATUS_OK) {
+        status = STATUS_FAILED;
+    }
+    fclose(lines);
+    free(from);
+    free(id);
+    free(to);
+    return status;
+}
