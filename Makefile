@@ -51,7 +51,7 @@ SYSTEM_FLAGS := -D_GNU_SOURCE
 
 # ---- sources -------------------------------------------------------------------------------------------
 CORE_SRC   := $(wildcard core/*/*.c)
-PROTO_SRC  := $(wildcard proto/*.c expressions/*.c)
+PROTO_SRC  := $(wildcard proto/*.c proto/*/*.c)
 SERVER_SRC := $(wildcard server/*/*.c server/*/*/*.c)
 UNIT_SRC   := $(wildcard tests/unit/*/test_*.c tests/unit/*/*/test_*.c tests/property/test_*.c tests/golden/test_*.c tests/store/test_*.c \
               tests/faults/test_*.c)

@@ -2,7 +2,7 @@
 #ifndef PROTO_CONSTRAINTS_H
 #define PROTO_CONSTRAINTS_H
 
-#include "expressions/expression.h"
+#include "proto/expressions/expression.h"
 #include "proto/wire.h"
 
 /* Reads a constraint over these parameters. *out is owned by the caller, and borrows nothing. */

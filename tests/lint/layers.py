@@ -83,11 +83,11 @@ TABLE = [
     Folder("proto/shortest", "the shortest digits of doubles", "proto/powers_of_ten"),
     Folder("proto/json_writer", "writes JSON text", "proto/utf8 proto/arrays proto/shortest"),
     Folder("proto/json_memory", "notices that jansson found no memory", libraries="jansson"),
-    Folder("expressions", "rules over the parameters of a space: read, taken apart, evaluated"),
+    Folder("proto/expressions", "rules over the parameters of a space: read, taken apart, evaluated"),
     Folder(
         "proto",
         "bytes ↔ plain structs: JSON, problem+json, CSV, NumPy files",
-        "expressions core/include/bandit/lattice proto/utf8 proto/arrays proto/json_writer proto/json_memory",
+        "proto/expressions core/include/bandit/lattice proto/utf8 proto/arrays proto/json_writer proto/json_memory",
         "jansson",
     ),
     Folder(
@@ -103,7 +103,7 @@ TABLE = [
     Folder(
         "server/data",
         "definitions, candidates, results: no HTTP, no actor",
-        "expressions core/include proto/arrays proto/json_writer proto server/base server/store",
+        "proto/expressions core/include proto/arrays proto/json_writer proto server/base server/store",
         "libsodium",
     ),
     Folder(

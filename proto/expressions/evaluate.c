@@ -1,5 +1,5 @@
 /* Whether a point keeps a rule, and by how much it breaks it. */
-#include "expressions/tree.h"
+#include "proto/expressions/tree.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "expressions/scan.h"
+#include "proto/expressions/scan.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What an expression names, and its linear form. */
-#include "expressions/tree.h"
+#include "proto/expressions/tree.h"
 
 #include <math.h>
 #include <stdlib.h>

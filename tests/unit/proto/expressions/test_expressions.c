@@ -1,5 +1,5 @@
 /* Rules over parameters: what they mean at points, how they are taken apart, and what is no rule. */
-#include "expressions/expression.h"
+#include "proto/expressions/expression.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* The tokens of an expression. */
-#ifndef EXPRESSIONS_SCAN_H
-#define EXPRESSIONS_SCAN_H
+#ifndef PROTO_EXPRESSIONS_SCAN_H
+#define PROTO_EXPRESSIONS_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* An expression as a tree, in an array. */
-#ifndef EXPRESSIONS_TREE_H
-#define EXPRESSIONS_TREE_H
+#ifndef PROTO_EXPRESSIONS_TREE_H
+#define PROTO_EXPRESSIONS_TREE_H
 
-#include "expressions/expression.h"
+#include "proto/expressions/expression.h"
 
 #include <stdint.h>
 

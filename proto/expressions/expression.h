@@ -18,8 +18,8 @@
  * A point is coded as in proto/space_points.h: numbers, the number of a word, 0 or 1, and NaN for a parameter
  * that is not active. A comparison that names an inactive parameter holds. A truth value that is inactive is
  * false, and `count` does not count what is inactive. */
-#ifndef EXPRESSIONS_EXPRESSION_H
-#define EXPRESSIONS_EXPRESSION_H
+#ifndef PROTO_EXPRESSIONS_EXPRESSION_H
+#define PROTO_EXPRESSIONS_EXPRESSION_H
 
 #include <stdbool.h>
 #include <stddef.h>
