@@ -99,11 +99,10 @@ def test_a_disk_that_others_fill_is_left_when_they_leave():
     with small_disk(40) as folder, Server("--threads", "2", db=folder / "b.db") as server:
         client = server.client()
         client.create(definition(id="study", points=grid(4)))
-        with open(folder / "theirs", "wb") as theirs:
+        with open(folder / "theirs", "wb", buffering=0) as theirs:
             with contextlib.suppress(OSError):
                 while True:
                     theirs.write(bytes(65536))
-                    theirs.flush()
         made = fill(client, "s", 4)
         assert client.delete("/v1/studies/study").status == 204
         server.stop()

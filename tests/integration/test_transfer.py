@@ -204,7 +204,7 @@ def test_the_table_goes_into_observations(server):
     answer = exported(client, source, "csv")
     assert answer.headers["Content-Type"].startswith("text/csv")
     rows = answer.body.decode().splitlines()
-    assert len(rows) == 1 + 30 + held and rows[0].startswith("trial,candidate,value,state"), rows[0]
+    assert len(rows) == 1 + 30 + held and rows[0].startswith("trial,candidate,x0,x1,value,state"), rows[0]
     target = client.create(definition())["id"]
     answer = client.post(f"/v1/studies/{target}/observations", answer.body, content_type="text/csv")
     assert (answer.status, answer.json) == (200, {"accepted": 30, "first": 1, "last": 30}), answer
