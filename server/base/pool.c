@@ -29,24 +29,34 @@ static bool is_over(pool *p)
     return atomic_load(&p->stopping) && atomic_load(&p->tasks) == 0;
 }
 
-static void wake_all(pool *p)
+void pool_hold(pool *p)
 {
-    for (size_t i = 0; i < POOL_PRIORITIES; i++) {
+    atomic_fetch_add(&p->tasks, 1);
+}
+
+/* Wakes all threads, with the lock of the first lane. */
+static void wake_with_lock(pool *p)
+{
+    pthread_cond_broadcast(&p->lanes[0].work);
+    for (size_t i = 1; i < POOL_PRIORITIES; i++) {
         pthread_mutex_lock(&p->lanes[i].lock);
         pthread_cond_broadcast(&p->lanes[i].work);
         pthread_mutex_unlock(&p->lanes[i].lock);
     }
 }
 
-void pool_hold(pool *p)
-{
-    atomic_fetch_add(&p->tasks, 1);
-}
-
+/* The last release of a stopping pool ends its threads, and pool_free frees it when they have ended. The threads of the
+ * first lane find out with their lane's lock, so while this holds that lock the pool is there. */
 void pool_release(pool *p)
 {
+    size_t n = atomic_load(&p->tasks);
+    while (n > 1)
+        if (atomic_compare_exchange_weak(&p->tasks, &n, n - 1))
+            return;
+    pthread_mutex_lock(&p->lanes[0].lock);
     if (atomic_fetch_sub(&p->tasks, 1) == 1 && atomic_load(&p->stopping))
-        wake_all(p);
+        wake_with_lock(p);
+    pthread_mutex_unlock(&p->lanes[0].lock);
 }
 
 /* Runs one task outside the lock of its lane. */
@@ -148,7 +158,9 @@ void pool_free(pool *p)
     if (!p)
         return;
     atomic_store(&p->stopping, true);
-    wake_all(p);
+    pthread_mutex_lock(&p->lanes[0].lock);
+    wake_with_lock(p);
+    pthread_mutex_unlock(&p->lanes[0].lock);
     for (size_t i = 0; i < p->n_threads; i++)
         pthread_join(p->threads[i], NULL);
     for (size_t i = 0; i < POOL_PRIORITIES; i++) {

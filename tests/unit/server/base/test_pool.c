@@ -105,12 +105,34 @@ static void what_tasks_submit_runs_before_the_end(void **state)
     }
 }
 
+static void *release(void *arg)
+{
+    pool_release(arg);
+    return NULL;
+}
+
+/* The last one to let go of a pool may be a thread that is not the pool's, while the pool is being freed. */
+static void a_pool_is_freed_after_its_last_release(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 300; i++) {
+        pthread_t other;
+        pool *p = pool_new(2);
+        assert_non_null(p);
+        pool_hold(p);
+        assert_int_equal(pthread_create(&other, NULL, release, p), 0);
+        pool_free(p);
+        pthread_join(other, NULL);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_task_runs_once),
         cmocka_unit_test(a_held_pool_does_not_end),
         cmocka_unit_test(what_tasks_submit_runs_before_the_end),
+        cmocka_unit_test(a_pool_is_freed_after_its_last_release),
     };
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
