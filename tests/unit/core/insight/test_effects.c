@@ -98,6 +98,11 @@ static void pairs_of_values(void **state)
     insight_study_clear(&s);
 }
 
+static double function_of_two(const double *x)
+{
+    return sin(3.0 * x[0]) * x[1];
+}
+
 /* The variance of an average, by solving with the covariance of all results. */
 static void the_variance_of_an_average(void **state)
 {
@@ -111,7 +116,7 @@ static void the_variance_of_an_average(void **state)
     memcpy(coordinates, rows + (size_t)15 * D, sizeof coordinates);
     bandit_options o = insight_given(BANDIT_GP_UCB, BANDIT_KERNEL_GAUSSIAN, 0.0, 0.01, l, 1);
     insight_study s;
-    insight_study_list(&s, rows, N, D, &o, function, PULLED);
+    insight_study_list(&s, rows, N, D, &o, function_of_two, PULLED);
     bandit_error err = {0};
     must(bandit_view_average(s.insight, coordinates, SET, &mean, &variance, &err), &err);
     /* c(i, j) = k_ij − z_i'z_j + lambda z_i'V^{-1}z_j, z and V as in dense_gp.h */
