@@ -77,7 +77,7 @@ static void open_study(several *s, bool list, const bandit_metric *metrics, size
     if (list) {
         s->x = dense_alloc(ARMS, sizeof *s->x);
         for (size_t i = 0; i < 2 * (size_t)ARMS; i++)
-            s->x[0][i] = dense_uniform(&random);
+            s->x[i / 2][i % 2] = dense_uniform(&random);
         must(bandit_arms_new(&s->arms, ARMS, 2, &err), &err);
         must(bandit_arms_set_rows(s->arms, 0, ARMS, s->x[0], &err), &err);
         must(bandit_arms_finish(s->arms, BANDIT_SCALING_NONE, ARMS, &err), &err);

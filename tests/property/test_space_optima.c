@@ -72,10 +72,11 @@ static int compare_doubles(const void *a, const void *b)
 static double median_regret(bandit_algorithm algorithm, bool is_branin, size_t trials, size_t at_once)
 {
     double regrets[5];
-    for (uint64_t seed = 1; seed <= 5; seed++)
+    size_t n = repeats(5, 3);
+    for (uint64_t seed = 1; seed <= n; seed++)
         regrets[seed - 1] = simple_regret(algorithm, is_branin, seed, trials, at_once);
-    qsort(regrets, 5, sizeof *regrets, compare_doubles);
-    return regrets[2];
+    qsort(regrets, n, sizeof *regrets, compare_doubles);
+    return regrets[n / 2];
 }
 
 /* A fifth of chance's regret after as many trials, one by one and in batches; in short runs of two
@@ -87,7 +88,7 @@ static void better_than_chance(void **state)
     (void)state;
     for (int is_branin = 0; is_branin < 2; is_branin++) {
         double chance = median_regret(BANDIT_UNIFORM, is_branin, 50, 1);
-        for (size_t a = 0; a < (in_full() ? sizeof serious / sizeof *serious : 2); a++) {
+        for (size_t a = 0; a < (in_full() ? sizeof serious / sizeof *serious : repeats(2, 1)); a++) {
             double one_by_one = median_regret(serious[a], is_branin, 50, 1);
             double in_batches = median_regret(serious[a], is_branin, 50, 5);
             if (!(one_by_one < 0.2 * chance) || !(in_batches < 0.2 * chance))
@@ -105,7 +106,7 @@ static void better_than_chance(void **state)
 static void follows_an_optimum(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed <= 4; seed++) {
+    for (uint64_t seed = 1; seed <= repeats(4, 1); seed++) {
         bool faulty = seed % 2 == 0;
         bandit_arms *arms = space_study_cube(2);
         bandit_options o = space_study_options(BANDIT_BBKB, seed, 0.0);
@@ -154,7 +155,7 @@ static void keeps_out_of_what_fails(void **state)
     static const bandit_algorithm some[] = {BANDIT_BBKB, BANDIT_GP_UCB, BANDIT_GP_EI, BANDIT_GP_PI,
                                             BANDIT_GP_TS};
     (void)state;
-    for (size_t a = 0; a < sizeof some / sizeof *some; a++) {
+    for (size_t a = 0; a < sizeof some / sizeof *some; a += repeats(1, 4)) {
         bandit_arms *arms = space_study_cube(2);
         bandit_options o = space_study_options(some[a], 11, 1e-3);
         o.confidence = BANDIT_CONFIDENCE_CALIBRATED;

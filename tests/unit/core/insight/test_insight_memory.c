@@ -1,6 +1,7 @@
 /* Every allocation of what is read from a model fails once: the call says so, and loses nothing. */
 #include "tests/support/failing_allocations.h"
 #include "tests/support/insight_study.h"
+#include "tests/support/repeats.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -85,9 +86,9 @@ static void failing_allocations_are_reported(void **state)
     bandit_parameter parameters[2] = {
         {.type = BANDIT_PARAMETER_DOUBLE, .max = 1.0, .parent = BANDIT_NO_PARENT},
         {.type = BANDIT_PARAMETER_INTEGER, .min = 1.0, .max = 9.0, .parent = BANDIT_NO_PARENT}};
-    for (size_t a = 0; a < 2; a++) {
+    for (size_t a = 0; a < repeats(2, 1); a++) {
         bandit_options o = insight_learning(algorithms[a]);
-        for (size_t c = 0; c < 4; c++) {
+        for (size_t c = 0; c < repeats(4, 3); c++) { /* the outlook, the last one, takes long */
             insight_study s;
             if (calls[c] == outlook && a > 0)
                 continue; /* it draws many functions, whatever the algorithm */
