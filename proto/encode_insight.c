@@ -36,7 +36,7 @@ static void encode_axis(wire_writer *w, const wire_effects *effects, const wire_
 {
     static const char *const names[2][3] = {{"value", "low", "high"},
                                             {"with_value", "with_low", "with_high"}};
-    wire_key(w, names[axis][0]);
+    wire_key(w, axis == 0 ? names[0][0] : names[1][0]);
     if (effects->parameters[axis])
         wire_encode_parameter_value(w, effects->parameters[axis], item->value[axis]);
     else

@@ -10,6 +10,7 @@
 #include "proto/arrays.h"
 #include "proto/points_internal.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -213,7 +214,8 @@ static double decode_float(uint64_t bits, size_t size)
 
 static int64_t sign_extended(uint64_t bits, size_t size)
 {
-    unsigned unused = 64 - 8 * (unsigned)size;
+    unsigned unused = 64 - 8 * (unsigned)size; /* size: 1, 2, 4 or 8 */
+    assert(unused < 64);
     return (int64_t)(bits << unused) >> unused;
 }
 

@@ -107,7 +107,8 @@ static size_t write_decimal(char *text, decimal d, int precision)
         p += shortest_integer(p, power);
     } else if (first < 0) {
         size_t zeros = (size_t)(-first - 1);
-        memcpy(p, "0.", 2);
+        p[0] = '0';
+        p[1] = '.';
         memset(p + 2, '0', zeros);
         memcpy(p + 2 + zeros, digits, n);
         p += 2 + zeros + n;

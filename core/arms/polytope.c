@@ -256,8 +256,9 @@ bool bandit_polytope_enter(const bandit_polytope *p, double margin, unsigned cyc
 
 double bandit_polytope_centre(const bandit_polytope *p, double *t)
 {
-    enum { CYCLES = 500 };
-    for (double margin = 0.1; margin > 1e-9; margin *= 0.5) {
+    enum { CYCLES = 500, HALVINGS = 27 }; /* down to 1e-9 */
+    for (int halving = 0; halving < HALVINGS; halving++) {
+        double margin = ldexp(0.1, -halving);
         for (size_t j = 0; j < p->n; j++)
             t[j] = 0.5 * (p->low[j] + p->high[j]);
         if (bandit_polytope_enter(p, margin, CYCLES, t))

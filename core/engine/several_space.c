@@ -139,7 +139,7 @@ static double slopes(void *context, const double *features, double *gradient)
     bandit_several_engine *e = c->e;
     size_t d = bandit_arms_dimension(e->base.arms);
     double *part = e->space.slope;
-    bandit_outlook at;
+    bandit_outlook at = {0};
     bandit_outlook_slopes by;
     for (size_t j = 0; j < e->n; j++) {
         bandit_surface *now = &batch_of(e, j)->surface, *known = &e->space.known[j];

@@ -30,7 +30,7 @@ static void put(unsigned char **at, const void *from, size_t size)
 
 bandit_status bandit_several_write_state(bandit_several_engine *e, bandit_error *err)
 {
-    bandit_checkpoint each[BANDIT_MOST_METRICS];
+    bandit_checkpoint each[BANDIT_MOST_METRICS] = {0};
     size_t size = sizeof(header);
     for (size_t j = 0; j < e->n; j++) {
         bandit_engine_checkpoint(e->inner[j], &each[j]);

@@ -89,10 +89,10 @@ static bandit_status take_space(outlook *o, uint32_t best, bandit_error *err)
 {
     const bandit_space *space = bandit_view_space(o->view);
     bandit_genome genome;
-    double *genes = bandit_alloc(3 * space->n, sizeof *genes), *from = genes + space->n;
-    double *coded = from + space->n;
+    double *genes = bandit_alloc(3 * space->n, sizeof *genes);
     if (!genes)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
+    double *from = genes + space->n, *coded = from + space->n;
     bandit_status status = bandit_genome_init(&genome, space, NULL, o->view->inner->options.seed, err);
     if (status == BANDIT_OK) {
         for (size_t j = 0; j < space->n; j++)
@@ -203,7 +203,7 @@ static bandit_status plan(outlook *o, bandit_outlook *out, bandit_error *err)
         out->trials[k] = trials[k];
         out->gains[k] = 0.0;
         for (size_t s = DRAWS / 2; s < DRAWS; s++)
-            out->gains[k] += gain_of(o, s, o->best[s]) / (DRAWS - DRAWS / 2);
+            out->gains[k] += gain_of(o, s, o->best[s]) / (double)(DRAWS - DRAWS / 2);
     }
     return BANDIT_OK;
 }

@@ -81,7 +81,7 @@ static double sum_logs(const bandit_boxes *b, const axis *axes, double *terms)
         return -DBL_MAX;
     for (size_t i = 0; i < b->n; i++)
         sum += exp(terms[i] - most);
-    return most + log(sum);
+    return sum == 0.0 ? -INFINITY : most + log(sum);
 }
 
 static double sum_products(const bandit_boxes *b, const axis *axes)
@@ -138,7 +138,7 @@ static double bound_by_logs(const bandit_boxes *b, axis *axes, double *terms, co
     }
     for (size_t i = 0; i < b->n; i++)
         sum += exp(terms[i] - most);
-    return most + log(sum);
+    return sum == 0.0 ? -INFINITY : most + log(sum);
 }
 
 double bandit_boxes_log_bound(bandit_boxes *b, const double *mean, const double *deviation)

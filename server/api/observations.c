@@ -72,9 +72,10 @@ static bool take(void *arg, size_t index, const char *place, const wire_observat
         (width && !wire_grow(&in->points, &in->points_capacity, in->n + 1, 256, width * sizeof *in->points));
     if (in->no_memory)
         return false;
-    if (width) {
+    const double *point = space ? o->parameters : o->features;
+    if (width && point) {
         set_blank(in, width);
-        memcpy(in->points + in->n * width, space ? o->parameters : o->features, width * sizeof *in->points);
+        memcpy(in->points + in->n * width, point, width * sizeof *in->points);
         in->n_points = in->n + 1;
     }
     uint32_t candidate = width == 0 ? (uint32_t)o->candidate : space ? 0 : (uint32_t)BY_FEATURES;

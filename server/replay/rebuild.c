@@ -403,11 +403,9 @@ wire_status rebuild_entry(rebuild *r, int64_t seq, int64_t time, const char *typ
         rebuild_check(r, seq, event, &problem);
     }
     r->entries = seq;
-    if (problem.no_memory)
-        status = STORE_NO_MEMORY;
-    else if (*problem.what)
+    if (!problem.no_memory && *problem.what)
         refuse(errors, seq, type, &problem);
-    else if ((status = add(r, event, payload)) != STORE_OK)
+    else if (!problem.no_memory && (status = add(r, event, payload)) != STORE_OK)
         rebuild_fail(r, status);
     free(event);
     return problem.no_memory ? WIRE_NO_MEMORY : *problem.what ? WIRE_INVALID : WIRE_OK;

@@ -107,12 +107,13 @@ static bool is_shown(const bandit_left_out *p)
 /* Calibration, errors and rank correlation, of the results that the model has. */
 static bandit_status summarize(diagnosis *d, bandit_error *err)
 {
-    double *values = calloc(2 * d->n + 1, sizeof *values), *means = values + d->n;
+    double *values = calloc(2 * d->n + 1, sizeof *values);
     size_t n = 0, inside[WIRE_INTERVALS] = {0};
     if (!values) {
         bandit_error_set(err, BANDIT_NO_MEMORY, "", "out of memory");
         return BANDIT_NO_MEMORY;
     }
+    double *means = values + d->n;
     for (size_t i = 0; i < d->n; i++) {
         const bandit_left_out *p = &d->found[i];
         if (p->set_aside) {

@@ -29,9 +29,11 @@ static bool take_points(points *p, const bandit_engine *engine, engine_outcome *
     bandit_engine_checkpoint(engine, &checkpoint);
     bandit_engine_describe(engine, &d);
     *p = (points){.n = checkpoint.n_sums, .careful = question_has_noise(&d)};
-    p->list = malloc((p->n + 1) * sizeof *p->list);
-    if (!p->list)
+    p->list = calloc(p->n + 1, sizeof *p->list);
+    if (!p->list) {
         out->stored = STORE_NO_MEMORY;
+        return false;
+    }
     for (size_t i = 0; engine_goes_on(out) && i < p->n; i++) {
         const bandit_arm_sum *sum = &checkpoint.sums[i];
         double value = sum->sum / (double)sum->count;
