@@ -34,17 +34,15 @@ void wire_encode_importances(wire_writer *w, const wire_importances *importances
 
 static void encode_axis(wire_writer *w, const wire_effects *effects, const wire_effect *item, size_t axis)
 {
-    static const char *const names[2][3] = {{"value", "low", "high"},
-                                            {"with_value", "with_low", "with_high"}};
-    wire_key(w, axis == 0 ? names[0][0] : names[1][0]);
+    wire_key(w, axis == 0 ? "value" : "with_value");
     if (effects->parameters[axis])
         wire_encode_parameter_value(w, effects->parameters[axis], item->value[axis]);
     else
         wire_real(w, item->value[axis]);
     if (!item->is_bin)
         return;
-    wire_real_member(w, names[axis][1], item->low[axis]);
-    wire_real_member(w, names[axis][2], item->high[axis]);
+    wire_real_member(w, axis == 0 ? "low" : "with_low", item->low[axis]);
+    wire_real_member(w, axis == 0 ? "high" : "with_high", item->high[axis]);
 }
 
 void wire_encode_effects(wire_writer *w, const wire_effects *effects)

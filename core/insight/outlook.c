@@ -17,11 +17,12 @@
 #include <string.h>
 
 enum {
-    DRAWS = 128,    /* a multiple of BANDIT_VIEW_DRAWS */
-    WIDE = 1024,    /* points all over a space */
-    NEAR = 512,     /* points near the recommended one */
-    VISITED = 1000, /* points with results, at most */
-    STEPS = 7       /* lengths of steps from the recommended point: 0.2, 0.1, 0.05, … of a range */
+    DRAWS = 128,            /* a multiple of BANDIT_VIEW_DRAWS */
+    LATE_DRAWS = DRAWS / 2, /* those by which gains are measured */
+    WIDE = 1024,            /* points all over a space */
+    NEAR = 512,             /* points near the recommended one */
+    VISITED = 1000,         /* points with results, at most */
+    STEPS = 7               /* lengths of steps from the recommended point: 0.2, 0.1, 0.05, … of a range */
 };
 
 typedef struct outlook {
@@ -202,8 +203,8 @@ static bandit_status plan(outlook *o, bandit_outlook *out, bandit_error *err)
             return status;
         out->trials[k] = trials[k];
         out->gains[k] = 0.0;
-        for (size_t s = DRAWS / 2; s < DRAWS; s++)
-            out->gains[k] += gain_of(o, s, o->best[s]) / (double)(DRAWS - DRAWS / 2);
+        for (size_t s = DRAWS - LATE_DRAWS; s < DRAWS; s++)
+            out->gains[k] += gain_of(o, s, o->best[s]) / LATE_DRAWS;
     }
     return BANDIT_OK;
 }
