@@ -236,7 +236,7 @@ void fronts_answer_best(study *s, question *q)
     store_status status = observed_results_read(&a.observed, s->app->store, q->source.number, a.config);
     if (status == STORE_OK)
         status = observed_results_rank(&a.observed);
-    if (status == STORE_OK)
+    if (status == STORE_OK && q->source.batches > 0) /* before, there is no model */
         looked = look_at_results(&a.outlook, s, a.config, &error);
     if (looked == BANDIT_NO_MEMORY)
         status = STORE_NO_MEMORY;
