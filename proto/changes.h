@@ -4,6 +4,12 @@
 
 #include "proto/wire.h"
 
+/* New goals of one metric, which is given by its name. */
+typedef struct wire_metric_patch {
+    char *name;
+    wire_number threshold, at_least, at_most;
+} wire_metric_patch;
+
 /* PATCH /v1/studies/{id}: the changes. */
 typedef struct wire_study_patch {
     char *display_name; /* NULL: unchanged, here and below */
@@ -16,6 +22,8 @@ typedef struct wire_study_patch {
     wire_stop_when *stop_when; /* the new rules, perhaps none, if new_stop_when */
     size_t n_stop_when;
     bool new_stop_when;
+    wire_metric_patch *metrics; /* n_metrics, the changed ones only */
+    size_t n_metrics;
     bool no_display_name, no_labels, no_metadata, no_horizon; /* null was given: the value is removed */
 } wire_study_patch;
 

@@ -18,11 +18,46 @@ static bool take_null(wire_object *o, const char *name, bool *out)
 /* The members of a definition that a patch cannot change. */
 static void forbid_fixed(wire_object *o)
 {
-    static const char *const fixed[] = {"id",           "aim",      "metric",    "metrics",
-                                        "optimum",      "domain",   "algorithm", "seed",
-                                        "history_from", "feedback", "stopping",  "repeats"};
+    static const char *const fixed[] = {"id",   "aim",          "metric",   "optimum",  "domain", "algorithm",
+                                        "seed", "history_from", "feedback", "stopping", "repeats"};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         wire_forbid(o, fixed[i], "cannot be changed after the study was created");
+}
+
+/* What is optimized stays; what is good enough may change. */
+static void fill_metric_patch(wire_decoder *d, const wire_place *at, const json_t *json,
+                              wire_metric_patch *metric)
+{
+    static const char *const fixed[] = {"goal", "role", "unit"};
+    static const wire_range bound = {.min = -WIRE_MAX_VALUE, .max = WIRE_MAX_VALUE};
+    wire_object o;
+    if (!wire_object_open(&o, d, at, json))
+        return;
+    wire_take_string(&o, "name", WIRE_REQUIRED, 1, WIRE_MAX_NAME, &metric->name);
+    wire_take_number(&o, "threshold", &bound, NULL, &metric->threshold);
+    wire_take_number(&o, "at_least", &bound, NULL, &metric->at_least);
+    wire_take_number(&o, "at_most", &bound, NULL, &metric->at_most);
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
+        wire_forbid(&o, fixed[i], "cannot be changed after the study was created");
+    wire_object_close(&o);
+}
+
+static void fill_metric_patches(wire_object *o, wire_study_patch *patch)
+{
+    wire_decoder *d = o->decoder;
+    const json_t *list = wire_take(o, "metrics", WIRE_OPTIONAL);
+    wire_place at = wire_place_member(o->place, "metrics");
+    if (!list || !wire_check_list(d, &at, list, 1, WIRE_MAX_METRICS))
+        return;
+    size_t n = json_array_size(list);
+    patch->metrics = wire_allocate(d, n, sizeof *patch->metrics);
+    if (!patch->metrics)
+        return;
+    patch->n_metrics = n;
+    for (size_t i = 0; i < n; i++) {
+        wire_place metric = wire_place_element(&at, i);
+        fill_metric_patch(d, &metric, json_array_get(list, i), &patch->metrics[i]);
+    }
 }
 
 static void fill_study_patch(wire_decoder *d, json_t *body, void *out)
@@ -49,6 +84,7 @@ static void fill_study_patch(wire_decoder *d, json_t *body, void *out)
         patch->new_stop_when = wire_has(&o, "stop_when");
         wire_fill_stop_when(&o, &patch->stop_when, &patch->n_stop_when);
     }
+    fill_metric_patches(&o, patch);
     forbid_fixed(&o);
     wire_object_close(&o);
 }
@@ -64,6 +100,9 @@ void wire_study_patch_free(wire_study_patch *patch)
     free(patch->metadata);
     free(patch->state);
     free(patch->stop_when);
+    for (size_t i = 0; i < patch->n_metrics; i++)
+        free(patch->metrics[i].name);
+    free(patch->metrics);
     free(patch);
 }
 

@@ -68,6 +68,8 @@ static bandit_options options_of(const bandit_several_engine *e, size_t j)
     o.metrics = NULL;
     o.n_metrics = 0;
     o.seed = seed_of(o.seed, j);
+    if (!e->metrics[j].objective)
+        o.warp_rewards = false;
     return o;
 }
 
@@ -145,8 +147,8 @@ void bandit_several_goals(const bandit_several_engine *e, bandit_metric *goals)
 
 static bandit_status check_whole(const bandit_several_engine *e, bandit_error *err)
 {
-    return e->broken ? bandit_fail(err, BANDIT_INVALID_STATE, "", "an earlier call failed half-way")
-                     : BANDIT_OK;
+    return e->failure == BANDIT_OK ? BANDIT_OK
+                                   : bandit_fail(err, e->failure, "", "an earlier call failed half-way");
 }
 
 /* Sets e->results to what metric j reports. */
@@ -187,7 +189,6 @@ static bandit_status several_begin_batch(bandit_engine *engine, const bandit_res
     if (status == BANDIT_OK &&
         !bandit_reserve((void **)&e->results, &e->capacity_results, n_results, sizeof *e->results))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    e->broken = true;
     for (size_t j = 0; j < e->n && status == BANDIT_OK; j++) {
         take_results(e, j, results, n_results);
         status =
@@ -197,7 +198,7 @@ static bandit_status several_begin_batch(bandit_engine *engine, const bandit_res
         status = set_out(e, pending, n_pending, err);
     if (status == BANDIT_OK)
         status = bandit_several_write_state(e, err);
-    e->broken = status != BANDIT_OK;
+    e->failure = status;
     return status;
 }
 
@@ -209,7 +210,6 @@ static bandit_status several_amend(bandit_engine *engine, const bandit_amendment
     bandit_status status = check_whole(e, err);
     if (!own)
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
-    e->broken = true;
     for (size_t j = 0; j < e->n && status == BANDIT_OK; j++) {
         for (size_t i = 0; i < n; i++) {
             own[i] = amendments[i];
@@ -221,7 +221,7 @@ static bandit_status several_amend(bandit_engine *engine, const bandit_amendment
         }
         status = bandit_engine_amend(e->inner[j], own, n, sums + j * n_sums, n_sums, err);
     }
-    e->broken = status != BANDIT_OK;
+    e->failure = status;
     free(own);
     return status;
 }
@@ -259,12 +259,11 @@ bandit_status bandit_several_take_out(bandit_several_engine *e, const bandit_pic
     if (!bandit_reserve_keep((void **)&e->out, &e->capacity_out, e->n_out, e->n_out + 1, sizeof *e->out))
         return bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     bandit_status status = BANDIT_OK;
-    e->broken = true;
     for (size_t j = 0; j < e->n && status == BANDIT_OK; j++)
         status = bandit_engine_replay_picks(e->inner[j], pick, 1, executor, err);
+    e->failure = status;
     if (status != BANDIT_OK)
         return status;
-    e->broken = false;
     e->out[e->n_out++] = pick->arm;
     return BANDIT_OK;
 }
@@ -292,7 +291,7 @@ static bandit_status select_first(bandit_several_engine *e, const bandit_select_
         status = bandit_fail(err, BANDIT_NO_MEMORY, "", "out of memory");
     for (size_t j = 1; j < e->n && status == BANDIT_OK; j++)
         status = bandit_engine_replay_picks(e->inner[j], picks, out->n_picks, executor, err);
-    e->broken = status != BANDIT_OK;
+    e->failure = status;
     for (size_t i = 0; i < out->n_picks && status == BANDIT_OK; i++)
         e->out[e->n_out++] = picks[i].arm;
     return status;

@@ -33,6 +33,7 @@ typedef struct bandit_several_space {
     bandit_grid grids[BANDIT_MOST_METRICS];
     bandit_surface known[BANDIT_MOST_METRICS]; /* of bounded metrics: without the picks in flight */
     double *known_on_grid;                     /* n metrics x n_grid: variances of these */
+    double widening; /* of the next pick: deviations count as this many times as large */
     double *values, *coded, *leader, *steps, *shortfall, *slope;
     bandit_feasibility feasibility;
     size_t capacity_known, capacity_values, capacity_shortfall;
@@ -43,7 +44,8 @@ typedef struct bandit_several_engine {
     size_t n;
     bandit_metric metrics[BANDIT_MOST_METRICS]; /* in the units of the rewards */
     bandit_engine *inner[BANDIT_MOST_METRICS];
-    bool broken; /* a call failed half-way, so the metrics' engines differ in what they know */
+    bandit_status
+        failure; /* of a call that failed half-way, so that the metrics' engines differ in what they know */
     bandit_result *results;
     uint32_t *out; /* n_out: arms in flight, those of earlier batches first */
     size_t n_out, capacity_results, capacity_out;

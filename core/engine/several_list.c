@@ -277,5 +277,5 @@ bandit_status bandit_several_select_list(bandit_several_engine *e, const bandit_
     }
     out->ratio = ratio(e);
     /* keep the picks made; the next call reports the error */
-    return out->n_picks > 0 && !e->broken ? BANDIT_OK : status;
+    return out->n_picks > 0 && e->failure == BANDIT_OK ? BANDIT_OK : status;
 }

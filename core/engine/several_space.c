@@ -66,11 +66,11 @@ static void set_outlook(const bandit_several_engine *e, size_t j, double mean, d
                         bandit_outlook *at)
 {
     const bandit_space_engine *leaf = leaf_of(e, j);
-    double noise = leaf->base.options.lambda, c = fmax(now, smallest(leaf));
+    double noise = leaf->base.options.lambda, c = fmax(now, smallest(leaf)), wide = e->space.widening;
     at->mean[j] = mean;
     at->now[j] = sqrt(c);
-    at->known[j] = sqrt(fmax(known, smallest(leaf)));
-    at->gain[j] = c / sqrt(c + noise);
+    at->known[j] = wide * sqrt(fmax(known, smallest(leaf)));
+    at->gain[j] = wide * c / sqrt(c + noise);
 }
 
 bandit_status bandit_several_look_space(bandit_several_engine *e, const uint32_t *arms, size_t n,
@@ -138,7 +138,7 @@ static double slopes(void *context, const double *features, double *gradient)
     const choice *c = context;
     bandit_several_engine *e = c->e;
     size_t d = bandit_arms_dimension(e->base.arms);
-    double *part = e->space.slope;
+    double *part = e->space.slope, wide = e->space.widening;
     bandit_outlook at = {0};
     bandit_outlook_slopes by;
     for (size_t j = 0; j < e->n; j++) {
@@ -155,13 +155,14 @@ static double slopes(void *context, const double *features, double *gradient)
         bandit_surface *now = &batch_of(e, j)->surface, *known = &e->space.known[j];
         double noise = leaf_of(e, j)->base.options.lambda, least = smallest(leaf_of(e, j));
         double v = at.now[j] * at.now[j], all = v + noise;
-        double by_now = by.gain[j] * (0.5 * v + noise) / (all * sqrt(all)) + by.now[j] * 0.5 / at.now[j];
+        double by_now =
+            wide * by.gain[j] * (0.5 * v + noise) / (all * sqrt(all)) + by.now[j] * 0.5 / at.now[j];
         bandit_surface_slope(now, by.mean[j], now->variance >= least ? by_now : 0.0, part);
         for (size_t i = 0; i < d; i++)
             gradient[i] += part[i];
         if (!is_bounded(e, j) || !(known->variance >= least))
             continue;
-        bandit_surface_slope(known, 0.0, by.known[j] * 0.5 / at.known[j], part);
+        bandit_surface_slope(known, 0.0, wide * wide * by.known[j] * 0.5 / at.known[j], part);
         for (size_t i = 0; i < d; i++)
             gradient[i] += part[i];
     }
@@ -312,6 +313,25 @@ static void look_beside_front(bandit_several_engine *e, uint64_t number)
     s->maximizer.steps = s->steps;
 }
 
+/* With one objective, when the search has not improved for some time, the deviations of every fourth pick count as
+ * one to three times as large, the more the longer that time: some improvement near the leader is always expected,
+ * and other basins are only found beyond what the models expect. Compare exploring_width in space_picks.c. */
+static double widening(const bandit_several_engine *e, uint64_t number)
+{
+    const double patience = 8.0, widest = 3.0;
+    const bandit_joint *joint = &e->joint;
+    const bandit_ledger *ledger = &batch_of(e, 0)->ledger;
+    size_t leader = 0, visited = 0; /* arms up to the leader; they are in the order of their first visit */
+    if (joint->k > 1 || joint->seeks_bounds || number % 4 != 3)
+        return 1.0;
+    for (size_t i = 0; i < joint->n_points; i++)
+        if (joint->points[i] > joint->points[leader] + 1e-3)
+            leader = i;
+    while (visited < ledger->n && ledger->sums[visited].arm <= joint->arms[leader])
+        visited++;
+    return fmax(1.0, fmin(widest, (double)(ledger->n - visited) / patience));
+}
+
 /* Whether no metric's noise gives a reason to evaluate a point twice, as in space_picks.c. */
 static bool is_silent(const bandit_several_engine *e)
 {
@@ -330,6 +350,7 @@ static bandit_status choose(bandit_several_engine *e, const bandit_select_limits
     uint64_t n_picks = batch_of(e, 0)->n_picks, most = (uint64_t)1 << 24;
     *found = false;
     bandit_status status = bandit_several_join(e, err);
+    s->widening = status == BANDIT_OK ? widening(e, e->base.batch + n_picks) : 1.0;
     if (status == BANDIT_OK)
         status = make_grid(e, limits->fixed, err);
     if (status == BANDIT_OK)
@@ -396,5 +417,5 @@ bandit_status bandit_several_select_space(bandit_several_engine *e, const bandit
     for (size_t j = 0; j < e->n; j++)
         out->ratio = fmax(out->ratio, batch_of(e, j)->ratio);
     /* keep the picks made; the next call reports the error */
-    return out->n_picks > 0 && !e->broken ? BANDIT_OK : status;
+    return out->n_picks > 0 && e->failure == BANDIT_OK ? BANDIT_OK : status;
 }

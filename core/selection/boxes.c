@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A front of this many points in 5 objectives has some thousand boxes. */
-enum { MOST_POINTS = 100, MOST_BOUNDS = 1 << 22 };
+/* Points of a front that count in 4 and in 5 objectives. Either way there are up to 2000 boxes, found anew for each
+ * pick in less than a tenth of a second. */
+enum { MOST_POINTS_OF_4 = 100, MOST_POINTS_OF_5 = 40, MOST_BOUNDS = 1 << 22 };
 
 void bandit_boxes_clear(bandit_boxes *b)
 {
@@ -65,7 +66,8 @@ static size_t find_front(bandit_boxes *b, const double *points, size_t n, const 
 {
     size_t size = b->n_front = bandit_front_find(points, n, b->k, b->front);
     bandit_front_sort(b->sorted, points, b->front, size, b->k);
-    return b->k < 4 ? size : keep_largest(b, size, MOST_POINTS, reference);
+    return b->k < 4 ? size
+                    : keep_largest(b, size, b->k == 4 ? MOST_POINTS_OF_4 : MOST_POINTS_OF_5, reference);
 }
 
 /* ---- boxes --------------------------------------------------------------------------------------------- */

@@ -37,8 +37,8 @@ typedef struct bandit_boxes {
 } bandit_boxes;
 
 /* Covers what none of the n points dominates above the reference. Points may dominate each other and need not
- * be above the reference. *boxes is {0} or used before. With 4 objectives or more at most 100 points of the
- * front count, those with the largest volumes above the reference. Errors: BANDIT_NO_MEMORY. */
+ * be above the reference. *boxes is {0} or used before. With 4 objectives at most 100 points of the
+ * front count, and with 5 at most 40: those with the largest volumes above the reference. Errors: BANDIT_NO_MEMORY. */
 bandit_status bandit_boxes_cover(bandit_boxes *boxes, const double *points, size_t n, size_t k,
                                  const double *reference, bandit_error *err);
 void bandit_boxes_clear(bandit_boxes *boxes);

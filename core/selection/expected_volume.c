@@ -97,6 +97,37 @@ static double sum_products(const bandit_boxes *b, const axis *axes)
     return sum;
 }
 
+/* The slopes of the sum itself, which is the sum's log's times the sum. */
+static void add_plain_slopes(const bandit_boxes *b, const axis *axes, double sum, double *by_mean,
+                             double *by_deviation)
+{
+    size_t k = b->k;
+    for (size_t i = 0; i < b->n; i++) {
+        double before[BANDIT_MOST_OBJECTIVES + 1] = {1.0}, side[BANDIT_MOST_OBJECTIVES], after = 1.0 / sum;
+        const uint32_t *low = b->low + i * k, *high = b->high + i * k;
+        for (size_t j = 0; j < k; j++) {
+            side[j] = fmax(0.0, axes[j].psi[low[j]] - axes[j].psi[high[j]]);
+            before[j + 1] = before[j] * side[j];
+        }
+        for (size_t j = k; j-- > 0;) {
+            double rest = before[j] * after;
+            by_mean[j] += rest * (axes[j].cdf[low[j]] - axes[j].cdf[high[j]]);
+            by_deviation[j] += rest * (axes[j].density[low[j]] - axes[j].density[high[j]]);
+            after *= side[j];
+        }
+    }
+}
+
+/* Replaces the logarithms of Phi and phi by their values. */
+static void exponentiate(const bandit_boxes *b, axis *axes)
+{
+    for (size_t j = 0; j < b->k; j++)
+        for (size_t i = 0; i < b->n_cuts[j]; i++) {
+            axes[j].cdf[i] = exp(axes[j].cdf[i]);
+            axes[j].density[i] = exp(axes[j].density[i]);
+        }
+}
+
 double bandit_boxes_log_expected(bandit_boxes *b, const double *mean, const double *deviation,
                                  double *by_mean, double *by_deviation)
 {
@@ -106,12 +137,17 @@ double bandit_boxes_log_expected(bandit_boxes *b, const double *mean, const doub
     lay_out(b, axes, &terms);
     for (size_t j = 0; j < b->k; j++)
         evaluate(b, &axes[j], j, mean[j], deviation[j], slopes);
-    double sum = slopes ? 0.0 : sum_products(b, axes);
-    if (sum >= LEAST_SUM && isfinite(sum))
-        return log(sum);
-    double value = sum_logs(b, axes, terms);
+    double sum = sum_products(b, axes);
     for (size_t j = 0; slopes && j < b->k; j++)
         by_mean[j] = by_deviation[j] = 0.0;
+    if (sum >= LEAST_SUM && isfinite(sum)) {
+        if (slopes) {
+            exponentiate(b, axes);
+            add_plain_slopes(b, axes, sum, by_mean, by_deviation);
+        }
+        return log(sum);
+    }
+    double value = sum_logs(b, axes, terms);
     for (size_t i = 0; slopes && value > -DBL_MAX && i < b->n; i++)
         if (terms[i] > value - 50.0)
             add_slopes(b, axes, i, terms[i] - value, by_mean, by_deviation);

@@ -70,10 +70,18 @@ static char *definition_text(const wire_study *definition)
     return wire_writer_finish(&w, &text, &size) ? text : NULL;
 }
 
-/* The definition without the fields that a patch can change, and without names that an upload can give. */
+/* The definition without the fields that a patch can change (of bounds their values, but not which there are), and
+ * without names that an upload can give. */
 static char *fixed_text(const wire_study *definition, bool without_names)
 {
     wire_study fixed = *definition;
+    wire_metric metrics[WIRE_MAX_METRICS];
+    for (size_t i = 0; i < definition->n_metrics; i++) {
+        metrics[i] = definition->metrics[i];
+        metrics[i].threshold = (wire_number){0};
+        metrics[i].at_least.value = metrics[i].at_most.value = 0;
+    }
+    fixed.metrics = metrics;
     if (without_names) {
         fixed.feature_names = NULL;
         fixed.n_feature_names = 0;

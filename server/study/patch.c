@@ -4,6 +4,7 @@
 #include "proto/changes.h"
 #include "proto/entity_tag.h"
 #include "server/base/clock.h"
+#include "server/base/log.h"
 #include "server/data/study_view.h"
 #include "server/study/engine_lane.h"
 #include "server/study/requests.h"
@@ -27,6 +28,69 @@ static void take_text(char **field, char **given)
     free(*field);
     *field = *given;
     *given = NULL;
+}
+
+static wire_metric *metric_of(wire_study *definition, const char *name)
+{
+    for (size_t i = 0; i < definition->n_metrics; i++)
+        if (strcmp(definition->metrics[i].name, name) == 0)
+            return &definition->metrics[i];
+    return NULL;
+}
+
+/* A bound that a metric has gets another value. None is added or removed, because what is modelled and how follows
+ * from which bounds there are. */
+static void patch_bound(wire_number *bound, const wire_number *given, bool allowed, const char *pointer,
+                        wire_errors *errors)
+{
+    if (!given->given)
+        return;
+    if (!allowed)
+        wire_errors_add(errors, pointer, "can be changed only in a study with several objectives");
+    else if (!bound->given)
+        wire_errors_add(errors, pointer, "the metric has no such bound, and none can be added");
+    else
+        *bound = *given;
+}
+
+/* Thresholds and bounds. */
+static void patch_metrics(wire_study *definition, const wire_study_patch *patch, wire_errors *errors)
+{
+    bool several = wire_count_objectives(definition) > 1;
+    for (size_t i = 0; i < patch->n_metrics; i++) {
+        const wire_metric_patch *change = &patch->metrics[i];
+        wire_metric *metric = metric_of(definition, change->name);
+        if (!metric) {
+            wire_errors_add(errors, log_format("/metrics/%zu/name", i), "the study has no metric '%s'",
+                            change->name);
+            continue;
+        }
+        if (change->threshold.given && (!several || metric->recorded || metric->constraint))
+            wire_errors_add(errors, log_format("/metrics/%zu/threshold", i),
+                            "applies to several objectives only");
+        else if (change->threshold.given)
+            metric->threshold = change->threshold;
+        patch_bound(&metric->at_least, &change->at_least, several, log_format("/metrics/%zu/at_least", i),
+                    errors);
+        patch_bound(&metric->at_most, &change->at_most, several, log_format("/metrics/%zu/at_most", i),
+                    errors);
+    }
+}
+
+/* Checks the goals together, as at creation. */
+static wire_status check_goals(const wire_study *definition, wire_errors *errors)
+{
+    wire_writer w = WIRE_WRITER_INIT;
+    wire_study *again = NULL;
+    char *text;
+    size_t size;
+    wire_encode_definition(&w, definition);
+    if (!wire_writer_finish(&w, &text, &size))
+        return WIRE_NO_MEMORY;
+    wire_status status = study_config_decode(&again, text, size, errors);
+    wire_study_free(again);
+    free(text);
+    return status;
 }
 
 /* The definition with the changes: a copy, because engine jobs may be reading the current one. */
@@ -65,6 +129,14 @@ static wire_status changed_definition(char **text, study_config **config, const 
         definition->max_attempts = patch->max_attempts;
     if (patch->min_in_flight.given)
         definition->min_in_flight = patch->min_in_flight;
+    if (definition->n_stop_when > 0 && wire_has_several(definition))
+        wire_errors_add(errors, "/stop_when", "is not available with several objectives or bounds");
+    patch_metrics(definition, patch, errors);
+    status = errors->n > 0 ? WIRE_INVALID : patch->n_metrics > 0 ? check_goals(definition, errors) : WIRE_OK;
+    if (status != WIRE_OK) {
+        wire_study_free(definition);
+        return status;
+    }
     wire_encode_definition(&w, definition);
     if (!wire_writer_finish(&w, text, &size)) {
         wire_study_free(definition);
@@ -198,7 +270,7 @@ void study_patch(study *s, study_request *request)
                       "the study was not changed");
         goto out;
     }
-    bool new_horizon = patch->horizon.given || patch->no_horizon;
+    bool renews = patch->horizon.given || patch->no_horizon || patch->n_metrics > 0;
     wire_status status = changed_definition(&definition, &config, s, patch, &errors);
     if (status != WIRE_OK) {
         reply_undecodable(request, status, &errors);
@@ -216,8 +288,8 @@ void study_patch(study *s, study_request *request)
     }
     study_set_state(s, state, state == s->state ? s->state_reason : "", definition);
     replace_config(s, config);
-    if (new_horizon && s->batches > 0)
-        study_renew_engine(s); /* some algorithms depend on the horizon */
+    if (renews && s->batches > 0)
+        study_renew_engine(s); /* picks depend on thresholds and bounds, and some algorithms on the horizon */
     commit_hold(s->commit, request);
     reply_json(request, &view.w);
 out:

@@ -184,6 +184,61 @@ def test_export_makes_the_same_study(server):
         assert run(copy, "first", metrics, 3) == run(client, "first", metrics, 3)
 
 
+def patched(client, study, *metrics):
+    return client.request("PATCH", f"/v1/studies/{study}", {"metrics": list(metrics)})
+
+
+def test_goals_change_while_running():
+    """New thresholds and bounds apply to what follows; a check that replays the log agrees."""
+    metrics = [BRANIN, CURRIN, SUM]
+    with Server() as server:
+        client = server.client()
+        study = create(client, LIST, *metrics).json["id"]
+        run(client, study, metrics, 5)
+        before = client.get(f"/v1/studies/{study}/best").json
+        answer = patched(client, study, {"name": "currin", "threshold": 4}, {"name": "sum", "at_most": 0.9})
+        assert answer.status == 200, answer
+        assert answer.json["metrics"] == [{**BRANIN, "role": "objective"}, {**CURRIN, "role": "objective", "threshold": 4}, {**SUM, "at_most": 0.9}]
+        best = client.get(f"/v1/studies/{study}/best").json
+        assert best["reference"] == {"branin": 18, "currin": 4} and best["hypervolume"] < before["hypervolume"], best
+        assert all(point["values"]["sum"] <= 0.9 for point in best["observed"]["pareto"]), best
+        points = run(client, study, metrics, 8)
+        assert sum(x + y <= 0.9 for x, y in points[4:]) > len(points[4:]) / 2, points
+        server.kill()
+        server.start()
+        client = server.client()
+        assert client.get(f"/v1/studies/{study}").json["metrics"][2]["at_most"] == 0.9
+        run(client, study, metrics, 2)
+        copy = client.get(f"/v1/studies/{study}/export?format=ndjson").body
+        with Server() as other:
+            made = other.client().post("/v1/studies", copy, content_type="application/x-ndjson")
+            assert made.status == 201, made
+        server.stop()
+        status, out, err = run_to_end("check", "--quiet", "--db", str(server.db))
+        assert (status, out) == (0, ""), (status, out, err)
+
+
+def test_refused_goals(server):
+    client = server.client()
+    study = create(client, LIST, BRANIN, CURRIN, SUM, NOTE).json["id"]
+    cases = {
+        "/metrics/0/name": {"name": "x", "threshold": 1},
+        "/metrics/0/threshold": {"name": "note", "threshold": 1},
+        "/metrics/0/at_least": {"name": "sum", "at_least": 1},
+        "/metrics/0/at_most": {"name": "sum", "at_most": "1"},
+        "/metrics/0/goal": {"name": "branin", "goal": "maximize"},
+    }
+    for pointer, change in cases.items():
+        refusal(patched(client, study, change), 422, pointer)
+    rules = {"stop_when": [{"rule": "target", "value": 1}]}
+    refusal(client.request("PATCH", f"/v1/studies/{study}", rules), 422, "/stop_when")
+    one = create(client, LIST, {"name": "currin", "goal": "minimize"}, SUM).json["id"]
+    refusal(patched(client, one, {"name": "sum", "at_most": 1}), 422, "/metrics/0/at_most")
+    bare = create(client, LIST, {"name": "branin", "goal": "minimize"}, {"name": "currin", "goal": "minimize"}).json["id"]
+    refusal(patched(client, bare, {"name": "currin", "threshold": 1}), 422, "/metrics")
+    assert patched(client, bare, {"name": "currin", "threshold": 1}, {"name": "branin", "threshold": 1}).status == 200
+
+
 REFUSED = {
     "a bandit": ([BRANIN, CURRIN], {"algorithm": {"name": "bbkb"}}, "/algorithm/name"),
     "regret": ([BRANIN, CURRIN], {"aim": "regret"}, "/aim"),
@@ -191,6 +246,7 @@ REFUSED = {
     "an optimum": ([BRANIN, CURRIN], {"optimum": 1}, "/optimum"),
     "stopping": ([BRANIN, CURRIN], {"stopping": {"rule": "median"}}, "/stopping"),
     "results of another study": ([BRANIN, CURRIN], {"history_from": "a"}, "/history_from"),
+    "a rule to stop by": ([BRANIN, CURRIN], {"stop_when": [{"rule": "target", "value": 1}]}, "/stop_when"),
     "half of the thresholds": ([BRANIN, {"name": "currin", "goal": "minimize"}], {}, "/metrics"),
     "a constraint without bounds": ([BRANIN, {"name": "sum", "role": "constraint"}], {}, "/metrics/1"),
 }

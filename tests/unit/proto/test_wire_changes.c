@@ -68,6 +68,13 @@ static void test_study_patch(void **state)
                  p->min_in_flight.given);
     assert_false(p->no_display_name || p->no_labels || p->no_metadata || p->no_horizon);
     wire_study_patch_free(p);
+    DECODE(study_patch, &p,
+           "{'metrics':[{'name':'a','threshold':1,'at_least':-2},{'name':'b','at_most':3}]}");
+    assert_int_equal(p->n_metrics, 2);
+    assert_string_equal(p->metrics[0].name, "a");
+    assert_true(p->metrics[0].threshold.value == 1 && p->metrics[0].at_least.value == -2);
+    assert_true(!p->metrics[0].at_most.given && p->metrics[1].at_most.value == 3);
+    wire_study_patch_free(p);
     DECODE(study_patch, &p, "{'display_name':null,'labels':null,'metadata':null,'horizon':null}");
     assert_true(p->no_display_name && p->no_labels && p->no_metadata && p->no_horizon);
     assert_true(!p->display_name && !p->labels && !p->metadata && !p->horizon.given);
@@ -78,7 +85,13 @@ static void test_study_patch(void **state)
         {"{'id':'a'}", "/id", FIXED},
         {"{'seed':1}", "/seed", FIXED},
         {"{'algorithm':{}}", "/algorithm", FIXED},
-        {"{'metrics':[]}", "/metrics", FIXED},
+        {"{'metric':{}}", "/metric", FIXED},
+        {"{'metrics':[]}", "/metrics", "must not be empty"},
+        {"{'metrics':[{'threshold':1}]}", "/metrics/0/name", "is required"},
+        {"{'metrics':[{'name':'a','goal':'maximize'}]}", "/metrics/0/goal", FIXED},
+        {"{'metrics':[{'name':'a','role':'recorded'}]}", "/metrics/0/role", FIXED},
+        {"{'metrics':[{'name':'a','at_most':'1'}]}", "/metrics/0/at_most", "must be a number"},
+        {"{'metrics':[{'name':'a','optimum':1}]}", "/metrics/0/optimum", "unknown field"},
         {"{'name':'a'}", "/name", "unknown field"},
         {"{'display_name':1}", "/display_name", "must be a string"},
         {"{'state':null}", "/state", "must be \"active\", \"paused\" or \"finished\""},
