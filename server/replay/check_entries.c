@@ -89,6 +89,8 @@ static char *fixed_text(const wire_study *definition, bool without_names)
     fixed.id = fixed.display_name = fixed.labels = fixed.metadata = NULL;
     fixed.horizon = fixed.min_in_flight = fixed.max_attempts = (wire_integer){0};
     fixed.lease_seconds = (wire_number){0};
+    fixed.stop_when = NULL;
+    fixed.n_stop_when = 0;
     return definition_text(&fixed);
 }
 

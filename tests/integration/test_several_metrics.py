@@ -87,6 +87,17 @@ def test_front_is_found_and_shown(server, case):
     assert model != client.get(f"/v1/studies/{study}/model").json and model["fitted_on"] > 0, model
 
 
+@cases({"several objectives": (BRANIN, CURRIN), "a bound": ({"name": "branin", "goal": "minimize"}, SUM)})
+def test_a_new_study_has_nothing_to_show(server, case):
+    """Reading it before its first batch ended the server."""
+    client = server.client()
+    study = create(client, LIST, *case).json["id"]
+    best = client.read(study, "best")
+    assert best["recommended"] in (None, {"pareto": []}) and best["observed"] in (None, {"pareto": []}), best
+    for part in ("series?points=10", "model", "candidates?limit=5", "export?format=csv"):
+        assert client.get(f"/v1/studies/{study}/{part}").status in (200, 409), part
+
+
 def test_predictions_are_of_every_metric(server):
     client = server.client()
     metrics = [BRANIN, CURRIN, SUM]

@@ -125,6 +125,9 @@ def test_a_check_and_a_restart_agree():
         work(client, study, lambda trial: peak(trial["point"]))
         before = client.study(study)
         assert before["state"] == "finished" and before["stop_when"][0]["gain"] == 0.001, before
+        for rules in ([{"rule": "target", "value": 9}], None):  # a rule may be changed and taken away
+            assert client.request("PATCH", f"/v1/studies/{study}", {"stop_when": rules}).status == 200
+        before = client.study(study)
         server.stop()
         status, out, err = run_to_end("check", "--db", str(server.db), timeout=300)
         assert (status, err) == (0, "") and "batches replanned" in out, (status, out, err)
