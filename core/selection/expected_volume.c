@@ -103,7 +103,8 @@ static void add_plain_slopes(const bandit_boxes *b, const axis *axes, double sum
 {
     size_t k = b->k;
     for (size_t i = 0; i < b->n; i++) {
-        double before[BANDIT_MOST_OBJECTIVES + 1] = {1.0}, side[BANDIT_MOST_OBJECTIVES], after = 1.0 / sum;
+        double before[BANDIT_MOST_OBJECTIVES + 1] = {1.0}, side[BANDIT_MOST_OBJECTIVES] = {0},
+                                               after = 1.0 / sum;
         const uint32_t *low = b->low + i * k, *high = b->high + i * k;
         for (size_t j = 0; j < k; j++) {
             side[j] = fmax(0.0, axes[j].psi[low[j]] - axes[j].psi[high[j]]);
